@@ -1,0 +1,20 @@
+# Warnings and sanitizers: the opinions of a developer build, empty in a consumer's.
+add_library(ttape_developer INTERFACE)
+add_library(ttape_strict INTERFACE)
+
+if(TTAPE_WARNINGS)
+    target_compile_options(ttape_developer INTERFACE
+        -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+        -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wcast-align
+        -Wimplicit-fallthrough -Wdate-time)
+    # Narrowing is a defect in the product; Check's macros make it noise in the tests.
+    target_compile_options(ttape_strict INTERFACE -Wconversion -Wno-sign-conversion)
+endif()
+if(TTAPE_WERROR)
+    target_compile_options(ttape_developer INTERFACE -Werror)
+endif()
+if(TTAPE_SANITIZE)
+    target_compile_options(ttape_developer INTERFACE
+        -fsanitize=${TTAPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(ttape_developer INTERFACE -fsanitize=${TTAPE_SANITIZE})
+endif()

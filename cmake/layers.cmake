@@ -1,0 +1,32 @@
+# How a folder of sources becomes a layer: every .c file in it, picked up by name.
+
+# An empty translation unit stands in for a folder that has no sources yet.
+function(ttape_glob_sources out folder)
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c")
+    if(NOT sources)
+        string(MAKE_C_IDENTIFIER "${folder}" name)
+        set(sources "${PROJECT_BINARY_DIR}/placeholder/${name}.c")
+        file(CONFIGURE OUTPUT "${sources}" CONTENT "typedef int ttp_no_sources_yet;\n")
+    endif()
+    set(${out} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# What every compiled target of ours has in common, whatever its layer.
+function(ttape_common target)
+    set_target_properties(${target} PROPERTIES
+        C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON
+        C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+    target_compile_definitions(${target} PRIVATE _FILE_OFFSET_BITS=64)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:ttape_developer>)
+endfunction()
+
+# Includes are spelled from the repository's root ("format/bytes.h") or are public
+# (<tracetape/error.h>).
+function(ttape_add_layer target folder)
+    ttape_glob_sources(sources ${folder})
+    add_library(${target} OBJECT ${sources})
+    ttape_common(${target})
+    target_link_libraries(${target} PRIVATE ttape_strict)
+    target_include_directories(${target} PRIVATE
+        "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/libtrace/include")
+endfunction()

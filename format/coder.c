@@ -1,0 +1,93 @@
+/* The parts of the binary range coder that are not hot enough to be inlined. */
+#include "format/coder.h"
+
+/* 65535 / (n + 1.6), at least 65535 / 50 = 1310. */
+const uint16_t ttp_prob_rate[TTP_PROB_LIMIT + 1] = {
+    40959, 25205, 18204, 14246, 11702, 9929, 8623, 7620, 6826, 6182, 5649, 5201, 4818, 4488, 4200, 3947,
+    3723,  3523,  3343,  3181,  3034,  2899, 2776, 2664, 2559, 2463, 2374, 2291, 2214, 2141, 2073, 2010,
+    1950,  1894,  1840,  1790,  1742,  1697, 1654, 1614, 1575, 1538, 1503, 1469, 1437, 1406, 1376, 1348,
+    1321,
+};
+
+size_t ttp_encoder_finish(struct ttp_encoder *e)
+{
+    if (e->full)
+        return 0;
+    /* Any value in lo..hi will do: take the one with the most trailing zero bytes. lo == 0 needs none. */
+    for (unsigned keep = 0; keep <= 4; keep++) {
+        uint32_t mask = keep == 0 ? 0 : keep == 4 ? UINT32_MAX : ~(UINT32_MAX >> (8 * keep));
+        uint32_t value = e->hi & mask;
+        if (value < e->lo)
+            continue;
+        if ((size_t)(e->end - e->at) < keep) {
+            e->full = true;
+            return 0;
+        }
+        for (unsigned i = 0; i < keep; i++)
+            *e->at++ = (uint8_t)(value >> (24 - 8 * i));
+        break;
+    }
+    return (size_t)(e->at - e->start);
+}
+
+void ttp_number_init(struct ttp_number_model *m)
+{
+    ttp_prob_init(m->length, 64, TTP_PROB_HALF);
+    ttp_prob_init(m->bits, TTP_NUMBER_PROBS, TTP_PROB_HALF);
+}
+
+static struct ttp_prob *number_context(struct ttp_number_model *m, unsigned length, unsigned index,
+                                       uint64_t prefix)
+{
+    if (length < 4)
+        return &m->bits[(1u << length) + (unsigned)(prefix & 7)];
+    return &m->bits[16 + 2 * length + (index == length - 1)];
+}
+
+void ttp_encode_number(struct ttp_encoder *e, struct ttp_number_model *m, uint64_t value)
+{
+    value++;
+    unsigned length = 63u - (unsigned)__builtin_clzll(value);
+    for (unsigned i = 0; i < length; i++)
+        ttp_encode_bit(e, &m->length[i], 1);
+    if (length < 63)
+        ttp_encode_bit(e, &m->length[length], 0);
+    uint64_t prefix = 1;
+    for (unsigned i = length; i-- > 0;) {
+        unsigned bit = (unsigned)(value >> i) & 1;
+        ttp_encode_bit(e, number_context(m, length, i, prefix), bit);
+        prefix = prefix << 1 | bit;
+    }
+}
+
+uint64_t ttp_decode_number(struct ttp_decoder *d, struct ttp_number_model *m)
+{
+    unsigned length = 0;
+    while (length < 63 && ttp_decode_bit(d, &m->length[length]))
+        length++;
+    uint64_t prefix = 1;
+    for (unsigned i = length; i-- > 0;)
+        prefix = prefix << 1 | ttp_decode_bit(d, number_context(m, length, i, prefix));
+    return prefix - 1;
+}
+
+void ttp_signed_init(struct ttp_signed_model *m)
+{
+    ttp_prob_init(&m->least, 1, TTP_PROB_FLOOR);
+    ttp_number_init(&m->zigzag);
+}
+
+void ttp_encode_signed(struct ttp_encoder *e, struct ttp_signed_model *m, int64_t value)
+{
+    ttp_encode_bit(e, &m->least, value == INT64_MIN);
+    if (value != INT64_MIN)
+        ttp_encode_number(e, &m->zigzag, (uint64_t)value << 1 ^ (0 - (uint64_t)(value < 0)));
+}
+
+int64_t ttp_decode_signed(struct ttp_decoder *d, struct ttp_signed_model *m)
+{
+    if (ttp_decode_bit(d, &m->least))
+        return INT64_MIN;
+    uint64_t v = ttp_decode_number(d, &m->zigzag);
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}

@@ -1,0 +1,11 @@
+/* Everything: the types, the writer, the reader, copying. */
+#ifndef TRACETAPE_TRACETAPE_H
+#define TRACETAPE_TRACETAPE_H
+
+#include <tracetape/copy.h>
+#include <tracetape/error.h>
+#include <tracetape/reader.h>
+#include <tracetape/types.h>
+#include <tracetape/writer.h>
+
+#endif

@@ -1,0 +1,166 @@
+/* The values that writer and reader share: sites, events, streams, processes, values.
+ *
+ * All times are nanoseconds of the trace's clock (unsigned 64 bits, no epoch implied; metadata "clock" names it).
+ * Ids are dense 32-bit numbers from 0 within a scope; a file that was not merged has one scope.
+ * Strings are UTF-8 by convention, borrowed unless said otherwise, with an explicit length: a name from a file
+ * may hold any byte, so escape it before you print it. */
+#ifndef TRACETAPE_TYPES_H
+#define TRACETAPE_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TTAPE_API __attribute__((visibility("default")))
+#else
+#define TTAPE_API
+#endif
+
+#define TTAPE_NONE UINT32_MAX /* "no such id" wherever an id may be missing */
+
+/* Bytes with a length; data may be NULL when size_bytes is 0. */
+typedef struct ttape_string {
+    const char *data;
+    size_t size_bytes;
+} ttape_string;
+
+/* What a site is. Numbers are on disk. */
+typedef enum ttape_site_kind {
+    TTAPE_SITE_FUNCTION = 0,
+    TTAPE_SITE_BLOCK = 1,
+    TTAPE_SITE_BRANCH = 2,
+    TTAPE_SITE_SYSCALL = 3,
+    TTAPE_SITE_MARKER = 4
+} ttape_site_kind;
+
+/* A place in the program that can emit events. */
+typedef struct ttape_site {
+    uint64_t address;    /* as recorded */
+    uint32_t module;     /* a module id of the same scope, or TTAPE_NONE */
+    uint32_t line;       /* 1.., or 0 when unknown */
+    uint32_t kind;       /* ttape_site_kind */
+    ttape_string symbol; /* "" when unknown */
+    ttape_string file;   /* "" when unknown */
+} ttape_site;
+
+/* A mapped executable or library. */
+typedef struct ttape_module {
+    uint64_t start, end;   /* address range [start, end) of its mapping, 0,0 when unknown */
+    uint32_t process;      /* whose mapping this is, or TTAPE_NONE */
+    ttape_string path;
+    ttape_string build_id; /* bytes, not hex */
+} ttape_module;
+
+typedef struct ttape_process {
+    uint64_t pid;
+    uint32_t parent;        /* process id in this scope (not a pid), or TTAPE_NONE */
+    uint64_t start_time_ns;
+    ttape_string name;      /* executable or comm */
+} ttape_process;
+
+/* One thread's ordered events. */
+typedef struct ttape_stream {
+    uint32_t process; /* process id in this scope */
+    uint64_t tid;
+    uint64_t start_time_ns;
+    ttape_string name;
+} ttape_stream;
+
+/* What happened. `site` and `argument` mean: */
+typedef enum ttape_event_kind {
+    TTAPE_ENTER = 0,        /* site */
+    TTAPE_EXIT = 1,         /* site: of the frame that it closes, the innermost one */
+    TTAPE_LEAF = 2,         /* site: a block, branch, system call or marker was passed */
+    TTAPE_OPEN = 3,         /* site: this frame was already open when the stream began (outermost first) */
+    TTAPE_SIGNAL_BEGIN = 4, /* argument: signal number; what follows runs in its handler */
+    TTAPE_SIGNAL_END = 5,   /* argument: signal number */
+    TTAPE_EXIT_UNSEEN = 6,  /* site: exit of a frame whose enter is not in the stream; closes nothing */
+    TTAPE_UNWIND = 7,       /* argument: n >= 1 innermost frames were left by unwinding (exception, longjmp) */
+    TTAPE_EXIT_ACROSS = 8,  /* site; argument: n >= 1 frames were left by unwinding, then site's frame exits */
+    TTAPE_SWITCH = 9,       /* argument: the stack (0..) on which the stream goes on */
+    TTAPE_GAP = 10          /* argument: ttape_gap_reason; count: events lost here, 0 when unknown */
+} ttape_event_kind;
+
+#define TTAPE_EVENT_KIND_COUNT 11
+
+typedef enum ttape_gap_reason {
+    TTAPE_GAP_UNKNOWN = 0,
+    TTAPE_GAP_OVERFLOW = 1, /* the recorder's buffers were full */
+    TTAPE_GAP_DAMAGE = 2,   /* lost in a damaged file; written by recover */
+    TTAPE_GAP_FILTER = 3,   /* left out on purpose */
+    TTAPE_GAP_CUT = 4       /* cut away */
+} ttape_gap_reason;
+
+#define TTAPE_DEPTH_AUTO UINT32_MAX /* writer: derive the depth from the frames */
+
+typedef struct ttape_event {
+    uint64_t time_ns;  /* 0 in a file without times */
+    uint64_t count;    /* TTAPE_GAP: events lost; otherwise 0 */
+    uint32_t kind;     /* ttape_event_kind */
+    uint32_t site;     /* or TTAPE_NONE */
+    uint32_t argument; /* or 0 */
+    uint32_t depth;    /* frames below this event: 0 for an outermost enter and for its exit, as recorded */
+} ttape_event;
+
+/* Values that an event carries: arguments, return values, marker payloads. */
+typedef enum ttape_value_type {
+    TTAPE_VALUE_UNSIGNED = 0,
+    TTAPE_VALUE_SIGNED = 1,
+    TTAPE_VALUE_POINTER = 2, /* unsigned, printed in hex */
+    TTAPE_VALUE_FLOAT = 3,   /* bits of an IEEE 754 double in `number` */
+    TTAPE_VALUE_BYTES = 4,   /* raw bytes */
+    TTAPE_VALUE_STRING = 5,  /* text, at most TTAPE_VALUE_MAX_BYTES */
+    TTAPE_VALUE_NULL = 6     /* a NULL string pointer */
+} ttape_value_type;
+
+#define TTAPE_VALUE_MAX_BYTES 65535u
+#define TTAPE_EVENT_MAX_VALUES 255u
+
+typedef struct ttape_value {
+    uint32_t type;      /* ttape_value_type */
+    uint64_t number;    /* integers (two's complement when signed), float bits */
+    ttape_string bytes; /* TTAPE_VALUE_BYTES and _STRING */
+} ttape_value;
+
+/* A frame that is open at an edge (the boundary between two partitions of a stream). */
+typedef struct ttape_open_frame {
+    uint32_t kind;      /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN: what opened it */
+    uint32_t site;      /* or TTAPE_NONE (signals) */
+    uint32_t argument;  /* signal number */
+    uint32_t stack;     /* the stack that it is on */
+    uint64_t enter_time_ns;
+} ttape_open_frame;
+
+/* The state of a stream between two of its events. */
+typedef struct ttape_edge {
+    uint64_t event_number;        /* events of the stream before the edge */
+    uint64_t time_ns;             /* of the last event before it (of the first after it where there is none) */
+    uint32_t stack;               /* current stack */
+    uint32_t unknown_depth;       /* frames known by depth only (never entered in the stream) */
+    int32_t depth_offset;         /* recorded depth minus the depth that the frames give */
+    uint32_t frame_count;
+    const ttape_open_frame *frames; /* outermost first within each stack */
+} ttape_edge;
+
+/* Memory is asked for here; a NULL ttape_allocator means malloc and free. `size_bytes` is given back on free. */
+typedef struct ttape_allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size_bytes);
+    void (*release)(void *context, void *memory, size_t size_bytes);
+} ttape_allocator;
+
+/* Library version, e.g. "0.1.0"; static. */
+TTAPE_API const char *ttape_version_string(void);
+/* Static names: "enter", "exit", "block", ...; never NULL. exit_unseen and exit_across read "exit": they are exits. */
+TTAPE_API const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind);
+TTAPE_API const char *ttape_site_kind_name(uint32_t site_kind);
+TTAPE_API const char *ttape_gap_reason_name(uint32_t reason);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,68 @@
+"""What the gates in this folder share: the tree, its C code without comments, and the verdict."""
+import os
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(os.environ.get("TTAPE_SRC") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("TTAPE_BUILD") or ROOT / "build" / "release")
+HERE = Path(__file__).resolve().parent
+PRODUCT = ("format", "writer", "reader", "libtrace", "tools")
+IGNORED = {".git", "build", "__pycache__", ".cache"}
+
+
+def files(*suffixes, under=None):
+    """Repository-relative paths of the files with these suffixes, sorted."""
+    found = []
+    for top in under or ["."]:
+        for folder, names, leaves in os.walk(ROOT / top):
+            names[:] = [n for n in names if n not in IGNORED]
+            found += [Path(folder, leaf).relative_to(ROOT) for leaf in leaves
+                      if leaf.endswith(suffixes)]
+    return sorted(found)
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8", errors="replace")
+
+
+TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
+
+
+def without_comments(code):
+    """Comments become blanks, lines stay where they are, strings are kept."""
+    def blank(match):
+        piece = match.group(0)
+        return re.sub(r"[^\n]", " ", piece) if piece.startswith("/") else piece
+    return TOKEN.sub(blank, code)
+
+
+def exceptions(name):
+    """The lines of a list of justified exceptions: (words before the reason, reason).
+
+    A line reads `word word ...: reason`; one without a reason is an error of its own."""
+    rows = []
+    path = HERE / name
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        head, _, reason = line.partition(":")
+        if not reason.strip():
+            sys.exit(f"tests/tidy/{name}:{number}: an exception needs a reason after ':'")
+        rows.append((tuple(head.split()), reason.strip()))
+    return rows
+
+
+def skip(why):
+    print(f"SKIPPED: {why}")
+    sys.exit(77)
+
+
+def verdict(name, problems, summary):
+    for problem in problems:
+        print(problem)
+    if problems:
+        print(f"{name}: FAILED, {len(problems)} finding{'s' if len(problems) != 1 else ''}")
+        sys.exit(1)
+    print(f"{name}: ok, {summary}")

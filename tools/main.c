@@ -1,0 +1,121 @@
+/* The command: a verb table. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracetape/types.h>
+
+#include "output.h"
+#include "signals.h"
+#include "tool.h"
+
+static const tool_verb verbs[] = {
+    {"convert", "turn a recording of another tool into a trace", tool_convert},
+    {"info", "say what is in a trace and where its bytes went", tool_info},
+    {"verify", "check a trace against every rule of the format", tool_verify},
+    {"dump", "print events as a call tree, CSV or JSON lines", tool_dump},
+    {"cut", "copy a part of a trace", tool_cut},
+    {"merge", "join traces, or the pieces of one", tool_merge},
+};
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+static int print_help(void)
+{
+    tool_output out;
+    tool_output_open(&out, STDOUT_FILENO);
+    tool_output_text(&out, "Usage: tracetape VERB [OPTION]... FILE...\n"
+                           "       tracetape help VERB\n"
+                           "       tracetape --version\n"
+                           "\n"
+                           "Execution traces: every call of a program, in small files.\n"
+                           "\n"
+                           "Verbs:\n");
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        tool_output_printf(&out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    }
+    tool_output_text(&out, "\n"
+                           "Options:\n"
+                           "  -h, --help   print this; after a verb, print the verb's help\n"
+                           "  --version    print the version\n"
+                           "\n"
+                           "Examples:\n"
+                           "  tracetape convert run.uftrace -o run.ttape\n"
+                           "  tracetape info run.ttape\n"
+                           "  tracetape dump run.ttape --limit 40\n"
+                           "\n"
+                           "Exit status:\n"
+                           "  0  done\n"
+                           "  1  verify found something\n"
+                           "  2  the command line is wrong\n"
+                           "  3  done, with a loss that a warning names\n"
+                           "  4  not done\n");
+    return tool_output_close(&out);
+}
+
+static int print_version(void)
+{
+    tool_output out;
+    tool_output_open(&out, STDOUT_FILENO);
+    tool_output_printf(&out, "tracetape %s\n", ttape_version_string());
+    return tool_output_close(&out);
+}
+
+static const tool_verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(verbs[i].name, name) == 0) {
+            return &verbs[i];
+        }
+    }
+    return NULL;
+}
+
+/* A closed standard descriptor would be taken by the next file that is opened: messages would end up in it. */
+static void guard_descriptors(void)
+{
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY}; /* so that writing data still fails */
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd) {
+            _exit(TOOL_CANNOT);
+        }
+    }
+}
+
+static int help_verb(int argc, char **argv)
+{
+    if (argc < 3) {
+        return print_help();
+    }
+    const tool_verb *verb = find_verb(argv[2]);
+    if (verb == NULL) {
+        return tool_usage(NULL, "unknown verb '%s'", argv[2]);
+    }
+    char help[] = "--help";
+    char *arguments[] = {argv[2], help, NULL};
+    return verb->run(2, arguments);
+}
+
+int main(int argc, char **argv)
+{
+    guard_descriptors();
+    tool_signals_catch();
+    if (argc < 2) {
+        return tool_usage(NULL, "a verb is missing");
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        return print_help();
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        return print_version();
+    }
+    if (strcmp(argv[1], "help") == 0) {
+        return help_verb(argc, argv);
+    }
+    const tool_verb *verb = find_verb(argv[1]);
+    if (verb == NULL) {
+        return tool_usage(NULL, "unknown %s '%s'", argv[1][0] == '-' ? "option" : "verb", argv[1]);
+    }
+    return verb->run(argc - 1, argv + 1);
+}

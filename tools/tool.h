@@ -1,0 +1,55 @@
+/* What every verb shares: exit statuses, messages, and the verb table's shape. */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+
+#define TOOL_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
+
+typedef enum tool_exit {
+    TOOL_OK = 0,      /* all done */
+    TOOL_FINDING = 1, /* verify found something */
+    TOOL_USAGE = 2,   /* the command line is wrong */
+    TOOL_LOSS = 3,    /* done, with a loss that was reported */
+    TOOL_CANNOT = 4   /* not done */
+} tool_exit;
+
+/* A verb: main calls run with argv[0] being the verb's name, and takes its result as exit status. */
+typedef struct tool_verb {
+    const char *name;
+    const char *summary; /* one line for the list of verbs */
+    int (*run)(int argc, char **argv);
+} tool_verb;
+
+int tool_convert(int argc, char **argv);
+int tool_info(int argc, char **argv);
+int tool_verify(int argc, char **argv);
+int tool_dump(int argc, char **argv);
+int tool_cut(int argc, char **argv);
+int tool_merge(int argc, char **argv);
+
+/* One line on standard error, "tracetape: ...", escaped whole: names from files may be in it. */
+void tool_message(const char *format, ...) TOOL_PRINTF(1, 2);
+
+/* The same; returns TOOL_CANNOT. */
+int tool_fail(const char *format, ...) TOOL_PRINTF(1, 2);
+
+/* The same, with a pointer to the verb's help (verb may be NULL); returns TOOL_USAGE. */
+int tool_usage(const char *verb, const char *format, ...) TOOL_PRINTF(2, 3);
+
+/* Reports a failed library call about `subject` (a file's name) with offset and rule; returns TOOL_CANNOT. */
+int tool_fail_error(const char *subject, const ttape_error *err);
+
+/* Memory or a clear end: the command holds no data worth saving at that point (status 4). */
+void *tool_allocate(size_t count, size_t size_bytes);
+void *tool_reallocate(void *memory, size_t count, size_t size_bytes);
+char *tool_copy_text(const char *text, size_t size_bytes);
+
+/* Grows *array (of *capacity elements) so that it holds `needed` ones; at least doubles. */
+void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes);
+
+#endif
