@@ -1,5 +1,6 @@
-/* The header becomes a table of codes by position; the data section is then a run of copies from it. Every copy is
- * bounded by what is left of its segment, so that a few bytes can never mean more events than the caller counted. */
+/* The header becomes a table of codes by position; the data section is then a run of copies from
+ * it. Every copy is bounded by what is left of its segment, so that a few bytes can never mean more
+ * events than the caller counted. */
 #include "format/literal.h"
 
 #include "format/fail.h"
@@ -29,7 +30,8 @@ size_t ttp_literal_decode_workspace(uint32_t event_count)
 {
     size_t positions = position_max(event_count);
 
-    return sizeof(uint32_t) + positions * sizeof(struct span) + (positions + BLOCK) * sizeof(uint32_t);
+    return sizeof(uint32_t) + positions * sizeof(struct span) +
+           (positions + BLOCK) * sizeof(uint32_t);
 }
 
 static ttape_status corrupt(ttape_error *err, const char *rule, const struct ttp_reader_cursor *at,
@@ -118,7 +120,8 @@ static ttape_status successors_read(struct ttp_reader_cursor *from, uint64_t *su
     return TTAPE_OK;
 }
 
-/* The record whose pointer was read already; returns how many events it was in *count, at most `left`. */
+/* The record whose pointer was read already; returns how many events it was in *count, at most
+ * `left`. */
 static ttape_status record_read(struct ttp_reader_cursor *from, const struct table *table,
                                 uint64_t pointer, uint32_t *to, uint32_t left, uint32_t *count,
                                 ttape_error *err)
@@ -143,8 +146,9 @@ static ttape_status record_read(struct ttp_reader_cursor *from, const struct tab
     return TTAPE_OK;
 }
 
-/* Whole records of the common kind, while a block can be written anywhere within the segment; stops before anything
- * else. One- and two-byte pointers only: canonical by the second byte being neither 0 nor more than 127. */
+/* Whole records of the common kind, while a block can be written anywhere within the segment; stops
+ * before anything else. One- and two-byte pointers only: canonical by the second byte being neither
+ * 0 nor more than 127. */
 static uint32_t copy_fast(struct ttp_reader_cursor *from, const struct table *table, uint32_t *to,
                           uint32_t left)
 {
@@ -180,8 +184,8 @@ static uint32_t copy_fast(struct ttp_reader_cursor *from, const struct table *ta
 }
 
 ttape_status ttp_literal_decode(const uint8_t *header, size_t header_bytes, const uint8_t *data,
-                                size_t data_bytes, struct ttp_order_out *out, void *ws, size_t ws_bytes,
-                                ttape_error *err)
+                                size_t data_bytes, struct ttp_order_out *out, void *ws,
+                                size_t ws_bytes, ttape_error *err)
 {
     struct ttp_reader_cursor head = ttp_reader_cursor_init(header, header_bytes);
     struct ttp_reader_cursor from = ttp_reader_cursor_init(data, data_bytes);

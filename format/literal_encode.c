@@ -1,34 +1,38 @@
 /* How chains come from records:
  *
  *   1. Count every event's immediate successors: the sequence-frequency records.
- *   2. Of the successors that reach the threshold, most frequent first, join event and successor to a chain
- *      (each event takes one part in a pass), and put the chain where the two stood.
- *   3. A chain is an event of its own from now on: again from 1, until no successor reaches the threshold.
+ *   2. Of the successors that reach the threshold, most frequent first, join event and successor to
+ * a chain (each event takes one part in a pass), and put the chain where the two stood.
+ *   3. A chain is an event of its own from now on: again from 1, until no successor reaches the
+ * threshold.
  *
- * What is left of the sequence is the data section: one pointer for every chain and every lone event in it. A chain
- * that stands alone only now and then is not stored again where it is part of a longer one: a pointer to its
- * position there, and bits that leave the chain in time, say the same.
+ * What is left of the sequence is the data section: one pointer for every chain and every lone
+ * event in it. A chain that stands alone only now and then is not stored again where it is part of
+ * a longer one: a pointer to its position there, and bits that leave the chain in time, say the
+ * same.
  *
- * The threshold is high on purpose. The compressor behind us finds repeats by itself; a chain pays when
- * its successors are nearly certain, and costs when it only sometimes applies, because one stretch of events then has
- * several spellings. Figures: spec/decisions/0013-literal-order-coder.md. */
+ * The threshold is high on purpose. The compressor behind us finds repeats by itself; a chain pays
+ * when its successors are nearly certain, and costs when it only sometimes applies, because one
+ * stretch of events then has several spellings. Figures:
+ * spec/decisions/0013-literal-order-coder.md. */
 #include "format/literal.h"
 
 #include "format/fail.h"
 #include "format/raw_order.h"
 
-#define SEGMENT_FIRST     (UINT32_C(1) << 31) /* on a token: nothing may be joined over this edge */
-#define LENGTH_MAX        64u                 /* events of a chain: longer ones measured no better */
-#define PASSES_MAX        64u                 /* real programs need 8 to 25 */
-#define RULES_MAX         (TTP_LITERAL_POSITIONS_MAX / 2)
-#define PAIR_SLOTS_MAX    (UINT32_C(1) << 17)
-#define PAIR_SLOTS_MIN    256u
-#define FREE_SYMBOLS      65536u /* this many are always encoded */
-#define OWN_CHAIN_USES    64u    /* used this often alone, a part of a longer chain is stored by itself too */
-#define MIN_REPEATS       16u    /* fewer rounds are left to the compressor, which is better at them */
+#define SEGMENT_FIRST  (UINT32_C(1) << 31) /* on a token: nothing may be joined over this edge */
+#define LENGTH_MAX     128u                /* events of a chain: longer ones measured no better */
+#define PASSES_MAX     64u                 /* real programs need 8 to 25 */
+#define RULES_MAX      (TTP_LITERAL_POSITIONS_MAX / 2)
+#define PAIR_SLOTS_MAX (UINT32_C(1) << 17)
+#define PAIR_SLOTS_MIN 256u
+#define FREE_SYMBOLS   65536u /* this many are always encoded */
+#define OWN_CHAIN_USES                                                                             \
+    128u /* used this often alone, a part of a longer chain is stored by itself too */
+#define MIN_REPEATS       32u /* fewer rounds are left to the compressor, which is better at them */
 #define DEFAULT_DIVISOR   1024u
-#define DEFAULT_MIN_COUNT 16u
-#define DEFAULT_SHARE     700u
+#define DEFAULT_MIN_COUNT 8u
+#define DEFAULT_SHARE     900u
 #define NOBODY            UINT32_MAX
 
 /* A line of a record: `count` times, `right` came immediately after `left`. */
@@ -36,7 +40,8 @@ struct pair {
     uint32_t left, right, count;
 };
 
-/* Two tokens that were joined. A token below `alphabet` is an event, the others are rules in order of making. */
+/* Two tokens that were joined. A token below `alphabet` is an event, the others are rules in order
+ * of making. */
 struct rule {
     uint32_t left, right, length;
     uint32_t parent;   /* the rule in whose chain this one's events can be pointed to, or NOBODY */
@@ -45,8 +50,9 @@ struct rule {
 };
 
 struct work {
-    uint32_t *tokens, *uses, *joined; /* joined[t]: 1 + the rule that begins with t in this pass, or 0 */
-    uint8_t *is_right;                /* t is the second of a rule in this pass */
+    uint32_t *tokens, *uses,
+        *joined;       /* joined[t]: 1 + the rule that begins with t in this pass, or 0 */
+    uint8_t *is_right; /* t is the second of a rule in this pass */
     struct pair *pairs;
     struct rule *rules;
     uint32_t token_count, alphabet, rule_count, rule_max, positions, pair_slots;
@@ -74,7 +80,8 @@ static uint32_t symbol_max(uint32_t event_count)
 
 size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
 {
-    uint32_t symbols = symbol_count < symbol_max(event_count) ? symbol_count : symbol_max(event_count);
+    uint32_t symbols =
+        symbol_count < symbol_max(event_count) ? symbol_count : symbol_max(event_count);
     size_t rules = rule_max(event_count), kinds = (size_t)symbols * 2 + rules;
 
     return (size_t)event_count * sizeof(uint32_t) + kinds * (2 * sizeof(uint32_t) + 1) +
@@ -82,8 +89,8 @@ size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
            sizeof(uint64_t);
 }
 
-static void work_init(struct work *w, const struct ttp_order *in, const struct ttp_literal_options *opt,
-                      void *ws)
+static void work_init(struct work *w, const struct ttp_order *in,
+                      const struct ttp_literal_options *opt, void *ws)
 {
     uint32_t events = in->event_count;
     uint8_t *at = ws;
@@ -133,8 +140,9 @@ static uint32_t token_length(const struct work *w, uint32_t token)
     return token < w->alphabet ? 1 : w->rules[token - w->alphabet].length;
 }
 
-/* Counts who follows whom. Tokens below the threshold cannot have a successor above it. An event that follows itself is
- * left to the repeat count. When the table is three quarters full, pairs that are not in it stay out. */
+/* Counts who follows whom. Tokens below the threshold cannot have a successor above it. An event
+ * that follows itself is left to the repeat count. When the table is three quarters full, pairs
+ * that are not in it stay out. */
 static void count_records(struct work *w)
 {
     uint32_t mask = w->pair_slots - 1, room = w->pair_slots / 4 * 3;
@@ -227,8 +235,9 @@ static uint32_t make_rules(struct work *w, uint32_t kept)
     for (uint32_t i = 0; i < kept && w->rule_count < w->rule_max; i++) {
         struct pair p = w->pairs[i];
         uint32_t length = token_length(w, p.left) + token_length(w, p.right);
-        if (w->joined[p.left] || w->is_right[p.left] || w->joined[p.right] || w->is_right[p.right] ||
-            length > LENGTH_MAX || length > TTP_LITERAL_POSITIONS_MAX - w->positions)
+        if (w->joined[p.left] || w->is_right[p.left] || w->joined[p.right] ||
+            w->is_right[p.right] || length > LENGTH_MAX ||
+            length > TTP_LITERAL_POSITIONS_MAX - w->positions)
             continue;
         w->rules[w->rule_count++] =
             (struct rule){.left = p.left, .right = p.right, .length = length, .parent = NOBODY};
@@ -267,8 +276,9 @@ static void lend_halves(struct work *w, uint32_t rule)
             w->rules[half[i] - w->alphabet].parent = rule;
 }
 
-/* Decides which rules are stored, gives positions to all that are used, and leaves the stored ones in `pairs`, most
- * used first so that their pointers are the shortest. Returns how many; w->positions becomes exact. */
+/* Decides which rules are stored, gives positions to all that are used, and leaves the stored ones
+ * in `pairs`, most used first so that their pointers are the shortest. Returns how many;
+ * w->positions becomes exact. */
 static uint32_t place_chains(struct work *w)
 {
     uint32_t stored = 0, position = 0;
@@ -335,9 +345,10 @@ static void header_write(struct ttp_writer_cursor *to, const struct work *w,
         chain_write(to, w, w->pairs[i].left);
 }
 
-/* A pointer, and bits for `successors` more events. `to_end`: they are the rest of the chain, once. */
-static inline void record_write(struct ttp_writer_cursor *to, uint32_t position, uint64_t successors,
-                                bool to_end)
+/* A pointer, and bits for `successors` more events. `to_end`: they are the rest of the chain, once.
+ */
+static inline void record_write(struct ttp_writer_cursor *to, uint32_t position,
+                                uint64_t successors, bool to_end)
 {
     ttp_write_varint(to, (uint64_t)position << 1 | to_end);
     if (to_end)
@@ -368,8 +379,8 @@ static void data_write(struct ttp_writer_cursor *to, const struct work *w)
     }
 }
 
-ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_literal_options *opt, void *ws,
-                                size_t ws_bytes, uint8_t *header, size_t header_capacity,
+ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_literal_options *opt,
+                                void *ws, size_t ws_bytes, uint8_t *header, size_t header_capacity,
                                 size_t *header_bytes, uint8_t *data, size_t data_capacity,
                                 size_t *data_bytes, ttape_error *err)
 {

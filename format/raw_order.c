@@ -1,6 +1,6 @@
-/* Symbol definitions stand in columns (all classes, then all arguments), because the sections are compressed
- * afterwards: the classes of most partitions are one byte over and over, and the arguments, site numbers by first
- * appearance, are mostly one more than the last. */
+/* Symbol definitions stand in columns (all classes, then all arguments), because the sections are
+ * compressed afterwards: the classes of most partitions are one byte over and over, and the
+ * arguments, site numbers by first appearance, are mostly one more than the last. */
 #include "format/raw_order.h"
 
 #include "format/fail.h"
@@ -37,7 +37,8 @@ static ttape_status symbol_count_read(struct ttp_reader_cursor *from, struct ttp
     return TTAPE_OK;
 }
 
-ttape_status ttp_symbols_read(struct ttp_reader_cursor *from, struct ttp_order_out *out, ttape_error *err)
+ttape_status ttp_symbols_read(struct ttp_reader_cursor *from, struct ttp_order_out *out,
+                              ttape_error *err)
 {
     int64_t last[TTP_CLASS_COUNT] = {0};
 
@@ -53,7 +54,8 @@ ttape_status ttp_symbols_read(struct ttp_reader_cursor *from, struct ttp_order_o
         if (event_class >= TTP_CLASS_COUNT)
             return ttp_fail(err, TTAPE_E_CORRUPT, "O-RAW-03", classes_at + i,
                             "unknown event class %u", event_class);
-        /* Unsigned, because the difference may be anything; out of range shows after the addition. */
+        /* Unsigned, because the difference may be anything; out of range shows after the addition.
+         */
         int64_t argument =
             (int64_t)((uint64_t)last[event_class] + (uint64_t)ttp_read_svarint(from));
         if (from->bad)

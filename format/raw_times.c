@@ -1,4 +1,5 @@
-/* The full decoder is the block decoder in a loop, so that seeking and streaming cannot disagree. */
+/* The full decoder is the block decoder in a loop, so that seeking and streaming cannot disagree.
+ */
 #include "format/raw_times.h"
 
 #include "format/bytes.h"
@@ -27,8 +28,8 @@ size_t ttp_raw_times_bound(uint32_t event_count)
     return directory_bytes(event_count) + (size_t)event_count * TTP_VARINT_MAX;
 }
 
-/* Goes through the events in order, and knows the time relative to the running segment's base. Unsigned: hostile
- * differences may pass 64 bits, and both sides then wrap alike. */
+/* Goes through the events in order, and knows the time relative to the running segment's base.
+ * Unsigned: hostile differences may pass 64 bits, and both sides then wrap alike. */
 struct walk {
     uint64_t time;
     uint32_t segment;
@@ -153,9 +154,11 @@ ttape_status ttp_raw_times_decode(const uint8_t *data, size_t size_bytes, struct
 }
 
 ttape_status ttp_raw_times_decode_block(const uint8_t *data, size_t size_bytes, uint32_t block,
-                                        struct ttp_times *out, int64_t *time_ticks, ttape_error *err)
+                                        struct ttp_times *out, int64_t *time_ticks,
+                                        ttape_error *err)
 {
-    /* Past the last segment already, so that the walk has nothing to do: only the full decoder needs it. */
+    /* Past the last segment already, so that the walk has nothing to do: only the full decoder
+     * needs it. */
     struct walk walk = {0, out->segment_count};
     size_t start, end;
 

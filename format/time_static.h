@@ -21,6 +21,7 @@
 
 #include <tracetape/error.h>
 
+#include "format/bytes.h"
 #include "format/coder.h"
 #include "format/times.h"
 
@@ -61,18 +62,21 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 #define TTP_STA_FORM_TINY        1u
 #define TTP_STA_FORM_TABLES      2u
 #define TTP_STA_TINY_EVENTS_MAX  8192u
+#define TTP_STA_TINY_EVENTS_MIN  512u /* up to here the encoder tries nothing else */
 #define TTP_STA_FLAG_WIDE        0x80u /* the directory has a column of wide sizes */
 #define TTP_STA_RULE_LOG         0u    /* machine state from log residuals: fine clocks */
 #define TTP_STA_RULE_PHASE       1u    /* machine state from the clock's phase: coarse clocks */
 #define TTP_STA_MIX_MAX          3u
 #define TTP_STA_ORDER_MAX        8u
 #define TTP_STA_NODES_MAX        65535u
-#define TTP_STA_CONTEXTS_MAX     16384u
+#define TTP_STA_CONTEXTS_MAX     8192u
+#define TTP_STA_CODE_EVENTS      4u   /* how often a code, */
+#define TTP_STA_EDGE_EVENTS      8u   /* an edge, */
+#define TTP_STA_HISTORY_EVENTS   256u /* a longer history must occur to be a context */
 #define TTP_STA_TABLES_MAX       64u
 #define TTP_STA_STATES_LOG       8u
 #define TTP_STA_STATES_PHASE     16u
 #define TTP_STA_STATES_MAX       16u
-#define TTP_STA_STATE_MIDDLE     4u /* of the log rule; the row entry that predicts the mean */
 #define TTP_STA_SYMBOLS          246u
 #define TTP_STA_ESCAPE           245u /* the symbol of a wide difference */
 #define TTP_STA_PROB_BITS        12u
@@ -82,6 +86,7 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 #define TTP_STA_LOG_OCTAVE       32u /* steps of ttp_sta_scale per octave, log rule */
 #define TTP_STA_TICK             128u /* steps per tick, phase rule */
 #define TTP_STA_SCALE_MAX        1023u
+#define TTP_STA_STATE_INDEXES    97u
 #define TTP_STA_LOG_CLIP         24u /* residuals are clipped at 3/4 octave */
 #define TTP_STA_PHASE_CLIP       96u /* and phases at 3/4 tick */
 
@@ -135,6 +140,7 @@ struct ttp_sta_contexts {
     uint16_t *node;       /* the node that the context is */
     uint16_t *mean_of;    /* the first context that has the same mean: their rows and means agree */
     uint16_t *row_like;   /* the context whose row predicts this row, or itself */
+    uint32_t *info;       /* per node, what an event there needs: first slot and mean */
 };
 
 size_t ttp_sta_contexts_bytes(uint32_t event_count);
@@ -147,6 +153,12 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
 /* Picks the contexts by count; after this context[] and the per-context arrays are valid. */
 void ttp_sta_contexts_pick(struct ttp_sta_contexts *c);
 
+/* With the model's means known: fills info[]. */
+void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t states, const uint16_t *mean);
+
+#define TTP_STA_INFO_SHIFT 10u /* a mean is at most TTP_STA_SCALE_MAX */
+#define TTP_STA_INFO_MEAN  TTP_STA_SCALE_MAX
+
 /* ---- the model: states, tables, map, means (time_static_tables.c) ---- */
 
 struct ttp_sta_model {
@@ -155,7 +167,7 @@ struct ttp_sta_model {
     uint8_t *map;                      /* context_count * states */
     uint16_t *mean;                    /* context_count */
     uint16_t scale[TTP_STA_SYMBOLS];   /* a symbol's size as the rule measures it */
-    uint8_t state_of[4 * 2 * TTP_STA_LOG_CLIP + 1]; /* state by level */
+    uint8_t state_of[TTP_STA_STATE_INDEXES]; /* state by index */
 };
 
 void ttp_sta_model_init(struct ttp_sta_model *m, uint32_t rule, uint32_t mix);
@@ -166,7 +178,6 @@ void ttp_sta_frequencies(const uint8_t *level, uint16_t *frequency);
 /* The mean of a table as the rule measures it, from its levels: predicts a context's mean. */
 uint32_t ttp_sta_table_mean(const struct ttp_sta_model *m, const uint8_t *level);
 
-#define TTP_STA_MODEL_PROBS (64u * 65u + 16u + 64u)
 struct ttp_sta_model_coder {
     struct ttp_encoder *encoder; /* NULL while decoding */
     struct ttp_decoder *decoder;
@@ -182,26 +193,74 @@ struct ttp_sta_model_coder {
 bool ttp_sta_model_code(struct ttp_sta_model_coder *coder, struct ttp_sta_model *m,
                         const struct ttp_sta_contexts *c);
 
-/* The machine state: one step per event. `level` is the log rule's running mean, or the phase. */
+/* The machine state, one step per event. `level` is the log rule's running mean of residuals (1/256 of
+ * a step of the scale), or the phase; `last` the last residual. Both are kept from going negative, so
+ * that shifts mean the same everywhere. */
 struct ttp_sta_state {
     uint32_t level, last;
 };
 
-static inline struct ttp_sta_state ttp_sta_state_start(const struct ttp_sta_model *m)
+static inline struct ttp_sta_state ttp_sta_state_start(uint32_t rule)
 {
-    if (m->rule == TTP_STA_RULE_PHASE)
+    if (rule == TTP_STA_RULE_PHASE)
         return (struct ttp_sta_state){TTP_STA_PHASE_CLIP, 0};
     return (struct ttp_sta_state){TTP_STA_LOG_CLIP << 8, TTP_STA_LOG_CLIP};
 }
 
+static inline uint32_t ttp_sta_state_index(struct ttp_sta_state s, uint32_t rule, uint32_t mix)
+{
+    if (rule == TTP_STA_RULE_PHASE)
+        return s.level >> 1;
+    return ((4 - mix) * s.level + mix * (s.last << 8)) >> 9;
+}
+
+static inline uint32_t ttp_sta_clamp(int32_t value, uint32_t most)
+{
+    return value < 0 ? 0 : (uint32_t)value > most ? most : (uint32_t)value;
+}
+
+static inline struct ttp_sta_state ttp_sta_state_step(struct ttp_sta_state s, uint32_t rule,
+                                                      uint32_t mean, uint32_t scale)
+{
+    if (rule == TTP_STA_RULE_PHASE) {
+        s.level = ttp_sta_clamp((int32_t)(s.level + mean) - (int32_t)scale, 2 * TTP_STA_PHASE_CLIP);
+        return s;
+    }
+    s.last = ttp_sta_clamp((int32_t)(scale + TTP_STA_LOG_CLIP) - (int32_t)(4 * mean),
+                           2 * TTP_STA_LOG_CLIP);
+    s.level += (s.last << 5) - (s.level >> 3);
+    return s;
+}
+
+/* 256 * log2(x), within 2: for decisions of the encoder. x >= 1. */
+uint32_t ttp_sta_log256(uint64_t x);
+
 /* ---- clustering (time_static_cluster.c, encoder only) ---- */
 
-struct ttp_sta_cluster_job {
+/* Which table each slot (context, state) uses. `symbols` is a buffer of 2 * event_count bytes whose
+ * upper half holds the events' symbols sorted by slot; it is used up. */
+struct ttp_sta_clusters {
     const struct ttp_sta_contexts *contexts;
     uint32_t states, table_count;
-    const uint32_t *slot_start;   /* context_count * states + 1 */
-    uint8_t *symbols;             /* sorted by slot, in the upper half of a buffer of 2 * count bytes */
-    uint8_t *map;                 /* result */
+    const uint32_t *slot_start; /* slots + 1 entries */
+    uint32_t *pair_start;       /* slots + 1 entries of room */
+    uint32_t *order;            /* slots entries of room */
+    uint8_t *symbols;
+    uint8_t *map;               /* result, one entry a slot */
+    uint32_t count[TTP_STA_TABLES_MAX][TTP_STA_SYMBOLS];
+    uint16_t cost[TTP_STA_SYMBOLS][TTP_STA_TABLES_MAX];
 };
+
+void ttp_sta_clusters_find(struct ttp_sta_clusters *k);
+
+/* ---- few events (time_static_tiny.c) ---- */
+
+size_t ttp_sta_tiny_workspace(void);
+/* Returns the size, or 0 when it does not fit. event_count <= TTP_STA_TINY_EVENTS_MAX. */
+size_t ttp_sta_tiny_encode(const struct ttp_times *in, void *workspace, uint8_t *out,
+                           size_t out_bytes);
+/* False: not such a stream. Fills delta, wide, wide_count. */
+bool ttp_sta_tiny_decode(struct ttp_times *io, void *workspace, const uint8_t *data,
+                         size_t size_bytes);
 
 #endif

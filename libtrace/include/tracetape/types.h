@@ -133,6 +133,7 @@ typedef struct ttape_open_frame {
     uint32_t argument;  /* signal number */
     uint32_t stack;     /* the stack that it is on */
     uint64_t enter_time_ns;
+    int64_t self_ns;        /* time on top of its stack so far */
 } ttape_open_frame;
 
 /* The state of a stream between two of its events. */

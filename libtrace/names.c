@@ -1,0 +1,40 @@
+/* Names of the numbers in <tracetape/types.h>: the words of the CSV's kind column and of every message. */
+#include <tracetape/types.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const site_kinds[] = {"function", "block", "branch", "syscall", "marker"};
+
+static const char *const event_kinds[TTAPE_EVENT_KIND_COUNT] = {
+    [TTAPE_ENTER] = "enter",
+    [TTAPE_EXIT] = "exit",
+    [TTAPE_LEAF] = "leaf",
+    [TTAPE_OPEN] = "open",
+    [TTAPE_SIGNAL_BEGIN] = "signal",
+    [TTAPE_SIGNAL_END] = "signal_end",
+    [TTAPE_EXIT_UNSEEN] = "exit",
+    [TTAPE_UNWIND] = "unwind",
+    [TTAPE_EXIT_ACROSS] = "exit",
+    [TTAPE_SWITCH] = "switch",
+    [TTAPE_GAP] = "gap",
+};
+
+static const char *const gap_reasons[] = {"unknown", "overflow", "damage", "filter", "cut"};
+
+const char *ttape_site_kind_name(uint32_t site_kind)
+{
+    return site_kind < COUNT(site_kinds) ? site_kinds[site_kind] : "unknown";
+}
+
+const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind)
+{
+    /* A leaf is called by what its site is; a function's site can only be a leaf by mistake. */
+    if (event_kind == TTAPE_LEAF && site_kind != TTAPE_SITE_FUNCTION && site_kind < COUNT(site_kinds))
+        return site_kinds[site_kind];
+    return event_kind < TTAPE_EVENT_KIND_COUNT ? event_kinds[event_kind] : "unknown";
+}
+
+const char *ttape_gap_reason_name(uint32_t reason)
+{
+    return reason < COUNT(gap_reasons) ? gap_reasons[reason] : "unknown";
+}

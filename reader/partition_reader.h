@@ -1,0 +1,150 @@
+/* One partition in memory, and what libtrace/copy.c needs of a reader: stored bytes, scopes, models, edges, events.
+ *
+ * A ttp_loaded belongs to the reader's cache. It stays where it is until the next call that loads a partition, which
+ * may evict it: fetch it again (ttp_loaded_get is cheap when nothing happened) rather than keep the pointer. */
+#ifndef TTP_READER_PARTITION_READER_H
+#define TTP_READER_PARTITION_READER_H
+
+#include <stdbool.h>
+
+#include <tracetape/reader.h>
+
+#include "format/chunk.h"
+#include "format/order.h"
+#include "format/partition.h"
+#include "format/segments.h"
+#include "format/summary.h"
+#include "format/values.h"
+
+/* How much of a partition is decoded; each includes those before it. */
+enum ttp_stage {
+    TTP_STAGE_LIGHT = 1,  /* head, segments with bases and edges */
+    TTP_STAGE_EVENTS = 2, /* codes, symbols, times, depths, values of gaps */
+    TTP_STAGE_VALUES = 3  /* values */
+};
+
+/* What a code means as an event. */
+struct ttp_code_view {
+    uint32_t site; /* file-wide, or TTAPE_NONE */
+    uint32_t argument;
+    int32_t before;  /* frames that the event adds to the depth before its own depth counts ... */
+    uint8_t after;   /* ... and after it */
+    uint8_t kind;    /* ttape_event_kind */
+    uint8_t special; /* needs more than this table: see walk.c */
+    uint8_t event_class;
+};
+
+/* The state of a walk through a segment before event `event` of the partition. */
+struct ttp_walker {
+    int64_t tick; /* of the event before */
+    uint32_t event;
+    uint32_t segment;
+    uint32_t frames;  /* on the current stack */
+    uint32_t unknown; /* unknown depth */
+    int32_t offset;   /* depth offset */
+    uint32_t wide, special, change; /* next entries of the sparse lists */
+};
+
+#define TTP_CHECKPOINT_EVENTS 1024u
+
+/* A fact that the code alone does not tell: for exit across the symbol of the frame that exits, for a switch the
+ * frames on the new stack. */
+struct ttp_special {
+    uint32_t event, value;
+};
+
+struct ttp_loaded {
+    struct ttp_loaded *newer, *older; /* cache.c */
+    uint64_t used_bytes;
+    uint32_t partition, scope;
+    int stage;
+    uint64_t payload_offset; /* in the file */
+    struct ttp_partition_head head;
+    uint8_t *light; /* chunk header, head and light sections, as stored */
+    uint32_t light_bytes;
+    struct ttp_segments segments;
+    uint32_t *segment_start; /* segment_count + 1 */
+    /* order */
+    uint32_t *codes;
+    struct ttp_symbol *symbols;
+    uint32_t symbol_count, symbol_capacity;
+    uint32_t *open; /* symbols of the start frames */
+    struct ttp_code_view *views; /* 2 * symbol_count */
+    /* times */
+    uint32_t *delta; /* NULL without times */
+    int64_t *wide;
+    uint32_t wide_count;
+    bool steps_back; /* some difference is negative */
+    /* places to start from */
+    struct ttp_walker *starts;      /* of each segment */
+    struct ttp_walker *checkpoints; /* before event i * TTP_CHECKPOINT_EVENTS, where that is inside of a segment */
+    struct ttp_special *specials;
+    uint32_t special_count, special_capacity;
+    struct ttp_depth_change *changes;
+    uint32_t change_count;
+    /* values */
+    struct ttp_values values;
+    bool has_values;
+    uint32_t gap_count;
+    uint64_t lost_count;
+};
+
+/* Loads a partition up to a stage. Errors have file offsets. */
+ttape_status ttp_loaded_get(ttape_reader *reader, uint32_t partition, enum ttp_stage stage,
+                            struct ttp_loaded **out, ttape_error *err);
+
+/* The stored payload of a partition, its chunk header checked and its hash verified. *payload was taken from the
+ * reader's memory: give it back with ttp_payload_free. */
+ttape_status ttp_payload_read(ttape_reader *reader, uint32_t partition, struct ttp_chunk *chunk,
+                              uint8_t **payload, ttape_error *err);
+void ttp_payload_free(ttape_reader *reader, uint8_t *payload, const struct ttp_chunk *chunk);
+/* The same for the model chunk that the partition names; TTAPE_E_NOT_FOUND when it names none. */
+ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t partition,
+                                    struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err);
+
+/* Scopes and their ids; TTAPE_NONE and NULL past the end. */
+uint32_t ttp_scope_count(const ttape_reader *reader);
+const uint8_t *ttp_scope_trace_id(const ttape_reader *reader, uint32_t scope);
+uint32_t ttp_partition_scope(const ttape_reader *reader, uint32_t partition);
+struct ttp_scope_counts {
+    uint32_t site_count, module_count, file_count, process_count, stream_count;
+};
+struct ttp_scope_counts ttp_scope_count_ids(const ttape_reader *reader, uint32_t scope);
+/* File-wide number of a scope's id, for ttape_reader_get_site and its like; TTAPE_NONE when there is none. */
+uint32_t ttp_scope_site(const ttape_reader *reader, uint32_t scope, uint32_t id);
+uint32_t ttp_scope_module(const ttape_reader *reader, uint32_t scope, uint32_t id);
+uint32_t ttp_scope_process(const ttape_reader *reader, uint32_t scope, uint32_t id);
+uint32_t ttp_scope_stream(const ttape_reader *reader, uint32_t scope, uint32_t id);
+/* The way back: the scope's id of a file-wide number (that exists), and the scope. */
+uint32_t ttp_local_site(const ttape_reader *reader, uint32_t site, uint32_t *scope);
+uint32_t ttp_local_module(const ttape_reader *reader, uint32_t module, uint32_t *scope);
+uint32_t ttp_local_process(const ttape_reader *reader, uint32_t process, uint32_t *scope);
+uint32_t ttp_local_stream(const ttape_reader *reader, uint32_t stream, uint32_t *scope);
+
+/* Segments of a partition: file-wide stream, and the number of its first event. */
+struct ttp_segment_place {
+    uint64_t first_event;
+    uint32_t stream, event_count;
+};
+ttape_status ttp_partition_segment(const ttape_reader *reader, uint32_t partition, uint32_t segment,
+                                   struct ttp_segment_place *out);
+
+/* A walker before event `event` (of the partition, within segment `segment` or at its end). */
+struct ttp_walker ttp_walker_at(const struct ttp_loaded *loaded, uint32_t segment, uint32_t event);
+/* Produces events [walker->event, end) of the walker's segment: `out` has room. Counts of gaps are filled in. */
+void ttp_walker_events(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,
+                       ttape_event *out);
+
+/* Values of an event of the partition (stage VALUES): [*first, *first + *count) of loaded->values. */
+void ttp_loaded_values(const struct ttp_loaded *loaded, uint32_t event, uint32_t *first,
+                       uint32_t *count);
+/* As the public API shows it; false for what is not shown (the count of a gap). */
+bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_value *out);
+
+/* The state before event `event` of a segment (stage EVENTS, at the segment's edges LIGHT). *frames was taken from the
+ * reader's memory with *capacity entries and grows; out->frames points to it. */
+ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
+                             uint32_t segment, uint32_t event, ttape_open_frame **frames,
+                             uint32_t *capacity, ttape_edge *out, ttape_error *err);
+
+#endif

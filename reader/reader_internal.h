@@ -1,0 +1,127 @@
+/* The reader's inside.
+ *
+ *   source -> scan.c | index_reader.c -> parts, runs, definitions       what is where (kept as long as the reader)
+ *          -> partition_reader.c, partition_decoder.c -> ttp_loaded      one partition in memory (cache.c)
+ *          -> walk.c -> events -> cursor.c, merge.c, verify.c */
+#ifndef TTP_READER_INTERNAL_H
+#define TTP_READER_INTERNAL_H
+
+#include <tracetape/reader.h>
+
+#include "format/chunk.h"
+#include "format/partition.h"
+#include "reader/definitions_reader.h"
+#include "reader/memory.h"
+#include "reader/source.h"
+#include "reader/zstd_decoder.h"
+
+struct ttp_loaded;
+
+/* What is known of a partition without reading it. */
+struct ttp_part {
+    uint64_t offset; /* of the chunk header */
+    uint64_t sequence;
+    uint64_t resolution_ns, origin_ns;
+    int64_t first_tick, end_tick;
+    uint64_t lost_count;
+    uint32_t gap_count;
+    uint32_t stored_bytes; /* payload */
+    uint32_t light_bytes;
+    uint32_t scope, event_count, segment_count, model;
+    uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
+    uint32_t first_run;
+    bool damaged;      /* its light sections do not verify: nothing above but place and size is known */
+    bool gaps_counted; /* by the index, or by decoding */
+    struct ttp_loaded *loaded; /* NULL: not in the cache */
+};
+
+/* A segment as it stands in its stream. Run s of a partition is segment s - first_run. */
+struct ttp_segment_run {
+    uint64_t first_event;
+    uint32_t event_count;
+    uint32_t stream; /* file-wide */
+    uint32_t partition;
+};
+
+struct ttp_model_chunk {
+    uint64_t offset;
+    uint64_t sequence;
+    uint32_t stored_bytes, scope;
+    uint32_t before_partition; /* number of the first partition behind it */
+};
+
+/* Decoded partitions, most recently used first. */
+struct ttp_cache {
+    struct ttp_loaded *newest, *oldest;
+    uint64_t used_bytes, limit_bytes;
+    uint64_t evictions;
+};
+
+struct ttape_reader {
+    ttape_source source;
+    struct ttp_memory memory;
+    struct ttp_zstd zstd;
+    ttape_limits limits;
+    struct ttp_file_header header;
+    struct ttp_definition_tables definitions;
+    struct ttp_part *parts;
+    struct ttp_segment_run *runs;
+    struct ttp_model_chunk *models;
+    uint32_t part_count, part_capacity, run_count, run_capacity, model_count, model_capacity;
+    uint32_t damaged_count;
+    uint32_t *stream_first; /* stream_count + 1 places in stream_runs */
+    uint32_t *stream_runs;  /* runs, stream by stream, by first event */
+    uint32_t indexed_streams, indexed_runs;
+    struct ttp_cache cache;
+    struct ttp_model_cache *model_cache;
+    struct ttape_open_frame *frames; /* ttape_reader_get_segment */
+    uint32_t frame_capacity;
+    ttape_summary_row *rows; /* ttape_reader_get_summary */
+    uint32_t row_capacity;
+    /* what ttape_info says, apart from what parts and definitions say */
+    uint64_t chunk_count, unknown_chunk_count, sites_bytes, models_bytes, truncated_at;
+    uint64_t event_count_before, partition_count_before; /* forward: of partitions that are gone */
+    bool by_index, complete, truncated;
+};
+
+/* Reads and verifies the chunk header at an offset; the payload must fit the source. */
+ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,
+                              ttape_error *err);
+/* Reads, verifies and decompresses a chunk's payload. *content was taken from r->memory with *size_bytes bytes. */
+ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
+                                uint8_t **content, size_t *size_bytes, ttape_error *err);
+
+/* Takes a chunk in whose header was read: definitions, a partition's light part, or just its place. */
+ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
+                                  ttape_error *err);
+/* The same for definitions only; offsets in errors are the file's. */
+ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
+                                        const struct ttp_chunk *chunk, ttape_error *err);
+ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t sequence,
+                                  uint32_t stored_bytes, uint32_t scope, ttape_error *err);
+/* Appends a partition without runs, then each of its runs; `stream` is the scope's id. */
+ttape_status ttp_reader_add_part(ttape_reader *r, const struct ttp_part *part, ttape_error *err);
+ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event_count,
+                                uint64_t first_event, ttape_error *err);
+
+/* Finds everything from header to header. */
+ttape_status ttp_reader_scan(ttape_reader *r, ttape_error *err);
+/* Finds everything by footer and index. On failure the reader may hold a part: ttp_reader_forget, then scan. */
+ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err);
+void ttp_reader_forget(ttape_reader *r);
+/* Sorts runs by stream and by number. */
+ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err);
+
+/* Offset of the first valid chunk header in [from, from + window_bytes), or the source's size. */
+ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t window_bytes,
+                                   uint64_t *offset, ttape_error *err);
+
+/* An empty reader over a source; for ttape_reader_open and the forward reader. */
+ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
+                               const ttape_reader_options *options, ttape_error *err);
+
+/* A copy of the options with defaults filled in; refuses what this version does not know. */
+ttape_status ttp_reader_options(ttape_reader_options *out, const ttape_reader_options *options,
+                                ttape_error *err);
+
+#endif

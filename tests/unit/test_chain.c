@@ -1,0 +1,556 @@
+/* Full-form order codec: what goes in comes out, bad bytes are refused in bounded time, same bytes every time. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/chain_decode.h"
+#include "format/chain_encode.h"
+
+enum { ARGUMENTS = 512, STACKS = 24 };
+
+/* An order under construction. */
+struct made {
+    uint32_t *codes, *segment_start, *open_start, *open, *open_stack, *start_stack;
+    struct ttp_symbol *symbols;
+    uint32_t events, symbol_count, segments, opens, given;
+    uint32_t map[TTP_CLASS_COUNT][ARGUMENTS]; /* symbol + 1 */
+    uint32_t *stack[STACKS];
+    uint32_t depth[STACKS], current;
+    uint64_t seed;
+};
+
+static uint32_t rnd(struct made *m, uint32_t below)
+{
+    m->seed = m->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((m->seed >> 33) % below);
+}
+
+static struct made *made_new(uint32_t events, uint32_t segments, uint64_t seed)
+{
+    struct made *m = calloc(1, sizeof *m);
+    m->codes = calloc(events + 1, sizeof *m->codes);
+    m->symbols = calloc(TTP_CLASS_COUNT * ARGUMENTS, sizeof *m->symbols);
+    m->segment_start = calloc(segments + 1, sizeof *m->segment_start);
+    m->open_start = calloc(segments + 1, sizeof *m->open_start);
+    m->start_stack = calloc(segments + 1, sizeof *m->start_stack);
+    m->open = calloc(segments * 64 + 1, sizeof *m->open);
+    m->open_stack = calloc(segments * 64 + 1, sizeof *m->open_stack);
+    for (int i = 0; i < STACKS; i++)
+        m->stack[i] = calloc(events + 65, sizeof **m->stack);
+    m->seed = seed;
+    return m;
+}
+
+static void made_free(struct made *m)
+{
+    for (int i = 0; i < STACKS; i++)
+        free(m->stack[i]);
+    free(m->codes);
+    free(m->symbols);
+    free(m->segment_start);
+    free(m->open_start);
+    free(m->start_stack);
+    free(m->open);
+    free(m->open_stack);
+    free(m);
+}
+
+static uint32_t symbol_of(struct made *m, uint8_t event_class, uint32_t argument)
+{
+    uint32_t *at = &m->map[event_class][argument];
+    if (*at == 0) {
+        m->symbols[m->symbol_count] = (struct ttp_symbol){argument, event_class};
+        *at = ++m->symbol_count;
+    }
+    return *at - 1;
+}
+
+/* Adds one event with its effect on the stacks. */
+static void add(struct made *m, uint8_t event_class, uint32_t argument)
+{
+    uint32_t symbol = symbol_of(m, event_class, argument), *depth = &m->depth[m->current];
+    m->codes[m->events++] = symbol << 1;
+    if (ttp_class_pushes(event_class))
+        m->stack[m->current][(*depth)++] = symbol;
+    else if (event_class == TTP_CLASS_UNWIND)
+        *depth -= *depth < argument ? *depth : argument;
+    else if (event_class == TTP_CLASS_EXIT_ACROSS)
+        *depth -= *depth < argument + 1 ? *depth : argument + 1;
+    else if (event_class == TTP_CLASS_SWITCH)
+        m->current = argument;
+}
+
+static bool add_close(struct made *m)
+{
+    uint32_t *depth = &m->depth[m->current];
+    if (*depth == 0)
+        return false;
+    m->codes[m->events++] = m->stack[m->current][--*depth] << 1 | 1;
+    return true;
+}
+
+/* All segments' open frames come before any event: their symbols are the given ones. */
+static void add_open(struct made *m, uint32_t stack, uint32_t symbol)
+{
+    m->open[m->opens] = symbol;
+    m->open_stack[m->opens++] = stack;
+}
+
+static void start_segment(struct made *m)
+{
+    uint32_t s = m->segments;
+    memset(m->depth, 0, sizeof m->depth);
+    for (uint32_t i = m->open_start[s]; i < m->open_start[s + 1]; i++)
+        m->stack[m->open_stack[i]][m->depth[m->open_stack[i]]++] = m->open[i];
+    m->current = m->start_stack[s];
+}
+
+static void end_segment(struct made *m) { m->segment_start[++m->segments] = m->events; }
+
+static struct ttp_order order_of(const struct made *m)
+{
+    return (struct ttp_order){m->codes,      m->symbols,     m->segment_start, m->open_start,
+                              m->open,       m->open_stack,  m->start_stack,   m->events,
+                              m->symbol_count, m->given,     m->segments};
+}
+
+/* Calls along a random call graph: each function has a few callees, loops and leaves. */
+static void nested(struct made *m, uint32_t events, uint32_t functions)
+{
+    uint32_t end = m->events + events;
+    while (m->events < end) {
+        uint32_t depth = m->depth[m->current], top = depth ? m->stack[m->current][depth - 1] : 0;
+        uint32_t r = rnd(m, 100);
+        if (r < 42 && depth < 40)
+            add(m, TTP_CLASS_ENTER, (top * 7 + rnd(m, 4) * (1 + top % 5)) % functions);
+        else if (r < 55)
+            add(m, TTP_CLASS_LEAF, (top + rnd(m, 3)) % functions);
+        else if (r == 55)
+            add(m, TTP_CLASS_GAP, rnd(m, 3));
+        else if (r == 56)
+            add(m, TTP_CLASS_SIGNAL, rnd(m, 32));
+        else if (!add_close(m))
+            add(m, TTP_CLASS_ENTER, rnd(m, functions));
+    }
+}
+
+/* Any class at any time. */
+static void garbage(struct made *m, uint32_t events)
+{
+    static const uint32_t arguments[TTP_CLASS_COUNT] = {200, 200, 50, 30, 50, 6, 6, STACKS, 4};
+    for (uint32_t i = 0; i < events; i++) {
+        uint8_t event_class = (uint8_t)rnd(m, TTP_CLASS_COUNT);
+        uint32_t argument = rnd(m, arguments[event_class]);
+        if (event_class == TTP_CLASS_UNWIND || event_class == TTP_CLASS_EXIT_ACROSS)
+            argument++;
+        if (rnd(m, 3) != 0 || !add_close(m))
+            add(m, event_class, argument);
+    }
+}
+
+struct coded {
+    uint8_t *header, *data; /* exactly as long as they are, so that ASan sees one byte over */
+    size_t header_bytes, data_bytes;
+    struct ttp_chain_stats stats;
+};
+
+static uint8_t *exact(const uint8_t *bytes, size_t size_bytes)
+{
+    uint8_t *p = malloc(size_bytes + (size_bytes == 0));
+    if (size_bytes != 0)
+        memcpy(p, bytes, size_bytes);
+    return p;
+}
+
+static struct coded encode_filled(const struct ttp_order *in, int fill)
+{
+    size_t capacity = (size_t)in->event_count * 4 + 4096;
+    size_t ws_bytes =
+        ttp_chain_encode_workspace(in->event_count, in->symbol_count, in->segment_count,
+                                   in->open_start[in->segment_count], NULL);
+    void *ws = malloc(ws_bytes);
+    memset(ws, fill, ws_bytes);
+    uint8_t *header = malloc(capacity), *data = malloc(capacity);
+    struct coded c = {0};
+    ttape_error err;
+    ttape_status status = ttp_chain_encode(in, NULL, ws, ws_bytes, header, capacity, &c.header_bytes, data,
+                                           capacity, &c.data_bytes, &c.stats, &err);
+    ck_assert_int_eq(status, TTAPE_OK);
+    c.header = exact(header, c.header_bytes);
+    c.data = exact(data, c.data_bytes);
+    free(header);
+    free(data);
+    free(ws);
+    return c;
+}
+
+static struct coded encode(const struct ttp_order *in) { return encode_filled(in, 0xa5); }
+
+static void coded_free(struct coded *c)
+{
+    free(c->header);
+    free(c->data);
+}
+
+/* Decodes into fresh, exact memory; the caller frees out's codes and symbols. */
+static ttape_status decode(const struct ttp_order *in, const uint8_t *header, size_t header_bytes,
+                           const uint8_t *data, size_t data_bytes, struct ttp_order_out *out,
+                           ttape_error *err)
+{
+    uint32_t *codes = malloc(in->event_count * sizeof *codes + 1);
+    struct ttp_symbol *symbols = malloc(in->symbol_count * sizeof *symbols + 1);
+    memset(symbols, 0xee, in->symbol_count * sizeof *symbols);
+    if (in->given_count != 0)
+        memcpy(symbols, in->symbols, in->given_count * sizeof *symbols);
+    *out = (struct ttp_order_out){codes,          symbols,         in->segment_start, in->open_start,
+                                  in->open,       in->open_stack,  in->start_stack,   in->event_count,
+                                  in->symbol_count, in->given_count, in->segment_count, 0};
+    size_t ws_bytes = ttp_chain_decode_workspace(in->event_count, in->symbol_count,
+                                                 in->open_start[in->segment_count], NULL);
+    void *ws = malloc(ws_bytes);
+    memset(ws, 0x5a, ws_bytes);
+    ttape_status status =
+        ttp_chain_decode(out, NULL, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
+    free(ws);
+    return status;
+}
+
+static void out_free(struct ttp_order_out *out)
+{
+    free(out->codes);
+    free(out->symbols);
+}
+
+static struct ttp_chain_stats round_trip(const struct made *m)
+{
+    struct ttp_order in = order_of(m);
+    struct coded c = encode(&in);
+    struct ttp_order_out out;
+    ttape_error err = {0};
+    ttape_status status =
+        decode(&in, c.header, c.header_bytes, c.data, c.data_bytes, &out, &err);
+    ck_assert_msg(status == TTAPE_OK, "%s %s", err.rule, err.message);
+    ck_assert_uint_eq(out.symbol_count, in.symbol_count);
+    for (uint32_t i = 0; i < in.event_count; i++)
+        ck_assert_msg(out.codes[i] == in.codes[i], "event %u: %u, not %u", i, out.codes[i], in.codes[i]);
+    for (uint32_t i = 0; i < in.symbol_count; i++) {
+        ck_assert_uint_eq(out.symbols[i].argument, in.symbols[i].argument);
+        ck_assert_uint_eq(out.symbols[i].event_class, in.symbols[i].event_class);
+    }
+    struct ttp_chain_stats stats = c.stats;
+    out_free(&out);
+    coded_free(&c);
+    return stats;
+}
+
+static struct made *one_segment(uint32_t events, uint64_t seed)
+{
+    struct made *m = made_new(events, 1, seed);
+    start_segment(m);
+    return m;
+}
+
+/* Segments with open frames on several stacks, each holding garbage or calls. */
+static struct made *mixed_segments(uint32_t segments, uint32_t events_each, uint64_t seed)
+{
+    struct made *m = made_new(segments * (events_each + 1), segments, seed);
+    for (uint32_t s = 0; s < segments; s++) {
+        m->start_stack[s] = rnd(m, STACKS);
+        for (uint32_t i = rnd(m, 20); i-- > 0;)
+            add_open(m, rnd(m, 3) ? m->start_stack[s] : rnd(m, STACKS),
+                     symbol_of(m, rnd(m, 9) ? TTP_CLASS_ENTER : TTP_CLASS_SIGNAL, rnd(m, 30)));
+        m->open_start[s + 1] = m->opens;
+    }
+    m->given = m->symbol_count;
+    for (uint32_t s = 0; s < segments; s++) {
+        start_segment(m);
+        uint32_t events = rnd(m, events_each + 1);
+        if (rnd(m, 2))
+            garbage(m, events);
+        else
+            nested(m, events, 40);
+        end_segment(m);
+    }
+    return m;
+}
+
+START_TEST(empty_and_single)
+{
+    struct made *m = one_segment(0, 1);
+    end_segment(m);
+    round_trip(m);
+    made_free(m);
+    m = made_new(0, 0, 1);
+    round_trip(m);
+    made_free(m);
+    for (uint8_t event_class = 0; event_class < TTP_CLASS_COUNT; event_class++) {
+        m = one_segment(1, 1);
+        add(m, event_class, 1);
+        end_segment(m);
+        round_trip(m);
+        made_free(m);
+    }
+}
+END_TEST
+
+START_TEST(random_calls)
+{
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct made *m = one_segment(70000, seed);
+        nested(m, seed < 50 ? 10 + 40 * (uint32_t)seed : 60000, 5 + 3 * (uint32_t)seed);
+        end_segment(m);
+        struct ttp_chain_stats stats = round_trip(m);
+        if (seed >= 50)
+            ck_assert_uint_gt(stats.chains, 100);
+        made_free(m);
+    }
+}
+END_TEST
+
+START_TEST(random_everything)
+{
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        struct made *m = mixed_segments(1 + (uint32_t)seed % 30, 20 + 10 * (uint32_t)seed, seed);
+        round_trip(m);
+        made_free(m);
+    }
+}
+END_TEST
+
+START_TEST(deep_recursion)
+{
+    enum { LEVELS = 300000 };
+    struct made *m = one_segment(2 * LEVELS, 1);
+    for (uint32_t i = 0; i < LEVELS; i++)
+        add(m, TTP_CLASS_ENTER, i % 3);
+    for (uint32_t i = 0; i < LEVELS; i++)
+        add_close(m);
+    end_segment(m);
+    struct ttp_order in = order_of(m);
+    struct coded c = encode(&in);
+    ck_assert_uint_lt(c.header_bytes + c.data_bytes, 9000);
+    coded_free(&c);
+    round_trip(m);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(never_closed)
+{
+    struct made *m = one_segment(300000, 1);
+    for (uint32_t i = 0; i < 300000; i++)
+        add(m, TTP_CLASS_ENTER, i % 7);
+    end_segment(m);
+    round_trip(m);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(long_loops)
+{
+    struct made *m = one_segment(450000, 7);
+    add(m, TTP_CLASS_ENTER, 0);
+    for (uint32_t i = 0; i < 100000; i++) {
+        add(m, TTP_CLASS_LEAF, 1 + i % 3);
+        if (i % 1000 == 999) {
+            add(m, TTP_CLASS_ENTER, 1);
+            for (uint32_t k = 0; k < 20; k++)
+                add(m, TTP_CLASS_LEAF, 9);
+            add_close(m);
+        }
+    }
+    end_segment(m);
+    struct ttp_order in = order_of(m);
+    struct coded c = encode(&in);
+    ck_assert_uint_lt(c.header_bytes + c.data_bytes, 300);
+    coded_free(&c);
+    round_trip(m);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(many_tiny_segments)
+{
+    struct made *m = mixed_segments(3000, 6, 99);
+    round_trip(m);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(too_many_chains)
+{
+    /* Every subtree is different: tables fill up, what does not fit stands open. */
+    struct made *m = one_segment(200000, 3);
+    for (uint32_t i = 0; i < 12000; i++) {
+        add(m, TTP_CLASS_ENTER, i % 50);
+        for (uint32_t k = 0; k < 14; k++)
+            add(m, TTP_CLASS_LEAF, rnd(m, 400));
+        add_close(m);
+    }
+    end_segment(m);
+    round_trip(m);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(same_bytes_whatever_memory_holds)
+{
+    struct made *m = mixed_segments(20, 400, 5);
+    struct ttp_order in = order_of(m);
+    struct coded a = encode_filled(&in, 0), b = encode_filled(&in, 0xff);
+    ck_assert_uint_eq(a.header_bytes, b.header_bytes);
+    ck_assert_uint_eq(a.data_bytes, b.data_bytes);
+    ck_assert_mem_eq(a.header, b.header, a.header_bytes);
+    ck_assert_mem_eq(a.data, b.data, a.data_bytes);
+    coded_free(&a);
+    coded_free(&b);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(does_not_pay)
+{
+    struct made *m = mixed_segments(10, 300, 8);
+    struct ttp_order in = order_of(m);
+    struct coded c = encode(&in);
+    size_t ws_bytes = ttp_chain_encode_workspace(in.event_count, in.symbol_count, in.segment_count,
+                                                 in.open_start[in.segment_count], NULL);
+    void *ws = malloc(ws_bytes);
+    for (size_t less = 0; less <= c.header_bytes + c.data_bytes; less++) {
+        size_t header_capacity = c.header_bytes, data_capacity = c.data_bytes, got[2];
+        size_t *shrink = less % 2 ? &header_capacity : &data_capacity;
+        *shrink -= *shrink < less ? *shrink : less;
+        uint8_t *header = malloc(header_capacity + 1), *data = malloc(data_capacity + 1);
+        ttape_status status =
+            ttp_chain_encode(&in, NULL, ws, ws_bytes, header, header_capacity, &got[0], data, data_capacity,
+                             &got[1], NULL, NULL);
+        ck_assert_int_eq(status, less == 0 ? TTAPE_OK : TTAPE_E_LIMIT);
+        free(header);
+        free(data);
+    }
+    free(ws);
+    coded_free(&c);
+    made_free(m);
+}
+END_TEST
+
+START_TEST(wrong_calls)
+{
+    struct made *m = mixed_segments(3, 50, 11);
+    struct ttp_order in = order_of(m);
+    uint8_t out[4096];
+    size_t got[2];
+    size_t ws_bytes = ttp_chain_encode_workspace(in.event_count, in.symbol_count, in.segment_count,
+                                                 in.open_start[in.segment_count], NULL);
+    void *ws = malloc(ws_bytes);
+    ttape_error err = {0};
+    ck_assert_int_eq(ttp_chain_encode(&in, NULL, ws, ws_bytes - 1, out, 2048, &got[0], out + 2048, 2048,
+                                      &got[1], NULL, &err),
+                     TTAPE_E_ARGUMENT);
+    /* Symbols that are not numbered by first appearance. */
+    uint32_t last = in.symbol_count - 1, codes[1] = {last << 1}, start[2] = {0, 1}, zero[2] = {0, 0};
+    struct ttp_order bad = {codes, in.symbols, start, zero, zero, zero, zero, 1, in.symbol_count, 0, 1};
+    ck_assert_int_eq(ttp_chain_encode(&bad, NULL, ws, ws_bytes, out, 2048, &got[0], out + 2048, 2048,
+                                      &got[1], NULL, &err),
+                     TTAPE_E_ARGUMENT);
+    free(ws);
+    made_free(m);
+}
+END_TEST
+
+/* Every truncation, every flipped bit: refused or decoded into something; never a crash, never long. */
+START_TEST(sweep)
+{
+    unsigned refused = 0, total = 0;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        struct made *m = mixed_segments(2 + (uint32_t)seed, 60, 40 + seed);
+        struct ttp_order in = order_of(m);
+        struct coded c = encode(&in);
+        struct ttp_order_out out;
+        ttape_error err;
+        for (size_t i = 0; i < (c.header_bytes + c.data_bytes) * 9; i++) {
+            size_t at = i / 9, cut = i % 9 == 8;
+            bool in_header = at < c.header_bytes;
+            size_t offset = in_header ? at : at - c.header_bytes;
+            size_t header_bytes = cut && in_header ? offset : c.header_bytes;
+            size_t data_bytes = cut && !in_header ? offset : c.data_bytes;
+            uint8_t *header = exact(c.header, header_bytes), *data = exact(c.data, data_bytes);
+            if (!cut)
+                (in_header ? header : data)[offset] ^= (uint8_t)(1u << i % 9);
+            err = (ttape_error){0};
+            ttape_status status = decode(&in, header, header_bytes, data, data_bytes, &out, &err);
+            total++;
+            if (status != TTAPE_OK) {
+                refused++;
+                ck_assert(status == TTAPE_E_CORRUPT || status == TTAPE_E_TRUNCATED);
+                ck_assert_int_eq(strncmp(err.rule, "O-FUL-", 6), 0);
+                ck_assert_uint_le(err.offset, c.header_bytes + c.data_bytes);
+            }
+            out_free(&out);
+            free(header);
+            free(data);
+        }
+        coded_free(&c);
+        made_free(m);
+    }
+    ck_assert_uint_gt(refused, total / 2);
+}
+END_TEST
+
+/* Bytes that no encoder made, for an order of many events. */
+START_TEST(noise)
+{
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct made *m = mixed_segments(4, 2000, seed);
+        struct ttp_order in = order_of(m);
+        uint8_t header[600], data[600];
+        for (size_t i = 0; i < sizeof header; i++) {
+            header[i] = (uint8_t)rnd(m, 256);
+            data[i] = (uint8_t)(seed % 3 ? rnd(m, 256) : seed % 2 * 255);
+        }
+        size_t header_bytes = rnd(m, 600), data_bytes = rnd(m, 600);
+        uint8_t *h = exact(header, header_bytes), *d = exact(data, data_bytes);
+        struct ttp_order_out out;
+        (void)decode(&in, h, header_bytes, d, data_bytes, &out, NULL);
+        out_free(&out);
+        free(h);
+        free(d);
+        made_free(m);
+    }
+}
+END_TEST
+
+START_TEST(workspace_is_bounded)
+{
+    ck_assert_uint_le(ttp_chain_encode_workspace(1000000, 65535, 1, 0, NULL), 11u << 20);
+    ck_assert_uint_le(ttp_chain_decode_workspace(1000000, 65535, 0, NULL), 12u << 20);
+    ck_assert_uint_le(ttp_chain_encode_workspace(100, 50, 1, 0, NULL), 64u << 10);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("chain");
+    TCase *tc = tcase_create("chain");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, empty_and_single);
+    tcase_add_test(tc, random_calls);
+    tcase_add_test(tc, random_everything);
+    tcase_add_test(tc, deep_recursion);
+    tcase_add_test(tc, never_closed);
+    tcase_add_test(tc, long_loops);
+    tcase_add_test(tc, many_tiny_segments);
+    tcase_add_test(tc, too_many_chains);
+    tcase_add_test(tc, same_bytes_whatever_memory_holds);
+    tcase_add_test(tc, does_not_pay);
+    tcase_add_test(tc, wrong_calls);
+    tcase_add_test(tc, sweep);
+    tcase_add_test(tc, noise);
+    tcase_add_test(tc, workspace_is_bounded);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

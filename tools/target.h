@@ -1,0 +1,26 @@
+/* Where a verb writes its trace: a file that appears when complete, standard output, or a device or FIFO. */
+#ifndef TOOL_TARGET_H
+#define TOOL_TARGET_H
+
+#include <stdbool.h>
+
+#include <tracetape/writer.h>
+
+typedef struct tool_target {
+    const char *path;
+    ttape_file_sink *file; /* NULL: written directly to fd */
+    int fd;
+    ttape_sink sink;
+} tool_target;
+
+/* Opens it; `path` "-" is standard output (refused when that is a terminal). Returns a tool_exit; what failed has been
+ * reported. */
+int tool_target_open(tool_target *target, const char *path, bool force);
+
+/* Gives a file its final name. Returns a tool_exit. */
+int tool_target_commit(tool_target *target);
+
+/* Removes what was not committed. Fine on a zeroed target. */
+void tool_target_close(tool_target *target);
+
+#endif

@@ -1,0 +1,167 @@
+/* From addresses to sites: a hash table per session, filled as addresses appear. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lines.h"
+#include "uftrace.h"
+
+#define FIRST_CAPACITY 1024u
+#define BUILD_ID_BYTES 32u
+
+static tool_uft_slot *make_slots(size_t capacity)
+{
+    tool_uft_slot *slots = tool_allocate(capacity, sizeof(tool_uft_slot));
+    for (size_t i = 0; i < capacity; i++) {
+        slots[i].site = UINT32_MAX;
+    }
+    return slots;
+}
+
+static uint32_t shift_of(size_t capacity) { return (uint32_t)__builtin_clzll(capacity) + 1; }
+
+void tool_uft_sites_open(tool_uft_sites *sites)
+{
+    static tool_uft_slot nothing[2] = {{0, UINT32_MAX, 0}, {0, UINT32_MAX, 0}};
+    *sites = (tool_uft_sites){.slots = nothing, .capacity = 2, .shift = 63};
+}
+
+void tool_uft_sites_close(tool_uft_sites *sites)
+{
+    if (sites->capacity > 2) {
+        free(sites->slots);
+    }
+    tool_uft_sites_open(sites);
+}
+
+static void insert(tool_uft_sites *sites, tool_uft_slot slot)
+{
+    size_t mask = sites->capacity - 1;
+    size_t at = (size_t)((slot.address * 0x9E3779B97F4A7C15u) >> sites->shift);
+    while (sites->slots[at].site != UINT32_MAX) {
+        at = (at + 1) & mask;
+    }
+    sites->slots[at] = slot;
+    sites->count++;
+}
+
+static void add(tool_uft_sites *sites, tool_uft_slot slot)
+{
+    if ((sites->count + 1) * 2 > sites->capacity) {
+        size_t capacity = sites->capacity > 2 ? sites->capacity * 2 : FIRST_CAPACITY;
+        tool_uft_sites bigger = {
+            .slots = make_slots(capacity), .capacity = capacity, .shift = shift_of(capacity)};
+        for (size_t i = 0; i < sites->capacity; i++) {
+            if (sites->slots[i].site != UINT32_MAX) {
+                insert(&bigger, sites->slots[i]);
+            }
+        }
+        tool_uft_sites_close(sites);
+        *sites = bigger;
+    }
+    insert(sites, slot);
+}
+
+static size_t parse_build_id(const char *hex, char *bytes)
+{
+    size_t count = 0;
+    unsigned value;
+    while (count < BUILD_ID_BYTES && hex[2 * count] != '\0' && hex[2 * count + 1] != '\0' &&
+           sscanf(hex + 2 * count, "%2x", &value) == 1) {
+        bytes[count++] = (char)value;
+    }
+    return count;
+}
+
+static ttape_status add_module(tool_uft_recording *recording, const tool_uft_session *session,
+                               tool_uft_map *map, ttape_error *err)
+{
+    char build_id[BUILD_ID_BYTES];
+    const tool_uft_module *module = &recording->modules[map->module];
+    const tool_uft_process *process = tool_uft_find_process(recording, session->pid);
+    ttape_module out = {.start = map->start,
+                        .end = map->end,
+                        .process = process != NULL ? process->id : TTAPE_NONE,
+                        .path = {module->path, strlen(module->path)},
+                        .build_id = {build_id, parse_build_id(module->build_id, build_id)}};
+    return ttape_writer_add_module(recording->conversion->writer, &out, &map->id, err);
+}
+
+ttape_status tool_uft_add_site(tool_uft_recording *recording, tool_uft_session *session,
+                               uint64_t address, ttape_error *err)
+{
+    tool_uft_slot slot = {.address = address, .map = TTAPE_NONE};
+    tool_uft_map *map = tool_uft_find_map(session, address);
+    tool_uft_symbol symbol = {0};
+    ttape_status status = TTAPE_OK;
+    ttape_site site = {.address = address, .module = TTAPE_NONE, .kind = TTAPE_SITE_FUNCTION};
+    if (map != NULL) {
+        slot.map = (uint32_t)(map - session->maps);
+        tool_uft_find_symbol(recording, &recording->modules[map->module], address - map->start,
+                             &symbol);
+        if (map->id == TTAPE_NONE) {
+            status = add_module(recording, session, map, err);
+        }
+        site.module = map->id;
+        site.line = symbol.line;
+        site.symbol = (ttape_string){symbol.name, strlen(symbol.name)};
+        site.file = (ttape_string){symbol.file, symbol.file != NULL ? strlen(symbol.file) : 0};
+    }
+    if (status == TTAPE_OK) {
+        status = ttape_writer_add_site(recording->conversion->writer, &site, &slot.site, err);
+    }
+    if (status == TTAPE_OK) {
+        add(&session->sites, slot);
+        recording->site_count++;
+    }
+    tool_uft_symbol_reset(&symbol);
+    return status;
+}
+
+/* "EVENT: ID PROVIDER:NAME" of events.txt; freed by the caller; NULL: not there. */
+static char *find_user_event(const tool_uft_recording *recording, uint64_t event_id)
+{
+    char *found = NULL;
+    tool_lines lines;
+    tool_line line = {0};
+    int fd = tool_uft_open(recording, "events.txt");
+    if (fd < 0) {
+        return NULL;
+    }
+    tool_lines_open(&lines, fd, NULL, 0);
+    while (found == NULL && tool_lines_next(&lines, &line)) {
+        const char *text = tool_after(line.text, "EVENT: ");
+        char *end = NULL;
+        if (text != NULL && strtoull(text, &end, 10) == event_id && *end == ' ') {
+            found = tool_copy_text(end + 1, strlen(end + 1));
+        }
+    }
+    tool_lines_close(&lines);
+    close(fd);
+    return found;
+}
+
+ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id, ttape_error *err)
+{
+    char number[32];
+    tool_uft_slot slot = {.address = event_id, .map = TTAPE_NONE};
+    const char *name = tool_uft_event_name(event_id);
+    char *user = name == NULL ? find_user_event(recording, event_id) : NULL;
+    if (name == NULL) {
+        snprintf(number, sizeof(number), "event:%llu", (unsigned long long)event_id);
+        name = user != NULL ? user : number;
+    }
+    ttape_site site = {.address = event_id,
+                       .module = TTAPE_NONE,
+                       .kind = TTAPE_SITE_MARKER,
+                       .symbol = {name, strlen(name)}};
+    ttape_status status =
+        ttape_writer_add_site(recording->conversion->writer, &site, &slot.site, err);
+    if (status == TTAPE_OK) {
+        add(&recording->events, slot);
+        recording->site_count++;
+    }
+    free(user);
+    return status;
+}

@@ -1,0 +1,80 @@
+/* Growing arrays: doubling, with the old block released only after the copy. */
+#include "writer/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/fail.h"
+
+static void *default_allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    return malloc(size_bytes);
+}
+
+static void default_release(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    free(memory);
+}
+
+ttape_allocator ttp_allocator_or_default(const ttape_allocator *a)
+{
+    if (a != NULL)
+        return *a;
+    return (ttape_allocator){NULL, default_allocate, default_release};
+}
+
+ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes, size_t count,
+                      ttape_error *err)
+{
+    size_t need;
+    if (__builtin_mul_overflow(item_bytes, count, &need))
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    if (need <= array->capacity_bytes)
+        return TTAPE_OK;
+    size_t capacity = array->capacity_bytes < 256 ? 256 : array->capacity_bytes;
+    while (capacity < need)
+        capacity += capacity;
+    if (array->count == 0 && need > 256)
+        capacity = need; /* sized on purpose: take exactly that */
+    void *data = a->allocate(a->context, capacity);
+    if (data == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory for %zu bytes", capacity);
+    if (array->data != NULL) {
+        memcpy(data, array->data, array->count * item_bytes);
+        a->release(a->context, array->data, array->capacity_bytes);
+    }
+    array->data = data;
+    array->capacity_bytes = capacity;
+    return TTAPE_OK;
+}
+
+void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes, ttape_error *err)
+{
+    if ((array->count + 1) * item_bytes > array->capacity_bytes &&
+        ttp_grow(a, array, item_bytes, array->count + 1, err) != TTAPE_OK)
+        return NULL;
+    void *item = (char *)array->data + array->count++ * item_bytes;
+    memset(item, 0, item_bytes);
+    return item;
+}
+
+ttape_status ttp_push_bytes(const ttape_allocator *a, struct ttp_growing *array, const void *data,
+                            size_t size_bytes, ttape_error *err)
+{
+    if (size_bytes == 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_grow(a, array, 1, array->count + size_bytes, err));
+    memcpy((char *)array->data + array->count, data, size_bytes);
+    array->count += size_bytes;
+    return TTAPE_OK;
+}
+
+void ttp_grown_free(const ttape_allocator *a, struct ttp_growing *array)
+{
+    if (array->data != NULL)
+        a->release(a->context, array->data, array->capacity_bytes);
+    *array = (struct ttp_growing){0};
+}

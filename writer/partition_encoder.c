@@ -1,0 +1,546 @@
+/* Encoding: a sealed partition becomes the payload of its chunk. Depends on the job alone, so that any thread may do it
+ * and the bytes never show which one did.
+ *
+ *   arrange   events by segment, segments by stream, symbols by first appearance
+ *   sections  light ones, order, times, values, depths: each straight into the payload
+ *   finish    head and directory in front */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/chain_encode.h"
+#include "format/checksum.h"
+#include "format/fail.h"
+#include "format/literal.h"
+#include "format/raw_order.h"
+#include "format/raw_times.h"
+#include "format/time_mix.h"
+#include "format/time_static.h"
+#include "writer/writer_internal.h"
+#include "writer/zstd_encoder.h"
+
+#define MAX_WRITTEN_SECTIONS 10u
+#define HEAD_ROOM (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
+#define LITERAL_ZSTD_LEVEL 19
+#define RAW_ZSTD_LEVEL 3
+#define MIX_LEVEL 9 /* from this level on times are mixed */
+#define VALUES_ZSTD_LEVEL 6
+#define LIGHT_ITEM_BYTES 48u
+#define ORDER_SLACK 4096u /* small partitions may be larger than their raw form by a little */
+
+enum category { CATEGORY_ORDER, CATEGORY_TIMES, CATEGORY_VALUES, CATEGORY_SUMMARIES };
+
+struct encoding {
+    const ttape_writer *w;
+    struct ttp_job *job;
+    ttape_error *err;
+};
+
+static ttape_status room(struct encoding *e, struct ttp_growing *array, size_t bytes)
+{
+    return ttp_grow(&e->w->allocator, array, 1, bytes, e->err);
+}
+
+/* ---- arrange ---- */
+
+struct segment_order {
+    uint32_t stream, index;
+};
+
+static int compare_streams(const void *a, const void *b)
+{
+    const struct segment_order *x = a, *y = b;
+    return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+/* Sorts segments by stream and gives each its place; copies their edge frames in the new order. */
+static ttape_status arrange_segments(struct encoding *e)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_pending *p = &job->pending;
+    const struct ttp_segment *from = p->segments.data;
+    const struct ttp_frame *starts = p->start_frames.data, *ends = p->end_frames.data;
+    size_t count = p->segments.count;
+    TTP_TRY(room(e, &job->rank, count * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->segments, count * sizeof *from));
+    TTP_TRY(room(e, &job->start_frames, p->start_frames.count * sizeof *starts));
+    TTP_TRY(room(e, &job->end_frames, p->end_frames.count * sizeof *ends));
+    TTP_TRY(room(e, &job->segment_start, (count + 1) * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->workspace, count * sizeof(struct segment_order)));
+    struct segment_order *order = job->workspace.data;
+    struct ttp_segment *to = job->segments.data;
+    struct ttp_frame *to_start = job->start_frames.data, *to_end = job->end_frames.data;
+    uint32_t *rank = job->rank.data, *segment_start = job->segment_start.data;
+    uint32_t start_count = 0, end_count = 0, events = 0;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct segment_order){from[i].stream, (uint32_t)i};
+    qsort(order, count, sizeof *order, compare_streams);
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[order[i].index];
+        rank[order[i].index] = (uint32_t)i;
+        uint32_t added = to[i].end.frame_count - to[i].kept;
+        if (to[i].start.frame_count != 0)
+            memcpy(to_start + start_count, starts + to[i].start.frame_start, to[i].start.frame_count * sizeof *starts);
+        if (added != 0)
+            memcpy(to_end + end_count, ends + to[i].end.frame_start, added * sizeof *ends);
+        to[i].start.frame_start = start_count;
+        to[i].end.frame_start = end_count;
+        segment_start[i] = events;
+        start_count += to[i].start.frame_count;
+        end_count += added;
+        events += to[i].event_count;
+    }
+    segment_start[count] = events;
+    return TTAPE_OK;
+}
+
+/* Arrival order is segment order when every segment arrived in one run and in the order of streams. */
+static bool arrived_in_order(const struct ttp_job *job)
+{
+    const struct ttp_run *runs = job->pending.runs.data;
+    const uint32_t *rank = job->rank.data;
+    if (job->pending.runs.count != job->pending.segments.count)
+        return false;
+    for (size_t i = 0; i < job->pending.runs.count; i++)
+        if (rank[runs[i].segment] != i)
+            return false;
+    return true;
+}
+
+static void gather(const struct ttp_job *job, const uint32_t *from, uint32_t *to, uint32_t *at)
+{
+    const struct ttp_run *runs = job->pending.runs.data;
+    const uint32_t *rank = job->rank.data;
+    memcpy(at, job->segment_start.data, job->pending.segments.count * sizeof *at);
+    for (size_t i = 0; i < job->pending.runs.count; i++) {
+        memcpy(to + at[rank[runs[i].segment]], from + runs[i].start, runs[i].count * sizeof *to);
+        at[rank[runs[i].segment]] += runs[i].count;
+    }
+}
+
+static ttape_status arrange_events(struct encoding *e)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_pending *p = &job->pending;
+    job->codes = p->codes;
+    job->delta = p->delta;
+    if (arrived_in_order(job))
+        return TTAPE_OK;
+    TTP_TRY(room(e, &job->gathered, p->event_count * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->workspace, p->segments.count * sizeof(uint32_t)));
+    gather(job, p->codes, job->gathered.data, job->workspace.data);
+    gather(job, p->delta, p->codes, job->workspace.data); /* the codes have left: no third array is needed */
+    job->codes = job->gathered.data;
+    job->delta = p->codes;
+    return TTAPE_OK;
+}
+
+static uint32_t local_symbol(struct ttp_job *job, uint32_t symbol)
+{
+    uint32_t *map = job->symbol_map.data;
+    if (map[symbol] == 0) {
+        struct ttp_symbol *symbols = job->symbols.data;
+        symbols[job->symbols.count++] = *ttp_scope_symbol_at(job->pending.scope, symbol);
+        map[symbol] = (uint32_t)job->symbols.count;
+    }
+    return map[symbol] - 1;
+}
+
+/* Renumbers symbols by first appearance: open frames of all segments first, then codes. */
+static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_pending *p = &job->pending;
+    size_t segments = p->segments.count, frames = p->start_frames.count;
+    TTP_TRY(room(e, &job->symbol_map, p->symbol_total * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->symbols, p->symbol_total * sizeof(struct ttp_symbol)));
+    TTP_TRY(room(e, &job->open, frames * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->open_stack, frames * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->open_start, (segments + 1) * sizeof(uint32_t)));
+    TTP_TRY(room(e, &job->start_stack, segments * sizeof(uint32_t)));
+    memset(job->symbol_map.data, 0, p->symbol_total * sizeof(uint32_t));
+    job->symbols.count = 0;
+    const struct ttp_segment *g = job->segments.data, *arrived = p->segments.data;
+    const uint32_t *rank = job->rank.data, *from_symbols = p->start_symbols.data;
+    uint32_t *open = job->open.data, *open_stack = job->open_stack.data, *open_start = job->open_start.data;
+    uint32_t *start_stack = job->start_stack.data;
+    const struct ttp_frame *start_frames = job->start_frames.data;
+    for (size_t i = 0; i < segments; i++) /* scope-wide symbols, in the new order */
+        for (uint32_t k = 0; k < arrived[i].start.frame_count; k++)
+            open[g[rank[i]].start.frame_start + k] = from_symbols[arrived[i].start.frame_start + k];
+    for (size_t i = 0; i < segments; i++) {
+        open_start[i] = g[i].start.frame_start;
+        start_stack[i] = g[i].start.stack;
+    }
+    open_start[segments] = (uint32_t)frames;
+    for (size_t i = 0; i < frames; i++) {
+        open[i] = local_symbol(job, open[i]);
+        open_stack[i] = start_frames[i].stack;
+    }
+    uint32_t given = (uint32_t)job->symbols.count;
+    const uint32_t *map = job->symbol_map.data;
+    for (uint32_t i = 0; i < p->event_count; i++) {
+        uint32_t code = job->codes[i], local = map[code >> 1];
+        local = local != 0 ? local - 1 : local_symbol(job, code >> 1);
+        job->codes[i] = local << 1 | (code & 1);
+    }
+    *order = (struct ttp_order){job->codes, job->symbols.data, job->segment_start.data, open_start, open,
+                                open_stack, start_stack, p->event_count, (uint32_t)job->symbols.count, given,
+                                (uint32_t)segments};
+    return TTAPE_OK;
+}
+
+/* ---- sections ---- */
+
+/* Where the next section's bytes go, with room for `bytes`. */
+static ttape_status section_room(struct encoding *e, size_t bytes, uint8_t **at)
+{
+    struct ttp_growing *payload = &e->job->payload;
+    TTP_TRY(ttp_grow(&e->w->allocator, payload, 1, payload->count + bytes, e->err));
+    *at = (uint8_t *)payload->data + payload->count;
+    return TTAPE_OK;
+}
+
+/* Enters `size` bytes that stand at the payload's end into the directory. */
+static void add_section(struct encoding *e, uint16_t kind, enum category category, size_t size,
+                        size_t content_bytes)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_section *section = &job->head.sections[job->head.section_count++];
+    *section = (struct ttp_section){.kind = kind, .flags = size != content_bytes ? TTP_FLAG_ZSTD : 0,
+                                    .stored_bytes = (uint32_t)size, .content_bytes = (uint32_t)content_bytes};
+    section->hash = ttp_checksum((uint8_t *)job->payload.data + job->payload.count, size);
+    job->payload.count += size;
+    job->category_bytes[category] += size;
+}
+
+static void add_plain(struct encoding *e, uint16_t kind, enum category category, size_t size)
+{
+    add_section(e, kind, category, size, size);
+}
+
+/* Compresses the `size` content bytes that stand at the payload's end, in place, where that pays. */
+static ttape_status add_packed(struct encoding *e, uint16_t kind, enum category category, size_t size, int level)
+{
+    struct ttp_job *job = e->job;
+    TTP_TRY(room(e, &job->workspace, ttp_zstd_bound(size)));
+    uint8_t *at = (uint8_t *)job->payload.data + job->payload.count;
+    size_t packed = ttp_zstd_encode(at, size, level, job->workspace.data, job->workspace.capacity_bytes);
+    if (packed != 0)
+        memcpy(at, job->workspace.data, packed);
+    add_section(e, kind, category, packed != 0 ? packed : size, size);
+    return TTAPE_OK;
+}
+
+static size_t write_light(const struct encoding *e, uint16_t kind, uint8_t *at, size_t bytes)
+{
+    const struct ttp_job *job = e->job;
+    struct ttp_segments segments = {job->segments.data, job->start_frames.data, job->end_frames.data,
+                                    job->head.segment_count, job->head.start_frame_count,
+                                    job->head.end_frame_count};
+    switch (kind) {
+    case TTP_SECTION_SEGMENTS:
+        return ttp_segments_write(&segments, at, bytes);
+    case TTP_SECTION_BASES:
+        return ttp_bases_write(&segments, job->head.first_tick, at, bytes);
+    case TTP_SECTION_EDGES:
+        return ttp_edges_write(&segments, e->w->timed, at, bytes);
+    default:
+        return ttp_summary_write(job->pending.measures.data, (uint32_t)job->pending.measures.count, e->w->timed, at,
+                                 bytes);
+    }
+}
+
+/* Light sections are written into a likely size and, where that was too small, into twice of it: the bound that always
+ * suffices is a hundred times what they take. */
+static ttape_status add_light_section(struct encoding *e, uint16_t kind, enum category category)
+{
+    const struct ttp_job *job = e->job;
+    size_t items = job->head.segment_count + (size_t)job->head.start_frame_count + job->head.end_frame_count +
+                   job->pending.measures.count;
+    for (size_t bytes = 1024 + items * LIGHT_ITEM_BYTES;; bytes *= 2) {
+        uint8_t *at;
+        TTP_TRY(section_room(e, bytes, &at));
+        size_t size = write_light(e, kind, at, bytes);
+        if (size == 0)
+            continue;
+        add_plain(e, kind, category, size);
+        return TTAPE_OK;
+    }
+}
+
+static ttape_status add_light(struct encoding *e)
+{
+    TTP_TRY(add_light_section(e, TTP_SECTION_SEGMENTS, CATEGORY_ORDER));
+    if (e->w->timed)
+        TTP_TRY(add_light_section(e, TTP_SECTION_BASES, CATEGORY_TIMES));
+    TTP_TRY(add_light_section(e, TTP_SECTION_EDGES, CATEGORY_SUMMARIES));
+    TTP_TRY(add_light_section(e, TTP_SECTION_SUMMARY, CATEGORY_SUMMARIES));
+    e->job->light_bytes = (uint32_t)e->job->payload.count;
+    return TTAPE_OK;
+}
+
+static ttape_status add_raw_order(struct encoding *e, const struct ttp_order *order)
+{
+    uint8_t *at;
+    size_t size, bound = ttp_raw_order_bound(order->event_count, order->symbol_count);
+    TTP_TRY(section_room(e, bound, &at));
+    TTP_TRY(ttp_raw_order_encode(order, at, bound, &size, e->err));
+    return add_packed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, size, RAW_ZSTD_LEVEL);
+}
+
+static ttape_status add_literal_order(struct encoding *e, const struct ttp_order *order)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
+    size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count), header, data;
+    size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
+    uint8_t *at;
+    TTP_TRY(room(e, &job->workspace, need));
+    TTP_TRY(section_room(e, 2 * capacity, &at));
+    ttape_status status = ttp_literal_encode(order, &options, job->workspace.data, need, at, capacity, &header,
+                                             at + capacity, capacity, &data, e->err);
+    if (status == TTAPE_E_LIMIT)
+        return add_raw_order(e, order);
+    TTP_TRY(status);
+    size_t header_end = job->payload.count + capacity;
+    TTP_TRY(add_packed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header, LITERAL_ZSTD_LEVEL));
+    uint8_t *payload = job->payload.data;
+    memmove(payload + job->payload.count, payload + header_end, data);
+    return add_packed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data, LITERAL_ZSTD_LEVEL);
+}
+
+static ttape_status add_chain_order(struct encoding *e, const struct ttp_order *order)
+{
+    struct ttp_job *job = e->job;
+    size_t need = ttp_chain_encode_workspace(order->event_count, order->symbol_count, order->segment_count,
+                                             order->open_start[order->segment_count], NULL),
+           header, data;
+    size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
+    uint8_t *at;
+    TTP_TRY(room(e, &job->workspace, need));
+    TTP_TRY(section_room(e, 2 * capacity, &at));
+    ttape_status status = ttp_chain_encode(order, NULL, job->workspace.data, need, at, capacity, &header,
+                                           at + capacity, capacity, &data, NULL, e->err);
+    if (status == TTAPE_E_LIMIT)
+        return add_raw_order(e, order);
+    TTP_TRY(status);
+    size_t data_start = job->payload.count + capacity;
+    add_plain(e, TTP_SECTION_CHAIN_HEADER, CATEGORY_ORDER, header);
+    uint8_t *payload = job->payload.data;
+    memmove(payload + job->payload.count, payload + data_start, data);
+    add_plain(e, TTP_SECTION_CHAIN_DATA, CATEGORY_ORDER, data);
+    return TTAPE_OK;
+}
+
+static ttape_status add_raw_times(struct encoding *e, const struct ttp_times *times, int level)
+{
+    uint8_t *at;
+    size_t size, bound = ttp_raw_times_bound(times->event_count);
+    if (level < LITERAL_ZSTD_LEVEL) /* the fallback for noise: give its room back first */
+        ttp_grown_free(&e->w->allocator, &e->job->workspace);
+    TTP_TRY(section_room(e, bound, &at));
+    TTP_TRY(ttp_raw_times_encode(times, at, bound, &size, e->err));
+    return add_packed(e, TTP_SECTION_TIMES_RAW, CATEGORY_TIMES, size, level);
+}
+
+static ttape_status add_coded_times(struct encoding *e, const struct ttp_times *times, bool mixed)
+{
+    struct ttp_job *job = e->job;
+    uint32_t n = times->event_count;
+    size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n), size;
+    size_t bound = mixed ? ttp_time_mix_encode_bound(n) : ttp_time_static_encode_bound(n);
+    uint8_t *at;
+    TTP_TRY(room(e, &job->workspace, need));
+    TTP_TRY(section_room(e, bound, &at));
+    ttape_status status =
+        mixed ? ttp_time_mix_encode(times, job->workspace.data, need, at, bound, &size, e->err)
+              : ttp_time_static_encode(times, job->workspace.data, need, at, bound, &size, e->err);
+    if (status == TTAPE_E_LIMIT)
+        return add_raw_times(e, times, RAW_ZSTD_LEVEL);
+    TTP_TRY(status);
+    add_plain(e, mixed ? TTP_SECTION_TIMES_MIX : TTP_SECTION_TIMES_STATIC, CATEGORY_TIMES, size);
+    return TTAPE_OK;
+}
+
+static int compare_facts(const void *a, const void *b)
+{
+    const struct ttp_fact *x = a, *y = b;
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return x->event < y->event ? -1 : x->event > y->event;
+}
+
+/* From (pending segment, place in it) to event numbers of the partition, ascending. */
+static void arrange_facts(const struct ttp_job *job, struct ttp_growing *facts)
+{
+    struct ttp_fact *fact = facts->data;
+    const uint32_t *rank = job->rank.data, *start = job->segment_start.data;
+    for (size_t i = 0; i < facts->count; i++)
+        fact[i].segment = rank[fact[i].segment];
+    if (facts->count > 1)
+        qsort(fact, facts->count, sizeof *fact, compare_facts);
+    for (size_t i = 0; i < facts->count; i++)
+        fact[i].event += start[fact[i].segment];
+}
+
+static ttape_status add_times(struct encoding *e, const struct ttp_order *order)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_growing *wide = &job->pending.wide;
+    arrange_facts(job, wide);
+    TTP_TRY(room(e, &job->wide, wide->count * sizeof(int64_t)));
+    int64_t *differences = job->wide.data;
+    for (size_t i = 0; i < wide->count; i++)
+        differences[i] = ((struct ttp_fact *)wide->data)[i].number;
+    struct ttp_times times = {.codes = order->codes, .segment_start = order->segment_start, .delta = job->delta,
+                              .wide = differences, .event_count = order->event_count,
+                              .segment_count = order->segment_count, .symbol_count = order->symbol_count,
+                              .wide_count = (uint32_t)wide->count, .wide_capacity = (uint32_t)wide->count};
+    if (e->w->options.literal)
+        return add_raw_times(e, &times, LITERAL_ZSTD_LEVEL);
+    return add_coded_times(e, &times, e->w->options.level >= MIX_LEVEL);
+}
+
+static ttape_status add_values(struct encoding *e)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_growing *valued = &job->pending.valued;
+    size_t count = valued->count, value_count = job->pending.values.count;
+    if (count == 0)
+        return TTAPE_OK;
+    struct ttp_growing lists = {0}; /* event numbers, starts, then the values in order */
+    const struct ttp_value *from = job->pending.values.data;
+    const struct ttp_fact *fact = valued->data;
+    /* Values of an event end where those of the next in arrival order start. */
+    TTP_TRY(room(e, &lists, (2 * count + 1) * sizeof(uint32_t) + value_count * sizeof *from));
+    struct ttp_value *values = lists.data;
+    uint32_t *event = (uint32_t *)(values + value_count), *start = event + count;
+    struct ttp_fact *facts = valued->data;
+    for (size_t i = 0; i < count; i++) /* pack the end beside the start: both fit 32 bits */
+        facts[i].number |= (int64_t)((i + 1 < count ? (uint64_t)fact[i + 1].number & UINT32_MAX : value_count) << 32);
+    arrange_facts(job, valued);
+    uint32_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t first = (uint32_t)fact[i].number, end = (uint32_t)((uint64_t)fact[i].number >> 32);
+        event[i] = fact[i].event;
+        start[i] = at;
+        memcpy(values + at, from + first, (end - first) * sizeof *values);
+        at += end - first;
+    }
+    start[count] = at;
+    struct ttp_values in = {event, start, values, job->pending.value_bytes.data, (uint32_t)count, at,
+                            (uint32_t)job->pending.value_bytes.count};
+    uint8_t *out;
+    size_t bound = ttp_values_bound(&in);
+    ttape_status status = section_room(e, bound, &out);
+    if (status == TTAPE_OK) {
+        int level = e->w->options.literal || e->w->options.level >= MIX_LEVEL ? LITERAL_ZSTD_LEVEL : VALUES_ZSTD_LEVEL;
+        status = add_packed(e, TTP_SECTION_VALUES, CATEGORY_VALUES, ttp_values_write(&in, out, bound), level);
+    }
+    ttp_grown_free(&e->w->allocator, &lists);
+    return status;
+}
+
+static ttape_status add_depths(struct encoding *e)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_growing *depths = &job->pending.depths;
+    if (depths->count == 0)
+        return TTAPE_OK;
+    struct ttp_growing list = {0};
+    arrange_facts(job, depths);
+    TTP_TRY(room(e, &list, depths->count * sizeof(struct ttp_depth_change)));
+    struct ttp_depth_change *changes = list.data;
+    const struct ttp_fact *fact = depths->data;
+    for (size_t i = 0; i < depths->count; i++)
+        changes[i] = (struct ttp_depth_change){fact[i].event, (int32_t)fact[i].number};
+    uint8_t *out;
+    size_t bound = ttp_depths_bound((uint32_t)depths->count);
+    ttape_status status = section_room(e, bound, &out);
+    if (status == TTAPE_OK)
+        status = add_packed(e, TTP_SECTION_DEPTHS, CATEGORY_ORDER,
+                            ttp_depths_write(changes, (uint32_t)depths->count, out, bound), VALUES_ZSTD_LEVEL);
+    ttp_grown_free(&e->w->allocator, &list);
+    return status;
+}
+
+/* ---- finish ---- */
+
+static void start_head(struct encoding *e)
+{
+    struct ttp_job *job = e->job;
+    const struct ttp_pending *p = &job->pending;
+    job->head = (struct ttp_partition_head){
+        .event_count = p->event_count, .segment_count = (uint32_t)p->segments.count, .model = TTP_NO_MODEL,
+        .start_frame_count = (uint32_t)p->start_frames.count, .end_frame_count = (uint32_t)p->end_frames.count};
+    if (e->w->timed) {
+        job->head.wide_count = (uint32_t)p->wide.count;
+        job->head.resolution_ns = e->w->resolution;
+        job->head.origin_ns = e->w->options.origin_ns;
+        job->head.first_tick = p->first_tick;
+        job->head.end_tick = p->last_tick + 1;
+    }
+    memset(job->category_bytes, 0, sizeof job->category_bytes);
+    job->payload.count = HEAD_ROOM;
+}
+
+/* Puts head and directory in front, closing the room that was kept for sections that are not there. */
+static void finish_head(struct ttp_job *job)
+{
+    uint8_t *payload = job->payload.data;
+    size_t head_bytes = ttp_partition_head_bytes(job->head.section_count);
+    memmove(payload + head_bytes, payload + HEAD_ROOM, job->payload.count - HEAD_ROOM);
+    job->payload.count -= HEAD_ROOM - head_bytes;
+    job->light_bytes -= (uint32_t)(HEAD_ROOM - head_bytes);
+    ttp_partition_head_write(&job->head, payload);
+}
+
+static ttape_status encode(struct encoding *e)
+{
+    struct ttp_job *job = e->job;
+    struct ttp_order order;
+    job->payload.count = 0;
+    TTP_TRY(room(e, &job->payload, HEAD_ROOM));
+    start_head(e);
+    TTP_TRY(arrange_segments(e));
+    TTP_TRY(add_light(e));
+    TTP_TRY(arrange_events(e));
+    TTP_TRY(arrange_symbols(e, &order));
+    job->head.symbol_count = order.symbol_count;
+    job->head.given_count = order.given_count;
+    if (e->w->options.literal)
+        TTP_TRY(add_literal_order(e, &order));
+    else
+        TTP_TRY(add_chain_order(e, &order));
+    if (e->w->timed)
+        TTP_TRY(add_times(e, &order));
+    TTP_TRY(add_values(e));
+    TTP_TRY(add_depths(e));
+    finish_head(job);
+    return TTAPE_OK;
+}
+
+void ttp_encode_job(const ttape_writer *w, struct ttp_job *job)
+{
+    struct encoding e = {w, job, &job->error};
+    job->status = encode(&e);
+}
+
+void ttp_job_free(ttape_writer *w, struct ttp_job *job)
+{
+    struct ttp_pending *p = &job->pending;
+    struct ttp_growing *all[] = {
+        &job->workspace, &job->gathered, &job->payload, &job->symbol_map, &job->symbols, &job->segments,
+        &job->start_frames, &job->end_frames, &job->segment_start, &job->open, &job->open_start, &job->open_stack,
+        &job->start_stack, &job->rank, &job->wide, &p->runs, &p->segments, &p->start_frames, &p->start_symbols,
+        &p->end_frames, &p->wide, &p->depths, &p->valued, &p->values, &p->value_bytes, &p->measures,
+        &p->sites_chunk, &p->streams_chunk, &p->metadata_chunk};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        ttp_grown_free(&w->allocator, all[i]);
+    size_t bytes = w->options.partition_events * sizeof(uint32_t);
+    if (p->codes != NULL)
+        w->allocator.release(w->allocator.context, p->codes, bytes);
+    if (p->delta != NULL)
+        w->allocator.release(w->allocator.context, p->delta, bytes);
+    p->codes = p->delta = NULL;
+}

@@ -1,0 +1,252 @@
+/* The public face of the writer: options, state machine, and one door per call. */
+#include <string.h>
+
+#include "format/fail.h"
+#include "format/limits.h"
+#include "writer/cbor_encoder.h"
+#include "writer/writer_internal.h"
+
+#define DEFAULT_PARTITION_EVENTS 1000000u
+#define DEFAULT_PARTITION_BYTES (8u * 1024 * 1024)
+#define DEFAULT_CHAIN_THRESHOLD 2u
+#define DEFAULT_INDEX_PERIOD 64u
+#define MAX_JOBS 64u
+
+ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
+{
+    if (w->failed != TTAPE_OK) {
+        if (err != NULL)
+            *err = w->failure;
+        return w->failed;
+    }
+    if (w->finished)
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "the writer is finished");
+    return TTAPE_OK;
+}
+
+ttape_status ttp_writer_keep(ttape_writer *w, ttape_status status, ttape_error *err)
+{
+    if (status != TTAPE_OK && w->failed == TTAPE_OK) {
+        w->failed = status;
+        w->failure = *err;
+    }
+    return status;
+}
+
+/* Runs an inner call with an error to remember, whether or not the caller wants one. */
+#define KEEP(w, err, call)                                                                                   \
+    do {                                                                                                     \
+        ttape_error kept_error = {0};                                                                        \
+        ttape_status kept_status = ttp_writer_check(w, &kept_error);                                         \
+        if (kept_status == TTAPE_OK)                                                                         \
+            kept_status = ttp_writer_keep(w, call, &kept_error);                                             \
+        if (kept_status != TTAPE_OK && (err) != NULL)                                                        \
+            *(err) = kept_error;                                                                             \
+        return kept_status;                                                                                  \
+    } while (0)
+
+static ttape_status take_options(ttape_writer *w, const ttape_writer_options *options, ttape_error *err)
+{
+    ttape_writer_options *o = &w->options;
+    if (options != NULL) {
+        size_t known = options->size < sizeof *o ? options->size : sizeof *o;
+        if (options->size < sizeof options->size)
+            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "options without a size");
+        for (size_t i = sizeof *o; i < options->size; i++)
+            if (((const uint8_t *)options)[i] != 0)
+                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "options of a newer library");
+        memcpy(o, options, known);
+    }
+    o->allocator = NULL;
+    o->partition_events = o->partition_events == 0 ? DEFAULT_PARTITION_EVENTS : o->partition_events;
+    o->partition_bytes = o->partition_bytes == 0 ? DEFAULT_PARTITION_BYTES : o->partition_bytes;
+    o->chain_threshold = o->chain_threshold == 0 ? DEFAULT_CHAIN_THRESHOLD : o->chain_threshold;
+    o->index_period = o->index_period == 0 ? DEFAULT_INDEX_PERIOD : o->index_period;
+    o->level = o->level == 0 ? TTAPE_LEVEL_DEFAULT : o->level;
+    o->jobs = o->jobs > MAX_JOBS ? MAX_JOBS : o->jobs;
+    if (o->partition_events > TTP_MAX_PARTITION_EVENTS || o->level < 1 || o->level > TTAPE_LEVEL_MAX ||
+        (o->resolution_ns > INT64_MAX && o->resolution_ns != TTAPE_TIME_NONE))
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "an option is out of range");
+    w->timed = o->resolution_ns != TTAPE_TIME_NONE;
+    w->resolution = o->resolution_ns == 0 || !w->timed ? 1 : o->resolution_ns;
+    if (!w->timed)
+        o->origin_ns = 0;
+    w->has_trace_id = o->has_trace_id;
+    memcpy(w->trace_id, o->trace_id, TTP_TRACE_ID_BYTES);
+    w->next_index_at = o->index_period;
+    return TTAPE_OK;
+}
+
+static ttape_status allocate_jobs(ttape_writer *w, ttape_error *err)
+{
+    size_t bytes = w->options.partition_events * sizeof(uint32_t);
+    w->jobs = w->allocator.allocate(w->allocator.context, w->job_count * sizeof *w->jobs);
+    if (w->jobs == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    memset(w->jobs, 0, w->job_count * sizeof *w->jobs);
+    for (uint32_t i = 0; i < w->job_count; i++) {
+        struct ttp_pending *p = &w->jobs[i].pending;
+        p->first_tick = INT64_MAX;
+        p->last_tick = INT64_MIN;
+        p->codes = w->allocator.allocate(w->allocator.context, bytes);
+        p->delta = w->allocator.allocate(w->allocator.context, bytes);
+        if (p->codes == NULL || p->delta == NULL)
+            return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status set_up(ttape_writer *w, const ttape_writer_options *options, ttape_error *err)
+{
+    TTP_TRY(take_options(w, options, err));
+    if (w->options.jobs > 1)
+        TTP_TRY(ttp_workers_start(w, w->options.jobs, err));
+    w->job_count = w->workers == NULL ? 1 : w->options.jobs + 1;
+    TTP_TRY(allocate_jobs(w, err));
+    w->epoch = 1;
+    return ttp_scope_add(w, &w->scope, err);
+}
+
+ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *sink, const ttape_writer_options *options,
+                               ttape_error *err)
+{
+    *out = NULL;
+    if (sink == NULL || sink->append == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "a writer needs a sink");
+    ttape_allocator allocator = ttp_allocator_or_default(options != NULL ? options->allocator : NULL);
+    ttape_writer *w = allocator.allocate(allocator.context, sizeof *w);
+    if (w == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    memset(w, 0, sizeof *w);
+    w->allocator = allocator;
+    w->sink = *sink;
+    ttape_status status = set_up(w, options, err);
+    if (status != TTAPE_OK) {
+        ttape_writer_close(w);
+        return status;
+    }
+    *out = w;
+    return TTAPE_OK;
+}
+
+void ttape_writer_close(ttape_writer *w)
+{
+    if (w == NULL)
+        return;
+    ttp_workers_stop(w);
+    for (uint32_t i = 0; w->jobs != NULL && i < w->job_count; i++)
+        ttp_job_free(w, &w->jobs[i]);
+    if (w->jobs != NULL)
+        w->allocator.release(w->allocator.context, w->jobs, w->job_count * sizeof *w->jobs);
+    for (size_t i = 0; i < w->scopes.count; i++)
+        ttp_scope_free(w, ((struct ttp_scope **)w->scopes.data)[i]);
+    ttp_grown_free(&w->allocator, &w->scopes);
+    ttp_grown_free(&w->allocator, &w->index);
+    ttp_grown_free(&w->allocator, &w->scratch);
+    ttape_allocator allocator = w->allocator;
+    allocator.release(allocator.context, w, sizeof *w);
+}
+
+static struct ttp_scope *own_scope(ttape_writer *w)
+{
+    return *(struct ttp_scope **)w->scopes.data;
+}
+
+static ttape_status add_pair(ttape_writer *w, const char *key, const uint8_t *head, size_t head_bytes,
+                             ttape_string text, ttape_error *err)
+{
+    struct ttp_definitions *d = &own_scope(w)->fresh;
+    uint8_t key_head[TTP_CBOR_HEAD_BYTES];
+    if (key == NULL || strlen(key) > TTP_MAX_STRING_BYTES || text.size_bytes > TTP_MAX_STRING_BYTES)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-MET-01", TTAPE_ERROR_NO_OFFSET, "metadata is too long");
+    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key_head, ttp_cbor_text(strlen(key), key_head), err));
+    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key, strlen(key), err));
+    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, head, head_bytes, err));
+    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, text.data, text.size_bytes, err));
+    d->metadata_count++;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_writer_set_text(ttape_writer *w, const char *key, ttape_string value, ttape_error *err)
+{
+    uint8_t head[TTP_CBOR_HEAD_BYTES];
+    size_t head_bytes = ttp_cbor_text(value.size_bytes, head);
+    KEEP(w, err, add_pair(w, key, head, head_bytes, value, &kept_error));
+}
+
+ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t value, ttape_error *err)
+{
+    uint8_t head[TTP_CBOR_HEAD_BYTES];
+    size_t head_bytes = ttp_cbor_number(value, head);
+    KEEP(w, err, add_pair(w, key, head, head_bytes, (ttape_string){NULL, 0}, &kept_error));
+}
+
+ttape_status ttape_writer_add_module(ttape_writer *w, const ttape_module *module, uint32_t *id, ttape_error *err)
+{
+    KEEP(w, err, ttp_scope_add_module(w, own_scope(w), module, id, &kept_error));
+}
+
+ttape_status ttape_writer_add_process(ttape_writer *w, const ttape_process *process, uint32_t *id,
+                                      ttape_error *err)
+{
+    KEEP(w, err, ttp_scope_add_process(w, own_scope(w), process, id, &kept_error));
+}
+
+ttape_status ttape_writer_add_stream(ttape_writer *w, const ttape_stream *stream, uint32_t *id, ttape_error *err)
+{
+    KEEP(w, err, ttp_scope_add_stream(w, own_scope(w), stream, id, &kept_error));
+}
+
+ttape_status ttape_writer_add_site(ttape_writer *w, const ttape_site *site, uint32_t *id, ttape_error *err)
+{
+    KEEP(w, err, ttp_scope_add_site(w, own_scope(w), site, id, &kept_error));
+}
+
+ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events, size_t count,
+                                 ttape_error *err)
+{
+    KEEP(w, err, ttp_append(w, own_scope(w), stream, events, count, &kept_error));
+}
+
+ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_value *values, size_t count,
+                                 ttape_error *err)
+{
+    KEEP(w, err, ttp_attach(w, own_scope(w), stream, values, count, &kept_error));
+}
+
+ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_edge *edge, ttape_error *err)
+{
+    KEEP(w, err, ttp_resume(w, own_scope(w), stream, edge, &kept_error));
+}
+
+static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
+{
+    TTP_TRY(ttp_seal(w, err));
+    TTP_TRY(ttp_drain(w, err));
+    return sync && w->sink.sync != NULL ? w->sink.sync(w->sink.context, err) : TTAPE_OK;
+}
+
+ttape_status ttape_writer_flush(ttape_writer *w, bool sync, ttape_error *err)
+{
+    KEEP(w, err, flush(w, sync, &kept_error));
+}
+
+static ttape_status finish(ttape_writer *w, ttape_error *err)
+{
+    TTP_TRY(flush(w, false, err));
+    TTP_TRY(ttp_emit_end(w, err));
+    w->finished = true;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_writer_finish(ttape_writer *w, ttape_error *err)
+{
+    KEEP(w, err, finish(w, &kept_error));
+}
+
+void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *progress)
+{
+    progress->event_count = w->event_count + w->jobs[w->next_job].pending.event_count;
+    progress->partition_count = w->partition_count;
+    progress->written_bytes = w->offset;
+}

@@ -1,0 +1,264 @@
+/* The writer's inside: scopes with their definitions and streams, the pending partition, the jobs.
+ *
+ *   append.c            events -> pending partition (codes, differences, frames, measures)
+ *   seal.c              pending partition -> job
+ *   partition_encoder.c job -> payload bytes (in a worker or in place)
+ *   emit.c              payloads -> chunks -> sink; index and footer */
+#ifndef TTP_WRITER_INTERNAL_H
+#define TTP_WRITER_INTERNAL_H
+
+#include <stdbool.h>
+
+#include <tracetape/writer.h>
+
+#include "format/chunk.h"
+#include "format/layout.h"
+#include "format/order.h"
+#include "format/partition.h"
+#include "format/segments.h"
+#include "format/summary.h"
+#include "format/values.h"
+#include "writer/growing.h"
+
+#define TTP_SYMBOL_BLOCK 4096u        /* symbols per block; blocks never move, workers read them */
+#define TTP_SYMBOL_BLOCKS 16384u      /* 2^26 symbols in a scope */
+#define TTP_MAX_RUNS 131072u          /* runs (of one stream's events) in a pending partition */
+#define TTP_MAX_EDGE_FRAMES 1048576u  /* open frames at start edges of a pending partition */
+#define TTP_ACROSS_MAX 1024u          /* how far up an exit looks for its frame */
+
+/* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they are written. */
+struct ttp_site_state {
+    uint32_t enter_symbol, leaf_symbol; /* scope-wide symbol + 1, 0: none yet */
+    uint32_t active;                    /* frames of the site on the loaded stream's current stack */
+    uint32_t touched;                   /* epoch of the last partition that has a row for it */
+    int64_t active_since;
+    uint64_t call_count, exit_count;
+    int64_t self_ticks, total_ticks, min_ticks, max_ticks;
+    uint64_t squares_high, squares_low;
+};
+
+/* An open frame of a stream. */
+struct ttp_open {
+    int64_t enter_tick;
+    int64_t self_ticks;  /* so far */
+    int64_t self_before; /* part of it that earlier partitions count */
+    uint32_t symbol;     /* scope-wide */
+    uint32_t site;       /* TTAPE_NONE for signal frames */
+    uint32_t argument;
+    uint8_t event_class;
+};
+
+struct ttp_stack {
+    uint32_t id;
+    uint32_t count, capacity;
+    uint32_t low;         /* fewest frames since the segment's start */
+    uint32_t start_count; /* frames at the segment's start */
+    struct ttp_open *frames;
+};
+
+struct ttp_stream_state {
+    uint64_t next_event;
+    uint64_t indexed_next; /* next event number as far as the index knows */
+    int64_t last_tick;
+    uint32_t unknown_depth;
+    int32_t depth_offset;
+    uint32_t current; /* index into stacks */
+    uint32_t stack_count, stack_capacity;
+    struct ttp_stack *stacks;
+    uint32_t epoch;   /* of the last partition that has a segment of it */
+    uint32_t segment; /* there */
+    bool started;     /* has a base: an event or a resumed edge */
+    bool stale;       /* partitions were copied: resume before the next append */
+    bool valued;      /* its last event has values already */
+};
+
+/* A scope's definitions that no chunk holds yet, in the form in which they will be written. */
+struct ttp_definitions {
+    struct ttp_growing modules, files, processes, streams; /* rows, encoded */
+    struct ttp_growing sites;                              /* struct ttp_pending_site */
+    struct ttp_growing text;                               /* symbols of sites */
+    uint32_t first_module, module_count, first_file, file_count, first_site, site_count;
+    uint32_t first_process, process_count, first_stream, stream_count;
+    struct ttp_growing metadata; /* encoded CBOR pairs */
+    uint32_t metadata_count;
+};
+
+struct ttp_pending_site {
+    uint64_t address;
+    uint32_t module_plus_one, file_plus_one, line, kind;
+    size_t symbol_start, symbol_bytes;
+};
+
+struct ttp_file_slot {
+    uint64_t hash;
+    uint32_t id_plus_one;
+};
+
+struct ttp_scope {
+    uint32_t number; /* in the file, TTAPE_NONE until it is introduced */
+    uint8_t trace_id[TTP_TRACE_ID_BYTES];
+    bool has_trace_id;
+    struct ttp_definitions fresh;
+    struct ttp_growing site_states;   /* struct ttp_site_state */
+    struct ttp_growing touched;       /* uint32_t: sites with a row in the pending partition; room for all sites */
+    struct ttp_growing stream_states; /* struct ttp_stream_state */
+    struct ttp_growing file_slots;    /* struct ttp_file_slot: open addressing by hash of the file name */
+    struct ttp_growing symbol_slots;  /* uint32_t symbol + 1: open addressing, symbols other than enter and leaf */
+    uint32_t file_used, symbol_used;
+    struct ttp_symbol **symbols;      /* TTP_SYMBOL_BLOCKS blocks */
+    uint32_t symbol_count;
+    uint32_t site_count, stream_count, process_count, module_count, file_count;
+};
+
+struct ttp_run {
+    uint32_t segment, start, count;
+};
+
+/* Facts about single events, by segment and place in it. */
+struct ttp_fact {
+    uint32_t segment, event;
+    int64_t number; /* wide difference; depth offset; or first value */
+};
+
+/* The partition that is being filled: everything in order of arrival. */
+struct ttp_pending {
+    struct ttp_scope *scope;
+    uint32_t *codes, *delta; /* options.partition_events entries */
+    uint32_t event_count;
+    struct ttp_growing runs;         /* struct ttp_run */
+    struct ttp_growing segments;     /* struct ttp_segment */
+    struct ttp_growing start_frames; /* struct ttp_frame */
+    struct ttp_growing start_symbols; /* uint32_t, scope-wide, parallel to start_frames */
+    struct ttp_growing end_frames;   /* struct ttp_frame, filled at the seal */
+    struct ttp_growing wide, depths; /* struct ttp_fact */
+    struct ttp_growing valued;       /* struct ttp_fact: number is the first value */
+    struct ttp_growing values;       /* struct ttp_value */
+    struct ttp_growing value_bytes;
+    struct ttp_growing measures;     /* struct ttp_measure, filled at the seal */
+    uint64_t gap_count, lost_count;
+    int64_t first_tick, last_tick;   /* least and greatest of the partition's events */
+    uint32_t symbol_total;           /* scope-wide symbols at the seal */
+    struct ttp_growing sites_chunk, streams_chunk, metadata_chunk; /* definitions to write before it */
+    uint32_t metadata_pairs;
+};
+
+/* One partition on its way to the sink. */
+struct ttp_job {
+    struct ttp_pending pending;
+    struct ttp_growing workspace, gathered, payload;
+    struct ttp_growing symbol_map;  /* scope-wide symbol -> local symbol + 1 */
+    struct ttp_growing symbols;     /* struct ttp_symbol, local */
+    struct ttp_growing segments;    /* struct ttp_segment by ascending stream */
+    struct ttp_growing start_frames, end_frames; /* struct ttp_frame in that order */
+    struct ttp_growing segment_start, open, open_start, open_stack, start_stack; /* struct ttp_order's arrays */
+    struct ttp_growing rank;        /* pending segment -> place */
+    struct ttp_growing wide;        /* int64_t */
+    uint32_t *codes, *delta;        /* in segment order: the pending arrays or the gathered ones */
+    struct ttp_partition_head head;
+    uint32_t light_bytes;
+    uint64_t category_bytes[4]; /* order, times, values, summaries */
+    uint32_t model;             /* to start from, or TTP_NO_MODEL */
+    ttape_status status;
+    ttape_error error;
+    enum { TTP_JOB_FREE, TTP_JOB_QUEUED, TTP_JOB_DONE } state;
+};
+
+struct ttp_workers;
+
+struct ttape_writer {
+    ttape_allocator allocator;
+    ttape_sink sink;
+    ttape_writer_options options;
+    bool timed;
+    uint64_t resolution; /* 1 or more; meaningless when not timed */
+    ttape_status failed; /* permanent */
+    ttape_error failure;
+    bool finished;
+
+    struct ttp_growing scopes;  /* struct ttp_scope * */
+    struct ttp_scope *scope;    /* appended to now */
+    uint32_t scopes_introduced;
+    struct ttp_stream_state *loaded; /* whose frames site_state.active counts */
+    uint32_t epoch;             /* of the pending partition, from 1 */
+    struct ttp_job *jobs;       /* ring of job_count slots; the open partition is slot next_job */
+    uint32_t job_count, next_job, oldest_job, queued_jobs;
+    struct ttp_workers *workers;
+
+    bool header_written;
+    uint8_t trace_id[TTP_TRACE_ID_BYTES];
+    bool has_trace_id;
+    uint64_t offset, chunk_count, last_index;
+    uint64_t event_count, partition_count, next_index_at;
+    struct ttp_growing index; /* encoded entries so far */
+    uint64_t index_entries;
+    struct ttp_growing scratch;
+    struct {
+        uint64_t origin_ns;
+        int64_t end_tick;
+    } index_before;
+};
+
+/* Every public call goes through these two: a failure is remembered for good. */
+ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err);
+ttape_status ttp_writer_keep(ttape_writer *w, ttape_status status, ttape_error *err);
+
+/* scope_writer.c */
+ttape_status ttp_scope_add(ttape_writer *w, struct ttp_scope **out, ttape_error *err);
+void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope);
+/* The scope-wide symbol of (class, argument), made on first use. */
+ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class, uint32_t argument,
+                              uint32_t *symbol, ttape_error *err);
+static inline const struct ttp_symbol *ttp_scope_symbol_at(const struct ttp_scope *scope, uint32_t symbol)
+{
+    return &scope->symbols[symbol / TTP_SYMBOL_BLOCK][symbol % TTP_SYMBOL_BLOCK];
+}
+ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope, const ttape_module *module,
+                                  uint32_t *id, ttape_error *err);
+ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope, const ttape_process *process,
+                                   uint32_t *id, ttape_error *err);
+ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope, const ttape_stream *stream,
+                                  uint32_t *id, ttape_error *err);
+ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site, uint32_t *id,
+                                ttape_error *err);
+/* Moves what is fresh into chunk payloads (content, not compressed) of the pending partition. */
+ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope, struct ttp_pending *pending,
+                               ttape_error *err);
+
+/* append.c */
+ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_event *events,
+                        size_t count, ttape_error *err);
+ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_value *values,
+                        size_t count, ttape_error *err);
+ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_edge *edge,
+                        ttape_error *err);
+void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *stream);
+/* Stops counting the loaded stream's frames as active, up to its last tick. */
+void ttp_unload(ttape_writer *w);
+struct ttp_pending *ttp_writer_pending(ttape_writer *w);
+/* Fetches (makes) the stack `id` of a stream. */
+ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id, uint32_t *index,
+                              ttape_error *err);
+
+/* seal.c */
+ttape_status ttp_seal(ttape_writer *w, ttape_error *err);
+ttape_status ttp_drain(ttape_writer *w, ttape_error *err); /* waits for and emits every job */
+
+/* partition_encoder.c: pure work on one job, callable from any thread. */
+void ttp_encode_job(const ttape_writer *w, struct ttp_job *job);
+void ttp_job_free(ttape_writer *w, struct ttp_job *job);
+
+/* workers.c */
+ttape_status ttp_workers_start(ttape_writer *w, uint32_t count, ttape_error *err);
+void ttp_workers_submit(ttape_writer *w, struct ttp_job *job);
+void ttp_workers_wait(ttape_writer *w, struct ttp_job *job);
+void ttp_workers_stop(ttape_writer *w);
+
+/* emit.c */
+ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err);
+/* Introduces a scope (metadata chunk) and writes its fresh definitions: for copying, and at the end. */
+ttape_status ttp_emit_definitions(ttape_writer *w, struct ttp_scope *scope, ttape_error *err);
+ttape_status ttp_emit_chunk(ttape_writer *w, struct ttp_chunk *chunk, const void *payload, ttape_error *err);
+ttape_status ttp_emit_index_entry(ttape_writer *w, const void *entry, size_t entry_bytes, ttape_error *err);
+ttape_status ttp_emit_end(ttape_writer *w, ttape_error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* One-shot zstd frames. One context per call: compression here is rare and large (tables, values, literal order). */
+#include "writer/zstd_encoder.h"
+
+#include <zstd.h>
+
+#define LONG_WINDOW_LOG 27 /* 128 MiB, the most that a reader takes */
+
+size_t ttp_zstd_bound(size_t size_bytes)
+{
+    return ZSTD_compressBound(size_bytes);
+}
+
+size_t ttp_zstd_encode(const void *data, size_t size_bytes, int level, void *out, size_t out_bytes)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    if (context == NULL)
+        return 0;
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+    if (level >= 19 && size_bytes > 1u << 23) {
+        ZSTD_CCtx_setParameter(context, ZSTD_c_enableLongDistanceMatching, 1);
+        ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, LONG_WINDOW_LOG);
+    }
+    size_t size = ZSTD_compress2(context, out, out_bytes, data, size_bytes);
+    ZSTD_freeCCtx(context);
+    return ZSTD_isError(size) || size >= size_bytes ? 0 : size;
+}
