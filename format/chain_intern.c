@@ -20,7 +20,7 @@ uint32_t ttp_chain_intern_bits(uint32_t chain_limit)
 /* A chain that recurs has few children for the events that it stands for. */
 uint32_t ttp_chain_child_limit(uint32_t event_count)
 {
-    return event_count < 4096 ? event_count : event_count / 6 + 4096;
+    return event_count < 4096 ? event_count : event_count / 7 + 4096;
 }
 
 void ttp_chain_intern_init(struct ttp_chain_intern *t)

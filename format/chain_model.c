@@ -56,11 +56,11 @@ struct ttp_chain_sizes ttp_chain_sizes_for(uint32_t event_count, uint32_t symbol
     uint32_t bits = ceil_log2(event_count);
     return (struct ttp_chain_sizes){
         .record_bits = clamp(bits, 6, 16),
-        .function_bits = clamp(bits, 6, 13),
+        .function_bits = clamp(bits, 6, 14),
         .slot_bits = clamp(bits + 2, 8, 16),
         .symbol_limit = clamp(symbol_count, 0, TTP_CHAIN_SYMBOLS_MAX),
         .chain_limit = ttp_chain_limit(event_count),
-        .edge_limit = clamp(event_count, 0, 8192),
+        .edge_limit = clamp(event_count, 0, 4096),
     };
 }
 
@@ -130,7 +130,7 @@ struct ttp_chain_view ttp_chain_model_init(void *blob, const struct ttp_chain_si
         ttp_number_init(&numbers[i]);
     memset(v.records, 0, sizeof *v.records << z->record_bits);
     memset(v.functions, 0, sizeof *v.functions << z->function_bits);
-    ttp_prob_init(v.slots, (size_t)1 << z->slot_bits, TTP_PROB_HALF);
+    ttp_prob_init(v.slots, (size_t)1 << z->slot_bits, TTP_CHAIN_SLOT_START);
     memset(v.frames, 0xff, ((size_t)z->symbol_limit + 1) * sizeof *v.frames);
     return v;
 }

@@ -156,16 +156,15 @@ TTP_CHAIN_INLINE unsigned ttp_chain_follows(struct ttp_chain_coder *c,
     m.input[0] = ttp_chain_slot(c, 1, level * 128 + ttp_chain_trust(r[level], j),
                                 ttp_chain_opinions(r, TTP_CHAIN_LEVELS, level, token));
     m.input[1] = ttp_chain_slot(c, 2, x->frame, (place * 2 + closes) * 3 + novelty);
-    m.input[2] = ttp_chain_slot(c, 3, (place * 4 + before) * 2 + closes, r[level]->history & 31);
-    m.input[3] = ttp_chain_slot(c, 4, place, token);
-    m.input[4] = ttp_chain_slot(c, 5, x->caller, token);
+    m.input[2] = ttp_chain_slot(c, 3, place, token);
+    m.input[3] = ttp_chain_slot(c, 4, x->caller, token);
     m.weights = c->view.model->weights[TTP_SITE_TOKEN + place * 4 + before];
-    return ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 5, t->token == token, decode);
+    return ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 4, t->token == token, decode);
 }
 
 TTP_CHAIN_INLINE bool ttp_chain_trusted(const struct ttp_chain_record *r)
 {
-    return r->count[0] >= TTP_CHAIN_SURE && (r->history & 3) == 3;
+    return r->count[0] >= TTP_CHAIN_SURE && (r->history & 7) == 7;
 }
 
 /* Predicts the token from the records, longest context first. True when one of them was followed.
@@ -268,8 +267,9 @@ TTP_CHAIN_INLINE bool ttp_chain_code_function_steps(struct ttp_chain_coder *c,
             m.input[2] = ttp_chain_slot(c, 8, place, r[step]->history & 31);
             m.input[3] =
                 ttp_chain_slot(c, 9, tried * 4 + before, x->defining ? 1u + t->was_left : 0);
+            m.input[4] = ttp_chain_slot(c, 28, x->function[0], value);
             m.weights = c->view.model->weights[TTP_SITE_FUNCTION + place * 4 + before];
-            if (ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 4, t->value == value, decode)) {
+            if (ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 5, t->value == value, decode)) {
                 t->value = value;
                 return true;
             }
@@ -367,14 +367,17 @@ TTP_CHAIN_INLINE void ttp_chain_code_value(struct ttp_chain_coder *c,
                                            const struct ttp_chain_context *x,
                                            struct ttp_chain_choice *t, bool decode)
 {
-    uint32_t values = c->view.model->symbol_count + 1, bits = 0, node = 1;
-    while ((1u << bits) < values)
-        bits++;
+    uint32_t values = c->view.model->symbol_count + 1, bits = TTP_CHAIN_VALUE_BITS, node = 1;
     for (uint32_t i = bits; i-- > 0;) {
         uint32_t bit = 0, least = ((node * 2 + 1) << i) - (1u << bits);
-        if (least < values)
-            bit = ttp_chain_bit(ttp_chain_port_of(c, x), ttp_chain_slot(c, 10, node, 0),
-                                t->value >> i & 1, decode);
+        if (least < values) {
+            struct ttp_chain_mix m;
+            m.input[0] = ttp_chain_slot(c, 10, node, 0);
+            m.input[1] = ttp_chain_slot(c, 5, node, x->function[0]);
+            m.input[2] = ttp_chain_slot(c, 27, node, x->frame / 8);
+            m.weights = c->view.model->weights[TTP_SITE_VALUE];
+            bit = ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 3, t->value >> i & 1, decode);
+        }
         node = node * 2 + bit;
     }
     t->value = node - (1u << bits);
@@ -450,17 +453,17 @@ TTP_CHAIN_INLINE bool ttp_chain_code_chain_steps(struct ttp_chain_coder *c,
     return false;
 }
 
-/* The recency rank among the chains of the symbol, or TTP_CHAIN_WALK and the chain's number. */
+/* The recency rank among the chains of the symbol, or TTP_CHAIN_RANKS and the chain's number. */
 TTP_CHAIN_INLINE void ttp_chain_code_rank(struct ttp_chain_coder *c, struct ttp_chain_context *x,
                                           struct ttp_chain_choice *t, bool decode)
 {
     struct ttp_chain_item *chains = c->view.chains;
     struct ttp_chain_numbers *numbers = &c->view.model->numbers;
     struct ttp_chain_port *o = ttp_chain_port_of(c, x);
-    uint32_t usable = 0, rank = TTP_CHAIN_WALK, walked = 0;
+    uint32_t usable = 0, rank = TTP_CHAIN_RANKS, walked = 0;
     uint32_t *head = &c->view.frames[t->value].chains;
-    uint32_t *links[TTP_CHAIN_WALK];
-    for (uint32_t *link = head; *link != TTP_CHAIN_NONE && walked < TTP_CHAIN_WALK;
+    uint32_t *links[TTP_CHAIN_RANKS];
+    for (uint32_t *link = head; *link != TTP_CHAIN_NONE && walked < TTP_CHAIN_RANKS;
          link = &chains[*link].next, walked++) {
         uint32_t token = *link + TTP_CHAIN_FIRST;
         if (ttp_chain_is_excluded(t, token))
@@ -481,7 +484,7 @@ TTP_CHAIN_INLINE void ttp_chain_code_rank(struct ttp_chain_coder *c, struct ttp_
         *head = id;
         return;
     }
-    if (coded != TTP_CHAIN_WALK)
+    if (coded != TTP_CHAIN_RANKS)
         c->rule = "O-FUL-44";
     coded = ttp_chain_number(o, &numbers->escape, t->token - TTP_CHAIN_FIRST, decode);
     if (coded >= c->view.model->chain_count || chains[coded].symbol != t->value - 1) {

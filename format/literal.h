@@ -38,8 +38,10 @@ size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
  *
  * "Does not pay" is TTAPE_E_LIMIT: a section would not fit its capacity, or there are more symbols
  * than both 65,536 and a quarter of the events. The caller then stores the raw form; what is in the
- * buffers means nothing. TTAPE_E_ARGUMENT when ws_bytes is less than ttp_literal_encode_workspace
- * says. */
+ * buffers means nothing. The raw form's size is a good capacity for the data: random events pass
+ * it.
+ *
+ * TTAPE_E_ARGUMENT when ws_bytes is less than ttp_literal_encode_workspace says. */
 ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_literal_options *opt,
                                 void *ws, size_t ws_bytes, uint8_t *header, size_t header_capacity,
                                 size_t *header_bytes, uint8_t *data, size_t data_capacity,

@@ -142,7 +142,7 @@ ttape_status ttp_raw_times_decode(const uint8_t *data, size_t size_bytes, struct
     if (blocks == 0 && size_bytes != 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-01", 0, "times stored for no events");
     for (uint32_t block = 0; block < blocks; block++) {
-        size_t start, end, entry_at = (size_t)block * TTP_RAW_TIMES_ENTRY_BYTES;
+        size_t start = 0, end = 0, entry_at = (size_t)block * TTP_RAW_TIMES_ENTRY_BYTES;
         TTP_TRY(block_bytes(data, size_bytes, out->event_count, block, &start, &end, err));
         walk_to(&walk, out, block * TTP_TIME_BLOCK_EVENTS);
         if (ttp_load64(data + entry_at + 8) != walk.time)
@@ -160,7 +160,7 @@ ttape_status ttp_raw_times_decode_block(const uint8_t *data, size_t size_bytes, 
     /* Past the last segment already, so that the walk has nothing to do: only the full decoder
      * needs it. */
     struct walk walk = {0, out->segment_count};
-    size_t start, end;
+    size_t start = 0, end = 0;
 
     out->wide_count = 0;
     TTP_TRY(block_bytes(data, size_bytes, out->event_count, block, &start, &end, err));

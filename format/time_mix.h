@@ -1,7 +1,7 @@
 /* The mixing time form: the smallest, and slowest, way to write the times of a partition
  * (spec/times-mix.md).
  *
- *   codes, times so far --> 7 contexts + the symbol's own frequency --> mixer --> range coder
+ *   codes, times so far --> 9 contexts + the node's own frequency --> mixers --> range coder
  *
  * A difference is coded as a path through a binary tree; every step's probability is mixed from what
  * followed in several contexts. One adaptive run over the whole partition: an event decodes only after
@@ -25,7 +25,8 @@ size_t ttp_time_mix_encode_workspace(uint32_t event_count);
 size_t ttp_time_mix_encode_bound(uint32_t event_count);
 
 /* Encodes all events of `in` (delta and wide are read only) into `out`. No event makes no bytes.
- * TTAPE_E_ARGUMENT: workspace or out are smaller than asked for above. */
+ * TTAPE_E_ARGUMENT: workspace or out are smaller than asked for above. TTAPE_E_LIMIT: this form would
+ * take more than 16 bytes an event, store raw varints instead. */
 ttape_status ttp_time_mix_encode(const struct ttp_times *in, void *workspace,
                                  size_t workspace_bytes, uint8_t *out, size_t out_bytes,
                                  size_t *size_bytes, ttape_error *err);

@@ -143,6 +143,20 @@ static ttape_status decode_blocks(struct run *run, struct ttp_decoder *d, ttape_
     return TTAPE_OK;
 }
 
+/* The decoder holds four bytes; after the last event they, and the size, must be those with which the
+ * encoder ends: the fewest that tell the stream apart, then nothing. */
+static bool ends_well(const struct ttp_decoder *d, const uint8_t *start)
+{
+    uint32_t keep = 0, value = 0;
+
+    while (value < d->lo) {
+        keep++;
+        value = d->hi & (keep == 4 ? UINT32_MAX : ~(UINT32_MAX >> 8 * keep));
+    }
+    return d->code == value &&
+           (size_t)(d->at - start) + d->past_end + keep == (size_t)(d->end - start) + 4;
+}
+
 static uint32_t event_of_block(uint32_t block, uint32_t event_count)
 {
     uint64_t event = (uint64_t)block * TTP_TIME_BLOCK_EVENTS;
@@ -175,12 +189,12 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
     TTP_TRY(read_directory(&from, io->event_count, NULL, err));
     struct ttp_decoder d = ttp_decoder_init(from.at, ttp_reader_left(&from));
     if (!ttp_mix_decode_lengths(&d, length))
-        return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-06", offset_of(&run, &d),
+        return ttp_fail(err, ttp_decoder_cut(&d) ? TTAPE_E_TRUNCATED : TTAPE_E_CORRUPT, "T-MIX-06", offset_of(&run, &d),
                         "bad symbol counts in the mixed times");
     ttp_mix_plant(run.model, length);
     TTP_TRY(decode_blocks(&run, &d, err));
-    if (run.end == io->event_count && d.at != d.end)
+    if (run.end == io->event_count && !ends_well(&d, from.at))
         return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-10", offset_of(&run, &d),
-                        "mixed times go on after their last event");
+                        "mixed times do not end after their last event");
     return TTAPE_OK;
 }

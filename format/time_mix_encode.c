@@ -9,9 +9,8 @@
 
 size_t ttp_time_mix_encode_workspace(uint32_t event_count) { return ttp_mix_bytes(event_count); }
 
-/* No binary decision costs more than 14 bits (TTP_PROB_FLOOR of 65536), but a path of them adapts long
- * before it costs that at every event; wide values are 64 bits and their length. The bound is what the
- * encoder is given room for; it fails cleanly should an input ever pass it. */
+/* A wide value is 71 raw bits. A path of decisions may cost more than the rest at one event, but adapts
+ * long before it costs that at every event; should an input pass this nevertheless, encoding fails. */
 size_t ttp_time_mix_encode_bound(uint32_t event_count)
 {
     return 1024 + (size_t)ttp_time_mix_block_count(event_count) * TTP_VARINT_MAX +
@@ -91,9 +90,9 @@ ttape_status ttp_time_mix_encode(const struct ttp_times *in, void *workspace,
         return TTAPE_OK;
     }
     struct ttp_mix *m = ttp_mix_init(workspace, workspace_bytes, in->event_count);
-    if (m == NULL)
+    if (m == NULL || out_bytes < ttp_time_mix_encode_bound(in->event_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "workspace of the mixing time form too small");
+                        "workspace or output of the mixing time form too small");
     write_head(in, &to, length);
     struct ttp_encoder e = ttp_encoder_init(to.at, (size_t)(to.end - to.at));
     ttp_mix_encode_lengths(&e, length);
@@ -101,8 +100,8 @@ ttape_status ttp_time_mix_encode(const struct ttp_times *in, void *workspace,
     e = encode_events(m, in, e);
     size_t coded = ttp_encoder_finish(&e);
     if (to.full || e.full)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "no room for the mixing form of times");
+        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                        "mixed times of more than 16 bytes an event");
     *size_bytes = ttp_written(&to) + coded;
     return TTAPE_OK;
 }

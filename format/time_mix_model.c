@@ -108,6 +108,9 @@ struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t e
     m->refine_bits = shape.refine_bits;
     m->state = 64 * TTP_MIX_CLIP;
     m->overall = 8 * 6 * 256;
+    for (uint32_t i = 0; i < 8u << TTP_MIX_REFINE_BITS; i++)
+        for (unsigned k = 0; k < TTP_MIX_INPUTS; k++)
+            m->kind_weight[i][k] = TTP_MIX_WEIGHT_START;
     fill_functions(m);
     return m;
 }
@@ -216,6 +219,7 @@ void ttp_mix_plant(struct ttp_mix *m, const uint8_t *length)
             }
             struct ttp_mix_node *child = &m->node[made];
             n->child[side] = (uint16_t)made;
+            child->depth = (uint8_t)(n->depth + (n->depth < 7));
             child->index = (uint8_t)(n->index < 4 ? 2 * n->index + side : 1);
             child->group = (uint8_t)(n->index < 4 ? n->group : groups++);
             child->mask = child->group * UINT32_C(0x9E3779B1);

@@ -1,7 +1,7 @@
 /* The model that both directions of the mixing time form step through (spec/times-mix.md).
  *
  *   event --> keys (contexts)            per event
- *   node --> 8 counters --> stretch --> weights of the node --> squash --> refine --> probability
+ *   node --> 10 counters --> stretch --> two mixers --> squash --> refine --> probability
  *   bit --> counters, weights, refinement are adapted     per binary decision
  *
  * The coding functions are one piece of code for both directions: the encoder passes no decoder, the
@@ -22,7 +22,7 @@
 #define TTP_MIX_ESCAPE        245u /* the symbol of a wide difference */
 #define TTP_MIX_LENGTH_MAX    32u  /* bits of the longest symbol count */
 #define TTP_MIX_CONTEXTS      9u
-#define TTP_MIX_INPUTS        10u   /* the contexts, and the node's own counter */
+#define TTP_MIX_INPUTS        10u  /* the contexts, and the node's own counter */
 #define TTP_MIX_GROUP         8u   /* counters that stand together: three levels of the tree */
 #define TTP_MIX_SLOT_BITS_MIN 10u
 #define TTP_MIX_SLOT_BITS_BIG 19u  /* per context, for up to 2^20 events */
@@ -32,9 +32,9 @@
 #define TTP_MIX_KNOTS         33u
 #define TTP_MIX_COUNT_MAX     30u  /* hit count at which a counter stops slowing down */
 #define TTP_MIX_STRETCH_MAX   2047
-#define TTP_MIX_WEIGHT_ONE    32768
-#define TTP_MIX_WEIGHT_START  6144
-#define TTP_MIX_WEIGHT_MAX    131071
+/* Weights are 32768ths; the largest is such that ten inputs of 2047 still sum up within 31 bits. */
+#define TTP_MIX_WEIGHT_START  5000
+#define TTP_MIX_WEIGHT_MAX    104857
 #define TTP_MIX_LOG_MAX       8191u
 #define TTP_MIX_CLIP          512  /* residuals are clipped at two octaves */
 
@@ -84,6 +84,7 @@ struct ttp_mix_node {
     uint16_t split; /* first leaf of the right side */
     uint8_t index;  /* in its group: 1 the top, 2 3 its children, 4..7 theirs */
     uint8_t group;
+    uint8_t depth; /* 0 the root; 7 is the most that is told apart */
 };
 
 /* What is known of the differences under one history of codes. Zeros: nothing. */
@@ -118,7 +119,8 @@ struct ttp_mix {
     uint8_t leaf_of[TTP_MIX_SYMBOLS];
     struct ttp_mix_node node[TTP_MIX_SYMBOLS];
     uint16_t own[TTP_MIX_SYMBOLS]; /* counter of a node in all contexts */
-    int32_t weight[TTP_MIX_SYMBOLS][TTP_MIX_INPUTS];
+    int32_t weight[TTP_MIX_SYMBOLS][TTP_MIX_INPUTS];                  /* by node */
+    int32_t kind_weight[8u << TTP_MIX_REFINE_BITS][TTP_MIX_INPUTS]; /* by depth and edge kind */
     /* functions as tables */
     int16_t stretch[2048];
     uint16_t squash[4096];
@@ -155,6 +157,11 @@ static inline uint16_t ttp_mix_adapt(const struct ttp_mix *m, uint32_t counter, 
     return (uint16_t)(p << 5 | (hits + (hits < TTP_MIX_COUNT_MAX)));
 }
 
+static inline int32_t ttp_mix_clip(int32_t value, int32_t most)
+{
+    return value > most ? most : value < -most ? -most : value;
+}
+
 static inline __attribute__((always_inline)) unsigned
 ttp_mix_code(struct ttp_encoder *e, struct ttp_decoder *d, uint32_t p, unsigned bit)
 {
@@ -169,7 +176,8 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
             uint16_t *const *group, unsigned bit)
 {
     uint16_t *counter[TTP_MIX_INPUTS];
-    int32_t input[TTP_MIX_INPUTS], sum = 0, *weight = m->weight[node];
+    int32_t input[TTP_MIX_INPUTS], sum = 0, kind_sum = 0, *weight = m->weight[node];
+    int32_t *kind_weight = m->kind_weight[m->node[node].depth << TTP_MIX_REFINE_BITS | m->kind];
 
     for (unsigned k = 0; k < TTP_MIX_CONTEXTS; k++)
         counter[k] = group[k] + m->node[node].index;
@@ -177,11 +185,11 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
     for (unsigned k = 0; k < TTP_MIX_INPUTS; k++) {
         input[k] = m->stretch[*counter[k] >> 5];
         sum += input[k] * weight[k];
+        kind_sum += input[k] * kind_weight[k];
     }
-    sum >>= 15;
-    sum = sum > TTP_MIX_STRETCH_MAX ? TTP_MIX_STRETCH_MAX
-          : sum < -TTP_MIX_STRETCH_MAX ? -TTP_MIX_STRETCH_MAX : sum;
-    uint32_t at = (uint32_t)(sum + 2048), mixed = m->squash[at];
+    sum = ttp_mix_clip(sum >> 15, TTP_MIX_STRETCH_MAX);
+    kind_sum = ttp_mix_clip(kind_sum >> 15, TTP_MIX_STRETCH_MAX);
+    uint32_t at = (uint32_t)((sum + kind_sum + 4096) >> 1), mixed = m->squash[at];
 
     uint16_t *knot = m->refine + ((node << m->refine_bits) + m->kind) * TTP_MIX_KNOTS + (at >> 7);
     uint32_t right = at & 127;
@@ -190,12 +198,14 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
 
     uint32_t goal = bit ? 65535 : 0;
     knot += right >> 6;
-    *knot = (uint16_t)(*knot + ((int32_t)(goal - *knot) >> 5));
-    int32_t error = (int32_t)(bit << 16) - (int32_t)mixed;
+    *knot = (uint16_t)(*knot + ((int32_t)(goal - *knot) >> 6));
+    int32_t error = (int32_t)(bit << 16) - (int32_t)m->squash[sum + 2048];
+    int32_t kind_error = (int32_t)(bit << 16) - (int32_t)m->squash[kind_sum + 2048];
     for (unsigned k = 0; k < TTP_MIX_INPUTS; k++) {
-        int32_t w = weight[k] + ((input[k] * error + 65536) >> 17);
-        weight[k] = w > TTP_MIX_WEIGHT_MAX ? TTP_MIX_WEIGHT_MAX
-                    : w < -TTP_MIX_WEIGHT_MAX ? -TTP_MIX_WEIGHT_MAX : w;
+        weight[k] = ttp_mix_clip(weight[k] + ((input[k] * error + 32768) >> 16),
+                                 TTP_MIX_WEIGHT_MAX);
+        kind_weight[k] = ttp_mix_clip(kind_weight[k] + ((input[k] * kind_error + 32768) >> 16),
+                                      TTP_MIX_WEIGHT_MAX);
     }
     uint32_t guess = mixed >> 5 << 5 | 1;
     for (unsigned k = 0; k < TTP_MIX_INPUTS; k++)
@@ -203,7 +213,8 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
     return bit;
 }
 
-/* Codes one leaf of the tree; the decoder passes any `leaf`. */
+/* Codes one leaf of the tree; the decoder passes any `leaf`. A context's counters for three levels of the
+ * tree stand in 16 bytes, so that a path touches each context's table about three times. */
 static inline __attribute__((always_inline)) uint32_t
 ttp_mix_leaf(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uint32_t leaf)
 {

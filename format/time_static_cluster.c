@@ -10,11 +10,8 @@
 
 #include <string.h>
 
-#ifndef ROUNDS
-#define WINDOW       16u  /* tables looked at: tables are in the order of means, and stay so nearly */
-#define ROUNDS 4u
-#endif
-//   /* of which the first has no previous choice to stay with */
+#define WINDOW       16u  /* tables looked at: they are in the order of means, and stay so nearly */
+#define ROUNDS       4u   /* of which the first has no previous choice to stay with */
 #define WEIGHT_SUM   256u /* a slot's weights add up to this at most */
 #define COST_BIT     16u
 #define COST_MAX     255u

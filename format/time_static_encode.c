@@ -8,6 +8,8 @@
 #include "format/time_static.h"
 
 #include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "format/bytes.h"
 #include "format/fail.h"
@@ -20,6 +22,7 @@
 #define DIRECTORY_BYTES_MAX (4u * TTP_VARINT_MAX)
 #define TABLE_BYTES_MAX 1024u    /* of the model, at the very most, for each table and for each row */
 #define ROW_BYTES_MAX 64u
+#define SAMPLE 8u
 #define PHASE_TICKS 2u           /* mean difference below which the phase rule is used */
 
 struct rans_symbol {
@@ -147,6 +150,43 @@ static void find_means(struct encoder *e)
 }
 
 /* ---- states, sorting, clusters ---- */
+
+/* How much the last residual should count against the running mean differs from program to program. The
+ * mix whose states tell residuals apart best (by the squares that they explain) is taken; every
+ * SAMPLE-th block is looked at. */
+static uint32_t choose_mix(const struct encoder *e)
+{
+    static const uint32_t tried = 3;
+    uint64_t best_score = 0;
+    uint32_t best = 0, sum[3][TTP_STA_STATE_INDEXES] = {0}, count[3][TTP_STA_STATE_INDEXES] = {0};
+    for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * SAMPLE) {
+        struct ttp_sta_state state = ttp_sta_state_start(TTP_STA_RULE_LOG);
+        uint64_t left = e->in->event_count - begin, end = begin + (left < BLOCK ? left : BLOCK);
+        for (uint64_t i = begin; i < end; i++) {
+            uint32_t info = e->contexts.info[e->node[i]], index[3];
+            for (uint32_t mix = 0; mix < tried; mix++)
+                index[mix] = ttp_sta_state_index(state, TTP_STA_RULE_LOG, mix);
+            state = ttp_sta_state_step(state, TTP_STA_RULE_LOG, info & TTP_STA_INFO_MEAN,
+                                       e->model.scale[e->symbol[i]]);
+            for (uint32_t mix = 0; mix < tried; mix++) {
+                sum[mix][index[mix]] += state.last;
+                count[mix][index[mix]]++;
+            }
+        }
+    }
+    for (uint32_t mix = 0; mix < tried; mix++) {
+        uint64_t score = 0;
+        for (uint32_t i = 0; i < TTP_STA_STATE_INDEXES; i++)
+            if (count[mix][i] != 0)
+                score += (uint64_t)sum[mix][i] * sum[mix][i] / count[mix][i];
+        if (getenv("SHOW")) printf("mix %u score %lu ", mix, score);
+        if (score > best_score) {
+            best_score = score;
+            best = mix;
+        }
+    }
+    return best;
+}
 
 /* Runs the machine state over all blocks: choice[i] becomes event i's state, slot_start[slot + 2] the
  * slot's number of events. */
@@ -390,31 +430,25 @@ static uint32_t write_wide(struct encoder *e, struct ttp_writer_cursor *w, uint3
     return (uint32_t)(w->at - from);
 }
 
-/* The ticks from the segment's base to the event before each block, as the difference to the same of the
- * block before where both begin in one segment. */
 struct ticks {
-    uint64_t now, block; /* since the segment's base: at the next event, at the last block's start */
-    uint32_t segment, block_segment, wide_at;
+    uint64_t now; /* since the segment's base time, before the next event */
+    uint32_t segment, wide_at;
 };
 
+/* The ticks before event `begin` in its segment; then walks on to `end`. */
 static int64_t next_ticks(const struct ttp_times *in, struct ticks *t, uint32_t begin, uint32_t end)
 {
-    while (in->segment_start[t->segment + 1] <= begin) {
-        t->segment++;
-        t->now = 0;
-    }
-    uint64_t back = t->block_segment == t->segment ? t->block : 0, block = t->now;
-    t->block = block;
-    t->block_segment = t->segment;
+    uint64_t before = 0;
     for (uint32_t i = begin; i < end; i++) {
         while (in->segment_start[t->segment + 1] <= i) {
             t->segment++;
             t->now = 0;
         }
+        before = i == begin ? t->now : before;
         uint32_t delta = in->delta[i];
         t->now += delta != TTP_DELTA_WIDE ? delta : (uint64_t)in->wide[t->wide_at++];
     }
-    return (int64_t)(block - back);
+    return (int64_t)before;
 }
 
 static uint32_t header_byte(const struct encoder *e)
@@ -433,7 +467,7 @@ static size_t write_section(struct encoder *e, uint8_t *out, size_t out_bytes)
     struct ttp_writer_cursor w = ttp_writer_cursor_init(out, front);
     struct ttp_writer_cursor body = ttp_writer_cursor_init(out + front, out_bytes - front);
     struct ttp_encoder coder = ttp_encoder_init(body.at, (size_t)(body.end - body.at));
-    struct ticks ticks = {0, 0, 0, UINT32_MAX, 0};
+    struct ticks ticks = {0, 0, 0};
     e->coder->encoder = &coder;
     e->coder->decoder = NULL;
     ttp_sta_model_code(e->coder, &e->model, &e->contexts);
@@ -476,6 +510,8 @@ static size_t encode_tables(const struct ttp_times *in, uint8_t *workspace, uint
     find_contexts(&e);
     ttp_sta_model_init(&e.model, choose_rule(in), 1);
     find_means(&e);
+    if (e.model.rule == TTP_STA_RULE_LOG)
+        e.model.mix = choose_mix(&e);
     sort_symbols(&e);
     find_clusters(&e);
     count_symbols(&e);

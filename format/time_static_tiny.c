@@ -1,7 +1,7 @@
 /* Times of few events: no tables could pay, so every bit adapts (about 100 ns an event).
  *
  * A difference is its bit length (a tree of six decisions) and the bits below its leading one, the first
- * three modelled. Each decision is predicted by the edge, else by the code, else by what is known of all,
+ * four modelled. Each decision is predicted by the edge, else by the code, else by what is known of all,
  * the first of them that has seen anything: few events teach that much and no more. */
 #include "format/time_static.h"
 
@@ -13,12 +13,12 @@
 #define CODE_BITS     8u
 #define TREE          64u /* six decisions */
 #define LENGTH_WIDE   33u
-#define MODELLED_BITS 3u
+#define MODELLED_BITS 4u
 #define TRUSTED       2u  /* hits from which on a prediction is used */
 
 struct tiny {
     struct ttp_prob all[TREE], code[1u << CODE_BITS][TREE], edge[1u << EDGE_BITS][TREE];
-    struct ttp_prob all_low[TREE][8], code_low[1u << EDGE_BITS][8];
+    struct ttp_prob all_low[TREE][1u << MODELLED_BITS], code_low[1u << EDGE_BITS][1u << MODELLED_BITS];
 };
 
 struct coder { /* one of the two directions */

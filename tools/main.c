@@ -12,12 +12,12 @@
 #include "tool.h"
 
 static const tool_verb verbs[] = {
-    {"convert", "turn a recording of another tool into a trace", tool_convert},
-    {"info", "say what is in a trace and where its bytes went", tool_info},
-    {"verify", "check a trace against every rule of the format", tool_verify},
-    {"dump", "print events as a call tree, CSV or JSON lines", tool_dump},
-    {"cut", "copy a part of a trace", tool_cut},
-    {"merge", "join traces, or the pieces of one", tool_merge},
+    {"convert", "turn a recording of another tool into a trace", tool_verb_convert},
+    {"info", "say what is in a trace and where its bytes went", tool_verb_info},
+    {"verify", "check a trace against every rule of the format", tool_verb_verify},
+    {"dump", "print events as a call tree, CSV or JSON lines", tool_verb_dump},
+    {"cut", "copy a part of a trace", tool_verb_cut},
+    {"merge", "join traces, or the pieces of one", tool_verb_merge},
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 

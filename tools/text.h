@@ -37,9 +37,9 @@ typedef struct tool_names {
 uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes, bool *is_new);
 void tool_names_close(tool_names *names);
 
-/* An open frame; site TTAPE_NONE: a signal. */
+/* An open frame; site TTAPE_NONE: a signal, whose number is in `signal`. */
 typedef struct tool_text_frame {
-    uint32_t site, stack;
+    uint32_t site, signal, stack;
 } tool_text_frame;
 
 typedef struct tool_text_stream {

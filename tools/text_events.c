@@ -5,7 +5,10 @@
 #include "progress.h"
 #include "text.h"
 
+/* Limits of the writer: what goes over them is refused here, line by line. */
 #define UNWIND_MAX 1024u
+#define STACK_MAX 1048575u
+#define DEPTH_MAX 0x7FFFFFFEu
 
 static ttape_status take_number(tool_text *text, char **at, const char *problem, uint32_t *number)
 {
@@ -30,8 +33,8 @@ static ttape_status take_rest(tool_text *text, char **at, ttape_event *event, ui
         if (depth != NULL) {
             uint64_t value;
             tool_token number = {.text = token.text + 6};
-            if (!tool_token_u64(&number, &value) || value >= TTAPE_DEPTH_AUTO) {
-                return tool_text_refuse(text, "the depth is no number");
+            if (!tool_token_u64(&number, &value) || value > DEPTH_MAX) {
+                return tool_text_refuse(text, "the depth is no number, or too large");
             }
             event->depth = (uint32_t)value;
         } else if (*value_count == TTAPE_EVENT_MAX_VALUES) {
@@ -44,11 +47,11 @@ static ttape_status take_rest(tool_text *text, char **at, ttape_event *event, ui
                                : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
 }
 
-static void push(tool_text_stream *stream, uint32_t site)
+static void push(tool_text_stream *stream, uint32_t site, uint32_t signal)
 {
     tool_grow((void **)&stream->frames, &stream->frame_capacity, stream->frame_count + 1,
               sizeof(tool_text_frame));
-    stream->frames[stream->frame_count++] = (tool_text_frame){site, stream->stack};
+    stream->frames[stream->frame_count++] = (tool_text_frame){site, signal, stream->stack};
 }
 
 /* Index + 1 of the innermost frame of the current stack below `before`, 0: none. */
@@ -67,19 +70,16 @@ static void drop(tool_text_stream *stream, size_t at)
             (stream->frame_count - (at - 1)) * sizeof(tool_text_frame));
 }
 
-/* How many frames up (from 1) the current stack has `site`, not across a signal; 0: it has not. */
-static uint32_t find_frame(const tool_text_stream *stream, uint32_t site)
+/* How many frames up (from 1) the current stack has this site (or this signal); 0: it has not. */
+static uint32_t find_frame(const tool_text_stream *stream, uint32_t site, uint32_t signal)
 {
     uint32_t count = 0;
     size_t at = stream->frame_count + 1;
     while ((at = innermost(stream, at - 1)) > 0 && count < UNWIND_MAX) {
         const tool_text_frame *frame = &stream->frames[at - 1];
         count++;
-        if (frame->site == site) {
+        if (frame->site == site && frame->signal == signal) {
             return count;
-        }
-        if (frame->site == TTAPE_NONE) {
-            return 0;
         }
     }
     return 0;
@@ -107,7 +107,7 @@ static ttape_status take_site(tool_text *text, char **at, uint32_t kind, bool an
 }
 
 /* exit [SITE|-] */
-static ttape_status take_exit(tool_text *text, tool_text_stream *stream, char **at,
+static ttape_status take_exit(tool_text *text, const tool_text_stream *stream, char **at,
                               ttape_event *event)
 {
     tool_token token;
@@ -117,22 +117,17 @@ static ttape_status take_exit(tool_text *text, tool_text_stream *stream, char **
         return tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
     }
     if (status == TTAPE_OK && (token.quoted || strcmp(token.text, "-") != 0)) {
-        status = tool_text_site_of(text, &token, TTAPE_SITE_FUNCTION, false, &event->site);
-        if (status == TTAPE_OK) {
-            drop_frames(stream, find_frame(stream, event->site));
-        }
-        return status;
+        return tool_text_site_of(text, &token, TTAPE_SITE_FUNCTION, false, &event->site);
     }
     size_t top = innermost(stream, stream->frame_count);
     if (top == 0 || stream->frames[top - 1].site == TTAPE_NONE) {
         return tool_text_refuse(text, "no frame is open that could exit");
     }
     event->site = stream->frames[top - 1].site;
-    drop(stream, top);
     return TTAPE_OK;
 }
 
-static ttape_status take_unwind(tool_text *text, tool_text_stream *stream, char **at,
+static ttape_status take_unwind(tool_text *text, const tool_text_stream *stream, char **at,
                                 ttape_event *event)
 {
     event->kind = TTAPE_UNWIND;
@@ -142,26 +137,23 @@ static ttape_status take_unwind(tool_text *text, tool_text_stream *stream, char 
     }
     uint32_t open = 0;
     size_t top = stream->frame_count + 1;
-    while ((top = innermost(stream, top - 1)) > 0 && stream->frames[top - 1].site != TTAPE_NONE) {
+    while ((top = innermost(stream, top - 1)) > 0) {
         open++;
     }
     if (event->argument == 0 || event->argument > open) {
         return tool_text_refuse(text, "fewer frames are open than are unwound");
     }
-    drop_frames(stream, event->argument);
     return TTAPE_OK;
 }
 
-static ttape_status take_signal_end(tool_text *text, tool_text_stream *stream, char **at,
+static ttape_status take_signal_end(tool_text *text, const tool_text_stream *stream, char **at,
                                     ttape_event *event)
 {
     event->kind = TTAPE_SIGNAL_END;
     ttape_status status = take_number(text, at, "'signal-end' needs a number", &event->argument);
-    uint32_t count = status == TTAPE_OK ? find_frame(stream, TTAPE_NONE) : 0;
-    if (status == TTAPE_OK && count == 0) {
-        return tool_text_refuse(text, "no signal began here");
+    if (status == TTAPE_OK && find_frame(stream, TTAPE_NONE, event->argument) == 0) {
+        return tool_text_refuse(text, "no handler of this signal is open");
     }
-    drop_frames(stream, count);
     return status;
 }
 
@@ -187,17 +179,6 @@ static ttape_status take_gap(tool_text *text, char **at, ttape_event *event)
     return status == TTAPE_END ? TTAPE_OK : tool_text_refuse(text, "a quoted word is not closed");
 }
 
-static ttape_status take_switch(tool_text *text, tool_text_stream *stream, char **at,
-                                ttape_event *event)
-{
-    event->kind = TTAPE_SWITCH;
-    ttape_status status = take_number(text, at, "'switch' needs a stack's number", &event->argument);
-    if (status == TTAPE_OK) {
-        stream->stack = event->argument;
-    }
-    return status;
-}
-
 static ttape_status take_leaf(tool_text *text, const char *verb, char **at, ttape_event *event)
 {
     uint32_t kind = TTAPE_SITE_BLOCK;
@@ -212,17 +193,13 @@ static ttape_status take_leaf(tool_text *text, const char *verb, char **at, ttap
     return take_site(text, at, any ? TTAPE_SITE_MARKER : kind, any, &event->site);
 }
 
-static ttape_status take_verb(tool_text *text, tool_text_stream *stream, const char *verb,
+static ttape_status take_verb(tool_text *text, const tool_text_stream *stream, const char *verb,
                               char **at, ttape_event *event)
 {
     bool opens = strcmp(verb, "enter") == 0;
     if (opens || strcmp(verb, "open") == 0) {
         event->kind = opens ? TTAPE_ENTER : TTAPE_OPEN;
-        ttape_status status = take_site(text, at, TTAPE_SITE_FUNCTION, false, &event->site);
-        if (status == TTAPE_OK) {
-            push(stream, event->site);
-        }
-        return status;
+        return take_site(text, at, TTAPE_SITE_FUNCTION, false, &event->site);
     }
     if (strcmp(verb, "exit") == 0) {
         return take_exit(text, stream, at, event);
@@ -231,23 +208,41 @@ static ttape_status take_verb(tool_text *text, tool_text_stream *stream, const c
         return take_unwind(text, stream, at, event);
     }
     if (strcmp(verb, "switch") == 0) {
-        return take_switch(text, stream, at, event);
+        event->kind = TTAPE_SWITCH;
+        ttape_status status =
+            take_number(text, at, "'switch' needs a stack's number", &event->argument);
+        return status == TTAPE_OK && event->argument > STACK_MAX
+                   ? tool_text_refuse(text, "the stack's number is too large")
+                   : status;
     }
     if (strcmp(verb, "gap") == 0) {
         return take_gap(text, at, event);
     }
     if (strcmp(verb, "signal") == 0) {
         event->kind = TTAPE_SIGNAL_BEGIN;
-        ttape_status status = take_number(text, at, "'signal' needs a number", &event->argument);
-        if (status == TTAPE_OK) {
-            push(stream, TTAPE_NONE);
-        }
-        return status;
+        return take_number(text, at, "'signal' needs a number", &event->argument);
     }
     if (strcmp(verb, "signal-end") == 0) {
         return take_signal_end(text, stream, at, event);
     }
     return take_leaf(text, verb, at, event);
+}
+
+/* Keeps the thread's open frames in step, once the whole line is good. */
+static void follow(tool_text_stream *stream, const ttape_event *event)
+{
+    switch (event->kind) {
+    case TTAPE_ENTER:
+    case TTAPE_OPEN: push(stream, event->site, 0); break;
+    case TTAPE_SIGNAL_BEGIN: push(stream, TTAPE_NONE, event->argument); break;
+    case TTAPE_SIGNAL_END:
+        drop_frames(stream, find_frame(stream, TTAPE_NONE, event->argument));
+        break;
+    case TTAPE_EXIT: drop_frames(stream, find_frame(stream, event->site, 0)); break;
+    case TTAPE_UNWIND: drop_frames(stream, event->argument); break;
+    case TTAPE_SWITCH: stream->stack = event->argument; break;
+    default: break;
+    }
 }
 
 /* "123", "1.5ms", "+10" after the thread's last event, "-" at the same time. */
@@ -322,5 +317,6 @@ ttape_status tool_text_event(tool_text *text, const tool_token *time, char **at)
         return status;
     }
     stream->last_ns = event.time_ns;
+    follow(stream, &event);
     return add_event(text, index, &event, value_count);
 }

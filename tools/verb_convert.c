@@ -270,7 +270,7 @@ static bool is_format(const char *name)
     return false;
 }
 
-int tool_convert(int argc, char **argv)
+int tool_verb_convert(int argc, char **argv)
 {
     int count, status;
     if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {

@@ -8,31 +8,13 @@
 #include "format/fail.h"
 #include "format/limits.h"
 #include "format/partition.h"
+#include "writer/append_fast.h"
+#include "writer/frames.h"
 #include "writer/writer_internal.h"
-
-__extension__ typedef unsigned __int128 ttp_u128;
 
 struct ttp_pending *ttp_writer_pending(ttape_writer *w)
 {
     return &w->jobs[w->next_job].pending;
-}
-
-static struct ttp_site_state *site_state(const struct ttp_scope *scope, uint32_t site)
-{
-    return (struct ttp_site_state *)scope->site_states.data + site;
-}
-
-static inline void touch(ttape_writer *w, struct ttp_site_state *site)
-{
-    if (site->touched == w->epoch)
-        return;
-    uint32_t enter = site->enter_symbol, leaf = site->leaf_symbol, active = site->active;
-    int64_t since = site->active_since;
-    *site = (struct ttp_site_state){.enter_symbol = enter, .leaf_symbol = leaf, .active = active,
-                                    .touched = w->epoch, .active_since = since};
-    struct ttp_growing *touched = &w->scope->touched; /* has room for every site */
-    ((uint32_t *)touched->data)[touched->count++] =
-        (uint32_t)(site - (struct ttp_site_state *)w->scope->site_states.data);
 }
 
 void ttp_unload(ttape_writer *w)
@@ -44,7 +26,7 @@ void ttp_unload(ttape_writer *w)
     for (uint32_t i = 0; i < stack->count; i++) {
         if (stack->frames[i].site == TTAPE_NONE)
             continue;
-        struct ttp_site_state *site = site_state(w->scope, stack->frames[i].site);
+        struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
         if (site->active != 0)
             site->total_ticks += s->last_tick - site->active_since;
         site->active = 0;
@@ -61,8 +43,8 @@ static void load(ttape_writer *w, struct ttp_stream_state *s)
     for (uint32_t i = 0; i < stack->count; i++) {
         if (stack->frames[i].site == TTAPE_NONE)
             continue;
-        struct ttp_site_state *site = site_state(w->scope, stack->frames[i].site);
-        touch(w, site);
+        struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
+        ttp_touch(w, site);
         if (site->active++ == 0)
             site->active_since = s->last_tick;
     }
@@ -145,7 +127,7 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
     return TTAPE_OK;
 }
 
-/* Everything that the loop over a run of events needs at hand. */
+/* Everything that the slow path of a run of events needs at hand. */
 struct run {
     ttape_writer *w;
     struct ttp_pending *p;
@@ -188,34 +170,15 @@ static ttape_status take_depth(struct run *r, uint32_t recorded, uint32_t frames
     return TTAPE_OK;
 }
 
-static inline void end_frame(struct run *r, const struct ttp_open *f)
-{
-    if (f->site == TTAPE_NONE)
-        return;
-    struct ttp_site_state *site = site_state(r->scope, f->site);
-    int64_t duration = r->tick - f->enter_tick;
-    site->self_ticks += f->self_ticks - f->self_before;
-    if (site->exit_count++ == 0) {
-        site->min_ticks = site->max_ticks = duration;
-    } else {
-        site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
-        site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
-    }
-    uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
-    ttp_u128 sum = ((ttp_u128)site->squares_high << 64 | site->squares_low) + (ttp_u128)size * size;
-    site->squares_high = (uint64_t)(sum >> 64);
-    site->squares_low = (uint64_t)sum;
-    if (--site->active == 0)
-        site->total_ticks += r->tick - site->active_since;
-}
-
 static inline void pop_frame(struct run *r)
 {
     struct ttp_stack *stack = r->stack;
     stack->count--;
     if (stack->count < stack->low)
         stack->low = stack->count;
-    end_frame(r, &stack->frames[stack->count]);
+    const struct ttp_open *f = &stack->frames[stack->count];
+    if (f->site != TTAPE_NONE)
+        ttp_end_frame(ttp_site_state_at(r->scope, f->site), f, r->tick);
 }
 
 static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argument, uint32_t symbol)
@@ -228,8 +191,8 @@ static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argu
         (struct ttp_open){r->tick, 0, 0, symbol, site, argument, event_class};
     if (site == TTAPE_NONE)
         return TTAPE_OK;
-    struct ttp_site_state *state = site_state(r->scope, site);
-    touch(r->w, state);
+    struct ttp_site_state *state = ttp_site_state_at(r->scope, site);
+    ttp_touch(r->w, state);
     state->call_count += event_class == TTP_CLASS_ENTER;
     if (state->active++ == 0)
         state->active_since = r->tick;
@@ -238,7 +201,7 @@ static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argu
 
 static ttape_status append_enter(struct run *r, const ttape_event *event, uint32_t *code)
 {
-    struct ttp_site_state *state = site_state(r->scope, event->site);
+    struct ttp_site_state *state = ttp_site_state_at(r->scope, event->site);
     if (__builtin_expect(state->enter_symbol == 0, 0)) {
         uint32_t symbol;
         TTP_TRY(ttp_scope_symbol(r->w, r->scope, TTP_CLASS_ENTER, event->site, &symbol, r->err));
@@ -343,7 +306,7 @@ static ttape_status append_push(struct run *r, const ttape_event *event, uint8_t
 
 static ttape_status append_leaf(struct run *r, const ttape_event *event, uint32_t *code)
 {
-    struct ttp_site_state *state = site_state(r->scope, event->site);
+    struct ttp_site_state *state = ttp_site_state_at(r->scope, event->site);
     if (state->leaf_symbol == 0) {
         uint32_t symbol;
         TTP_TRY(ttp_scope_symbol(r->w, r->scope, TTP_CLASS_LEAF, event->site, &symbol, r->err));
@@ -440,6 +403,9 @@ static ttape_status append_run(struct run *r, const ttape_event *events, uint32_
 {
     uint32_t *codes = r->p->codes + r->p->event_count, *delta = r->p->delta + r->p->event_count;
     for (uint32_t i = 0; i < count; i++) {
+        i += ttp_append_fast(r->w, r->p, r->scope, r->s, r->g, events + i, count - i);
+        if (i == count)
+            break;
         const ttape_event *event = &events[i];
         uint32_t code;
         if (__builtin_expect(kind_has_site(event->kind) && event->site >= r->scope->site_count, 0))

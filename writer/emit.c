@@ -170,35 +170,57 @@ static ttape_status emit_index(ttape_writer *w, ttape_error *err)
     return status;
 }
 
-static ttape_status index_partition(ttape_writer *w, struct ttp_job *job, ttape_error *err)
+ttape_status ttp_emit_partition_entry(ttape_writer *w, struct ttp_scope *scope, struct ttp_index_entry *entry,
+                                      const struct ttp_index_segment *segments, ttape_error *err)
+{
+    struct ttp_stream_state *streams = scope->stream_states.data;
+    struct ttp_index_state state = {.before = {.origin_ns = w->index_before.origin_ns,
+                                               .end_tick = w->index_before.end_tick}};
+    struct ttp_index_segment before = {.stream = UINT32_MAX};
+    size_t bound = TTP_INDEX_ENTRY_BOUND + (size_t)entry->segment_count * TTP_INDEX_SEGMENT_BOUND;
+    TTP_TRY(ttp_grow(&w->allocator, &w->scratch, 1, bound, err));
+    struct ttp_writer_cursor c = ttp_writer_cursor_init(w->scratch.data, bound);
+    entry->kind = TTP_CHUNK_PARTITION;
+    entry->scope = scope->number;
+    ttp_index_entry_write(&c, &state, entry);
+    w->index_before.origin_ns = entry->origin_ns;
+    w->index_before.end_tick = entry->end_tick;
+    for (uint32_t i = 0; i < entry->segment_count; i++) {
+        struct ttp_stream_state *stream = &streams[segments[i].stream];
+        ttp_index_segment_write(&c, &before, stream->indexed_next, &segments[i]);
+        stream->indexed_next = segments[i].first_event + segments[i].event_count;
+        before = segments[i];
+    }
+    return ttp_emit_index_entry(w, w->scratch.data, ttp_written(&c), err);
+}
+
+static ttape_status index_job(ttape_writer *w, struct ttp_job *job, ttape_error *err)
 {
     const struct ttp_partition_head *head = &job->head;
     const struct ttp_segment *segments = job->segments.data;
-    struct ttp_stream_state *streams = job->pending.scope->stream_states.data;
-    struct ttp_index_state state = {.before = {.origin_ns = w->index_before.origin_ns,
-                                               .end_tick = w->index_before.end_tick}};
     struct ttp_index_entry entry = {
-        .kind = TTP_CHUNK_PARTITION, .scope = job->pending.scope->number, .stored_bytes = job->payload.count,
-        .event_count = head->event_count, .segment_count = head->segment_count, .model = head->model,
-        .light_bytes = job->light_bytes, .resolution_ns = head->resolution_ns, .origin_ns = head->origin_ns,
-        .first_tick = head->first_tick, .end_tick = head->end_tick, .order_bytes = job->category_bytes[0],
-        .times_bytes = job->category_bytes[1], .values_bytes = job->category_bytes[2],
-        .summary_bytes = job->category_bytes[3], .gap_count = job->pending.gap_count,
-        .lost_count = job->pending.lost_count};
-    struct ttp_index_segment before = {.stream = UINT32_MAX};
-    size_t bound = TTP_INDEX_ENTRY_BOUND + (size_t)head->segment_count * TTP_INDEX_SEGMENT_BOUND;
-    TTP_TRY(ttp_grow(&w->allocator, &w->scratch, 1, bound, err));
-    struct ttp_writer_cursor c = ttp_writer_cursor_init(w->scratch.data, bound);
-    ttp_index_entry_write(&c, &state, &entry);
-    w->index_before.origin_ns = entry.origin_ns;
-    w->index_before.end_tick = entry.end_tick;
-    for (uint32_t i = 0; i < head->segment_count; i++) {
-        struct ttp_index_segment s = {segments[i].stream, segments[i].event_count, segments[i].first_event};
-        ttp_index_segment_write(&c, &before, streams[s.stream].indexed_next, &s);
-        streams[s.stream].indexed_next = s.first_event + s.event_count;
-        before = s;
-    }
-    return ttp_emit_index_entry(w, w->scratch.data, ttp_written(&c), err);
+        .stored_bytes = job->payload.count, .event_count = head->event_count,
+        .segment_count = head->segment_count, .model = head->model, .light_bytes = job->light_bytes,
+        .resolution_ns = head->resolution_ns, .origin_ns = head->origin_ns, .first_tick = head->first_tick,
+        .end_tick = head->end_tick, .order_bytes = job->category_bytes[0], .times_bytes = job->category_bytes[1],
+        .values_bytes = job->category_bytes[2], .summary_bytes = job->category_bytes[3],
+        .gap_count = job->pending.gap_count, .lost_count = job->pending.lost_count};
+    struct ttp_growing places = {0};
+    TTP_TRY(ttp_grow(&w->allocator, &places, sizeof(struct ttp_index_segment), head->segment_count, err));
+    struct ttp_index_segment *place = places.data;
+    for (uint32_t i = 0; i < head->segment_count; i++)
+        place[i] = (struct ttp_index_segment){segments[i].stream, segments[i].event_count, segments[i].first_event};
+    ttape_status status = ttp_emit_partition_entry(w, job->pending.scope, &entry, place, err);
+    ttp_grown_free(&w->allocator, &places);
+    return status;
+}
+
+ttape_status ttp_emit_early_index(ttape_writer *w, ttape_error *err)
+{
+    if (w->partition_count < w->next_index_at)
+        return TTAPE_OK;
+    w->next_index_at *= 2;
+    return emit_index(w, err);
 }
 
 ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err)
@@ -209,12 +231,9 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
     TTP_TRY(emit_collected(w, job->pending.scope, &job->pending, err));
     chunk.scope = job->pending.scope->number;
     TTP_TRY(ttp_emit_chunk(w, &chunk, job->payload.data, err));
-    TTP_TRY(index_partition(w, job, err));
+    TTP_TRY(index_job(w, job, err));
     w->partition_count++;
-    if (w->partition_count < w->next_index_at)
-        return TTAPE_OK;
-    w->next_index_at *= 2;
-    return emit_index(w, err);
+    return ttp_emit_early_index(w, err);
 }
 
 ttape_status ttp_emit_end(ttape_writer *w, ttape_error *err)

@@ -63,6 +63,10 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     free_definitions(w, &scope->fresh);
     ttp_grown_free(a, &scope->site_states);
     ttp_grown_free(a, &scope->touched);
+    for (int i = 0; i < 4; i++)
+        ttp_grown_free(a, &scope->definition_hashes[i]);
+    ttp_grown_free(a, &scope->claimed);
+    ttp_grown_free(a, &scope->models);
     ttp_grown_free(a, &scope->stream_states);
     ttp_grown_free(a, &scope->file_slots);
     ttp_grown_free(a, &scope->symbol_slots);

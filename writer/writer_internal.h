@@ -12,6 +12,7 @@
 #include <tracetape/writer.h>
 
 #include "format/chunk.h"
+#include "format/index.h"
 #include "format/layout.h"
 #include "format/order.h"
 #include "format/partition.h"
@@ -108,6 +109,16 @@ struct ttp_scope {
     struct ttp_symbol **symbols;      /* TTP_SYMBOL_BLOCKS blocks */
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
+    /* copied scopes only, see libtrace/copy.c: */
+    struct ttp_growing definition_hashes[4]; /* uint64_t each: modules, processes, streams, sites */
+    struct ttp_growing claimed;              /* struct ttp_claim: events that came from files */
+    struct ttp_growing models;               /* uint32_t: models that are in the file already */
+};
+
+/* Events [start, end) of a scope's stream. */
+struct ttp_claim {
+    uint32_t stream;
+    uint64_t start, end;
 };
 
 struct ttp_run {
@@ -259,6 +270,10 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
 ttape_status ttp_emit_definitions(ttape_writer *w, struct ttp_scope *scope, ttape_error *err);
 ttape_status ttp_emit_chunk(ttape_writer *w, struct ttp_chunk *chunk, const void *payload, ttape_error *err);
 ttape_status ttp_emit_index_entry(ttape_writer *w, const void *entry, size_t entry_bytes, ttape_error *err);
+/* Fills in kind and scope, and enters a partition with its segments (scope's stream numbers) into the index. */
+ttape_status ttp_emit_partition_entry(ttape_writer *w, struct ttp_scope *scope, struct ttp_index_entry *entry,
+                                      const struct ttp_index_segment *segments, ttape_error *err);
+ttape_status ttp_emit_early_index(ttape_writer *w, ttape_error *err);
 ttape_status ttp_emit_end(ttape_writer *w, ttape_error *err);
 
 #endif

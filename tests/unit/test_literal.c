@@ -229,6 +229,75 @@ START_TEST(chains_within_chains_come_back)
 }
 END_TEST
 
+/* Everything is frequent: the tables of pairs and chains overflow, positions and lengths meet their
+ * limits. */
+START_TEST(crowded_tables_come_back)
+{
+    enum { EVENTS = 200000, SYMBOLS = 2000 };
+    struct ttest_order *o = ttest_order_new(8, EVENTS, 1, 0);
+    struct ttp_literal_options opt = {2, 1};
+    o->view.symbol_count = SYMBOLS;
+    o->view.given_count = 0;
+    memset(o->open_start, 0, sizeof o->open_start);
+    for (uint32_t s = 0; s < SYMBOLS; s++)
+        o->symbols[s] = (struct ttp_symbol){s, TTP_CLASS_LEAF};
+    for (uint32_t i = 0; i < EVENTS; i++)
+        o->codes[i] = ttest_random(o, SYMBOLS) << 1;
+    assert_round_trip(&o->view, &opt);
+    /* The same twice. */
+    memcpy(o->codes + EVENTS / 2, o->codes, EVENTS / 2 * sizeof *o->codes);
+    assert_round_trip(&o->view, &opt);
+    /* A long loop: chains as long as they may be, and not longer. */
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < EVENTS; i++)
+        o->codes[i] = i % SYMBOLS << 1;
+    assert_round_trip(&o->view, &opt);
+    struct sections s = encode(&o->view, &opt);
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(s.header, s.header_bytes);
+    ck_assert_uint_eq(ttp_read_varint(&from), SYMBOLS);
+    (void)ttp_read_bytes(&from, SYMBOLS);
+    for (uint32_t i = 0; i < SYMBOLS; i++)
+        (void)ttp_read_svarint(&from);
+    for (uint64_t chains = ttp_read_varint(&from); chains > 0; chains--) {
+        uint64_t length = ttp_read_varint(&from);
+        longest = length > longest ? length : longest;
+    }
+    ck_assert_uint_gt(longest, 64);
+    ck_assert_uint_le(longest, 128);
+    sections_free(&s);
+    ttest_order_free(o);
+}
+END_TEST
+
+/* 1,024 different pairs of 32 words of 64 events, each pair four times: 131,072 positions, if there
+ * were room. */
+START_TEST(positions_meet_their_limit)
+{
+    enum { WORDS = 32, LENGTH = 64, PAIRS = WORDS * WORDS, EVENTS = 4 * PAIRS * 2 * LENGTH };
+    struct ttest_order *o = ttest_order_new(8, EVENTS, 1, 0);
+    struct ttp_literal_options opt = {2, 1};
+    uint32_t at = 0, pairs[PAIRS];
+    o->view.symbol_count = WORDS * LENGTH;
+    o->view.given_count = 0;
+    memset(o->open_start, 0, sizeof o->open_start);
+    for (uint32_t s = 0; s < WORDS * LENGTH; s++)
+        o->symbols[s] = (struct ttp_symbol){s, TTP_CLASS_LEAF};
+    for (uint32_t round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < PAIRS; i++) {
+            uint32_t other = ttest_random(o, i + 1);
+            pairs[i] = pairs[other];
+            pairs[other] = i;
+        }
+        for (uint32_t i = 0; i < PAIRS; i++)
+            for (uint32_t k = 0; k < 2 * LENGTH; k++)
+                o->codes[at++] =
+                    ((k < LENGTH ? pairs[i] / WORDS : pairs[i] % WORDS) * LENGTH + k % LENGTH) << 1;
+    }
+    assert_round_trip(&o->view, &opt);
+    ttest_order_free(o);
+}
+END_TEST
+
 START_TEST(threshold_decides_which_chains_there_are)
 {
     struct ttest_order *o = ttest_order_new(5, 5000, 3, 200);
@@ -461,6 +530,8 @@ int main(void)
     tcase_add_test(tcase, worked_example_leaves_by_bits);
     tcase_add_test(tcase, rare_part_of_a_chain_is_left_by_bits);
     tcase_add_test(tcase, chains_within_chains_come_back);
+    tcase_add_test(tcase, crowded_tables_come_back);
+    tcase_add_test(tcase, positions_meet_their_limit);
     tcase_add_test(tcase, threshold_decides_which_chains_there_are);
     tcase_add_test(tcase, same_input_same_bytes);
     tcase_add_test(tcase, capacity_passed_does_not_pay);

@@ -1,0 +1,99 @@
+/* A list in order of use, and a pointer in each part: finding costs nothing. */
+#include "reader/cache.h"
+
+#include "format/fail.h"
+#include "reader/partition_decoder.h"
+
+static void unlink_loaded(struct ttp_cache *cache, struct ttp_loaded *p)
+{
+    *(p->newer != NULL ? &p->newer->older : &cache->newest) = p->older;
+    *(p->older != NULL ? &p->older->newer : &cache->oldest) = p->newer;
+    p->newer = p->older = NULL;
+}
+
+static void link_newest(struct ttp_cache *cache, struct ttp_loaded *p)
+{
+    p->older = cache->newest;
+    *(cache->newest != NULL ? &cache->newest->newer : &cache->oldest) = p;
+    cache->newest = p;
+}
+
+static void evict(ttape_reader *r, struct ttp_loaded *p)
+{
+    unlink_loaded(&r->cache, p);
+    r->cache.used_bytes -= p->used_bytes;
+    r->cache.evictions++;
+    r->parts[p->partition].loaded = NULL;
+    ttp_loaded_drop(r, p, 0);
+    ttp_memory_give(&r->memory, p, 1, sizeof *p);
+}
+
+void ttp_cache_clear(ttape_reader *r)
+{
+    while (r->cache.oldest != NULL)
+        evict(r, r->cache.oldest);
+}
+
+static ttape_status read_stage(ttape_reader *r, struct ttp_loaded *p, int stage, ttape_error *err)
+{
+    switch (stage) {
+    case TTP_STAGE_LIGHT:
+        return ttp_loaded_read_light(r, p, err);
+    case TTP_STAGE_EVENTS:
+        return ttp_loaded_read_events(r, p, err);
+    default:
+        return ttp_loaded_read_values(r, p, err);
+    }
+}
+
+/* Goes one stage further. Where the reader's memory does not suffice, other partitions make room, one by one. */
+static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    for (;;) {
+        uint64_t before = r->memory.used_bytes;
+        r->memory.status = TTAPE_OK;
+        ttape_status status = read_stage(r, p, p->stage + 1, err);
+        if (status == TTAPE_OK) {
+            p->stage++;
+            p->used_bytes += r->memory.used_bytes - before;
+            r->cache.used_bytes += r->memory.used_bytes - before;
+            return TTAPE_OK;
+        }
+        ttp_loaded_drop(r, p, p->stage);
+        if (status != TTAPE_E_LIMIT || r->memory.status != TTAPE_E_LIMIT || r->cache.oldest == p)
+            return status;
+        evict(r, r->cache.oldest);
+    }
+}
+
+ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage stage,
+                            struct ttp_loaded **out, ttape_error *err)
+{
+    struct ttp_loaded *p = r->parts[partition].loaded;
+    if (p != NULL && p->stage >= (int)stage && r->cache.newest == p) {
+        *out = p;
+        return TTAPE_OK;
+    }
+    if (p == NULL) {
+        p = ttp_memory_take(&r->memory, 1, sizeof *p, err);
+        if (p == NULL)
+            return r->memory.status;
+        *p = (struct ttp_loaded){.partition = partition};
+        r->parts[partition].loaded = p;
+    } else {
+        unlink_loaded(&r->cache, p);
+    }
+    link_newest(&r->cache, p);
+    while (p->stage < (int)stage) {
+        ttape_status status = advance(r, p, err);
+        if (status != TTAPE_OK) {
+            if (p->stage == 0)
+                evict(r, p);
+            return status;
+        }
+    }
+    while (r->cache.used_bytes > r->cache.limit_bytes && r->cache.oldest != p)
+        evict(r, r->cache.oldest);
+    *out = p;
+    return TTAPE_OK;
+}

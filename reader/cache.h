@@ -1,0 +1,9 @@
+/* Partitions that stay decoded, up to a number of bytes: least recently used ones go first, one is always kept. */
+#ifndef TTP_READER_CACHE_H
+#define TTP_READER_CACHE_H
+
+#include "reader/reader_internal.h"
+
+void ttp_cache_clear(ttape_reader *r);
+
+#endif

@@ -1,0 +1,140 @@
+/* Forms by section kind. Codecs take a workspace and keep nothing. */
+#include "reader/codecs.h"
+
+#include "format/chain_decode.h"
+#include "format/fail.h"
+#include "format/literal.h"
+#include "format/raw_order.h"
+#include "format/raw_times.h"
+#include "format/time_mix.h"
+#include "format/time_static.h"
+
+/* One or two sections and a workspace. */
+struct job {
+    struct ttp_content content[2];
+    void *workspace;
+    size_t workspace_bytes;
+};
+
+static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind, unsigned sections,
+                             size_t workspace_bytes, struct job *job, ttape_error *err)
+{
+    *job = (struct job){.workspace_bytes = workspace_bytes};
+    for (unsigned i = 0; i < sections; i++)
+        TTP_TRY(ttp_content_open(r, p, ttp_partition_section(&p->head, (uint16_t)(kind + i)),
+                                 &job->content[i], err));
+    job->workspace = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
+    return job->workspace == NULL ? r->memory.status : TTAPE_OK;
+}
+
+static void job_close(ttape_reader *r, struct job *job)
+{
+    ttp_content_close(r, &job->content[0]);
+    ttp_content_close(r, &job->content[1]);
+    ttp_memory_give(&r->memory, job->workspace, job->workspace_bytes, 1);
+}
+
+/* A codec counts in one section; which, only its message tells: the first byte of both is said then. */
+static void rebase_pair(const struct job *job, ttape_error *err)
+{
+    if (job->content[1].section == NULL)
+        ttp_content_rebase(&job->content[0], err);
+    else if (err != NULL && err->offset != TTAPE_ERROR_NO_OFFSET)
+        err->offset = job->content[0].offset;
+}
+
+static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                ttape_error *err)
+{
+    struct job job;
+    const void *primer = NULL;
+    if (p->head.model != TTP_NO_MODEL)
+        return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-MOD-01", p->payload_offset,
+                        "partition starts from a model, which this reader cannot do yet");
+    size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
+                                                  out->open_start[out->segment_count], primer);
+    ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
+    if (status == TTAPE_OK) {
+        status = ttp_chain_decode(out, primer, job.content[0].data, job.content[0].size_bytes,
+                                  job.content[1].data, job.content[1].size_bytes, job.workspace,
+                                  workspace, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+static ttape_status literal_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                  ttape_error *err)
+{
+    struct job job;
+    size_t workspace = ttp_literal_decode_workspace(out->event_count);
+    ttape_status status = job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err);
+    if (status == TTAPE_OK) {
+        status = ttp_literal_decode(job.content[0].data, job.content[0].size_bytes,
+                                    job.content[1].data, job.content[1].size_bytes, out,
+                                    job.workspace, workspace, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+static ttape_status raw_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                              ttape_error *err)
+{
+    struct job job;
+    ttape_status status = job_open(r, p, TTP_SECTION_ORDER_RAW, 1, 0, &job, err);
+    if (status == TTAPE_OK) {
+        status = ttp_raw_order_decode(job.content[0].data, job.content[0].size_bytes, out, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                              ttape_error *err)
+{
+    if (ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) != NULL)
+        return chain_order(r, p, out, err);
+    if (ttp_partition_section(&p->head, TTP_SECTION_LITERAL_HEADER) != NULL)
+        return literal_order(r, p, out, err);
+    return raw_order(r, p, out, err);
+}
+
+ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
+                              ttape_error *err)
+{
+    struct job job;
+    uint16_t kind = TTP_SECTION_TIMES_RAW;
+    size_t workspace = 0;
+    if (ttp_partition_section(&p->head, TTP_SECTION_TIMES_STATIC) != NULL) {
+        kind = TTP_SECTION_TIMES_STATIC;
+        workspace = ttp_time_static_decode_workspace(io->event_count, io->symbol_count);
+    } else if (ttp_partition_section(&p->head, TTP_SECTION_TIMES_MIX) != NULL) {
+        kind = TTP_SECTION_TIMES_MIX;
+        workspace = ttp_time_mix_decode_workspace(io->event_count, io->symbol_count);
+    }
+    ttape_status status = job_open(r, p, kind, 1, workspace, &job, err);
+    const struct ttp_content *c = &job.content[0];
+    if (status == TTAPE_OK) {
+        if (kind == TTP_SECTION_TIMES_STATIC)
+            status = ttp_time_static_decode(io, 0, UINT32_MAX, c->data, c->size_bytes,
+                                            job.workspace, workspace, err);
+        else if (kind == TTP_SECTION_TIMES_MIX)
+            status = ttp_time_mix_decode(io, 0, UINT32_MAX, c->data, c->size_bytes, job.workspace,
+                                         workspace, err);
+        else
+            status = ttp_raw_times_decode(c->data, c->size_bytes, io, err);
+        if (status != TTAPE_OK)
+            ttp_content_rebase(c, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+void ttp_codecs_drop_models(ttape_reader *r) { (void)r; }

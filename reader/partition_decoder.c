@@ -1,0 +1,289 @@
+/* The order of decoding follows what needs what:
+ *
+ *   start frames -> given symbols -> codes -> views -> times, depths, values of gaps -> check, checkpoints */
+#include "reader/partition_decoder.h"
+
+#include <string.h>
+
+#include "format/fail.h"
+#include "reader/codecs.h"
+#include "reader/sort.h"
+
+/* ---- given symbols ---- */
+
+static bool frame_less(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ttp_frame *frames = context;
+    if (frames[a].event_class != frames[b].event_class)
+        return frames[a].event_class < frames[b].event_class;
+    if (frames[a].argument != frames[b].argument)
+        return frames[a].argument < frames[b].argument;
+    return a < b;
+}
+
+/* Numbers the symbols of start frames by first appearance: sorting brings equal ones together, the first of each
+ * group is its place, and places are numbered in order. `order` is room for as many numbers. */
+static uint32_t number_frames(struct ttp_loaded *p, uint32_t *order)
+{
+    const struct ttp_frame *frames = p->segments.start_frames;
+    uint32_t count = p->segments.start_frame_count, symbols = 0;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    ttp_sort(order, count, frame_less, frames);
+    for (uint32_t i = 0, group = 0; i < count; i++) {
+        const struct ttp_frame *a = &frames[order[group]], *b = &frames[order[i]];
+        if (a->event_class != b->event_class || a->argument != b->argument)
+            group = i;
+        p->open[order[i]] = order[group];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (p->open[i] != i) {
+            p->open[i] = p->open[p->open[i]];
+            continue;
+        }
+        if (symbols < p->symbol_capacity)
+            p->symbols[symbols] = (struct ttp_symbol){frames[i].argument, frames[i].event_class};
+        p->open[i] = symbols++;
+    }
+    return symbols;
+}
+
+static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    uint32_t count = p->segments.start_frame_count;
+    uint32_t *order = ttp_memory_take(&r->memory, count, sizeof *order, err);
+    if (order == NULL)
+        return r->memory.status;
+    uint32_t symbols = number_frames(p, order);
+    ttp_memory_give(&r->memory, order, count, sizeof *order);
+    if (symbols != p->head.given_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-08", p->payload_offset,
+                        "open frames have %u symbols, the head says %u", symbols,
+                        p->head.given_count);
+    return TTAPE_OK;
+}
+
+/* ---- order ---- */
+
+static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    const struct ttp_segments *g = &p->segments;
+    uint32_t segments = g->segment_count, frames = g->start_frame_count;
+    uint64_t places = (uint64_t)frames + 2ull * segments + 1;
+    uint32_t *open_stack = ttp_memory_take(&r->memory, places, sizeof *open_stack, err);
+    if (open_stack == NULL)
+        return r->memory.status;
+    uint32_t *open_start = open_stack + frames, *start_stack = open_start + segments + 1;
+    for (uint32_t i = 0; i < frames; i++)
+        open_stack[i] = g->start_frames[i].stack;
+    open_start[segments] = frames;
+    for (uint32_t s = 0; s < segments; s++) {
+        open_start[s] = g->segments[s].start.frame_start;
+        start_stack[s] = g->segments[s].start.stack;
+    }
+    struct ttp_order_out out = {
+        .codes = p->codes, .symbols = p->symbols, .segment_start = p->segment_start,
+        .open_start = open_start, .open = p->open, .open_stack = open_stack,
+        .start_stack = start_stack, .event_count = p->head.event_count,
+        .symbol_capacity = p->symbol_capacity, .given_count = p->head.given_count,
+        .segment_count = segments};
+    ttape_status status = ttp_codecs_order(r, p, &out, err);
+    ttp_memory_give(&r->memory, open_stack, places, sizeof *open_stack);
+    if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
+        status = ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", p->payload_offset,
+                          "order defines %u symbols, the head says %u", out.symbol_count,
+                          p->head.symbol_count);
+    p->symbol_count = out.symbol_count;
+    return status;
+}
+
+static ttape_status read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_memory *m = &r->memory;
+    p->symbol_capacity = p->head.symbol_count;
+    p->codes = ttp_memory_take(m, p->head.event_count, sizeof *p->codes, err);
+    if (p->codes == NULL)
+        return m->status;
+    p->symbols = ttp_memory_take(m, p->symbol_capacity, sizeof *p->symbols, err);
+    if (p->symbols == NULL)
+        return m->status;
+    p->open = ttp_memory_take(m, p->segments.start_frame_count, sizeof *p->open, err);
+    if (p->open == NULL)
+        return m->status;
+    TTP_TRY(give_symbols(r, p, err));
+    return decode_order(r, p, err);
+}
+
+/* ---- times and depths ---- */
+
+static ttape_status read_times(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_memory *m = &r->memory;
+    if (p->head.resolution_ns == 0)
+        return TTAPE_OK;
+    p->delta = ttp_memory_take(m, p->head.event_count, sizeof *p->delta, err);
+    if (p->delta == NULL)
+        return m->status;
+    p->wide_count = p->head.wide_count;
+    p->wide = ttp_memory_take(m, p->wide_count, sizeof *p->wide, err);
+    if (p->wide == NULL)
+        return m->status;
+    struct ttp_times times = {
+        .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta, .wide = p->wide,
+        .event_count = p->head.event_count, .segment_count = p->segments.segment_count,
+        .symbol_count = p->symbol_count, .wide_capacity = p->wide_count};
+    TTP_TRY(ttp_codecs_times(r, p, &times, err));
+    if (times.wide_count != p->wide_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-TIM-03", p->payload_offset,
+                        "times have %u wide differences, the head says %u", times.wide_count,
+                        p->wide_count);
+    for (uint32_t i = 0; i < p->wide_count; i++)
+        p->steps_back = p->steps_back || p->wide[i] < 0;
+    return TTAPE_OK;
+}
+
+static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p,
+                                 const struct ttp_content *c, ttape_error *err)
+{
+    uint32_t count = 0;
+    TTP_TRY(ttp_depths_count(c->data, c->size_bytes, &count, err));
+    p->changes = ttp_memory_take(&r->memory, count, sizeof *p->changes, err);
+    if (p->changes == NULL)
+        return r->memory.status;
+    p->change_count = count;
+    return ttp_depths_read(c->data, c->size_bytes, p->head.event_count, p->changes, count, err);
+}
+
+static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p,
+                                 const struct ttp_content *c, ttape_error *err)
+{
+    struct ttp_values *v = &p->values;
+    struct ttp_memory *m = &r->memory;
+    struct ttp_values counts = {0};
+    TTP_TRY(ttp_values_count(c->data, c->size_bytes, &counts, err));
+    *v = counts;
+    v->event = ttp_memory_take(m, v->event_count, sizeof *v->event, err);
+    if (v->event == NULL)
+        return m->status;
+    v->value_start = ttp_memory_take(m, v->event_count + 1ull, sizeof *v->value_start, err);
+    if (v->value_start == NULL)
+        return m->status;
+    v->values = ttp_memory_take(m, v->value_count, sizeof *v->values, err);
+    if (v->values == NULL)
+        return m->status;
+    v->bytes = ttp_memory_take(m, v->bytes_count, 1, err);
+    if (v->bytes == NULL)
+        return m->status;
+    return ttp_values_read(c->data, c->size_bytes, p->head.event_count, v, err);
+}
+
+typedef ttape_status (*content_parser)(ttape_reader *r, struct ttp_loaded *p,
+                                       const struct ttp_content *c, ttape_error *err);
+
+static ttape_status parse_optional(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+                                   content_parser parse, ttape_error *err)
+{
+    struct ttp_content content;
+    const struct ttp_section *section = ttp_partition_section(&p->head, kind);
+    if (section == NULL)
+        return TTAPE_OK;
+    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    ttape_status status = parse(r, p, &content, err);
+    if (status != TTAPE_OK)
+        ttp_content_rebase(&content, err);
+    ttp_content_close(r, &content);
+    return status;
+}
+
+ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    if (p->has_values)
+        return TTAPE_OK;
+    TTP_TRY(parse_optional(r, p, TTP_SECTION_VALUES, parse_values, err));
+    p->has_values = true;
+    return TTAPE_OK;
+}
+
+static bool has_gaps(const struct ttp_loaded *p)
+{
+    for (uint32_t i = 0; i < p->symbol_count; i++)
+        if (p->symbols[i].event_class == TTP_CLASS_GAP)
+            return true;
+    return false;
+}
+
+ttape_status ttp_loaded_read_events(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    if (p->head.event_count > r->limits.partition_events)
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", p->payload_offset + TTP_HEAD_EVENTS_AT,
+                        "partition has %u events, more than the limit of %u", p->head.event_count,
+                        r->limits.partition_events);
+    TTP_TRY(read_order(r, p, err));
+    TTP_TRY(ttp_loaded_make_views(r, p, err));
+    TTP_TRY(read_times(r, p, err));
+    TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
+    if (has_gaps(p))
+        TTP_TRY(ttp_loaded_read_values(r, p, err));
+    return ttp_loaded_check(r, p, err);
+}
+
+static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
+{
+    struct ttp_values *v = &p->values;
+    ttp_memory_give(m, v->event, v->event_count, sizeof *v->event);
+    ttp_memory_give(m, v->value_start, v->event_count + 1ull, sizeof *v->value_start);
+    ttp_memory_give(m, v->values, v->value_count, sizeof *v->values);
+    ttp_memory_give(m, v->bytes, v->bytes_count, 1);
+    *v = (struct ttp_values){0};
+    p->has_values = false;
+}
+
+static void drop_events(struct ttp_memory *m, struct ttp_loaded *p)
+{
+    uint32_t events = p->head.event_count;
+    ttp_memory_give(m, p->codes, events, sizeof *p->codes);
+    ttp_memory_give(m, p->symbols, p->symbol_capacity, sizeof *p->symbols);
+    ttp_memory_give(m, p->open, p->segments.start_frame_count, sizeof *p->open);
+    ttp_memory_give(m, p->views, 2ull * p->symbol_count, sizeof *p->views);
+    ttp_memory_give(m, p->delta, events, sizeof *p->delta);
+    ttp_memory_give(m, p->wide, p->wide_count, sizeof *p->wide);
+    ttp_memory_give(m, p->starts, p->segments.segment_count, sizeof *p->starts);
+    ttp_memory_give(m, p->checkpoints, events / TTP_CHECKPOINT_EVENTS + 1,
+                    sizeof *p->checkpoints);
+    ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
+    ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
+    p->codes = p->open = p->delta = NULL;
+    p->symbols = NULL;
+    p->views = NULL;
+    p->wide = NULL;
+    p->starts = p->checkpoints = NULL;
+    p->specials = NULL;
+    p->changes = NULL;
+    p->symbol_count = p->symbol_capacity = p->wide_count = 0;
+    p->special_count = p->special_capacity = p->change_count = p->gap_count = 0;
+    p->lost_count = 0;
+    p->steps_back = false;
+}
+
+void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage)
+{
+    struct ttp_memory *m = &r->memory;
+    struct ttp_segments *g = &p->segments;
+    if (stage < TTP_STAGE_VALUES)
+        drop_values(m, p);
+    if (stage < TTP_STAGE_EVENTS)
+        drop_events(m, p);
+    if (stage < TTP_STAGE_LIGHT) {
+        ttp_memory_give(m, p->light, p->light_bytes, 1);
+        ttp_memory_give(m, g->segments, p->head.segment_count, sizeof *g->segments);
+        ttp_memory_give(m, g->start_frames, p->head.start_frame_count, sizeof *g->start_frames);
+        ttp_memory_give(m, g->end_frames, p->head.end_frame_count, sizeof *g->end_frames);
+        ttp_memory_give(m, p->segment_start, p->head.segment_count + 1ull,
+                        sizeof *p->segment_start);
+        p->light = NULL;
+        *g = (struct ttp_segments){0};
+        p->segment_start = NULL;
+    }
+    if (p->stage > stage)
+        p->stage = stage;
+}

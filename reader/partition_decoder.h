@@ -1,0 +1,21 @@
+/* From a partition's stored sections to codes, times and values in memory. */
+#ifndef TTP_READER_PARTITION_DECODER_H
+#define TTP_READER_PARTITION_DECODER_H
+
+#include "reader/section_reader.h"
+
+/* Each fills the fields of *p that the next stage has. On failure those of that stage may be partly filled:
+ * ttp_loaded_drop frees them. */
+ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+ttape_status ttp_loaded_read_events(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* Frees everything behind `stage` (0: everything but *p itself). */
+void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage);
+
+/* Verifies what the codes do to the stacks, and notes checkpoints and specials. */
+ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+
+/* What codes mean, as a table: loaded->views. */
+ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+
+#endif

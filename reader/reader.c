@@ -1,0 +1,190 @@
+/* Opening and closing: by the index where there is one that holds, by a scan otherwise. */
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/fail.h"
+#include "format/limits.h"
+#include "reader/cache.h"
+#include "reader/codecs.h"
+#include "reader/reader_internal.h"
+#include "reader/sort.h"
+
+#define DEFAULT_MEMORY_BYTES (256ull << 20)
+#define DEFAULT_CACHE_BYTES (64ull << 20)
+
+/* Options of a newer library may be longer; what we do not know must not be asked for. */
+static ttape_status copy_options(ttape_reader_options *out, const ttape_reader_options *options,
+                                 ttape_error *err)
+{
+    size_t known = options->size < sizeof *out ? options->size : sizeof *out;
+    const uint8_t *bytes = (const uint8_t *)options;
+    if (options->size < sizeof options->size)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "reader options without their size");
+    for (size_t i = known; i < options->size; i++)
+        if (bytes[i] != 0)
+            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                            "reader options that this version does not know");
+    memcpy(out, options, known);
+    return TTAPE_OK;
+}
+
+static void limit_default(uint32_t *limit, uint32_t most)
+{
+    if (*limit == 0 || *limit > most)
+        *limit = most;
+}
+
+ttape_status ttp_reader_options(ttape_reader_options *out, const ttape_reader_options *options,
+                                ttape_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (options != NULL)
+        TTP_TRY(copy_options(out, options, err));
+    out->size = sizeof *out;
+    if (out->limits.memory_bytes == 0)
+        out->limits.memory_bytes = DEFAULT_MEMORY_BYTES;
+    if (out->cache_bytes == 0)
+        out->cache_bytes = DEFAULT_CACHE_BYTES;
+    limit_default(&out->limits.partition_events, TTP_MAX_PARTITION_EVENTS);
+    limit_default(&out->limits.site_count, TTP_MAX_SITES);
+    limit_default(&out->limits.stream_count, TTP_MAX_STREAMS);
+    limit_default(&out->limits.partition_count, 16777216u);
+    if (out->limits.string_bytes == 0)
+        out->limits.string_bytes = TTP_MAX_STRING_BYTES;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
+                               const ttape_reader_options *options, ttape_error *err)
+{
+    ttape_reader_options full;
+    struct ttp_memory memory;
+    TTP_TRY(ttp_reader_options(&full, options, err));
+    ttp_memory_init(&memory, full.allocator, full.limits.memory_bytes);
+    ttape_reader *r = ttp_memory_take(&memory, 1, sizeof *r, err);
+    if (r == NULL)
+        return memory.status;
+    *r = (ttape_reader){.source = *source, .memory = memory, .limits = full.limits};
+    r->cache.limit_bytes = full.cache_bytes;
+    ttp_definitions_init(&r->definitions, &r->memory, &r->limits);
+    *out = r;
+    return TTAPE_OK;
+}
+
+void ttp_reader_forget(ttape_reader *r)
+{
+    struct ttp_memory *m = &r->memory;
+    ttp_cache_clear(r);
+    ttp_codecs_drop_models(r);
+    ttp_definitions_reset(&r->definitions);
+    ttp_memory_give(m, r->stream_first, r->indexed_streams + 1ull, sizeof *r->stream_first);
+    ttp_memory_give(m, r->stream_runs, r->indexed_runs, sizeof *r->stream_runs);
+    r->stream_first = r->stream_runs = NULL;
+    r->indexed_streams = r->indexed_runs = 0;
+    r->part_count = r->run_count = r->model_count = r->damaged_count = 0;
+    r->chunk_count = r->unknown_chunk_count = r->sites_bytes = r->models_bytes = 0;
+    r->truncated_at = 0;
+    r->by_index = r->complete = r->truncated = false;
+}
+
+void ttape_reader_close(ttape_reader *r)
+{
+    if (r == NULL)
+        return;
+    ttp_reader_forget(r);
+    struct ttp_memory m = r->memory;
+    ttp_memory_give(&m, r->parts, r->part_capacity, sizeof *r->parts);
+    ttp_memory_give(&m, r->runs, r->run_capacity, sizeof *r->runs);
+    ttp_memory_give(&m, r->models, r->model_capacity, sizeof *r->models);
+    ttp_memory_give(&m, r->frames, r->frame_capacity, sizeof *r->frames);
+    ttp_memory_give(&m, r->rows, r->row_capacity, sizeof *r->rows);
+    ttp_zstd_reset(&r->zstd, &m);
+    ttp_memory_give(&m, r, 1, sizeof *r);
+}
+
+static bool run_less(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ttp_segment_run *runs = context;
+    if (runs[a].first_event != runs[b].first_event)
+        return runs[a].first_event < runs[b].first_event;
+    return a < b;
+}
+
+/* Counting sort by stream keeps file order, which is the order of numbers in every sound file. */
+ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err)
+{
+    struct ttp_memory *m = &r->memory;
+    uint32_t streams = r->definitions.stream_count;
+    ttp_memory_give(m, r->stream_first, r->indexed_streams + 1ull, sizeof *r->stream_first);
+    ttp_memory_give(m, r->stream_runs, r->indexed_runs, sizeof *r->stream_runs);
+    r->stream_runs = NULL;
+    r->indexed_streams = streams;
+    r->indexed_runs = r->run_count;
+    r->stream_first = ttp_memory_take(m, streams + 1ull, sizeof *r->stream_first, err);
+    if (r->stream_first == NULL)
+        return m->status;
+    r->stream_runs = ttp_memory_take(m, r->run_count, sizeof *r->stream_runs, err);
+    if (r->stream_runs == NULL)
+        return m->status;
+    memset(r->stream_first, 0, (streams + 1ull) * sizeof *r->stream_first);
+    for (uint32_t i = 0; i < r->run_count; i++)
+        r->stream_first[r->runs[i].stream]++;
+    uint32_t place = 0;
+    for (uint32_t s = 0; s <= streams; s++) {
+        place += r->stream_first[s];
+        r->stream_first[s] = place;
+    }
+    for (uint32_t i = r->run_count; i-- > 0;)
+        r->stream_runs[--r->stream_first[r->runs[i].stream]] = i;
+    for (uint32_t s = 0; s < streams; s++)
+        ttp_sort(r->stream_runs + r->stream_first[s], r->stream_first[s + 1] - r->stream_first[s],
+                 run_less, r->runs);
+    return TTAPE_OK;
+}
+
+static bool worth_a_scan(ttape_status status)
+{
+    return status != TTAPE_OK && status != TTAPE_E_MEMORY && status != TTAPE_E_IO;
+}
+
+static ttape_status open_parts(ttape_reader *r, bool ignore_index, ttape_error *err)
+{
+    uint8_t header[TTP_FILE_HEADER_BYTES];
+    size_t have = r->source.size_bytes < sizeof header ? (size_t)r->source.size_bytes
+                                                       : sizeof header;
+    TTP_TRY(ttp_source_read(&r->source, 0, header, have, err));
+    TTP_TRY(ttp_file_header_read(header, have, &r->header, err));
+    ttape_status status = TTAPE_E_CORRUPT;
+    if (!ignore_index)
+        status = ttp_reader_read_index(r, err);
+    if (ignore_index || worth_a_scan(status)) {
+        ttp_reader_forget(r);
+        status = ttp_reader_scan(r, err);
+    }
+    if (status != TTAPE_OK)
+        return status;
+    TTP_TRY(ttp_definitions_settle(&r->definitions, err));
+    if (r->complete)
+        TTP_TRY(ttp_definitions_check(&r->definitions, err));
+    return ttp_reader_link_runs(r, err);
+}
+
+ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
+                               const ttape_reader_options *options, ttape_error *err)
+{
+    ttape_reader *r = NULL;
+    if (out == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a reader");
+    *out = NULL;
+    if (source == NULL || source->read_at == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no source to read from");
+    TTP_TRY(ttp_reader_create(&r, source, options, err));
+    ttape_status status = open_parts(r, options != NULL && options->ignore_index, err);
+    if (status != TTAPE_OK) {
+        ttape_reader_close(r);
+        return status;
+    }
+    *out = r;
+    return TTAPE_OK;
+}

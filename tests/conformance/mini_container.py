@@ -1,0 +1,317 @@
+"""File header, chunks, definitions and footer (spec/format.md, sections 4 to 6 and 10)."""
+import struct
+
+from mini_coder import Cursor, Finding, need, unzstd
+from xxh3 import xxh3_64
+
+MAGIC = b"\x89TTAPE1\n"
+SYNC = bytes.fromhex("F35454 63686B B11A")
+FOOTER = bytes.fromhex("E55454 656E64 310A")
+HEADER = 64                              # bytes of a file header, a chunk header and a footer
+METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX = 1, 2, 3, 4, 5, 6
+KIND_NAMES = {1: "metadata", 2: "sites", 3: "streams", 4: "partition", 5: "model", 6: "index"}
+IDS = 1 << 24                            # F-SIT-02, F-SIT-05
+NEWEST_MINOR = 0
+
+
+class NotATrace(Exception):
+    """The file has not the magic of a trace."""
+
+
+class Chunk:
+    """One chunk: its header's fields, where it lies, and its payload."""
+
+    def __init__(self, data, offset):
+        head = data[offset:offset + HEADER]
+        need(head[:8] == SYNC, "F-CHK-01", f"no chunk at offset {offset}")
+        (self.kind, self.flags, self.scope, self.sequence, self.stored, self.content,
+         self.hash, self.last_index, check) = struct.unpack("<HHIQQQQQQ", head[8:])
+        need(check == xxh3_64(head[:56]), "F-CHK-02", f"header at offset {offset}")
+        self.offset, self.end = offset, offset + HEADER + self.stored
+        self.data = data
+
+    def payload(self):
+        """The checked payload, decompressed."""
+        stored = self.data[self.offset + HEADER:self.end]
+        need(xxh3_64(stored) == self.hash, "F-CHK-03", f"payload of chunk {self.sequence}")
+        if self.flags & 1:
+            return unzstd(stored, self.content, "F-CHK-05")
+        return stored
+
+    def check_header(self):
+        need(not self.flags & ~3, "F-CHK-04", f"flags {self.flags:#x}")
+        need(max(self.stored, self.content) <= 1 << 30, "F-CHK-06", "size of a payload")
+        need(self.flags & 1 or self.stored == self.content, "F-CHK-05", "content bytes")
+
+
+def read_file_header(data):
+    """F-FIL: (minor, required minor, trace id)."""
+    if data[:6] != MAGIC[:6] or data[7:8] not in (b"", MAGIC[7:]):
+        raise NotATrace
+    need(data[6:7] in (b"", b"1"), "F-FIL-02", f"major version {data[6:7]!r}, this reader knows 1")
+    need(len(data) >= HEADER, "F-FIL-03", "shorter than a file header")
+    check = struct.unpack_from("<Q", data, 56)[0]
+    need(check == xxh3_64(data[:56]), "F-FIL-04", "hash of the file header")
+    minor, required, flags = struct.unpack_from("<HHI", data, 8)
+    need(required <= NEWEST_MINOR, "F-FIL-05", f"needs minor version {required}")
+    need(not flags and not any(data[32:56]), "F-FIL-06", "reserved bytes")
+    return minor, required, data[16:32]
+
+
+# ---- metadata: a small subset of CBOR (F-MET) ----
+
+def _cbor_head(cursor):
+    first = cursor.byte()
+    major, info = first >> 5, first & 31
+    if info < 24:
+        return major, info, info
+    need(info <= 27 or info == 31, "F-MET-01", "CBOR: reserved additional information")
+    if info == 31:
+        need(major in (2, 3, 4, 5, 7), "F-MET-01", "CBOR: indefinite length")
+        return major, info, None
+    return major, info, int.from_bytes(cursor.take(1 << info - 24), "big")
+
+
+def _cbor_string(cursor, major, size):
+    if size is None:
+        parts = []
+        while cursor.data[cursor.offset:cursor.offset + 1] != b"\xff":
+            part, _, size = _cbor_head(cursor)
+            need(part == major and size is not None, "F-MET-01", "CBOR: chunk of a string")
+            parts.append(cursor.take(size))
+        cursor.byte()
+        return b"".join(parts)
+    return cursor.take(size)
+
+
+def _cbor_items(cursor, count, depth, each):
+    """The items of an array or map: count of them, or up to the break."""
+    items = []
+    while count is None or len(items) < count:
+        if count is None and cursor.data[cursor.offset:cursor.offset + 1] == b"\xff":
+            cursor.byte()
+            break
+        items.append([_cbor_value(cursor, depth + 1) for _ in range(each)])
+    return items
+
+
+def _cbor_value(cursor, depth):
+    """One value as (major type, value); what F-MET-03 skips has no value."""
+    need(depth <= 16, "F-MET-01", "CBOR: more than 16 levels")
+    major, info, argument = _cbor_head(cursor)
+    if major == 0:
+        return 0, argument
+    if major == 2:
+        return 2, _cbor_string(cursor, 2, argument)
+    if major == 3:
+        text = _cbor_string(cursor, 3, argument)
+        return 3, text.decode("utf-8", "surrogateescape")
+    if major == 4:
+        _cbor_items(cursor, argument, depth, 1)
+    elif major == 5:
+        keys = [repr(key) for key, _ in _cbor_items(cursor, argument, depth, 2)]
+        need(len(keys) == len(set(keys)), "F-MET-01", "CBOR: duplicate key")
+    elif major == 6:
+        _cbor_value(cursor, depth + 1)
+    elif major == 7:
+        need(info != 31, "F-MET-01", "CBOR: break outside of an indefinite length")
+        need(info != 24 or argument >= 32, "F-MET-01", "CBOR: simple value")
+    return major, None
+
+
+def read_metadata(data):
+    """F-MET-01: text keys to values; values of other types are None."""
+    cursor = Cursor(data, "F-MET-01")
+    major, _, count = _cbor_head(cursor)
+    need(major == 5, "F-MET-01", "metadata is not a map")
+    result = {}
+    for (key_type, key), (_, value) in _cbor_items(cursor, count, 1, 2):
+        need(key_type == 3, "F-MET-01", "a key that is not text")
+        need(key not in result, "F-MET-01", f"duplicate key {key!r}")
+        result[key] = value
+    cursor.end()
+    return result
+
+
+# ---- definitions ----
+
+class Scope:
+    """What the chunks of a scope define: lists indexed by id."""
+
+    def __init__(self, number):
+        self.number = number
+        self.metadata = {}
+        self.modules, self.files, self.sites, self.processes, self.streams = [], [], [], [], []
+        self.models = {}
+
+    def range(self, cursor, rows, what):
+        """A range of ids: the count of new rows (F-SIT-01, F-SIT-02)."""
+        first, count = cursor.varint(), cursor.varint()
+        need(first == len(rows), "F-SIT-02", f"{what} begin at {first}, not {len(rows)}")
+        need(count <= cursor.left() and first + count <= IDS, "F-SIT-02", f"{count} {what}")
+        return count
+
+    def add_sites(self, data):
+        """A site table (F-SIT)."""
+        cursor = Cursor(data, "F-SIT-08")
+        modules = self.range(cursor, self.modules, "modules")
+        files = self.range(cursor, self.files, "files")
+        sites = self.range(cursor, self.sites, "sites")
+        for _ in range(modules):
+            start, size, process = cursor.varint(), cursor.varint(), cursor.varint(IDS, "F-SIT-05")
+            need(start + size < 1 << 64, "F-SIT-06", "module's start plus size")
+            path, build_id = cursor.string("F-SIT-03"), cursor.string("F-SIT-03")
+            self.modules.append((start, size, process - 1, path, build_id))
+        self.files += [cursor.string("F-SIT-03") for _ in range(files)]
+        kinds = [cursor.varint(0xFFFF, "F-SIT-07") for _ in range(sites)]
+        owners = [cursor.varint(IDS, "F-SIT-05") - 1 for _ in range(sites)]
+        addresses, address = [], 0
+        for _ in range(sites):
+            address = address + cursor.svarint() & (1 << 64) - 1
+            addresses.append(address)
+        sources = [cursor.varint(IDS, "F-SIT-05") - 1 for _ in range(sites)]
+        lines = [cursor.varint((1 << 32) - 1, "F-SIT-07") for _ in range(sites)]
+        symbols = [cursor.string("F-SIT-03") for _ in range(sites)]
+        cursor.end()
+        need(all(i < len(self.modules) for i in owners), "F-SIT-09", "module of a site")
+        need(all(i < len(self.files) for i in sources), "F-SIT-09", "file of a site")
+        self.sites += zip(kinds, owners, addresses, sources, lines, symbols)
+
+    def add_streams(self, data):
+        """A stream table (F-STR): new stream rows are (process, tid, start, name)."""
+        cursor = Cursor(data, "F-STR-01")
+        for _ in range(self.range(cursor, self.processes, "processes")):
+            row = cursor.varint(), cursor.varint(IDS, "F-SIT-05") - 1, cursor.varint()
+            self.processes.append((*row, cursor.string("F-SIT-03")))
+        for _ in range(self.range(cursor, self.streams, "streams")):
+            row = cursor.varint(), cursor.varint(), cursor.varint()
+            need(row[0] < len(self.processes), "F-STR-02", "process of a stream")
+            self.streams.append((*row, cursor.string("F-SIT-03")))
+        cursor.end()
+
+    def check_end(self):
+        """F-SIT-09: what may be named before it is defined."""
+        last = len(self.processes)
+        need(all(m[2] < last for m in self.modules), "F-SIT-09", "process of a module")
+        need(all(p[1] < last for p in self.processes), "F-SIT-09", "parent of a process")
+
+
+def read_footer(data, offset):
+    """F-FOO: (offset of the index, chunks); None where the file ends without one."""
+    if offset == len(data):
+        return None
+    foot = data[offset:offset + HEADER]
+    need(len(foot) == HEADER, "F-FOO-01", "the footer is cut")
+    index, size, chunks = struct.unpack_from("<QQQ", foot, 8)
+    need(struct.unpack_from("<Q", foot, 56)[0] == xxh3_64(foot[:56]), "F-FOO-02", "hash")
+    need(not any(foot[32:56]), "F-FOO-03", "reserved bytes of the footer")
+    need(size == len(data), "F-FOO-04", f"file has {len(data)} bytes, the footer says {size}")
+    return index, chunks
+
+
+class File:
+    """A whole file: chunks in order, scopes, and the findings of the scan."""
+
+    def __init__(self, data):
+        self.data, self.findings = data, []
+        self.chunks, self.scopes, self.partitions = [], [], []
+        self.unknown = 0                 # skipped chunks of unknown kinds (F-CHK-08)
+        self.truncated = False
+        self.footer = None
+        self.minor, self.required, self.trace_id = read_file_header(data)
+        self.scan()
+
+    def found(self, error):
+        self.findings.append((error.rule, error.message))
+
+    def scan(self):
+        """Front to back: every chunk, then the footer."""
+        offset, indexes = HEADER, 0
+        while offset < len(self.data) and self.data[offset:offset + 8] != FOOTER:
+            start = self.data[offset:offset + 8]
+            if len(self.data) - offset < HEADER and SYNC.startswith(start):
+                return self.cut(offset)
+            if len(start) < 8 and FOOTER.startswith(start):
+                break
+            try:
+                chunk = Chunk(self.data, offset)
+                chunk.check_header()
+            except Finding as error:
+                return self.found(error)   # a damaged header: recovery is not this reader's
+            if chunk.end > len(self.data):
+                return self.cut(offset)
+            self.take(chunk, indexes)
+            if chunk.kind == INDEX:
+                indexes = offset
+            offset = chunk.end
+        for scope in self.scopes:
+            self.guard(scope.check_end)
+        return self.guard(self.take_footer, offset)
+
+    def cut(self, offset):
+        self.truncated = True
+        self.findings.append(("F-CHK-10", f"the file ends inside the chunk at offset {offset}"))
+
+    def guard(self, action, *arguments):
+        """Run it; note a finding instead of passing it on."""
+        try:
+            return action(*arguments)
+        except Finding as error:
+            return self.found(error)
+
+    def take_footer(self, offset):
+        if offset < len(self.data) < offset + HEADER or offset == len(self.data):
+            self.truncated = True
+        self.footer = read_footer(self.data, offset)
+        need(self.footer, "F-FOO-06", "no footer")
+        last = self.chunks[-1] if self.chunks else None
+        need(last and last.kind == INDEX and last.offset == self.footer[0], "F-FOO-05",
+             f"index at {self.footer[0]}")
+        need(self.footer[1] == len(self.chunks), "F-FOO-01", f"{self.footer[1]} chunks")
+
+    def take(self, chunk, last_index):
+        """Note a chunk; read it where it defines something."""
+        if chunk.sequence != len(self.chunks):
+            self.findings.append(("F-CHK-07", f"sequence number {chunk.sequence}"))
+        if chunk.last_index != last_index:
+            self.findings.append(("F-IDX-07", f"chunk {chunk.sequence} names another last index"))
+        self.chunks.append(chunk)
+        self.guard(self.define, chunk)
+
+    def define(self, chunk):
+        payload = chunk.payload()
+        if chunk.kind not in KIND_NAMES:
+            need(not chunk.flags & 2, "F-CHK-08", f"critical chunk of unknown kind {chunk.kind}")
+            self.unknown += 1
+            return
+        critical = chunk.kind in (PARTITION, MODEL)
+        need(bool(chunk.flags & 2) == critical, "F-CHK-04", "critical flag of a known kind")
+        if chunk.kind == INDEX:
+            need(chunk.scope == 0, "F-CHK-09", "scope of an index")
+            return
+        if chunk.kind == METADATA:
+            self.define_metadata(chunk, payload)
+            return
+        need(chunk.scope < len(self.scopes), "F-CHK-09", f"scope {chunk.scope} not introduced")
+        scope = self.scopes[chunk.scope]
+        if chunk.kind == SITES:
+            scope.add_sites(payload)
+        elif chunk.kind == STREAMS:
+            scope.add_streams(payload)
+        else:
+            need(not chunk.flags & 1, "F-PAR-01", "compressed as a whole")
+            if chunk.kind == MODEL:
+                scope.models[chunk.sequence] = payload
+            else:
+                self.partitions.append((chunk, payload))
+
+    def define_metadata(self, chunk, payload):
+        need(not chunk.flags & 1, "F-MET-01", "compressed metadata")
+        need(chunk.scope <= len(self.scopes), "F-CHK-09", f"scope {chunk.scope}")
+        values = read_metadata(payload)
+        if chunk.scope == len(self.scopes):
+            need(isinstance(values.get("trace_id"), bytes) and len(values["trace_id"]) == 16,
+                 "F-MET-02", "trace_id")
+            need(chunk.scope or values["trace_id"] == self.trace_id, "F-FIL-07", "trace id")
+            self.scopes.append(Scope(chunk.scope))
+        self.scopes[chunk.scope].metadata.update(values)

@@ -1,0 +1,73 @@
+/* Printing events: what the three formats of `tracetape dump` share. */
+#ifndef TOOL_DUMP_H
+#define TOOL_DUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "input.h"
+#include "options.h"
+#include "output.h"
+
+/* A site as a format prints it, made once: `text` may hold any number of bytes. */
+typedef struct tool_site_text {
+    char *text;
+    uint32_t size_bytes, kind;
+} tool_site_text;
+
+/* Writes what a format prints for a site. */
+typedef void (*tool_site_printer)(tool_output *out, const ttape_site *site);
+
+typedef struct tool_dump {
+    const tool_input *input;
+    ttape_reader *reader;
+    ttape_info info;
+    bool has_times;
+    tool_time from, to; /* absolute */
+    tool_range events;
+    bool *selected;      /* by stream */
+    uint32_t *streams;   /* selected ones, by (process, thread, start) */
+    uint32_t stream_count;
+    uint64_t lines_left; /* of --limit */
+    int status;          /* TOOL_OK, or the worst that happened */
+    uint64_t error_count;
+    tool_output out;
+    tool_output scratch; /* a sink for site texts; never written out */
+    tool_site_printer print_site;
+    tool_site_text *sites;
+} tool_dump;
+
+/* The site's text; `site` is below info.site_count. */
+const tool_site_text *tool_dump_make_site(tool_dump *dump, uint32_t site);
+static inline const tool_site_text *tool_dump_site(tool_dump *dump, uint32_t site)
+{
+    const tool_site_text *text = &dump->sites[site];
+    return text->text != NULL ? text : tool_dump_make_site(dump, site);
+}
+
+/* Reports a failed call on a cursor; true: reading goes on behind the damage. */
+bool tool_dump_go_on(tool_dump *dump, const ttape_error *err);
+
+/* No more output wanted: the limit is reached or the reader of our pipe is gone. */
+static inline bool tool_dump_done(const tool_dump *dump)
+{
+    return dump->lines_left == 0 || dump->out.failed_errno != 0;
+}
+
+/* Opens a cursor on one stream and moves it to where the selection starts. NULL: reported. */
+ttape_cursor *tool_dump_open_stream(tool_dump *dump, uint32_t stream);
+
+/* Calls `take` for every selected event, merged by time. `start` (may be NULL) gets the cursor's first edge where one
+ * stream is read. */
+typedef void (*tool_item_taker)(void *context, const ttape_item *item);
+typedef void (*tool_edge_taker)(void *context, uint32_t stream, const ttape_edge *edge);
+void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker start, void *context);
+
+void tool_dump_csv(tool_dump *dump);
+void tool_dump_text(tool_dump *dump);
+void tool_dump_ndjson(tool_dump *dump);
+
+/* Longest a number, kind and fixed text of one line can be, names and values apart. */
+#define TOOL_DUMP_LINE_BYTES 512u
+
+#endif

@@ -1,0 +1,26 @@
+/* A trace that a verb reads: a regular file, or standard input, which is kept in an unlinked temporary file. */
+#ifndef TOOL_INPUT_H
+#define TOOL_INPUT_H
+
+#include <stdbool.h>
+
+#include <tracetape/reader.h>
+
+typedef struct tool_input {
+    const char *name; /* for messages */
+    int fd;           /* of the temporary file, or -1 */
+    bool is_open;
+    ttape_source source;
+    ttape_reader *reader; /* NULL until tool_input_read */
+} tool_input;
+
+/* Opens the source only. Returns a tool_exit; what failed has been reported. */
+int tool_input_open(tool_input *input, const char *path);
+/* Opens source and reader. */
+int tool_input_read(tool_input *input, const char *path, uint32_t jobs);
+void tool_input_close(tool_input *input);
+
+/* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. */
+int tool_input_check_end(const tool_input *input);
+
+#endif

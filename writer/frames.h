@@ -1,0 +1,47 @@
+/* What a frame's life does to the measures of its site: shared by both paths of appending. */
+#ifndef TTP_WRITER_FRAMES_H
+#define TTP_WRITER_FRAMES_H
+
+#include "writer/writer_internal.h"
+
+__extension__ typedef unsigned __int128 ttp_writer_u128; /* the standard has no name for it */
+
+static inline struct ttp_site_state *ttp_site_state_at(const struct ttp_scope *scope, uint32_t site)
+{
+    return (struct ttp_site_state *)scope->site_states.data + site;
+}
+
+/* Gives the site a row in the pending partition: its measures start at zero there. */
+static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
+{
+    if (site->touched == w->epoch)
+        return;
+    uint32_t enter = site->enter_symbol, leaf = site->leaf_symbol, active = site->active;
+    int64_t since = site->active_since;
+    *site = (struct ttp_site_state){.enter_symbol = enter, .leaf_symbol = leaf, .active = active,
+                                    .touched = w->epoch, .active_since = since};
+    struct ttp_growing *touched = &w->scope->touched; /* has room for every site */
+    ((uint32_t *)touched->data)[touched->count++] =
+        (uint32_t)(site - (struct ttp_site_state *)w->scope->site_states.data);
+}
+
+/* A frame ended at `tick`: its whole duration counts now, of its self time what earlier partitions did not count. */
+static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_open *f, int64_t tick)
+{
+    int64_t duration = (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
+    site->self_ticks += f->self_ticks - f->self_before;
+    if (site->exit_count++ == 0) {
+        site->min_ticks = site->max_ticks = duration;
+    } else {
+        site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
+        site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
+    }
+    uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
+    ttp_writer_u128 sum = ((ttp_writer_u128)site->squares_high << 64 | site->squares_low) + (ttp_writer_u128)size * size;
+    site->squares_high = (uint64_t)(sum >> 64);
+    site->squares_low = (uint64_t)sum;
+    if (--site->active == 0)
+        site->total_ticks += tick - site->active_since;
+}
+
+#endif
