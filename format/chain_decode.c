@@ -166,14 +166,18 @@ static void take_close(struct decoder *d, const struct ttp_chain_choice *t)
     stand_on(d, d->nodes[d->top].below);
 }
 
-static void copy_codes(uint32_t *codes, uint32_t to, uint32_t from, uint32_t length)
+/* Most chains are short: sixteen codes at once cost less than a loop, where there is room for them.
+ */
+static void copy_codes(const struct ttp_order_out *out, uint32_t to, uint32_t from, uint32_t length)
 {
-    if (length > 16) {
-        memcpy(codes + to, codes + from, length * sizeof *codes);
+    enum { BLOCK = 16 };
+    if (length > BLOCK || out->event_count - to < BLOCK) {
+        memcpy(out->codes + to, out->codes + from, length * sizeof *out->codes);
         return;
     }
-    for (uint32_t i = 0; i < length; i++)
-        codes[to + i] = codes[from + i];
+    uint32_t block[BLOCK];
+    memcpy(block, out->codes + from, sizeof block);
+    memcpy(out->codes + to, block, sizeof block);
 }
 
 static void take_chain(struct decoder *d, struct level *level, const struct ttp_chain_choice *t)
@@ -183,7 +187,7 @@ static void take_chain(struct decoder *d, struct level *level, const struct ttp_
         d->coder.rule = "O-FUL-10";
         return;
     }
-    copy_codes(d->out->codes, d->at, span.start, span.length);
+    copy_codes(d->out, d->at, span.start, span.length);
     d->at += span.length;
     settle(d, &level->context, &t->lesson, t->token, t->value);
 }

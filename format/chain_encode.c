@@ -33,6 +33,7 @@ struct encoder {
     struct ttp_chain_intern intern;
     struct ttp_chain_stacks stacks;
     struct level *levels;
+    uint32_t *childless;              /* pass 1: symbol -> its chain without children, or none */
     uint32_t *pending, *link, *known; /* known: interned number -> number in the stream, or none */
     uint32_t pending_count, top, spine_end;
     struct ttp_chain_stats stats;
@@ -67,7 +68,8 @@ static void place(struct encoder *e, char *ws, uint32_t event_count, uint32_t sy
     size_t levels = child + pad((size_t)children * sizeof(uint32_t));
     size_t shared = levels + pad(level_count(event_count) * sizeof(struct level));
     size_t stacks = shared + pad(sizeof(struct ttp_chain_intern_slot) << intern_bits);
-    size_t intern_end = stacks + (sizeof(struct ttp_chain_stack) << stack_bits);
+    size_t childless = stacks + pad(sizeof(struct ttp_chain_stack) << stack_bits);
+    size_t intern_end = childless + symbol_count * sizeof(uint32_t);
     e->ws_bytes = most(intern_end, shared + ttp_chain_model_bytes(&sizes));
     if (ws == NULL)
         return;
@@ -75,6 +77,8 @@ static void place(struct encoder *e, char *ws, uint32_t event_count, uint32_t sy
     e->link = (uint32_t *)(void *)(ws + link);
     e->known = (uint32_t *)(void *)(ws + known);
     e->levels = (struct level *)(void *)(ws + levels);
+    e->childless = (uint32_t *)(void *)(ws + childless);
+    memset(e->childless, 0xff, symbol_count * sizeof *e->childless);
     e->intern = (struct ttp_chain_intern){
         .slots = (struct ttp_chain_intern_slot *)(void *)(ws + shared),
         .start = (uint32_t *)(void *)(ws + start),
@@ -178,14 +182,18 @@ static bool take_special(struct encoder *e, uint32_t symbol, uint32_t *stack)
     return true;
 }
 
+/* Closes the top frame: into a chain if it may be one. */
 static void take_close(struct encoder *e, uint32_t symbol)
 {
-    uint32_t slot = e->top;
+    uint32_t slot = e->top, child_count = e->pending_count - slot - 1;
     e->top = e->link[slot];
     if (e->spine_end <= slot) {
-        uint32_t chain = ttp_chain_intern_add(&e->intern, symbol, e->pending + slot + 1,
-                                              e->pending_count - slot - 1);
+        uint32_t chain = child_count == 0 ? e->childless[symbol] : TTP_CHAIN_NONE;
+        if (chain == TTP_CHAIN_NONE)
+            chain = ttp_chain_intern_add(&e->intern, symbol, e->pending + slot + 1, child_count);
         if (chain != TTP_CHAIN_NONE) {
+            if (child_count == 0)
+                e->childless[symbol] = chain;
             e->pending[slot] = chain;
             e->pending_count = slot + 1;
             return;
@@ -194,29 +202,37 @@ static void take_close(struct encoder *e, uint32_t symbol)
     spine_token(e, SPINE_CLOSE);
 }
 
+static void take_leaf(struct encoder *e, uint32_t symbol)
+{
+    uint32_t chain = e->childless[symbol];
+    if (chain == TTP_CHAIN_NONE)
+        chain = ttp_chain_intern_add(&e->intern, symbol, NULL, 0);
+    if (chain == TTP_CHAIN_NONE) {
+        spine_token(e, SPINE | symbol);
+        return;
+    }
+    e->childless[symbol] = chain;
+    e->pending[e->pending_count++] = chain;
+}
+
 static bool intern_segment(struct encoder *e, uint32_t s)
 {
     const struct ttp_order *in = e->in;
     const struct ttp_symbol *symbols = in->symbols;
+    const uint32_t *codes = in->codes, end = in->segment_start[s + 1];
     uint32_t stack = in->start_stack[s];
     if (!start_segment(e, s))
         return false;
-    for (uint32_t i = in->segment_start[s]; i < in->segment_start[s + 1]; i++) {
-        uint32_t code = in->codes[i], symbol = code >> 1;
-        if (code & 1) {
-            take_close(e, symbol);
-            continue;
-        }
+    for (uint32_t i = in->segment_start[s]; i < end; i++) {
+        uint32_t symbol = codes[i] >> 1;
         uint8_t event_class = symbols[symbol].event_class;
-        if (event_class == TTP_CLASS_ENTER || event_class == TTP_CLASS_SIGNAL) {
+        if (codes[i] & 1) {
+            take_close(e, symbol);
+        } else if (event_class == TTP_CLASS_ENTER || event_class == TTP_CLASS_SIGNAL) {
             push(e, symbol);
             e->stats.calls++;
         } else if (ttp_class_chains(event_class)) {
-            uint32_t chain = ttp_chain_intern_add(&e->intern, symbol, NULL, 0);
-            if (chain != TTP_CHAIN_NONE)
-                e->pending[e->pending_count++] = chain;
-            else
-                spine_token(e, SPINE | symbol);
+            take_leaf(e, symbol);
         } else if (!take_special(e, symbol, &stack)) {
             return false;
         }

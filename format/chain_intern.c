@@ -52,6 +52,15 @@ static uint32_t add(struct ttp_chain_intern *t, struct ttp_chain_intern_slot *sl
     return chain;
 }
 
+/* Most bodies are so short that calling memcmp would cost more than comparing. */
+static bool same_children(const uint32_t *a, const uint32_t *b, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && a[i] == b[i])
+        i++;
+    return i == count;
+}
+
 uint32_t ttp_chain_intern_add(struct ttp_chain_intern *t, uint32_t symbol, const uint32_t *children,
                               uint32_t child_count)
 {
@@ -71,8 +80,7 @@ uint32_t ttp_chain_intern_add(struct ttp_chain_intern *t, uint32_t symbol, const
         uint32_t chain = slot->chain - 1, start = t->start[chain];
         if (ttp_chain_intern_symbol(t, chain) == symbol &&
             t->start[chain + 1] - start == child_count &&
-            (child_count == 0 ||
-             memcmp(t->children + start, children, child_count * sizeof *children) == 0))
+            same_children(t->children + start, children, child_count))
             return chain;
     }
 }

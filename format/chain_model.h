@@ -28,15 +28,15 @@
 #define TTP_CHAIN_HEIGHT_MAX                                                                       \
     1000u /* levels of a chain; bounds the decoder's stack of definitions */
 #define TTP_CHAIN_SYMBOLS_MAX 65535u /* symbols of a partition in this form */
-#define TTP_CHAIN_VALUE_BITS 16u      /* a function value is symbol + 1 */
-#define TTP_CHAIN_WALK 64u            /* callees of a function that are looked at */
-#define TTP_CHAIN_RANKS 256u          /* chains of a function that are ranked; both bound a token's time */
+#define TTP_CHAIN_VALUE_BITS 16u     /* a function value is symbol + 1 */
+#define TTP_CHAIN_WALK 64u           /* callees of a function that are looked at */
+#define TTP_CHAIN_RANKS 256u /* chains of a function that are ranked; both bound a token's time */
 #define TTP_CHAIN_WINDOW 20u /* tokens in the longest context */
 #define TTP_CHAIN_PATH 16u   /* before so many siblings, all of them are the longest context */
 #define TTP_CHAIN_LEVELS 4u  /* contexts for the next token */
 #define TTP_CHAIN_STEPS 3u   /* contexts for the next function, and for a function's chain */
-#define TTP_CHAIN_SURE 8u /* hits that make a record trusted without a second opinion */
-#define TTP_CHAIN_SURE_START 60000u   /* starting probability that a trusted record is right */
+#define TTP_CHAIN_SURE 8u    /* hits that make a record trusted without a second opinion */
+#define TTP_CHAIN_SURE_START 60000u /* starting probability that a trusted record is right */
 #define TTP_CHAIN_SLOT_START 26000u
 #define TTP_CHAIN_WEIGHT_START 0x5000 /* 0.31: several agreeing voices outvote each one alone */
 #define TTP_CHAIN_EXCLUDED (2u * (TTP_CHAIN_LEVELS + TTP_CHAIN_STEPS))
@@ -71,7 +71,7 @@ enum ttp_chain_site { /* who mixes: the first set of weights of each */
                       TTP_SITE_SYMBOL = 81,
                       TTP_SITE_SPINE = 82,
                       TTP_SITE_VALUE = 83,
-    TTP_SITE_COUNT = 84
+                      TTP_SITE_COUNT = 84
 };
 
 struct ttp_chain_numbers {

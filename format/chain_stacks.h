@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TTP_CHAIN_STACKS_BITS_MAX 14u /* entries: stacks that one segment may use, or a few less   \
-                                       */
+#define TTP_CHAIN_STACKS_BITS_MAX                                                                  \
+    14u /* entries: stacks that one segment may use, or a few less                                 \
+         */
 
 struct ttp_chain_stack {
     uint32_t id, segment; /* segment 0: never used */

@@ -183,6 +183,9 @@ TTP_CHAIN_INLINE bool ttp_chain_code_levels(struct ttp_chain_coder *c, struct tt
                                                   ttp_chain_least(r[0]->other, 3)];
         uint32_t token = r[0]->next[0];
         if (ttp_chain_bit(ttp_chain_port_of(c, x), p, t->token == token, decode)) {
+            /* What follows is settled, and so can be learnt at once. */
+            ttp_chain_learn((struct ttp_chain_record *)(uintptr_t)r[0], token);
+            t->lesson.levels = 0;
             t->token = token;
             return true;
         }

@@ -269,7 +269,7 @@ void ttp_mix_enter(struct ttp_mix *m, const struct ttp_times *times, uint32_t i)
     uint32_t next[3];
     for (uint32_t k = 0; k < 3; k++)
         next[k] = end - i > k + 1 ? times->codes[i + k + 1] + 1 : 0;
-    m->path = m->path * (8 * UINT32_C(0x01B873593)) + m->code[0] * UINT32_C(0x9E3779B1);
+    m->path = m->path * UINT32_C(0xDC39AC98) + m->code[0] * UINT32_C(0x9E3779B1);
 
     uint32_t edge = extend(m->code[0], m->code[1] * UINT32_C(0x85EBCA6B));
     uint32_t edge_next = extend(edge, next[0]);

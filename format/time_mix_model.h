@@ -147,14 +147,16 @@ void ttp_mix_leave(struct ttp_mix *m, uint32_t delta, uint32_t symbol, uint64_t 
 
 /* ---- one binary decision ---- */
 
-static inline uint16_t ttp_mix_adapt(const struct ttp_mix *m, uint32_t counter, unsigned bit,
+/* `goal` is 2048 for a 1, 0 for a 0; `guess` is where a counter that was never hit starts. Rounding
+ * keeps the probability within 1..2047. */
+static inline uint16_t ttp_mix_adapt(const struct ttp_mix *m, uint32_t counter, int32_t goal,
                                      uint32_t guess)
 {
     counter = counter != 0 ? counter : guess;
-    uint32_t hits = counter & 31, p = counter >> 5, rate = m->rate[hits];
-    p = bit ? p + (((2048 - p) * rate + 32768) >> 16) : p - ((p * rate + 32768) >> 16);
-    p = p < 1 ? 1 : p > 2047 ? 2047 : p;
-    return (uint16_t)(p << 5 | (hits + (hits < TTP_MIX_COUNT_MAX)));
+    uint32_t hits = counter & 31;
+    int32_t p = (int32_t)(counter >> 5);
+    p += ((goal - p) * m->rate[hits] + 32768) >> 16;
+    return (uint16_t)((uint32_t)p << 5 | (hits + (hits < TTP_MIX_COUNT_MAX)));
 }
 
 static inline int32_t ttp_mix_clip(int32_t value, int32_t most)
@@ -207,9 +209,9 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
         kind_weight[k] = ttp_mix_clip(kind_weight[k] + ((input[k] * kind_error + 32768) >> 16),
                                       TTP_MIX_WEIGHT_MAX);
     }
-    uint32_t guess = mixed >> 5 << 5 | 1;
+    uint32_t guess = (mixed < 32 ? 1 : mixed >> 5) << 5 | 1;
     for (unsigned k = 0; k < TTP_MIX_INPUTS; k++)
-        *counter[k] = ttp_mix_adapt(m, *counter[k], bit, guess);
+        *counter[k] = ttp_mix_adapt(m, *counter[k], bit ? 2048 : 0, guess);
     return bit;
 }
 

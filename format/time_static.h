@@ -43,8 +43,9 @@ size_t ttp_time_static_decode_workspace(uint32_t event_count, uint32_t symbol_co
 /* Fills io->delta for the events of the blocks first_block .. first_block + block_count - 1 (all of
  * them: 0, UINT32_MAX), io->wide with the wide values of just these blocks, in order, and
  * io->wide_count. `codes`, `segment_start` and the counts are read; codes must be below 2^31. Any
- * `data` is safe; TTAPE_E_CORRUPT or TTAPE_E_TRUNCATED name the rule and the offset in `data`. What
- * a failed call has written to delta and wide is meaningless. */
+ * `data` is safe; TTAPE_E_CORRUPT or TTAPE_E_TRUNCATED name the rule and the offset in `data`;
+ * TTAPE_E_LIMIT: the codes were made to be slow to look up. What a failed call has written to delta and
+ * wide is meaningless. */
 ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, const uint8_t *data, size_t size_bytes,
                                     void *workspace, size_t workspace_bytes, ttape_error *err);
@@ -72,7 +73,9 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 #define TTP_STA_CONTEXTS_MAX     8192u
 #define TTP_STA_CODE_EVENTS      4u   /* how often a code, */
 #define TTP_STA_EDGE_EVENTS      8u   /* an edge, */
-#define TTP_STA_HISTORY_EVENTS   256u /* a longer history must occur to be a context */
+#define TTP_STA_HISTORY_EVENTS   64u  /* a longer history must occur to be a context: so often, */
+#define TTP_STA_HISTORY_GROWTH   4096u /* and once more per so many events of the partition, */
+#define TTP_STA_HISTORY_MOST     256u  /* but no more often than this is asked for */
 #define TTP_STA_TABLES_MAX       64u
 #define TTP_STA_STATES_LOG       8u
 #define TTP_STA_STATES_PHASE     16u
@@ -130,6 +133,8 @@ struct ttp_sta_successor { /* the last code that followed a node, and where it l
 struct ttp_sta_contexts {
     uint32_t node_limit, node_count, order;
     uint32_t context_count;
+    uint64_t probes; /* of the hash table; too many, and the codes are hostile: */
+    bool exhausted;  /* the run was given up, nothing else is valid */
     unsigned hash_bits;
     struct ttp_sta_successor *successor;
     uint32_t *code, *count; /* count: events whose history ends in the node's */
@@ -182,7 +187,7 @@ struct ttp_sta_model_coder {
     struct ttp_encoder *encoder; /* NULL while decoding */
     struct ttp_decoder *decoder;
     struct ttp_prob tree[TTP_STA_TABLES_MAX + 1][TTP_STA_TABLES_MAX];
-    struct ttp_prob same[4];
+    struct ttp_prob same[6];
     struct ttp_prob zero[8], sign[3], size[3][16];
     struct ttp_number_model last, mean;
     uint32_t table_mean[TTP_STA_TABLES_MAX];

@@ -10,13 +10,18 @@
 
 #define NO_CODE UINT32_MAX
 
+/* Codes can be made to fall on one spot of the hash table, and a decoder would look for hours. True ones
+ * stay below 2 probes an event. */
+#define PROBES_PER_EVENT 64u
+
 /* A node becomes a context when its history, of `depth` codes, is this frequent. Long histories must
  * pay for a row of the map; rare ones fall back to shorter ones, at last to the empty one. */
-static uint32_t threshold(uint32_t depth)
+static uint32_t threshold(uint32_t depth, uint32_t event_count)
 {
-    return depth == 0 ? 0 : depth == 1 ? TTP_STA_CODE_EVENTS
-                     : depth == 2  ? TTP_STA_EDGE_EVENTS
-                                   : TTP_STA_HISTORY_EVENTS;
+    uint32_t history = TTP_STA_HISTORY_EVENTS + event_count / TTP_STA_HISTORY_GROWTH;
+    if (depth > 2)
+        return history < TTP_STA_HISTORY_MOST ? history : TTP_STA_HISTORY_MOST;
+    return depth == 2 ? TTP_STA_EDGE_EVENTS : depth == 1 ? TTP_STA_CODE_EVENTS : 0;
 }
 
 static uint32_t node_limit(uint32_t event_count)
@@ -83,12 +88,13 @@ void ttp_sta_contexts_init(struct ttp_sta_contexts *c, uint32_t event_count, uin
 }
 
 /* The child of node `at` by `code`, or 0 and *slot where it belongs. The table is at most half full. */
-static uint32_t find(const struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t *slot)
+static uint32_t find(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t *slot)
 {
     uint32_t mask = (1u << c->hash_bits) - 1;
     uint32_t h = ((code * 0x9E3779B1u) ^ (at * 0x85EBCA6Bu)) >> (32 - c->hash_bits);
     for (;; h = (h + 1) & mask) {
         uint32_t node = c->hash[h];
+        c->probes++;
         if (node == 0 || (c->code[node] == code && c->parent[node] == at)) {
             *slot = h;
             return node;
@@ -134,7 +140,10 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
                           uint16_t *node_of)
 {
     memset(c->hash, 0, sizeof(*c->hash) << c->hash_bits);
+    uint64_t most_probes = ((uint64_t)times->event_count + TTP_STA_NODES_MAX) * PROBES_PER_EVENT;
     c->order = order;
+    c->probes = 0;
+    c->exhausted = false;
     c->node_count = 1;
     c->code[0] = NO_CODE;
     c->count[0] = 0;
@@ -148,6 +157,10 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
             struct ttp_sta_successor *next = &c->successor[from];
             if (__builtin_expect(next->code != code, 0)) {
                 uint32_t node = step(c, from, code);
+                if (c->probes > most_probes) {
+                    c->exhausted = true;
+                    return true;
+                }
                 next->code = code;
                 next->node = (uint16_t)node;
                 next->from = c->depth[node] > order ? c->suffix[node] : (uint16_t)node;
@@ -182,7 +195,7 @@ void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
      *    successor cache is done: its memory holds what the representatives keep for themselves. */
     uint32_t eligible = 0, limit = context_limit(c->node_limit);
     for (uint32_t node = 0; node < c->node_count; node++) {
-        bool own = c->count[node] >= threshold(c->depth[node]) && eligible < limit;
+        bool own = c->count[node] >= threshold(c->depth[node], c->count[0]) && eligible < limit;
         eligible += own;
         c->context[node] = own ? (uint16_t)node : c->context[c->suffix[node]];
         c->successor[node].code = c->count[node];

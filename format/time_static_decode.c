@@ -184,6 +184,9 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
     d->coder->encoder = NULL;
     d->coder->decoder = &coder;
     ttp_sta_contexts_run(&d->contexts, d->io, d->order, d->node);
+    if (d->contexts.exhausted)
+        return ttp_fail(d->err, TTAPE_E_LIMIT, "T-STA-26", TTAPE_ERROR_NO_OFFSET,
+                        "cannot decode times: the codes take too long to look up");
     ttp_sta_contexts_pick(&d->contexts);
     ttp_sta_model_init(&d->model, d->model.rule, d->model.mix);
     if (!ttp_sta_model_code(d->coder, &d->model, &d->contexts))

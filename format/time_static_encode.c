@@ -8,8 +8,6 @@
 #include "format/time_static.h"
 
 #include <string.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "format/bytes.h"
 #include "format/fail.h"
@@ -22,7 +20,8 @@
 #define DIRECTORY_BYTES_MAX (4u * TTP_VARINT_MAX)
 #define TABLE_BYTES_MAX 1024u    /* of the model, at the very most, for each table and for each row */
 #define ROW_BYTES_MAX 64u
-#define SAMPLE 8u
+#define SAMPLE 8u         /* every so many blocks are looked at to choose rule and mix */
+#define SAMPLE_SYMBOLS 8u
 #define PHASE_TICKS 2u           /* mean difference below which the phase rule is used */
 
 struct rans_symbol {
@@ -102,21 +101,16 @@ size_t ttp_time_static_encode_bound(uint32_t event_count)
 
 /* ---- contexts, symbols, means ---- */
 
-static void find_contexts(struct encoder *e)
+static bool find_contexts(struct encoder *e)
 {
     /* A trie that runs full serves late codes badly: better shorter histories. */
     uint32_t order = 5;
     while (ttp_sta_contexts_run(&e->contexts, e->in, order, e->node) && order > 1)
         order /= 2;
+    if (e->contexts.exhausted)
+        return false;
     ttp_sta_contexts_pick(&e->contexts);
-}
-
-static uint32_t choose_rule(const struct ttp_times *in)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < in->event_count; i++)
-        sum += in->delta[i] < 64 ? in->delta[i] : 64;
-    return sum < (uint64_t)in->event_count * PHASE_TICKS ? TTP_STA_RULE_PHASE : TTP_STA_RULE_LOG;
+    return true;
 }
 
 static void find_means(struct encoder *e)
@@ -149,7 +143,64 @@ static void find_means(struct encoder *e)
     ttp_sta_contexts_resolve(&e->contexts, e->model.states, e->model.mean);
 }
 
-/* ---- states, sorting, clusters ---- */
+/* ---- rule and mix, from a sample of blocks ---- */
+
+/* Bits that a sample of small symbols would take if every slot had a table of its own: which rule tells
+ * them apart better. Slots share counters when there are many. */
+static uint64_t sample_bits(struct encoder *e)
+{
+    uint16_t *count = (uint16_t *)(void *)e->sorted; /* 8 a slot: 2 bytes an event suffice */
+    uint32_t buckets = e->in->event_count / SAMPLE, rule = e->model.rule, shift = TTP_STA_INFO_SHIFT;
+    uint64_t bits = 0;
+    memset(count, 0, (size_t)buckets * SAMPLE_SYMBOLS * sizeof(*count));
+    for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * SAMPLE) {
+        struct ttp_sta_state state = ttp_sta_state_start(rule);
+        uint64_t left = e->in->event_count - begin, end = begin + (left < BLOCK ? left : BLOCK);
+        for (uint64_t i = begin; i < end; i++) {
+            uint32_t info = e->contexts.info[e->node[i]], s = e->symbol[i];
+            uint32_t slot = e->model.state_of[ttp_sta_state_index(state, rule, e->model.mix)];
+            slot = ((info >> shift) + slot) % buckets;
+            uint16_t *counter = &count[slot * SAMPLE_SYMBOLS + (s < 7 ? s : 7)];
+            *counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
+            state = ttp_sta_state_step(state, rule, info & TTP_STA_INFO_MEAN, e->model.scale[s]);
+        }
+    }
+    for (uint32_t b = 0; b < buckets; b++) {
+        uint32_t all = 0;
+        for (uint32_t s = 0; s < SAMPLE_SYMBOLS; s++) {
+            uint32_t c = count[b * SAMPLE_SYMBOLS + s];
+            all += c;
+            bits -= c > 1 ? (uint64_t)c * ttp_sta_log256(c) : 0;
+            bits += c > 0 ? 2 * 256 : 0; /* what a slot's symbol costs to learn */
+        }
+        bits += all > 1 ? (uint64_t)all * ttp_sta_log256(all) : 0;
+    }
+    return bits;
+}
+
+static void use_rule(struct encoder *e, uint32_t rule)
+{
+    ttp_sta_model_init(&e->model, rule, 1);
+    find_means(e);
+}
+
+/* Fine clocks: the log rule. Coarse ones: whichever does better on the sample. */
+static void choose_rule(struct encoder *e)
+{
+    const struct ttp_times *in = e->in;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < in->event_count; i++)
+        sum += in->delta[i] < 64 ? in->delta[i] : 64;
+    if (sum < (uint64_t)in->event_count * PHASE_TICKS && in->event_count >= SAMPLE) {
+        use_rule(e, TTP_STA_RULE_LOG);
+        uint64_t log_bits = sample_bits(e);
+        use_rule(e, TTP_STA_RULE_PHASE);
+        if (sample_bits(e) <= log_bits)
+            return;
+    }
+    use_rule(e, TTP_STA_RULE_LOG);
+}
+
 
 /* How much the last residual should count against the running mean differs from program to program. The
  * mix whose states tell residuals apart best (by the squares that they explain) is taken; every
@@ -179,7 +230,6 @@ static uint32_t choose_mix(const struct encoder *e)
         for (uint32_t i = 0; i < TTP_STA_STATE_INDEXES; i++)
             if (count[mix][i] != 0)
                 score += (uint64_t)sum[mix][i] * sum[mix][i] / count[mix][i];
-        if (getenv("SHOW")) printf("mix %u score %lu ", mix, score);
         if (score > best_score) {
             best_score = score;
             best = mix;
@@ -187,6 +237,8 @@ static uint32_t choose_mix(const struct encoder *e)
     }
     return best;
 }
+
+/* ---- states, sorting, clusters ---- */
 
 /* Runs the machine state over all blocks: choice[i] becomes event i's state, slot_start[slot + 2] the
  * slot's number of events. */
@@ -229,7 +281,7 @@ static void sort_symbols(struct encoder *e)
 static uint32_t table_count(uint32_t event_count)
 {
     uint32_t tables = 1;
-    while (tables < TTP_STA_TABLES_MAX && (uint64_t)tables * tables * 128 < event_count)
+    while (tables < TTP_STA_TABLES_MAX && (uint64_t)tables * tables * 64 < event_count)
         tables++;
     return tables;
 }
@@ -507,9 +559,9 @@ static size_t encode_tables(const struct ttp_times *in, uint8_t *workspace, uint
     e.in = in;
     carve(&e, in->event_count, workspace);
     ttp_sta_contexts_init(&e.contexts, in->event_count, e.memory);
-    find_contexts(&e);
-    ttp_sta_model_init(&e.model, choose_rule(in), 1);
-    find_means(&e);
+    if (!find_contexts(&e))
+        return 0;
+    choose_rule(&e);
     if (e.model.rule == TTP_STA_RULE_LOG)
         e.model.mix = choose_mix(&e);
     sort_symbols(&e);

@@ -178,11 +178,12 @@ static bool code_row(struct ttp_sta_model_coder *k, const struct ttp_sta_model *
             return true;
         }
     }
+    unsigned same = 1;
     for (uint32_t s = 0; s < m->states; s++) {
         if (like != NULL)
             near = like[s];
-        unsigned same = near < TTP_STA_TABLES_MAX &&
-                        code_bit(k, &k->same[like != NULL ? 1 : 2], row[s] == near);
+        struct ttp_prob *prob = &k->same[(like != NULL ? 2 : 4) + same];
+        same = near < TTP_STA_TABLES_MAX && code_bit(k, prob, row[s] == near);
         uint32_t table = same ? near : code_choice(k, near, m->table_count, row[s]);
         if (table >= m->table_count)
             return false;
@@ -208,7 +209,7 @@ bool ttp_sta_model_code(struct ttp_sta_model_coder *k, struct ttp_sta_model *m,
                         const struct ttp_sta_contexts *c)
 {
     ttp_prob_init(&k->tree[0][0], sizeof(k->tree) / sizeof(struct ttp_prob), TTP_PROB_HALF);
-    ttp_prob_init(k->same, 4, TTP_PROB_HALF);
+    ttp_prob_init(k->same, 6, TTP_PROB_HALF);
     ttp_prob_init(k->zero, 8, TTP_PROB_HALF);
     ttp_prob_init(k->sign, 3, TTP_PROB_HALF);
     ttp_prob_init(&k->size[0][0], 3 * 16, TTP_PROB_HALF);

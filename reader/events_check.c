@@ -104,21 +104,6 @@ static ttape_status broken(const struct check *c, const char *rule, uint32_t eve
                     "%s at event '%u' of a partition", what, event);
 }
 
-/* One more than the largest stack number, or 0 when one is too large. */
-static uint32_t stack_count_of(const struct ttp_loaded *p)
-{
-    const struct ttp_segments *g = &p->segments;
-    uint32_t most = 0;
-    for (uint32_t s = 0; s < g->segment_count; s++)
-        most = g->segments[s].start.stack > most ? g->segments[s].start.stack : most;
-    for (uint32_t i = 0; i < g->start_frame_count; i++)
-        most = g->start_frames[i].stack > most ? g->start_frames[i].stack : most;
-    for (uint32_t i = 0; i < p->symbol_count; i++)
-        if (p->symbols[i].event_class == TTP_CLASS_SWITCH && p->symbols[i].argument > most)
-            most = p->symbols[i].argument;
-    return most < TTP_MAX_STACKS ? most + 1 : 0;
-}
-
 static ttape_status note_special(struct check *c, uint32_t event, uint32_t value)
 {
     struct ttp_loaded *p = c->p;
@@ -285,7 +270,7 @@ ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, ttape_error
         return r->memory.status;
     for (uint32_t i = 0; p->delta != NULL && i < p->head.event_count; i++)
         wide += p->delta[i] == TTP_DELTA_WIDE;
-    uint32_t stacks = stack_count_of(p);
+    uint32_t stacks = ttp_loaded_stack_count(p);
     if (wide != p->wide_count || stacks == 0)
         return broken(&c, wide != p->wide_count ? "F-TIM-03" : "F-EVT-03", 0,
                       "too many wide differences or too large a stack number");

@@ -18,4 +18,7 @@ ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, ttape_error
 /* What codes mean, as a table: loaded->views. */
 ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 
+/* One more than the largest stack number that can come; 0 when one is too large. */
+uint32_t ttp_loaded_stack_count(const struct ttp_loaded *p);
+
 #endif

@@ -67,6 +67,8 @@ ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
         return memory.status;
     *r = (ttape_reader){.source = *source, .memory = memory, .limits = full.limits};
     r->cache.limit_bytes = full.cache_bytes;
+    r->ignore_index = full.ignore_index;
+    r->jobs = full.jobs;
     ttp_definitions_init(&r->definitions, &r->memory, &r->limits);
     *out = r;
     return TTAPE_OK;
@@ -148,7 +150,7 @@ static bool worth_a_scan(ttape_status status)
     return status != TTAPE_OK && status != TTAPE_E_MEMORY && status != TTAPE_E_IO;
 }
 
-static ttape_status open_parts(ttape_reader *r, bool ignore_index, ttape_error *err)
+static ttape_status open_parts(ttape_reader *r, ttape_error *err)
 {
     uint8_t header[TTP_FILE_HEADER_BYTES];
     size_t have = r->source.size_bytes < sizeof header ? (size_t)r->source.size_bytes
@@ -156,9 +158,9 @@ static ttape_status open_parts(ttape_reader *r, bool ignore_index, ttape_error *
     TTP_TRY(ttp_source_read(&r->source, 0, header, have, err));
     TTP_TRY(ttp_file_header_read(header, have, &r->header, err));
     ttape_status status = TTAPE_E_CORRUPT;
-    if (!ignore_index)
+    if (!r->ignore_index)
         status = ttp_reader_read_index(r, err);
-    if (ignore_index || worth_a_scan(status)) {
+    if (r->ignore_index || worth_a_scan(status)) {
         ttp_reader_forget(r);
         status = ttp_reader_scan(r, err);
     }
@@ -180,8 +182,12 @@ ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
     if (source == NULL || source->read_at == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no source to read from");
     TTP_TRY(ttp_reader_create(&r, source, options, err));
-    ttape_status status = open_parts(r, options != NULL && options->ignore_index, err);
+    /* What a successful open met on its way (a wrong index, a torn tail) is no error of the caller's. */
+    ttape_error problem = {0};
+    ttape_status status = open_parts(r, &problem);
     if (status != TTAPE_OK) {
+        if (err != NULL)
+            *err = problem;
         ttape_reader_close(r);
         return status;
     }

@@ -57,6 +57,14 @@ struct ttp_cache {
     uint64_t evictions;
 };
 
+/* Forward reading: what the partitions that are gone add to ttape_info. */
+struct ttp_past {
+    uint64_t partition_count, event_count, gap_count, lost_count;
+    uint64_t time_first_ns, time_last_ns, resolution_ns;
+    ttape_byte_counts bytes;
+    bool timed;
+};
+
 struct ttape_reader {
     ttape_source source;
     struct ttp_memory memory;
@@ -80,8 +88,10 @@ struct ttape_reader {
     uint32_t row_capacity;
     /* what ttape_info says, apart from what parts and definitions say */
     uint64_t chunk_count, unknown_chunk_count, sites_bytes, models_bytes, truncated_at;
-    uint64_t event_count_before, partition_count_before; /* forward: of partitions that are gone */
+    struct ttp_past past;
     bool by_index, complete, truncated;
+    bool ignore_index;
+    uint32_t jobs;
 };
 
 /* Reads and verifies the chunk header at an offset; the payload must fit the source. */
@@ -109,6 +119,8 @@ ttape_status ttp_reader_scan(ttape_reader *r, ttape_error *err);
 /* Finds everything by footer and index. On failure the reader may hold a part: ttp_reader_forget, then scan. */
 ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err);
 void ttp_reader_forget(ttape_reader *r);
+/* Adds what ttape_info counts of the reader's partitions to r->past; the caller then drops the partitions. */
+void ttp_reader_retire_parts(ttape_reader *r);
 /* Sorts runs by stream and by number. */
 ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err);
 

@@ -8,6 +8,7 @@
 #include "dump_values.h"
 
 #define INDENT_MAX 60u
+#define DURATION_WIDTH 10u
 #define TRACKED_DEPTH 65536u
 
 /* When the frame at a depth was entered; site TTAPE_NONE: not known. */
@@ -36,6 +37,9 @@ typedef struct text_state {
     bool pending;     /* an enter line without its end: "name(...)" */
     ttape_event pending_event;
     uint32_t pending_stream;
+    uint64_t pending_flush;  /* the output's flush count, and where its line's duration column ends */
+    size_t pending_column;
+    size_t column;           /* where the last line's duration column ends */
 } text_state;
 
 static void print_site(tool_output *out, const ttape_site *site)
@@ -147,7 +151,7 @@ static char *put_duration(char *at, uint64_t duration_ns)
     }
     char *end = tool_put_decimal(digits, duration_ns / units[i].unit);
     end = tool_put_bytes(end, units[i].name, 3);
-    return pad_left(at, digits, (size_t)(end - digits), 10);
+    return pad_left(at, digits, (size_t)(end - digits), DURATION_WIDTH);
 }
 
 /* Time, thread, duration and indentation of a line. */
@@ -163,7 +167,8 @@ static void put_columns(text_state *text, const ttape_event *event, const follow
     }
     char *end = tool_put_decimal(digits, stream->tid);
     at = pad_left(at, digits, (size_t)(end - digits), 9);
-    at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, 10);
+    at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, DURATION_WIDTH);
+    text->column = (size_t)(at - out->data);
     uint32_t indent = event->depth < INDENT_MAX ? event->depth : INDENT_MAX;
     at = pad_left(at, "", 0, 2 + 2 * indent);
     if (event->depth > INDENT_MAX) {
@@ -198,7 +203,12 @@ static void take_enter(text_state *text, follow *stream, const ttape_item *item)
     bool open = event->kind == TTAPE_OPEN;
     remember(track_of(stream, stream->stack), event->depth, event->time_ns,
              open ? TTAPE_NONE : event->site);
+    if (text->dump->out.size_bytes > TOOL_OUTPUT_BYTES * 3 / 4) {
+        tool_output_flush(&text->dump->out); /* so that the line stays there until its exit */
+    }
     put_columns(text, event, stream, NULL);
+    text->pending_column = text->column;
+    text->pending_flush = text->dump->out.flush_count;
     put_name(text, event->site);
     tool_dump_values(&text->dump->out, item->values, item->value_count);
     if (open) {
@@ -210,28 +220,18 @@ static void take_enter(text_state *text, follow *stream, const ttape_item *item)
     text->pending_stream = item->stream;
 }
 
-/* The line of a call that returns at once: its columns were printed without the duration, so they are patched. */
+/* Ends the line of a call that returns at once; its duration goes into the column that was left blank. */
 static void close_pending(text_state *text, const ttape_item *item, const uint64_t *duration_ns)
 {
     tool_output *out = &text->dump->out;
+    if (duration_ns != NULL && out->flush_count == text->pending_flush) {
+        put_duration(out->data + text->pending_column - DURATION_WIDTH, *duration_ns);
+    }
     if (item->value_count > 0) {
         tool_output_text(out, " = ");
         tool_dump_value(out, &item->values[0]);
     }
-    tool_output_text(out, ";");
-    if (duration_ns != NULL) {
-        char *at = tool_output_reserve(out, 64);
-        char digits[16];
-        char *end = put_duration(digits, *duration_ns);
-        char *first = digits;
-        while (*first == ' ') {
-            first++;
-        }
-        at = tool_put_bytes(at, " /* ", 4);
-        at = tool_put_bytes(at, first, (size_t)(end - first));
-        tool_output_commit(out, tool_put_bytes(at, " */", 3));
-    }
-    tool_output_text(out, "\n");
+    tool_output_text(out, ";\n");
     text->pending = false;
 }
 

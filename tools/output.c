@@ -24,6 +24,7 @@ void tool_output_flush(tool_output *out)
     const char *data = out->data;
     size_t left = out->size_bytes;
     out->size_bytes = 0;
+    out->flush_count++;
     if (left > 0) {
         tool_progress_clear();
     }

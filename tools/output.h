@@ -19,6 +19,7 @@ typedef struct tool_output {
     int fd;
     int failed_errno;
     size_t size_bytes;
+    uint64_t flush_count; /* data[] is what it was as long as this is */
     char *data;
 } tool_output;
 

@@ -4,11 +4,15 @@
 #include "format/partition.h"
 #include "writer/frames.h"
 
-static inline int64_t tick_of(const ttape_writer *w, const ttape_event *event)
+/* The writer's clock in locals: stores to measures must not make the compiler load it again for every event. */
+struct clock {
+    uint64_t origin, resolution;
+    bool timed;
+};
+
+static inline int64_t tick_of(const struct clock *clock, const ttape_event *event)
 {
-    if (!w->timed)
-        return 0;
-    return ttp_tick_of(event->time_ns, w->options.origin_ns, w->resolution);
+    return clock->timed ? ttp_tick_of(event->time_ns, clock->origin, clock->resolution) : 0;
 }
 
 uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scope *scope,
@@ -19,7 +23,8 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
     struct ttp_site_state *sites = scope->site_states.data;
     struct ttp_open *frames = stack->frames;
     uint32_t *codes = p->codes + p->event_count, *delta = p->delta + p->event_count;
-    const uint32_t site_count = scope->site_count, epoch = w->epoch;
+    const uint32_t site_count = scope->site_count, epoch = w->epoch, capacity = stack->capacity;
+    const struct clock clock = {w->options.origin_ns, w->resolution, w->timed};
     const int64_t depth_base = (int64_t)s->depth_offset + s->unknown_depth;
     uint32_t open = stack->count, low = open, i = 0;
     int64_t last = s->last_tick, tick = last;
@@ -29,7 +34,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
         const ttape_event *event = &events[i];
         if (event->kind > TTAPE_EXIT || event->site >= site_count)
             break;
-        tick = tick_of(w, event);
+        tick = tick_of(&clock, event);
         uint64_t elapsed = (uint64_t)tick - (uint64_t)last;
         uint32_t below = open - (event->kind == TTAPE_EXIT);
         bool in_step = event->depth == TTAPE_DEPTH_AUTO || event->depth == depth_base + below;
@@ -37,7 +42,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
             break;
         struct ttp_site_state *site = &sites[event->site];
         if (event->kind == TTAPE_ENTER) {
-            if (site->enter_symbol == 0 || site->touched != epoch || open == stack->capacity)
+            if (site->enter_symbol == 0 || site->touched != epoch || open == capacity)
                 break;
             if (open != 0)
                 frames[open - 1].self_ticks += (int64_t)elapsed;
@@ -63,7 +68,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
     if (i == 0)
         return 0;
     if (w->timed) {
-        int64_t first = tick_of(w, &events[0]);
+        int64_t first = tick_of(&clock, &events[0]);
         p->first_tick = first < p->first_tick ? first : p->first_tick;
         p->last_tick = last > p->last_tick ? last : p->last_tick;
     }

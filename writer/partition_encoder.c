@@ -15,6 +15,7 @@
 #include "format/raw_times.h"
 #include "format/time_mix.h"
 #include "format/time_static.h"
+#include "writer/self_check.h"
 #include "writer/writer_internal.h"
 #include "writer/zstd_encoder.h"
 
@@ -397,8 +398,11 @@ static ttape_status add_times(struct encoding *e, const struct ttp_order *order)
                               .segment_count = order->segment_count, .symbol_count = order->symbol_count,
                               .wide_count = (uint32_t)wide->count, .wide_capacity = (uint32_t)wide->count};
     if (e->w->options.literal)
-        return add_raw_times(e, &times, LITERAL_ZSTD_LEVEL);
-    return add_coded_times(e, &times, e->w->options.level >= MIX_LEVEL);
+        TTP_TRY(add_raw_times(e, &times, LITERAL_ZSTD_LEVEL));
+    else
+        TTP_TRY(add_coded_times(e, &times, e->w->options.level >= MIX_LEVEL));
+    ttp_self_check_times(e->w, job, &times);
+    return TTAPE_OK;
 }
 
 static ttape_status add_values(struct encoding *e)
@@ -481,7 +485,7 @@ static void start_head(struct encoding *e)
         job->head.end_tick = p->last_tick + 1;
     }
     memset(job->category_bytes, 0, sizeof job->category_bytes);
-    job->payload.count = HEAD_ROOM;
+    job->payload.count = job->section_start = HEAD_ROOM;
 }
 
 /* Puts head and directory in front, closing the room that was kept for sections that are not there. */
@@ -512,6 +516,7 @@ static ttape_status encode(struct encoding *e)
         TTP_TRY(add_literal_order(e, &order));
     else
         TTP_TRY(add_chain_order(e, &order));
+    ttp_self_check_order(e->w, job, &order);
     if (e->w->timed)
         TTP_TRY(add_times(e, &order));
     TTP_TRY(add_values(e));

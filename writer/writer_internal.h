@@ -167,6 +167,7 @@ struct ttp_job {
     uint32_t *codes, *delta;        /* in segment order: the pending arrays or the gathered ones */
     struct ttp_partition_head head;
     uint32_t light_bytes;
+    size_t section_start;          /* where the first section stands in the payload until the head is put in front */
     uint64_t category_bytes[4]; /* order, times, values, summaries */
     uint32_t model;             /* to start from, or TTP_NO_MODEL */
     ttape_status status;

@@ -215,6 +215,7 @@ class File:
     def __init__(self, data):
         self.data, self.findings = data, []
         self.chunks, self.scopes, self.partitions = [], [], []
+        self.streams = []                # (scope, stream) in order of definition
         self.unknown = 0                 # skipped chunks of unknown kinds (F-CHK-08)
         self.truncated = False
         self.footer = None
@@ -297,7 +298,9 @@ class File:
         if chunk.kind == SITES:
             scope.add_sites(payload)
         elif chunk.kind == STREAMS:
+            known = len(scope.streams)
             scope.add_streams(payload)
+            self.streams += [(chunk.scope, i) for i in range(known, len(scope.streams))]
         else:
             need(not chunk.flags & 1, "F-PAR-01", "compressed as a whole")
             if chunk.kind == MODEL:

@@ -63,6 +63,8 @@ class Replay:
             stack = self.stacks.setdefault(frame.stack, [])
             stack.append(Activation(numbers[frame.kind, frame.argument], frame.kind,
                                     frame.argument, frame.enter, frame.self, frame.start))
+            if frame.kind in FRAMED:
+                measures.row(frame.argument)   # F-SUM does not say it: rows of zeros too
         self.stack = self.stacks.setdefault(self.current, [])
 
     def depth(self):

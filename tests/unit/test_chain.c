@@ -1,4 +1,5 @@
-/* Full-form order codec: what goes in comes out, bad bytes are refused in bounded time, same bytes every time. */
+/* Full-form order codec: what goes in comes out, bad bytes are refused in bounded time, same bytes
+ * every time. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,9 +110,9 @@ static void end_segment(struct made *m) { m->segment_start[++m->segments] = m->e
 
 static struct ttp_order order_of(const struct made *m)
 {
-    return (struct ttp_order){m->codes,      m->symbols,     m->segment_start, m->open_start,
-                              m->open,       m->open_stack,  m->start_stack,   m->events,
-                              m->symbol_count, m->given,     m->segments};
+    return (struct ttp_order){m->codes,        m->symbols,    m->segment_start, m->open_start,
+                              m->open,         m->open_stack, m->start_stack,   m->events,
+                              m->symbol_count, m->given,      m->segments};
 }
 
 /* Calls along a random call graph: each function has a few callees, loops and leaves. */
@@ -173,8 +174,9 @@ static struct coded encode_filled(const struct ttp_order *in, int fill)
     uint8_t *header = malloc(capacity), *data = malloc(capacity);
     struct coded c = {0};
     ttape_error err;
-    ttape_status status = ttp_chain_encode(in, NULL, ws, ws_bytes, header, capacity, &c.header_bytes, data,
-                                           capacity, &c.data_bytes, &c.stats, &err);
+    ttape_status status =
+        ttp_chain_encode(in, NULL, ws, ws_bytes, header, capacity, &c.header_bytes, data, capacity,
+                         &c.data_bytes, &c.stats, &err);
     ck_assert_int_eq(status, TTAPE_OK);
     c.header = exact(header, c.header_bytes);
     c.data = exact(data, c.data_bytes);
@@ -202,9 +204,10 @@ static ttape_status decode(const struct ttp_order *in, const uint8_t *header, si
     memset(symbols, 0xee, in->symbol_count * sizeof *symbols);
     if (in->given_count != 0)
         memcpy(symbols, in->symbols, in->given_count * sizeof *symbols);
-    *out = (struct ttp_order_out){codes,          symbols,         in->segment_start, in->open_start,
-                                  in->open,       in->open_stack,  in->start_stack,   in->event_count,
-                                  in->symbol_count, in->given_count, in->segment_count, 0};
+    *out = (struct ttp_order_out){codes,           symbols,           in->segment_start,
+                                  in->open_start,  in->open,          in->open_stack,
+                                  in->start_stack, in->event_count,   in->symbol_count,
+                                  in->given_count, in->segment_count, 0};
     size_t ws_bytes = ttp_chain_decode_workspace(in->event_count, in->symbol_count,
                                                  in->open_start[in->segment_count], NULL);
     void *ws = malloc(ws_bytes);
@@ -227,12 +230,12 @@ static struct ttp_chain_stats round_trip(const struct made *m)
     struct coded c = encode(&in);
     struct ttp_order_out out;
     ttape_error err = {0};
-    ttape_status status =
-        decode(&in, c.header, c.header_bytes, c.data, c.data_bytes, &out, &err);
+    ttape_status status = decode(&in, c.header, c.header_bytes, c.data, c.data_bytes, &out, &err);
     ck_assert_msg(status == TTAPE_OK, "%s %s", err.rule, err.message);
     ck_assert_uint_eq(out.symbol_count, in.symbol_count);
     for (uint32_t i = 0; i < in.event_count; i++)
-        ck_assert_msg(out.codes[i] == in.codes[i], "event %u: %u, not %u", i, out.codes[i], in.codes[i]);
+        ck_assert_msg(out.codes[i] == in.codes[i], "event %u: %u, not %u", i, out.codes[i],
+                      in.codes[i]);
     for (uint32_t i = 0; i < in.symbol_count; i++) {
         ck_assert_uint_eq(out.symbols[i].argument, in.symbols[i].argument);
         ck_assert_uint_eq(out.symbols[i].event_class, in.symbols[i].event_class);
@@ -421,9 +424,8 @@ START_TEST(does_not_pay)
         size_t *shrink = less % 2 ? &header_capacity : &data_capacity;
         *shrink -= *shrink < less ? *shrink : less;
         uint8_t *header = malloc(header_capacity + 1), *data = malloc(data_capacity + 1);
-        ttape_status status =
-            ttp_chain_encode(&in, NULL, ws, ws_bytes, header, header_capacity, &got[0], data, data_capacity,
-                             &got[1], NULL, NULL);
+        ttape_status status = ttp_chain_encode(&in, NULL, ws, ws_bytes, header, header_capacity,
+                                               &got[0], data, data_capacity, &got[1], NULL, NULL);
         ck_assert_int_eq(status, less == 0 ? TTAPE_OK : TTAPE_E_LIMIT);
         free(header);
         free(data);
@@ -444,21 +446,24 @@ START_TEST(wrong_calls)
                                                  in.open_start[in.segment_count], NULL);
     void *ws = malloc(ws_bytes);
     ttape_error err = {0};
-    ck_assert_int_eq(ttp_chain_encode(&in, NULL, ws, ws_bytes - 1, out, 2048, &got[0], out + 2048, 2048,
-                                      &got[1], NULL, &err),
+    ck_assert_int_eq(ttp_chain_encode(&in, NULL, ws, ws_bytes - 1, out, 2048, &got[0], out + 2048,
+                                      2048, &got[1], NULL, &err),
                      TTAPE_E_ARGUMENT);
     /* Symbols that are not numbered by first appearance. */
-    uint32_t last = in.symbol_count - 1, codes[1] = {last << 1}, start[2] = {0, 1}, zero[2] = {0, 0};
-    struct ttp_order bad = {codes, in.symbols, start, zero, zero, zero, zero, 1, in.symbol_count, 0, 1};
-    ck_assert_int_eq(ttp_chain_encode(&bad, NULL, ws, ws_bytes, out, 2048, &got[0], out + 2048, 2048,
-                                      &got[1], NULL, &err),
+    uint32_t last = in.symbol_count - 1, codes[1] = {last << 1}, start[2] = {0, 1},
+             zero[2] = {0, 0};
+    struct ttp_order bad = {codes, in.symbols, start,           zero, zero, zero,
+                            zero,  1,          in.symbol_count, 0,    1};
+    ck_assert_int_eq(ttp_chain_encode(&bad, NULL, ws, ws_bytes, out, 2048, &got[0], out + 2048,
+                                      2048, &got[1], NULL, &err),
                      TTAPE_E_ARGUMENT);
     free(ws);
     made_free(m);
 }
 END_TEST
 
-/* Every truncation, every flipped bit: refused or decoded into something; never a crash, never long. */
+/* Every truncation, every flipped bit: refused or decoded into something; never a crash, never
+ * long. */
 START_TEST(sweep)
 {
     unsigned refused = 0, total = 0;

@@ -72,7 +72,8 @@ typedef struct ttape_writer_options {
     const ttape_allocator *allocator;
 } ttape_writer_options;
 
-/* *out is NULL on failure. The sink struct is copied. Writes the file header at once. */
+/* *out is NULL on failure. The sink struct is copied. Nothing is written before the first partition is sealed: without
+ * a given trace id, one is drawn from its content. With jobs > 1 the allocator must be callable from several threads. */
 TTAPE_API ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *sink,
                                          const ttape_writer_options *options, ttape_error *err);
 
@@ -97,7 +98,7 @@ TTAPE_API ttape_status ttape_writer_add_site(ttape_writer *writer, const ttape_s
  * innermost open frame's is taken as what it must have been: TTAPE_EXIT_ACROSS where the frame is open further
  * out on the stack (at most 1,024 frames up), TTAPE_EXIT_UNSEEN otherwise; so a recording that is wrong is kept
  * as it is. `depth` other than TTAPE_DEPTH_AUTO is kept as recorded even where it contradicts the frames.
- * TTAPE_E_ARGUMENT: unknown stream or site, unwind of more frames than are open. Events before the bad one are in. */
+ * TTAPE_E_ARGUMENT: unknown stream or site, unwind of more frames than are open. */
 TTAPE_API ttape_status ttape_writer_append(ttape_writer *writer, uint32_t stream, const ttape_event *events,
                                            size_t count, ttape_error *err);
 

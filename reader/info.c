@@ -1,0 +1,187 @@
+/* What a reader knows without reading on: counts, definitions, places. */
+#include "format/fail.h"
+#include "reader/partition_reader.h"
+#include "reader/reader_internal.h"
+
+#include <string.h>
+
+#include <tracetape/writer.h> /* TTAPE_TIME_NONE */
+
+static ttape_byte_counts part_bytes(const struct ttp_part *part)
+{
+    ttape_byte_counts b = {.order = part->order_bytes, .times = part->times_bytes,
+                           .values = part->values_bytes, .summaries = part->summary_bytes};
+    b.other = (uint64_t)TTP_CHUNK_HEADER_BYTES + part->stored_bytes - b.order - b.times -
+              b.values - b.summaries;
+    return b;
+}
+
+static void add_part(const struct ttp_part *part, ttape_info *info)
+{
+    ttape_byte_counts b = part_bytes(part);
+    info->event_count += part->event_count;
+    info->gap_count += part->gap_count;
+    info->lost_count += part->lost_count;
+    info->bytes.order += b.order;
+    info->bytes.times += b.times;
+    info->bytes.values += b.values;
+    info->bytes.summaries += b.summaries;
+    if (part->resolution_ns == 0)
+        return;
+    uint64_t first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+    uint64_t last = ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
+                                part->resolution_ns);
+    bool none = info->time_first_ns == UINT64_MAX;
+    info->time_first_ns = first < info->time_first_ns ? first : info->time_first_ns;
+    info->time_last_ns = none || last > info->time_last_ns ? last : info->time_last_ns;
+}
+
+void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
+{
+    const struct ttp_definition_tables *d = &r->definitions;
+    *info = (ttape_info){
+        .major_version = TTP_MAJOR_VERSION, .minor_version = r->header.minor,
+        .required_minor = r->header.required_minor, .file_bytes = r->source.size_bytes,
+        .partition_count = r->part_count + r->past.partition_count, .chunk_count = r->chunk_count,
+        .unknown_chunk_count = r->unknown_chunk_count, .scope_count = d->scope_count,
+        .site_count = d->site_count, .module_count = d->module_count,
+        .process_count = d->process_count, .stream_count = d->stream_count,
+        .by_index = r->by_index, .complete = r->complete, .truncated = r->truncated,
+        .truncated_at = r->truncated ? r->truncated_at : r->source.size_bytes};
+    memcpy(info->trace_id, r->header.trace_id, TTP_TRACE_ID_BYTES);
+    info->event_count = r->past.event_count;
+    info->gap_count = r->past.gap_count;
+    info->lost_count = r->past.lost_count;
+    info->bytes = r->past.bytes;
+    info->time_first_ns = UINT64_MAX;
+    if (r->past.timed) {
+        info->time_first_ns = r->past.time_first_ns;
+        info->time_last_ns = r->past.time_last_ns;
+    }
+    for (uint32_t i = 0; i < r->part_count; i++)
+        add_part(&r->parts[i], info);
+    if (info->time_first_ns == UINT64_MAX && info->time_last_ns == 0)
+        info->time_first_ns = 0;
+    if (r->past.partition_count != 0)
+        info->resolution_ns = r->past.resolution_ns;
+    else if (r->part_count != 0)
+        info->resolution_ns =
+            r->parts[0].resolution_ns != 0 ? r->parts[0].resolution_ns : TTAPE_TIME_NONE;
+    info->bytes.sites = r->sites_bytes;
+    info->bytes.models = r->models_bytes;
+    ttape_byte_counts *b = &info->bytes;
+    b->other = info->file_bytes - b->order - b->times - b->values - b->summaries - b->sites -
+               b->models;
+}
+
+void ttp_reader_retire_parts(ttape_reader *r)
+{
+    ttape_info info;
+    ttape_reader_get_info(r, &info);
+    struct ttp_past *past = &r->past;
+    if (past->partition_count == 0)
+        past->resolution_ns = info.resolution_ns;
+    past->partition_count = info.partition_count;
+    past->event_count = info.event_count;
+    past->gap_count = info.gap_count;
+    past->lost_count = info.lost_count;
+    past->bytes = info.bytes;
+    for (uint32_t i = 0; i < r->part_count; i++)
+        past->timed = past->timed || r->parts[i].resolution_ns != 0;
+    past->time_first_ns = info.time_first_ns;
+    past->time_last_ns = info.time_last_ns;
+}
+
+ttape_status ttape_reader_get_site(const ttape_reader *r, uint32_t site, ttape_site *out)
+{
+    const struct ttp_definition_tables *d = &r->definitions;
+    if (site >= d->site_count)
+        return TTAPE_E_NOT_FOUND;
+    const struct ttp_read_site *s = &d->sites[site];
+    *out = (ttape_site){.address = s->address, .module = s->module_plus_one - 1, .line = s->line,
+                        .kind = s->kind, .symbol = s->symbol};
+    if (s->file_plus_one != 0)
+        out->file = d->files[s->file_plus_one - 1];
+    return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_module(const ttape_reader *r, uint32_t module, ttape_module *out)
+{
+    const struct ttp_definition_tables *d = &r->definitions;
+    if (module >= d->module_count)
+        return TTAPE_E_NOT_FOUND;
+    *out = d->modules[module].module;
+    if (out->process != TTAPE_NONE)
+        out->process = ttp_definitions_find(d, d->modules[module].scope, TTP_DEFINES_PROCESSES,
+                                            out->process);
+    return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_process(const ttape_reader *r, uint32_t process, ttape_process *out)
+{
+    const struct ttp_definition_tables *d = &r->definitions;
+    if (process >= d->process_count)
+        return TTAPE_E_NOT_FOUND;
+    *out = d->processes[process].process;
+    if (out->parent != TTAPE_NONE)
+        out->parent = ttp_definitions_find(d, d->processes[process].scope, TTP_DEFINES_PROCESSES,
+                                           out->parent);
+    return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_stream(const ttape_reader *r, uint32_t stream,
+                                     ttape_stream_info *out)
+{
+    const struct ttp_definition_tables *d = &r->definitions;
+    if (stream >= d->stream_count)
+        return TTAPE_E_NOT_FOUND;
+    const struct ttp_read_stream *s = &d->streams[stream];
+    *out = (ttape_stream_info){.stream = s->stream, .scope = s->scope};
+    out->pid = d->processes[s->stream.process].process.pid;
+    if (stream >= r->indexed_streams || r->stream_first[stream] == r->stream_first[stream + 1])
+        return TTAPE_OK;
+    const uint32_t *list = r->stream_runs + r->stream_first[stream];
+    uint32_t count = r->stream_first[stream + 1] - r->stream_first[stream];
+    out->first_event = r->runs[list[0]].first_event;
+    uint64_t end = out->first_event;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ttp_segment_run *run = &r->runs[list[i]];
+        out->event_count += run->event_count;
+        if (run->first_event > end)
+            out->missing_count += run->first_event - end;
+        if (run->first_event + run->event_count > end)
+            end = run->first_event + run->event_count;
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_metadata(const ttape_reader *r, uint32_t entry,
+                                       ttape_metadata_entry *out)
+{
+    if (entry >= r->definitions.metadata_count)
+        return TTAPE_E_NOT_FOUND;
+    const struct ttp_read_metadata *m = &r->definitions.metadata[entry];
+    *out = (ttape_metadata_entry){m->scope, m->key, m->type, m->text, m->number};
+    return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_partition(const ttape_reader *r, uint32_t partition,
+                                        ttape_partition_info *out)
+{
+    if (partition >= r->part_count)
+        return TTAPE_E_NOT_FOUND;
+    const struct ttp_part *part = &r->parts[partition];
+    *out = (ttape_partition_info){
+        .offset = part->offset, .stored_bytes = part->stored_bytes + (uint64_t)TTP_CHUNK_HEADER_BYTES,
+        .sequence = part->sequence, .scope = part->scope, .event_count = part->event_count,
+        .segment_count = part->segment_count, .model = part->model,
+        .resolution_ns = part->resolution_ns != 0 ? part->resolution_ns : TTAPE_TIME_NONE,
+        .bytes = part_bytes(part)};
+    if (part->resolution_ns != 0) {
+        out->time_first_ns =
+            ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+        out->time_end_ns = 1 + ttp_time_of((int64_t)((uint64_t)part->end_tick - 1),
+                                           part->origin_ns, part->resolution_ns);
+    }
+    return TTAPE_OK;
+}

@@ -1,0 +1,142 @@
+/* Ids of scopes and file-wide numbers, and stored payloads: for libtrace/copy.c. */
+#include "format/checksum.h"
+#include "format/fail.h"
+#include "reader/partition_reader.h"
+#include "reader/reader_internal.h"
+
+uint32_t ttp_scope_count(const ttape_reader *r) { return r->definitions.scope_count; }
+
+const uint8_t *ttp_scope_trace_id(const ttape_reader *r, uint32_t scope)
+{
+    return scope < r->definitions.scope_count ? r->definitions.scopes[scope].trace_id : NULL;
+}
+
+uint32_t ttp_partition_scope(const ttape_reader *r, uint32_t partition)
+{
+    return partition < r->part_count ? r->parts[partition].scope : TTAPE_NONE;
+}
+
+struct ttp_scope_counts ttp_scope_count_ids(const ttape_reader *r, uint32_t scope)
+{
+    struct ttp_scope_counts counts = {0};
+    if (scope >= r->definitions.scope_count)
+        return counts;
+    const struct ttp_id_map *maps = r->definitions.scopes[scope].maps;
+    return (struct ttp_scope_counts){
+        maps[TTP_DEFINES_SITES].id_count, maps[TTP_DEFINES_MODULES].id_count,
+        maps[TTP_DEFINES_FILES].id_count, maps[TTP_DEFINES_PROCESSES].id_count,
+        maps[TTP_DEFINES_STREAMS].id_count};
+}
+
+uint32_t ttp_scope_site(const ttape_reader *r, uint32_t scope, uint32_t id)
+{
+    return ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_SITES, id);
+}
+uint32_t ttp_scope_module(const ttape_reader *r, uint32_t scope, uint32_t id)
+{
+    return ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_MODULES, id);
+}
+uint32_t ttp_scope_process(const ttape_reader *r, uint32_t scope, uint32_t id)
+{
+    return ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_PROCESSES, id);
+}
+uint32_t ttp_scope_stream(const ttape_reader *r, uint32_t scope, uint32_t id)
+{
+    return ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_STREAMS, id);
+}
+
+static uint32_t local_of(const ttape_reader *r, uint32_t scope, enum ttp_definition_kind kind,
+                         uint32_t number, uint32_t *scope_out)
+{
+    const struct ttp_id_map *map = &r->definitions.scopes[scope].maps[kind];
+    uint32_t low = 0, high = map->block_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (map->blocks[middle].file_first <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    *scope_out = scope;
+    return map->blocks[low].local_first + (number - map->blocks[low].file_first);
+}
+
+uint32_t ttp_local_site(const ttape_reader *r, uint32_t site, uint32_t *scope)
+{
+    return local_of(r, r->definitions.sites[site].scope, TTP_DEFINES_SITES, site, scope);
+}
+uint32_t ttp_local_module(const ttape_reader *r, uint32_t module, uint32_t *scope)
+{
+    return local_of(r, r->definitions.modules[module].scope, TTP_DEFINES_MODULES, module, scope);
+}
+uint32_t ttp_local_process(const ttape_reader *r, uint32_t process, uint32_t *scope)
+{
+    return local_of(r, r->definitions.processes[process].scope, TTP_DEFINES_PROCESSES, process,
+                    scope);
+}
+uint32_t ttp_local_stream(const ttape_reader *r, uint32_t stream, uint32_t *scope)
+{
+    return local_of(r, r->definitions.streams[stream].scope, TTP_DEFINES_STREAMS, stream, scope);
+}
+
+ttape_status ttp_partition_segment(const ttape_reader *r, uint32_t partition, uint32_t segment,
+                                   struct ttp_segment_place *out)
+{
+    if (partition >= r->part_count || segment >= r->parts[partition].segment_count)
+        return TTAPE_E_NOT_FOUND;
+    const struct ttp_segment_run *run = &r->runs[r->parts[partition].first_run + segment];
+    *out = (struct ttp_segment_place){run->first_event, run->stream, run->event_count};
+    return TTAPE_OK;
+}
+
+static ttape_status read_payload(ttape_reader *r, uint64_t offset, uint64_t sequence,
+                                 uint16_t kind, struct ttp_chunk *chunk, uint8_t **payload,
+                                 ttape_error *err)
+{
+    TTP_TRY(ttp_reader_chunk(r, offset, chunk, err));
+    if (chunk->kind != kind || chunk->sequence != sequence)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", offset,
+                        "index names a %s that is not there", ttp_chunk_kind_name(kind));
+    uint8_t *stored = ttp_memory_take(&r->memory, chunk->stored_bytes, 1, err);
+    if (stored == NULL)
+        return r->memory.status;
+    ttape_status status = ttp_source_read(&r->source, offset + TTP_CHUNK_HEADER_BYTES, stored,
+                                          (size_t)chunk->stored_bytes, err);
+    if (status == TTAPE_OK &&
+        ttp_checksum(stored, (size_t)chunk->stored_bytes) != chunk->payload_hash)
+        status = ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", offset + TTP_CHUNK_HEADER_BYTES,
+                          "checksum of a %s chunk does not match", ttp_chunk_kind_name(kind));
+    if (status != TTAPE_OK) {
+        ttp_memory_give(&r->memory, stored, chunk->stored_bytes, 1);
+        return status;
+    }
+    *payload = stored;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_payload_read(ttape_reader *r, uint32_t partition, struct ttp_chunk *chunk,
+                              uint8_t **payload, ttape_error *err)
+{
+    if (partition >= r->part_count)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
+                        partition);
+    const struct ttp_part *part = &r->parts[partition];
+    return read_payload(r, part->offset, part->sequence, TTP_CHUNK_PARTITION, chunk, payload, err);
+}
+
+void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk *chunk)
+{
+    ttp_memory_give(&r->memory, payload, chunk->stored_bytes, 1);
+}
+
+ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t partition, struct ttp_chunk *chunk,
+                                    uint8_t **payload, ttape_error *err)
+{
+    (void)chunk;
+    (void)payload;
+    if (partition >= r->part_count || r->parts[partition].model == TTP_NO_MODEL)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                        "partition '%u' names no model", partition);
+    return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-MOD-01", r->parts[partition].offset,
+                    "models are not supported yet");
+}

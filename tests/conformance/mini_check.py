@@ -1,0 +1,197 @@
+"""What a verifier can recompute: edges, summaries, heads and indexes against what was decoded."""
+from mini_coder import Cursor, Finding, need, wrap64
+from mini_container import HEADER, INDEX, PARTITION
+from mini_events import SITED, run
+from mini_partition import GAP, Partition
+
+ORDER_KINDS = (1, 16, 17, 18, 19, 20, 49)   # F-IDX-01: what its byte counts count
+TIME_KINDS = (2, 32, 33, 34)
+SUMMARY_KINDS = (3, 4)
+
+
+class Checker:
+    """Collects findings about one partition; the events are those of mini_events.run."""
+
+    def __init__(self, name, found):
+        self.name, self.found = name, found
+
+    def same(self, rule, what, decoded, stored):
+        if decoded != stored:
+            self.found(rule, f"{self.name}: {what} is {decoded}, stored {stored}")
+
+    def edge(self, segment, replay, times):
+        """F-EDG-05."""
+        edge, opened = segment.edge, replay.open_frames()
+        kept = 0
+        while kept < min(len(opened), len(segment.frames)) and opened[kept][1].start == kept:
+            kept += 1
+        what = f"stream {segment.stream}: "
+        self.same("F-EDG-05", what + "least depth", replay.min_depth, edge.min_depth)
+        self.same("F-EDG-05", what + "stack", replay.current, edge.stack)
+        self.same("F-EDG-05", what + "unknown depth", replay.unknown, edge.unknown)
+        self.same("F-EDG-05", what + "depth offset", replay.offset, edge.offset)
+        self.same("F-EDG-05", what + "kept frames", kept, edge.kept)
+        self.same("F-EDG-05", what + "open frames",
+                  [(f.kind, f.argument, n) for n, f in opened], [f.key() for f in edge.frames])
+        if times:
+            self.same("F-EDG-05", what + "end tick", replay.tick, edge.end_tick)
+            self.same("F-EDG-05", what + "enter ticks and self",
+                      [(f.enter, f.self) for _, f in opened],
+                      [(f.enter, f.self) for f in edge.frames])
+
+    def summary(self, partition, rows):
+        """F-SUM: every row that is not all zero must be there, and equal."""
+        stored = partition.read_summary()
+        if stored is None:
+            return
+        if not partition.times:
+            rows = {site: row[:2] + [0] * 5 for site, row in rows.items()}
+        for site in sorted(set(rows) | set(stored)):
+            self.same("F-SUM-01", f"row of site {site}", rows.get(site), stored.get(site))
+
+    def symbols(self, partition, symbols, codes):
+        """F-EVT-04: numbers by first appearance, each symbol once."""
+        expected = len(partition.given_symbols)
+        for code in codes:
+            if code >> 1 >= expected:
+                self.same("F-EVT-04", "next new symbol", code >> 1, expected)
+                expected = (code >> 1) + 1
+        self.same("F-EVT-04", "symbols", expected, partition.symbol_count)
+        self.same("F-EVT-04", "different symbols", len(set(symbols)), len(symbols))
+
+    def ticks(self, partition, ticks):
+        if not ticks:
+            return
+        self.same("F-PAR-12", "first tick", min(ticks), partition.first_tick)
+        self.same("F-PAR-12", "end tick", max(ticks) + 1, partition.end_tick)
+
+    def bases(self, segment, first_tick, last_tick):
+        """F-BAS-01: the tick of the stream's event before, or of the first event."""
+        if last_tick is None:
+            if segment.first == 0:
+                self.same("F-BAS-01", "base of a stream's first segment", first_tick, segment.base)
+        else:
+            self.same("F-BAS-01", "base", last_tick, segment.base)
+
+    def values(self, values, kinds):
+        """F-VAL-08."""
+        for event, row in values.items():
+            if any(kind == 7 for kind, _ in row):
+                self.same("F-VAL-08", f"gap count at event {event}",
+                          (kinds[event], len(row)), (GAP, 1))
+
+
+def check_partition(name, partition, decoded, scope, ends, found):
+    """Everything that decoding says about a partition's stored words."""
+    symbols, codes, ticks, depths = decoded
+    checker, kinds, at = Checker(name, found), [], 0
+    rows = {}
+    checker.symbols(partition, symbols, codes)
+    checker.ticks(partition, ticks)
+    for kind, argument in symbols:
+        if kind in SITED and argument >= len(scope.sites):
+            found("F-SIT-02", f"{name}: site {argument} is not defined")
+    for segment, i, kind, _, _, _, tick, replay in run(partition, symbols, codes, ticks, depths,
+                                                       True):
+        kinds.append(kind)
+        if i == at:
+            stream = scope.number, segment.stream
+            if ticks:
+                checker.bases(segment, tick, ends.get(stream, (None, None))[1])
+            previous = ends.get(stream)
+            if previous and previous[0] is not None and segment.first < previous[0]:
+                found("F-SEG-01", f"{name}: first event {segment.first} comes again")
+        if i + 1 == at + segment.events:
+            at = i + 1
+            checker.edge(segment, replay, partition.times)
+            rows = replay.measures.rows
+            ends[stream] = segment.first + segment.events, tick if ticks else None
+    checker.summary(partition, rows)
+    checker.values(partition.read_values(), kinds)
+
+
+# ---- the index ----
+
+def _stored(partition, kinds):
+    return sum(e[1] for kind, e in partition.entries.items() if kind in kinds)
+
+
+def _gaps(partition, kinds_of_events):
+    """(recorded gaps, events that they count)."""
+    counted = partition.read_values() if 48 in partition.entries else {}
+    lost = sum(v for row in counted.values() for kind, v in row if kind == 7)
+    return kinds_of_events.count(GAP), lost
+
+
+class IndexChecker:
+    """Compares an index chunk with the chunks before it."""
+
+    def __init__(self, file, gap_counts, found):
+        self.file, self.gap_counts, self.found = file, gap_counts, found
+
+    def check(self, index):
+        cursor = Cursor(index.payload(), "F-IDX-02")
+        before = self.file.chunks[:self.file.chunks.index(index)]
+        count = cursor.varint()
+        need(count == len(before), "F-IDX-02", f"{count} entries for {len(before)} chunks")
+        self.origin = self.end_tick = 0
+        self.expected, total = {}, HEADER
+        for chunk in before:
+            row = cursor.varint(), cursor.varint(), cursor.varint()
+            self.same("F-IDX-08", "kind, scope, bytes", row,
+                      (chunk.kind, chunk.scope, chunk.stored))
+            total += HEADER + row[2]
+            if chunk.kind == PARTITION:
+                cursor.rule = "F-IDX-03"
+                self.partition(cursor, chunk)
+                cursor.rule = "F-IDX-02"
+        need(total == index.offset, "F-IDX-06", f"sizes add up to {total}, not {index.offset}")
+        cursor.end("F-IDX-06")
+
+    def same(self, rule, what, stored, truth):
+        if stored != truth:
+            self.found(rule, f"index: {what} {stored}, the chunk says {truth}")
+
+    def partition(self, cursor, chunk):
+        partition = Partition(chunk.payload())
+        partition.read_segments()
+        row = tuple(cursor.varint() for _ in range(5))
+        self.same("F-IDX-08", "events, segments, model, light bytes, resolution", row,
+                  (partition.events, partition.segment_count, (partition.model + 1) & 0xFFFFFFFF,
+                   partition.light_bytes, partition.resolution))
+        self.origin = self.origin + cursor.svarint() & (1 << 64) - 1
+        first = wrap64(self.end_tick + cursor.svarint())
+        self.end_tick = wrap64(first + cursor.varint())
+        self.same("F-IDX-08", "origin, ticks", (self.origin, first, self.end_tick),
+                  (partition.origin, partition.first_tick, partition.end_tick))
+        stored = tuple(cursor.varint() for _ in range(4))
+        self.same("F-IDX-04", "bytes", stored,
+                  tuple(_stored(partition, k) for k in
+                        (ORDER_KINDS, TIME_KINDS, (48,), SUMMARY_KINDS)))
+        gaps = cursor.varint(), cursor.varint()
+        if chunk.sequence in self.gap_counts:
+            self.same("F-IDX-08", "gaps", gaps, self.gap_counts[chunk.sequence])
+        cursor.rule, stream = "F-IDX-05", -1
+        for segment in partition.segments[:row[1]]:
+            stream += 1 + cursor.varint()
+            events = cursor.varint()
+            begin = self.expected.get((chunk.scope, stream), 0) + cursor.svarint()
+            self.expected[chunk.scope, stream] = begin + events
+            self.same("F-IDX-08", "segment", (stream, events, begin),
+                      (segment.stream, segment.events, segment.first))
+
+
+def check_indexes(file, gap_counts, found):
+    """All index chunks of a file."""
+    checker = IndexChecker(file, gap_counts, found)
+    for chunk in file.chunks:
+        if chunk.kind == INDEX:
+            try:
+                checker.check(chunk)
+            except Finding as error:
+                found(error.rule, error.message)
+
+
+def count_gaps(partition, symbols, codes):
+    """(recorded gaps, events that they count) of a decoded partition, for the index."""
+    return _gaps(partition, [symbols[code >> 1][0] for code in codes])
