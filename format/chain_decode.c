@@ -15,6 +15,8 @@ struct level {
     struct ttp_chain_context context;
     struct ttp_chain_lesson lesson; /* of the level's last token, while the level above is busy */
     uint32_t start;                 /* first event of the chain that is being defined */
+    uint32_t height;                /* of its highest child */
+    uint32_t first_child;           /* in the recorder's open children */
 };
 
 struct node { /* a frame of the spine */
@@ -23,6 +25,17 @@ struct node { /* a frame of the spine */
 
 struct span { /* where a chain's events stand in the output */
     uint32_t start, length;
+};
+
+/* Keeps the bodies of chains, for a snapshot. */
+struct recorder {
+    uint32_t *starts, *children; /* complete bodies */
+    uint32_t *open;              /* children of the definitions in progress, outermost first */
+    uint32_t open_count;
+};
+
+struct expansion { /* a chain of the primer that is being written out */
+    uint32_t chain, child, start;
 };
 
 struct decoder {
@@ -34,6 +47,9 @@ struct decoder {
     struct span *spans;
     uint32_t node_count, top, stack;
     uint32_t at, end; /* events written; the end of the segment */
+    const struct ttp_chain_primer *primer;
+    struct expansion *expansions;
+    struct recorder *recorder; /* NULL unless priming */
     size_t ws_bytes;
 };
 
@@ -48,12 +64,14 @@ static uint32_t level_count(uint32_t event_count)
 static void place(struct decoder *d, char *ws, uint32_t event_count, uint32_t symbol_capacity,
                   uint32_t open_count)
 {
-    struct ttp_chain_sizes sizes = ttp_chain_sizes_for(event_count, symbol_capacity);
+    struct ttp_chain_sizes sizes = ttp_chain_primed_sizes(event_count, symbol_capacity, d->primer);
     uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
     size_t nodes = pad(level_count(event_count) * sizeof(struct level));
     size_t spans = nodes + pad(((size_t)event_count + open_count + 1) * sizeof(struct node));
     size_t stacks = spans + pad(sizes.chain_limit * sizeof(struct span));
-    size_t model = stacks + pad(sizeof(struct ttp_chain_stack) << stack_bits);
+    size_t expansions = stacks + pad(sizeof(struct ttp_chain_stack) << stack_bits);
+    size_t expansion_count = d->primer != NULL ? TTP_CHAIN_HEIGHT_MAX : 0;
+    size_t model = expansions + pad(expansion_count * sizeof(struct expansion));
     d->ws_bytes = model + ttp_chain_model_bytes(&sizes);
     if (ws == NULL)
         return;
@@ -61,14 +79,16 @@ static void place(struct decoder *d, char *ws, uint32_t event_count, uint32_t sy
     d->nodes = (struct node *)(void *)(ws + nodes);
     d->spans = (struct span *)(void *)(ws + spans);
     ttp_chain_stacks_init(&d->stacks, ws + stacks, stack_bits);
-    d->coder.view = ttp_chain_model_init(ws + model, &sizes);
+    d->expansions = (struct expansion *)(void *)(ws + expansions);
+    d->coder.view = ttp_chain_model_start(ws + model, &sizes, d->primer);
+    for (uint32_t i = 0; d->primer != NULL && i < d->primer->chain_count; i++)
+        d->spans[i].start = TTP_CHAIN_NONE;
 }
 
 size_t ttp_chain_decode_workspace(uint32_t event_count, uint32_t symbol_capacity,
-                                  uint32_t open_count, const void *primer)
+                                  uint32_t open_count, const struct ttp_chain_primer *primer)
 {
-    (void)primer;
-    struct decoder d = {0};
+    struct decoder d = {.primer = primer};
     place(&d, NULL, event_count, symbol_capacity, open_count);
     return d.ws_bytes;
 }
@@ -180,28 +200,101 @@ static void copy_codes(const struct ttp_order_out *out, uint32_t to, uint32_t fr
     memcpy(out->codes + to, block, sizeof block);
 }
 
+/* Writes out a chain of the primer that has not occurred yet, and so also the chains in it. */
+static bool expand(struct decoder *d, uint32_t chain)
+{
+    const uint32_t *starts = ttp_chain_primer_starts(d->primer);
+    const uint32_t *children = ttp_chain_primer_children(d->primer);
+    struct expansion *base = d->expansions, *x = base;
+    *x = (struct expansion){chain, starts[chain], d->at};
+    for (;;) {
+        uint32_t code = (uint32_t)d->coder.view.chains[x->chain].symbol << 1;
+        bool pushes = ttp_class_pushes(d->out->symbols[code >> 1].event_class);
+        if (x->child == starts[x->chain] && x->start == d->at) {
+            if (d->at == d->end)
+                return false;
+            d->out->codes[d->at++] = code;
+        }
+        if (x->child != starts[x->chain + 1]) {
+            uint32_t child = children[x->child++];
+            struct span span = d->spans[child];
+            if (span.start == TTP_CHAIN_NONE) {
+                *++x = (struct expansion){child, starts[child], d->at};
+                continue;
+            }
+            if (span.length > d->end - d->at)
+                return false;
+            copy_codes(d->out, d->at, span.start, span.length);
+            d->at += span.length;
+            continue;
+        }
+        if (pushes) {
+            if (d->at == d->end)
+                return false;
+            d->out->codes[d->at++] = code | 1;
+        }
+        d->spans[x->chain] = (struct span){x->start, d->at - x->start};
+        if (x == base)
+            return true;
+        x--;
+    }
+}
+
+/* A definition has one more child. */
+static void add_child(struct decoder *d, struct level *level, uint32_t chain)
+{
+    uint32_t height = d->coder.view.chains[chain].height;
+    level->height = height > level->height ? height : level->height;
+    if (d->recorder != NULL && level != d->levels)
+        d->recorder->open[d->recorder->open_count++] = chain;
+}
+
 static void take_chain(struct decoder *d, struct level *level, const struct ttp_chain_choice *t)
 {
-    struct span span = d->spans[t->token - TTP_CHAIN_FIRST];
-    if (span.length > d->end - d->at) {
+    uint32_t chain = t->token - TTP_CHAIN_FIRST;
+    struct span span = d->spans[chain];
+    if (span.start == TTP_CHAIN_NONE) {
+        if (!expand(d, chain)) {
+            d->coder.rule = "O-FUL-10";
+            return;
+        }
+    } else if (span.length > d->end - d->at) {
         d->coder.rule = "O-FUL-10";
         return;
+    } else {
+        copy_codes(d->out, d->at, span.start, span.length);
+        d->at += span.length;
     }
-    copy_codes(d->out, d->at, span.start, span.length);
-    d->at += span.length;
+    add_child(d, level, chain);
     settle(d, &level->context, &t->lesson, t->token, t->value);
+}
+
+static void record_body(struct recorder *r, uint32_t chain, uint32_t first_child)
+{
+    uint32_t count = r->open_count - first_child;
+    memcpy(r->children + r->starts[chain], r->open + first_child, count * sizeof *r->open);
+    r->starts[chain + 1] = r->starts[chain] + count;
+    r->open_count = first_child;
 }
 
 /* The chain of `value` that started at event `start` is complete; `level` used it. */
 static void add_chain(struct decoder *d, struct level *level, const struct ttp_chain_lesson *lesson,
-                      uint32_t value, uint32_t start)
+                      const struct level *body, uint32_t value, uint32_t start)
 {
+    uint32_t height = body != NULL ? body->height + 1 : 1;
     if (d->coder.view.model->chain_count == d->coder.view.model->chain_limit) {
         d->coder.rule = "O-FUL-11";
         return;
     }
-    uint32_t id = ttp_chain_add(&d->coder, value - 1);
+    if (height > TTP_CHAIN_HEIGHT_MAX) {
+        d->coder.rule = "O-FUL-12";
+        return;
+    }
+    uint32_t id = ttp_chain_add(&d->coder, value - 1, height);
     d->spans[id] = (struct span){start, d->at - start};
+    if (d->recorder != NULL)
+        record_body(d->recorder, id, body != NULL ? body->first_child : d->recorder->open_count);
+    add_child(d, level, id);
     settle(d, &level->context, lesson, TTP_CHAIN_FIRST + id, value);
 }
 
@@ -212,7 +305,7 @@ static struct level *take_new(struct decoder *d, struct level *level,
     uint32_t start = d->at;
     d->out->codes[d->at++] = (t->value - 1) << 1;
     if (!ttp_class_pushes(d->out->symbols[t->value - 1].event_class)) {
-        add_chain(d, level, &t->lesson, t->value, start);
+        add_chain(d, level, &t->lesson, NULL, t->value, start);
         return level;
     }
     if (level == &d->levels[level_count(d->out->event_count) - 1]) {
@@ -221,6 +314,8 @@ static struct level *take_new(struct decoder *d, struct level *level,
     }
     level->lesson = t->lesson;
     level[1].start = start;
+    level[1].height = 0;
+    level[1].first_child = d->recorder != NULL ? d->recorder->open_count : 0;
     ttp_chain_context_init(&level[1].context, t->value, level->context.frame, true);
     return level + 1;
 }
@@ -231,7 +326,7 @@ static struct level *take_end(struct decoder *d, struct level *level,
     uint32_t value = level->context.frame;
     d->out->codes[d->at++] = (value - 1) << 1 | 1;
     ttp_chain_learn_token(&d->coder, &t->lesson, TTP_CHAIN_END, 0);
-    add_chain(d, level - 1, &level[-1].lesson, value, level->start);
+    add_chain(d, level - 1, &level[-1].lesson, level, value, level->start);
     return level - 1;
 }
 
@@ -263,6 +358,9 @@ static bool decode_segment(struct decoder *d, uint32_t s)
     }
     if (level != &d->levels[0])
         d->coder.rule = "O-FUL-10";
+    if (d->coder.repeating && d->coder.repeats != 0)
+        d->coder.rule = "O-FUL-25";
+    d->coder.repeating = false;
     return d->coder.rule == NULL;
 }
 
@@ -290,26 +388,133 @@ static ttape_status fail(const struct decoder *d, const uint8_t *header, const u
     return TTAPE_OK;
 }
 
-ttape_status ttp_chain_decode(struct ttp_order_out *out, const void *primer, const uint8_t *header,
-                              size_t header_bytes, const uint8_t *data, size_t data_bytes, void *ws,
-                              size_t ws_bytes, ttape_error *err)
+static ttape_status decode_all(struct decoder *d, const uint8_t *header, size_t header_bytes,
+                               const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
+                               ttape_error *err)
 {
-    (void)primer;
-    struct decoder d = {.out = out};
+    struct ttp_order_out *out = d->out;
     uint32_t open_count = out->open_start[out->segment_count];
-    place(&d, NULL, out->event_count, out->symbol_capacity, open_count);
-    if (ws_bytes < d.ws_bytes || out->given_count > out->symbol_capacity)
+    uint32_t primed = d->primer != NULL ? d->primer->symbol_count : 0;
+    place(d, NULL, out->event_count, out->symbol_capacity, open_count);
+    if (ws_bytes < d->ws_bytes)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
-    place(&d, ws, out->event_count, out->symbol_capacity, open_count);
-    d.coder.symbols = out->symbols;
-    d.coder.symbol_capacity = out->symbol_capacity;
-    d.coder.view.model->symbol_count = out->given_count;
-    d.coder.port[TTP_PORT_HEADER].dec = ttp_decoder_init(header, header_bytes);
-    d.coder.port[TTP_PORT_DATA].dec = ttp_decoder_init(data, data_bytes);
-    d.nodes[0] = (struct node){0, 0};
-    for (uint32_t s = 0; s < out->segment_count && d.coder.rule == NULL; s++)
-        (void)decode_segment(&d, s);
-    TTP_TRY(fail(&d, header, data, err));
-    out->symbol_count = d.coder.view.model->symbol_count;
+    if (out->given_count > out->symbol_capacity || out->given_count < primed ||
+        out->given_count > TTP_CHAIN_SYMBOLS_MAX)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "given symbols without the primer's, or too many");
+    place(d, ws, out->event_count, out->symbol_capacity, open_count);
+    d->coder.symbols = out->symbols;
+    d->coder.symbol_capacity = out->symbol_capacity;
+    d->coder.view.model->symbol_count = out->given_count;
+    d->coder.port[TTP_PORT_HEADER].dec = ttp_decoder_init(header, header_bytes);
+    d->coder.port[TTP_PORT_DATA].dec = ttp_decoder_init(data, data_bytes);
+    d->nodes[0] = (struct node){0, 0};
+    for (uint32_t s = 0; s < out->segment_count && d->coder.rule == NULL; s++)
+        (void)decode_segment(d, s);
+    TTP_TRY(fail(d, header, data, err));
+    out->symbol_count = d->coder.view.model->symbol_count;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_chain_decode(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
+                              const uint8_t *header, size_t header_bytes, const uint8_t *data,
+                              size_t data_bytes, void *ws, size_t ws_bytes, ttape_error *err)
+{
+    struct decoder d = {.out = out, .primer = primer};
+    return decode_all(&d, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
+}
+
+/* --- priming --- */
+
+size_t ttp_chain_prime_workspace(uint32_t event_count, uint32_t symbol_capacity,
+                                 uint32_t open_count)
+{
+    size_t words = (size_t)event_count * 3 + 1; /* body starts, children, open children */
+    return pad(words * sizeof(uint32_t)) +
+           ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, NULL);
+}
+
+static size_t snapshot_layout(struct ttp_chain_primer *p)
+{
+    p->symbols = pad(sizeof *p);
+    p->starts = pad(p->symbols + p->symbol_count * sizeof(struct ttp_symbol));
+    p->children = pad(p->starts + ((size_t)p->chain_count + 1) * sizeof(uint32_t));
+    p->model = pad(p->children + (size_t)p->child_count * sizeof(uint32_t));
+    p->size_bytes = p->model + ttp_chain_model_bytes(&p->sizes);
+    return p->size_bytes;
+}
+
+size_t ttp_chain_prime_capacity(uint32_t event_count, uint32_t symbol_capacity)
+{
+    struct ttp_chain_primer p = {
+        .symbol_count = symbol_capacity,
+        .chain_count = ttp_chain_limit(event_count),
+        .child_count = event_count,
+        .sizes = ttp_chain_sizes_for(event_count, symbol_capacity),
+    };
+    return snapshot_layout(&p);
+}
+
+/* Everything that the decoder knows, with tables as large as what they hold. */
+static void take_snapshot(const struct decoder *d, struct ttp_chain_primer *p)
+{
+    char *base = (char *)p;
+    struct ttp_chain_view v = d->coder.view;
+    uint32_t symbols = v.model->symbol_count, chains = v.model->chain_count;
+    memset(p, 0, pad(sizeof *p));
+    *p = (struct ttp_chain_primer){
+        .symbol_count = symbols,
+        .chain_count = chains,
+        .child_count = d->recorder->starts[chains],
+        .sizes = {v.model->record_bits, v.model->function_bits, v.model->slot_bits, symbols, chains,
+                  v.model->edge_limit},
+    };
+    (void)snapshot_layout(p);
+    if (symbols != 0)
+        memcpy(base + p->symbols, d->out->symbols, symbols * sizeof(struct ttp_symbol));
+    memcpy(base + p->starts, d->recorder->starts, ((size_t)chains + 1) * sizeof(uint32_t));
+    memcpy(base + p->children, d->recorder->children, p->child_count * sizeof(uint32_t));
+    struct ttp_chain_view to = ttp_chain_model_init(base + p->model, &p->sizes);
+    struct ttp_chain_model limits = *to.model;
+    *to.model = *v.model;
+    to.model->symbol_limit = limits.symbol_limit;
+    to.model->chain_limit = limits.chain_limit;
+    memcpy(to.records, v.records, sizeof *to.records << v.model->record_bits);
+    memcpy(to.functions, v.functions, sizeof *to.functions << v.model->function_bits);
+    memcpy(to.slots, v.slots, sizeof *to.slots << v.model->slot_bits);
+    memcpy(to.frames, v.frames, ((size_t)symbols + 1) * sizeof *to.frames);
+    memcpy(to.edges, v.edges, v.model->edge_count * sizeof *to.edges);
+    memcpy(to.chains, v.chains, chains * sizeof *to.chains);
+}
+
+ttape_status ttp_chain_prime(struct ttp_order_out *out, const uint8_t *header, size_t header_bytes,
+                             const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
+                             void *snapshot, size_t snapshot_capacity, size_t *snapshot_bytes,
+                             ttape_error *err)
+{
+    size_t own = pad(((size_t)out->event_count * 3 + 1) * sizeof(uint32_t));
+    *snapshot_bytes = 0;
+    if (ws_bytes < own)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
+    uint32_t *words = ws;
+    struct recorder r = {words, words + out->event_count + 1,
+                         words + 2 * (size_t)out->event_count + 1, 0};
+    struct decoder d = {.out = out, .recorder = &r};
+    r.starts[0] = 0;
+    TTP_TRY(decode_all(&d, header, header_bytes, data, data_bytes, (char *)ws + own, ws_bytes - own,
+                       err));
+    struct ttp_chain_primer p = {
+        .symbol_count = out->symbol_count,
+        .chain_count = d.coder.view.model->chain_count,
+        .child_count = r.starts[d.coder.view.model->chain_count],
+        .sizes = {d.coder.view.model->record_bits, d.coder.view.model->function_bits,
+                  d.coder.view.model->slot_bits, out->symbol_count, d.coder.view.model->chain_count,
+                  d.coder.view.model->edge_limit},
+    };
+    if (snapshot_layout(&p) > snapshot_capacity)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "snapshot capacity too small");
+    take_snapshot(&d, snapshot);
+    *snapshot_bytes = p.size_bytes;
     return TTAPE_OK;
 }

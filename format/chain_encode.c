@@ -37,6 +37,7 @@ struct encoder {
     uint32_t *pending, *link, *known; /* known: interned number -> number in the stream, or none */
     uint32_t pending_count, top, spine_end;
     struct ttp_chain_stats stats;
+    const struct ttp_chain_primer *primer;
     size_t ws_bytes;
 };
 
@@ -55,8 +56,10 @@ static uint32_t level_count(uint32_t event_count)
 static void place(struct encoder *e, char *ws, uint32_t event_count, uint32_t symbol_count,
                   uint32_t segment_count, uint32_t open_count)
 {
-    struct ttp_chain_sizes sizes = ttp_chain_sizes_for(event_count, symbol_count);
+    struct ttp_chain_sizes sizes = ttp_chain_primed_sizes(event_count, symbol_count, e->primer);
     uint32_t chains = sizes.chain_limit, children = ttp_chain_child_limit(event_count);
+    if (e->primer != NULL)
+        children += e->primer->child_count;
     uint32_t intern_bits = ttp_chain_intern_bits(chains);
     uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
     size_t slots = 1 + (size_t)event_count + open_count + segment_count;
@@ -96,8 +99,7 @@ size_t ttp_chain_encode_workspace(uint32_t event_count, uint32_t symbol_count,
                                   uint32_t segment_count, uint32_t open_count,
                                   const struct ttp_chain_options *options)
 {
-    (void)options;
-    struct encoder e = {0};
+    struct encoder e = {.primer = options != NULL ? options->primer : NULL};
     place(&e, NULL, event_count, symbol_count, segment_count, open_count);
     return e.ws_bytes;
 }
@@ -267,7 +269,7 @@ static bool emit(struct encoder *e, struct level *level, uint32_t token, uint32_
             level->lesson = t.lesson;
             return false;
         }
-        token = TTP_CHAIN_FIRST + ttp_chain_add(&e->coder, value - 1);
+        token = TTP_CHAIN_FIRST + ttp_chain_add(&e->coder, value - 1, 0);
     }
     settle(e, &level->context, &t.lesson, token, value);
     return true;
@@ -314,7 +316,7 @@ static void define(struct encoder *e, uint32_t chain)
         e->stats.header_tokens++;
         ttp_chain_learn_token(&e->coder, &t.lesson, TTP_CHAIN_END, 0);
         uint32_t value = level->context.frame;
-        uint32_t id = ttp_chain_add(&e->coder, value - 1);
+        uint32_t id = ttp_chain_add(&e->coder, value - 1, 0);
         e->known[level->chain] = id;
         level--;
         settle(e, &level->context, &level->lesson, TTP_CHAIN_FIRST + id, value);
@@ -365,6 +367,8 @@ static void emit_all(struct encoder *e)
             if (!emit_chain(e, &e->levels[0], token))
                 define(e, token);
         } else if (token == SPINE_START) {
+            if (e->coder.repeating)
+                ttp_chain_end_repeat(&e->coder, &e->levels[0].context);
             ttp_chain_context_init(&e->levels[0].context, 0, 0, false);
             stand_on(e, e->link[slot]);
             e->levels[0].context.path = ttp_chain_hash(e->levels[0].context.frame, 77, 1);
@@ -374,15 +378,20 @@ static void emit_all(struct encoder *e)
             emit_spine(e, slot);
         }
     }
+    if (e->coder.repeating)
+        ttp_chain_end_repeat(&e->coder, &e->levels[0].context);
 }
 
 static void start_model(struct encoder *e)
 {
     const struct ttp_order *in = e->in;
-    struct ttp_chain_sizes sizes = ttp_chain_sizes_for(in->event_count, in->symbol_count);
-    e->coder.view = ttp_chain_model_init(e->coder.view.model, &sizes);
+    struct ttp_chain_sizes sizes =
+        ttp_chain_primed_sizes(in->event_count, in->symbol_count, e->primer);
+    e->coder.view = ttp_chain_model_start(e->coder.view.model, &sizes, e->primer);
     e->coder.view.model->symbol_count = in->given_count;
     memset(e->known, 0xff, e->intern.chain_count * sizeof *e->known);
+    for (uint32_t i = 0; e->primer != NULL && i < e->primer->chain_count; i++)
+        e->known[i] = i;
 }
 
 ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain_options *opt,
@@ -390,8 +399,7 @@ ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain
                               size_t *header_bytes, uint8_t *data, size_t data_capacity,
                               size_t *data_bytes, struct ttp_chain_stats *stats, ttape_error *err)
 {
-    (void)opt;
-    struct encoder e = {.in = in};
+    struct encoder e = {.in = in, .primer = opt != NULL ? opt->primer : NULL};
     *header_bytes = *data_bytes = 0;
     if (in->symbol_count > TTP_CHAIN_SYMBOLS_MAX)
         return TTAPE_E_LIMIT;
@@ -401,7 +409,12 @@ ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
     place(&e, ws, in->event_count, in->symbol_count, in->segment_count,
           in->open_start[in->segment_count]);
+    if (e.primer != NULL && in->given_count < e.primer->symbol_count)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "symbols do not begin with those of the primer");
     ttp_chain_intern_init(&e.intern);
+    if (e.primer != NULL && !ttp_chain_intern_load(&e.intern, e.primer))
+        return TTAPE_E_LIMIT;
     e.pending[0] = e.link[0] = 0;
     e.pending_count = 1;
     for (uint32_t s = 0; s < in->segment_count; s++)
@@ -421,7 +434,8 @@ ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain
     size_t data_size = ttp_encoder_finish(&e.coder.port[TTP_PORT_DATA].enc);
     if (overflowed(&e))
         return TTAPE_E_LIMIT;
-    e.stats.chains = e.coder.view.model->chain_count;
+    e.stats.chains =
+        e.coder.view.model->chain_count - (e.primer != NULL ? e.primer->chain_count : 0);
     *header_bytes = header_size;
     *data_bytes = data_size;
     if (stats != NULL)

@@ -5,10 +5,11 @@
 
 #include <tracetape/error.h>
 
+#include "format/chain_prime.h"
 #include "format/order.h"
 
 struct ttp_chain_options {
-    const void *primer; /* snapshot of ttp_chain_prime to start from, or NULL */
+    const struct ttp_chain_primer *primer; /* snapshot of ttp_chain_prime to start from, or NULL */
 };
 
 struct ttp_chain_stats {

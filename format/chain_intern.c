@@ -84,3 +84,15 @@ uint32_t ttp_chain_intern_add(struct ttp_chain_intern *t, uint32_t symbol, const
             return chain;
     }
 }
+
+bool ttp_chain_intern_load(struct ttp_chain_intern *t, const struct ttp_chain_primer *primer)
+{
+    const uint32_t *starts = ttp_chain_primer_starts(primer);
+    const uint32_t *children = ttp_chain_primer_children(primer);
+    struct ttp_chain_view v = ttp_chain_primer_view(primer);
+    for (uint32_t i = 0; i < primer->chain_count; i++)
+        if (ttp_chain_intern_add(t, v.chains[i].symbol, children + starts[i],
+                                 starts[i + 1] - starts[i]) != i)
+            return false;
+    return true;
+}

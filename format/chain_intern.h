@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/chain_prime.h"
+
 struct ttp_chain_intern_slot {
     uint32_t hash;  /* upper half of the hash */
     uint32_t chain; /* number + 1, 0 is empty */
@@ -28,6 +30,10 @@ struct ttp_chain_intern {
 /* At most half of the slots are ever used. */
 uint32_t ttp_chain_intern_bits(uint32_t chain_limit);
 uint32_t ttp_chain_child_limit(uint32_t event_count);
+
+/* Puts the chains of a primer into the empty table, under their numbers. False when two are equal:
+ * no table can give both their number back. */
+bool ttp_chain_intern_load(struct ttp_chain_intern *t, const struct ttp_chain_primer *primer);
 
 /* `slots` has 1 << ttp_chain_intern_bits(chain_limit) entries, start and info chain_limit + 1,
  * children child_limit. */

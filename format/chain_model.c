@@ -46,7 +46,7 @@ static uint32_t clamp(uint32_t v, uint32_t low, uint32_t high)
 
 uint32_t ttp_chain_limit(uint32_t event_count)
 {
-    uint32_t limit = event_count / 32 + 1024;
+    uint32_t limit = event_count / 40 + 1024;
     return limit < event_count ? limit : event_count;
 }
 

@@ -39,6 +39,8 @@
 #define TTP_CHAIN_SURE_START 60000u /* starting probability that a trusted record is right */
 #define TTP_CHAIN_SLOT_START 26000u
 #define TTP_CHAIN_WEIGHT_START 0x5000 /* 0.31: several agreeing voices outvote each one alone */
+#define TTP_CHAIN_SURE_SCALE 5u       /* ttp_chain_scale(TTP_CHAIN_SURE) */
+#define TTP_CHAIN_REPEAT 256u          /* trusted records followed before a repeat count */
 #define TTP_CHAIN_EXCLUDED (2u * (TTP_CHAIN_LEVELS + TTP_CHAIN_STEPS))
 
 /* A sequence-frequency record: the two successors of a context that count, with their counts. */
@@ -59,7 +61,8 @@ struct ttp_chain_edge {
 };
 
 struct ttp_chain_item {
-    uint32_t symbol, next; /* next older chain of the symbol */
+    uint16_t symbol, height;
+    uint32_t next; /* next older chain of the symbol */
 };
 
 #define TTP_CHAIN_INPUTS 6u
@@ -117,6 +120,7 @@ struct ttp_chain_view ttp_chain_model_init(void *blob, const struct ttp_chain_si
 struct ttp_chain_context {
     uint32_t frame, caller; /* function values of the frame and of the one around it */
     uint32_t count;         /* tokens so far */
+    uint32_t followed;      /* tokens since a trusted record was last left */
     uint32_t path, window;  /* hashes of all tokens, and of the last TTP_CHAIN_WINDOW */
     uint32_t function[2];   /* function values of the last two tokens, newest first */
     uint32_t last[32];      /* the last tokens: token i at i % 32 */

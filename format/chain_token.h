@@ -40,6 +40,8 @@ struct ttp_chain_coder {
         *symbols; /* definitions, symbol_count of them valid (the encoder's never change) */
     uint32_t symbol_capacity;
     struct ttp_chain_port port[2];
+    bool repeating;   /* a repeat count stands for the tokens that follow the records */
+    uint64_t repeats; /* so far (encoder), left (decoder) */
     const char *rule; /* decoder: the broken rule, NULL while all is well */
 };
 
@@ -167,6 +169,65 @@ TTP_CHAIN_INLINE bool ttp_chain_trusted(const struct ttp_chain_record *r)
     return r->count[0] >= TTP_CHAIN_SURE && (r->history & 7) == 7;
 }
 
+/* The first successor of a record that is trusted: one bit without a second opinion. After many of
+ * them in one frame, a count says how many more follow. */
+TTP_CHAIN_INLINE bool ttp_chain_code_sure(struct ttp_chain_coder *c, struct ttp_chain_context *x,
+                                          struct ttp_chain_choice *t,
+                                          const struct ttp_chain_record *r, bool decode)
+{
+    struct ttp_chain_port *o = ttp_chain_port_of(c, x);
+    struct ttp_prob *p =
+        &c->view.model->sure[(ttp_chain_scale(r->count[0]) - TTP_CHAIN_SURE_SCALE) * 4 +
+                             ttp_chain_least(r->other, 3)];
+    uint32_t token = r->next[0];
+    if (!ttp_chain_bit(o, p, t->token == token, decode)) {
+        t->excluded[t->excluded_count++] = token;
+        t->close_excluded |= token < TTP_CHAIN_FIRST;
+        return false;
+    }
+    /* What follows is settled, and so can be learnt at once. */
+    ttp_chain_learn((struct ttp_chain_record *)(uintptr_t)r, token);
+    t->lesson.levels = 0;
+    t->token = token;
+    if (++x->followed == TTP_CHAIN_REPEAT) {
+        c->repeating = true;
+        c->repeats = decode ? ttp_decode_number(&o->dec, &c->view.model->numbers.run) : 0;
+    }
+    return true;
+}
+
+/* Ends a repeat in the encoder: only now its count is known. Nothing was coded since it began. */
+static inline void ttp_chain_end_repeat(struct ttp_chain_coder *c,
+                                        const struct ttp_chain_context *x)
+{
+    ttp_encode_number(&ttp_chain_port_of(c, x)->enc, &c->view.model->numbers.run, c->repeats);
+    c->repeating = false;
+}
+
+/* A token within a repeat: true if it follows the record. If not, the repeat is over. */
+TTP_CHAIN_INLINE bool ttp_chain_repeat(struct ttp_chain_coder *c, struct ttp_chain_context *x,
+                                       struct ttp_chain_choice *t, const struct ttp_chain_record *r,
+                                       bool decode)
+{
+    uint32_t token = r->next[0];
+    bool predicts = r->count[0] != 0 && token >= TTP_CHAIN_FIRST && token < TTP_CHAIN_SYMBOL;
+    bool follows = predicts && (decode ? c->repeats != 0 : t->token == token);
+    if (follows) {
+        c->repeats = decode ? c->repeats - 1 : c->repeats + 1;
+        t->lesson.levels = 0;
+        t->token = token;
+        return true;
+    }
+    if (!decode)
+        ttp_chain_end_repeat(c, x);
+    else if (c->repeats != 0)
+        c->rule = "O-FUL-25";
+    c->repeating = false;
+    if (predicts)
+        t->excluded[t->excluded_count++] = token;
+    return false;
+}
+
 /* Predicts the token from the records, longest context first. True when one of them was followed.
  */
 TTP_CHAIN_INLINE bool ttp_chain_code_levels(struct ttp_chain_coder *c, struct ttp_chain_context *x,
@@ -177,22 +238,17 @@ TTP_CHAIN_INLINE bool ttp_chain_code_levels(struct ttp_chain_coder *c, struct tt
     t->lesson.level[0] = ttp_chain_first_hash(x);
     t->lesson.levels = 1;
     r[0] = ttp_chain_find(table, bits, t->lesson.level[0]);
-    if (ttp_chain_trusted(r[0]) && !ttp_chain_misplaced(x, r[0]->next[0]) &&
-        r[0]->next[0] != TTP_CHAIN_END) {
-        struct ttp_prob *p = &c->view.model->sure[(ttp_chain_scale(r[0]->count[0]) - 4) * 4 +
-                                                  ttp_chain_least(r[0]->other, 3)];
-        uint32_t token = r[0]->next[0];
-        if (ttp_chain_bit(ttp_chain_port_of(c, x), p, t->token == token, decode)) {
-            /* What follows is settled, and so can be learnt at once. */
-            ttp_chain_learn((struct ttp_chain_record *)(uintptr_t)r[0], token);
-            t->lesson.levels = 0;
-            t->token = token;
+    if (c->repeating) {
+        if (ttp_chain_repeat(c, x, t, r[0], decode))
             return true;
-        }
-        t->excluded[t->excluded_count++] = token;
-        t->close_excluded |= token < TTP_CHAIN_FIRST;
+        j = t->excluded_count;
+    } else if (ttp_chain_trusted(r[0]) && !ttp_chain_misplaced(x, r[0]->next[0]) &&
+               r[0]->next[0] != TTP_CHAIN_END) {
+        if (ttp_chain_code_sure(c, x, t, r[0], decode))
+            return true;
         j = 1;
     }
+    x->followed = 0;
     ttp_chain_level_hashes(x, t->lesson.level);
     for (uint32_t level = 1; level < TTP_CHAIN_LEVELS; level++)
         r[level] = ttp_chain_find(table, bits, t->lesson.level[level]);
@@ -559,7 +615,7 @@ TTP_CHAIN_INLINE void ttp_chain_code_token(struct ttp_chain_coder *c, struct ttp
             t->value = t->token >= TTP_CHAIN_SYMBOL ? (t->token & ~TTP_CHAIN_SYMBOL) + 1
                        : t->token < TTP_CHAIN_FIRST
                            ? 0
-                           : c->view.chains[t->token - TTP_CHAIN_FIRST].symbol + 1;
+                           : c->view.chains[t->token - TTP_CHAIN_FIRST].symbol + 1u;
         return;
     }
     t->was_left = x->left;
@@ -586,11 +642,11 @@ static inline void ttp_chain_learn_token(struct ttp_chain_coder *c,
 }
 
 /* Gives a chain that was just defined its number, and its place as the newest of its symbol. */
-static inline uint32_t ttp_chain_add(struct ttp_chain_coder *c, uint32_t symbol)
+static inline uint32_t ttp_chain_add(struct ttp_chain_coder *c, uint32_t symbol, uint32_t height)
 {
     uint32_t id = c->view.model->chain_count++;
     uint32_t *head = &c->view.frames[symbol + 1].chains;
-    c->view.chains[id] = (struct ttp_chain_item){symbol, *head};
+    c->view.chains[id] = (struct ttp_chain_item){(uint16_t)symbol, (uint16_t)height, *head};
     *head = id;
     return id;
 }

@@ -1,6 +1,6 @@
-/* Decoding of the mixing time form. Whatever the bytes, every event takes a bounded number of binary
- * decisions and every index comes from a table that the tree's builder filled; so the only things to
- * check are the directory, the symbol counts and the end. */
+/* Decoding of the mixing time form. Whatever the bytes, every event takes a bounded number of
+ * binary decisions and every index comes from a table that the tree's builder filled; so the only
+ * things to check are the directory, the symbol counts and the end. */
 #include "format/time_mix.h"
 
 #include <string.h>
@@ -143,8 +143,8 @@ static ttape_status decode_blocks(struct run *run, struct ttp_decoder *d, ttape_
     return TTAPE_OK;
 }
 
-/* The decoder holds four bytes; after the last event they, and the size, must be those with which the
- * encoder ends: the fewest that tell the stream apart, then nothing. */
+/* The decoder holds four bytes; after the last event they, and the size, must be those with which
+ * the encoder ends: the fewest that tell the stream apart, then nothing. */
 static bool ends_well(const struct ttp_decoder *d, const uint8_t *start)
 {
     uint32_t keep = 0, value = 0;

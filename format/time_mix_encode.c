@@ -9,8 +9,9 @@
 
 size_t ttp_time_mix_encode_workspace(uint32_t event_count) { return ttp_mix_bytes(event_count); }
 
-/* A wide value is 71 raw bits. A path of decisions may cost more than the rest at one event, but adapts
- * long before it costs that at every event; should an input pass this nevertheless, encoding fails. */
+/* A wide value is 71 raw bits. A path of decisions may cost more than the rest at one event, but
+ * adapts long before it costs that at every event; should an input pass this nevertheless,
+ * encoding fails. */
 size_t ttp_time_mix_encode_bound(uint32_t event_count)
 {
     return 1024 + (size_t)ttp_time_mix_block_count(event_count) * TTP_VARINT_MAX +

@@ -11,7 +11,7 @@ struct shape {
     unsigned slot_bits, cell_bits, refine_bits;
 };
 
-/* Small partitions get small tables: clearing them must not cost more than coding. */
+/* T-MIX-12. Small partitions get small tables: clearing them must not cost more than coding. */
 static struct shape shape_for(uint32_t event_count)
 {
     unsigned log = 0;
@@ -57,8 +57,8 @@ size_t ttp_mix_bytes(uint32_t event_count)
            3 * cell_bytes(shape) + TTP_MIX_CONTEXTS * slot_bytes(shape);
 }
 
-/* squash(x) = 65536 / (1 + e^(-x/256)), the exponential by repeated multiplication: the same integers
- * everywhere. stretch is its inverse. */
+/* T-MIX-11. squash(x) = 65536 / (1 + e^(-x/256)), the exponential by repeated multiplication: the same
+ * integers everywhere. stretch is its inverse. */
 static void fill_functions(struct ttp_mix *m)
 {
     uint64_t power = (uint64_t)1 << 32;
@@ -115,7 +115,7 @@ struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t e
     return m;
 }
 
-/* ---- the lengths ---- */
+/* ---- the lengths (T-MIX-06) ---- */
 
 void ttp_mix_encode_lengths(struct ttp_encoder *e, const uint8_t *length)
 {
@@ -151,7 +151,7 @@ bool ttp_mix_decode_lengths(struct ttp_decoder *d, uint8_t *length)
     return any;
 }
 
-/* ---- the tree ---- */
+/* ---- the tree (T-MIX-07) ---- */
 
 /* The leaf between from + 1 and to - 1 at which the sums on both sides differ least. */
 static uint32_t best_split(const uint64_t *sum, uint32_t from, uint32_t to)
@@ -230,7 +230,7 @@ void ttp_mix_plant(struct ttp_mix *m, const uint8_t *length)
     }
 }
 
-/* ---- contexts ---- */
+/* ---- contexts (T-MIX-13 to T-MIX-15) ---- */
 
 static inline uint32_t scatter(uint32_t x)
 {

@@ -4,8 +4,8 @@
  *   node --> 10 counters --> stretch --> two mixers --> squash --> refine --> probability
  *   bit --> counters, weights, refinement are adapted     per binary decision
  *
- * The coding functions are one piece of code for both directions: the encoder passes no decoder, the
- * decoder no encoder, and the compiler drops the other half. */
+ * The coding functions are one piece of code for both directions: the encoder passes no decoder,
+ * the decoder no encoder, and the compiler drops the other half. */
 #ifndef TTP_FORMAT_TIME_MIX_MODEL_H
 #define TTP_FORMAT_TIME_MIX_MODEL_H
 
@@ -40,8 +40,8 @@
 
 /* ---- symbols ---- */
 
-/* A difference is a symbol and raw low bits: direct below 64, 32 steps an octave below 2048, then one
- * symbol an octave. */
+/* T-MIX-08. A difference is a symbol and raw low bits: direct below 64, 32 steps an octave below 2048, then
+ * one symbol an octave. */
 static inline uint32_t ttp_mix_symbol(uint32_t delta)
 {
     if (delta < 64)
@@ -66,7 +66,7 @@ static inline uint32_t ttp_mix_base(uint32_t symbol)
     return symbol < 245 ? 1u << (symbol - 213) : TTP_DELTA_WIDE;
 }
 
-/* 256 steps an octave, straight lines between the powers of two. */
+/* T-MIX-20. 256 steps an octave, straight lines between the powers of two. */
 static inline uint32_t ttp_mix_log(uint32_t delta)
 {
     uint64_t x = (uint64_t)delta + 1;
@@ -96,7 +96,7 @@ struct ttp_mix_cell {
     uint8_t unused;
 };
 
-/* A counter is a probability in 2048ths << 5 | hits; 0 is one that was never hit. */
+/* A counter is a probability in 2048ths << 5 | hits (T-MIX-16); 0 is one that was never hit. */
 struct ttp_mix {
     uint16_t *slots[TTP_MIX_CONTEXTS];
     struct ttp_mix_cell *edges, *threes, *sixes;
@@ -127,8 +127,8 @@ struct ttp_mix {
     uint16_t rate[TTP_MIX_COUNT_MAX + 1];
 };
 
-/* Bytes that a model for so many events needs, and one made in `workspace`; NULL where workspace_bytes
- * are too few. */
+/* Bytes that a model for so many events needs, and one made in `workspace`; NULL where
+ * workspace_bytes are too few. */
 size_t ttp_mix_bytes(uint32_t event_count);
 struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t event_count);
 
@@ -136,16 +136,16 @@ struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t e
 void ttp_mix_encode_lengths(struct ttp_encoder *e, const uint8_t *length);
 bool ttp_mix_decode_lengths(struct ttp_decoder *d, uint8_t *length);
 
-/* Builds the tree from the lengths; at least one is not 0. */
+/* Builds the tree from the lengths (T-MIX-07); at least one is not 0. */
 void ttp_mix_plant(struct ttp_mix *m, const uint8_t *length);
 
-/* Moves on to event `i`: its contexts, and what is known of them. */
+/* Moves on to event `i`: its contexts, and what is known of them (T-MIX-13 to T-MIX-15). */
 void ttp_mix_enter(struct ttp_mix *m, const struct ttp_times *times, uint32_t i);
 
-/* Learns the difference of the event at hand. */
+/* Learns the difference of the event at hand (T-MIX-20). */
 void ttp_mix_leave(struct ttp_mix *m, uint32_t delta, uint32_t symbol, uint64_t ticks);
 
-/* ---- one binary decision ---- */
+/* ---- one binary decision (T-MIX-16 to T-MIX-19) ---- */
 
 /* `goal` is 2048 for a 1, 0 for a 0; `guess` is where a counter that was never hit starts. Rounding
  * keeps the probability within 1..2047. */
@@ -173,6 +173,8 @@ ttp_mix_code(struct ttp_encoder *e, struct ttp_decoder *d, uint32_t p, unsigned 
     return bit;
 }
 
+/* Both mixers' mean in the stretched domain (T-MIX-17) is refined by edge kind (T-MIX-18); each mixer
+ * learns from its own error (T-MIX-19), so that neither leans on the other. */
 static inline __attribute__((always_inline)) unsigned
 ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uint32_t node,
             uint16_t *const *group, unsigned bit)
@@ -215,8 +217,8 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
     return bit;
 }
 
-/* Codes one leaf of the tree; the decoder passes any `leaf`. A context's counters for three levels of the
- * tree stand in 16 bytes, so that a path touches each context's table about three times. */
+/* Codes one leaf of the tree; the decoder passes any `leaf`. A context's counters for three levels
+ * of the tree stand in 16 bytes, so that a path touches each context's table about three times. */
 static inline __attribute__((always_inline)) uint32_t
 ttp_mix_leaf(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uint32_t leaf)
 {

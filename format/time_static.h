@@ -31,21 +31,21 @@
 size_t ttp_time_static_encode_workspace(uint32_t event_count);
 size_t ttp_time_static_encode_bound(uint32_t event_count);
 
-/* Encodes all events of `in` (delta and wide are read only) into `out`. TTAPE_E_LIMIT: this form would
- * take more than 4.1 bytes an event, store raw varints instead. TTAPE_E_ARGUMENT: workspace or out are
- * smaller than asked for above. No event makes no bytes. */
+/* Encodes all events of `in` (delta and wide are read only) into `out`. TTAPE_E_LIMIT: this form
+ * would take more than 4.1 bytes an event, store raw varints instead. TTAPE_E_ARGUMENT:
+ * workspace or out are smaller than asked for above. No event makes no bytes. */
 ttape_status ttp_time_static_encode(const struct ttp_times *in, void *workspace,
                                     size_t workspace_bytes, uint8_t *out, size_t out_bytes,
                                     size_t *size_bytes, ttape_error *err);
 
 size_t ttp_time_static_decode_workspace(uint32_t event_count, uint32_t symbol_count);
 
-/* Fills io->delta for the events of the blocks first_block .. first_block + block_count - 1 (all of
- * them: 0, UINT32_MAX), io->wide with the wide values of just these blocks, in order, and
- * io->wide_count. `codes`, `segment_start` and the counts are read; codes must be below 2^31. Any
- * `data` is safe; TTAPE_E_CORRUPT or TTAPE_E_TRUNCATED name the rule and the offset in `data`;
- * TTAPE_E_LIMIT: the codes were made to be slow to look up. What a failed call has written to delta and
- * wide is meaningless. */
+/* Fills io->delta for the events of the blocks first_block .. first_block + block_count - 1 (all
+ * of them: 0, UINT32_MAX), io->wide with the wide values of just these blocks, in order, and
+ * io->wide_count. `codes`, `segment_start` and the counts are read; codes must be below 2^31.
+ * Any `data` is safe; TTAPE_E_CORRUPT or TTAPE_E_TRUNCATED name the rule and the offset in
+ * `data`; TTAPE_E_LIMIT: the codes were made to be slow to look up. What a failed call has
+ * written to delta and wide is meaningless. */
 ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, const uint8_t *data, size_t size_bytes,
                                     void *workspace, size_t workspace_bytes, ttape_error *err);
@@ -60,43 +60,43 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 
 /* ---- numbers on disk ---- */
 
-#define TTP_STA_FORM_TINY        1u
-#define TTP_STA_FORM_TABLES      2u
-#define TTP_STA_TINY_EVENTS_MAX  8192u
-#define TTP_STA_TINY_EVENTS_MIN  512u /* up to here the encoder tries nothing else */
-#define TTP_STA_FLAG_WIDE        0x80u /* the directory has a column of wide sizes */
-#define TTP_STA_RULE_LOG         0u    /* machine state from log residuals: fine clocks */
-#define TTP_STA_RULE_PHASE       1u    /* machine state from the clock's phase: coarse clocks */
-#define TTP_STA_MIX_MAX          3u
-#define TTP_STA_ORDER_MAX        8u
-#define TTP_STA_NODES_MAX        65535u
-#define TTP_STA_CONTEXTS_MAX     8192u
-#define TTP_STA_CODE_EVENTS      4u   /* how often a code, */
-#define TTP_STA_EDGE_EVENTS      8u   /* an edge, */
-#define TTP_STA_HISTORY_EVENTS   64u  /* a longer history must occur to be a context: so often, */
-#define TTP_STA_HISTORY_GROWTH   4096u /* and once more per so many events of the partition, */
-#define TTP_STA_HISTORY_MOST     256u  /* but no more often than this is asked for */
-#define TTP_STA_TABLES_MAX       64u
-#define TTP_STA_STATES_LOG       8u
-#define TTP_STA_STATES_PHASE     16u
-#define TTP_STA_STATES_MAX       16u
-#define TTP_STA_SYMBOLS          246u
-#define TTP_STA_ESCAPE           245u /* the symbol of a wide difference */
-#define TTP_STA_PROB_BITS        12u
-#define TTP_STA_PROB_ONE         4096u
-#define TTP_STA_LEVEL_MAX        49u /* quantised probability: 0 never, else 2^((level - 1) / 4) */
-#define TTP_STA_RANS_LOW         32768u
-#define TTP_STA_LOG_OCTAVE       32u /* steps of ttp_sta_scale per octave, log rule */
-#define TTP_STA_TICK             128u /* steps per tick, phase rule */
-#define TTP_STA_SCALE_MAX        1023u
-#define TTP_STA_STATE_INDEXES    97u
-#define TTP_STA_LOG_CLIP         24u /* residuals are clipped at 3/4 octave */
-#define TTP_STA_PHASE_CLIP       96u /* and phases at 3/4 tick */
+#define TTP_STA_FORM_TINY       1u
+#define TTP_STA_FORM_TABLES     2u
+#define TTP_STA_TINY_EVENTS_MAX 8192u
+#define TTP_STA_TINY_EVENTS_MIN 512u  /* up to here the encoder tries nothing else */
+#define TTP_STA_FLAG_WIDE       0x80u /* the directory has a column of wide sizes */
+#define TTP_STA_RULE_LOG        0u    /* machine state from log residuals: fine clocks */
+#define TTP_STA_RULE_PHASE      1u    /* machine state from the clock's phase: coarse clocks */
+#define TTP_STA_MIX_MAX         3u
+#define TTP_STA_ORDER_MAX       8u
+#define TTP_STA_NODES_MAX       65535u
+#define TTP_STA_CONTEXTS_MAX    8192u
+#define TTP_STA_CODE_EVENTS     4u    /* how often a code, */
+#define TTP_STA_EDGE_EVENTS     8u    /* an edge, */
+#define TTP_STA_HISTORY_EVENTS  64u   /* a longer history must occur to be a context: so often, */
+#define TTP_STA_HISTORY_GROWTH  4096u /* and once more per so many events of the partition, */
+#define TTP_STA_HISTORY_MOST    256u  /* but no more often than this is asked for */
+#define TTP_STA_TABLES_MAX      64u
+#define TTP_STA_STATES_LOG      8u
+#define TTP_STA_STATES_PHASE    16u
+#define TTP_STA_STATES_MAX      16u
+#define TTP_STA_SYMBOLS         246u
+#define TTP_STA_ESCAPE          245u /* the symbol of a wide difference */
+#define TTP_STA_PROB_BITS       12u
+#define TTP_STA_PROB_ONE        4096u
+#define TTP_STA_LEVEL_MAX       49u /* quantised probability: 0 never, else 2^((level - 1) / 4) */
+#define TTP_STA_RANS_LOW        32768u
+#define TTP_STA_LOG_OCTAVE      32u  /* steps of ttp_sta_scale per octave, log rule */
+#define TTP_STA_TICK            128u /* steps per tick, phase rule */
+#define TTP_STA_SCALE_MAX       1023u
+#define TTP_STA_STATE_INDEXES   97u
+#define TTP_STA_LOG_CLIP        24u /* residuals are clipped at 3/4 octave */
+#define TTP_STA_PHASE_CLIP      96u /* and phases at 3/4 tick */
 
 /* ---- symbols ---- */
 
-/* A difference is a symbol and raw low bits: direct below 64, 32 steps an octave below 2048, then one
- * symbol an octave. */
+/* T-STA-40: a difference is a symbol and raw low bits: direct below 64, 32 steps an octave below
+ * 2048, then one symbol an octave. */
 static inline uint32_t ttp_sta_symbol(uint32_t delta)
 {
     if (delta < 64)
@@ -142,16 +142,17 @@ struct ttp_sta_contexts {
     uint8_t *depth;
     uint16_t *context; /* of an event at the node: its context's number */
     /* per context */
-    uint16_t *node;       /* the node that the context is */
-    uint16_t *mean_of;    /* the first context that has the same mean: their rows and means agree */
-    uint16_t *row_like;   /* the context whose row predicts this row, or itself */
-    uint32_t *info;       /* per node, what an event there needs: first slot and mean */
+    uint16_t *node;     /* the node that the context is */
+    uint16_t *mean_of;  /* the first context that has the same mean: their rows and means agree */
+    uint16_t *row_like; /* the context whose row predicts this row, or itself */
+    uint32_t *info;     /* per node, what an event there needs: first slot and mean */
 };
 
 size_t ttp_sta_contexts_bytes(uint32_t event_count);
 void ttp_sta_contexts_init(struct ttp_sta_contexts *c, uint32_t event_count, uint8_t *memory);
 
-/* Runs the automaton over all codes; node_of[i] is event i's node. Returns false when it ran full. */
+/* Runs the automaton over all codes; node_of[i] is event i's node. Returns false when it ran
+ * full. */
 bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *times, uint32_t order,
                           uint16_t *node_of);
 
@@ -168,14 +169,17 @@ void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t states, const
 
 struct ttp_sta_model {
     uint32_t rule, mix, states, table_count;
-    uint8_t (*level)[TTP_STA_SYMBOLS]; /* table_count quantised tables */
-    uint8_t *map;                      /* context_count * states */
-    uint16_t *mean;                    /* context_count */
-    uint16_t scale[TTP_STA_SYMBOLS];   /* a symbol's size as the rule measures it */
+    uint8_t (*level)[TTP_STA_SYMBOLS];       /* table_count quantised tables */
+    uint8_t *map;                            /* context_count * states */
+    uint16_t *mean;                          /* context_count */
+    uint16_t scale[TTP_STA_SYMBOLS];         /* a symbol's size as the rule measures it */
     uint8_t state_of[TTP_STA_STATE_INDEXES]; /* state by index */
 };
 
 void ttp_sta_model_init(struct ttp_sta_model *m, uint32_t rule, uint32_t mix);
+
+/* How an encoder levels the counts of a table; not all of them are 0. */
+void ttp_sta_quantise(const uint32_t *count, uint8_t *level);
 
 /* The counts of a table, which add up to TTP_STA_PROB_ONE. `level` must have a nonzero entry. */
 void ttp_sta_frequencies(const uint8_t *level, uint16_t *frequency);
@@ -193,14 +197,14 @@ struct ttp_sta_model_coder {
     uint32_t table_mean[TTP_STA_TABLES_MAX];
 };
 
-/* Writes the model, or reads it: one function, so that both agree. Reading, `level`, `map` and `mean`
- * are filled; false: not a model. */
+/* Writes the model, or reads it: one function, so that both agree. Reading, `level`, `map` and
+ * `mean` are filled; false: not a model. */
 bool ttp_sta_model_code(struct ttp_sta_model_coder *coder, struct ttp_sta_model *m,
                         const struct ttp_sta_contexts *c);
 
-/* The machine state, one step per event. `level` is the log rule's running mean of residuals (1/256 of
- * a step of the scale), or the phase; `last` the last residual. Both are kept from going negative, so
- * that shifts mean the same everywhere. */
+/* T-STA-42, T-STA-43: the machine state, one step per event. `level` is the log rule's running
+ * mean of residuals (1/256 of a step of the scale), or the phase; `last` the last residual. Both
+ * are kept from going negative, so that shifts mean the same everywhere. */
 struct ttp_sta_state {
     uint32_t level, last;
 };
@@ -251,7 +255,7 @@ struct ttp_sta_clusters {
     uint32_t *pair_start;       /* slots + 1 entries of room */
     uint32_t *order;            /* slots entries of room */
     uint8_t *symbols;
-    uint8_t *map;               /* result, one entry a slot */
+    uint8_t *map; /* result, one entry a slot */
     uint32_t count[TTP_STA_TABLES_MAX][TTP_STA_SYMBOLS];
     uint16_t cost[TTP_STA_SYMBOLS][TTP_STA_TABLES_MAX];
 };

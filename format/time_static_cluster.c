@@ -4,19 +4,20 @@
  *   repeat: each slot moves to the table that codes it in the fewest bits; tables are added up anew
  *   the last rounds also count what the map costs: staying with the predicted table is nearly free
  *
- * Slots are kept as (symbol, weight) pairs whose weights add up to 256 at most, so that costs of 1/16 bit,
- * 255 at most, add up in 16 bits: the inner loop is one multiply-add for eight tables at a time. */
+ * Slots are kept as (symbol, weight) pairs whose weights add up to 256 at most, so that costs of
+ * 1/16 bit, 255 at most, add up in 16 bits: the inner loop is one multiply-add for eight tables
+ * at a time. */
 #include "format/time_static.h"
 
 #include <string.h>
 
-#define WINDOW       16u  /* tables looked at: they are in the order of means, and stay so nearly */
-#define ROUNDS       4u   /* of which the first has no previous choice to stay with */
-#define WEIGHT_SUM   256u /* a slot's weights add up to this at most */
-#define COST_BIT     16u
-#define COST_MAX     255u
-#define MAP_CHANGE   (5 * COST_BIT) /* cost of a map entry that is not the predicted one */
-#define SORT_KEYS    4096u
+#define WINDOW     16u  /* tables looked at: they are in the order of means, and stay so nearly */
+#define ROUNDS     4u   /* of which the first has no previous choice to stay with */
+#define WEIGHT_SUM 256u /* a slot's weights add up to this at most */
+#define COST_BIT   16u
+#define COST_MAX   255u
+#define MAP_CHANGE (5 * COST_BIT) /* cost of a map entry that is not the predicted one */
+#define SORT_KEYS  4096u
 
 static uint32_t root(uint32_t x)
 {
@@ -32,8 +33,8 @@ static uint32_t slot_events(const struct ttp_sta_clusters *k, uint32_t slot)
     return k->slot_start[slot + 1] - k->slot_start[slot];
 }
 
-/* One slot's sorted symbols become pairs, written from `to` on; returns their number. A slot of n events
- * makes at most n pairs, so that in the shared buffer writing never overtakes reading. */
+/* One slot's sorted symbols become pairs, written from `to` on; returns their number. A slot of
+ * n events makes at most n pairs, so that in the shared buffer writing never overtakes reading. */
 static uint32_t make_pairs(const uint8_t *symbols, uint32_t events, uint8_t *to)
 {
     uint32_t count[256], pairs = 0;
@@ -51,9 +52,8 @@ static uint32_t make_pairs(const uint8_t *symbols, uint32_t events, uint8_t *to)
         high = s > high ? s : high;
     }
     for (uint32_t s = low; s <= high; s++) {
-        uint32_t weight = events <= WEIGHT_SUM
-                              ? count[s]
-                              : (uint32_t)((uint64_t)count[s] * WEIGHT_SUM / events);
+        uint32_t weight =
+            events <= WEIGHT_SUM ? count[s] : (uint32_t)((uint64_t)count[s] * WEIGHT_SUM / events);
         if (weight == 0)
             continue;
         weight -= weight == WEIGHT_SUM; /* must fit a byte */
@@ -72,7 +72,8 @@ static void pair_up(struct ttp_sta_clusters *k, uint32_t slots)
         uint32_t events = slot_events(k, slot);
         k->pair_start[slot] = pairs;
         if (events != 0)
-            pairs += make_pairs(sorted + k->slot_start[slot], events, k->symbols + 2 * (size_t)pairs);
+            pairs +=
+                make_pairs(sorted + k->slot_start[slot], events, k->symbols + 2 * (size_t)pairs);
     }
     k->pair_start[slots] = pairs;
 }
@@ -87,11 +88,12 @@ static uint32_t mean_key(const struct ttp_sta_clusters *k, uint32_t slot)
     return weights == 0 ? SORT_KEYS - 1 : sum * 16 / weights;
 }
 
-/* First choice: slots in the order of their means, in shares of equal weight, where a slot weighs the
- * root of its events. */
+/* First choice: slots in the order of their means, in shares of equal weight, where a slot
+ * weighs the root of its events. */
 static void seed(struct ttp_sta_clusters *k, uint32_t slots)
 {
-    uint32_t *start = &k->count[0][0]; /* room for the sort's keys, free until tables are added up */
+    uint32_t *start =
+        &k->count[0][0]; /* room for the sort's keys, free until tables are added up */
     uint64_t all = 0, sum = 0;
     memset(start, 0, (SORT_KEYS + 1) * sizeof(*start));
     for (uint32_t slot = 0; slot < slots; slot++)
@@ -119,7 +121,8 @@ static void add_up(struct ttp_sta_clusters *k, uint32_t slots)
         if (events == 0)
             continue;
         uint32_t *count = k->count[k->map[slot]];
-        uint32_t factor = events <= WEIGHT_SUM ? 16 : (uint32_t)((uint64_t)events * 16 / WEIGHT_SUM);
+        uint32_t factor =
+            events <= WEIGHT_SUM ? 16 : (uint32_t)((uint64_t)events * 16 / WEIGHT_SUM);
         for (uint32_t p = k->pair_start[slot]; p < k->pair_start[slot + 1]; p++)
             count[k->symbols[2 * p]] += k->symbols[2 * p + 1] * factor;
     }
@@ -130,13 +133,16 @@ static void add_up(struct ttp_sta_clusters *k, uint32_t slots)
         uint32_t top = ttp_sta_log256(total);
         for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
             uint32_t bits = (top - ttp_sta_log256((uint64_t)k->count[t][s] + 1) + 8) / 16;
-            k->cost[s][t] = (uint16_t)(bits < COST_MAX && total > TTP_STA_SYMBOLS ? bits : COST_MAX);
+            k->cost[s][t] =
+                (uint16_t)(bits < COST_MAX && total > TTP_STA_SYMBOLS ? bits : COST_MAX);
         }
     }
 }
 
-/* What the tables from `first` on would cost the slot, in 16ths of a bit, for the slot's weights. */
-static void slot_costs(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t first, uint16_t *sum)
+/* What the tables from `first` on would cost the slot, in 16ths of a bit, for the slot's
+ * weights. */
+static void slot_costs(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t first,
+                       uint16_t *sum)
 {
     uint16_t acc[WINDOW] = {0};
     const uint8_t *pair = k->symbols + 2 * (size_t)k->pair_start[slot];
@@ -151,7 +157,8 @@ static void slot_costs(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t
 }
 
 /* The cheapest table for a slot; `near`: the table that the map's coder expects there. */
-static uint8_t choose(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t near, bool map_costs)
+static uint8_t choose(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t near,
+                      bool map_costs)
 {
     uint16_t sum[WINDOW];
     uint32_t best = 0, events = slot_events(k, slot), now = k->map[slot];

@@ -1,21 +1,23 @@
 /* The contexts of the static time form: which events are predicted together.
  *
- * A trie of code histories, grown while the codes go by; the suffix link of a node is the same history
- * without its oldest code, so a node's count is the sum over the nodes that link to it, and one lookup
- * per event counts all orders at once. Programs repeat themselves: the successor seen last at a node is
- * nearly always the next one too, and then a step is one load and one compare. */
+ * A trie of code histories, grown while the codes go by; the suffix link of a node is the same
+ * history without its oldest code, so a node's count is the sum over the nodes that link to it,
+ * and one lookup per event counts all orders at once. Programs repeat themselves: the successor
+ * seen last at a node is nearly always the next one too, and then a step is one load and one
+ * compare. */
 #include "format/time_static.h"
 
 #include <string.h>
 
 #define NO_CODE UINT32_MAX
 
-/* Codes can be made to fall on one spot of the hash table, and a decoder would look for hours. True ones
- * stay below 2 probes an event. */
+/* Codes can be made to fall on one spot of the hash table, and a decoder would look for hours.
+ * True ones stay below 2 probes an event. */
 #define PROBES_PER_EVENT 64u
 
-/* A node becomes a context when its history, of `depth` codes, is this frequent. Long histories must
- * pay for a row of the map; rare ones fall back to shorter ones, at last to the empty one. */
+/* T-STA-22: a node becomes a context when its history, of `depth` codes, is this frequent. Long
+ * histories must pay for a row of the map; rare ones fall back to shorter ones, at last to the
+ * empty one. */
 static uint32_t threshold(uint32_t depth, uint32_t event_count)
 {
     uint32_t history = TTP_STA_HISTORY_EVENTS + event_count / TTP_STA_HISTORY_GROWTH;
@@ -24,6 +26,7 @@ static uint32_t threshold(uint32_t depth, uint32_t event_count)
     return depth == 2 ? TTP_STA_EDGE_EVENTS : depth == 1 ? TTP_STA_CODE_EVENTS : 0;
 }
 
+/* T-STA-21 */
 static uint32_t node_limit(uint32_t event_count)
 {
     uint64_t most = 1 + (uint64_t)event_count * (TTP_STA_ORDER_MAX + 1);
@@ -43,7 +46,8 @@ static uint32_t context_limit(uint32_t limit)
     return limit < TTP_STA_CONTEXTS_MAX ? limit : TTP_STA_CONTEXTS_MAX;
 }
 
-/* All arrays in one piece of memory; with memory NULL it only adds up. Widest first keeps alignment. */
+/* All arrays in one piece of memory; with memory NULL it only adds up. Widest first keeps
+ * alignment. */
 static size_t carve(struct ttp_sta_contexts *c, uint8_t *memory)
 {
     size_t n = ((size_t)c->node_limit + 3) & ~(size_t)3;
@@ -87,7 +91,8 @@ void ttp_sta_contexts_init(struct ttp_sta_contexts *c, uint32_t event_count, uin
     carve(c, memory);
 }
 
-/* The child of node `at` by `code`, or 0 and *slot where it belongs. The table is at most half full. */
+/* The child of node `at` by `code`, or 0 and *slot where it belongs. The table is at most half
+ * full. */
 static uint32_t find(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t *slot)
 {
     uint32_t mask = (1u << c->hash_bits) - 1;
@@ -116,8 +121,8 @@ static uint16_t add_node(struct ttp_sta_contexts *c, uint32_t at, uint32_t code,
     return (uint16_t)node;
 }
 
-/* The node of (history of `at`, code); shorter histories come into being before longer ones. When the
- * trie is full: the longest suffix of it that exists. */
+/* T-STA-20: the node of (history of `at`, code); shorter histories come into being before longer
+ * ones. When the trie is full: the longest suffix of it that exists. */
 static __attribute__((noinline)) uint32_t step(struct ttp_sta_contexts *c, uint32_t at,
                                                uint32_t code)
 {
@@ -175,8 +180,8 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
     return c->node_count == c->node_limit;
 }
 
-/* Whose row of the map resembles that of context x: the next shorter history's, if it is an edge at
- * least; else the first context's with the same edge; else nobody's. */
+/* T-STA-25: whose row of the map resembles that of context x: the next shorter history's, if it
+ * is an edge at least; else the first context's with the same edge; else nobody's. */
 static uint16_t find_row_like(const struct ttp_sta_contexts *c, uint32_t x)
 {
     uint32_t node = c->node[x];
@@ -191,7 +196,8 @@ static uint16_t find_row_like(const struct ttp_sta_contexts *c, uint32_t x)
 
 void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
 {
-    /* 1. Every node's representative (kept in context[]): itself where frequent, else its suffix's. The
+    /* 1. Every node's representative (kept in context[]): itself where frequent, else its
+     * suffix's. The
      *    successor cache is done: its memory holds what the representatives keep for themselves. */
     uint32_t eligible = 0, limit = context_limit(c->node_limit);
     for (uint32_t node = 0; node < c->node_count; node++) {
@@ -208,7 +214,8 @@ void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
         if (to != node)
             c->successor[to].code += c->successor[node].code;
     }
-    /* 2. Contexts are the representatives that events were left for, numbered in node order. */
+    /* 2. T-STA-23: contexts are the representatives that events were left for, numbered in node
+     * order. */
     c->context_count = 0;
     for (uint32_t node = 0; node < c->node_count; node++) {
         if (c->context[node] != node) {
@@ -220,7 +227,8 @@ void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
             continue;
         c->node[c->context_count++] = (uint16_t)node;
     }
-    /* 3. Who shares a mean, and whose row is like whose. successor[].node maps edges to contexts. */
+    /* 3. T-STA-24: who shares a mean, and whose row is like whose. successor[].node maps edges
+     * to contexts. */
     for (uint32_t node = 0; node < c->node_count; node++)
         c->successor[node].node = UINT16_MAX;
     for (uint32_t x = 0; x < c->context_count; x++) {
@@ -237,7 +245,8 @@ void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
 void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t states, const uint16_t *mean)
 {
     for (uint32_t node = 0; node < c->node_count; node++) {
-        uint32_t x = c->context[node]; /* no event asks for a node whose context nothing was left for */
+        uint32_t x =
+            c->context[node]; /* no event asks for a node whose context nothing was left for */
         c->info[node] = x >= c->context_count ? 0 : (x * states) << TTP_STA_INFO_SHIFT | mean[x];
     }
 }

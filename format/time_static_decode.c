@@ -1,10 +1,10 @@
 /* The decoder of the static time form.
  *
  *   codes -> nodes -> contexts --+
- *   model bytes -> tables, map --+--> blocks, four at a time: symbols, then raw bits, then wide values
+ *   model bytes -> tables, map --+--> four blocks at a time: symbols, raw bits, wide values
  *
- * Four blocks are lanes of one loop: each lane is a chain of loads that depend on each other, so one alone
- * would mostly wait. Lanes run unchecked as long as none of them can reach its end. */
+ * Four blocks are lanes of one loop: each lane is a chain of loads that depend on each other, so
+ * one alone would mostly wait. Lanes run unchecked as long as none of them can reach its end. */
 #include "format/time_static.h"
 
 #include <string.h>
@@ -12,12 +12,13 @@
 #include "format/bytes.h"
 #include "format/fail.h"
 
-#define BLOCK     TTP_TIME_BLOCK_EVENTS
-#define LANES     4u
+#define BLOCK       TTP_TIME_BLOCK_EVENTS
+#define LANES       4u
 #define SYMBOL_ROOM 256u /* symbols, rounded up for cheap indexing */
-#define UNCHECKED 64u /* events that make an unchecked run worth its start */
+#define UNCHECKED   64u  /* events that make an unchecked run worth its start */
 
-struct entry { /* all that a lane needs to know of a symbol: one load. Both tables stay near: 6 KiB each */
+struct entry { /* all that a lane needs to know of a symbol: one load. Both tables stay near: 6 KiB
+                  each */
     uint16_t frequency, start, scale, unused;
 };
 
@@ -26,7 +27,7 @@ struct decoder {
     struct ttp_sta_contexts contexts;
     struct ttp_sta_model model;
     struct ttp_sta_model_coder *coder;
-    uint8_t (*slots)[TTP_STA_PROB_ONE];  /* per table: which symbol a number below 4096 falls to */
+    uint8_t (*slots)[TTP_STA_PROB_ONE]; /* per table: which symbol a number below 4096 falls to */
     struct entry (*entry)[SYMBOL_ROOM]; /* per table and symbol */
     uint16_t *node;
     uint8_t (*symbol)[BLOCK], *memory;
@@ -34,7 +35,8 @@ struct decoder {
     size_t size_bytes;
     struct ttp_reader_cursor directory; /* at the next block's entry */
     size_t body;                        /* where the next block's bytes begin */
-    uint64_t value[TTP_STA_SYMBOLS]; /* of a symbol: its base, and above it its number of raw bits */
+    uint64_t
+        value[TTP_STA_SYMBOLS]; /* of a symbol: its base, and above it its number of raw bits */
     uint32_t blocks, order;
     bool has_wide;
     ttape_error *err;
@@ -62,7 +64,8 @@ uint32_t ttp_time_static_block_count(uint32_t event_count)
 
 static size_t carve(struct decoder *d, uint32_t event_count, uint8_t *memory)
 {
-    size_t contexts = event_count < TTP_STA_CONTEXTS_MAX ? event_count : TTP_STA_CONTEXTS_MAX, at = 0;
+    size_t contexts = event_count < TTP_STA_CONTEXTS_MAX ? event_count : TTP_STA_CONTEXTS_MAX,
+           at = 0;
 #define TAKE(field, count)                                                                         \
     do {                                                                                           \
         if (memory != NULL)                                                                        \
@@ -201,8 +204,7 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
             return fail_at(d, "T-STA-32", offset, "a wide difference where none is announced");
         ttp_sta_frequencies(d->model.level[t], frequency);
         for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
-            d->entry[t][s] =
-                (struct entry){frequency[s], (uint16_t)start, d->model.scale[s], 0};
+            d->entry[t][s] = (struct entry){frequency[s], (uint16_t)start, d->model.scale[s], 0};
             memset(d->slots[t] + start, (int)s, frequency[s]);
             start += frequency[s];
         }
@@ -212,8 +214,8 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
 
 /* ---- symbols ---- */
 
-/* The next `count` events of so many lanes. Unchecked, no lane may have fewer words than that; checked,
- * words past the end are zeros, and a lane's `at` tells. */
+/* The next `count` events of so many lanes. Unchecked, no lane may have fewer words than that;
+ * checked, words past the end are zeros, and a lane's `at` tells. */
 static inline __attribute__((always_inline)) void run(const struct decoder *d, struct lane *lane,
                                                       const uint32_t lanes, uint32_t count,
                                                       const uint32_t rule, const bool checked)
@@ -271,10 +273,8 @@ static uint32_t run_length(const struct lane *lane, uint32_t lanes)
     return (uint32_t)most;
 }
 
-static inline __attribute__((always_inline)) void run_lanes(const struct decoder *d,
-                                                            struct lane *lane,
-                                                            const uint32_t lanes,
-                                                            const uint32_t rule)
+static inline __attribute__((always_inline)) void
+run_lanes(const struct decoder *d, struct lane *lane, const uint32_t lanes, const uint32_t rule)
 {
     for (uint32_t count; (count = run_length(lane, lanes)) >= UNCHECKED;)
         run(d, lane, lanes, count, rule, false);
@@ -321,8 +321,7 @@ static ttape_status read_raw(const struct decoder *d, const struct lane *lane, u
         delta[i] = (uint32_t)value + ((uint32_t)bits & ((1u << width) - 1));
         at += width;
     }
-    if ((at + 7) / 8 != lane->entry.raw_bytes ||
-        ((at & 7) != 0 && raw[at >> 3] >> (at & 7) != 0))
+    if ((at + 7) / 8 != lane->entry.raw_bytes || ((at & 7) != 0 && raw[at >> 3] >> (at & 7) != 0))
         return fail_at(d, "T-STA-52", offset, "too many raw bits");
     return TTAPE_OK;
 }
@@ -395,7 +394,8 @@ static ttape_status decode_blocks(struct decoder *d, uint32_t first, uint32_t co
         for (uint32_t l = 0; l < lanes; l++) {
             uint32_t *delta = d->io->delta + lane[l].begin;
             if (lane[l].x != TTP_STA_RANS_LOW || lane[l].at != lane[l].end)
-                return fail_at(d, "T-STA-51", lane[l].offset, "a block does not end where it should");
+                return fail_at(d, "T-STA-51", lane[l].offset,
+                               "a block does not end where it should");
             TTP_TRY(read_raw(d, &lane[l], delta));
             TTP_TRY(read_wide(d, &lane[l], delta));
         }

@@ -1,10 +1,11 @@
 /* The encoder of the static time form.
  *
- *   codes -> nodes -> contexts      deltas -> symbols -> means        (contexts and means need all events)
+ *   codes -> nodes -> contexts      deltas -> symbols -> means     (both need all events)
  *                          \          /
- *                    states -> slots, sorted -> clusters -> tables -> rANS per block, last event first
+ *                  states -> slots, sorted -> clusters -> tables -> rANS, last event first
  *
- * Passes over the events, each with a small working set; everything else is per slot or per table. */
+ * Passes over the events, each with a small working set; everything else is per slot or per
+ * table. */
 #include "format/time_static.h"
 
 #include <string.h>
@@ -12,17 +13,17 @@
 #include "format/bytes.h"
 #include "format/fail.h"
 
-#define BLOCK TTP_TIME_BLOCK_EVENTS
-#define LANES 2u
-#define WORDS_SPARE 4u   /* the final state, and a word that is written in vain */
-#define SYMBOL_ROOM 256u /* symbols, rounded up for cheap indexing */
-#define HEADER_BYTES_MAX 16u
+#define BLOCK               TTP_TIME_BLOCK_EVENTS
+#define LANES               2u
+#define WORDS_SPARE         4u   /* the final state, and a word that is written in vain */
+#define SYMBOL_ROOM         256u /* symbols, rounded up for cheap indexing */
+#define HEADER_BYTES_MAX    16u
 #define DIRECTORY_BYTES_MAX (4u * TTP_VARINT_MAX)
-#define TABLE_BYTES_MAX 1024u    /* of the model, at the very most, for each table and for each row */
-#define ROW_BYTES_MAX 64u
-#define SAMPLE 8u         /* every so many blocks are looked at to choose rule and mix */
-#define SAMPLE_SYMBOLS 8u
-#define PHASE_TICKS 2u           /* mean difference below which the phase rule is used */
+#define TABLE_BYTES_MAX     1024u /* of the model, at the very most */
+#define ROW_BYTES_MAX       64u
+#define SAMPLE              8u /* every so many blocks are looked at to choose rule and mix */
+#define SAMPLE_SYMBOLS      8u
+#define PHASE_TICKS         2u /* mean difference below which the phase rule is used */
 
 struct rans_symbol {
     uint32_t limit, reciprocal, bias;
@@ -50,7 +51,10 @@ static uint32_t slot_limit(uint32_t event_count)
            TTP_STA_STATES_MAX;
 }
 
-static uint32_t block_limit(uint32_t event_count) { return event_count < BLOCK ? event_count : BLOCK; }
+static uint32_t block_limit(uint32_t event_count)
+{
+    return event_count < BLOCK ? event_count : BLOCK;
+}
 
 /* All arrays in one piece of memory; with memory NULL it only adds up. */
 static size_t carve(struct encoder *e, uint32_t event_count, uint8_t *memory)
@@ -94,9 +98,11 @@ size_t ttp_time_static_encode_workspace(uint32_t event_count)
 size_t ttp_time_static_encode_bound(uint32_t event_count)
 {
     size_t rows = slot_limit(event_count) / TTP_STA_STATES_MAX;
-    return HEADER_BYTES_MAX + (size_t)ttp_time_static_block_count(event_count) * DIRECTORY_BYTES_MAX +
-           TTP_STA_TABLES_MAX * TABLE_BYTES_MAX + rows * ROW_BYTES_MAX + (size_t)event_count * 41 / 10 +
-           (size_t)block_limit(event_count) * (4 + TTP_VARINT_MAX) + 16;
+    return HEADER_BYTES_MAX +
+           (size_t)ttp_time_static_block_count(event_count) * DIRECTORY_BYTES_MAX +
+           TTP_STA_TABLES_MAX * TABLE_BYTES_MAX + rows * ROW_BYTES_MAX +
+           (size_t)event_count * 41 / 10 + (size_t)block_limit(event_count) * (4 + TTP_VARINT_MAX) +
+           16;
 }
 
 /* ---- contexts, symbols, means ---- */
@@ -145,12 +151,13 @@ static void find_means(struct encoder *e)
 
 /* ---- rule and mix, from a sample of blocks ---- */
 
-/* Bits that a sample of small symbols would take if every slot had a table of its own: which rule tells
- * them apart better. Slots share counters when there are many. */
+/* Bits that a sample of small symbols would take if every slot had a table of its own: which
+ * rule tells them apart better. Slots share counters when there are many. */
 static uint64_t sample_bits(struct encoder *e)
 {
     uint16_t *count = (uint16_t *)(void *)e->sorted; /* 8 a slot: 2 bytes an event suffice */
-    uint32_t buckets = e->in->event_count / SAMPLE, rule = e->model.rule, shift = TTP_STA_INFO_SHIFT;
+    uint32_t buckets = e->in->event_count / SAMPLE, rule = e->model.rule,
+             shift = TTP_STA_INFO_SHIFT;
     uint64_t bits = 0;
     memset(count, 0, (size_t)buckets * SAMPLE_SYMBOLS * sizeof(*count));
     for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * SAMPLE) {
@@ -201,10 +208,9 @@ static void choose_rule(struct encoder *e)
     use_rule(e, TTP_STA_RULE_LOG);
 }
 
-
-/* How much the last residual should count against the running mean differs from program to program. The
- * mix whose states tell residuals apart best (by the squares that they explain) is taken; every
- * SAMPLE-th block is looked at. */
+/* How much the last residual should count against the running mean differs from program to
+ * program. The mix whose states tell residuals apart best (by the squares that they explain) is
+ * taken; every SAMPLE-th block is looked at. */
 static uint32_t choose_mix(const struct encoder *e)
 {
     static const uint32_t tried = 3;
@@ -240,8 +246,8 @@ static uint32_t choose_mix(const struct encoder *e)
 
 /* ---- states, sorting, clusters ---- */
 
-/* Runs the machine state over all blocks: choice[i] becomes event i's state, slot_start[slot + 2] the
- * slot's number of events. */
+/* Runs the machine state over all blocks: choice[i] becomes event i's state, slot_start[slot +
+ * 2] the slot's number of events. */
 static inline __attribute__((always_inline)) void run_states(struct encoder *e, uint32_t rule)
 {
     const struct ttp_sta_model *m = &e->model;
@@ -254,7 +260,8 @@ static inline __attribute__((always_inline)) void run_states(struct encoder *e, 
             uint32_t s = m->state_of[ttp_sta_state_index(state, rule, mix)];
             e->choice[i] = (uint8_t)s;
             count[(info >> TTP_STA_INFO_SHIFT) + s]++;
-            state = ttp_sta_state_step(state, rule, info & TTP_STA_INFO_MEAN, m->scale[e->symbol[i]]);
+            state =
+                ttp_sta_state_step(state, rule, info & TTP_STA_INFO_MEAN, m->scale[e->symbol[i]]);
         }
     }
 }
@@ -300,7 +307,7 @@ static void find_clusters(struct encoder *e)
     ttp_sta_clusters_find(k);
 }
 
-/* Replaces each event's state by its table and counts symbols. */
+/* T-STA-44: replaces each event's state by its table, and counts symbols. */
 static void count_symbols(struct encoder *e)
 {
     const uint8_t *map = e->model.map;
@@ -313,20 +320,6 @@ static void count_symbols(struct encoder *e)
 }
 
 /* ---- tables ---- */
-
-static void quantise(const uint32_t *count, uint8_t *level)
-{
-    uint32_t most = 0;
-    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++)
-        most = count[s] > most ? count[s] : most;
-    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
-        level[s] = 0;
-        if (count[s] == 0)
-            continue;
-        uint32_t down = (ttp_sta_log256(most) - ttp_sta_log256(count[s]) + 32) / 64;
-        level[s] = (uint8_t)(down < TTP_STA_LEVEL_MAX ? TTP_STA_LEVEL_MAX - down : 1);
-    }
-}
 
 static void make_rans(const uint16_t *frequency, struct rans_symbol *out)
 {
@@ -364,7 +357,7 @@ static void make_tables(struct encoder *e)
         if (events == 0)
             continue;
         uint16_t frequency[TTP_STA_SYMBOLS];
-        quantise(e->histogram[t], e->model.level[used]);
+        ttp_sta_quantise(e->histogram[t], e->model.level[used]);
         ttp_sta_frequencies(e->model.level[used], frequency);
         make_rans(frequency, e->rans[t]); /* events keep the old numbers */
         used++;
@@ -407,8 +400,8 @@ static void start_lane(const struct encoder *e, struct rans_lane *lane, uint32_t
     lane->left = left < BLOCK ? left : BLOCK;
 }
 
-/* The symbols of up to LANES blocks, last first, each lane's words ending at its end. The lanes are there
- * because one alone would wait for its own multiplications. */
+/* The symbols of up to LANES blocks, last first, each lane's words ending at its end. The lanes
+ * are there because one alone would wait for its own multiplications. */
 static void code_blocks(const struct encoder *e, struct rans_lane *lanes, uint32_t block,
                         uint32_t count)
 {
@@ -449,7 +442,8 @@ static uint32_t write_words(struct ttp_writer_cursor *w, const struct rans_lane 
     return words;
 }
 
-static uint32_t write_raw(struct encoder *e, struct ttp_writer_cursor *w, uint32_t begin, uint32_t end)
+static uint32_t write_raw(struct encoder *e, struct ttp_writer_cursor *w, uint32_t begin,
+                          uint32_t end)
 {
     uint64_t bits = 0;
     unsigned filled = 0;
@@ -503,6 +497,7 @@ static int64_t next_ticks(const struct ttp_times *in, struct ticks *t, uint32_t 
     return (int64_t)before;
 }
 
+/* T-STA-10 */
 static uint32_t header_byte(const struct encoder *e)
 {
     return (e->contexts.order - 1) | e->model.mix << 3 | e->model.rule << 5 |

@@ -1,5 +1,5 @@
-/* The model of the static time form: tables of symbol probabilities, the map from (context, state) to a
- * table, the contexts' means; and their compact bytes.
+/* The model of the static time form: tables of symbol probabilities, the map from (context,
+ * state) to a table, the contexts' means; and their compact bytes.
  *
  * One function writes and reads (ttp_sta_model_code), so that both sides agree by construction. */
 #include "format/time_static.h"
@@ -17,7 +17,8 @@ uint32_t ttp_sta_log256(uint64_t x)
     return 256 * top + f + (f * (256 - f) * 22 >> 14);
 }
 
-/* 32 * log2(x), piecewise linear: exact at powers of two, the same integer everywhere. x >= 1. */
+/* T-STA-41: 32 * log2(x), piecewise linear: exact at powers of two, the same integer everywhere.
+ * x >= 1. */
 static uint32_t log_scale(uint64_t x)
 {
     uint32_t top = 63u - (uint32_t)__builtin_clzll(x);
@@ -26,7 +27,8 @@ static uint32_t log_scale(uint64_t x)
 
 void ttp_sta_model_init(struct ttp_sta_model *m, uint32_t rule, uint32_t mix)
 {
-    /* Where the log rule's states begin, in halves of a scale step: -1/2, -1/4, -0.1, 0, ... octaves. */
+    /* T-STA-42: where the log rule's states begin, in halves of a scale step: -1/2, -1/4, -0.1,
+     * 0, ... octaves. */
     static const uint8_t bound[TTP_STA_STATES_LOG - 1] = {16, 32, 42, 48, 54, 64, 80};
     m->rule = rule;
     m->mix = mix;
@@ -51,6 +53,21 @@ static uint64_t level_weight(uint32_t level)
     return level == 0 ? 0 : (uint64_t)quarter_power[(level - 1) & 3] << ((level - 1) >> 2);
 }
 
+void ttp_sta_quantise(const uint32_t *count, uint8_t *level)
+{
+    uint32_t most = 0;
+    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++)
+        most = count[s] > most ? count[s] : most;
+    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
+        level[s] = 0;
+        if (count[s] == 0)
+            continue;
+        uint32_t down = (ttp_sta_log256(most) - ttp_sta_log256(count[s]) + 32) / 64;
+        level[s] = (uint8_t)(down < TTP_STA_LEVEL_MAX ? TTP_STA_LEVEL_MAX - down : 1);
+    }
+}
+
+/* T-STA-38 */
 void ttp_sta_frequencies(const uint8_t *level, uint16_t *frequency)
 {
     uint64_t sum = 0;
@@ -66,7 +83,8 @@ void ttp_sta_frequencies(const uint8_t *level, uint16_t *frequency)
         frequency[s] = (uint16_t)f;
         left -= (int32_t)f;
     }
-    /* What rounding left over goes to the most frequent symbol; what it took comes from there too. */
+    /* What rounding left over goes to the most frequent symbol; what it took comes from there
+     * too. */
     while (left != 0) {
         uint32_t most = 0;
         for (uint32_t s = 1; s < TTP_STA_SYMBOLS; s++)
@@ -78,6 +96,7 @@ void ttp_sta_frequencies(const uint8_t *level, uint16_t *frequency)
     }
 }
 
+/* T-STA-39 */
 uint32_t ttp_sta_table_mean(const struct ttp_sta_model *m, const uint8_t *level)
 {
     uint64_t weights = 0, sum = 0;
@@ -91,6 +110,7 @@ uint32_t ttp_sta_table_mean(const struct ttp_sta_model *m, const uint8_t *level)
 
 /* ---- the coder in both directions ---- */
 
+/* T-STA-33 */
 static unsigned code_bit(struct ttp_sta_model_coder *k, struct ttp_prob *prob, unsigned bit)
 {
     if (k->decoder != NULL)
@@ -99,7 +119,9 @@ static unsigned code_bit(struct ttp_sta_model_coder *k, struct ttp_prob *prob, u
     return bit;
 }
 
-static uint64_t code_number(struct ttp_sta_model_coder *k, struct ttp_number_model *m, uint64_t value)
+/* T-STA-34 */
+static uint64_t code_number(struct ttp_sta_model_coder *k, struct ttp_number_model *m,
+                            uint64_t value)
 {
     if (k->decoder != NULL)
         return ttp_decode_number(k->decoder, m);
@@ -113,14 +135,13 @@ static int32_t code_difference(struct ttp_sta_model_coder *k, uint32_t kind, int
         return 0;
     unsigned negative = code_bit(k, &k->sign[kind], value < 0);
     int32_t size = value < 0 ? -value : value, n = 1;
-    while (n < (int32_t)TTP_STA_LEVEL_MAX &&
-           code_bit(k, &k->size[kind][n < 15 ? n : 15], n < size))
+    while (n < (int32_t)TTP_STA_LEVEL_MAX && code_bit(k, &k->size[kind][n < 15 ? n : 15], n < size))
         n++;
     return negative ? -n : n;
 }
 
-/* One table's levels, predicted from the symbol before (and the table before, where that one is
- * empty). Symbols after the last used one are not there. */
+/* T-STA-35: one table's levels, predicted from the symbol before (and the table before, where
+ * that one is empty). Symbols after the last used one are not there. */
 static bool code_table(struct ttp_sta_model_coder *k, uint8_t *level, const uint8_t *before)
 {
     uint32_t last = TTP_STA_SYMBOLS - 1;
@@ -164,6 +185,7 @@ static uint32_t code_choice(struct ttp_sta_model_coder *k, uint32_t near, uint32
     return node - (1u << bits);
 }
 
+/* T-STA-36 */
 static bool code_row(struct ttp_sta_model_coder *k, const struct ttp_sta_model *m, uint8_t *row,
                      const uint8_t *like)
 {
@@ -193,6 +215,7 @@ static bool code_row(struct ttp_sta_model_coder *k, const struct ttp_sta_model *
     return true;
 }
 
+/* T-STA-37 */
 static bool code_mean(struct ttp_sta_model_coder *k, struct ttp_sta_model *m, uint32_t x)
 {
     const uint8_t *row = m->map + (size_t)x * m->states;
@@ -222,7 +245,8 @@ bool ttp_sta_model_code(struct ttp_sta_model_coder *k, struct ttp_sta_model *m,
     }
     for (uint32_t x = 0; x < c->context_count; x++) {
         uint8_t *row = m->map + (size_t)x * m->states;
-        const uint8_t *like = c->row_like[x] != x ? m->map + (size_t)c->row_like[x] * m->states : NULL;
+        const uint8_t *like =
+            c->row_like[x] != x ? m->map + (size_t)c->row_like[x] * m->states : NULL;
         if (!code_row(k, m, row, like))
             return false;
         if (c->mean_of[x] != x)

@@ -1,8 +1,9 @@
 /* Times of few events: no tables could pay, so every bit adapts (about 100 ns an event).
  *
- * A difference is its bit length (a tree of six decisions) and the bits below its leading one, the first
- * four modelled. Each decision is predicted by the edge, else by the code, else by what is known of all,
- * the first of them that has seen anything: few events teach that much and no more. */
+ * A difference is its bit length (a tree of six decisions) and the bits below its leading one,
+ * the first four modelled. Each decision is predicted by the edge, else by the code, else by
+ * what is known of all, the first of them that has seen anything: few events teach that much and
+ * no more. */
 #include "format/time_static.h"
 
 #include <string.h>
@@ -14,11 +15,12 @@
 #define TREE          64u /* six decisions */
 #define LENGTH_WIDE   33u
 #define MODELLED_BITS 4u
-#define TRUSTED       2u  /* hits from which on a prediction is used */
+#define TRUSTED       2u /* hits from which on a prediction is used */
 
 struct tiny {
     struct ttp_prob all[TREE], code[1u << CODE_BITS][TREE], edge[1u << EDGE_BITS][TREE];
-    struct ttp_prob all_low[TREE][1u << MODELLED_BITS], code_low[1u << EDGE_BITS][1u << MODELLED_BITS];
+    struct ttp_prob all_low[TREE][1u << MODELLED_BITS],
+        code_low[1u << EDGE_BITS][1u << MODELLED_BITS];
 };
 
 struct coder { /* one of the two directions */
@@ -41,6 +43,7 @@ static uint32_t hash(uint32_t x, uint32_t y, unsigned bits)
     return ((x * 0x9E3779B1u) ^ (y * 0x85EBCA6Bu)) >> (32 - bits);
 }
 
+/* T-STA-61 */
 static uint32_t code_length(struct coder *c, struct tiny *t, uint32_t before, uint32_t code,
                             uint32_t length)
 {
@@ -60,6 +63,7 @@ static uint32_t code_length(struct coder *c, struct tiny *t, uint32_t before, ui
     return node - TREE;
 }
 
+/* T-STA-62 */
 static uint32_t code_low_bits(struct coder *c, struct tiny *t, uint32_t code, uint32_t length,
                               uint32_t value)
 {
@@ -80,7 +84,7 @@ static uint32_t code_low_bits(struct coder *c, struct tiny *t, uint32_t code, ui
     return result;
 }
 
-/* One difference, and its wide value where it has one. False: not a difference. */
+/* One difference, and its wide value where it has one (T-STA-63). False: not a difference. */
 static bool code_delta(struct coder *c, struct tiny *t, uint32_t before, uint32_t code,
                        uint32_t *delta, int64_t *wide)
 {

@@ -137,4 +137,12 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     return status;
 }
 
+ttape_status ttp_codecs_keep_model(ttape_reader *r, uint32_t number, ttape_error *err)
+{
+    (void)r;
+    (void)number;
+    (void)err;
+    return TTAPE_OK;
+}
+
 void ttp_codecs_drop_models(ttape_reader *r) { (void)r; }

@@ -316,7 +316,11 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
         struct ttp_loaded *p;
         if (ttp_part_is_before(&r->parts[run->partition], time_ns))
             continue;
-        TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_EVENTS, &p, err));
+        ttape_status status = ttp_loaded_get(r, run->partition, TTP_STAGE_EVENTS, &p, err);
+        if (status != TTAPE_OK) {
+            c->run++;
+            return status;
+        }
         uint32_t start = p->segment_start[segment];
         uint32_t event = ttp_loaded_find_time(p, segment, start, time_ns);
         c->damage_next = run->partition;

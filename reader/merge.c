@@ -225,9 +225,10 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
                             .number = run->first_event + s->window_place + s->first};
         if (r->parts[run->partition].values_bytes != 0) {
             ttape_status status = set_values(m, s, run, values, out, err);
+            if (status != TTAPE_OK && skip_run(m, s, status) != TTAPE_OK)
+                return status;
             if (status != TTAPE_OK)
-                return skip_run(m, s, status) == TTAPE_OK ? ttp_merge_next(m, values, out, err)
-                                                          : status;
+                continue;
         }
         s->largest = m->heap[0].key;
         s->first++;

@@ -123,6 +123,14 @@ class Bits:
     def __init__(self, count, first=(32768, 0)):
         self.p, self.n = [first[0]] * count, [first[1]] * count
 
+    def adapt(self, i, bit):
+        """F-COD-03."""
+        p, n = self.p[i], self.n[i]
+        rate = RATES[n]
+        self.p[i] = p + ((65535 - p) * rate >> 16) if bit else p - (p * rate >> 16)
+        if n < 48:
+            self.n[i] = n + 1
+
 
 class Decoder:
     """One stream of the coder; `rule` is broken when the stream ends early (F-COD-01)."""
@@ -157,12 +165,8 @@ class Decoder:
 
     def bit(self, bits, i=0):
         """One adaptive bit (F-COD-03)."""
-        p, n = bits.p[i], bits.n[i]
-        value = self.raw_bit(p)
-        rate = RATES[n]
-        bits.p[i] = p + ((65535 - p) * rate >> 16) if value else p - (p * rate >> 16)
-        if n < 48:
-            bits.n[i] = n + 1
+        value = self.raw_bit(bits.p[i])
+        bits.adapt(i, value)
         return value
 
 

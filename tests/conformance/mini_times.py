@@ -1,7 +1,9 @@
 """Times sections: raw (spec/raw.md), static and mixed forms give the ticks of all events."""
 import struct
 
-from mini_coder import Cursor, Finding, need, wrap64
+from mini_coder import Cursor, need, wrap64
+from mini_mix import read_mixed
+from mini_static import read_static
 
 BLOCK = 32768                            # T-RAW-01
 WIDE = (1 << 32) - 1                     # F-TIM-03
@@ -43,8 +45,10 @@ def read_ticks(partition, codes):
         return None
     if partition.time_form == "raw":
         differences = read_raw_times(partition)
+    elif partition.time_form == "mixed":
+        differences = read_mixed(partition, codes)
     else:
-        raise Finding("UNREAD", partition.time_form)
+        differences = read_static(partition, codes)
     wide = sum(not 0 <= d < WIDE for d in differences)
     need(wide == partition.wide, "F-TIM-03", f"{wide} wide differences, not {partition.wide}")
     starts, ticks = segment_starts(partition), []

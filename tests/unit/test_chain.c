@@ -9,6 +9,9 @@
 
 enum { ARGUMENTS = 512, STACKS = 24 };
 
+/* What encode and decode below start from. */
+static const struct ttp_chain_primer *primer;
+
 /* An order under construction. */
 struct made {
     uint32_t *codes, *segment_start, *open_start, *open, *open_stack, *start_stack;
@@ -166,17 +169,18 @@ static uint8_t *exact(const uint8_t *bytes, size_t size_bytes)
 static struct coded encode_filled(const struct ttp_order *in, int fill)
 {
     size_t capacity = (size_t)in->event_count * 4 + 4096;
+    struct ttp_chain_options options = {primer};
     size_t ws_bytes =
         ttp_chain_encode_workspace(in->event_count, in->symbol_count, in->segment_count,
-                                   in->open_start[in->segment_count], NULL);
+                                   in->open_start[in->segment_count], &options);
     void *ws = malloc(ws_bytes);
     memset(ws, fill, ws_bytes);
     uint8_t *header = malloc(capacity), *data = malloc(capacity);
     struct coded c = {0};
     ttape_error err;
     ttape_status status =
-        ttp_chain_encode(in, NULL, ws, ws_bytes, header, capacity, &c.header_bytes, data, capacity,
-                         &c.data_bytes, &c.stats, &err);
+        ttp_chain_encode(in, &options, ws, ws_bytes, header, capacity, &c.header_bytes, data,
+                         capacity, &c.data_bytes, &c.stats, &err);
     ck_assert_int_eq(status, TTAPE_OK);
     c.header = exact(header, c.header_bytes);
     c.data = exact(data, c.data_bytes);
@@ -209,11 +213,11 @@ static ttape_status decode(const struct ttp_order *in, const uint8_t *header, si
                                   in->start_stack, in->event_count,   in->symbol_count,
                                   in->given_count, in->segment_count, 0};
     size_t ws_bytes = ttp_chain_decode_workspace(in->event_count, in->symbol_count,
-                                                 in->open_start[in->segment_count], NULL);
+                                                 in->open_start[in->segment_count], primer);
     void *ws = malloc(ws_bytes);
     memset(ws, 0x5a, ws_bytes);
     ttape_status status =
-        ttp_chain_decode(out, NULL, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
+        ttp_chain_decode(out, primer, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
     free(ws);
     return status;
 }
@@ -234,8 +238,8 @@ static struct ttp_chain_stats round_trip(const struct made *m)
     ck_assert_msg(status == TTAPE_OK, "%s %s", err.rule, err.message);
     ck_assert_uint_eq(out.symbol_count, in.symbol_count);
     for (uint32_t i = 0; i < in.event_count; i++)
-        ck_assert_msg(out.codes[i] == in.codes[i], "event %u: %u, not %u", i, out.codes[i],
-                      in.codes[i]);
+        if (out.codes[i] != in.codes[i])
+            ck_abort_msg("event %u: %u, not %u", i, out.codes[i], in.codes[i]);
     for (uint32_t i = 0; i < in.symbol_count; i++) {
         ck_assert_uint_eq(out.symbols[i].argument, in.symbols[i].argument);
         ck_assert_uint_eq(out.symbols[i].event_class, in.symbols[i].event_class);
@@ -463,42 +467,148 @@ START_TEST(wrong_calls)
 END_TEST
 
 /* Every truncation, every flipped bit: refused or decoded into something; never a crash, never
- * long. */
+ * long. Returns how many were refused. */
+static unsigned sweep_one(const struct ttp_order *in, unsigned *total)
+{
+    unsigned refused = 0;
+    struct coded c = encode(in);
+    for (size_t i = 0; i < (c.header_bytes + c.data_bytes) * 9; i++) {
+        size_t at = i / 9, cut = i % 9 == 8;
+        bool in_header = at < c.header_bytes;
+        size_t offset = in_header ? at : at - c.header_bytes;
+        size_t header_bytes = cut && in_header ? offset : c.header_bytes;
+        size_t data_bytes = cut && !in_header ? offset : c.data_bytes;
+        uint8_t *header = exact(c.header, header_bytes), *data = exact(c.data, data_bytes);
+        struct ttp_order_out out;
+        ttape_error err = {0};
+        if (!cut)
+            (in_header ? header : data)[offset] ^= (uint8_t)(1u << i % 9);
+        ttape_status status = decode(in, header, header_bytes, data, data_bytes, &out, &err);
+        *total += 1;
+        if (status != TTAPE_OK) {
+            refused++;
+            ck_assert(status == TTAPE_E_CORRUPT || status == TTAPE_E_TRUNCATED);
+            ck_assert_int_eq(strncmp(err.rule, "O-FUL-", 6), 0);
+            ck_assert_uint_le(err.offset, c.header_bytes + c.data_bytes);
+        }
+        out_free(&out);
+        free(header);
+        free(data);
+    }
+    coded_free(&c);
+    return refused;
+}
+
 START_TEST(sweep)
 {
     unsigned refused = 0, total = 0;
-    for (uint64_t seed = 0; seed < 6; seed++) {
-        struct made *m = mixed_segments(2 + (uint32_t)seed, 60, 40 + seed);
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        struct made *m = mixed_segments(2 + (uint32_t)seed, 50, 40 + seed);
         struct ttp_order in = order_of(m);
-        struct coded c = encode(&in);
-        struct ttp_order_out out;
-        ttape_error err;
-        for (size_t i = 0; i < (c.header_bytes + c.data_bytes) * 9; i++) {
-            size_t at = i / 9, cut = i % 9 == 8;
-            bool in_header = at < c.header_bytes;
-            size_t offset = in_header ? at : at - c.header_bytes;
-            size_t header_bytes = cut && in_header ? offset : c.header_bytes;
-            size_t data_bytes = cut && !in_header ? offset : c.data_bytes;
-            uint8_t *header = exact(c.header, header_bytes), *data = exact(c.data, data_bytes);
-            if (!cut)
-                (in_header ? header : data)[offset] ^= (uint8_t)(1u << i % 9);
-            err = (ttape_error){0};
-            ttape_status status = decode(&in, header, header_bytes, data, data_bytes, &out, &err);
-            total++;
-            if (status != TTAPE_OK) {
-                refused++;
-                ck_assert(status == TTAPE_E_CORRUPT || status == TTAPE_E_TRUNCATED);
-                ck_assert_int_eq(strncmp(err.rule, "O-FUL-", 6), 0);
-                ck_assert_uint_le(err.offset, c.header_bytes + c.data_bytes);
-            }
-            out_free(&out);
-            free(header);
-            free(data);
-        }
-        coded_free(&c);
+        refused += sweep_one(&in, &total);
         made_free(m);
     }
     ck_assert_uint_gt(refused, total / 2);
+}
+END_TEST
+
+/* A snapshot of what `m` teaches, in memory of its own. */
+static struct ttp_chain_primer *primer_of(const struct made *m)
+{
+    struct ttp_order in = order_of(m);
+    struct coded c = encode(&in);
+    struct ttp_order_out out;
+    ttape_error err = {0};
+    ck_assert_int_eq(decode(&in, c.header, c.header_bytes, c.data, c.data_bytes, &out, &err),
+                     TTAPE_OK);
+    uint32_t opens = in.open_start[in.segment_count];
+    size_t ws_bytes = ttp_chain_prime_workspace(in.event_count, in.symbol_count, opens), size_bytes;
+    size_t capacity = ttp_chain_prime_capacity(in.event_count, in.symbol_count);
+    void *ws = malloc(ws_bytes), *snapshot = malloc(capacity);
+    ck_assert_int_eq(ttp_chain_prime(&out, c.header, c.header_bytes, c.data, c.data_bytes, ws,
+                                     ws_bytes, snapshot, 100, &size_bytes, &err),
+                     TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttp_chain_prime(&out, c.header, c.header_bytes, c.data, c.data_bytes, ws,
+                                     ws_bytes, snapshot, capacity, &size_bytes, &err),
+                     TTAPE_OK);
+    struct ttp_chain_primer *copy = malloc(size_bytes);
+    memcpy(copy, snapshot, size_bytes);
+    ck_assert_uint_eq(copy->symbol_count, in.symbol_count);
+    free(ws);
+    free(snapshot);
+    out_free(&out);
+    coded_free(&c);
+    return copy;
+}
+
+/* Makes `m`, still empty, begin with the primer's symbols. */
+static void begin_with(struct made *m, const struct ttp_chain_primer *p)
+{
+    for (uint32_t i = 0; i < p->symbol_count; i++)
+        (void)symbol_of(m, ttp_chain_primer_symbols(p)[i].event_class,
+                        ttp_chain_primer_symbols(p)[i].argument);
+    m->given = m->symbol_count;
+}
+
+START_TEST(primed)
+{
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct made *first = one_segment(20040, seed);
+        nested(first, 20000, 20);
+        end_segment(first);
+        struct ttp_chain_primer *p = primer_of(first);
+        for (uint32_t events = 1; events < 20000; events = events * 7 + 60) {
+            struct made *m = one_segment(events + 40, seed + 1000);
+            begin_with(m, p);
+            start_segment(m);
+            nested(m, events, 20 + (uint32_t)seed % 2);
+            end_segment(m);
+            struct ttp_order in = order_of(m);
+            struct coded plain = encode(&in);
+            primer = p;
+            struct coded coded = encode(&in);
+            ck_assert_uint_le(coded.header_bytes + coded.data_bytes,
+                              plain.header_bytes + plain.data_bytes + 4);
+            coded_free(&plain);
+            coded_free(&coded);
+            round_trip(m);
+            if (events == 67) {
+                unsigned total = 0;
+                (void)sweep_one(&in, &total);
+                ck_assert_uint_gt(total, 0);
+            }
+            primer = NULL;
+            made_free(m);
+        }
+        /* The very same events again cost next to nothing. */
+        struct made *again = one_segment(20040, seed);
+        begin_with(again, p);
+        nested(again, 20000, 20);
+        end_segment(again);
+        struct ttp_order in = order_of(again);
+        struct coded plain = encode(&in);
+        primer = p;
+        struct coded coded = encode(&in);
+        ck_assert_uint_lt((coded.header_bytes + coded.data_bytes) * 2,
+                          plain.header_bytes + plain.data_bytes);
+        coded_free(&plain);
+        coded_free(&coded);
+        round_trip(again);
+        /* An order that does not begin with the primer's symbols is refused. */
+        uint8_t bytes[64];
+        size_t got[2], ws_bytes = ttp_chain_encode_workspace(in.event_count, in.symbol_count, 1, 0,
+                                                             &(struct ttp_chain_options){p});
+        void *ws = malloc(ws_bytes);
+        in.given_count = 0;
+        ck_assert_int_eq(ttp_chain_encode(&in, &(struct ttp_chain_options){p}, ws, ws_bytes, bytes,
+                                          64, &got[0], bytes, 64, &got[1], NULL, NULL),
+                         TTAPE_E_ARGUMENT);
+        free(ws);
+        primer = NULL;
+        free(p);
+        made_free(again);
+        made_free(first);
+    }
 }
 END_TEST
 
@@ -550,6 +660,7 @@ int main(void)
     tcase_add_test(tc, does_not_pay);
     tcase_add_test(tc, wrong_calls);
     tcase_add_test(tc, sweep);
+    tcase_add_test(tc, primed);
     tcase_add_test(tc, noise);
     tcase_add_test(tc, workspace_is_bounded);
     suite_add_tcase(suite, tc);

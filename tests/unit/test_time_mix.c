@@ -1,5 +1,5 @@
-/* The mixing time form: round trips, partial decoding, the directory, same bytes everywhere, and any
- * damage ends in a refusal or in other numbers, never in a crash. */
+/* The mixing time form: round trips, partial decoding, the directory, same bytes everywhere, and
+ * any damage ends in a refusal or in other numbers, never in a crash. */
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -222,8 +222,8 @@ START_TEST(same_bytes) /* T-MIX-05 T-MIX-07 and T-MIX-11 to T-MIX-20 */
 {
     static const uint32_t sizes[] = {1, 457, 3000, 40000};
     static const uint32_t expected[KINDS] = {
-        0x6107927, 0x2dc89ac4, 0x4e7a34c5, 0x77a29edb, 0xd527a07c,
-        0x318ddb94, 0xd781add1, 0xd05a1560, 0x6438d18c,
+        0x6107927, 0xa858260f, 0x535aff83, 0xb34763ed, 0x5bbd3b42,
+        0xd57dc211, 0x9ce7ba5e, 0x38593527, 0x62a1fa32,
     };
     uint32_t hash = 2166136261u;
 

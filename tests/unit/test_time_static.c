@@ -1,9 +1,10 @@
-/* The static time form: round trips, partial decoding, the directory, same bytes everywhere, and any
- * damage ends in a refusal or in other numbers, never in a crash. */
+/* The static time form: round trips, partial decoding, the directory, same bytes everywhere, and
+ * any damage ends in a refusal or in other numbers, never in a crash. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/bytes.h"
 #include "format/time_static.h"
 
 struct input {
@@ -92,8 +93,8 @@ static ttape_status encode(struct input *in, int dirt)
     memset(workspace, dirt, workspace_bytes);
     free(in->section);
     in->section = malloc(out_bytes);
-    ttape_status status = ttp_time_static_encode(&in->times, workspace, workspace_bytes, in->section,
-                                                 out_bytes, &in->size_bytes, &err);
+    ttape_status status = ttp_time_static_encode(&in->times, workspace, workspace_bytes,
+                                                 in->section, out_bytes, &in->size_bytes, &err);
     free(workspace);
     ck_assert(in->size_bytes <= out_bytes);
     return status;
@@ -167,9 +168,9 @@ static void check_directory(const struct input *in)
     uint32_t blocks = ttp_time_static_block_count(in->times.event_count), segment = 0, wide = 0;
     int64_t *ticks = malloc(sizeof(int64_t) * (blocks + 1));
     uint64_t sum = 0;
-    ck_assert_int_eq(ttp_time_static_directory(in->times.event_count, ticks, in->section,
-                                               in->size_bytes, NULL),
-                     TTAPE_OK);
+    ck_assert_int_eq(
+        ttp_time_static_directory(in->times.event_count, ticks, in->section, in->size_bytes, NULL),
+        TTAPE_OK);
     for (uint32_t i = 0; i < in->times.event_count; i++) {
         while (in->segment_start[segment + 1] <= i) {
             segment++;
@@ -184,9 +185,8 @@ static void check_directory(const struct input *in)
 
 START_TEST(round_trip)
 {
-    static const uint32_t sizes[] = {0,    1,    2,     3,     7,     64,    200,   457,
-                                     1000, 5000, 8192,  8193,  32767, 32768, 32769, 65536,
-                                     70000, 150000};
+    static const uint32_t sizes[] = {0,    1,    2,    3,     7,     64,    200,   457,   1000,
+                                     5000, 8192, 8193, 32767, 32768, 32769, 65536, 70000, 150000};
     for (uint32_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct input in;
         make_input(&in, (enum kind)_i, sizes[i]);
@@ -201,8 +201,8 @@ START_TEST(round_trip)
 }
 END_TEST
 
-/* T-STA-03: what is left in the workspace does not matter, nor does the compiler: the sums were made by
- * gcc -O3 and hold everywhere. */
+/* T-STA-03: what is left in the workspace does not matter, nor does the compiler: the sums were
+ * made by gcc -O3 and hold everywhere. */
 START_TEST(same_bytes)
 {
     static const uint64_t sums[KINDS] = {
@@ -341,6 +341,31 @@ START_TEST(garbage)
 }
 END_TEST
 
+/* T-STA-51: a damaged word of a block is noticed at the block's end at the latest. */
+START_TEST(every_word)
+{
+    struct input in;
+    make_input(&in, COARSE, 9000);
+    ck_assert_int_eq(encode(&in, 0), TTAPE_OK);
+    struct ttp_reader_cursor c = ttp_reader_cursor_init(in.section, in.size_bytes);
+    ttp_read_bytes(&c, 3);
+    uint64_t model_bytes = ttp_read_varint(&c);
+    ttp_read_svarint(&c);
+    uint64_t words = ttp_read_varint(&c) + 2;
+    ttp_read_varint(&c);
+    ck_assert_uint_gt(words, 100);
+    for (uint64_t i = 0; i < 2 * words; i += i < 8 ? 1 : 7) {
+        in.section[(size_t)(c.at - c.start) + model_bytes + i] ^= 0x11;
+        struct output out = decode(&in, in.section, in.size_bytes, 0, UINT32_MAX);
+        ck_assert_int_eq(out.status, TTAPE_E_CORRUPT);
+        ck_assert_mem_eq(out.err.rule, "T-STA-5", 7);
+        free_output(&out);
+        in.section[(size_t)(c.at - c.start) + model_bytes + i] ^= 0x11;
+    }
+    free_input(&in);
+}
+END_TEST
+
 /* One field at a time: status, rule and offset. */
 static void expect(const struct input *in, const uint8_t *section, size_t size_bytes,
                    ttape_status status, const char *rule, uint64_t offset)
@@ -395,6 +420,7 @@ int main(void)
     tcase_add_test(tests, too_little_room);
     tcase_add_loop_test(tests, every_truncation, 0, 4);
     tcase_add_loop_test(tests, every_bit, 0, 4);
+    tcase_add_test(tests, every_word);
     tcase_add_test(tests, garbage);
     tcase_add_test(tests, fields);
     suite_add_tcase(suite, tests);

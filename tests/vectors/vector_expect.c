@@ -52,47 +52,61 @@ struct place {
     uint32_t number;
 };
 
-/* Merged order: by time, then by stream, then by order in the stream (tracetape/reader.h). */
+/* Stream after stream, each in its own order: as `tracetape dump --format csv` has it. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->row->order_ns != y->row->order_ns)
-        return x->row->order_ns < y->row->order_ns ? -1 : 1;
     if (x->row->stream != y->row->stream)
         return x->row->stream < y->row->stream ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Length of the well-formed, printable UTF-8 character at `at`, or 0. */
-static size_t printable(const uint8_t *at, size_t left)
+/* The character at `at`, or UINT32_MAX where there is no well-formed UTF-8. */
+static uint32_t character(const uint8_t *at, size_t left, size_t *length)
 {
-    if (at[0] >= 0x20 && at[0] < 0x7f)
-        return 1;
-    if (left >= 2 && at[0] >= 0xc3 && at[0] <= 0xdf && (at[1] & 0xc0) == 0x80)
-        return 2;
-    bool three = left >= 3 && at[0] >= 0xe1 && at[0] <= 0xec && (at[1] & 0xc0) == 0x80 &&
-                 (at[2] & 0xc0) == 0x80;
-    bool directs = three && at[0] == 0xe2 && (at[1] == 0x80 || at[1] == 0x81); /* bidi and such */
-    return three && !directs ? 3 : 0;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned ones = at[0] < 0x80 ? 0 : (unsigned)__builtin_clz(~((uint32_t)at[0] << 24));
+    *length = ones == 0 ? 1 : ones;
+    if (ones == 1 || ones > 4 || *length > left)
+        return UINT32_MAX;
+    uint32_t code = ones == 0 ? at[0] : at[0] & (0x7fu >> ones);
+    for (size_t i = 1; i < *length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return UINT32_MAX;
+        code = code << 6 | (at[i] & 0x3f);
+    }
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < least[*length] || code > 0x10ffff || surrogate ? UINT32_MAX : code;
 }
 
-/* Control, bidi and invalid bytes as \xNN and a backslash doubled, then quoted where CSV needs it. */
+/* What must not reach a terminal: controls, line and paragraph separators, bidi marks. */
+static bool active(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+/* Active and invalid bytes as \xNN and a backslash doubled, all of it quoted where RFC 4180 asks for it. */
 static void put_symbol(struct ttest_bytes *to, ttape_string symbol)
 {
     const uint8_t *at = (const uint8_t *)symbol.data;
-    bool quoted = symbol.size_bytes != 0 && (memchr(at, ',', symbol.size_bytes) != NULL ||
-                                             memchr(at, '"', symbol.size_bytes) != NULL);
+    size_t size = symbol.size_bytes;
+    bool quoted = false;
+    for (size_t i = 0; i < size; i++)
+        quoted = quoted || at[i] == ',' || at[i] == '"' || at[i] == '\n' || at[i] == '\r';
     if (quoted)
         ttest_put8(to, '"');
-    for (size_t i = 0; i < symbol.size_bytes;) {
-        size_t length = printable(at + i, symbol.size_bytes - i);
-        if (length == 0)
-            ttest_print(to, "\\x%02X", at[i]);
-        else if (at[i] == '\\' || at[i] == '"')
+    for (size_t i = 0, length; i < size; i += length) {
+        uint32_t code = character(at + i, size - i, &length);
+        length = code == UINT32_MAX ? 1 : length;
+        if (code == UINT32_MAX || active(code))
+            for (size_t k = 0; k < length; k++)
+                ttest_print(to, "\\x%02x", at[i + k]);
+        else if (code == '\\' || code == '"')
             ttest_print(to, "%c%c", at[i], at[i]);
         else
             ttest_put(to, at + i, length);
-        i += length == 0 ? 1 : length;
     }
     if (quoted)
         ttest_put8(to, '"');

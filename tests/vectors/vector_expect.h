@@ -10,10 +10,10 @@
 
 #include "vector_bytes.h"
 
-/* One event as a row. `order_ns` is the largest time seen in its stream so far: what merging sorts by. */
+/* One event as a row. */
 struct ttest_row {
     uint32_t stream, partition;
-    uint64_t tid, time_ns, order_ns;
+    uint64_t tid, time_ns;
     const char *kind;
     uint32_t depth;
     bool has_site;
@@ -25,9 +25,9 @@ struct ttest_expectation {
     const char *name, *group, *notes;
     bool valid;
     bool timed;
-    ttape_status status;  /* of the first finding; TTAPE_OK when there is none */
-    const char *rule;     /* its rule, "" when there is none */
-    bool opens;           /* a reader opens the file all the same */
+    ttape_status status; /* of the finding that verify must have; TTAPE_OK when there is none */
+    const char *rule;    /* its rule, "" when there is none */
+    bool opens;          /* a reader opens the file all the same */
     const struct ttest_row *rows;
     uint32_t row_count;
     uint32_t lost_partition; /* rows of this partition cannot be read; TTAPE_NONE: all can */

@@ -186,10 +186,9 @@ void ttest_event(struct ttest_trace *t, uint32_t stream, const ttape_event *even
     must(ttape_writer_append(t->writer, stream, event, 1, &err), &err);
     uint32_t site = row_site(s, event);
     uint64_t time_ns = stored_time(t, event->time_ns);
-    s->order_ns = s->started && s->order_ns > time_ns ? s->order_ns : time_ns;
     struct ttest_row *row = &t->rows[t->expectation.row_count++];
     *row = (struct ttest_row){.stream = stream, .partition = t->expectation.partition_count,
-                              .tid = s->tid, .time_ns = time_ns, .order_ns = s->order_ns,
+                              .tid = s->tid, .time_ns = time_ns,
                               .has_site = site != TTAPE_NONE};
     uint32_t site_kind = TTAPE_SITE_FUNCTION;
     if (row->has_site) {

@@ -24,7 +24,7 @@ struct ttest_model_stack {
 };
 
 struct ttest_model_stream {
-    uint64_t tid, order_ns;
+    uint64_t tid;
     uint32_t unknown, stack_count, current;
     int64_t offset;
     bool started;

@@ -101,7 +101,7 @@ static void make_hard_times(const struct ttest_output *out)
         ttest_emit_trace(out, t);
     }
     struct ttest_trace *t = ttest_begin("clock-steps", "two streams, one clock steps back by an hour: "
-                                        "its events wait in merged order", NULL);
+                                        "its events keep their order", NULL);
     uint32_t process = ttest_process(t, 7, TTAPE_NONE, "program");
     ttest_stream(t, process, 7, "steady");
     ttest_stream(t, process, 8, "stepping");

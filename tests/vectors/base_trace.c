@@ -1,0 +1,79 @@
+/* The base trace. Written in the literal form, which vector_file.c turns into the raw one. */
+#include "base_trace.h"
+
+static void put_depth(struct ttest_trace *t, uint64_t time_ns, uint32_t kind, uint32_t site,
+                      uint32_t depth)
+{
+    ttape_event e = {.time_ns = time_ns, .kind = kind, .site = site, .depth = depth};
+    ttest_event(t, 0, &e);
+}
+
+static void define(struct ttest_trace *t)
+{
+    static const char *const names[TTEST_BASE_SITES] = {"main", "work", "block"};
+    ttape_error err = {0};
+    uint32_t module, process = ttest_process(t, 9, TTAPE_NONE, "base");
+    ttape_module m = {.start = 0x1000, .end = 0x2000, .process = process,
+                      .path = ttest_string("/bin/base"), .build_id = ttest_string("\x0b\x1d")};
+    ttest_require(ttape_writer_add_module(t->writer, &m, &module, &err) == TTAPE_OK, err.message);
+    ttest_stream(t, process, 100, "first");
+    ttest_stream(t, process, 101, "second");
+    for (uint32_t i = 0; i < TTEST_BASE_SITES; i++) {
+        ttape_site site = {.address = 0x1000 + 16 * i, .module = module, .line = 3 + i,
+                           .kind = i == TTEST_BASE_BLOCK ? TTAPE_SITE_BLOCK : TTAPE_SITE_FUNCTION,
+                           .symbol = ttest_string(names[i]), .file = ttest_string("base.c")};
+        ttest_add_site(t, &site);
+    }
+    ttest_require(ttape_writer_set_text(t->writer, "clock", ttest_string("monotonic"), &err) ==
+                      TTAPE_OK, err.message);
+}
+
+static struct ttest_file *make(uint64_t resolution_ns, bool raw, const char *name,
+                               const char *group, const char *notes,
+                               struct ttest_expectation *expectation)
+{
+    ttape_writer_options options = {.literal = true, .resolution_ns = resolution_ns};
+    struct ttest_trace *t = ttest_begin(name, notes, &options);
+    define(t);
+    ttest_enter(t, 0, 1000, TTEST_BASE_MAIN);
+    ttest_enter(t, 0, 1010, TTEST_BASE_WORK);
+    ttest_leaf(t, 0, 1015, TTEST_BASE_BLOCK);
+    ttest_enter(t, 1, 1016, TTEST_BASE_WORK);
+    ttest_flush(t);
+    ttape_value values[] = {{.type = TTAPE_VALUE_UNSIGNED, .number = 7},
+                            {.type = TTAPE_VALUE_STRING, .bytes = ttest_string("hi")}};
+    ttest_exit(t, 0, 1020, TTEST_BASE_WORK);
+    ttest_attach(t, 0, values, 2);
+    ttest_gap(t, 0, 1025, TTAPE_GAP_OVERFLOW, 5);
+    put_depth(t, 1030, TTAPE_LEAF, TTEST_BASE_BLOCK, 9);
+    put_depth(t, 1035, TTAPE_LEAF, TTEST_BASE_BLOCK, 1);
+    ttest_enter(t, 0, 1040, TTEST_BASE_WORK);
+    ttest_special(t, 0, 1045, TTAPE_UNWIND, 1);
+    ttest_exit(t, 1, 1050, TTEST_BASE_WORK);
+    ttest_enter(t, 1, 1060, TTEST_BASE_MAIN);
+    struct ttest_bytes bytes = ttest_finish(t);
+    *expectation = t->expectation;
+    expectation->group = group;
+    struct ttest_file *file = ttest_file_parse(&bytes, raw);
+    if (raw)
+        ttest_partition_of(file, 1)->lost_count = 5;
+    return file;
+}
+
+struct ttest_file *ttest_base(const char *name, const char *group, const char *notes,
+                              struct ttest_expectation *expectation)
+{
+    return make(0, true, name, group, notes, expectation);
+}
+
+struct ttest_file *ttest_base_untimed(const char *name, const char *group, const char *notes,
+                                      struct ttest_expectation *expectation)
+{
+    return make(TTAPE_TIME_NONE, true, name, group, notes, expectation);
+}
+
+struct ttest_file *ttest_base_literal(const char *name, const char *group, const char *notes,
+                                      struct ttest_expectation *expectation)
+{
+    return make(0, false, name, group, notes, expectation);
+}
