@@ -330,6 +330,27 @@ static struct level *take_end(struct decoder *d, struct level *level,
     return level - 1;
 }
 
+/* The tokens of a repeat count, without the detour through choices and lessons. */
+static void repeat(struct decoder *d, struct level *level)
+{
+    struct ttp_chain_coder *c = &d->coder;
+    const struct ttp_chain_view *v = &c->view;
+    struct ttp_chain_context *x = &level->context;
+    for (; c->repeats != 0 && d->at < d->end && c->rule == NULL; c->repeats--) {
+        const struct ttp_chain_record *r =
+            ttp_chain_find(v->records, v->model->record_bits, ttp_chain_first_hash(x));
+        if (!ttp_chain_repeatable(r)) {
+            c->rule = "O-FUL-25";
+            return;
+        }
+        struct ttp_chain_choice t;
+        t.token = r->next[0];
+        t.value = v->chains[t.token - TTP_CHAIN_FIRST].symbol + 1u;
+        t.lesson.levels = t.lesson.functions = t.lesson.chains = 0;
+        take_chain(d, level, &t);
+    }
+}
+
 static bool decode_segment(struct decoder *d, uint32_t s)
 {
     if (!start_segment(d, s)) {
@@ -353,6 +374,8 @@ static bool decode_segment(struct decoder *d, uint32_t s)
             take_close(d, &t);
         else
             level = take_end(d, level, &t);
+        if (d->coder.repeating)
+            repeat(d, level);
         if (d->coder.rule != NULL)
             return false;
     }

@@ -40,7 +40,7 @@
 #define TTP_CHAIN_SLOT_START 26000u
 #define TTP_CHAIN_WEIGHT_START 0x5000 /* 0.31: several agreeing voices outvote each one alone */
 #define TTP_CHAIN_SURE_SCALE 5u       /* ttp_chain_scale(TTP_CHAIN_SURE) */
-#define TTP_CHAIN_REPEAT 256u          /* trusted records followed before a repeat count */
+#define TTP_CHAIN_REPEAT 256u         /* trusted records followed before a repeat count */
 #define TTP_CHAIN_EXCLUDED (2u * (TTP_CHAIN_LEVELS + TTP_CHAIN_STEPS))
 
 /* A sequence-frequency record: the two successors of a context that count, with their counts. */

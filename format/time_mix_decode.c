@@ -189,7 +189,8 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
     TTP_TRY(read_directory(&from, io->event_count, NULL, err));
     struct ttp_decoder d = ttp_decoder_init(from.at, ttp_reader_left(&from));
     if (!ttp_mix_decode_lengths(&d, length))
-        return ttp_fail(err, ttp_decoder_cut(&d) ? TTAPE_E_TRUNCATED : TTAPE_E_CORRUPT, "T-MIX-06", offset_of(&run, &d),
+        return ttp_fail(err, ttp_decoder_cut(&d) ? TTAPE_E_TRUNCATED : TTAPE_E_CORRUPT,
+                        "T-MIX-06", offset_of(&run, &d),
                         "bad symbol counts in the mixed times");
     ttp_mix_plant(run.model, length);
     TTP_TRY(decode_blocks(&run, &d, err));

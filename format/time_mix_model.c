@@ -57,8 +57,8 @@ size_t ttp_mix_bytes(uint32_t event_count)
            3 * cell_bytes(shape) + TTP_MIX_CONTEXTS * slot_bytes(shape);
 }
 
-/* T-MIX-11. squash(x) = 65536 / (1 + e^(-x/256)), the exponential by repeated multiplication: the same
- * integers everywhere. stretch is its inverse. */
+/* T-MIX-11. squash(x) = 65536 / (1 + e^(-x/256)), the exponential by repeated multiplication: the
+ * same integers everywhere. stretch is its inverse. */
 static void fill_functions(struct ttp_mix *m)
 {
     uint64_t power = (uint64_t)1 << 32;

@@ -40,8 +40,8 @@
 
 /* ---- symbols ---- */
 
-/* T-MIX-08. A difference is a symbol and raw low bits: direct below 64, 32 steps an octave below 2048, then
- * one symbol an octave. */
+/* T-MIX-08. A difference is a symbol and raw low bits: direct below 64, 32 steps an octave below
+ * 2048, then one symbol an octave. */
 static inline uint32_t ttp_mix_symbol(uint32_t delta)
 {
     if (delta < 64)
@@ -173,8 +173,8 @@ ttp_mix_code(struct ttp_encoder *e, struct ttp_decoder *d, uint32_t p, unsigned 
     return bit;
 }
 
-/* Both mixers' mean in the stretched domain (T-MIX-17) is refined by edge kind (T-MIX-18); each mixer
- * learns from its own error (T-MIX-19), so that neither leans on the other. */
+/* Both mixers' mean in the stretched domain (T-MIX-17) is refined by edge kind (T-MIX-18); each
+ * mixer learns from its own error (T-MIX-19), so that neither leans on the other. */
 static inline __attribute__((always_inline)) unsigned
 ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uint32_t node,
             uint16_t *const *group, unsigned bit)

@@ -54,6 +54,7 @@ struct lane {
     struct ttp_sta_state state;
     uint32_t x, left, begin, events;
     size_t offset; /* of the block's bytes */
+    bool cut;      /* words were missing */
     struct block entry;
 };
 
@@ -246,11 +247,14 @@ static inline __attribute__((always_inline)) void run(const struct decoder *d, s
             out[i + l * BLOCK] = (uint8_t)symbol;
             state[l] = ttp_sta_state_step(state[l], rule, info & TTP_STA_INFO_MEAN, e.scale);
             uint32_t word = 0, need = next < TTP_STA_RANS_LOW;
-            if (!checked || (need && lane[l].end - at[l] >= 2))
+            bool there = !checked || lane[l].end - at[l] >= 2;
+            if (there)
                 word = ttp_load16(at[l]);
+            else if (need)
+                lane[l].cut = true;
             uint32_t refilled = next << 16 | word;
             x[l] = need ? refilled : next;
-            at[l] += !checked || lane[l].end - at[l] >= 2 ? 2 * need : 0;
+            at[l] += there ? 2 * need : 0;
         }
     for (uint32_t l = 0; l < lanes; l++) {
         lane[l].state = state[l];
@@ -367,6 +371,7 @@ static struct lane next_lane(struct decoder *d, uint32_t number)
     lane.at += 4;
     lane.node = d->node + lane.begin;
     lane.symbol = NULL;
+    lane.cut = false;
     lane.state = ttp_sta_state_start(d->model.rule);
     d->body += (size_t)(2 * lane.entry.words + lane.entry.raw_bytes + lane.entry.wide_bytes);
     return lane;
@@ -393,7 +398,7 @@ static ttape_status decode_blocks(struct decoder *d, uint32_t first, uint32_t co
             run_all(d, lane, lanes, TTP_STA_RULE_LOG);
         for (uint32_t l = 0; l < lanes; l++) {
             uint32_t *delta = d->io->delta + lane[l].begin;
-            if (lane[l].x != TTP_STA_RANS_LOW || lane[l].at != lane[l].end)
+            if (lane[l].x != TTP_STA_RANS_LOW || lane[l].at != lane[l].end || lane[l].cut)
                 return fail_at(d, "T-STA-51", lane[l].offset,
                                "a block does not end where it should");
             TTP_TRY(read_raw(d, &lane[l], delta));

@@ -32,8 +32,8 @@ typedef struct tool_conversion {
     uint64_t warning_count;
 } tool_conversion;
 
-/* A format. `probe` says whether the input looks like it. `run` feeds the writer and returns TOOL_OK, TOOL_LOSS
- * (warnings were given) or TOOL_CANNOT (reported; there will be no output). */
+/* A format. `probe` says whether the input looks like it. `run` feeds the writer and returns
+ * TOOL_OK, TOOL_LOSS (warnings were given) or TOOL_CANNOT (reported; there will be no output). */
 typedef struct tool_converter {
     const char *name;
     const char *summary;
@@ -44,8 +44,8 @@ typedef struct tool_converter {
 extern const tool_converter tool_converter_uftrace;
 extern const tool_converter tool_converter_text;
 
-/* Opens output and writer, once the input is known to be usable. `content` gives the trace id unless one was asked
- * for. Returns a tool_exit. */
+/* Opens output and writer, once the input is known to be usable. `content` gives the trace id
+ * unless one was asked for. Returns a tool_exit. */
 int tool_conversion_begin(tool_conversion *conversion, const tool_hash *content);
 
 /* Reports a failed call on the writer. */

@@ -1,4 +1,5 @@
-/* The converter for the plain text raw form: one line, one definition or event (spec/raw-text.md). */
+/* The converter for the plain text raw form: one line, one definition or event (spec/raw-text.md).
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,14 @@
 static const struct {
     const char *word;
     tool_text_verb run;
-} directives[] = {{"process", tool_text_process}, {"thread", tool_text_thread},
-                  {"module", tool_text_module},   {"symbol", tool_text_symbol},
+} directives[] = {{"process", tool_text_process},
+                  {"thread", tool_text_thread},
+                  {"module", tool_text_module},
+                  {"symbol", tool_text_symbol},
                   {"meta", tool_text_meta}};
 
-/* Text has no zero byte, and its first line that says something starts like a time or a directive. */
+/* Text has no zero byte, and its first line that says something starts like a time or a directive.
+ */
 static bool probe(const tool_conversion *conversion)
 {
     const char *head = (const char *)conversion->head;
@@ -83,9 +87,8 @@ static int take_lines(tool_text *text, tool_lines *lines)
     tool_conversion *conversion = text->conversion;
     tool_line line = {0};
     struct stat status;
-    uint64_t total = fstat(lines->fd, &status) == 0 && S_ISREG(status.st_mode)
-                         ? (uint64_t)status.st_size
-                         : 0;
+    uint64_t total =
+        fstat(lines->fd, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
     while (tool_lines_next(lines, &line)) {
         text->line_number = line.number;
         ttape_status result = take_line(text, &line);

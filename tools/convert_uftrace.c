@@ -1,4 +1,5 @@
-/* The converter for uftrace recordings: read what describes, define it to the writer, feed the records. */
+/* The converter for uftrace recordings: read what describes, define it to the writer, feed the
+ * records. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +81,8 @@ static ttape_status add_processes(tool_uft_recording *recording, ttape_error *er
                                  .parent = parent != NULL ? parent->id : TTAPE_NONE,
                                  .start_time_ns = order[i]->start_ns,
                                  .name = process_name(recording, order[i])};
-        status = ttape_writer_add_process(recording->conversion->writer, &process, &order[i]->id,
-                                          err);
+        status =
+            ttape_writer_add_process(recording->conversion->writer, &process, &order[i]->id, err);
     }
     free(order);
     return status;
@@ -96,8 +97,8 @@ static ttape_status add_streams(tool_uft_recording *recording, ttape_error *err)
                                .tid = task->tid,
                                .start_time_ns = task->start_ns,
                                .name = {"", 0}};
-        ttape_status status = ttape_writer_add_stream(recording->conversion->writer, &stream,
-                                                      &task->stream, err);
+        ttape_status status =
+            ttape_writer_add_stream(recording->conversion->writer, &stream, &task->stream, err);
         if (status != TTAPE_OK) {
             return status;
         }

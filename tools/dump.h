@@ -25,8 +25,8 @@ typedef struct tool_dump {
     bool has_times;
     tool_time from, to; /* absolute */
     tool_range events;
-    bool *selected;      /* by stream */
-    uint32_t *streams;   /* selected ones, by (process, thread, start) */
+    bool *selected;    /* by stream */
+    uint32_t *streams; /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
     uint64_t lines_left; /* of --limit */
     int status;          /* TOOL_OK, or the worst that happened */
@@ -57,8 +57,8 @@ static inline bool tool_dump_done(const tool_dump *dump)
 /* Opens a cursor on one stream and moves it to where the selection starts. NULL: reported. */
 ttape_cursor *tool_dump_open_stream(tool_dump *dump, uint32_t stream);
 
-/* Calls `take` for every selected event, merged by time. `start` (may be NULL) gets the cursor's first edge where one
- * stream is read. */
+/* Calls `take` for every selected event, merged by time. `start` (may be NULL) gets the cursor's
+ * first edge where one stream is read. */
 typedef void (*tool_item_taker)(void *context, const ttape_item *item);
 typedef void (*tool_edge_taker)(void *context, uint32_t stream, const ttape_edge *edge);
 void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker start, void *context);

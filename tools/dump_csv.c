@@ -1,14 +1,15 @@
-/* CSV: stream,tid,time_ns,kind,depth,address,symbol - one line per event, stream after stream. The fast format: what
- * repeats (stream and thread; address and symbol of a site; the upper digits of the time) is made once. */
+/* CSV: stream,tid,time_ns,kind,depth,address,symbol - one line per event, stream after stream. The
+ * fast format: what repeats (stream and thread; address and symbol of a site; the upper digits of
+ * the time) is made once. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dump.h"
 
 #define BATCH_EVENTS 4096u
-#define LOW_DIGITS 8
-#define LOW_RANGE 100000000u
-#define SHORT_BYTES 2048u /* a longer site text goes around the reserved room */
+#define LOW_DIGITS   8
+#define LOW_RANGE    100000000u
+#define SHORT_BYTES  2048u /* a longer site text goes around the reserved room */
 
 typedef struct csv_state {
     tool_dump *dump;
@@ -17,7 +18,8 @@ typedef struct csv_state {
     uint64_t high; /* upper digits of the last time, as a number and as text */
     char high_digits[24];
     size_t high_bytes;
-    char kinds[TTAPE_EVENT_KIND_COUNT + 5][24]; /* ",KIND,": event kinds, then the site kinds of leaves */
+    char kinds[TTAPE_EVENT_KIND_COUNT + 5]
+              [24]; /* ",KIND,": event kinds, then the site kinds of leaves */
     size_t kind_bytes[TTAPE_EVENT_KIND_COUNT + 5];
 } csv_state;
 

@@ -1,5 +1,5 @@
-/* Text: the calls as an indented tree, merged by time over all streams, durations on exits. A call that returns at once
- * is one line. */
+/* Text: the calls as an indented tree, merged by time over all streams, durations on exits. A call
+ * that returns at once is one line. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "dump.h"
 #include "dump_values.h"
 
-#define INDENT_MAX 60u
+#define INDENT_MAX     60u
 #define DURATION_WIDTH 10u
-#define TRACKED_DEPTH 65536u
+#define TRACKED_DEPTH  65536u
 
 /* When the frame at a depth was entered; site TTAPE_NONE: not known. */
 typedef struct entered {
@@ -37,9 +37,10 @@ typedef struct text_state {
     bool pending;     /* an enter line without its end: "name(...)" */
     ttape_event pending_event;
     uint32_t pending_stream;
-    uint64_t pending_flush;  /* the output's flush count, and where its line's duration column ends */
+    uint64_t
+        pending_flush; /* the output's flush count, and where its line's duration column ends */
     size_t pending_column;
-    size_t column;           /* where the last line's duration column ends */
+    size_t column; /* where the last line's duration column ends */
 } text_state;
 
 static void print_site(tool_output *out, const ttape_site *site)
@@ -220,7 +221,8 @@ static void take_enter(text_state *text, follow *stream, const ttape_item *item)
     text->pending_stream = item->stream;
 }
 
-/* Ends the line of a call that returns at once; its duration goes into the column that was left blank. */
+/* Ends the line of a call that returns at once; its duration goes into the column that was left
+ * blank. */
 static void close_pending(text_state *text, const ttape_item *item, const uint64_t *duration_ns)
 {
     tool_output *out = &text->dump->out;
@@ -249,7 +251,11 @@ static void take_exit(text_state *text, follow *stream, const ttape_item *item)
         tool_dump_value(out, &item->values[0]);
     }
     tool_output_text(out, " /* ");
-    put_name(text, event->site);
+    if (event->site != TTAPE_NONE) {
+        put_name(text, event->site);
+    } else {
+        tool_output_text(out, "signal handler");
+    }
     if (event->kind == TTAPE_EXIT_UNSEEN) {
         tool_output_text(out, ": its call was not seen");
     } else if (event->kind == TTAPE_EXIT_ACROSS) {
@@ -265,15 +271,21 @@ static void take_other(text_state *text, follow *stream, const ttape_item *item)
     put_columns(text, event, stream, NULL);
     switch (event->kind) {
     case TTAPE_LEAF:
-        tool_output_text(out, ttape_event_kind_name(event->kind,
-                                                    tool_dump_site(text->dump, event->site)->kind));
+        tool_output_text(
+            out, ttape_event_kind_name(event->kind, tool_dump_site(text->dump, event->site)->kind));
         tool_output_text(out, " ");
         put_name(text, event->site);
         tool_dump_values(out, item->values, item->value_count);
         break;
-    case TTAPE_SIGNAL_BEGIN: tool_output_printf(out, "signal %" PRIu32 " {", event->argument); break;
-    case TTAPE_SIGNAL_END: tool_output_printf(out, "} /* signal %" PRIu32 " */", event->argument); break;
-    case TTAPE_UNWIND: tool_output_printf(out, "%" PRIu32 " frames unwound", event->argument); break;
+    case TTAPE_SIGNAL_BEGIN:
+        tool_output_printf(out, "signal %" PRIu32 " {", event->argument);
+        break;
+    case TTAPE_SIGNAL_END:
+        tool_output_printf(out, "} /* signal %" PRIu32 " */", event->argument);
+        break;
+    case TTAPE_UNWIND:
+        tool_output_printf(out, "%" PRIu32 " frames unwound", event->argument);
+        break;
     case TTAPE_SWITCH:
         tool_output_printf(out, "switch to stack %" PRIu32, event->argument);
         stream->stack = event->argument;
@@ -323,7 +335,8 @@ static void take_edge(void *context, uint32_t number, const ttape_edge *edge)
     stream->stack = edge->stack;
     for (uint32_t i = 0; i < edge->frame_count; i++) {
         const ttape_open_frame *frame = &edge->frames[i];
-        depth = frame->stack != stack ? (int64_t)edge->unknown_depth + edge->depth_offset : depth + 1;
+        depth =
+            frame->stack != stack ? (int64_t)edge->unknown_depth + edge->depth_offset : depth + 1;
         stack = frame->stack;
         if (depth >= 0 && depth < (int64_t)TRACKED_DEPTH && frame->kind == TTAPE_ENTER) {
             remember(track_of(stream, stack), (uint32_t)depth, frame->enter_time_ns, frame->site);

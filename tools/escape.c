@@ -10,8 +10,12 @@ static size_t decode(const unsigned char *data, size_t size_bytes, uint32_t *cod
 {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned first = data[0];
-    size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3
-                  : first < 0xF5 ? 4 : 0;
+    size_t length = first < 0x80   ? 1
+                    : first < 0xC2 ? 0
+                    : first < 0xE0 ? 2
+                    : first < 0xF0 ? 3
+                    : first < 0xF5 ? 4
+                                   : 0;
     if (length == 0 || length > size_bytes) {
         return 0;
     }
@@ -29,7 +33,8 @@ static size_t decode(const unsigned char *data, size_t size_bytes, uint32_t *cod
     return length;
 }
 
-/* Characters that change what a reader sees around them: controls, line breaks, bidi, byte order mark. */
+/* Characters that change what a reader sees around them: controls, line breaks, bidi, byte order
+ * mark. */
 static bool is_active(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x200E ||

@@ -1,4 +1,5 @@
-/* Escaping of names that come from files, so that no byte of them acts on a terminal or breaks a format. */
+/* Escaping of names that come from files, so that no byte of them acts on a terminal or breaks a
+ * format. */
 #ifndef TOOL_ESCAPE_H
 #define TOOL_ESCAPE_H
 

@@ -1,4 +1,5 @@
-/* A 128-bit hash of content, for trace ids: the same input gives the same id. Not for checksums, not cryptographic. */
+/* A 128-bit hash of content, for trace ids: the same input gives the same id. Not for checksums,
+ * not cryptographic. */
 #ifndef TOOL_HASH_H
 #define TOOL_HASH_H
 

@@ -1,4 +1,5 @@
-/* Inputs. Spooling a pipe gives every verb random access, and the same output for a pipe and a file. */
+/* Inputs. Spooling a pipe gives every verb random access, and the same output for a pipe and a
+ * file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* A trace that a verb reads: a regular file, or standard input, which is kept in an unlinked temporary file. */
+/* A trace that a verb reads: a regular file, or standard input, which is kept in an unlinked
+ * temporary file. */
 #ifndef TOOL_INPUT_H
 #define TOOL_INPUT_H
 

@@ -24,12 +24,13 @@ typedef struct tool_line {
     bool too_long;
 } tool_line;
 
-/* Reads fd from where it stands, after the `head_bytes` bytes that were read before. The descriptor stays the
- * caller's. */
+/* Reads fd from where it stands, after the `head_bytes` bytes that were read before. The descriptor
+ * stays the caller's. */
 void tool_lines_open(tool_lines *lines, int fd, const void *head, size_t head_bytes);
 void tool_lines_close(tool_lines *lines);
 
-/* The next line; *line is zeroed by the caller before the first. False at the end or on failure (failed_errno). */
+/* The next line; *line is zeroed by the caller before the first. False at the end or on failure
+ * (failed_errno). */
 bool tool_lines_next(tool_lines *lines, tool_line *line);
 
 /* The next blank-separated word of a line at *at: NUL-terminated in place, NULL at the end. */

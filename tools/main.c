@@ -72,10 +72,12 @@ static const tool_verb *find_verb(const char *name)
     return NULL;
 }
 
-/* A closed standard descriptor would be taken by the next file that is opened: messages would end up in it. */
+/* A closed standard descriptor would be taken by the next file that is opened: messages would end
+ * up in it. */
 static void guard_descriptors(void)
 {
-    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY}; /* so that writing data still fails */
+    static const int modes[] = {O_RDONLY, O_RDONLY,
+                                O_WRONLY}; /* so that writing data still fails */
     for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd) {
             _exit(TOOL_CANNOT);

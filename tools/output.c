@@ -82,7 +82,8 @@ void tool_output_printf(tool_output *out, const char *format, ...)
     int length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (length > 0) {
-        tool_output_bytes(out, text, (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
+        tool_output_bytes(out, text,
+                          (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
     }
 }
 

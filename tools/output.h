@@ -1,4 +1,5 @@
-/* Buffered output of data to standard output: no printf per line, and a failure that nobody forgets. */
+/* Buffered output of data to standard output: no printf per line, and a failure that nobody
+ * forgets. */
 #ifndef TOOL_OUTPUT_H
 #define TOOL_OUTPUT_H
 
@@ -25,13 +26,14 @@ typedef struct tool_output {
 
 void tool_output_open(tool_output *out, int fd);
 
-/* Writes out what is left and frees; returns TOOL_OK, or reports why not and returns TOOL_CANNOT. A pipe that its
- * reader closed ends the command quietly, as SIGPIPE would. */
+/* Writes out what is left and frees; returns TOOL_OK, or reports why not and returns TOOL_CANNOT. A
+ * pipe that its reader closed ends the command quietly, as SIGPIPE would. */
 int tool_output_close(tool_output *out);
 
 void tool_output_flush(tool_output *out);
 
-/* Room for size_bytes (at most TOOL_OUTPUT_BYTES) at the returned place; use it, then commit how much. */
+/* Room for size_bytes (at most TOOL_OUTPUT_BYTES) at the returned place; use it, then commit how
+ * much. */
 static inline char *tool_output_reserve(tool_output *out, size_t size_bytes)
 {
     if (__builtin_expect(TOOL_OUTPUT_BYTES - out->size_bytes < size_bytes, 0)) {
@@ -50,7 +52,8 @@ void tool_output_text(tool_output *out, const char *text);
 void tool_output_printf(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3);
 void tool_output_escaped(tool_output *out, tool_escape_style style, ttape_string text);
 
-/* Writes the decimal (lower-case hexadecimal) digits at `at` and returns their end; 20 (16) bytes at most. */
+/* Writes the decimal (lower-case hexadecimal) digits at `at` and returns their end; 20 (16) bytes
+ * at most. */
 char *tool_put_decimal(char *at, uint64_t value);
 char *tool_put_hex(char *at, uint64_t value);
 

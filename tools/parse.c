@@ -94,7 +94,8 @@ bool tool_scan_time(const char **text, uint64_t *value_ns)
         scale = scale > 1 ? scale / 10 : 1;
         rest += (uint64_t)(*digit - '0') * (*digit == '0' ? 0 : scale);
     }
-    if (__builtin_mul_overflow(whole, unit, &whole) || __builtin_add_overflow(whole, rest, &whole)) {
+    if (__builtin_mul_overflow(whole, unit, &whole) ||
+        __builtin_add_overflow(whole, rest, &whole)) {
         return false;
     }
     *value_ns = whole;

@@ -6,7 +6,7 @@
 
 #include "progress.h"
 
-#define FIRST_NS 1000000000u
+#define FIRST_NS  1000000000u
 #define PERIOD_NS 200000000u
 
 static struct {

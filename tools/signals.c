@@ -1,4 +1,5 @@
-/* The handler only unlinks, restores the default and raises the signal again: all of it async-signal-safe. */
+/* The handler only unlinks, restores the default and raises the signal again: all of it
+ * async-signal-safe. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

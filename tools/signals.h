@@ -1,4 +1,5 @@
-/* Interrupts leave nothing behind: the unfinished output is removed, then the signal takes its course. */
+/* Interrupts leave nothing behind: the unfinished output is removed, then the signal takes its
+ * course. */
 #ifndef TOOL_SIGNALS_H
 #define TOOL_SIGNALS_H
 

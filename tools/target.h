@@ -1,4 +1,5 @@
-/* Where a verb writes its trace: a file that appears when complete, standard output, or a device or FIFO. */
+/* Where a verb writes its trace: a file that appears when complete, standard output, or a device or
+ * FIFO. */
 #ifndef TOOL_TARGET_H
 #define TOOL_TARGET_H
 
@@ -13,8 +14,8 @@ typedef struct tool_target {
     ttape_sink sink;
 } tool_target;
 
-/* Opens it; `path` "-" is standard output (refused when that is a terminal). Returns a tool_exit; what failed has been
- * reported. */
+/* Opens it; `path` "-" is standard output (refused when that is a terminal). Returns a tool_exit;
+ * what failed has been reported. */
 int tool_target_open(tool_target *target, const char *path, bool force);
 
 /* Gives a file its final name. Returns a tool_exit. */

@@ -18,7 +18,8 @@ typedef struct tool_token {
     bool quoted;
 } tool_token;
 
-/* The next word. TTAPE_END: there is none; TTAPE_E_CORRUPT: a quote is not closed or an escape is wrong. */
+/* The next word. TTAPE_END: there is none; TTAPE_E_CORRUPT: a quote is not closed or an escape is
+ * wrong. */
 ttape_status tool_next_token(char **at, tool_token *token);
 /* A word as a value. False: a string over the limit. */
 bool tool_token_value(const tool_token *token, ttape_value *value);
@@ -33,7 +34,8 @@ typedef struct tool_names {
     struct tool_name_slot *slots;
     size_t count, capacity;
 } tool_names;
-/* The place of a key's number; *is_new: it was not there (and holds TTAPE_NONE). Lives until the next call. */
+/* The place of a key's number; *is_new: it was not there (and holds TTAPE_NONE). Lives until the
+ * next call. */
 uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes, bool *is_new);
 void tool_names_close(tool_names *names);
 
@@ -67,8 +69,8 @@ typedef struct tool_text {
     ttape_value values[TTAPE_EVENT_MAX_VALUES];
 } tool_text;
 
-/* What a line came to: TTAPE_OK, TTAPE_E_CORRUPT (text->problem says why; the line is skipped), or a failure of the
- * writer. */
+/* What a line came to: TTAPE_OK, TTAPE_E_CORRUPT (text->problem says why; the line is skipped), or
+ * a failure of the writer. */
 typedef ttape_status (*tool_text_verb)(tool_text *text, char **at);
 
 /* text_definitions.c */
@@ -80,8 +82,8 @@ ttape_status tool_text_meta(tool_text *text, char **at);
 /* The thread's stream (index), made when it is new. */
 ttape_status tool_text_stream_of(tool_text *text, uint64_t tid, uint32_t *index);
 /* The site that a word names, of a kind; made when it is new. */
-ttape_status tool_text_site_of(tool_text *text, const tool_token *token, uint32_t kind, bool any_leaf,
-                               uint32_t *site);
+ttape_status tool_text_site_of(tool_text *text, const tool_token *token, uint32_t kind,
+                               bool any_leaf, uint32_t *site);
 
 /* text_events.c: the rest of an event's line. */
 ttape_status tool_text_event(tool_text *text, const tool_token *time, char **at);

@@ -1,4 +1,5 @@
-/* Definitions of the text form: processes, threads, modules, symbols, metadata; and those that events imply. */
+/* Definitions of the text form: processes, threads, modules, symbols, metadata; and those that
+ * events imply. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +52,8 @@ uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes,
     struct tool_name_slot *slot = probe(names, key, size_bytes, hash);
     *is_new = slot->key == NULL;
     if (*is_new) {
-        *slot = (struct tool_name_slot){tool_copy_text(key, size_bytes), size_bytes, hash,
-                                        TTAPE_NONE};
+        *slot =
+            (struct tool_name_slot){tool_copy_text(key, size_bytes), size_bytes, hash, TTAPE_NONE};
         names->count++;
     }
     return &slot->number;
@@ -113,8 +114,9 @@ static ttape_status take_extras(tool_text *text, char **at, extras *found)
             return tool_text_refuse(text, "a word too many");
         }
     }
-    return status == TTAPE_END ? TTAPE_OK
-                               : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
+    return status == TTAPE_END
+               ? TTAPE_OK
+               : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
 }
 
 /* The process with a pid, made when it is new. */
@@ -234,7 +236,8 @@ ttape_status tool_text_module(tool_text *text, char **at)
     }
     if (module.end < module.start || given.name.size_bytes == 0 ||
         (id_token.text != NULL && !tool_token_value(&id_token, &id))) {
-        return tool_text_refuse(text, "'module' needs a range, a path and, if any, a build id in hex");
+        return tool_text_refuse(text,
+                                "'module' needs a range, a path and, if any, a build id in hex");
     }
     module.path = string_of(&given.name);
     module.build_id = id.bytes;
@@ -266,7 +269,8 @@ static uint32_t *find_site(tool_text *text, uint32_t kind, const uint64_t *addre
         memcpy(key + 1, address, sizeof(*address));
         return tool_names_find(&text->sites, key, sizeof(key), is_new);
     }
-    /* The byte before a word is a blank, a quote or an end that was read already: room for the key's first byte. */
+    /* The byte before a word is a blank, a quote or an end that was read already: room for the
+     * key's first byte. */
     char *key = name->text - 1;
     char saved = *key;
     *key = (char)(kind << 1 | 1);
@@ -335,8 +339,8 @@ ttape_status tool_text_meta(tool_text *text, char **at)
     return ttape_writer_set_text(text->writer, key.text, string_of(&value), &text->err);
 }
 
-ttape_status tool_text_site_of(tool_text *text, const tool_token *token, uint32_t kind, bool any_leaf,
-                               uint32_t *site)
+ttape_status tool_text_site_of(tool_text *text, const tool_token *token, uint32_t kind,
+                               bool any_leaf, uint32_t *site)
 {
     ttape_site made = {.kind = kind};
     bool by_address = tool_token_address(token, &made.address);

@@ -1,4 +1,5 @@
-/* Events of the text form: TIME TID VERB ..., checked against the thread's open frames before the writer sees them. */
+/* Events of the text form: TIME TID VERB ..., checked against the thread's open frames before the
+ * writer sees them. */
 #include <string.h>
 
 #include "options.h"
@@ -7,8 +8,8 @@
 
 /* Limits of the writer: what goes over them is refused here, line by line. */
 #define UNWIND_MAX 1024u
-#define STACK_MAX 1048575u
-#define DEPTH_MAX 0x7FFFFFFEu
+#define STACK_MAX  1048575u
+#define DEPTH_MAX  0x7FFFFFFEu
 
 static ttape_status take_number(tool_text *text, char **at, const char *problem, uint32_t *number)
 {
@@ -40,11 +41,13 @@ static ttape_status take_rest(tool_text *text, char **at, ttape_event *event, ui
         } else if (*value_count == TTAPE_EVENT_MAX_VALUES) {
             return tool_text_refuse(text, "more values than an event can carry");
         } else if (!tool_token_value(&token, &text->values[(*value_count)++])) {
-            return tool_text_refuse(text, "a value is too long, or its hexadecimal digits are wrong");
+            return tool_text_refuse(text,
+                                    "a value is too long, or its hexadecimal digits are wrong");
         }
     }
-    return status == TTAPE_END ? TTAPE_OK
-                               : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
+    return status == TTAPE_END
+               ? TTAPE_OK
+               : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
 }
 
 static void push(tool_text_stream *stream, uint32_t site, uint32_t signal)
@@ -131,7 +134,8 @@ static ttape_status take_unwind(tool_text *text, const tool_text_stream *stream,
                                 ttape_event *event)
 {
     event->kind = TTAPE_UNWIND;
-    ttape_status status = take_number(text, at, "'unwind' needs a number of frames", &event->argument);
+    ttape_status status =
+        take_number(text, at, "'unwind' needs a number of frames", &event->argument);
     if (status != TTAPE_OK) {
         return status;
     }
@@ -165,7 +169,9 @@ static ttape_status take_gap(tool_text *text, char **at, ttape_event *event)
     ttape_status status;
     while ((status = tool_next_token(at, &token)) == TTAPE_OK) {
         uint32_t reason = 0;
-        if (tool_token_u64(&token, &event->count)) {
+        uint64_t count;
+        if (tool_token_u64(&token, &count)) {
+            event->count = count;
             continue;
         }
         while (reason <= TTAPE_GAP_CUT && strcmp(ttape_gap_reason_name(reason), token.text) != 0) {

@@ -18,7 +18,8 @@ typedef enum tool_exit {
     TOOL_CANNOT = 4   /* not done */
 } tool_exit;
 
-/* A verb: main calls run with argv[0] being the verb's name, and takes its result as exit status. */
+/* A verb: main calls run with argv[0] being the verb's name, and takes its result as exit status.
+ */
 typedef struct tool_verb {
     const char *name;
     const char *summary; /* one line for the list of verbs */
@@ -41,7 +42,8 @@ int tool_fail(const char *format, ...) TOOL_PRINTF(1, 2);
 /* The same, with a pointer to the verb's help (verb may be NULL); returns TOOL_USAGE. */
 int tool_usage(const char *verb, const char *format, ...) TOOL_PRINTF(2, 3);
 
-/* Reports a failed library call about `subject` (a file's name) with offset and rule; returns TOOL_CANNOT. */
+/* Reports a failed library call about `subject` (a file's name) with offset and rule; returns
+ * TOOL_CANNOT. */
 int tool_fail_error(const char *subject, const ttape_error *err);
 
 /* Memory or a clear end: the command holds no data worth saving at that point (status 4). */

@@ -2,8 +2,9 @@
  *
  *   info                 header, feature and info masks, lines of text, argument specifications
  *   task.txt             SESS (a memory map's birth), TASK, FORK, DLOP lines
- *   sid-*.map            a session's memory map          *.sym, *.dbg   a module's symbols, lines, specifications
- *   TID.dat              a task's records                events.txt     names of user events
+ *   sid-*.map            a session's memory map          *.sym, *.dbg   a module's symbols, lines,
+ * specifications TID.dat              a task's records                events.txt     names of user
+ * events
  *
  * All files are opened below the directory's descriptor, without following links. */
 #ifndef TOOL_UFTRACE_H
@@ -12,11 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "convert.h"
 
 #define TOOL_UFT_RECORD_BYTES 16u
-#define TOOL_UFT_NO_TIME UINT64_MAX
+#define TOOL_UFT_NO_TIME      UINT64_MAX
 
 /* Feature bits of the header that matter here. */
 #define TOOL_UFT_FEATURE_DEBUG_INFO (1u << 10)
@@ -55,7 +57,8 @@ typedef struct tool_uft_map {
     uint32_t id;     /* module id in the trace, or TTAPE_NONE as long as it has none */
 } tool_uft_map;
 
-/* Address -> site id: open addressing, power of two, at most half full. Empty slots have site TTAPE_NONE. */
+/* Address -> site id: open addressing, power of two, at most half full. Empty slots have site
+ * TTAPE_NONE. */
 typedef struct tool_uft_slot {
     uint64_t address;
     uint32_t site;
@@ -68,7 +71,8 @@ typedef struct tool_uft_sites {
     size_t count, capacity;
 } tool_uft_sites;
 
-/* A memory map from a time on: a process image. Threads share it, forked children inherit it, exec starts another. */
+/* A memory map from a time on: a process image. Threads share it, forked children inherit it, exec
+ * starts another. */
 typedef struct tool_uft_session {
     char *sid, *executable;
     uint64_t pid, time_ns;
@@ -121,7 +125,7 @@ typedef struct tool_uft_recording {
 
 /* A value in a payload. */
 typedef struct tool_uft_spec {
-    char type;      /* 'a' argument by index, 'f' by float index, 'r' in a register, 's' on the stack */
+    char type; /* 'a' argument by index, 'f' by float index, 'r' in a register, 's' on the stack */
     char where[15]; /* index, register or stack place: what tells two of one type apart */
     char format;    /* d i u x o p s S c f e t */
     bool is_return, exact;
@@ -135,7 +139,8 @@ typedef struct tool_uft_layout {
     tool_uft_spec specs[TOOL_UFT_LAYOUT_MAX];
 } tool_uft_layout;
 
-/* uftrace_files.c: opens a regular file below the directory; -1 with errno (EINVAL: not regular). */
+/* uftrace_files.c: opens a regular file below the directory; -1 with errno (EINVAL: not regular).
+ */
 int tool_uft_open(const tool_uft_recording *recording, const char *name);
 
 /* uftrace_info.c: reads `info` and sets the metadata that it holds. Returns a tool_exit. */
@@ -143,7 +148,8 @@ int tool_uft_read_info(tool_uft_recording *recording);
 int tool_uft_set_metadata(tool_uft_recording *recording);
 void tool_uft_info_close(tool_uft_info *info);
 
-/* uftrace_tasks.c: reads task.txt and finds the .dat files; then sessions, processes and tasks are there. */
+/* uftrace_tasks.c: reads task.txt and finds the .dat files; then sessions, processes and tasks are
+ * there. */
 int tool_uft_read_tasks(tool_uft_recording *recording);
 tool_uft_process *tool_uft_find_process(tool_uft_recording *recording, uint64_t pid);
 /* The session of a process at a time, and when its next one starts. */
@@ -159,8 +165,8 @@ tool_uft_map *tool_uft_find_map(tool_uft_session *session, uint64_t address);
 
 /* uftrace_symbols.c: what a module's files say about an address relative to its base. */
 typedef struct tool_uft_symbol {
-    uint64_t start;     /* relative address */
-    char *name, *file;  /* freed by tool_uft_symbol_reset; "" and NULL when unknown */
+    uint64_t start;    /* relative address */
+    char *name, *file; /* freed by tool_uft_symbol_reset; "" and NULL when unknown */
     uint32_t line;
     char *arguments, *returns; /* specifications of the debug file, or NULL */
 } tool_uft_symbol;
@@ -187,12 +193,13 @@ ttape_status tool_uft_add_site(tool_uft_recording *recording, tool_uft_session *
                                uint64_t address, ttape_error *err);
 ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id, ttape_error *err);
 
-/* uftrace_layout.c: what follows a record of the function at an address; false when nothing says it. */
+/* uftrace_layout.c: what follows a record of the function at an address; false when nothing says
+ * it. */
 bool tool_uft_find_layout(const tool_uft_recording *recording, tool_uft_session *session,
                           uint64_t address, bool is_return, tool_uft_layout *layout);
 
-/* uftrace_payload.c: decodes a payload at data. Returns its size with padding, 0 when it does not fit into
- * size_bytes. Strings are borrowed from data. */
+/* uftrace_payload.c: decodes a payload at data. Returns its size with padding, 0 when it does not
+ * fit into size_bytes. Strings are borrowed from data. */
 size_t tool_uft_decode(const tool_uft_layout *layout, const uint8_t *data, size_t size_bytes,
                        ttape_value *values, uint32_t *value_count);
 size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size_bytes,
@@ -200,15 +207,17 @@ size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size
 /* Name of a built-in event, or NULL. */
 const char *tool_uft_event_name(uint64_t event_id);
 
-/* uftrace_feed.c: all records of all tasks, in time order. Returns TOOL_OK, or TOOL_CANNOT (reported). */
+/* uftrace_feed.c: all records of all tasks, in time order. Returns TOOL_OK, or TOOL_CANNOT
+ * (reported). */
 int tool_uft_feed(tool_uft_recording *recording);
 
 static inline uint64_t tool_load_u64(const uint8_t *at)
 {
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--) {
-        value = value << 8 | at[i];
-    }
+    uint64_t value;
+    memcpy(&value, at, sizeof(value));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
     return value;
 }
 

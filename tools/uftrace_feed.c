@@ -1,10 +1,12 @@
 /* All records of all tasks into the writer, in time order across tasks.
  *
- *   heap of tasks by their next record's time --> run: records of one task up to the next task's time
- *       --> take_plain: the tight loop over 16-byte records --> batch of events --> ttape_writer_append
+ *   heap of tasks by their next record's time --> run: records of one task up to the next task's
+ * time
+ *       --> take_plain: the tight loop over 16-byte records --> batch of events -->
+ * ttape_writer_append
  *
- * A record: u64 time, then u64 with type:2 (0 entry, 1 exit, 2 lost, 3 event), more:1, magic:3, depth:10, address:48.
- * Within one task the file's order is kept, whatever the times say. */
+ * A record: u64 time, then u64 with type:2 (0 entry, 1 exit, 2 lost, 3 event), more:1, magic:3,
+ * depth:10, address:48. Within one task the file's order is kept, whatever the times say. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +14,16 @@
 #include "progress.h"
 #include "uftrace_files.h"
 
-#define BATCH_EVENTS 1024u
+#define BATCH_EVENTS     1024u
 #define PROGRESS_BATCHES 64u
 
-#define TYPE(word) ((word) & 3u)
-#define HAS_MORE(word) (((word) >> 2 & 1u) != 0)
+#define TYPE(word)      ((word)&3u)
+#define HAS_MORE(word)  (((word) >> 2 & 1u) != 0)
 #define HAS_MAGIC(word) (((word) >> 3 & 7u) == 5u)
-#define DEPTH(word) ((uint32_t)((word) >> 6 & 0x3FFu))
-#define ADDRESS(word) ((word) >> 16)
+#define DEPTH(word)     ((uint32_t)((word) >> 6 & 0x3FFu))
+#define ADDRESS(word)   ((word) >> 16)
 /* Entry or exit, nothing more, right magic: one comparison. */
-#define IS_PLAIN(word) (((word) & 0x3Eu) == 0x28u)
+#define IS_PLAIN(word) (((word)&0x3Eu) == 0x28u)
 enum record_type { RECORD_ENTRY, RECORD_EXIT, RECORD_LOST, RECORD_EVENT };
 
 /* Layouts of a site's payloads, found when the first one comes. */
@@ -83,11 +85,12 @@ static bool flush(feeding *feed, uint32_t stream)
         ttape_writer_get_progress(feed->conversion->writer, &progress);
         tool_progress_update(feed->done_bytes, feed->total_bytes, progress.event_count);
     }
-    return ttape_writer_append(feed->conversion->writer, stream, feed->events, count,
-                               &feed->err) == TTAPE_OK;
+    return ttape_writer_append(feed->conversion->writer, stream, feed->events, count, &feed->err) ==
+           TTAPE_OK;
 }
 
-/* Takes plain records with known addresses and times before stop_ns: the hot loop. Returns where it stopped. */
+/* Takes plain records with known addresses and times before stop_ns: the hot loop. Returns where it
+ * stopped. */
 static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t stop_ns,
                                  const tool_uft_sites *sites, ttape_event *events, size_t *count)
 {
@@ -100,10 +103,11 @@ static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t
         if (!IS_PLAIN(word) || time_ns >= stop_ns || slot->site == UINT32_MAX) {
             break;
         }
-        events[used++] = (ttape_event){.time_ns = time_ns,
-                                       .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_ENTER : TTAPE_EXIT,
-                                       .site = slot->site,
-                                       .depth = DEPTH(word)};
+        events[used++] =
+            (ttape_event){.time_ns = time_ns,
+                          .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_ENTER : TTAPE_EXIT,
+                          .site = slot->site,
+                          .depth = DEPTH(word)};
     }
     *count = used;
     return at;
@@ -121,8 +125,8 @@ static void warn_record(feeding *feed, const tool_uft_task *task, const tool_uft
                          (unsigned long long)position_of(buffer), (unsigned long long)task->tid);
 }
 
-static const tool_uft_layout *find_layout(feeding *feed, tool_uft_session *session, uint64_t address,
-                                          uint32_t site, bool is_return)
+static const tool_uft_layout *find_layout(feeding *feed, tool_uft_session *session,
+                                          uint64_t address, uint32_t site, bool is_return)
 {
     size_t index = (size_t)site * 2 + is_return;
     size_t old = feed->layout_capacity;
@@ -153,9 +157,8 @@ static ttape_status site_of(feeding *feed, const tool_uft_task *task, uint64_t w
     const tool_uft_sites *sites = is_event ? &recording->events : &session->sites;
     const tool_uft_slot *slot = tool_uft_find_site(sites, address);
     if (slot->site == UINT32_MAX) {
-        ttape_status status = is_event
-                                  ? tool_uft_add_event(recording, address, &feed->err)
-                                  : tool_uft_add_site(recording, session, address, &feed->err);
+        ttape_status status = is_event ? tool_uft_add_event(recording, address, &feed->err)
+                                       : tool_uft_add_site(recording, session, address, &feed->err);
         if (status != TTAPE_OK) {
             return status;
         }
@@ -165,7 +168,8 @@ static ttape_status site_of(feeding *feed, const tool_uft_task *task, uint64_t w
     return TTAPE_OK;
 }
 
-/* Decodes the payload behind a record. Returns its size; 0 when it does not fit, SIZE_MAX when its layout is unknown. */
+/* Decodes the payload behind a record. Returns its size; 0 when it does not fit, SIZE_MAX when its
+ * layout is unknown. */
 static size_t decode(feeding *feed, const tool_uft_task *task, uint64_t word, uint32_t site,
                      const uint8_t *data, size_t size_bytes, uint32_t *value_count)
 {
@@ -272,7 +276,8 @@ static void switch_session(feeding *feed, tool_uft_task *task, uint64_t time_ns)
     }
 }
 
-/* Records of one task with times before limit_ns. Afterwards task->head_ns is the next record's time. */
+/* Records of one task with times before limit_ns. Afterwards task->head_ns is the next record's
+ * time. */
 static run_result run(feeding *feed, tool_uft_task *task, uint64_t limit_ns)
 {
     tool_uft_buffer *buffer = tool_uft_files_get(&feed->files, task);
@@ -386,7 +391,8 @@ int tool_uft_feed(tool_uft_recording *recording)
         }
         sift(feed, 0);
     }
-    int status = result == RUN_FAILED ? tool_conversion_fail(feed->conversion, &feed->err) : TOOL_OK;
+    int status =
+        result == RUN_FAILED ? tool_conversion_fail(feed->conversion, &feed->err) : TOOL_OK;
     close_feed(feed);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Files of a recording. No memory mapping: a file that shrinks while it is read must not kill us. */
+/* Files of a recording. No memory mapping: a file that shrinks while it is read must not kill us.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,7 +104,8 @@ void tool_uft_files_close(tool_uft_files *files)
     }
 }
 
-/* The buffer that was not used for longest; free ones come first. `busy`: only one with a descriptor. */
+/* The buffer that was not used for longest; free ones come first. `busy`: only one with a
+ * descriptor. */
 static tool_uft_buffer *find_oldest(tool_uft_files *files, bool busy)
 {
     tool_uft_buffer *oldest = NULL;
@@ -161,7 +163,8 @@ bool tool_uft_files_fill(tool_uft_files *files, tool_uft_buffer *buffer)
     buffer->end = left;
     size_t room = TOOL_UFT_BUFFER_BYTES - left;
     if (files->recording->tasks[buffer->task].evicted && room > SMALL_READ_BYTES) {
-        room = SMALL_READ_BYTES; /* many tasks share few buffers: don't read what will be thrown away */
+        room = SMALL_READ_BYTES; /* many tasks share few buffers: don't read what will be thrown
+                                    away */
     }
     ssize_t got = read_at(buffer->fd, buffer->data + left, room, buffer->end_offset);
     if (got < 0) {

@@ -1,4 +1,5 @@
-/* Reading many record files in bounded memory: a few buffers and descriptors, lent to the tasks that are read now. */
+/* Reading many record files in bounded memory: a few buffers and descriptors, lent to the tasks
+ * that are read now. */
 #ifndef TOOL_UFTRACE_FILES_H
 #define TOOL_UFTRACE_FILES_H
 
@@ -12,9 +13,9 @@ typedef struct tool_uft_buffer {
     uint8_t *data;
     size_t at, end;
     int fd;
-    uint32_t task;     /* index, or TTAPE_NONE */
+    uint32_t task;       /* index, or TTAPE_NONE */
     uint64_t end_offset; /* of data[end] in the file */
-    uint64_t used;     /* when it was last asked for */
+    uint64_t used;       /* when it was last asked for */
 } tool_uft_buffer;
 
 typedef struct tool_uft_files {
@@ -28,7 +29,8 @@ void tool_uft_files_close(tool_uft_files *files);
 
 /* The task's buffer, with what was left in it; NULL with errno. */
 tool_uft_buffer *tool_uft_files_get(tool_uft_files *files, tool_uft_task *task);
-/* Reads more behind what is there. False with errno on failure; at the end of the file nothing is added. */
+/* Reads more behind what is there. False with errno on failure; at the end of the file nothing is
+ * added. */
 bool tool_uft_files_fill(tool_uft_files *files, tool_uft_buffer *buffer);
 /* The task needs no buffer any more. */
 void tool_uft_files_release(tool_uft_files *files, tool_uft_task *task);

@@ -10,14 +10,14 @@
 #include "lines.h"
 #include "uftrace.h"
 
-#define HEADER_BYTES 40u
-#define VERSION_OFFSET 8u
-#define ENDIAN_OFFSET 14u
-#define CLASS_OFFSET 15u
-#define FEATURES_OFFSET 16u
-#define VERSION 4u
+#define HEADER_BYTES       40u
+#define VERSION_OFFSET     8u
+#define ENDIAN_OFFSET      14u
+#define CLASS_OFFSET       15u
+#define FEATURES_OFFSET    16u
+#define VERSION            4u
 #define LITTLE_ENDIAN_MARK 1u
-#define CLASS_64 2u
+#define CLASS_64           2u
 
 static void keep(char **place, const char *text)
 {
@@ -31,12 +31,9 @@ static void take_line(tool_uft_info *info, const char *text)
     struct {
         const char *key;
         char **place;
-    } wanted[] = {{"argspec:", &info->argument_specs},
-                  {"retspec:", &info->return_specs},
-                  {"argauto:", &info->automatic_arguments},
-                  {"retauto:", &info->automatic_returns},
-                  {"pattern_type:", &info->pattern_type},
-                  {"exename:", &info->executable}};
+    } wanted[] = {{"argspec:", &info->argument_specs},      {"retspec:", &info->return_specs},
+                  {"argauto:", &info->automatic_arguments}, {"retauto:", &info->automatic_returns},
+                  {"pattern_type:", &info->pattern_type},   {"exename:", &info->executable}};
     if (tool_after(text, "auto-args:1") != NULL) {
         info->automatic = true;
     }
@@ -106,10 +103,10 @@ static ttape_status set_line(ttape_writer *writer, const char *text, ttape_error
 {
     static const struct {
         const char *key, *ours;
-    } known[] = {{"exename:", "executable"},       {"build_id:", "build_id"},
-                 {"cmdline:", "command"},          {"cpuinfo:desc=", "cpu"},
-                 {"osinfo:kernel=", "kernel"},     {"osinfo:hostname=", "host"},
-                 {"record_date:", "recorded_at"},  {"uftrace_version:", "recorder"}};
+    } known[] = {{"exename:", "executable"},      {"build_id:", "build_id"},
+                 {"cmdline:", "command"},         {"cpuinfo:desc=", "cpu"},
+                 {"osinfo:kernel=", "kernel"},    {"osinfo:hostname=", "host"},
+                 {"record_date:", "recorded_at"}, {"uftrace_version:", "recorder"}};
     const char *value = tool_after(text, "exit_status:");
     if (value != NULL && *value >= '0' && *value <= '9') {
         return ttape_writer_set_number(writer, "exit_status", strtoull(value, NULL, 10), err);
@@ -138,7 +135,8 @@ int tool_uft_set_metadata(tool_uft_recording *recording)
     }
     tool_lines lines;
     tool_line line = {0};
-    ttape_status status = ttape_writer_set_text(writer, "source", (ttape_string){"uftrace", 7}, &err);
+    ttape_status status =
+        ttape_writer_set_text(writer, "source", (ttape_string){"uftrace", 7}, &err);
     if (status == TTAPE_OK) {
         status = ttape_writer_set_text(writer, "clock", (ttape_string){"monotonic", 9}, &err);
     }

@@ -1,9 +1,10 @@
-/* Which values follow a function's record: the specifications that the recorder had, applied as it did.
+/* Which values follow a function's record: the specifications that the recorder had, applied as it
+ * did.
  *
- * First the user's ("FUNCTION@arg1/s,arg2;..." with patterns), then, where they say nothing about this direction and
- * automatic arguments were on, the module's debug file, then the built-in list by name. A later specification of one
- * place replaces an earlier one's format, but a pattern never an exact name's. Values stand in the order in which their
- * places were first named. */
+ * First the user's ("FUNCTION@arg1/s,arg2;..." with patterns), then, where they say nothing about
+ * this direction and automatic arguments were on, the module's debug file, then the built-in list
+ * by name. A later specification of one place replaces an earlier one's format, but a pattern never
+ * an exact name's. Values stand in the order in which their places were first named. */
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -13,14 +14,15 @@
 #include "uftrace.h"
 
 typedef struct subject {
-    const char *name;  /* symbol as recorded */
-    char *plain;       /* without its C++ mangling, where that is simple; otherwise the same */
+    const char *name; /* symbol as recorded */
+    char *plain;      /* without its C++ mangling, where that is simple; otherwise the same */
     const char *module;
     const char *pattern_type;
     bool is_64_bit, is_return;
 } subject;
 
-/* a::b::c of a mangled name made of plain identifiers: _ZN1a1b1cEv, _Z1cv; otherwise the name itself. */
+/* a::b::c of a mangled name made of plain identifiers: _ZN1a1b1cEv, _Z1cv; otherwise the name
+ * itself. */
 static char *plain_name(const char *name)
 {
     char *plain = tool_copy_text(name, strlen(name));

@@ -1,15 +1,15 @@
 /* Payloads behind records: values one after another, each padded to 4 bytes, the whole to 8.
  *
  *   integer, pointer, float   their size, little-endian
- *   string                    u16 length, then that many bytes; ff ff ff ff of length 4: a NULL pointer
- *   struct                    its bytes
- *   event                     u16 length, then the event's own fields */
+ *   string                    u16 length, then that many bytes; ff ff ff ff of length 4: a NULL
+ * pointer struct                    its bytes event                     u16 length, then the
+ * event's own fields */
 #include <math.h>
 #include <string.h>
 
 #include "uftrace.h"
 
-#define VALUE_ALIGN 4u
+#define VALUE_ALIGN   4u
 #define PAYLOAD_ALIGN 8u
 
 static size_t align_up(size_t size, size_t alignment)
@@ -81,15 +81,11 @@ static void decode_fixed(const tool_uft_spec *spec, const uint8_t *at, ttape_val
         *value = (ttape_value){.type = TTAPE_VALUE_POINTER, .number = load(at, spec->size_bytes)};
         break;
     case 'f':
-        *value = (ttape_value){.type = TTAPE_VALUE_FLOAT,
-                               .number = load_float(at, spec->size_bytes)};
+        *value =
+            (ttape_value){.type = TTAPE_VALUE_FLOAT, .number = load_float(at, spec->size_bytes)};
         break;
-    case 'c':
-        *value = (ttape_value){.type = TTAPE_VALUE_STRING, .bytes = bytes};
-        break;
-    case 't':
-        *value = (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = bytes};
-        break;
+    case 'c': *value = (ttape_value){.type = TTAPE_VALUE_STRING, .bytes = bytes}; break;
+    case 't': *value = (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = bytes}; break;
     default:
         *value = (ttape_value){.type = TTAPE_VALUE_SIGNED,
                                .number = sign_extend(load(at, spec->size_bytes), spec->size_bytes)};
@@ -143,19 +139,17 @@ static const struct {
     uint64_t id;
     const char *name;
     uint32_t fields;
-} events[] = {{100001, "read:proc/statm", 3}, {100002, "read:page-fault", 2},
-              {100003, "diff:proc/statm", 3}, {100004, "diff:page-fault", 2},
-              {100005, "read:pmu-cycle", 2},  {100006, "diff:pmu-cycle", 2},
-              {100007, "read:pmu-cache", 2},  {100008, "diff:pmu-cache", 2},
-              {100009, "read:pmu-branch", 2}, {100010, "diff:pmu-branch", 2},
-              {100011, "watch:cpu", 0},       {100012, "watch:var", 0},
-              {100013, "callsite", 0},        {200001, "linux:sched-in", 0},
-              {200002, "linux:sched-out", 0}, {200003, "linux:schedule", 0},
-              {200004, "linux:task-new", 0},  {200005, "linux:task-exit", 0},
-              {200006, "linux:task-name", 0}};
-#define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
+} events[] = {
+    {100001, "read:proc/statm", 3}, {100002, "read:page-fault", 2}, {100003, "diff:proc/statm", 3},
+    {100004, "diff:page-fault", 2}, {100005, "read:pmu-cycle", 2},  {100006, "diff:pmu-cycle", 2},
+    {100007, "read:pmu-cache", 2},  {100008, "diff:pmu-cache", 2},  {100009, "read:pmu-branch", 2},
+    {100010, "diff:pmu-branch", 2}, {100011, "watch:cpu", 0},       {100012, "watch:var", 0},
+    {100013, "callsite", 0},        {200001, "linux:sched-in", 0},  {200002, "linux:sched-out", 0},
+    {200003, "linux:schedule", 0},  {200004, "linux:task-new", 0},  {200005, "linux:task-exit", 0},
+    {200006, "linux:task-name", 0}};
+#define EVENT_COUNT     (sizeof(events) / sizeof(events[0]))
 #define EVENT_WATCH_CPU 100011u
-#define EVENT_CALLSITE 100013u
+#define EVENT_CALLSITE  100013u
 
 const char *tool_uft_event_name(uint64_t event_id)
 {
@@ -203,8 +197,8 @@ size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size
         values[(*value_count)++] =
             (ttape_value){.type = TTAPE_VALUE_POINTER, .number = load(at, 8)};
     } else if (length > 0) {
-        values[(*value_count)++] = (ttape_value){.type = TTAPE_VALUE_BYTES,
-                                                 .bytes = {(const char *)at, length}};
+        values[(*value_count)++] =
+            (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = {(const char *)at, length}};
     }
     return total;
 }

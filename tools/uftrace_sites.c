@@ -23,6 +23,7 @@ static uint32_t shift_of(size_t capacity) { return (uint32_t)__builtin_clzll(cap
 
 void tool_uft_sites_open(tool_uft_sites *sites)
 {
+    /* Never written to: the first addition makes a table of its own. */
     static tool_uft_slot nothing[2] = {{0, UINT32_MAX, 0}, {0, UINT32_MAX, 0}};
     *sites = (tool_uft_sites){.slots = nothing, .capacity = 2, .shift = 63};
 }
@@ -48,7 +49,7 @@ static void insert(tool_uft_sites *sites, tool_uft_slot slot)
 
 static void add(tool_uft_sites *sites, tool_uft_slot slot)
 {
-    if ((sites->count + 1) * 2 > sites->capacity) {
+    if (sites->capacity <= 2 || (sites->count + 1) * 2 > sites->capacity) {
         size_t capacity = sites->capacity > 2 ? sites->capacity * 2 : FIRST_CAPACITY;
         tool_uft_sites bigger = {
             .slots = make_slots(capacity), .capacity = capacity, .shift = shift_of(capacity)};

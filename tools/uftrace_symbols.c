@@ -1,7 +1,9 @@
-/* Symbol (*.sym) and debug (*.dbg) files. Memory holds 16 bytes per symbol; names are read when a site needs them.
+/* Symbol (*.sym) and debug (*.dbg) files. Memory holds 16 bytes per symbol; names are read when a
+ * site needs them.
  *
  *   .sym   "ADDRESS [SIZE] TYPE NAME", addresses relative to the module's base; type ? marks an end
- *   .dbg   "F: ADDRESS NAME", then for that function "L: LINE FILE", "A: @arguments", "R: @return value" */
+ *   .dbg   "F: ADDRESS NAME", then for that function "L: LINE FILE", "A: @arguments", "R: @return
+ * value" */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,8 +79,7 @@ static char *find_file(const tool_uft_recording *recording, const tool_uft_modul
 
 static void add_entry(tool_uft_table *table, uint64_t address, uint64_t offset)
 {
-    tool_grow((void **)&table->entries, &table->capacity, table->count + 1,
-              sizeof(tool_uft_entry));
+    tool_grow((void **)&table->entries, &table->capacity, table->count + 1, sizeof(tool_uft_entry));
     table->entries[table->count++] = (tool_uft_entry){address, offset};
 }
 

@@ -1,4 +1,5 @@
-/* task.txt and the .dat files: which processes, threads and sessions there were, and which records belong to whom. */
+/* task.txt and the .dat files: which processes, threads and sessions there were, and which records
+ * belong to whom. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static bool find_time(const char *text, uint64_t *time_ns)
     return true;
 }
 
-/* What stands between the quotes of key="...", or up to the next blank of key=...; freed by the caller. */
+/* What stands between the quotes of key="...", or up to the next blank of key=...; freed by the
+ * caller. */
 static char *find_text(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
@@ -350,7 +352,8 @@ static int list_tasks(tool_uft_recording *recording)
     closedir(directory);
     if (others > 0 && conversion->verbose) {
         tool_message("'%s': %zu files of scheduler, kernel or external events (another layout) are "
-                     "left out", conversion->input, others);
+                     "left out",
+                     conversion->input, others);
     }
     if (recording->task_count == 0) {
         return tool_fail("'%s' has no records: no file named TID.dat", conversion->input);
@@ -363,7 +366,8 @@ int tool_uft_read_tasks(tool_uft_recording *recording)
 {
     add_session(recording); /* the empty one, for tasks that nothing is known about */
     read_task_file(recording);
-    qsort(recording->sessions, recording->session_count, sizeof(tool_uft_session), compare_sessions);
+    qsort(recording->sessions, recording->session_count, sizeof(tool_uft_session),
+          compare_sessions);
     settle_processes(recording);
     if (recording->thread_count > 0) {
         qsort(recording->threads, recording->thread_count, sizeof(tool_uft_thread),

@@ -1,4 +1,5 @@
-/* tracetape convert: finds the input's format, opens the output late, commits it when all is well. */
+/* tracetape convert: finds the input's format, opens the output late, commits it when all is well.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -113,8 +114,9 @@ static const tool_option table[] = {
 static const tool_command command = {
     .verb = "convert",
     .usage = "[OPTION]... INPUT -o FILE",
-    .about = "Turns a recording into a trace. INPUT is a directory that uftrace recorded, a file in\n"
-             "tracetape's plain text form (see spec/raw-text.md), or - for such text on standard input.",
+    .about =
+        "Turns a recording into a trace. INPUT is a directory that uftrace recorded, a file in\n"
+        "tracetape's plain text form (see spec/raw-text.md), or - for such text on standard input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
                 "  tracetape convert run.uftrace -o small.ttape --time 64ns --level 9\n"

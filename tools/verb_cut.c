@@ -1,4 +1,5 @@
-/* tracetape cut: whole partitions are copied as they are, those that the cut goes through are encoded anew. */
+/* tracetape cut: whole partitions are copied as they are, those that the cut goes through are
+ * encoded anew. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,8 +23,9 @@ static struct {
 static const tool_option table[] = {
     {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
-    {"from", 0, "TIME", "start at TIME: nanoseconds, or with s, ms, us, ns; +TIME is from the start",
-     tool_parse_time, &options.from},
+    {"from", 0, "TIME",
+     "start at TIME: nanoseconds, or with s, ms, us, ns; +TIME is from the start", tool_parse_time,
+     &options.from},
     {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
      &options.events},
@@ -35,9 +37,11 @@ static const tool_option table[] = {
 static const tool_command command = {
     .verb = "cut",
     .usage = "[OPTION]... FILE -o OUT",
-    .about = "Copies a part of a trace: a range of time, of event numbers, of partitions, or a thread.\n"
-             "Several choices hold together. The part opens alone, knows the frames that are open at its\n"
-             "start, and can be merged again.",
+    .about =
+        "Copies a part of a trace: a range of time, of event numbers, of partitions, or a thread.\n"
+        "Several choices hold together. The part opens alone, knows the frames that are open at "
+        "its\n"
+        "start, and can be merged again.",
     .options = table,
     .examples = "  tracetape cut run.ttape -o part.ttape --from +1.5s --to +2s\n"
                 "  tracetape cut run.ttape -o one.ttape --tid 4711\n"
@@ -170,7 +174,8 @@ static int open_output(cutting *cut)
                                            .resolution_ns = cut->info.resolution_ns,
                                            .has_trace_id = true};
     memcpy(writer_options.trace_id, cut->info.trace_id, sizeof(cut->info.trace_id));
-    if (ttape_writer_open(&cut->writer, &cut->target.sink, &writer_options, &cut->err) != TTAPE_OK) {
+    if (ttape_writer_open(&cut->writer, &cut->target.sink, &writer_options, &cut->err) !=
+        TTAPE_OK) {
         return tool_fail_error(options.output, &cut->err);
     }
     if (ttape_copier_open(&cut->copier, cut->writer, cut->reader, &cut->err) != TTAPE_OK) {

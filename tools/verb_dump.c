@@ -7,7 +7,7 @@
 
 #include "dump.h"
 
-#define ERRORS_SHOWN 20u
+#define ERRORS_SHOWN   20u
 #define SITE_BYTES_MAX (8u * 1024u * 1024u)
 
 static struct {
@@ -20,8 +20,9 @@ static struct {
 
 static const tool_option table[] = {
     {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, &options.format},
-    {"from", 0, "TIME", "start at TIME: nanoseconds, or with s, ms, us, ns; +TIME is from the start",
-     tool_parse_time, &options.from},
+    {"from", 0, "TIME",
+     "start at TIME: nanoseconds, or with s, ms, us, ns; +TIME is from the start", tool_parse_time,
+     &options.from},
     {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
      &options.events},
@@ -35,8 +36,9 @@ static const tool_option table[] = {
 static const tool_command command = {
     .verb = "dump",
     .usage = "[OPTION]... FILE|-",
-    .about = "Prints events. text: a call tree merged by time; csv: one line per event, stream after\n"
-             "stream; ndjson: one JSON object per event, merged by time. Names are escaped.",
+    .about =
+        "Prints events. text: a call tree merged by time; csv: one line per event, stream after\n"
+        "stream; ndjson: one JSON object per event, merged by time. Names are escaped.",
     .options = table,
     .examples = "  tracetape dump run.ttape --limit 40\n"
                 "  tracetape dump run.ttape --from +1.5s --to +1.6s --tid 4711\n"
@@ -55,7 +57,8 @@ const tool_site_text *tool_dump_make_site(tool_dump *dump, uint32_t number)
     tool_site_text *text = &dump->sites[number];
     (void)ttape_reader_get_site(dump->reader, number, &site);
     if (site.symbol.size_bytes * TOOL_ESCAPE_MAX > TOOL_OUTPUT_BYTES / 2) {
-        /* Far over what the scratch buffer holds: 1 MiB names are legal, but nobody reads their end. */
+        /* Far over what the scratch buffer holds: 1 MiB names are legal, but nobody reads their
+         * end. */
         site.symbol.size_bytes = TOOL_OUTPUT_BYTES / 2 / TOOL_ESCAPE_MAX;
     }
     dump->scratch.size_bytes = 0;

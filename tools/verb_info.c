@@ -10,7 +10,7 @@
 #include "json.h"
 #include "options.h"
 
-#define STREAMS_SHOWN 10u
+#define STREAMS_SHOWN    10u
 #define PARTITIONS_SHOWN 5u
 
 static struct {
@@ -25,7 +25,8 @@ static const tool_option table[] = {
 static const tool_command command = {
     .verb = "info",
     .usage = "[OPTION]... FILE|-",
-    .about = "Says what is in a trace and where every byte of the file went. Reads the index and no events.",
+    .about = "Says what is in a trace and where every byte of the file went. Reads the index and "
+             "no events.",
     .options = table,
     .examples = "  tracetape info run.ttape\n"
                 "  tracetape info --json run.ttape | jq .bytes\n",
@@ -138,9 +139,9 @@ static void print_head(printing *print)
     tool_output_printf(&print->out, "format      %u.%u, readable from %u.%u on; trace %s\n",
                        info->major_version, info->minor_version, info->major_version,
                        info->required_minor, id);
-    tool_output_printf(&print->out,
-                       "events      %" PRIu64 " in %" PRIu64 " partitions; %.3f bytes per event\n",
-                       info->event_count, info->partition_count, per_event(print, info->file_bytes));
+    tool_output_printf(
+        &print->out, "events      %" PRIu64 " in %" PRIu64 " partitions; %.3f bytes per event\n",
+        info->event_count, info->partition_count, per_event(print, info->file_bytes));
     print_times(print);
     tool_output_printf(&print->out,
                        "defined     %" PRIu32 " sites, %" PRIu32 " modules, %" PRIu32
@@ -178,8 +179,8 @@ static void print_streams(printing *print)
             break;
         }
         ttape_string name = stream.stream.name;
-        tool_output_printf(&print->out, "%6" PRIu32 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64 "  ", i,
-                           stream.pid, stream.stream.tid, stream.event_count);
+        tool_output_printf(&print->out, "%6" PRIu32 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64 "  ",
+                           i, stream.pid, stream.stream.tid, stream.event_count);
         put_text(print, name.size_bytes > 0 ? name : process_name(print, stream.stream.process), 0);
         if (stream.first_event > 0 || stream.missing_count > 0) {
             tool_output_printf(&print->out, " (from event %" PRIu64 ", %" PRIu64 " missing)",
@@ -203,9 +204,10 @@ static void print_partitions(printing *print)
         if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK) {
             break;
         }
-        tool_output_printf(&print->out, "%9" PRIu32 " %14" PRIu64 " %12" PRIu64 " %10" PRIu32
-                           " %9" PRIu32 "  ", i, partition.offset, partition.stored_bytes,
-                           partition.event_count, partition.segment_count);
+        tool_output_printf(&print->out,
+                           "%9" PRIu32 " %14" PRIu64 " %12" PRIu64 " %10" PRIu32 " %9" PRIu32 "  ",
+                           i, partition.offset, partition.stored_bytes, partition.event_count,
+                           partition.segment_count);
         if (partition.resolution_ns != TTAPE_TIME_NONE) {
             put_seconds(print, partition.time_first_ns);
         } else {
@@ -218,11 +220,21 @@ static void print_partitions(printing *print)
     }
 }
 
+/* The trace id is in the head already. */
+static bool is_hidden(const ttape_metadata_entry *entry)
+{
+    return entry->type > 1 && entry->key.size_bytes == 8 &&
+           memcmp(entry->key.data, "trace_id", 8) == 0;
+}
+
 static void print_metadata(printing *print)
 {
     ttape_metadata_entry entry;
     for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
         tool_output_text(&print->out, i == 0 ? "\nmetadata\n" : "");
+        if (is_hidden(&entry)) {
+            continue;
+        }
         if (print->info.scope_count > 1) {
             tool_output_printf(&print->out, "  scope %" PRIu32, entry.scope);
         }
@@ -345,6 +357,9 @@ static void json_metadata(printing *print)
     tool_json *json = &print->json;
     tool_json_begin(json, "metadata", '[');
     for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
+        if (is_hidden(&entry)) {
+            continue;
+        }
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "scope", entry.scope);
         tool_json_string(json, "key", entry.key);

@@ -1,9 +1,11 @@
 /* tracetape merge: pieces of one trace join into its streams, other traces lie side by side.
  *
- * Partitions are copied as they are, in an order that every reader can follow: within a file as they stand; among
- * pieces of one trace so that each stream's event numbers ascend; otherwise by first time.
+ * Partitions are copied as they are, in an order that every reader can follow: within a file as
+ * they stand; among pieces of one trace so that each stream's event numbers ascend; otherwise by
+ * first time.
  *
- *   files -> segments by (trace, process, thread, start) and event number -> next partition that waits for no other */
+ *   files -> segments by (trace, process, thread, start) and event number -> next partition that
+ * waits for no other */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +34,9 @@ static const tool_option table[] = {
 static const tool_command command = {
     .verb = "merge",
     .usage = "[OPTION]... FILE... -o OUT",
-    .about = "Joins traces into one file. Pieces of one trace (as cut makes them, in any order) become\n"
-             "its streams again; other traces keep streams of their own, in the order of their times.",
+    .about =
+        "Joins traces into one file. Pieces of one trace (as cut makes them, in any order) become\n"
+        "its streams again; other traces keep streams of their own, in the order of their times.",
     .options = table,
     .examples = "  tracetape merge -o whole.ttape part1.ttape part2.ttape\n"
                 "  tracetape merge -o both.ttape client.ttape server.ttape\n",
@@ -45,8 +48,8 @@ typedef struct merge_piece {
     tool_input input;
     ttape_info info;
     ttape_copier *copier;
-    uint32_t next;  /* partition */
-    size_t first;   /* place of its partition 0 among all pieces' partitions */
+    uint32_t next; /* partition */
+    size_t first;  /* place of its partition 0 among all pieces' partitions */
 } merge_piece;
 
 /* One stream's run in one partition. */
@@ -91,7 +94,9 @@ static int compare_runs(const void *a, const void *b)
     if (order == 0 && one->piece != two->piece) {
         order = one->piece < two->piece ? -1 : 1;
     }
-    return order != 0 ? order : one->partition < two->partition ? -1 : one->partition > two->partition;
+    return order != 0                        ? order
+           : one->partition < two->partition ? -1
+                                             : one->partition > two->partition;
 }
 
 static ttape_status add_runs(merging *merge, uint32_t number, uint32_t partition)
@@ -196,7 +201,8 @@ static void release(merging *merge, size_t place)
     }
 }
 
-/* Of the pieces' next partitions that wait for nothing the one with the least first time; piece_count: none. */
+/* Of the pieces' next partitions that wait for nothing the one with the least first time;
+ * piece_count: none. */
 static size_t choose(const merging *merge)
 {
     size_t best = merge->piece_count;
@@ -204,7 +210,8 @@ static size_t choose(const merging *merge)
     for (size_t i = 0; i < merge->piece_count; i++) {
         const merge_piece *piece = &merge->pieces[i];
         ttape_partition_info info;
-        if (piece->next >= piece->info.partition_count || merge->waits[piece->first + piece->next] > 0 ||
+        if (piece->next >= piece->info.partition_count ||
+            merge->waits[piece->first + piece->next] > 0 ||
             ttape_reader_get_partition(piece->input.reader, piece->next, &info) != TTAPE_OK) {
             continue;
         }

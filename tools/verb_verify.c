@@ -22,8 +22,10 @@ static const tool_option table[] = {
 static const tool_command command = {
     .verb = "verify",
     .usage = "[OPTION]... FILE|-",
-    .about = "Reads a whole trace and checks it against every rule of the format: checksums, structure,\n"
-             "every event, every summary. Prints one line per finding, with its place and the rule that\n"
+    .about = "Reads a whole trace and checks it against every rule of the format: checksums, "
+             "structure,\n"
+             "every event, every summary. Prints one line per finding, with its place and the rule "
+             "that\n"
              "it breaks, and goes on. A missing index is a finding.",
     .options = table,
     .examples = "  tracetape verify run.ttape\n"

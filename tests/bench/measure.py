@@ -114,7 +114,8 @@ class Bench:
         """Runs a command measured, on one core where `cpu` is given; a dict, `cpu` in seconds."""
         result = self.work / "result.json"
         prefix = ["taskset", "-c", cpu] if cpu is not None else []
-        words = [str(w) for w in [*prefix, self.programs / "run_measured", result, output, *command]]
+        words = [*prefix, self.programs / "run_measured", result, output, *command]
+        words = [str(word) for word in words]
         done = subprocess.run(words, check=False, capture_output=True)
         if done.returncode:
             raise BenchError(f"'{' '.join(words)}': {done.stderr.decode(errors='replace')[-400:]}")

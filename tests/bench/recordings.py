@@ -4,7 +4,6 @@
   DIR/info      40-byte header, then "key:value" lines
   DIR/task.txt, sid-*.map, *.sym   tasks, mappings, symbols"""
 import array
-import random
 import shutil
 import struct
 import subprocess
@@ -180,39 +179,52 @@ def write(target, events, functions, tid=4242):
     return len(numbers) // 2
 
 
+class Draw:
+    """Random numbers that are the same with every Python."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def bits(self, count):
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        return self.state >> (64 - count)
+
+    def below(self, limit):
+        return self.bits(32) * limit >> 32
+
+
 def uniform_events(count, functions, seed, balanced):
     """Uniform ids and 20-bit differences: nothing to predict. Balanced: each call returns at once;
     otherwise enter, exit and function are drawn for every record by itself."""
-    draw = random.Random(seed)
+    draw = Draw(seed)
     time = 1_000_000_000
     function, depth = 0, 0
     for i in range(count):
-        time += draw.getrandbits(20)
+        time += draw.bits(20)
         if balanced:
             if i % 2 == 0:
-                function = draw.randrange(functions)
+                function = draw.below(functions)
             yield time, i % 2, 0, function
             continue
-        kind = draw.getrandbits(1) if depth else ENTER
+        kind = draw.bits(1) if depth else ENTER
         depth -= kind
-        yield time, kind, min(depth, 1023), draw.randrange(functions)
+        yield time, kind, min(depth, 1023), draw.below(functions)
         depth += 1 - kind
 
 
 def program_events(count, functions, seed):
-    """Calls as a program makes them: a random call graph, loops, times that depend on the place.
-    Integers only, so that every Python makes the same."""
-    draw = random.Random(seed)
-    callees = [[draw.randrange(functions) for _ in range(4)] for _ in range(functions)]
-    cost = [20 + draw.randrange(400) for _ in range(functions)]
+    """Calls as a program makes them: a random call graph, times that depend on the place."""
+    draw = Draw(seed)
+    callees = [[draw.below(functions) for _ in range(4)] for _ in range(functions)]
+    cost = [20 + draw.below(400) for _ in range(functions)]
     time, stack, made = 1_000_000_000, [0], 1
     yield time, ENTER, 0, 0
     while made < count:
         top = stack[-1]
-        time += cost[top] + draw.randrange(8)
-        choice = draw.randrange(16)
+        time += cost[top] + draw.below(8)
+        choice = draw.below(16)
         if len(stack) < 24 and (len(stack) == 1 or choice < 7):
-            called = callees[top][0 if choice < 5 else draw.randrange(4)]
+            called = callees[top][0 if choice < 5 else draw.below(4)]
             yield time, ENTER, len(stack), called
             stack.append(called)
         else:

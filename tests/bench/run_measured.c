@@ -3,9 +3,9 @@
  *   run_measured RESULT OUTPUT COMMAND [ARGUMENT]...
  *
  * RESULT gets one line of JSON: wall, user and system seconds, peak resident KiB, bytes read by
- * system calls (-1 where the kernel does not count them), exit status. OUTPUT is where the command's
- * standard output goes. A small program of its own, since a process that a large one forks starts
- * with the large one's peak. */
+ * system calls (-1 where the kernel does not count them), exit status. OUTPUT is where the
+ * command's standard output goes. A small program of its own, since a process that a large one
+ * forks starts with the large one's peak. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

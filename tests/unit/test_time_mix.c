@@ -46,7 +46,7 @@ static int64_t draw_wide(uint32_t i)
     static const int64_t edges[] = {INT64_MIN, INT64_MAX, -1, 0, UINT32_MAX, INT64_C(1) << 62};
     if (i % 3 == 0)
         return edges[random_below(6)];
-    uint64_t value = random_below(1u << 30); /* one draw a statement: the order is part of the test */
+    uint64_t value = random_below(1u << 30); /* one draw a statement: a fixed order */
     return (int64_t)(value << random_below(33)) - (1 << 20);
 }
 
@@ -92,7 +92,7 @@ static void free_input(struct input *in)
     free(in->section);
 }
 
-/* The section goes to a buffer of just its size, so that a sanitizer sees every byte read past it. */
+/* The section goes to a buffer of just its size: a sanitizer sees every byte read past it. */
 static void encode_input(struct input *in)
 {
     size_t workspace_bytes = ttp_time_mix_encode_workspace(in->times.event_count);

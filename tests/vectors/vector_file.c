@@ -120,6 +120,8 @@ static void put_partition_entry(struct ttp_writer_cursor *c, struct ttp_index_st
     struct ttp_index_segment before = {.stream = UINT32_MAX};
     entry.scope = chunk->head.scope;
     entry.stored_bytes = chunk->head.stored_bytes;
+    if (p->edit_entry != NULL)
+        p->edit_entry(&entry);
     ttp_index_entry_write(c, state, &entry);
     for (uint32_t i = 0; i < p->indexed_count; i++) {
         const struct ttp_segment *g = &p->indexed[i];

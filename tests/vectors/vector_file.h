@@ -41,6 +41,7 @@ struct ttest_partition {
     uint64_t gap_count, lost_count; /* for the index */
     struct ttp_segment indexed[TTEST_MAX_ITEMS]; /* segments as the index has them */
     uint32_t indexed_count;
+    void (*edit_entry)(struct ttp_index_entry *entry); /* what the index says of it; may be NULL */
 };
 
 struct ttest_chunk {

@@ -1,0 +1,108 @@
+"""Speeds, each against zstd on the same events in the same run: converting, decoding, codecs."""
+import json
+import os
+
+import recordings
+from measure import MILLION, Row, geometric, median
+
+
+def rate(events, seconds):
+    return events / max(seconds, 1e-6) / 1e6
+
+
+def medians(results, key):
+    return {name: median([r[key] for r in runs]) for name, runs in results.items()}
+
+
+def ratio_row(figure, label, measured, bounds):
+    """measured: {recording: (events, {"ours", "others"} medians of cpu, and of wall)}."""
+    ratios, ours, others, details = [], [], [], []
+    for name, (events, cpu, wall) in measured.items():
+        ratios.append(cpu["others"] / cpu["ours"])
+        ours.append(rate(events, cpu["ours"]))
+        others.append(rate(events, cpu["others"]))
+        details.append(
+            f"{name}: {events} events, {ours[-1]:.1f} against {others[-1]:.1f} M events/s of "
+            f"user + system time: {ratios[-1]:.2f}; wall {wall['ours']:.3f} against "
+            f"{wall['others']:.3f} s: {wall['others'] / wall['ours']:.2f}")
+    return Row(figure, f"{geometric(others):.1f} M ev/s ({label})", f"{geometric(ours):.1f} M ev/s",
+               geometric(ratios), *bounds, higher=True, details=details)
+
+
+def convert(bench):
+    """Whole tasks, one core, both as processes that read a file and write one."""
+    measured = {}
+    for name in bench.names:
+        source, tid = bench.whole_task(name)
+        dat = source / f"{tid}.dat"
+        out, packed = bench.work / "speed.ttape", bench.work / "speed.zst"
+        results = bench.interleave({
+            "ours": lambda s=source, o=out: bench.convert(s, o, cpu=bench.cpu),
+            "others": lambda d=dat, p=packed: bench.run(
+                ["zstd", "-3", "-q", "-f", d, "-o", p], cpu=bench.cpu)}, bench.repeats)
+        events = dat.stat().st_size // recordings.RECORD_BYTES
+        measured[name] = events, medians(results, "cpu"), medians(results, "wall")
+    yield ratio_row("convert, exact, default, one core / zstd -3", "zstd -3", measured, (2.5, 5))
+
+
+def level9(bench):
+    seconds = {}
+    for turn in range(1 if bench.quick else 3):
+        for name in bench.names:
+            source, _ = bench.first_million(name)
+            run = bench.convert(source, bench.work / "level9.ttape", "--level", "9", cpu=bench.cpu)
+            seconds.setdefault(name, []).append(run["cpu"])
+    rates = {name: rate(bench.baseline(name)["events"], median(s)) for name, s in seconds.items()}
+    value = geometric(rates.values())
+    yield Row("convert, level 9, one core, M events/s", "0.075 (xz -9e, cited)", f"{value:.2f}",
+              value, 1, 1, higher=True,
+              details=[f"{name}: {r:.2f} M events/s" for name, r in rates.items()])
+
+
+def decode(bench):
+    measured = {}
+    for name in bench.names:
+        source, tid = bench.whole_task(name)
+        dat = source / f"{tid}.dat"
+        out, packed = bench.work / "decode.ttape", bench.work / "decode.zst"
+        bench.convert(source, out)
+        bench.call(["zstd", "-3", "-q", "-f", dat, "-o", packed])
+        results = bench.interleave({
+            "ours": lambda o=out: bench.run([bench.programs / "decode_all", o], cpu=bench.cpu,
+                                            output=bench.work / "decoded"),
+            "others": lambda p=packed: bench.run(["zstd", "-d", "-q", "-c", p], cpu=bench.cpu)},
+            bench.repeats)
+        events = dat.stat().st_size // recordings.RECORD_BYTES
+        said = int((bench.work / "decoded").read_text(encoding="ascii").split()[0])
+        if said != events:
+            print(f"  {name}: decoded {said} events of {events}")
+        measured[name] = events, medians(results, "cpu"), medians(results, "wall")
+    os.unlink(bench.work / "decode.zst")
+    yield ratio_row("decode all events, one core / zstd -d", "zstd -d", measured, (1, 2))
+
+
+STEPS = (  # step, figure, floor, aim
+    ("order_encode", "order-only encode in memory, M events/s", 40, 100),
+    ("order_decode", "order-only decode in memory, M events/s", None, None),
+    ("times_encode", "times (static) encode in memory, M events/s", None, None),
+    ("times_decode", "times (static) decode in memory, M events/s", None, None),
+    ("times_mixed_encode", "times (mix) encode in memory, M events/s", None, None),
+    ("times_mixed_decode", "times (mix) decode in memory, M events/s", None, None),
+)
+
+
+def codecs(bench):
+    """The codecs alone, on prepared codes, in one process; all steps interleaved."""
+    found = {}
+    for name in bench.names:
+        path, _ = bench.million_info(name, "default")
+        said = bench.call(["taskset", "-c", bench.cpu, bench.programs / "encode_order", path,
+                           MILLION, 3 if bench.quick else 9])
+        found[name] = json.loads(said)
+    for step, figure, floor, aim in STEPS:
+        rates = {name: rate(f["events"], median(f[step]["seconds"])) for name, f in found.items()}
+        value = geometric(rates.values())
+        details = [f"{name}: {rates[name]:.1f} M events/s, {found[name][step]['bytes']} bytes"
+                   for name in rates]
+        yield Row(figure, "-", f"{value:.1f} M ev/s", value, floor or 0, aim or 0, higher=True,
+                  details=details)

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Runs the command on every vector and compares what it finds with the vector's expectation."""
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+STATUS = {"TTAPE_E_TRUNCATED": "truncated", "TTAPE_E_CORRUPT": "corrupt",
+          "TTAPE_E_CHECKSUM": "checksum", "TTAPE_E_LIMIT": "limit",
+          "TTAPE_E_VERSION": "version", "TTAPE_E_UNSUPPORTED": "unsupported",
+          "TTAPE_E_NOT_TRACE": "not a trace"}
+OK, FINDING, LOSS, CANNOT = 0, 1, 3, 4
+
+
+def run(binary, *words):
+    done = subprocess.run([binary, *words], capture_output=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+
+
+def check_verify(binary, path, expected):
+    """The expected finding is among those of verify; a valid and complete file has none."""
+    code, out, err = run(binary, "verify", "--json", str(path))
+    if code not in (OK, FINDING):
+        yield f"verify exits with {code}: {err.strip()}"
+        return
+    findings = [(f["rule"], f["status"]) for f in json.loads(out)["findings"]]
+    if expected["status"] == "TTAPE_OK":
+        if findings or code != OK:
+            yield f"verify finds {findings}"
+        return
+    wanted = (expected["rule"], STATUS[expected["status"]])
+    if code != FINDING or wanted not in findings:
+        yield f"verify exits with {code} and finds {findings}, not {wanted}"
+
+
+def rows_by_stream(text):
+    rows = {}
+    for row in csv.reader(io.StringIO(text)):
+        rows.setdefault(row[0], []).append(row)
+    return rows
+
+
+def check_dump(binary, path, expected):
+    code, out, err = run(binary, "dump", "--format", "csv", str(path))
+    if not expected["opens"]:
+        if code != CANNOT:
+            yield f"dump exits with {code} on a file that does not open"
+        return
+    count = out.count(b"\n") - 1
+    if count != expected["events"]:
+        yield f"dump has {count} events, not {expected['events']}: {err.strip()}"
+    elif "csv" in expected:
+        text = out.decode(errors="surrogateescape")
+        if rows_by_stream(text) != rows_by_stream(expected["csv"]):
+            yield f"dump differs:\n{text}\nnot\n{expected['csv']}"
+    if expected["valid"] and code != OK:
+        yield f"dump exits with {code}: {err.strip()}"
+    if code not in (OK, FINDING, LOSS):
+        yield f"dump exits with {code}: {err.strip()}"
+
+
+def check_info(binary, path, expected):
+    code, out, err = run(binary, "info", "--json", str(path))
+    if not expected["opens"]:
+        if code != CANNOT:
+            yield f"info exits with {code} on a file that does not open"
+        return
+    if code != OK:
+        yield f"info exits with {code}: {err.strip()}"
+        return
+    info = json.loads(out)
+    for key, name in (("events", "event_count"), ("partitions", "partition_count"),
+                      ("streams", "stream_count")):
+        if expected["valid"] and name in info and info[name] != expected[key]:
+            yield f"info says {name} {info[name]}, not {expected[key]}"
+
+
+def main():
+    binary = os.environ.get("TTAPE_BIN", "")
+    source = pathlib.Path(os.environ.get("TTAPE_SRC", "."))
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else source / "spec" / "vectors"
+    if not os.access(binary, os.X_OK):
+        print(f"SKIPPED: there is no command '{binary}' yet")
+        return SKIPPED
+    expectations = sorted(folder.glob("*.json"))
+    bad = 0
+    for path in expectations:
+        expected = json.loads(path.read_text(encoding="utf-8"))
+        trace = path.with_suffix(".ttape")
+        for check in (check_verify, check_dump, check_info):
+            for problem in check(binary, trace, expected):
+                bad += 1
+                print(f"{path.stem}: {problem}")
+    print(f"{len(expectations)} vectors, {bad} problems")
+    return 1 if bad or not expectations else 0
+
+
+sys.exit(main())
