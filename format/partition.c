@@ -94,7 +94,11 @@ static ttape_status check_counts(const uint8_t *data, const struct ttp_partition
     if (head->event_count == 0 || head->segment_count == 0 || head->segment_count > head->event_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-05", TTP_HEAD_EVENTS_AT,
                         "partition has %u events in %u segments", head->event_count, head->segment_count);
-    if (head->given_count > head->symbol_count || head->given_count > head->start_frame_count ||
+    if (head->event_count > TTP_MAX_PARTITION_EVENTS)
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", TTP_HEAD_EVENTS_AT, "partition has %u events, at most %u are allowed",
+                        head->event_count, TTP_MAX_PARTITION_EVENTS);
+    if (head->given_count > head->symbol_count ||
+        (head->model == TTP_NO_MODEL && head->given_count > head->start_frame_count) ||
         head->symbol_count - head->given_count > head->event_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", TTP_HEAD_SYMBOLS_AT,
                         "partition has %u symbols, %u of them given", head->symbol_count, head->given_count);

@@ -170,8 +170,10 @@ ttape_status ttp_segments_read(const struct ttp_partition_head *head, const uint
             return bad_segments(&d, data, "F-SEG-04", "segments have more events than the head says", err);
         io->segments[s] = before = g;
     }
-    if (events != head->event_count || frames != head->start_frame_count)
-        return bad_segments(&d, data, "F-SEG-04", "segments and head differ in events or open frames", err);
+    if (events != head->event_count)
+        return bad_segments(&d, data, "F-SEG-04", "segments have fewer events than the head says", err);
+    if (frames != head->start_frame_count)
+        return bad_segments(&d, data, "F-SEG-05", "segments have fewer open frames than the head says", err);
     io->segment_count = head->segment_count;
     io->start_frame_count = frames;
     return TTAPE_OK;

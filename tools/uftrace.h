@@ -1,10 +1,11 @@
 /* A uftrace recording: what its files say, and how they hang together.
  *
- *   info                 header, feature and info masks, lines of text, argument specifications
- *   task.txt             SESS (a memory map's birth), TASK, FORK, DLOP lines
- *   sid-*.map            a session's memory map          *.sym, *.dbg   a module's symbols, lines,
- * specifications TID.dat              a task's records                events.txt     names of user
- * events
+ *   info          header, feature and info masks, lines of text, argument specifications
+ *   task.txt      SESS (a memory map's birth), TASK, FORK, DLOP lines
+ *   sid-*.map     a session's memory map
+ *   *.sym, *.dbg  a module's symbols, lines, specifications
+ *   TID.dat       a task's records
+ *   events.txt    names of user events
  *
  * All files are opened below the directory's descriptor, without following links. */
 #ifndef TOOL_UFTRACE_H

@@ -1,9 +1,9 @@
 /* All records of all tasks into the writer, in time order across tasks.
  *
- *   heap of tasks by their next record's time --> run: records of one task up to the next task's
- * time
- *       --> take_plain: the tight loop over 16-byte records --> batch of events -->
- * ttape_writer_append
+ *   heap of tasks by their next record's time
+ *     --> run: records of one task up to the next task's time
+ *       --> take_plain: the tight loop over 16-byte records
+ *         --> batch of events --> ttape_writer_append
  *
  * A record: u64 time, then u64 with type:2 (0 entry, 1 exit, 2 lost, 3 event), more:1, magic:3,
  * depth:10, address:48. Within one task the file's order is kept, whatever the times say. */

@@ -1,9 +1,9 @@
 /* Payloads behind records: values one after another, each padded to 4 bytes, the whole to 8.
  *
- *   integer, pointer, float   their size, little-endian
- *   string                    u16 length, then that many bytes; ff ff ff ff of length 4: a NULL
- * pointer struct                    its bytes event                     u16 length, then the
- * event's own fields */
+ *   number    integer, pointer or float of its size, little-endian
+ *   string    u16 length, then that many bytes; ff ff ff ff of length 4: a NULL pointer
+ *   struct    its bytes
+ *   event     u16 length, then the event's own fields */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Symbol (*.sym) and debug (*.dbg) files. Memory holds 16 bytes per symbol; names are read when a
  * site needs them.
  *
- *   .sym   "ADDRESS [SIZE] TYPE NAME", addresses relative to the module's base; type ? marks an end
- *   .dbg   "F: ADDRESS NAME", then for that function "L: LINE FILE", "A: @arguments", "R: @return
- * value" */
+ *   .sym   "ADDRESS [SIZE] TYPE NAME", relative to the module's base; type ? marks an end
+ *   .dbg   "F: ADDRESS NAME", then for that function "L: LINE FILE", "A: @arguments",
+ *          "R: @return value" */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * they stand; among pieces of one trace so that each stream's event numbers ascend; otherwise by
  * first time.
  *
- *   files -> segments by (trace, process, thread, start) and event number -> next partition that
- * waits for no other */
+ *   files --> segments by (trace, process, thread, start) and event number
+ *         --> next partition that waits for no other */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

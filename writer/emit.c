@@ -229,6 +229,8 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
                               .stored_bytes = job->payload.count, .content_bytes = job->payload.count};
     TTP_TRY(write_header(w, job->pending.scope, job->payload.data, job->payload.count, err));
     TTP_TRY(emit_collected(w, job->pending.scope, &job->pending, err));
+    if (job->head.model != TTP_NO_MODEL)
+        TTP_TRY(ttp_model_emit(w, err));
     chunk.scope = job->pending.scope->number;
     TTP_TRY(ttp_emit_chunk(w, &chunk, job->payload.data, err));
     TTP_TRY(index_job(w, job, err));

@@ -139,6 +139,7 @@ static uint32_t local_symbol(struct ttp_job *job, uint32_t symbol)
 {
     uint32_t *map = job->symbol_map.data;
     if (map[symbol] == 0) {
+        ((uint32_t *)job->scope_symbols.data)[job->symbols.count] = symbol;
         struct ttp_symbol *symbols = job->symbols.data;
         symbols[job->symbols.count++] = *ttp_scope_symbol_at(job->pending.scope, symbol);
         map[symbol] = (uint32_t)job->symbols.count;
@@ -146,7 +147,7 @@ static uint32_t local_symbol(struct ttp_job *job, uint32_t symbol)
     return map[symbol] - 1;
 }
 
-/* Renumbers symbols by first appearance: open frames of all segments first, then codes. */
+/* Renumbers symbols by first appearance: the model's, then open frames of all segments, then codes. */
 static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
@@ -154,6 +155,7 @@ static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
     size_t segments = p->segments.count, frames = p->start_frames.count;
     TTP_TRY(room(e, &job->symbol_map, p->symbol_total * sizeof(uint32_t)));
     TTP_TRY(room(e, &job->symbols, p->symbol_total * sizeof(struct ttp_symbol)));
+    TTP_TRY(room(e, &job->scope_symbols, p->symbol_total * sizeof(uint32_t)));
     TTP_TRY(room(e, &job->open, frames * sizeof(uint32_t)));
     TTP_TRY(room(e, &job->open_stack, frames * sizeof(uint32_t)));
     TTP_TRY(room(e, &job->open_start, (segments + 1) * sizeof(uint32_t)));
@@ -173,6 +175,8 @@ static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
         start_stack[i] = g[i].start.stack;
     }
     open_start[segments] = (uint32_t)frames;
+    for (size_t i = 0; job->model != NULL && i < job->model->symbols.count / sizeof(uint32_t); i++)
+        (void)local_symbol(job, ((const uint32_t *)job->model->symbols.data)[i]);
     for (size_t i = 0; i < frames; i++) {
         open[i] = local_symbol(job, open[i]);
         open_stack[i] = start_frames[i].stack;
@@ -313,14 +317,15 @@ static ttape_status add_literal_order(struct encoding *e, const struct ttp_order
 static ttape_status add_chain_order(struct encoding *e, const struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
+    struct ttp_chain_options options = {job->model != NULL ? job->model->snapshot.data : NULL};
     size_t need = ttp_chain_encode_workspace(order->event_count, order->symbol_count, order->segment_count,
-                                             order->open_start[order->segment_count], NULL),
+                                             order->open_start[order->segment_count], &options),
            header, data;
     size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
     uint8_t *at;
     TTP_TRY(room(e, &job->workspace, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
-    ttape_status status = ttp_chain_encode(order, NULL, job->workspace.data, need, at, capacity, &header,
+    ttape_status status = ttp_chain_encode(order, &options, job->workspace.data, need, at, capacity, &header,
                                            at + capacity, capacity, &data, NULL, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
@@ -475,7 +480,7 @@ static void start_head(struct encoding *e)
     struct ttp_job *job = e->job;
     const struct ttp_pending *p = &job->pending;
     job->head = (struct ttp_partition_head){
-        .event_count = p->event_count, .segment_count = (uint32_t)p->segments.count, .model = TTP_NO_MODEL,
+        .event_count = p->event_count, .segment_count = (uint32_t)p->segments.count, .model = job->model != NULL ? job->model->number : TTP_NO_MODEL,
         .start_frame_count = (uint32_t)p->start_frames.count, .end_frame_count = (uint32_t)p->end_frames.count};
     if (e->w->timed) {
         job->head.wide_count = (uint32_t)p->wide.count;
@@ -535,7 +540,7 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
 {
     struct ttp_pending *p = &job->pending;
     struct ttp_growing *all[] = {
-        &job->workspace, &job->gathered, &job->payload, &job->symbol_map, &job->symbols, &job->segments,
+        &job->workspace, &job->gathered, &job->payload, &job->symbol_map, &job->symbols, &job->scope_symbols, &job->segments,
         &job->start_frames, &job->end_frames, &job->segment_start, &job->open, &job->open_start, &job->open_stack,
         &job->start_stack, &job->rank, &job->wide, &p->runs, &p->segments, &p->start_frames, &p->start_symbols,
         &p->end_frames, &p->wide, &p->depths, &p->valued, &p->values, &p->value_bytes, &p->measures,

@@ -122,6 +122,23 @@ ttape_status ttp_drain(ttape_writer *w, ttape_error *err)
     return TTAPE_OK;
 }
 
+/* Hands the job over. A partition that becomes a model goes through alone: those behind it start from it. */
+static ttape_status submit(ttape_writer *w, struct ttp_job *job, ttape_error *err)
+{
+    bool model_due = ttp_model_due(w, &job->pending);
+    w->model.age++;
+    job->model = !model_due && w->model.ready ? &w->model : NULL;
+    w->queued_jobs++;
+    if (w->workers == NULL)
+        ttp_encode_job(w, job);
+    else
+        ttp_workers_submit(w, job);
+    w->next_job = (w->next_job + 1) % w->job_count;
+    if (w->queued_jobs == w->job_count || model_due)
+        TTP_TRY(model_due ? ttp_drain(w, err) : emit_oldest(w, err));
+    return model_due ? ttp_model_take(w, job, err) : TTAPE_OK;
+}
+
 ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
 {
     struct ttp_job *job = &w->jobs[w->next_job];
@@ -141,14 +158,5 @@ ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
     w->event_count += p->event_count;
     w->epoch++;
     job->status = TTAPE_OK;
-    w->queued_jobs++;
-    if (w->workers == NULL) {
-        ttp_encode_job(w, job);
-        return emit_oldest(w, err);
-    }
-    ttp_workers_submit(w, job);
-    w->next_job = (w->next_job + 1) % w->job_count;
-    if (w->queued_jobs == w->job_count)
-        TTP_TRY(emit_oldest(w, err));
-    return TTAPE_OK;
+    return submit(w, job, err);
 }

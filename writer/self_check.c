@@ -45,11 +45,12 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job, cons
     struct ttp_growing codes = {0}, symbols = {0}, workspace = {0};
     ttape_error err = {0};
     size_t header_bytes, data_bytes;
+    const void *primer = job->model != NULL ? job->model->snapshot.data : NULL;
     const uint8_t *header = plain_section(job, TTP_SECTION_CHAIN_HEADER, &header_bytes);
     const uint8_t *data = plain_section(job, TTP_SECTION_CHAIN_DATA, &data_bytes);
     const uint8_t *raw = plain_section(job, TTP_SECTION_ORDER_RAW, &data_bytes);
     size_t need = ttp_chain_decode_workspace(order->event_count, order->symbol_count,
-                                             order->open_start[order->segment_count], NULL);
+                                             order->open_start[order->segment_count], primer);
     if (header != NULL)
         data = plain_section(job, TTP_SECTION_CHAIN_DATA, &data_bytes);
     if ((header == NULL && raw == NULL) ||
@@ -61,7 +62,7 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job, cons
     struct ttp_order_out out = {codes.data, symbols.data, order->segment_start, order->open_start, order->open,
                                 order->open_stack, order->start_stack, order->event_count, order->symbol_count,
                                 order->given_count, order->segment_count, 0};
-    ttape_status status = header != NULL ? ttp_chain_decode(&out, NULL, header, header_bytes, data, data_bytes,
+    ttape_status status = header != NULL ? ttp_chain_decode(&out, primer, header, header_bytes, data, data_bytes,
                                                             workspace.data, need, &err)
                                          : ttp_raw_order_decode(raw, data_bytes, &out, &err);
     assert(status == TTAPE_OK);

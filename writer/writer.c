@@ -10,6 +10,8 @@
 #define DEFAULT_PARTITION_BYTES (8u * 1024 * 1024)
 #define DEFAULT_CHAIN_THRESHOLD 2u
 #define DEFAULT_INDEX_PERIOD 64u
+#define DEFAULT_MODEL_PERIOD 16u
+#define MODEL_PARTITION_EVENTS 65536u /* larger partitions learn enough by themselves: decision 0004 */
 #define MAX_JOBS 64u
 
 ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
@@ -62,6 +64,8 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     o->partition_bytes = o->partition_bytes == 0 ? DEFAULT_PARTITION_BYTES : o->partition_bytes;
     o->chain_threshold = o->chain_threshold == 0 ? DEFAULT_CHAIN_THRESHOLD : o->chain_threshold;
     o->index_period = o->index_period == 0 ? DEFAULT_INDEX_PERIOD : o->index_period;
+    if (o->model_period == 0)
+        o->model_period = o->partition_events <= MODEL_PARTITION_EVENTS ? DEFAULT_MODEL_PERIOD : UINT32_MAX;
     o->level = o->level == 0 ? TTAPE_LEVEL_DEFAULT : o->level;
     o->jobs = o->jobs > MAX_JOBS ? MAX_JOBS : o->jobs;
     if (o->partition_events > TTP_MAX_PARTITION_EVENTS || o->level < 1 || o->level > TTAPE_LEVEL_MAX ||
@@ -143,6 +147,7 @@ void ttape_writer_close(ttape_writer *w)
     ttp_grown_free(&w->allocator, &w->scopes);
     ttp_grown_free(&w->allocator, &w->index);
     ttp_grown_free(&w->allocator, &w->scratch);
+    ttp_model_free(w);
     ttape_allocator allocator = w->allocator;
     allocator.release(allocator.context, w, sizeof *w);
 }

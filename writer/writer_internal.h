@@ -159,6 +159,7 @@ struct ttp_job {
     struct ttp_growing workspace, gathered, payload;
     struct ttp_growing symbol_map;  /* scope-wide symbol -> local symbol + 1 */
     struct ttp_growing symbols;     /* struct ttp_symbol, local */
+    struct ttp_growing scope_symbols; /* uint32_t, parallel: scope-wide */
     struct ttp_growing segments;    /* struct ttp_segment by ascending stream */
     struct ttp_growing start_frames, end_frames; /* struct ttp_frame in that order */
     struct ttp_growing segment_start, open, open_start, open_stack, start_stack; /* struct ttp_order's arrays */
@@ -169,10 +170,20 @@ struct ttp_job {
     uint32_t light_bytes;
     size_t section_start;          /* where the first section stands in the payload until the head is put in front */
     uint64_t category_bytes[4]; /* order, times, values, summaries */
-    uint32_t model;             /* to start from, or TTP_NO_MODEL */
+    const struct ttp_model *model; /* to start from, or NULL */
     ttape_status status;
     ttape_error error;
     enum { TTP_JOB_FREE, TTP_JOB_QUEUED, TTP_JOB_DONE } state;
+};
+
+/* The model that partitions start from now. */
+struct ttp_model {
+    struct ttp_scope *scope; /* NULL: none yet */
+    uint32_t number, age;    /* age: partitions sealed since */
+    bool ready, written;
+    struct ttp_growing snapshot; /* struct ttp_chain_primer and what follows it */
+    struct ttp_growing symbols;  /* uint32_t: its symbols, scope-wide */
+    struct ttp_growing payload;  /* of the model chunk */
 };
 
 struct ttp_workers;
@@ -204,6 +215,8 @@ struct ttape_writer {
     struct ttp_growing index; /* encoded entries so far */
     uint64_t index_entries;
     struct ttp_growing scratch;
+    struct ttp_model model;
+    uint32_t model_count;
     struct {
         uint64_t origin_ns;
         int64_t end_tick;
@@ -254,6 +267,13 @@ ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint3
 /* seal.c */
 ttape_status ttp_seal(ttape_writer *w, ttape_error *err);
 ttape_status ttp_drain(ttape_writer *w, ttape_error *err); /* waits for and emits every job */
+
+/* model_writer.c */
+bool ttp_model_due(const ttape_writer *w, const struct ttp_pending *p);
+/* Makes the model of a job that was encoded just now, with no other job in flight. */
+ttape_status ttp_model_take(ttape_writer *w, struct ttp_job *job, ttape_error *err);
+ttape_status ttp_model_emit(ttape_writer *w, ttape_error *err); /* once */
+void ttp_model_free(ttape_writer *w);
 
 /* partition_encoder.c: pure work on one job, callable from any thread. */
 void ttp_encode_job(const ttape_writer *w, struct ttp_job *job);

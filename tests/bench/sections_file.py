@@ -104,13 +104,13 @@ def large_rows(bench, path, events):
                        f"{got['info'][0]['max_rss_kib'] / 1024:.1f} MiB"])
     yield Row(f"bytes read by that, of the file of {label}", "-", f"{100 * share:.3f} %", share,
               0.01, 0.01, details=[f"{got['info'][0]['read_bytes']} bytes by read calls, "
-                                   "shared libraries' headers among them"])
+                                   "libraries' headers among them"])
     walls = sorted(r["wall"] * 1000 for r in got["seek"])
     yield Row("seek to a time, print 10 events, ms", "-", f"{median(walls):.1f} ms", median(walls),
-              20, 2, details=[f"{walls[0]:.1f} to {walls[-1]:.1f} ms over {len(walls)} times; first "
-                              f"time, pages dropped: {cold['seek']['wall'] * 1000:.1f} ms",
+              20, 2, details=[f"{walls[0]:.1f} to {walls[-1]:.1f} ms over {len(walls)} moments; "
+                              f"pages dropped: {cold['seek']['wall'] * 1000:.1f} ms",
                               f"{lines} lines, {got['seek'][0]['read_bytes']} bytes read, "
-                              f"peak {got['seek'][0]['max_rss_kib'] / 1024:.1f} MiB"])
+                              f"{got['seek'][0]['max_rss_kib'] / 1024:.1f} MiB peak"])
 
 
 # ---- partition sizes ----

@@ -107,8 +107,8 @@ def read_table():
 def write_table(rows):
     names = [*recordings.SIZED, *SYNTHETIC]
     text = io.StringIO()
-    text.write("# exact bytes per recording and setting, first million events of the largest task; "
-               f"test_sizes.py --write makes this; zstd {zstd_version()}\n")
+    text.write("# exact bytes, at most 1 M events of the largest task; made by test_sizes.py "
+               f"--write; zstd {zstd_version()}\n")
     table = csv.DictWriter(text, FIELDS, lineterminator="\n")
     table.writeheader()
     for key in sorted(rows, key=lambda k: (names.index(k[0]), list(SETTINGS).index(k[1]))):
@@ -149,8 +149,8 @@ def main():
     for line in problems:
         print(line)
     if problems:
-        print(f"sizes: FAILED, {len(problems)} of {len(now)} rows differ from sizes.csv; where that "
-              "is intended: python3 tests/bench/test_sizes.py --write, and commit the diff")
+        print(f"sizes: FAILED, {len(problems)} of {len(now)} rows differ from sizes.csv; where "
+              "that is intended: python3 tests/bench/test_sizes.py --write, and commit the diff")
         return 1
     print(f"sizes: ok, {len(now)} rows")
     if why:

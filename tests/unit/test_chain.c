@@ -263,9 +263,14 @@ static struct made *mixed_segments(uint32_t segments, uint32_t events_each, uint
     struct made *m = made_new(segments * (events_each + 1), segments, seed);
     for (uint32_t s = 0; s < segments; s++) {
         m->start_stack[s] = rnd(m, STACKS);
-        for (uint32_t i = rnd(m, 20); i-- > 0;)
-            add_open(m, rnd(m, 3) ? m->start_stack[s] : rnd(m, STACKS),
-                     symbol_of(m, rnd(m, 9) ? TTP_CLASS_ENTER : TTP_CLASS_SIGNAL, rnd(m, 30)));
+        for (uint32_t i = rnd(m, 20);
+             i-- > 0;) { /* one rnd a statement: order of arguments differs */
+            uint32_t stack = rnd(m, STACKS);
+            if (rnd(m, 3))
+                stack = m->start_stack[s];
+            uint8_t event_class = rnd(m, 9) ? TTP_CLASS_ENTER : TTP_CLASS_SIGNAL;
+            add_open(m, stack, symbol_of(m, event_class, rnd(m, 30)));
+        }
         m->open_start[s + 1] = m->opens;
     }
     m->given = m->symbol_count;
@@ -430,7 +435,7 @@ START_TEST(same_bytes_everywhere)
         coded_free(&c);
         made_free(m);
     }
-    ck_assert_uint_eq(digest, UINT64_C(0x925945eb8686c145));
+    ck_assert_uint_eq(digest, UINT64_C(0xaacc04716ed7b41e));
 }
 END_TEST
 

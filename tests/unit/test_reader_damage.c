@@ -3,9 +3,9 @@
 #include "tests/unit/test_reader_fixture.h"
 
 static const struct ttest_plan plans[] = {
-    {.streams = 2, .events = 260, .partition_events = 90},
+    {.streams = 2, .events = 160, .partition_events = 60},
     {.streams = 1, .events = 120, .partition_events = 60, .literal = true, .plain = true},
-    {.streams = 2, .events = 120, .level = 9},
+    {.streams = 2, .events = 60, .level = 9},
     {.streams = 1, .events = 90, .resolution_ns = TTAPE_TIME_NONE},
 };
 #define PLANS (sizeof plans / sizeof plans[0])

@@ -70,14 +70,14 @@ static void make_ends(const struct ttest_output *out)
                                    "(F-FOO-06)", &e);
     file->unfinished = true;
     e.status = TTAPE_E_TRUNCATED;
-    e.rule = "F-FOO-01";
+    e.rule = "F-FOO-06";
     emit(out, &e, file);
 
     file = base("early-index-only", "an index after the first partition, no footer", &e);
     insert(file, file->chunk_count - 1, TTP_CHUNK_INDEX, NULL);
     file->unfinished = true;
     e.status = TTAPE_E_TRUNCATED;
-    e.rule = "F-FOO-01";
+    e.rule = "F-FOO-06";
     emit(out, &e, file);
 
     file = base("early-indexes", "an index after every chunk, and one at the end", &e);

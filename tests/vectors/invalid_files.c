@@ -357,7 +357,7 @@ static const struct ttest_break file_breaks[] = {
      "a frame of 128 MiB in 4 KiB, announced as 100 bytes", bomb, NULL},
     {"chk-06-size", "F-CHK-06", TTAPE_E_LIMIT, TTEST_REFUSED, "a content size above 2^30",
      huge_content, NULL},
-    {"chk-07-jump", "F-CHK-07", CORRUPT, TTEST_FIRST, "a sequence number is left out",
+    {"chk-07-jump", "F-CHK-07", CORRUPT, TTEST_REFUSED, "a sequence number is left out",
      jump_sequence, NULL},
     {"chk-08-critical", "F-CHK-08", TTAPE_E_UNSUPPORTED, TTEST_REFUSED,
      "a critical chunk of an unknown kind", critical_chunk, NULL},
@@ -372,9 +372,9 @@ static const struct ttest_break file_breaks[] = {
 };
 
 static const struct ttest_break footer_breaks[] = {
-    {"foo-01-magic", "F-FOO-01", TTAPE_E_TRUNCATED, TTEST_ALL, "a byte of the footer's magic", NULL,
+    {"foo-01-magic", "F-CHK-01", CORRUPT, TTEST_ALL, "a byte of the footer's magic (F-FOO-01)", NULL,
      break_footer_magic},
-    {"foo-01-trailing", "F-FOO-01", TTAPE_E_TRUNCATED, TTEST_ALL, "a byte behind the footer", NULL,
+    {"foo-01-trailing", "F-FOO-04", CORRUPT, TTEST_ALL, "a byte behind the footer", NULL,
      after_footer},
     {"foo-02-hash", "F-FOO-02", CHECKSUM, TTEST_ALL, "a bit of the footer", NULL,
      break_footer_hash},

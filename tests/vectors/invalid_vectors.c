@@ -4,6 +4,7 @@
 static void set_left(struct ttest_expectation *e, enum ttest_left left)
 {
     e->opens = left != TTEST_REFUSED;
+    e->changed = left == TTEST_CHANGED;
     e->lost_partition = left == TTEST_FIRST ? 1 : left == TTEST_SECOND ? 0 : TTAPE_NONE;
 }
 
@@ -43,7 +44,7 @@ static const struct cut cuts[] = {
     {"cut-magic", "F-FIL-01", "ends inside the magic", TTAPE_E_NOT_TRACE, UINT32_MAX, UINT32_MAX, 7},
     {"cut-header", "F-FIL-03", "ends inside the file header", TTAPE_E_TRUNCATED, UINT32_MAX,
      UINT32_MAX, 63},
-    {"cut-no-chunk", "F-FOO-01", "a file header and nothing else", TTAPE_E_TRUNCATED, 0, 0, 0},
+    {"cut-no-chunk", "F-FOO-06", "a file header and nothing else", TTAPE_E_TRUNCATED, 0, 0, 0},
     {"cut-chunk-header", "F-CHK-10", "ends inside the first chunk's header", TTAPE_E_TRUNCATED, 0, 0,
      40},
     {"cut-metadata", "F-CHK-10", "ends inside the first chunk's payload", TTAPE_E_TRUNCATED, 0, 0,
@@ -52,7 +53,7 @@ static const struct cut cuts[] = {
      TTAPE_E_TRUNCATED, 1, 4, 63},
     {"cut-partition", "F-CHK-10", "ends one byte before the end of the second partition",
      TTAPE_E_TRUNCATED, 1, 5, UINT32_MAX},
-    {"cut-between", "F-FOO-01", "ends between chunks: an unfinished file", TTAPE_E_TRUNCATED, 1, 4,
+    {"cut-between", "F-FOO-06", "ends between chunks: an unfinished file", TTAPE_E_TRUNCATED, 1, 4,
      0},
 };
 

@@ -9,6 +9,7 @@
 enum ttest_left {
     TTEST_REFUSED, /* nothing: the file does not open */
     TTEST_ALL,     /* every event */
+    TTEST_CHANGED, /* as many events, not all as they went in */
     TTEST_FIRST,   /* partition 0, not partition 1 */
     TTEST_SECOND   /* partition 1, not partition 0 */
 };

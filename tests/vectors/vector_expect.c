@@ -166,9 +166,9 @@ struct ttest_bytes ttest_json(const struct ttest_expectation *e)
     if (e->opens) {
         ttest_print(&json, ",\n  \"events\": %u,\n  \"streams\": %u,\n  \"partitions\": %u",
                     ttest_event_count(e), e->stream_count, e->partition_count);
-        if (csv.size <= INLINE_CSV_BYTES)
+        if (csv.size <= INLINE_CSV_BYTES && !e->changed)
             put_json_text(&json, "csv", csv.data, csv.size);
-        else
+        else if (!e->changed)
             ttest_print(&json, ",\n  \"csv_xxh3\": \"%016llx\"",
                         (unsigned long long)ttp_checksum(csv.data, csv.size));
     }

@@ -30,6 +30,7 @@ struct ttest_expectation {
     bool opens;          /* a reader opens the file all the same */
     const struct ttest_row *rows;
     uint32_t row_count;
+    bool changed;            /* what is read is not what went in: only counted */
     uint32_t lost_partition; /* rows of this partition cannot be read; TTAPE_NONE: all can */
     uint32_t stream_count, partition_count;
 };

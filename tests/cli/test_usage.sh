@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Help, version, wrong command lines: what stands where, and the exit statuses.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+
+status 0 "$T" --help
+has out '^Usage: tracetape VERB'
+status 0 "$T" help
+status 0 "$T" -h
+status 0 "$T" --version
+has out '^tracetape [0-9]+\.[0-9]+\.[0-9]+$'
+lines out 1
+for verb in convert info verify dump cut merge; do
+    status 0 "$T" help "$verb"
+    cp out first
+    status 0 "$T" "$verb" --help
+    same out first
+    has out "^Usage: tracetape $verb "
+    has out '^Options:'
+    has out '^Examples:'
+    has out '^Exit status:'
+    awk 'length > 100 { exit 1 }' out || fail "help of $verb is too wide"
+    [ ! -s err ] || fail "help of $verb writes messages"
+    status 2 "$T" "$verb" --no-such-option x
+    has err "^tracetape: unknown option '--no-such-option'"
+    lines err 1
+    status 2 "$T" "$verb"
+    lines err 1
+done
+rm -f first
+
+status 2 "$T"
+status 2 "$T" frobnicate
+has err "^tracetape: unknown verb 'frobnicate'"
+lines err 1
+status 2 "$T" help frobnicate
+status 2 "$T" --frobnicate
+has err 'unknown option'
+status 2 "$T" convert in
+has err 'o FILE is missing'
+status 2 "$T" convert in -o
+has err "needs FILE"
+status 2 "$T" convert in -o out.ttape --level 10
+status 2 "$T" convert in -o out.ttape --level x
+status 2 "$T" convert in -o out.ttape --time 0ns
+status 2 "$T" convert in -o out.ttape --time sometimes
+status 2 "$T" convert in -o out.ttape --jobs 0
+status 2 "$T" convert in -o out.ttape --partition-events 99999999
+status 2 "$T" convert in -o out.ttape --trace-id 12
+status 2 "$T" convert in -o out.ttape --from-format nonsense
+status 2 "$T" convert one two -o out.ttape
+status 2 "$T" convert in -o out.ttape --force=yes
+status 2 "$T" dump x --format yaml
+status 2 "$T" dump x --events 5..3
+status 2 "$T" dump x --events 99999999999999999999..
+status 2 "$T" dump x --from 1.0000000001s
+status 2 "$T" dump x --from 20000000000s
+status 2 "$T" dump x --from soon
+status 2 "$T" dump x --limit -1
+status 2 "$T" cut x -o y
+has err 'nothing says what to cut'
+status 4 "$T" info missing
+has err "^tracetape: .*missing.*: .*[Nn]o such file"
+lines err 1
+status 4 "$T" convert missing -o out.ttape
+alone
+
+# A name on the command line is as hostile as one in a file.
+status 4 "$T" info $'\e[31mred\e[0m'
+clean err
+verdict
