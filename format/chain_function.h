@@ -1,5 +1,9 @@
 /* The token of the full-form order codec when all records of the levels were left: first its
- * function, then which chain of it. For both directions, as chain_token.h. */
+ * function, then which chain of it. For both directions, as chain_token.h.
+ *
+ * Spec: O-FUL-33 steps, O-FUL-35 new or old symbol,
+ * O-FUL-40 callees, O-FUL-41, O-FUL-42, O-FUL-43 chains.
+ */
 #ifndef TTP_FORMAT_CHAIN_FUNCTION_H
 #define TTP_FORMAT_CHAIN_FUNCTION_H
 

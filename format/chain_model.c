@@ -1,4 +1,7 @@
-/* Layout and starting state of a model, and the two tables of the mixer. */
+/* Layout and starting state of a model, and the two tables of the mixer.
+ *
+ * Spec: O-FUL-04 limits, O-FUL-13 .. 15 (the range coder), O-FUL-14 and O-FUL-15 start values,
+ * O-FUL-19 slots, O-FUL-20 weights. */
 #include "format/chain_model.h"
 
 #include <string.h>

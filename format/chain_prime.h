@@ -6,7 +6,9 @@
  *
  * A snapshot is read-only once made; it may be copied with memcpy, and any number of partitions, on
  * any number of threads, may start from one. Its bytes are not for storing: a file stores the
- * partition it came from. */
+ * partition it came from.
+ *
+ * Spec: O-FUL-49. */
 #ifndef TTP_FORMAT_CHAIN_PRIME_H
 #define TTP_FORMAT_CHAIN_PRIME_H
 

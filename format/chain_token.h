@@ -3,7 +3,9 @@
  *
  *   levels (4 contexts, 2 successors each) -> token
  *     `- all left: function (3 contexts, then known callees, then any symbol, new or known)
- *          `- data section: spine or chain? -> new or known chain -> 3 contexts -> recency rank */
+ *          `- data section: spine or chain? -> new or known chain -> 3 contexts -> recency rank
+ *
+ * Spec: O-FUL-29 misplaced, O-FUL-30 hashes, O-FUL-31 sure, O-FUL-32 levels, O-FUL-48 learning. */
 #ifndef TTP_FORMAT_CHAIN_TOKEN_H
 #define TTP_FORMAT_CHAIN_TOKEN_H
 

@@ -46,17 +46,23 @@ static ttape_status read_stage(ttape_reader *r, struct ttp_loaded *p, int stage,
     }
 }
 
+/* Bytes that partitions take: models and the decompressor come and go while one is decoded. */
+static uint64_t partition_bytes(const ttape_reader *r)
+{
+    return r->memory.used_bytes - r->kept_model_bytes - r->zstd.charged_bytes;
+}
+
 /* Goes one stage further. Where the reader's memory does not suffice, other partitions make room, one by one. */
 static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
     for (;;) {
-        uint64_t before = r->memory.used_bytes;
+        uint64_t before = partition_bytes(r);
         r->memory.status = TTAPE_OK;
         ttape_status status = read_stage(r, p, p->stage + 1, err);
         if (status == TTAPE_OK) {
             p->stage++;
-            p->used_bytes += r->memory.used_bytes - before;
-            r->cache.used_bytes += r->memory.used_bytes - before;
+            p->used_bytes += partition_bytes(r) - before;
+            r->cache.used_bytes += partition_bytes(r) - before;
             return TTAPE_OK;
         }
         ttp_loaded_drop(r, p, p->stage);

@@ -82,13 +82,16 @@ ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
 ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t sequence,
                                   uint32_t stored_bytes, uint32_t scope, ttape_error *err)
 {
+    if (scope >= r->definitions.scope_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
+                        "scope '%u' of a model is not introduced", scope);
     struct ttp_model_chunk *models = ttp_memory_grow(
         &r->memory, r->models, &r->model_capacity, r->model_count + 1ull, sizeof *models, err);
     if (models == NULL)
         return r->memory.status;
     r->models = models;
     models[r->model_count++] =
-        (struct ttp_model_chunk){offset, sequence, stored_bytes, scope, r->part_count};
+        (struct ttp_model_chunk){offset, sequence, stored_bytes, scope, TTP_NO_MODEL, false};
     r->models_bytes += stored_bytes;
     return TTAPE_OK;
 }

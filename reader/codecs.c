@@ -8,6 +8,7 @@
 #include "format/raw_times.h"
 #include "format/time_mix.h"
 #include "format/time_static.h"
+#include "reader/model_reader.h"
 
 /* One or two sections and a workspace. */
 struct job {
@@ -47,10 +48,12 @@ static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct tt
                                 ttape_error *err)
 {
     struct job job;
-    const void *primer = NULL;
-    if (p->head.model != TTP_NO_MODEL)
-        return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-MOD-01", p->payload_offset,
-                        "partition starts from a model, which this reader cannot do yet");
+    const struct ttp_chain_primer *primer = NULL;
+    if (p->head.model != TTP_NO_MODEL) {
+        const struct ttp_loaded *model;
+        TTP_TRY(ttp_model_get(r, p->partition, &model, err));
+        primer = model->snapshot;
+    }
     size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
                                                   out->open_start[out->segment_count], primer);
     ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
@@ -58,6 +61,31 @@ static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct tt
         status = ttp_chain_decode(out, primer, job.content[0].data, job.content[0].size_bytes,
                                   job.content[1].data, job.content[1].size_bytes, job.workspace,
                                   workspace, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+/* A model's order leaves a snapshot for others to start from. */
+static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                ttape_error *err)
+{
+    struct job job;
+    size_t snapshot_bytes;
+    size_t workspace = ttp_chain_prime_workspace(out->event_count, out->symbol_capacity,
+                                                 out->open_start[out->segment_count]);
+    p->snapshot_capacity = ttp_chain_prime_capacity(out->event_count, out->symbol_capacity);
+    p->snapshot = ttp_memory_take(&r->memory, p->snapshot_capacity, 1, err);
+    if (p->snapshot == NULL)
+        return r->memory.status;
+    ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
+    if (status == TTAPE_OK) {
+        status = ttp_chain_prime(out, job.content[0].data, job.content[0].size_bytes,
+                                 job.content[1].data, job.content[1].size_bytes, job.workspace,
+                                 workspace, p->snapshot, p->snapshot_capacity, &snapshot_bytes,
+                                 err);
         if (status != TTAPE_OK)
             rebase_pair(&job, err);
     }
@@ -99,6 +127,8 @@ static ttape_status raw_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
                               ttape_error *err)
 {
+    if (p->is_model)
+        return model_order(r, p, out, err);
     if (ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) != NULL)
         return chain_order(r, p, out, err);
     if (ttp_partition_section(&p->head, TTP_SECTION_LITERAL_HEADER) != NULL)
@@ -136,13 +166,3 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     job_close(r, &job);
     return status;
 }
-
-ttape_status ttp_codecs_keep_model(ttape_reader *r, uint32_t number, ttape_error *err)
-{
-    (void)r;
-    (void)number;
-    (void)err;
-    return TTAPE_OK;
-}
-
-void ttp_codecs_drop_models(ttape_reader *r) { (void)r; }

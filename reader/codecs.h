@@ -11,8 +11,5 @@ ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 /* Decodes all times of the partition. */
 ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               ttape_error *err);
-/* Reads model `number` of r->models now, because its bytes will be gone (forward reading). */
-ttape_status ttp_codecs_keep_model(ttape_reader *r, uint32_t number, ttape_error *err);
-void ttp_codecs_drop_models(ttape_reader *r);
 
 #endif

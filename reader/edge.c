@@ -17,7 +17,8 @@ struct edge_out {
 };
 
 static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t argument,
-                              uint32_t stack, int64_t enter_tick, ttape_error *err)
+                              uint32_t stack, int64_t enter_tick, int64_t self_ticks,
+                              ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
     ttape_open_frame *frames = ttp_memory_grow(&o->reader->memory, *o->frames, o->capacity,
@@ -27,8 +28,10 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
     *o->frames = frames;
     ttape_open_frame *f = &frames[o->count++];
     *f = (ttape_open_frame){.kind = TTAPE_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
-    if (p->head.resolution_ns != 0)
+    if (p->head.resolution_ns != 0) {
         f->enter_time_ns = ttp_time_of(enter_tick, p->head.origin_ns, p->head.resolution_ns);
+        f->self_ns = (int64_t)((uint64_t)self_ticks * p->head.resolution_ns);
+    }
     if (event_class == TTP_CLASS_SIGNAL) {
         f->argument = argument;
         return TTAPE_OK;
@@ -41,12 +44,14 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
     return TTAPE_OK;
 }
 
+/* kept_to_end: start frames as they are at the end edge. */
 static ttape_status put_stored(struct edge_out *o, const struct ttp_frame *frames, uint32_t count,
-                               ttape_error *err)
+                               bool kept_to_end, ttape_error *err)
 {
     for (uint32_t i = 0; i < count; i++)
         TTP_TRY(put_frame(o, frames[i].event_class, frames[i].argument, frames[i].stack,
-                          frames[i].enter_tick, err));
+                          frames[i].enter_tick,
+                          kept_to_end ? frames[i].end_self_ticks : frames[i].self_ticks, err));
     return TTAPE_OK;
 }
 
@@ -63,9 +68,10 @@ static ttape_status stored_edge(struct edge_out *o, const struct ttp_segment *g,
     const struct ttp_segments *s = &o->p->segments;
     const struct ttp_edge_state *state = at_end ? &g->end : &g->start;
     uint32_t kept = at_end ? g->kept : g->start.frame_count;
-    TTP_TRY(put_stored(o, s->start_frames + g->start.frame_start, kept, err));
+    TTP_TRY(put_stored(o, s->start_frames + g->start.frame_start, kept, at_end, err));
     if (at_end)
-        TTP_TRY(put_stored(o, s->end_frames + g->end.frame_start, g->end.frame_count - kept, err));
+        TTP_TRY(put_stored(o, s->end_frames + g->end.frame_start, g->end.frame_count - kept, false,
+                           err));
     *out = (ttape_edge){.event_number = g->first_event + (at_end ? g->event_count : 0),
                         .time_ns = time_of(o->p, at_end ? g->end_tick : g->base_tick),
                         .stack = state->stack, .unknown_depth = state->unknown_depth,
@@ -93,10 +99,15 @@ static ttape_status replay_event(struct replay *r, uint32_t event, ttape_error *
         uint32_t delta = p->delta[event];
         uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[r->wide++];
         r->tick = (int64_t)((uint64_t)r->tick + step);
+        if (s->current->top != TTP_NO_FRAME) {
+            struct ttp_stack_frame *top = &s->frames[s->current->top];
+            top->self_ticks = (int64_t)((uint64_t)top->self_ticks + step);
+        }
     }
     if (v->after != 0) {
         TTP_TRY(ttp_stacks_push(s, code >> 1, err));
         s->frames[s->current->top].enter_tick = r->tick;
+        s->frames[s->current->top].self_ticks = 0;
     }
     for (int32_t frames = v->before; frames != 0; frames++)
         ttp_stacks_pop(s);
@@ -114,8 +125,9 @@ static ttape_status replay(struct replay *r, uint32_t segment, uint32_t event, t
         uint32_t frame = g->start.frame_start + i;
         ttp_stacks_switch(&r->stacks, p->segments.start_frames[frame].stack);
         TTP_TRY(ttp_stacks_push(&r->stacks, p->open[frame], err));
-        r->stacks.frames[r->stacks.current->top].enter_tick =
-            p->segments.start_frames[frame].enter_tick;
+        struct ttp_stack_frame *top = &r->stacks.frames[r->stacks.current->top];
+        top->enter_tick = p->segments.start_frames[frame].enter_tick;
+        top->self_ticks = p->segments.start_frames[frame].self_ticks;
     }
     ttp_stacks_switch(&r->stacks, g->start.stack);
     r->tick = g->base_tick;
@@ -136,7 +148,7 @@ static ttape_status put_stacks(struct edge_out *o, const struct ttp_frame_stacks
         for (uint32_t i = 0; i < stack->height; i++, frame = s->frames[frame].below) {
             struct ttp_symbol symbol = o->p->symbols[s->frames[frame].symbol];
             TTP_TRY(put_frame(o, symbol.event_class, symbol.argument, number,
-                              s->frames[frame].enter_tick, err));
+                              s->frames[frame].enter_tick, s->frames[frame].self_ticks, err));
         }
         for (uint32_t a = first, b = o->count - 1; a < b; a++, b--) {
             ttape_open_frame swap = (*o->frames)[a];

@@ -6,7 +6,7 @@
 
 #include "format/fail.h"
 #include "reader/cache.h"
-#include "reader/codecs.h"
+#include "reader/model_reader.h"
 #include "reader/reader_internal.h"
 
 #define SKIP_BLOCK_BYTES 4096u
@@ -186,7 +186,7 @@ static ttape_status read_on(ttape_forward *f, ttape_error *err)
         if (chunk.kind == TTP_CHUNK_PARTITION)
             return TTAPE_OK;
         if (chunk.kind == TTP_CHUNK_MODEL)
-            TTP_TRY(ttp_codecs_keep_model(f->reader, f->reader->model_count - 1, err));
+            TTP_TRY(ttp_model_load(f->reader, f->reader->model_count - 1, err));
         drop_chunk(f);
     }
 }

@@ -78,6 +78,17 @@ static ttape_status read_head(const ttape_reader *r, struct ttp_loaded *p,
     return status;
 }
 
+/* A compressed payload has no head: this comes before anything of it is looked at. */
+static ttape_status check_plain(const struct ttp_part *part, const uint8_t *header,
+                                struct ttp_chunk *chunk, ttape_error *err)
+{
+    TTP_TRY(ttp_chunk_read(header, part->offset, chunk, err));
+    if (chunk->flags & TTP_FLAG_ZSTD)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", part->offset + TTP_CHUNK_FLAGS_AT,
+                        "partition is compressed as a whole");
+    return TTAPE_OK;
+}
+
 /* What chunk header and head say must be what index or scan said. */
 static ttape_status check_part(const struct ttp_loaded *p, const struct ttp_part *part,
                                const struct ttp_chunk *chunk, ttape_error *err)
@@ -91,9 +102,6 @@ static ttape_status check_part(const struct ttp_loaded *p, const struct ttp_part
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-07", part->offset + TTP_CHUNK_SEQUENCE_AT,
                         "chunk has number '%llu' where '%llu' is expected",
                         (unsigned long long)chunk->sequence, (unsigned long long)part->sequence);
-    if (chunk->flags & TTP_FLAG_ZSTD)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", part->offset + TTP_CHUNK_FLAGS_AT,
-                        "partition is compressed as a whole");
     if (part->event_count == 0)
         return TTAPE_OK;
     if (head->event_count != part->event_count || head->segment_count != part->segment_count ||
@@ -175,6 +183,9 @@ ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_
     p->scope = part->scope;
     uint32_t light_bytes = part->light_bytes;
     if (light_bytes == 0) {
+        uint8_t header[TTP_CHUNK_HEADER_BYTES];
+        TTP_TRY(ttp_source_read(&r->source, part->offset, header, sizeof header, err));
+        TTP_TRY(check_plain(part, header, &chunk, err));
         TTP_TRY(read_head(r, p, part, err));
         light_bytes = light_of(&p->head);
     }
@@ -183,7 +194,7 @@ ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_
     if (p->light == NULL)
         return r->memory.status;
     TTP_TRY(ttp_source_read(&r->source, part->offset, p->light, p->light_bytes, err));
-    TTP_TRY(ttp_chunk_read(p->light, part->offset, &chunk, err));
+    TTP_TRY(check_plain(part, p->light, &chunk, err));
     ttape_status status = ttp_partition_head_read(p->light + TTP_CHUNK_HEADER_BYTES, light_bytes,
                                                   part->stored_bytes, &p->head, err);
     if (status != TTAPE_OK) {

@@ -7,55 +7,93 @@
 
 #include "format/fail.h"
 #include "reader/codecs.h"
+#include "reader/model_reader.h"
 #include "reader/sort.h"
 
 /* ---- given symbols ---- */
 
-static bool frame_less(const void *context, uint32_t a, uint32_t b)
+/* What can give a symbol: first the model's symbols, then the start frames, numbered through. */
+struct givers {
+    const struct ttp_symbol *model;
+    const struct ttp_frame *frames;
+    uint32_t model_count, frame_count;
+};
+
+static struct ttp_symbol giver(const struct givers *g, uint32_t i)
 {
-    const struct ttp_frame *frames = context;
-    if (frames[a].event_class != frames[b].event_class)
-        return frames[a].event_class < frames[b].event_class;
-    if (frames[a].argument != frames[b].argument)
-        return frames[a].argument < frames[b].argument;
+    if (i < g->model_count)
+        return g->model[i];
+    const struct ttp_frame *f = &g->frames[i - g->model_count];
+    return (struct ttp_symbol){f->argument, f->event_class};
+}
+
+static bool giver_less(const void *context, uint32_t a, uint32_t b)
+{
+    struct ttp_symbol x = giver(context, a), y = giver(context, b);
+    if (x.event_class != y.event_class)
+        return x.event_class < y.event_class;
+    if (x.argument != y.argument)
+        return x.argument < y.argument;
     return a < b;
 }
 
-/* Numbers the symbols of start frames by first appearance: sorting brings equal ones together, the first of each
- * group is its place, and places are numbered in order. `order` is room for as many numbers. */
-static uint32_t number_frames(struct ttp_loaded *p, uint32_t *order)
+/* For each giver the first one of the same symbol: sorting brings them together. */
+static void find_firsts(const struct givers *g, uint32_t *order, uint32_t *firsts)
 {
-    const struct ttp_frame *frames = p->segments.start_frames;
-    uint32_t count = p->segments.start_frame_count, symbols = 0;
+    uint32_t count = g->model_count + g->frame_count;
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    ttp_sort(order, count, frame_less, frames);
+    ttp_sort(order, count, giver_less, g);
     for (uint32_t i = 0, group = 0; i < count; i++) {
-        const struct ttp_frame *a = &frames[order[group]], *b = &frames[order[i]];
-        if (a->event_class != b->event_class || a->argument != b->argument)
+        struct ttp_symbol a = giver(g, order[group]), b = giver(g, order[i]);
+        if (a.event_class != b.event_class || a.argument != b.argument)
             group = i;
-        p->open[order[i]] = order[group];
+        firsts[order[i]] = order[group];
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (p->open[i] != i) {
-            p->open[i] = p->open[p->open[i]];
-            continue;
+}
+
+/* Numbers symbols: the model's keep theirs, those of frames follow by first appearance. */
+static uint32_t number_givers(struct ttp_loaded *p, const struct givers *g, const uint32_t *firsts)
+{
+    uint32_t symbols = g->model_count;
+    for (uint32_t i = 0; i < symbols; i++)
+        p->symbols[i] = g->model[i];
+    for (uint32_t i = 0; i < g->frame_count; i++) {
+        uint32_t first = firsts[g->model_count + i];
+        if (first < g->model_count) {
+            p->open[i] = first;
+        } else if (first - g->model_count < i) {
+            p->open[i] = p->open[first - g->model_count];
+        } else {
+            if (symbols < p->symbol_capacity)
+                p->symbols[symbols] = giver(g, first);
+            p->open[i] = symbols++;
         }
-        if (symbols < p->symbol_capacity)
-            p->symbols[symbols] = (struct ttp_symbol){frames[i].argument, frames[i].event_class};
-        p->open[i] = symbols++;
     }
     return symbols;
 }
 
 static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
-    uint32_t count = p->segments.start_frame_count;
-    uint32_t *order = ttp_memory_take(&r->memory, count, sizeof *order, err);
+    struct givers g = {.frames = p->segments.start_frames,
+                       .frame_count = p->segments.start_frame_count};
+    const struct ttp_loaded *model = NULL;
+    if (p->head.model != TTP_NO_MODEL && !p->is_model) {
+        TTP_TRY(ttp_model_get(r, p->partition, &model, err));
+        g.model = model->symbols;
+        g.model_count = model->symbol_count;
+    }
+    uint64_t count = (uint64_t)g.model_count + g.frame_count;
+    if (g.model_count > p->head.given_count || count > UINT32_MAX)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-04", p->payload_offset,
+                        "model has %u symbols, the head gives %u", g.model_count,
+                        p->head.given_count);
+    uint32_t *order = ttp_memory_take(&r->memory, 2 * count, sizeof *order, err);
     if (order == NULL)
         return r->memory.status;
-    uint32_t symbols = number_frames(p, order);
-    ttp_memory_give(&r->memory, order, count, sizeof *order);
+    find_firsts(&g, order, order + count);
+    uint32_t symbols = number_givers(p, &g, order + count);
+    ttp_memory_give(&r->memory, order, 2 * count, sizeof *order);
     if (symbols != p->head.given_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-08", p->payload_offset,
                         "open frames have %u symbols, the head says %u", symbols,
@@ -97,7 +135,7 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
     return status;
 }
 
-static ttape_status read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
     struct ttp_memory *m = &r->memory;
     p->symbol_capacity = p->head.symbol_count;
@@ -218,7 +256,7 @@ ttape_status ttp_loaded_read_events(ttape_reader *r, struct ttp_loaded *p, ttape
         return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", p->payload_offset + TTP_HEAD_EVENTS_AT,
                         "partition has %u events, more than the limit of %u", p->head.event_count,
                         r->limits.partition_events);
-    TTP_TRY(read_order(r, p, err));
+    TTP_TRY(ttp_loaded_read_order(r, p, err));
     TTP_TRY(ttp_loaded_make_views(r, p, err));
     TTP_TRY(read_times(r, p, err));
     TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));

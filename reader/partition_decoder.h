@@ -8,6 +8,8 @@
  * ttp_loaded_drop frees them. */
 ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_read_events(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* The first part of ttp_loaded_read_events: codes and symbols. */
+ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 /* Frees everything behind `stage` (0: everything but *p itself). */
 void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage);

@@ -87,6 +87,10 @@ struct ttp_loaded {
     bool has_values;
     uint32_t gap_count;
     uint64_t lost_count;
+    /* model chunks only (model_reader.c): `partition` is the place in the reader's list of models */
+    bool is_model;
+    void *snapshot; /* struct ttp_chain_primer */
+    size_t snapshot_capacity;
 };
 
 /* Loads a partition up to a stage. Errors have file offsets. */

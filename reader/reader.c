@@ -5,7 +5,7 @@
 #include "format/fail.h"
 #include "format/limits.h"
 #include "reader/cache.h"
-#include "reader/codecs.h"
+#include "reader/model_reader.h"
 #include "reader/reader_internal.h"
 #include "reader/sort.h"
 
@@ -78,7 +78,7 @@ void ttp_reader_forget(ttape_reader *r)
 {
     struct ttp_memory *m = &r->memory;
     ttp_cache_clear(r);
-    ttp_codecs_drop_models(r);
+    ttp_models_drop(r);
     ttp_definitions_reset(&r->definitions);
     ttp_memory_give(m, r->stream_first, r->indexed_streams + 1ull, sizeof *r->stream_first);
     ttp_memory_give(m, r->stream_runs, r->indexed_runs, sizeof *r->stream_runs);

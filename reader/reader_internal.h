@@ -47,8 +47,11 @@ struct ttp_model_chunk {
     uint64_t offset;
     uint64_t sequence;
     uint32_t stored_bytes, scope;
-    uint32_t before_partition; /* number of the first partition behind it */
+    uint32_t number; /* once it is known */
+    bool number_known;
 };
+
+#define TTP_KEPT_MODELS 16u
 
 /* Decoded partitions, most recently used first. */
 struct ttp_cache {
@@ -81,7 +84,9 @@ struct ttape_reader {
     uint32_t *stream_runs;  /* runs, stream by stream, by first event */
     uint32_t indexed_streams, indexed_runs;
     struct ttp_cache cache;
-    struct ttp_model_cache *model_cache;
+    struct ttp_loaded *kept_models[TTP_KEPT_MODELS]; /* newest first */
+    uint32_t kept_model_count;
+    uint64_t kept_model_bytes;
     struct ttape_open_frame *frames; /* ttape_reader_get_segment */
     uint32_t frame_capacity;
     ttape_summary_row *rows; /* ttape_reader_get_summary */

@@ -1,6 +1,7 @@
 /* Ids of scopes and file-wide numbers, and stored payloads: for libtrace/copy.c. */
 #include "format/checksum.h"
 #include "format/fail.h"
+#include "reader/model_reader.h"
 #include "reader/partition_reader.h"
 #include "reader/reader_internal.h"
 
@@ -132,11 +133,11 @@ void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk 
 ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t partition, struct ttp_chunk *chunk,
                                     uint8_t **payload, ttape_error *err)
 {
-    (void)chunk;
-    (void)payload;
+    uint32_t place;
     if (partition >= r->part_count || r->parts[partition].model == TTP_NO_MODEL)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "partition '%u' names no model", partition);
-    return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-MOD-01", r->parts[partition].offset,
-                    "models are not supported yet");
+    TTP_TRY(ttp_model_find(r, partition, &place, err));
+    const struct ttp_model_chunk *model = &r->models[place];
+    return read_payload(r, model->offset, model->sequence, TTP_CHUNK_MODEL, chunk, payload, err);
 }

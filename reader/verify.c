@@ -7,6 +7,7 @@
 #include "format/checksum.h"
 #include "format/fail.h"
 #include "reader/cache.h"
+#include "reader/model_reader.h"
 #include "reader/verify_index.h"
 #include "reader/verify_partition.h"
 
@@ -152,6 +153,19 @@ static ttape_status check_links(struct verify *v, uint64_t offset, const struct 
     return TTAPE_OK;
 }
 
+/* F-MOD-02 */
+static ttape_status verify_model(struct verify *v, uint32_t place)
+{
+    ttape_reader *r = v->r;
+    TTP_TRY(ttp_model_load(r, place, &v->problem));
+    for (uint32_t i = 0; i < place; i++)
+        if (r->models[i].scope == r->models[place].scope && r->models[i].number_known &&
+            r->models[i].number == r->models[place].number)
+            return ttp_fail(&v->problem, TTAPE_E_CORRUPT, "F-MOD-02", r->models[place].offset,
+                            "model number '%u' stands twice", r->models[place].number);
+    return TTAPE_OK;
+}
+
 static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct ttp_chunk *chunk)
 {
     ttape_reader *r = v->r;
@@ -159,11 +173,13 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     v->chunk_kind = chunk->kind;
     TTP_TRY(check_links(v, offset, chunk));
     TTP_TRY(check_payload(v, offset, chunk, &good));
-    uint32_t parts = r->part_count;
+    uint32_t parts = r->part_count, models = r->model_count;
     if (good && chunk->kind == TTP_CHUNK_INDEX)
         TTP_TRY(note(v, ttp_verify_index(r, &v->chunks, offset, chunk, &v->problem)));
     if (good)
         TTP_TRY(note(v, ttp_reader_add_chunk(r, offset, chunk, &v->problem)));
+    if (good && chunk->kind == TTP_CHUNK_MODEL && r->model_count > models)
+        TTP_TRY(note(v, verify_model(v, models)));
     r->chunk_count = chunk->sequence + 1;
     if (r->part_count > parts)
         TTP_TRY(verify_partition(v));

@@ -24,7 +24,7 @@ static const tool_option table[] = {
     {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
     {"from", 0, "TIME",
-     "start at TIME: nanoseconds, or with s, ms, us, ns; +TIME is from the start", tool_parse_time,
+     "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start", tool_parse_time,
      &options.from},
     {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,

@@ -104,25 +104,20 @@ static uint32_t code_of(struct prepared *p, const ttape_event *e)
         if (p->depth == 0)
             die("event %" PRIu32 " closes nothing", p->events);
         return p->stack[--p->depth] << 1 | 1;
-    case TTAPE_EXIT_UNSEEN:
-        return symbol_of(p, TTP_CLASS_EXIT_UNSEEN, e->site) << 1;
+    case TTAPE_EXIT_UNSEEN: return symbol_of(p, TTP_CLASS_EXIT_UNSEEN, e->site) << 1;
     case TTAPE_UNWIND:
         drop(p, e->argument);
         return symbol_of(p, TTP_CLASS_UNWIND, e->argument) << 1;
     case TTAPE_EXIT_ACROSS:
         drop(p, e->argument + 1);
         return symbol_of(p, TTP_CLASS_EXIT_ACROSS, e->argument) << 1;
-    case TTAPE_LEAF:
-        return symbol_of(p, TTP_CLASS_LEAF, e->site) << 1;
-    case TTAPE_GAP:
-        return symbol_of(p, TTP_CLASS_GAP, e->argument) << 1;
+    case TTAPE_LEAF: return symbol_of(p, TTP_CLASS_LEAF, e->site) << 1;
+    case TTAPE_GAP: return symbol_of(p, TTP_CLASS_GAP, e->argument) << 1;
     case TTAPE_ENTER:
     case TTAPE_OPEN:
         symbol = symbol_of(p, e->kind == TTAPE_OPEN ? TTP_CLASS_OPEN : TTP_CLASS_ENTER, e->site);
         break;
-    case TTAPE_SIGNAL_BEGIN:
-        symbol = symbol_of(p, TTP_CLASS_SIGNAL, e->argument);
-        break;
+    case TTAPE_SIGNAL_BEGIN: symbol = symbol_of(p, TTP_CLASS_SIGNAL, e->argument); break;
     default:
         die("event %" PRIu32 " of kind %" PRIu32 ": one stack only, please", p->events, e->kind);
     }
@@ -201,15 +196,22 @@ static void set_up(struct bench *b, const struct prepared *p)
     static uint32_t segment_start[2], nothing[2];
     uint32_t n = p->events;
     segment_start[1] = n;
-    b->order = (struct ttp_order){p->codes, p->symbols, segment_start, nothing,         nothing,
-                                  nothing,  nothing,    n,             p->symbol_count, 0,
-                                  1};
-    b->times = (struct ttp_times){p->codes, segment_start, p->delta, p->wide, n, 1,
-                                  p->symbol_count, p->wide_count, p->wide_count};
+    b->order = (struct ttp_order){p->codes, p->symbols, segment_start,   nothing, nothing, nothing,
+                                  nothing,  n,          p->symbol_count, 0,       1};
+    b->times = (struct ttp_times){p->codes, segment_start,   p->delta,      p->wide,      n,
+                                  1,        p->symbol_count, p->wide_count, p->wide_count};
     b->decoded = (struct ttp_order_out){need(n * sizeof(uint32_t)),
                                         need((p->symbol_count + 1) * sizeof(struct ttp_symbol)),
-                                        segment_start, nothing, nothing, nothing, nothing, n,
-                                        p->symbol_count, 0, 1, 0};
+                                        segment_start,
+                                        nothing,
+                                        nothing,
+                                        nothing,
+                                        nothing,
+                                        n,
+                                        p->symbol_count,
+                                        0,
+                                        1,
+                                        0};
     b->decoded_times = b->times;
     b->decoded_times.delta = need(n * sizeof(uint32_t));
     b->decoded_times.wide = need((p->wide_count + 1) * sizeof(int64_t));
@@ -218,13 +220,12 @@ static void set_up(struct bench *b, const struct prepared *p)
     b->data = need(b->capacity);
     b->section[0] = need(ttp_time_static_encode_bound(n));
     b->section[1] = need(ttp_time_mix_encode_bound(n));
-    b->workspace_bytes = most(
-        most(ttp_chain_encode_workspace(n, p->symbol_count, 1, 0, NULL),
-             ttp_chain_decode_workspace(n, p->symbol_count, 0, NULL)),
-        most(most(ttp_time_static_encode_workspace(n),
-                  ttp_time_static_decode_workspace(n, p->symbol_count)),
-             most(ttp_time_mix_encode_workspace(n),
-                  ttp_time_mix_decode_workspace(n, p->symbol_count))));
+    b->workspace_bytes = most(most(ttp_chain_encode_workspace(n, p->symbol_count, 1, 0, NULL),
+                                   ttp_chain_decode_workspace(n, p->symbol_count, 0, NULL)),
+                              most(most(ttp_time_static_encode_workspace(n),
+                                        ttp_time_static_decode_workspace(n, p->symbol_count)),
+                                   most(ttp_time_mix_encode_workspace(n),
+                                        ttp_time_mix_decode_workspace(n, p->symbol_count))));
     b->workspace = need(b->workspace_bytes);
 }
 

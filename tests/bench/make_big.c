@@ -72,8 +72,10 @@ static void close_frames(struct repeated *r)
     }
     uint64_t last_ns = kept != 0 ? r->events[kept - 1].time_ns : 0;
     for (; depth > 0 && kept < MAX_EVENTS + (size_t)MAX_FRAMES; depth--)
-        r->events[kept++] = (ttape_event){.time_ns = last_ns += 40, .kind = TTAPE_EXIT,
-                                          .site = sites[depth - 1], .depth = TTAPE_DEPTH_AUTO};
+        r->events[kept++] = (ttape_event){.time_ns = last_ns += 40,
+                                          .kind = TTAPE_EXIT,
+                                          .site = sites[depth - 1],
+                                          .depth = TTAPE_DEPTH_AUTO};
     r->count = kept;
     r->first_ns = kept != 0 ? r->events[0].time_ns : 0;
     r->length_ns = last_ns - r->first_ns + 1000;

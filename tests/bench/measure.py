@@ -43,6 +43,8 @@ class Row:
 
     @property
     def verdict(self):
+        if not self.floor:
+            return "for display"
         return "PASS, aim" if self.reaches(self.aim) else \
             "PASS" if self.reaches(self.floor) else "short"
 
@@ -69,17 +71,26 @@ class Bench:
         self.cache = self.work / "cache"
         self.cache.mkdir(parents=True, exist_ok=True)
         self.made, self.baselines = {}, {}
-        self.fallback = False
         self.names = recordings.available(self.corpus)
-        if not self.names:
-            self.fallback, self.names = True, ["minilang"]
+        self.fallback = not self.names
+        if self.fallback:
+            self.names = ["minilang"]
+        self.data = self.work / "data" / self.data_name()
+        self.data.mkdir(parents=True, exist_ok=True)
 
     # ---- recordings ----
 
+    def data_name(self):
+        """Recordings of another corpus, or of a changed one, are unpacked to another place."""
+        facts = [str(self.corpus.resolve())]
+        for path in sorted(self.corpus.glob("*.uftrace.tar.xz")):
+            facts.append(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}")
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
+
     def recording(self, name):
         if not self.fallback:
-            return recordings.unpack(self.corpus, name, self.work / "corpus")
-        target = self.work / "corpus" / name
+            return recordings.unpack(self.corpus, name, self.data / "whole")
+        target = self.data / "whole" / name
         if not target.is_dir():
             program = self.work / "minilang"
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -89,12 +100,12 @@ class Bench:
         return target
 
     def first_million(self, name):
-        target = self.work / "million" / name
+        target = self.data / "million" / name
         tid = recordings.cut(self.recording(name), target, MILLION)
         return target, tid
 
     def whole_task(self, name):
-        target = self.work / "task" / name
+        target = self.data / "task" / name
         tid = recordings.cut(self.recording(name), target)
         return target, tid
 

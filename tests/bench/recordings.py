@@ -134,7 +134,7 @@ def cut(source, target, limit=None, repeat=1):
 def without_largest(source, target):
     """A recording of all tasks but the largest; made once. Returns the other tasks' ids."""
     source, target = Path(source), Path(target)
-    others = [tid for tid, _ in tasks(source)[1:]]
+    others = sorted((tid for tid, _ in tasks(source)[1:]), key=int)  # as they were forked
     if not target.is_dir():
         work = target.with_name(target.name + ".making")
         shutil.rmtree(work, ignore_errors=True)

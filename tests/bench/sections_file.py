@@ -24,7 +24,7 @@ def memory_inputs(bench):
     largest = max(bench.names, key=total)
     yield f"largest ({largest}, {total(largest) // 16 / 1e6:.1f} M)", bench.recording(largest)
     if not bench.quick:
-        target = bench.work / "task" / f"{name}.times4"
+        target = bench.data / "task" / f"{name}.times4"
         recordings.cut(bench.recording(name), target, repeat=4)
         yield "16 M", target
 

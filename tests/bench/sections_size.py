@@ -74,7 +74,7 @@ def children(bench):
         print(f"SKIPPED: no recording '{CHILDREN_OF}' with its forked children")
         return
     source = bench.recording(CHILDREN_OF)
-    target = bench.work / "children" / CHILDREN_OF
+    target = bench.data / "children" / CHILDREN_OF
     others = recordings.without_largest(source, target)
     numbers, column = {}, bytearray()
     for tid in others:

@@ -33,8 +33,7 @@ done
 # Limits and ranges.
 for format in text csv ndjson; do
     status 0 "$T" dump a.ttape --format $format --limit 7
-    [ "$(wc -l <out)" -eq $((format == ndjson ? 7 : 7)) ] || [ "$(wc -l <out)" -eq 8 ] ||
-        fail "--limit 7 of $format gives $(wc -l <out) lines"
+    [ $format = ndjson ] && lines out 7 || lines out 8 # a header line is not counted
 done
 status 0 "$T" dump a.ttape --format csv --events 5..9
 sed -n '1p;7,10p' a.csv >want.csv

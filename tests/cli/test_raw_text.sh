@@ -99,7 +99,8 @@ has out '"resolution_ns": null'
 status 0 "$T" dump all.ttape --format csv
 cp out levels.csv
 for level in 0 1 3 6 9; do
-    status 0 "$T" convert all.txt -o level.ttape --force --level "$level" --partition-events 4 --jobs 2
+    status 0 "$T" convert all.txt -o level.ttape --force --level "$level" \
+        --partition-events 4 --jobs 2
     status 0 "$T" verify level.ttape
     status 0 "$T" dump level.ttape --format csv
     same out levels.csv
@@ -128,13 +129,15 @@ symbol 0x10 main kind=nothing
 9 1 exit
 END
 printf '5 1 enter zero\0byte\n' >>bad.txt
-status 3 "$T" convert bad.txt -o bad.ttape
+status 3 "$T" convert bad.txt -o bad.ttape --from-format text
 lines err 18
 has err "^tracetape: 'bad.txt': line 1 skipped: "
 has err 'line 20 skipped: a zero byte'
 status 0 "$T" dump bad.ttape --format csv
 lines out 3
-status 4 "$T" convert bad.txt -o strict.ttape --strict
+status 4 "$T" convert bad.txt -o none.ttape
+has err 'cannot tell the format'
+status 4 "$T" convert bad.txt -o strict.ttape --strict --from-format text
 lines err 1
 absent strict.ttape
 awk 'BEGIN { print "0 1 enter f"; for (i = 0; i < 50; i++) print "what" }' >many.txt

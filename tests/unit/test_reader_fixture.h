@@ -24,7 +24,7 @@ struct ttest_plan {
     uint32_t partition_events;
     int32_t level;
     bool literal;
-    uint32_t streams, events;
+    uint32_t streams, events, model_period;
     bool plain; /* only calls: no signals, stacks, values, recorded depths */
 };
 
@@ -139,7 +139,9 @@ static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
     ttape_sink sink = ttape_sink_memory(&memory);
     ttape_writer_options o = {.size = sizeof o, .resolution_ns = plan->resolution_ns,
                               .partition_events = plan->partition_events, .level = plan->level,
-                              .literal = plan->literal, .has_trace_id = true,
+                              
+                              .literal = plan->literal,
+                              .model_period = plan->model_period, .has_trace_id = true,
                               .trace_id = {1, 2, 3}};
     ttape_writer *w;
     uint64_t seed = 5, time = 1000;

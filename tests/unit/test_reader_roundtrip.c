@@ -10,6 +10,7 @@ static const struct ttest_plan plans[] = {
     {.streams = 2, .events = 3000, .resolution_ns = TTAPE_TIME_NONE, .partition_events = 700},
     {.streams = 40, .events = 9000, .partition_events = 4000},
     {.streams = 3, .events = 40000, .partition_events = 20000},
+    {.streams = 3, .events = 30000, .partition_events = 1000, .model_period = 4},
 };
 #define PLANS (sizeof plans / sizeof plans[0])
 

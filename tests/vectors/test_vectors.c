@@ -9,7 +9,8 @@
 #include "vectors.h"
 
 #define SKIPPED 77
-#define PATH_BYTES 4096
+#define FOLDER_BYTES 4096
+#define PATH_BYTES   (FOLDER_BYTES + 64)
 
 struct run {
     const char *folder;
@@ -112,7 +113,7 @@ static void write_version(struct run *run)
 int main(int argument_count, char **arguments)
 {
     struct run run = {0};
-    char folder[PATH_BYTES];
+    char folder[FOLDER_BYTES];
     const char *source = getenv("TTAPE_SRC");
     (void)snprintf(folder, sizeof folder, "%s/spec/vectors", source != NULL ? source : ".");
     run.folder = folder;

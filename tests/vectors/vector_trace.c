@@ -25,6 +25,8 @@ struct ttest_trace *ttest_begin(const char *name, const char *notes,
         .lost_partition = TTAPE_NONE};
     if (t->options.partition_events == 0)
         t->options.partition_events = 100000; /* below the default: less memory, same bytes */
+    if (t->options.model_period == 0)
+        t->options.model_period = UINT32_MAX; /* partitions that stand alone; vectors of models ask for them */
     ttape_sink sink = ttape_sink_memory(&t->memory);
     must(ttape_writer_open(&t->writer, &sink, &t->options, &err), &err);
     return t;

@@ -165,11 +165,8 @@ static void make_many_streams(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
-static void make_partitions(const struct ttest_output *out)
+static void put_edges(struct ttest_trace *t)
 {
-    ttape_writer_options options = {.partition_events = 5, .index_period = 2};
-    struct ttest_trace *t = begin_one("open-frames", "seven partitions of five events with open frames "
-                                      "at their edges, and early indexes after 2 and 4", &options);
     uint32_t sites[8];
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     for (uint32_t i = 0; i < 8; i++)
@@ -183,6 +180,18 @@ static void make_partitions(const struct ttest_output *out)
     }
     for (uint32_t i = 8; i-- > 0;)
         ttest_exit(t, 0, time += 2, sites[i]);
+}
+
+static void make_partitions(const struct ttest_output *out)
+{
+    ttape_writer_options options = {.partition_events = 5, .index_period = 2};
+    struct ttest_trace *t = begin_one("open-frames", "seven partitions of five events with open frames "
+                                      "at their edges, and early indexes after 2 and 4", &options);
+    put_edges(t);
+    ttest_emit_trace(out, t);
+    ttape_writer_options models = {.partition_events = 5, .model_period = 3};
+    t = begin_one("models", "the same with models, which partitions share three by three", &models);
+    put_edges(t);
     ttest_emit_trace(out, t);
 }
 
