@@ -12,6 +12,7 @@
 
 #include "format/bytes.h"
 #include "format/fail.h"
+#include "format/time_static_passes.h"
 
 #define BLOCK               TTP_TIME_BLOCK_EVENTS
 #define LANES               2u
@@ -23,6 +24,8 @@
 #define ROW_BYTES_MAX       64u
 #define SAMPLE              8u /* every so many blocks are looked at to choose rule and mix */
 #define SAMPLE_SYMBOLS      8u
+#define MEAN_SHIFT          25u /* sum and number of events in one word: at most 2^24 events */
+#define CLUSTER_BLOCKS      8u /* at least so many blocks are clustered by */
 #define PHASE_TICKS         2u /* mean difference below which the phase rule is used */
 
 struct rans_symbol {
@@ -125,12 +128,18 @@ static void find_means(struct encoder *e)
     uint32_t *events = e->order; /* free until clustering */
     memset(e->mean_sum, 0, sizeof(*e->mean_sum) * c->context_count);
     memset(events, 0, sizeof(*events) * c->context_count);
-    for (uint32_t i = 0; i < e->in->event_count; i++) {
-        uint32_t symbol = ttp_sta_symbol(e->in->delta[i]);
-        uint32_t x = c->context[e->node[i]];
-        e->symbol[i] = (uint8_t)symbol;
-        e->mean_sum[x] += e->model.scale[symbol];
-        events[x]++;
+    const uint32_t *restrict delta = e->in->delta;
+    const uint16_t *restrict node = e->node, *restrict context = c->context, *restrict scale = e->model.scale;
+    uint8_t *restrict symbols = e->symbol; /* bytes may alias anything: say that these do not */
+    uint64_t *restrict sum = e->mean_sum;
+    for (uint32_t i = 0, n = e->in->event_count; i < n; i++) {
+        uint32_t symbol = ttp_sta_symbol(delta[i]);
+        symbols[i] = (uint8_t)symbol;
+        sum[context[node[i]]] += (uint64_t)scale[symbol] << MEAN_SHIFT | 1;
+    }
+    for (uint32_t x = 0; x < c->context_count; x++) {
+        events[x] = (uint32_t)(sum[x] & ((1u << MEAN_SHIFT) - 1));
+        sum[x] >>= MEAN_SHIFT;
     }
     for (uint32_t x = c->context_count; x-- > 0;) {
         uint32_t to = c->mean_of[x];
@@ -246,42 +255,27 @@ static uint32_t choose_mix(const struct encoder *e)
 
 /* ---- states, sorting, clusters ---- */
 
-/* Runs the machine state over all blocks: choice[i] becomes event i's state, slot_start[slot +
- * 2] the slot's number of events. */
-static inline __attribute__((always_inline)) void run_states(struct encoder *e, uint32_t rule)
+static struct ttp_sta_pass pass_of(const struct encoder *e)
 {
-    const struct ttp_sta_model *m = &e->model;
-    uint32_t mix = m->mix, *count = e->slot_start + 2;
-    for (uint32_t i = 0; i < e->in->event_count;) {
-        struct ttp_sta_state state = ttp_sta_state_start(rule);
-        uint32_t left = e->in->event_count - i, end = i + (left < BLOCK ? left : BLOCK);
-        for (; i < end; i++) {
-            uint32_t info = e->contexts.info[e->node[i]];
-            uint32_t s = m->state_of[ttp_sta_state_index(state, rule, mix)];
-            e->choice[i] = (uint8_t)s;
-            count[(info >> TTP_STA_INFO_SHIFT) + s]++;
-            state =
-                ttp_sta_state_step(state, rule, info & TTP_STA_INFO_MEAN, m->scale[e->symbol[i]]);
-        }
-    }
+    return (struct ttp_sta_pass){&e->model, e->contexts.info, e->node, e->symbol, e->choice, e->in->event_count};
 }
 
-/* A counting sort; slot_start is one ahead while it runs, so that it ends as it should begin. */
+/* Which slots share a table shows in a part of the blocks just as well; large partitions save the rest. */
+static uint32_t cluster_stride(uint32_t event_count)
+{
+    uint32_t blocks = ttp_time_static_block_count(event_count);
+    return blocks >= 2 * CLUSTER_BLOCKS ? 2 : 1;
+}
+
+/* The sample is sorted into the end of the room, where the clustering wants it. */
 static void sort_symbols(struct encoder *e)
 {
-    uint32_t slots = e->contexts.context_count * e->model.states, *start = e->slot_start;
-    memset(start, 0, sizeof(*start) * (slots + 2));
-    if (e->model.rule == TTP_STA_RULE_PHASE)
-        run_states(e, TTP_STA_RULE_PHASE);
-    else
-        run_states(e, TTP_STA_RULE_LOG);
-    for (uint32_t slot = 0; slot < slots; slot++)
-        start[slot + 2] += start[slot + 1];
-    uint8_t *sorted = e->sorted + e->in->event_count;
-    for (uint32_t i = 0; i < e->in->event_count; i++) {
-        uint32_t slot = (e->contexts.info[e->node[i]] >> TTP_STA_INFO_SHIFT) + e->choice[i];
-        sorted[start[slot + 1]++] = e->symbol[i];
-    }
+    struct ttp_sta_pass pass = pass_of(e);
+    uint32_t stride = cluster_stride(e->in->event_count), events = 0;
+    for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * stride)
+        events += (uint32_t)(e->in->event_count - begin < BLOCK ? e->in->event_count - begin : BLOCK);
+    ttp_sta_sort_sample(&pass, stride, e->contexts.context_count * e->model.states, e->slot_start,
+                        e->sorted + events);
 }
 
 /* As many tables as pay for themselves: about the root of the number of events. */
@@ -307,16 +301,11 @@ static void find_clusters(struct encoder *e)
     ttp_sta_clusters_find(k);
 }
 
-/* T-STA-44: replaces each event's state by its table, and counts symbols. */
+/* T-STA-44: each event's table, and how often each symbol uses it. */
 static void count_symbols(struct encoder *e)
 {
-    const uint8_t *map = e->model.map;
-    memset(e->histogram, 0, sizeof(*e->histogram) * TTP_STA_TABLES_MAX);
-    for (uint32_t i = 0; i < e->in->event_count; i++) {
-        uint32_t slot = (e->contexts.info[e->node[i]] >> TTP_STA_INFO_SHIFT) + e->choice[i];
-        e->choice[i] = map[slot];
-        e->histogram[map[slot]][e->symbol[i]]++;
-    }
+    struct ttp_sta_pass pass = pass_of(e);
+    ttp_sta_assign(&pass, e->histogram);
 }
 
 /* ---- tables ---- */
@@ -485,14 +474,21 @@ struct ticks {
 static int64_t next_ticks(const struct ttp_times *in, struct ticks *t, uint32_t begin, uint32_t end)
 {
     uint64_t before = 0;
-    for (uint32_t i = begin; i < end; i++) {
+    for (uint32_t i = begin; i < end;) {
         while (in->segment_start[t->segment + 1] <= i) {
             t->segment++;
             t->now = 0;
         }
         before = i == begin ? t->now : before;
-        uint32_t delta = in->delta[i];
-        t->now += delta != TTP_DELTA_WIDE ? delta : (uint64_t)in->wide[t->wide_at++];
+        uint32_t stop = in->segment_start[t->segment + 1] < end ? in->segment_start[t->segment + 1] : end;
+        uint64_t sum = 0;
+        for (uint32_t k = i; k < stop; k++) /* plain, so that it runs in vectors */
+            sum += in->delta[k];
+        for (uint32_t k = i; in->wide_count != 0 && k < stop; k++)
+            if (in->delta[k] == TTP_DELTA_WIDE)
+                sum += (uint64_t)in->wide[t->wide_at++] - TTP_DELTA_WIDE;
+        t->now += sum;
+        i = stop;
     }
     return (int64_t)before;
 }

@@ -236,6 +236,9 @@ static ttape_status check_segment(struct check *c, uint32_t segment, struct ttp_
     bool timed = p->delta != NULL;
     w->event = p->segment_start[segment];
     TTP_TRY(start_segment(c, segment, w));
+    /* Frames alone make no depth that is out of range. */
+    bool watch = p->change_count != 0 || w->offset < 0 ||
+                 (int64_t)w->offset + w->unknown > TTP_MAX_DEPTH / 2;
     p->starts[segment] = *w;
     for (uint32_t event = w->event; event < end; event++) {
         if (event % TTP_CHECKPOINT_EVENTS == 0) {
@@ -243,12 +246,13 @@ static ttape_status check_segment(struct check *c, uint32_t segment, struct ttp_
             w->frames = c->stacks.current->height;
             p->checkpoints[event / TTP_CHECKPOINT_EVENTS] = *w;
         }
-        if (w->change < p->change_count && p->changes[w->change].event == event) {
+        if (watch && w->change < p->change_count && p->changes[w->change].event == event) {
             w->offset = p->changes[w->change++].offset;
             TTP_TRY(check_depth(c, w, event));
         }
         TTP_TRY(check_event(c, event, w));
-        TTP_TRY(check_depth(c, w, event));
+        if (watch)
+            TTP_TRY(check_depth(c, w, event));
         if (timed)
             step_tick(p, w, event);
     }

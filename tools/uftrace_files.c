@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "uftrace_files.h"
 
-#define SMALL_READ_BYTES (16u * 1024u)
+#define SMALL_READ_BYTES  (16u * 1024u)
+#define SPARE_DESCRIPTORS 3u
 
 int tool_uft_open(const tool_uft_recording *recording, const char *name)
 {
@@ -64,9 +66,26 @@ bool tool_uft_files_peek(const tool_uft_recording *recording, tool_uft_task *tas
     return true;
 }
 
+/* Leaves descriptors for what is opened beside the records: symbols are read as sites appear. */
+static size_t count_buffers(void)
+{
+    struct rlimit limit;
+    int next = dup(STDIN_FILENO);
+    if (next < 0) {
+        return 1;
+    }
+    close(next);
+    size_t used = (size_t)next + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= used) {
+        return 1;
+    }
+    size_t left = limit.rlim_cur - used;
+    return left < TOOL_UFT_BUFFER_COUNT ? left : TOOL_UFT_BUFFER_COUNT;
+}
+
 void tool_uft_files_open(tool_uft_files *files, tool_uft_recording *recording)
 {
-    *files = (tool_uft_files){.recording = recording};
+    *files = (tool_uft_files){.recording = recording, .count = count_buffers()};
     for (size_t i = 0; i < TOOL_UFT_BUFFER_COUNT; i++) {
         files->buffers[i].fd = -1;
         files->buffers[i].task = TTAPE_NONE;
@@ -109,7 +128,7 @@ void tool_uft_files_close(tool_uft_files *files)
 static tool_uft_buffer *find_oldest(tool_uft_files *files, bool busy)
 {
     tool_uft_buffer *oldest = NULL;
-    for (size_t i = 0; i < TOOL_UFT_BUFFER_COUNT; i++) {
+    for (size_t i = 0; i < files->count; i++) {
         tool_uft_buffer *buffer = &files->buffers[i];
         if ((!busy || buffer->fd >= 0) && (oldest == NULL || buffer->used < oldest->used)) {
             oldest = buffer;

@@ -21,6 +21,7 @@ typedef struct tool_uft_buffer {
 typedef struct tool_uft_files {
     tool_uft_recording *recording;
     uint64_t clock;
+    size_t count; /* of buffers, as far as descriptors allow */
     tool_uft_buffer buffers[TOOL_UFT_BUFFER_COUNT];
 } tool_uft_files;
 

@@ -28,7 +28,7 @@ void ttp_unload(ttape_writer *w)
             continue;
         struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
         if (site->active != 0)
-            site->total_ticks += s->last_tick - site->active_since;
+            site->total_ticks = ttp_add_ticks(site->total_ticks, s->last_tick, site->active_since);
         site->active = 0;
     }
     w->loaded = NULL;
@@ -412,8 +412,10 @@ static ttape_status append_run(struct run *r, const ttape_event *events, uint32_
             return ttp_fail(r->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u", event->site);
         r->s->valued = false;
         TTP_TRY(take_time(r, event, &delta[i]));
-        if (r->stack->count != 0)
-            r->stack->frames[r->stack->count - 1].self_ticks += r->elapsed;
+        if (r->stack->count != 0) {
+            struct ttp_open *top = &r->stack->frames[r->stack->count - 1];
+            top->self_ticks = ttp_add_ticks(top->self_ticks, r->elapsed, 0);
+        }
         if (event->kind == TTAPE_ENTER)
             TTP_TRY(append_enter(r, event, &code));
         else if (event->kind == TTAPE_EXIT)

@@ -45,7 +45,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
             if (site->enter_symbol == 0 || site->touched != epoch || open == capacity)
                 break;
             if (open != 0)
-                frames[open - 1].self_ticks += (int64_t)elapsed;
+                frames[open - 1].self_ticks = ttp_add_ticks(frames[open - 1].self_ticks, (int64_t)elapsed, 0);
             low = open < low ? open : low;
             frames[open++] = (struct ttp_open){tick, 0, 0, site->enter_symbol - 1, event->site, event->site,
                                                TTP_CLASS_ENTER};
@@ -58,7 +58,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
                 break;
             struct ttp_open *f = &frames[--open];
             low = open < low ? open : low;
-            f->self_ticks += (int64_t)elapsed;
+            f->self_ticks = ttp_add_ticks(f->self_ticks, (int64_t)elapsed, 0);
             codes[i] = f->symbol << 1 | 1;
             ttp_end_frame(site, f, tick);
         }

@@ -6,6 +6,12 @@
 
 __extension__ typedef unsigned __int128 ttp_writer_u128; /* the standard has no name for it */
 
+/* sum + to - from, modulo 2^64 (F-NUM-07): clocks may jump over half of all times. */
+static inline int64_t ttp_add_ticks(int64_t sum, int64_t to, int64_t from)
+{
+    return (int64_t)((uint64_t)sum + (uint64_t)to - (uint64_t)from);
+}
+
 static inline struct ttp_site_state *ttp_site_state_at(const struct ttp_scope *scope, uint32_t site)
 {
     return (struct ttp_site_state *)scope->site_states.data + site;
@@ -29,7 +35,7 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
 static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_open *f, int64_t tick)
 {
     int64_t duration = (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
-    site->self_ticks += f->self_ticks - f->self_before;
+    site->self_ticks = ttp_add_ticks(site->self_ticks, f->self_ticks, f->self_before);
     if (site->exit_count++ == 0) {
         site->min_ticks = site->max_ticks = duration;
     } else {
@@ -41,7 +47,7 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
     site->squares_high = (uint64_t)(sum >> 64);
     site->squares_low = (uint64_t)sum;
     if (--site->active == 0)
-        site->total_ticks += tick - site->active_since;
+        site->total_ticks = ttp_add_ticks(site->total_ticks, tick, site->active_since);
 }
 
 #endif

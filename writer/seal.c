@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/fail.h"
+#include "writer/frames.h"
 #include "writer/writer_internal.h"
 
 /* Frames still open give what they have spent so far to their sites; the rest belongs to later partitions. */
@@ -13,7 +14,8 @@ static void settle_frames(const struct ttp_scope *scope, struct ttp_stream_state
         for (uint32_t i = 0; i < s->stacks[k].count; i++) {
             struct ttp_open *f = &s->stacks[k].frames[i];
             if (f->site != TTAPE_NONE)
-                sites[f->site].self_ticks += f->self_ticks - f->self_before;
+                sites[f->site].self_ticks =
+                    ttp_add_ticks(sites[f->site].self_ticks, f->self_ticks, f->self_before);
             f->self_before = f->self_ticks;
         }
 }

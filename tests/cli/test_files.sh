@@ -79,7 +79,7 @@ for signal in INT TERM HUP; do
     done
     kill -"$signal" "$child"
     exec 9>&-
-    wait "$child"
+    wait "$child" 2>/dev/null
     got=$?
     checks=$((checks + 1))
     if [ "$signal" = INT ] && [ "$got" -eq 0 ]; then

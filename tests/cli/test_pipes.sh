@@ -55,7 +55,7 @@ lines out 1
 status 0 "$T" dump a.ttape --format csv --tid 1
 same out a.csv
 status 4 "$T" dump a.ttape --tid 99
-status 0 "$T" dump a.ttape --stream 0 --events 3..6
+status 0 "$T" dump a.ttape --format csv --stream 0 --events 3..6
 lines out 4
 
 # Exits of frames that were open at the start of a range have durations.

@@ -50,7 +50,7 @@ has out ': ok$'
 status 0 "$T" dump all.ttape --format csv
 head -n 10 out >head.csv
 same head.csv expected.csv
-lines out 26
+lines out 21
 has out '^0,70,1504,enter,1,0x0,0x1010$'
 has out '^0,70,1505,unwind,1,,$'
 has out ',syscall,0,0x0,write$'
@@ -70,7 +70,7 @@ status 0 "$T" info --json all.ttape
 python3 - <<'END' || fail "info --json is wrong"
 import json
 info = json.load(open("out"))
-assert info["events"] == 25 and info["streams"] == 2 and info["gaps"] == 1 and info["lost"] == 17
+assert info["events"] == 20 and info["streams"] == 2 and info["gaps"] == 1 and info["lost"] == 17
 assert sum(info["bytes"].values()) == info["file_bytes"], info["bytes"]
 assert set(info["bytes"]) == {"order", "times", "values", "summaries", "sites", "models", "other"}
 assert info["resolution_ns"] == 1 and info["complete"] and not info["truncated"]

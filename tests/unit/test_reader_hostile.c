@@ -296,6 +296,7 @@ static const struct ttest_plan forms[] = {
     {.streams = 2, .events = 200, .literal = true},
     {.streams = 1, .events = 100, .level = 9},
     {.streams = 1, .events = 90, .resolution_ns = TTAPE_TIME_NONE},
+    {.streams = 2, .events = 300, .partition_events = 80, .model_period = 2},
 };
 #define FORMS (sizeof forms / sizeof forms[0])
 
@@ -304,7 +305,8 @@ START_TEST(hostile_partitions)
     struct ttest_file file = ttest_write(&forms[_i]);
     ttape_source source = ttape_source_memory(file.data, file.size_bytes);
     ttape_reader_options o = {.size = sizeof o, .limits = {.memory_bytes = 16 << 20}};
-    uint64_t at = find_kind(&file, TTP_CHUNK_PARTITION, 0);
+    uint16_t kind = forms[_i].model_period != 0 ? TTP_CHUNK_MODEL : TTP_CHUNK_PARTITION;
+    uint64_t at = find_kind(&file, kind, 0);
     uint64_t size = ttp_load64(file.data + at + TTP_CHUNK_STORED_AT);
     uint8_t *copy = malloc(file.size_bytes);
     memcpy(copy, file.data, file.size_bytes);
