@@ -68,10 +68,10 @@ enum ttp_chunk_kind {
 #define TTP_FOOTER_HASH_AT 56u
 #define TTP_FOOTER_BYTES 64u
 
-/* Partition head, 80 bytes, then the section directory:
+/* Partition head, 96 bytes, then the section directory:
  *   0 hash 8 | 8 sections 4 | 12 events 4 | 16 segments 4 | 20 symbols 4 | 24 given symbols 4 | 28 wide 4
  *   32 model 4 | 36 flags 4 | 40 start frames 4 | 44 new end frames 4 | 48 resolution 8 | 56 origin 8
- *   64 first tick 8 | 72 end tick 8 */
+ *   64 first tick 8 | 72 end tick 8 | 80 gaps 4 | 84 reserved 4 | 88 lost events 8 */
 #define TTP_HEAD_HASH_AT 0u
 #define TTP_HEAD_SECTIONS_AT 8u
 #define TTP_HEAD_EVENTS_AT 12u
@@ -87,7 +87,10 @@ enum ttp_chunk_kind {
 #define TTP_HEAD_ORIGIN_AT 56u
 #define TTP_HEAD_FIRST_TICK_AT 64u
 #define TTP_HEAD_END_TICK_AT 72u
-#define TTP_HEAD_BYTES 80u
+#define TTP_HEAD_GAPS_AT 80u
+#define TTP_HEAD_RESERVED_AT 84u
+#define TTP_HEAD_LOST_AT 88u
+#define TTP_HEAD_BYTES 96u
 #define TTP_NO_MODEL UINT32_MAX
 
 /* Section directory entry, 24 bytes: 0 kind 2 | 2 flags 2 | 4 stored 4 | 8 content 4 | 12 reserved 4 | 16 hash 8 */
@@ -122,7 +125,7 @@ static_assert(TTP_FILE_RESERVED_AT == TTP_FILE_TRACE_ID_AT + TTP_TRACE_ID_BYTES,
 static_assert(TTP_CHUNK_HASH_AT + 8 == TTP_CHUNK_HEADER_BYTES, "the hash ends the chunk header");
 static_assert(TTP_CHUNK_LAST_INDEX_AT + 8 == TTP_CHUNK_HASH_AT, "no hole before the hash");
 static_assert(TTP_FOOTER_HASH_AT + 8 == TTP_FOOTER_BYTES, "the hash ends the footer");
-static_assert(TTP_HEAD_END_TICK_AT + 8 == TTP_HEAD_BYTES, "the last tick ends the head");
+static_assert(TTP_HEAD_LOST_AT + 8 == TTP_HEAD_BYTES, "the lost events end the head");
 static_assert(TTP_SECTION_HASH_AT + 8 == TTP_SECTION_ENTRY_BYTES, "the hash ends an entry");
 
 #endif

@@ -24,6 +24,8 @@ void ttp_partition_head_write(const struct ttp_partition_head *head, uint8_t *ou
     ttp_store64(out + TTP_HEAD_ORIGIN_AT, head->origin_ns);
     ttp_store64(out + TTP_HEAD_FIRST_TICK_AT, (uint64_t)head->first_tick);
     ttp_store64(out + TTP_HEAD_END_TICK_AT, (uint64_t)head->end_tick);
+    ttp_store32(out + TTP_HEAD_GAPS_AT, head->gap_count);
+    ttp_store64(out + TTP_HEAD_LOST_AT, head->lost_count);
     for (uint32_t i = 0; i < head->section_count; i++) {
         const struct ttp_section *section = &head->sections[i];
         uint8_t *entry = out + TTP_HEAD_BYTES + (size_t)i * TTP_SECTION_ENTRY_BYTES;
@@ -89,9 +91,10 @@ static ttape_status read_directory(const uint8_t *data, uint64_t payload_bytes, 
 
 static ttape_status check_counts(const uint8_t *data, const struct ttp_partition_head *head, ttape_error *err)
 {
-    if (ttp_load32(data + TTP_HEAD_FLAGS_AT) != 0)
+    if (ttp_load32(data + TTP_HEAD_FLAGS_AT) != 0 || ttp_load32(data + TTP_HEAD_RESERVED_AT) != 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-04", TTP_HEAD_FLAGS_AT, "reserved flags of a partition are set");
-    if (head->event_count == 0 || head->segment_count == 0 || head->segment_count > head->event_count)
+    if (head->event_count == 0 || head->segment_count == 0 || head->segment_count > head->event_count ||
+        head->gap_count > head->event_count || (head->gap_count == 0 && head->lost_count != 0))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-05", TTP_HEAD_EVENTS_AT,
                         "partition has %u events in %u segments", head->event_count, head->segment_count);
     if (head->event_count > TTP_MAX_PARTITION_EVENTS)
@@ -135,6 +138,8 @@ ttape_status ttp_partition_head_read(const uint8_t *data, size_t size_bytes, uin
         .origin_ns = ttp_load64(data + TTP_HEAD_ORIGIN_AT),
         .first_tick = (int64_t)ttp_load64(data + TTP_HEAD_FIRST_TICK_AT),
         .end_tick = (int64_t)ttp_load64(data + TTP_HEAD_END_TICK_AT),
+        .gap_count = ttp_load32(data + TTP_HEAD_GAPS_AT),
+        .lost_count = ttp_load64(data + TTP_HEAD_LOST_AT),
     };
     TTP_TRY(check_counts(data, &head, err));
     TTP_TRY(read_directory(data, payload_bytes, &head, err));

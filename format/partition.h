@@ -1,6 +1,6 @@
 /* The head of a partition's payload and its section directory.
  *
- *   | head, 80 bytes | directory: section_count entries of 24 bytes | sections, in directory order, no holes |
+ *   | head, 96 bytes | directory: section_count entries of 24 bytes | sections, in directory order, no holes |
  *
  * The head's hash covers the head and the directory, so both may be trusted (or not) without the sections. */
 #ifndef TTP_FORMAT_PARTITION_H
@@ -31,6 +31,8 @@ struct ttp_partition_head {
     uint64_t resolution_ns; /* 0: no times */
     uint64_t origin_ns;
     int64_t first_tick, end_tick; /* half-open; 0, 0 without times */
+    uint32_t gap_count;  /* recorded gaps */
+    uint64_t lost_count; /* events that they count */
     struct ttp_section sections[TTP_MAX_SECTIONS];
 };
 

@@ -298,7 +298,7 @@ static ttape_status local_segments(ttape_copier *c, uint32_t partition, uint32_t
     return TTAPE_OK;
 }
 
-/* The index entry of a stored partition, from its head; *ok tells light bytes from the sections up to the summary. */
+/* The index entry of a stored partition, from its head and directory. */
 static struct ttp_index_entry describe(const struct ttp_partition_head *head, const ttape_partition_info *info,
                                        uint64_t payload_bytes)
 {
@@ -307,7 +307,7 @@ static struct ttp_index_entry describe(const struct ttp_partition_head *head, co
         .model = head->model, .resolution_ns = head->resolution_ns, .origin_ns = head->origin_ns,
         .first_tick = head->first_tick, .end_tick = head->end_tick, .order_bytes = info->bytes.order,
         .times_bytes = info->bytes.times, .values_bytes = info->bytes.values,
-        .summary_bytes = info->bytes.summaries};
+        .summary_bytes = info->bytes.summaries, .gap_count = head->gap_count, .lost_count = head->lost_count};
     size_t light = ttp_partition_head_bytes(head->section_count);
     for (uint32_t i = 0; i < head->section_count && head->sections[i].kind <= TTP_SECTION_SUMMARY; i++)
         light += head->sections[i].stored_bytes;
@@ -332,9 +332,7 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
     ttape_status status = ttp_partition_head_read(payload, (size_t)chunk.stored_bytes, chunk.stored_bytes, &head, err);
     if (status == TTAPE_OK) {
         struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
-        status = ttp_partition_gaps(c->reader, partition, &entry.gap_count, &entry.lost_count, err);
-        if (status == TTAPE_OK)
-            status = ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
+        status = ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
     }
     ttp_payload_free(c->reader, payload, &chunk);
     return status;

@@ -120,7 +120,7 @@ ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event
     uint32_t number =
         ttp_definitions_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, stream);
     if (number == TTAPE_NONE)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-02", part->offset,
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", part->offset,
                         "a partition names stream '%u', which is not defined", stream);
     if (first_event > UINT64_MAX - event_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-03", part->offset,

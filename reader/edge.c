@@ -39,7 +39,7 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
     f->kind = event_class == TTP_CLASS_ENTER ? TTAPE_ENTER : TTAPE_OPEN;
     f->site = ttp_definitions_find(&o->reader->definitions, p->scope, TTP_DEFINES_SITES, argument);
     if (f->site == TTAPE_NONE)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-01", p->payload_offset,
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
                         "partition names site '%u', which is not defined", argument);
     return TTAPE_OK;
 }

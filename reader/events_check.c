@@ -80,7 +80,7 @@ ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_
         if (names_site(s.event_class)) {
             site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, s.argument);
             if (site == TTAPE_NONE)
-                return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-01", p->payload_offset,
+                return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
                                 "partition names site '%u', which is not defined", s.argument);
         }
         set_view(p->views, i, s, site);

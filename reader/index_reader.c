@@ -75,7 +75,7 @@ static ttape_status add_partition(struct index_walk *w, const struct ttp_index_e
         .segment_count = entry->segment_count, .model = entry->model,
         .order_bytes = (uint32_t)entry->order_bytes, .times_bytes = (uint32_t)entry->times_bytes,
         .values_bytes = (uint32_t)entry->values_bytes,
-        .summary_bytes = (uint32_t)entry->summary_bytes, .gaps_counted = true};
+        .summary_bytes = (uint32_t)entry->summary_bytes};
     if (entry->gap_count > entry->event_count || entry->light_bytes < TTP_HEAD_BYTES)
         return wrong("F-IDX-03", w->end, "an index entry of a partition is out of range", err);
     part.gap_count = (uint32_t)entry->gap_count;

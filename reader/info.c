@@ -36,28 +36,8 @@ static void add_part(const struct ttp_part *part, ttape_info *info)
     info->time_last_ns = none || last > info->time_last_ns ? last : info->time_last_ns;
 }
 
-/* Only the index counts gaps; without it they are among the events, so asking for info decodes the order of what was
- * found by a scan, once. A partition that cannot be decoded counts none. */
-static void count_gaps(ttape_reader *r)
+void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
 {
-    for (uint32_t i = 0; i < r->part_count; i++) {
-        struct ttp_loaded *p;
-        struct ttp_part *part = &r->parts[i];
-        if (part->gaps_counted || part->damaged)
-            continue;
-        part->gaps_counted = true;
-        if (ttp_loaded_get(r, i, TTP_STAGE_EVENTS, &p, NULL) != TTAPE_OK)
-            continue;
-        part->gap_count = p->gap_count;
-        part->lost_count = p->lost_count;
-    }
-}
-
-void ttape_reader_get_info(const ttape_reader *reader, ttape_info *info)
-{
-    /* Const to the caller: what it fills in lazily was there all along. */
-    ttape_reader *r = (ttape_reader *)(uintptr_t)reader;
-    count_gaps(r);
     const struct ttp_definition_tables *d = &r->definitions;
     *info = (ttape_info){
         .major_version = TTP_MAJOR_VERSION, .minor_version = r->header.minor,

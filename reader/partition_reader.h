@@ -154,8 +154,4 @@ ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *load
 /* Gives back the frames that ttp_loaded_edge took; NULL is fine. */
 void ttp_edge_frames_free(ttape_reader *reader, ttape_open_frame *frames, uint32_t capacity);
 
-/* Recorded gaps of a partition and the events that they count: from the index, or by decoding where there is none. */
-ttape_status ttp_partition_gaps(ttape_reader *reader, uint32_t partition, uint64_t *gap_count,
-                                uint64_t *lost_count, ttape_error *err);
-
 #endif

@@ -31,7 +31,6 @@ struct ttp_part {
     uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
     uint32_t first_run;
     bool damaged;      /* its light sections do not verify: nothing above but place and size is known */
-    bool gaps_counted; /* by the index, or by decoding */
     struct ttp_loaded *loaded; /* NULL: not in the cache */
 };
 

@@ -59,6 +59,8 @@ static ttape_status describe_part(ttape_reader *r, uint32_t partition, ttape_err
     part->resolution_ns = p->head.resolution_ns;
     part->origin_ns = p->head.origin_ns;
     part->first_tick = p->head.first_tick;
+    part->gap_count = p->head.gap_count;
+    part->lost_count = p->head.lost_count;
     part->end_tick = p->head.end_tick;
     part->light_bytes = p->light_bytes - TTP_CHUNK_HEADER_BYTES;
     for (uint32_t i = 0; i < p->head.section_count; i++) {

@@ -117,9 +117,9 @@ static ttape_status verify_decoded(struct verify *v, uint32_t partition)
     ttape_status status = ttp_loaded_get(r, partition, TTP_STAGE_VALUES, &p, &v->problem);
     if (status != TTAPE_OK)
         return note(v, status);
-    r->parts[partition].gap_count = p->gap_count;
-    r->parts[partition].lost_count = p->lost_count;
-    r->parts[partition].gaps_counted = true;
+    if (p->gap_count != p->head.gap_count || p->lost_count != p->head.lost_count)
+        TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-PAR-15", p->payload_offset,
+                             "recorded gaps differ from what the head says"));
     return note(v, ttp_verify_partition(r, p, report_problem, v, &v->problem));
 }
 

@@ -49,8 +49,7 @@ static bool same_part(const struct ttp_part *part, const struct ttp_index_entry 
            part->first_tick == e->first_tick && part->end_tick == e->end_tick &&
            part->order_bytes == e->order_bytes && part->times_bytes == e->times_bytes &&
            part->values_bytes == e->values_bytes && part->summary_bytes == e->summary_bytes &&
-           (!part->gaps_counted ||
-            (part->gap_count == e->gap_count && part->lost_count == e->lost_count));
+           part->gap_count == e->gap_count && part->lost_count == e->lost_count;
 }
 
 static ttape_status compare_segments(struct compare *c, const struct ttp_index_entry *entry,

@@ -43,6 +43,14 @@ static bool is_about(int fd, const tool_uft_module *module)
     return matches;
 }
 
+/* A file that is there but cannot be opened takes names away: that is a loss. */
+static void warn_open(const tool_uft_recording *recording, const char *name)
+{
+    if (errno != ENOENT) {
+        tool_conversion_warn(recording->conversion, "cannot open '%s': %s", name, strerror(errno));
+    }
+}
+
 /* Finds the module's file: BASE.sym, or BASE-XXXX.sym where several modules have one name. */
 static char *find_file(const tool_uft_recording *recording, const tool_uft_module *module,
                        const char *suffix)
@@ -72,6 +80,8 @@ static char *find_file(const tool_uft_recording *recording, const tool_uft_modul
             if (matches) {
                 return tool_copy_text(name, (size_t)length);
             }
+        } else {
+            warn_open(recording, name);
         }
     }
     return NULL;
@@ -145,6 +155,9 @@ static void load(const tool_uft_recording *recording, const tool_uft_module *mod
     table->file = find_file(recording, module, suffix);
     int fd = table->file != NULL ? tool_uft_open(recording, table->file) : -1;
     if (fd < 0) {
+        if (table->file != NULL) {
+            warn_open(recording, table->file);
+        }
         return;
     }
     tool_lines lines;
@@ -208,6 +221,9 @@ static void read_symbol(const tool_uft_recording *recording, const tool_uft_tabl
     uint64_t address;
     char type, *name;
     int fd = tool_uft_open(recording, table->file);
+    if (fd < 0) {
+        warn_open(recording, table->file);
+    }
     char *text = fd >= 0 ? read_line_at(fd, entry->offset, &size) : NULL;
     if (text != NULL && split_symbol(text, &address, &type, &name)) {
         symbol->start = entry->address;

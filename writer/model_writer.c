@@ -43,7 +43,8 @@ static ttape_status build_payload(ttape_writer *w, const struct ttp_job *job, tt
         .section_count = MODEL_SECTIONS, .event_count = job->head.event_count,
         .segment_count = job->head.segment_count, .symbol_count = job->head.symbol_count,
         .given_count = job->head.given_count, .model = m->number,
-        .start_frame_count = job->head.start_frame_count};
+        .start_frame_count = job->head.start_frame_count, .gap_count = job->head.gap_count,
+        .lost_count = job->head.lost_count};
     size_t bytes = ttp_partition_head_bytes(MODEL_SECTIONS), offset;
     for (uint32_t i = 0; i < MODEL_SECTIONS; i++) {
         head.sections[i] = *stored_section(job, kinds[i], &offset);

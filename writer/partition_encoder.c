@@ -481,7 +481,8 @@ static void start_head(struct encoding *e)
     const struct ttp_pending *p = &job->pending;
     job->head = (struct ttp_partition_head){
         .event_count = p->event_count, .segment_count = (uint32_t)p->segments.count, .model = job->model != NULL ? job->model->number : TTP_NO_MODEL,
-        .start_frame_count = (uint32_t)p->start_frames.count, .end_frame_count = (uint32_t)p->end_frames.count};
+        .start_frame_count = (uint32_t)p->start_frames.count, .end_frame_count = (uint32_t)p->end_frames.count,
+        .gap_count = (uint32_t)p->gap_count, .lost_count = p->lost_count};
     if (e->w->timed) {
         job->head.wide_count = (uint32_t)p->wide.count;
         job->head.resolution_ns = e->w->resolution;

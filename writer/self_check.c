@@ -44,7 +44,7 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job, cons
 {
     struct ttp_growing codes = {0}, symbols = {0}, workspace = {0};
     ttape_error err = {0};
-    size_t header_bytes, data_bytes;
+    size_t header_bytes = 0, data_bytes = 0;
     const void *primer = job->model != NULL ? job->model->snapshot.data : NULL;
     const uint8_t *header = plain_section(job, TTP_SECTION_CHAIN_HEADER, &header_bytes);
     const uint8_t *data = plain_section(job, TTP_SECTION_CHAIN_DATA, &data_bytes);
@@ -81,7 +81,7 @@ done:
 static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *out, void *ws, size_t ws_bytes,
                                  bool *checked, ttape_error *err)
 {
-    size_t size;
+    size_t size = 0;
     const uint8_t *data = plain_section(job, TTP_SECTION_TIMES_STATIC, &size);
     *checked = true;
     if (data != NULL)

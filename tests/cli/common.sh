@@ -56,8 +56,8 @@ absent() {
 # clean FILE: no control byte but line feeds, no C1 or bidi character
 clean() {
     checks=$((checks + 1))
-    if LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]' "$1"
-    then
+    local raw='[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]'
+    if LC_ALL=C grep -qaP "$raw" "$1"; then
         fail "raw control characters in $1"
     fi
 }

@@ -25,7 +25,8 @@ put("sid-aa.map", b"555500000000-555500010000 r-xp 00000000 00:00 0   /bin/prog 
     b"7ffc00000000-7ffc00010000 rw-p 00000000 00:00 0   [stack]\n")
 put("sid-bb.map", b"555500000000-555500010000 r-xp 00000000 00:00 0   /bin/other\n")
 put("prog.sym", b"# path name: /bin/prog\n# build-id: 0102\n"
-    b"0000000000001000 T main\n0000000000001100 t f\n0000000000001200 T g1\n0000000000001300 ? end\n")
+    b"0000000000001000 T main\n0000000000001100 t f\n0000000000001200 T g1\n"
+    b"0000000000001300 ? end\n")
 put("other.sym", b"# path name: /bin/other\n0000000000001000 00000010 T other_main\n")
 s = 1000000000
 text = b"hello\0"
@@ -132,6 +133,25 @@ damage sessions
 sed -i 's/sid=aa/sid=..\/..\/x/' sessions/task.txt
 status 3 "$T" convert sessions -o sessions.ttape
 absent no.ttape
+
+# Few descriptors and many tasks: the same bytes.
+cat >many.py <<'END'
+import struct
+for task in range(100, 300):
+    with open(f"many/{task}.dat", "wb") as f:
+        for i in range(3000):
+            f.write(struct.pack("<QQ", 10**9 + i * 1000 + task,
+                                i & 1 | 5 << 3 | (0x555500001000 + task) << 16))
+END
+damage many
+python3 many.py
+status 3 "$T" convert many -o many.ttape
+(ulimit -n 12 && "$T" convert many -o few.ttape 2>/dev/null)
+same many.ttape few.ttape
+status 0 "$T" verify many.ttape
+status 0 "$T" dump many.ttape --format csv
+awk -F, 'NR > 10 && $2 == last && $3 + 0 < time { exit 1 } { last = $2; time = $3 + 0 }' out ||
+    fail "records out of order"
 
 # Random damage: never a crash, never a hang, always an output that verifies.
 python3 - <<'END' || fail "random damage"

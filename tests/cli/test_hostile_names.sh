@@ -25,13 +25,14 @@ for arguments in "dump" "dump --format csv" "dump --format ndjson" "info" "info 
 done
 python3 - <<'END' || fail "an output does not parse"
 import csv, json
-rows = list(csv.reader(open("all-csv.out", newline="", encoding="utf-8", errors="strict"), strict=True))
+rows = list(csv.reader(open("all-csv.out", newline="", encoding="utf-8"), strict=True))
 assert len(rows) == 19 and all(len(row) == 7 for row in rows), [len(row) for row in rows]
 assert rows[1][6] == r"\x1b[31mred\x1b[0m" and rows[9][6] == 'comma,quote"'
 assert rows[12][6] == r"back\\slash \\x1b" and rows[16][6] == "gr\u00fc\u00df \u51fd\u6570"
 events = [json.loads(line) for line in open("all-ndjson.out", encoding="utf-8", errors="strict")]
 assert len(events) == 18
-assert events[0]["symbol"] == "\x1b[31mred\x1b[0m" and events[0]["values"] == ["\x1b[31mred\x1b[0m"]
+assert events[0]["symbol"] == "\x1b[31mred\x1b[0m"
+assert events[0]["values"] == ["\x1b[31mred\x1b[0m"]
 assert events[3]["symbol"] == "nul\0byte" and events[5]["symbol"] == "</script>"
 assert events[10]["symbol"] == r"\xff\xfe\x80bad" and events[11]["symbol"] == "back\\slash \\x1b"
 json.load(open("all---json.out", encoding="utf-8", errors="strict"))

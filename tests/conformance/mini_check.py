@@ -1,8 +1,8 @@
 """What a verifier can recompute: edges, summaries, heads and indexes against what was decoded."""
 from mini_coder import Cursor, Finding, need, wrap64
 from mini_container import HEADER, INDEX, PARTITION
-from mini_events import SITED, run
-from mini_partition import GAP, Partition
+from mini_events import run
+from mini_partition import GAP
 
 ORDER_KINDS = (1, 16, 17, 18, 19, 20, 49)   # F-IDX-01: what its byte counts count
 TIME_KINDS = (2, 32, 33, 34)
@@ -47,7 +47,8 @@ class Checker:
         if not partition.times:
             rows = {site: row[:2] + [0] * 5 for site, row in rows.items()}
         for site in sorted(set(rows) | set(stored)):
-            self.same("F-SUM-01", f"row of site {site}", rows.get(site), stored.get(site))
+            self.same("F-SUM-05", f"row of site {site}", rows.get(site, [0] * 7),
+                      stored.get(site, [0] * 7))
 
     def symbols(self, partition, symbols, codes):
         """F-EVT-04: numbers by first appearance, each symbol once."""
@@ -73,8 +74,10 @@ class Checker:
         else:
             self.same("F-BAS-01", "base", last_tick, segment.base)
 
-    def values(self, values, kinds):
-        """F-VAL-08."""
+    def values(self, partition, values, kinds):
+        """F-VAL-08, and the head's gaps."""
+        lost = sum(v for row in values.values() for kind, v in row if kind == 7)
+        self.same("F-PAR-05", "gaps", (kinds.count(GAP), lost), (partition.gaps, partition.lost))
         for event, row in values.items():
             if any(kind == 7 for kind, _ in row):
                 self.same("F-VAL-08", f"gap count at event {event}",
@@ -88,9 +91,6 @@ def check_partition(name, partition, decoded, scope, ends, found):
     rows = {}
     checker.symbols(partition, symbols, codes)
     checker.ticks(partition, ticks)
-    for kind, argument in symbols:
-        if kind in SITED and argument >= len(scope.sites):
-            found("F-SIT-02", f"{name}: site {argument} is not defined")
     for segment, i, kind, _, _, _, tick, replay in run(partition, symbols, codes, ticks, depths,
                                                        True):
         kinds.append(kind)
@@ -107,7 +107,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
             rows = replay.measures.rows
             ends[stream] = segment.first + segment.events, tick if ticks else None
     checker.summary(partition, rows)
-    checker.values(partition.read_values(), kinds)
+    checker.values(partition, partition.read_values(), kinds)
 
 
 # ---- the index ----
@@ -116,24 +116,17 @@ def _stored(partition, kinds):
     return sum(e[1] for kind, e in partition.entries.items() if kind in kinds)
 
 
-def _gaps(partition, kinds_of_events):
-    """(recorded gaps, events that they count)."""
-    counted = partition.read_values() if 48 in partition.entries else {}
-    lost = sum(v for row in counted.values() for kind, v in row if kind == 7)
-    return kinds_of_events.count(GAP), lost
-
-
 class IndexChecker:
     """Compares an index chunk with the chunks before it."""
 
-    def __init__(self, file, gap_counts, found):
-        self.file, self.gap_counts, self.found = file, gap_counts, found
+    def __init__(self, file, partitions, found):
+        self.file, self.partitions, self.found = file, partitions, found
 
     def check(self, index):
         cursor = Cursor(index.payload(), "F-IDX-02")
         before = self.file.chunks[:self.file.chunks.index(index)]
         count = cursor.varint()
-        need(count == len(before), "F-IDX-02", f"{count} entries for {len(before)} chunks")
+        need(count == len(before), "F-IDX-08", f"{count} entries for {len(before)} chunks")
         self.origin = self.end_tick = 0
         self.expected, total = {}, HEADER
         for chunk in before:
@@ -153,8 +146,8 @@ class IndexChecker:
             self.found(rule, f"index: {what} {stored}, the chunk says {truth}")
 
     def partition(self, cursor, chunk):
-        partition = Partition(chunk.payload())
-        partition.read_segments()
+        partition = self.partitions.get(chunk.sequence)
+        need(partition and partition.segments, "F-IDX-08", f"chunk {chunk.sequence} is damaged")
         row = tuple(cursor.varint() for _ in range(5))
         self.same("F-IDX-08", "events, segments, model, light bytes, resolution", row,
                   (partition.events, partition.segment_count, (partition.model + 1) & 0xFFFFFFFF,
@@ -165,12 +158,11 @@ class IndexChecker:
         self.same("F-IDX-08", "origin, ticks", (self.origin, first, self.end_tick),
                   (partition.origin, partition.first_tick, partition.end_tick))
         stored = tuple(cursor.varint() for _ in range(4))
-        self.same("F-IDX-04", "bytes", stored,
+        self.same("F-IDX-08", "bytes", stored,
                   tuple(_stored(partition, k) for k in
                         (ORDER_KINDS, TIME_KINDS, (48,), SUMMARY_KINDS)))
         gaps = cursor.varint(), cursor.varint()
-        if chunk.sequence in self.gap_counts:
-            self.same("F-IDX-08", "gaps", gaps, self.gap_counts[chunk.sequence])
+        self.same("F-IDX-08", "gaps", gaps, (partition.gaps, partition.lost))
         cursor.rule, stream = "F-IDX-05", -1
         for segment in partition.segments[:row[1]]:
             stream += 1 + cursor.varint()
@@ -181,17 +173,12 @@ class IndexChecker:
                       (segment.stream, segment.events, segment.first))
 
 
-def check_indexes(file, gap_counts, found):
+def check_indexes(file, partitions, found):
     """All index chunks of a file."""
-    checker = IndexChecker(file, gap_counts, found)
+    checker = IndexChecker(file, partitions, found)
     for chunk in file.chunks:
         if chunk.kind == INDEX:
             try:
                 checker.check(chunk)
             except Finding as error:
                 found(error.rule, error.message)
-
-
-def count_gaps(partition, symbols, codes):
-    """(recorded gaps, events that they count) of a decoded partition, for the index."""
-    return _gaps(partition, [symbols[code >> 1][0] for code in codes])

@@ -120,12 +120,12 @@ def _cbor_value(cursor, depth):
 
 
 def read_metadata(data):
-    """F-MET-01: text keys to values; values of other types are None."""
+    """F-MET-01: text keys to (major type, value); values that F-MET-03 skips are None."""
     cursor = Cursor(data, "F-MET-01")
     major, _, count = _cbor_head(cursor)
     need(major == 5, "F-MET-01", "metadata is not a map")
     result = {}
-    for (key_type, key), (_, value) in _cbor_items(cursor, count, 1, 2):
+    for (key_type, key), value in _cbor_items(cursor, count, 1, 2):
         need(key_type == 3, "F-MET-01", "a key that is not text")
         need(key not in result, "F-MET-01", f"duplicate key {key!r}")
         result[key] = value
@@ -142,7 +142,7 @@ class Scope:
         self.number = number
         self.metadata = {}
         self.modules, self.files, self.sites, self.processes, self.streams = [], [], [], [], []
-        self.models = {}
+        self.models = {}                 # number to the state that it ends in (F-MOD)
 
     def range(self, cursor, rows, what):
         """A range of ids: the count of new rows (F-SIT-01, F-SIT-02)."""
@@ -214,7 +214,8 @@ class File:
 
     def __init__(self, data):
         self.data, self.findings = data, []
-        self.chunks, self.scopes, self.partitions = [], [], []
+        self.chunks, self.scopes = [], []
+        self.partitions = []             # (chunk, payload, sites and streams known); models too
         self.streams = []                # (scope, stream) in order of definition
         self.unknown = 0                 # skipped chunks of unknown kinds (F-CHK-08)
         self.truncated = False
@@ -268,7 +269,7 @@ class File:
         last = self.chunks[-1] if self.chunks else None
         need(last and last.kind == INDEX and last.offset == self.footer[0], "F-FOO-05",
              f"index at {self.footer[0]}")
-        need(self.footer[1] == len(self.chunks), "F-FOO-01", f"{self.footer[1]} chunks")
+        need(self.footer[1] == len(self.chunks), "F-FOO-05", f"{self.footer[1]} chunks")
 
     def take(self, chunk, last_index):
         """Note a chunk; read it where it defines something."""
@@ -303,18 +304,16 @@ class File:
             self.streams += [(chunk.scope, i) for i in range(known, len(scope.streams))]
         else:
             need(not chunk.flags & 1, "F-PAR-01", "compressed as a whole")
-            if chunk.kind == MODEL:
-                scope.models[chunk.sequence] = payload
-            else:
-                self.partitions.append((chunk, payload))
+            known = len(scope.sites), len(scope.streams)
+            self.partitions.append((chunk, payload, known))
 
     def define_metadata(self, chunk, payload):
         need(not chunk.flags & 1, "F-MET-01", "compressed metadata")
         need(chunk.scope <= len(self.scopes), "F-CHK-09", f"scope {chunk.scope}")
         values = read_metadata(payload)
         if chunk.scope == len(self.scopes):
-            need(isinstance(values.get("trace_id"), bytes) and len(values["trace_id"]) == 16,
-                 "F-MET-02", "trace_id")
-            need(chunk.scope or values["trace_id"] == self.trace_id, "F-FIL-07", "trace id")
+            kind, value = values.get("trace_id", (None, None))
+            need(kind == 2 and len(value) == 16, "F-MET-02", "trace_id")
+            need(chunk.scope or values["trace_id"] == (2, self.trace_id), "F-FIL-07", "trace id")
             self.scopes.append(Scope(chunk.scope))
         self.scopes[chunk.scope].metadata.update(values)

@@ -58,7 +58,7 @@ class Replay:
         self.stacks, self.current = {}, segment.stack
         self.unknown, self.offset = segment.unknown, segment.offset
         self.tick = segment.base
-        self.min_depth = None
+        self.min_depth = self.exited = None
         for frame in segment.frames:
             stack = self.stacks.setdefault(frame.stack, [])
             stack.append(Activation(numbers[frame.kind, frame.argument], frame.kind,
@@ -71,7 +71,8 @@ class Replay:
         return self.offset + self.unknown + len(self.stack)
 
     def pop(self):
-        self.measures.ended(self.stack.pop(), self.tick)
+        self.exited = self.stack.pop()   # the frame that an exit across exits is the last
+        self.measures.ended(self.exited, self.tick)
 
     def step(self, code, tick=0):
         """One event: (class, argument, close bit, depth)."""

@@ -1,7 +1,9 @@
 """Order sections, full form (spec/order-full.md): sections 16 and 17 give symbols and codes."""
-from mini_coder import Bits, Decoder, Finding, Number, need, unzigzag
-from mini_partition import (ENTER, EXIT_ACROSS, GAP, LEAF, NO_MODEL, OPEN, PUSHING, SIGNAL, STACKS,
-                            SWITCH, UNWIND)
+import copy
+
+from mini_coder import Bits, Decoder, Number, need, unzigzag
+from mini_partition import (ENTER, EXIT_ACROSS, GAP, LEAF, PUSHING, SIGNAL, STACKS, SWITCH,
+                            UNWIND)
 from mini_records import M32, Mixed, Records, clamp, hash3, opinions, scale
 
 END, CLOSE = 0, 1                        # tokens (O-FUL-24): 2 + c is chain c
@@ -60,12 +62,11 @@ class Token:
 
 
 class Full:
-    """The decoder of one partition."""
+    """The decoder of one partition, or of a model chunk."""
 
     def __init__(self, partition):
-        self.partition, self.symbols = partition, list(partition.given_symbols)
-        self.header = Decoder(partition.section(16), "O-FUL-05")
-        self.data = Decoder(partition.section(17), "O-FUL-05")
+        self.start(partition)
+        self.callee_limit = min(partition.events, 4096)
         size = (partition.events - 1).bit_length()
         self.mixed = Mixed(size)
         self.records = Records(clamp(size, 6, 16))
@@ -73,12 +74,26 @@ class Full:
         self.sure, self.below = Bits(12, (60000, 0)), Bits(8)
         self.run, self.edge, self.rank, self.escape = Number(), Number(), Number(), Number()
         self.classes, self.arguments = Bits(16), [Number() for _ in range(3)]
-        self.last = [M32] * 9
+        self.last, self.codes = [M32] * 9, []
         self.symbol_novelty = self.novelty = 0
         self.callees, self.callee_count = {}, 0
         self.chains, self.newest = [], {}        # newest: symbol to its chains, newest first
-        self.codes = []
-        self.chain_limit = min(partition.events, partition.events // 40 + 1024)
+        self.begin = 0                           # codes of the model come before
+
+    def start(self, partition):
+        """The words and streams of a partition; the rest of the state may be a model's."""
+        self.partition, self.symbols = partition, list(partition.given_symbols)
+        self.header = Decoder(partition.section(16), "O-FUL-05")
+        self.data = Decoder(partition.section(17), "O-FUL-05")
+        self.chains_left = min(partition.events, partition.events // 40 + 1024)
+
+    def go_on(self, partition):
+        """A model's state, for a partition that names it (O-FUL-49)."""
+        full = copy.deepcopy(self)
+        full.start(partition)
+        full.begin = len(full.codes)
+        full.callee_limit = max(self.callee_limit, min(partition.events, 4096))
+        return full
 
     # ---- a token (section 5) ----
 
@@ -218,7 +233,7 @@ class Full:
         if value in values[:64]:
             values.remove(value)
             values.insert(0, value)
-        elif self.callee_count < min(self.partition.events, 4096):
+        elif self.callee_count < self.callee_limit:
             self.callee_count += 1
             values.insert(0, value)
 
@@ -337,7 +352,8 @@ class Full:
     def complete(self, chain):
         """O-FUL-47: a new chain gets its number."""
         chain.end = len(self.codes)
-        need(len(self.chains) < self.chain_limit, "O-FUL-11", "too many chains")
+        need(self.chains_left, "O-FUL-11", "too many chains")
+        self.chains_left -= 1
         self.newest.setdefault(chain.symbol, []).insert(0, len(self.chains))
         self.chains.append(chain)
         return len(self.chains) + 1                  # its token
@@ -438,12 +454,18 @@ class Full:
             need(decoder.next >= len(decoder.data), "O-FUL-06", "bytes that were not read")
         need(len(self.symbols) == self.partition.symbol_count, "O-FUL-38",
              f"{len(self.symbols)} symbols, the head says {self.partition.symbol_count}")
-        return self.symbols, self.codes
+        return self.symbols, self.codes[self.begin:]
 
 
 def read_full(partition, model=None):
-    """Sections 16 and 17: (symbols, codes). Model chunks have no page yet (F-MOD-01)."""
-    if partition.model != NO_MODEL:
-        raise Finding("F-MOD-01", "model chunks: the specification does not give their bytes")
+    """Sections 16 and 17: (symbols, codes); model is the Full of the model chunk it names."""
     need(partition.symbol_count <= 65535, "O-FUL-04", f"{partition.symbol_count} symbols")
-    return Full(partition).run_all()
+    full = model.go_on(partition) if model else Full(partition)
+    return full.run_all()
+
+
+def read_model(partition):
+    """The state in which decoding a model chunk's order ends (F-MOD-03)."""
+    full = Full(partition)
+    full.run_all()
+    return full

@@ -1,10 +1,10 @@
 """Partitions: head, directory, light sections, values and depths (spec/format.md, section 7)."""
 import struct
 
-from mini_coder import Cursor, Decoder, Finding, Number, Signed, f64, need, unzstd, wrap64
+from mini_coder import Cursor, Decoder, Number, Signed, f64, need, unzstd, wrap64
 from xxh3 import xxh3_64
 
-HEAD = 80
+HEAD = 96
 ENTRY = 24
 SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS = 1, 2, 3, 4, 48, 49
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
@@ -68,18 +68,24 @@ class _Frames:
 class Partition:
     """A partition's head and sections; `read_light` fills segments and edges."""
 
-    def __init__(self, payload):
+    def __init__(self, payload, is_model=False):
         need(len(payload) >= HEAD, "F-PAR-01", "no room for a head")
         (check, sections, self.events, self.segment_count, self.symbol_count, self.given,
          self.wide, self.model, self.flags, self.start_frames, self.new_frames, self.resolution,
-         self.origin, self.first_tick, self.end_tick) = struct.unpack_from("<Q10IQQqq", payload)
+         self.origin, self.first_tick, self.end_tick, self.gaps, self.reserved,
+         self.lost) = struct.unpack_from("<Q10IQQqqIIQ", payload)
         need(sections <= 64, "F-PAR-02", f"{sections} sections")
         end = HEAD + ENTRY * sections
         need(len(payload) >= end, "F-PAR-01", "no room for the directory")
         need(check == xxh3_64(payload[8:end]), "F-PAR-03", "hash of head and directory")
+        self.segments = []
         self.payload, self.size, self.light_bytes = payload, len(payload), end
+        self.model_symbols, self.is_model = [], is_model
         self.entries = {}
         self.read_directory(sections)
+        if is_model:
+            need(list(self.entries) == [1, 16, 17] and not self.resolution, "F-MOD-01",
+                 f"sections {list(self.entries)} of a model")
         self.check_head()
         self.times = self.resolution != 0
         self.order_form = self.one_of(ORDERS, "order")
@@ -102,9 +108,11 @@ class Partition:
         need(at == self.size, "F-PAR-11", f"sections end at {at} of {self.size}")
 
     def check_head(self):
-        need(not self.flags, "F-PAR-04", f"flags {self.flags:#x}")
-        need(1 <= self.segment_count <= self.events <= 1 << 24, "F-PAR-05", "counts")
-        need(self.given <= min(self.symbol_count, self.start_frames)
+        need(not self.flags and not self.reserved, "F-PAR-04", f"flags {self.flags:#x}")
+        need(1 <= self.segment_count <= self.events <= 1 << 24
+             and self.gaps <= self.events and (self.gaps or not self.lost), "F-PAR-05", "counts")
+        most = self.symbol_count if self.model != NO_MODEL else self.start_frames
+        need(self.given <= min(self.symbol_count, most)
              and self.symbol_count - self.given <= self.events, "F-PAR-06", "symbol counts")
         if self.resolution:
             need(self.first_tick < self.end_tick and self.wide <= self.events
@@ -112,7 +120,8 @@ class Partition:
         else:
             need(not (self.wide or self.origin or self.first_tick or self.end_tick), "F-PAR-12",
                  "times in the head of a partition without")
-        for kind in (SEGMENTS, EDGES) + ((BASES,) if self.resolution else ()):
+        edges = () if self.is_model else (EDGES,)
+        for kind in (SEGMENTS,) + edges + ((BASES,) if self.resolution else ()):
             need(kind in self.entries, "F-PAR-13", f"no section {kind}")
         absent = (BASES, 32, 33, 34) if not self.resolution else ()
         need(not any(k in self.entries for k in absent), "F-PAR-12", "a section of times")
@@ -145,7 +154,8 @@ class Partition:
         stream, events, first, stack = Number(), Signed(), Signed(), Number()
         unknown, offset, count, frames = Signed(), Signed(), Signed(), _Frames(decoder, "F-SEG-06")
         previous, previous_count, total = Segment(), 0, 0
-        self.segments, self.given_symbols, seen = [], [], set()
+        self.segments, self.given_symbols = [], list(self.model_symbols)
+        seen = set(self.given_symbols)
         for _ in range(self.segment_count):
             segment = Segment()
             segment.stream = previous.stream + 1 + stream.get(decoder)
@@ -162,6 +172,8 @@ class Partition:
             total += previous_count
             need(0 <= previous_count and total <= self.start_frames, "F-SEG-05", "open frames")
             segment.frames = [frames.get() for _ in range(previous_count)]
+            stacks = [frame.stack for frame in segment.frames]
+            need(stacks == sorted(stacks), "F-SEG-01", "stacks of open frames descend")
             for place, frame in enumerate(segment.frames):
                 frame.start = place
                 symbol = frame.kind, frame.argument
@@ -309,13 +321,3 @@ class Partition:
             need(abs(changes[last]) <= DEPTH_MAX, "F-DEP-04", f"offset {changes[last]}")
         cursor.end()
         return changes
-
-
-def try_partition(payload):
-    """(partition, None) or (None, finding)."""
-    try:
-        partition = Partition(payload)
-        partition.read_light()
-        return partition, None
-    except Finding as error:
-        return None, error

@@ -11,22 +11,32 @@ and sections; with --check the rules that the file breaks. Exit 0 ok, 1 findings
 import json
 import sys
 
-from mini_check import check_indexes, check_partition, count_gaps
-from mini_coder import Finding
-from mini_container import KIND_NAMES, File, NotATrace
-from mini_events import SITED, kind_name, run
+from mini_check import check_indexes, check_partition
+from mini_coder import Finding, need
+from mini_container import KIND_NAMES, MODEL, File, NotATrace
+from mini_events import EXIT_ACROSS, SITED, kind_name, run
+from mini_full import read_model
 from mini_order import read_order
-from mini_partition import Partition
+from mini_partition import NO_MODEL, Partition
 from mini_times import read_ticks
 
 TITLE = "stream,tid,time_ns,kind,depth,address,symbol"
 
 
+BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
 def escape(symbol):
-    """A symbol as a CSV field (RFC 4180), control characters escaped."""
-    text = symbol.decode("utf-8", "surrogateescape")
-    text = "".join(f"\\x{ord(c):02x}" if ord(c) < 32 or ord(c) == 127 else c for c in text)
-    if any(c in text for c in ',"\r\n'):
+    """A symbol as a CSV field: escaped as spec/vectors/README.md says, quoted as RFC 4180 does."""
+    out = []
+    for c in symbol.decode("utf-8", "surrogateescape"):
+        code = ord(c)
+        if code < 32 or 127 <= code < 160 or c in BIDI or 0xDC80 <= code <= 0xDCFF:
+            out += [f"\\x{byte:02x}" for byte in c.encode("utf-8", "surrogateescape")]
+        else:
+            out.append("\\\\" if c == "\\" else c)
+    text = "".join(out)
+    if any(c in symbol for c in b',"\r\n'):
         text = '"' + text.replace('"', '""') + '"'
     return text
 
@@ -39,42 +49,69 @@ class Reader:
         self.findings = list(self.file.findings)
         self.numbers = {key: i for i, key in enumerate(self.file.streams)}
         self.lines, self.kinds, self.sections = {}, {}, []
-        self.decoded, self.gaps = [], {}
-        for chunk, payload in self.file.partitions:
+        self.decoded = []
+        for chunk, payload, known in self.file.partitions:
             try:
-                self.partition(chunk, payload)
+                if chunk.kind == MODEL:
+                    self.model(chunk, payload)
+                else:
+                    self.partition(chunk, payload, known)
             except Finding as error:
                 self.found(error.rule, f"chunk {chunk.sequence}: {error.message}")
 
     def found(self, rule, message):
         self.findings.append((rule, message))
 
-    def partition(self, chunk, payload):
-        partition = Partition(payload)
+    def model(self, chunk, payload):
+        """F-MOD-01, F-MOD-02."""
+        model, models = Partition(payload, True), self.file.scopes[chunk.scope].models
+        need(model.model not in models, "F-MOD-02", f"model {model.model} comes twice")
+        model.read_segments()
+        models[model.model] = read_model(model)
+
+    def partition(self, chunk, payload, known):
+        partition, model = Partition(payload), None
         self.sections.append((chunk, partition))
-        partition.read_light()
         scope = self.file.scopes[chunk.scope]
-        symbols, codes = read_order(partition, scope)
+        if partition.model != NO_MODEL:
+            model = scope.models.get(partition.model)
+            need(model, "F-MOD-02", f"model {partition.model} is not there")
+            partition.model_symbols = list(model.symbols)
+        partition.read_light()
+        symbols, codes = read_order(partition, model)
+        for kind, argument in symbols:
+            need(kind not in SITED or argument < known[0], "F-EVT-08", f"site {argument}")
+        for segment in partition.segments:
+            need(segment.stream < known[1], "F-EVT-08", f"stream {segment.stream}")
         ticks = read_ticks(partition, codes)
         depths = partition.read_depths()
+        partition.read_values()
+        lines, kinds = self.format(partition, scope, (symbols, codes, ticks, depths))
         self.decoded.append((chunk, partition, (symbols, codes, ticks, depths)))
-        self.gaps[chunk.sequence] = count_gaps(partition, symbols, codes)
+        for stream, rows in lines.items():       # all of a partition, or nothing
+            self.lines.setdefault((chunk.scope, stream), []).extend(rows)
+        for name, count in kinds.items():
+            self.kinds[name] = self.kinds.get(name, 0) + count
+
+    @staticmethod
+    def format(partition, scope, decoded):
+        """The CSV lines of a partition by stream, and how many events there are of a kind."""
         texts = [f"{row[2]:#x},{escape(row[5])}" for row in scope.sites]
-        for segment, _, kind, argument, close, depth, tick, _ in run(
-                partition, symbols, codes, ticks, depths):
+        lines, kinds, ticks = {}, {}, decoded[2]
+        for segment, _, kind, argument, close, depth, tick, replay in run(partition, *decoded):
             name = kind_name(kind, close, argument, scope.sites)
-            self.kinds[name] = self.kinds.get(name, 0) + 1
+            kinds[name] = kinds.get(name, 0) + 1
             time = ""
             if ticks:
                 time = (partition.origin + tick * partition.resolution) % (1 << 64)
-            text = ","
-            if kind in SITED and argument < len(texts):
-                text = texts[argument]
-            key = chunk.scope, segment.stream
-            self.lines.setdefault(key, []).append(f"{time},{name},{depth},{text}\n")
+            if kind == EXIT_ACROSS:              # the site of the frame that exits
+                kind, argument = replay.exited.kind, replay.exited.argument
+            text = texts[argument] if kind in SITED and argument < len(texts) else ","
+            lines.setdefault(segment.stream, []).append(f"{time},{name},{depth},{text}\n")
+        return lines, kinds
 
     def ordered_streams(self):
-        """(number, scope and stream, row) by pid, tid, start time and stream number."""
+        """Rows by scope, pid, tid, start time and stream number, which end in the key."""
         rows = []
         for key in set(self.numbers) | set(self.lines):
             scope = self.file.scopes[key[0]]
@@ -82,12 +119,12 @@ class Reader:
                 self.found("F-STR-01", f"stream {key} is not defined")
                 continue
             process, tid, start, _ = scope.streams[key[1]]
-            rows.append((scope.processes[process][0], tid, start, self.numbers[key], key))
+            rows.append((key[0], scope.processes[process][0], tid, start, self.numbers[key], key))
         return sorted(rows)
 
     def csv(self, out):
         out.write(TITLE + "\n")
-        for _, tid, _, number, key in self.ordered_streams():
+        for _, _, tid, _, number, key in self.ordered_streams():
             begin = f"{number},{tid},"
             out.writelines(begin + line for line in self.lines.get(key, ()))
 
@@ -99,7 +136,8 @@ class Reader:
                                 self.file.scopes[chunk.scope], ends, self.found)
             except Finding as error:
                 self.found(error.rule, f"chunk {chunk.sequence}: {error.message}")
-        check_indexes(self.file, self.gaps, self.found)
+        partitions = {chunk.sequence: partition for chunk, partition in self.sections}
+        check_indexes(self.file, partitions, self.found)
 
     def json(self):
         """Counts and a summary of the sections."""

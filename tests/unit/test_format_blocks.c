@@ -91,7 +91,7 @@ static const struct damage chunk_damages[] = {
     {"scope", TTP_CHUNK_SCOPE_AT, 4, 9, false, TTAPE_E_CHECKSUM, "F-CHK-02", BASE},
     {"sequence", TTP_CHUNK_SEQUENCE_AT, 8, 9, false, TTAPE_E_CHECKSUM, "F-CHK-02", BASE},
     {"payload hash", TTP_CHUNK_PAYLOAD_HASH_AT, 8, 9, false, TTAPE_E_CHECKSUM, "F-CHK-02", BASE},
-    {"last index", TTP_CHUNK_LAST_INDEX_AT, 8, 9, false, TTAPE_E_CHECKSUM, "F-CHK-02", BASE},
+    {"last index", TTP_CHUNK_LAST_INDEX_AT, 8, 99, false, TTAPE_E_CHECKSUM, "F-CHK-02", BASE},
     {"flags", TTP_CHUNK_FLAGS_AT, 2, 4, true, TTAPE_E_CORRUPT, "F-CHK-04", BASE + 10},
     {"flags' end", TTP_CHUNK_FLAGS_AT, 2, 0x8000, true, TTAPE_E_CORRUPT, "F-CHK-04", BASE + 10},
     {"content bytes", TTP_CHUNK_CONTENT_AT, 8, 101, true, TTAPE_E_CORRUPT, "F-CHK-05", BASE + 32},
