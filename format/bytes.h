@@ -1,9 +1,9 @@
-/* Bytes become integers here and nowhere else: little-endian loads and stores, canonical varints, and the
- * bounded cursors through which every section is read and written.
+/* Bytes become integers here and nowhere else: little-endian loads and stores, canonical varints,
+ * and the bounded cursors through which every section is read and written.
  *
- * A reading cursor never passes its end: a failed read sets `bad` and yields 0 from then on, so that a
- * parser may check once after a group of fields. A writing cursor never passes its end either: `full` is set
- * and the bytes are dropped. */
+ * A reading cursor never passes its end: a failed read sets `bad` and yields 0 from then on, so
+ * that a parser may check once after a group of fields. A writing cursor never passes its end
+ * either: `full` is set and the bytes are dropped. */
 #ifndef TTP_FORMAT_BYTES_H
 #define TTP_FORMAT_BYTES_H
 
@@ -58,7 +58,8 @@ static inline uint64_t ttp_zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64
 
 static inline int64_t ttp_unzigzag(uint64_t v) { return (int64_t)(v >> 1 ^ (0 - (v & 1))); }
 
-static inline struct ttp_reader_cursor ttp_reader_cursor_init(const uint8_t *data, size_t size_bytes)
+static inline struct ttp_reader_cursor ttp_reader_cursor_init(const uint8_t *data,
+                                                              size_t size_bytes)
 {
     return (struct ttp_reader_cursor){data, data, data + size_bytes, false};
 }
@@ -109,8 +110,8 @@ static inline uint64_t ttp_read64(struct ttp_reader_cursor *c)
     return p != NULL ? ttp_load64(p) : 0;
 }
 
-/* LEB128, little end first. Over-long forms and values past 64 bits are refused: there is one spelling for
- * every number, so that equal content means equal bytes. */
+/* LEB128, little end first. Over-long forms and values past 64 bits are refused: there is one
+ * spelling for every number, so that equal content means equal bytes. */
 static inline uint64_t ttp_read_varint(struct ttp_reader_cursor *c)
 {
     uint64_t value = 0;

@@ -1,4 +1,5 @@
-/* Fixed blocks. Every reader here goes magic, hash, version, reserved: nothing is interpreted before it verifies. */
+/* Fixed blocks. Every reader here goes magic, hash, version, reserved: nothing is interpreted
+ * before it verifies. */
 #include "format/chunk.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ static ttape_status check_magic(const uint8_t *data, size_t size_bytes, ttape_er
     size_t have = size_bytes < TTP_FILE_MAGIC_BYTES ? size_bytes : TTP_FILE_MAGIC_BYTES;
     if (have < TTP_FILE_MAGIC_BYTES || memcmp(data, TTP_FILE_MAGIC, TTP_FILE_MAJOR_AT) != 0 ||
         data[TTP_FILE_MAJOR_AT + 1] != '\n')
-        return ttp_fail(err, TTAPE_E_NOT_TRACE, "F-FIL-01", 0, "not a trace file: no magic at its start");
+        return ttp_fail(err, TTAPE_E_NOT_TRACE, "F-FIL-01", 0,
+                        "not a trace file: no magic at its start");
     uint8_t digit = data[TTP_FILE_MAJOR_AT];
     if (digit != '0' + TTP_MAJOR_VERSION)
         return ttp_fail(err, TTAPE_E_VERSION, "F-FIL-02", TTP_FILE_MAJOR_AT,
@@ -50,19 +52,21 @@ static ttape_status check_magic(const uint8_t *data, size_t size_bytes, ttape_er
     return TTAPE_OK;
 }
 
-ttape_status ttp_file_header_read(const uint8_t *data, size_t size_bytes, struct ttp_file_header *out,
-                                  ttape_error *err)
+ttape_status ttp_file_header_read(const uint8_t *data, size_t size_bytes,
+                                  struct ttp_file_header *out, ttape_error *err)
 {
     TTP_TRY(check_magic(data, size_bytes, err));
     if (size_bytes < TTP_FILE_HEADER_BYTES)
-        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-FIL-03", size_bytes, "file ends inside its header");
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-FIL-03", size_bytes,
+                        "file ends inside its header");
     if (!sealed(data, TTP_FILE_HASH_AT))
-        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-FIL-04", 0, "checksum of the file header does not match");
+        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-FIL-04", 0,
+                        "checksum of the file header does not match");
     uint16_t required = ttp_load16(data + TTP_FILE_REQUIRED_AT);
     if (required > TTP_MINOR_VERSION)
         return ttp_fail(err, TTAPE_E_VERSION, "F-FIL-05", TTP_FILE_REQUIRED_AT,
-                        "file needs a reader of version %d.%d, this one is %d.%d", TTP_MAJOR_VERSION,
-                        required, TTP_MAJOR_VERSION, TTP_MINOR_VERSION);
+                        "file needs a reader of version %d.%d, this one is %d.%d",
+                        TTP_MAJOR_VERSION, required, TTP_MAJOR_VERSION, TTP_MINOR_VERSION);
     if (ttp_load32(data + TTP_FILE_FLAGS_AT) != 0 ||
         !all_zero(data + TTP_FILE_RESERVED_AT, TTP_FILE_HASH_AT - TTP_FILE_RESERVED_AT))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-FIL-06", TTP_FILE_FLAGS_AT,
@@ -87,7 +91,8 @@ void ttp_chunk_write(const struct ttp_chunk *chunk, uint8_t out[TTP_CHUNK_HEADER
     seal(out, TTP_CHUNK_HASH_AT);
 }
 
-static ttape_status check_chunk_fields(const struct ttp_chunk *chunk, uint64_t offset, ttape_error *err)
+static ttape_status check_chunk_fields(const struct ttp_chunk *chunk, uint64_t offset,
+                                       ttape_error *err)
 {
     if ((chunk->flags & ~TTP_FLAGS_KNOWN) != 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-04", offset + TTP_CHUNK_FLAGS_AT,
@@ -101,13 +106,15 @@ static ttape_status check_chunk_fields(const struct ttp_chunk *chunk, uint64_t o
     return TTAPE_OK;
 }
 
-ttape_status ttp_chunk_read(const uint8_t data[TTP_CHUNK_HEADER_BYTES], uint64_t offset, struct ttp_chunk *out,
-                            ttape_error *err)
+ttape_status ttp_chunk_read(const uint8_t data[TTP_CHUNK_HEADER_BYTES], uint64_t offset,
+                            struct ttp_chunk *out, ttape_error *err)
 {
     if (memcmp(data, TTP_CHUNK_SYNC, TTP_CHUNK_SYNC_BYTES) != 0)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-01", offset, "no chunk here: sync pattern not found");
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-01", offset,
+                        "no chunk here: sync pattern not found");
     if (!sealed(data, TTP_CHUNK_HASH_AT))
-        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-02", offset, "checksum of a chunk header does not match");
+        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-02", offset,
+                        "checksum of a chunk header does not match");
     struct ttp_chunk chunk = {
         .kind = ttp_load16(data + TTP_CHUNK_KIND_AT),
         .flags = ttp_load16(data + TTP_CHUNK_FLAGS_AT),
@@ -133,13 +140,15 @@ void ttp_footer_write(const struct ttp_footer *footer, uint8_t out[TTP_FOOTER_BY
     seal(out, TTP_FOOTER_HASH_AT);
 }
 
-ttape_status ttp_footer_read(const uint8_t data[TTP_FOOTER_BYTES], uint64_t offset, struct ttp_footer *out,
-                             ttape_error *err)
+ttape_status ttp_footer_read(const uint8_t data[TTP_FOOTER_BYTES], uint64_t offset,
+                             struct ttp_footer *out, ttape_error *err)
 {
     if (memcmp(data, TTP_FOOTER_MAGIC, TTP_FOOTER_MAGIC_BYTES) != 0)
-        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-FOO-01", offset, "no footer at the end of the file");
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-FOO-01", offset,
+                        "no footer at the end of the file");
     if (!sealed(data, TTP_FOOTER_HASH_AT))
-        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-FOO-02", offset, "checksum of the footer does not match");
+        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-FOO-02", offset,
+                        "checksum of the footer does not match");
     if (!all_zero(data + TTP_FOOTER_RESERVED_AT, TTP_FOOTER_HASH_AT - TTP_FOOTER_RESERVED_AT))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-FOO-03", offset + TTP_FOOTER_RESERVED_AT,
                         "reserved bytes of the footer are set");
@@ -148,7 +157,8 @@ ttape_status ttp_footer_read(const uint8_t data[TTP_FOOTER_BYTES], uint64_t offs
                                 ttp_load64(data + TTP_FOOTER_CHUNKS_AT)};
     if (footer.file_bytes != offset + TTP_FOOTER_BYTES)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-FOO-04", offset + TTP_FOOTER_FILE_BYTES_AT,
-                        "footer says %llu bytes, the file has %llu", (unsigned long long)footer.file_bytes,
+                        "footer says %llu bytes, the file has %llu",
+                        (unsigned long long)footer.file_bytes,
                         (unsigned long long)(offset + TTP_FOOTER_BYTES));
     if (footer.index_offset < TTP_FILE_HEADER_BYTES ||
         footer.index_offset > offset - TTP_CHUNK_HEADER_BYTES)
@@ -159,9 +169,13 @@ ttape_status ttp_footer_read(const uint8_t data[TTP_FOOTER_BYTES], uint64_t offs
 }
 
 static const char *const kind_names[] = {
-    [0] = "unknown",           [TTP_CHUNK_METADATA] = "metadata",   [TTP_CHUNK_SITES] = "site table",
-    [TTP_CHUNK_STREAMS] = "stream table", [TTP_CHUNK_PARTITION] = "partition",
-    [TTP_CHUNK_MODEL] = "model",          [TTP_CHUNK_INDEX] = "index",
+    [0] = "unknown",
+    [TTP_CHUNK_METADATA] = "metadata",
+    [TTP_CHUNK_SITES] = "site table",
+    [TTP_CHUNK_STREAMS] = "stream table",
+    [TTP_CHUNK_PARTITION] = "partition",
+    [TTP_CHUNK_MODEL] = "model",
+    [TTP_CHUNK_INDEX] = "index",
 };
 
 bool ttp_chunk_kind_known(uint16_t kind)

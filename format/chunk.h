@@ -29,18 +29,19 @@ struct ttp_footer {
     uint64_t index_offset, file_bytes, chunk_count;
 };
 
-void ttp_file_header_write(const struct ttp_file_header *header, uint8_t out[TTP_FILE_HEADER_BYTES]);
+void ttp_file_header_write(const struct ttp_file_header *header,
+                           uint8_t out[TTP_FILE_HEADER_BYTES]);
 void ttp_chunk_write(const struct ttp_chunk *chunk, uint8_t out[TTP_CHUNK_HEADER_BYTES]);
 void ttp_footer_write(const struct ttp_footer *footer, uint8_t out[TTP_FOOTER_BYTES]);
 
-/* Each verifies magic, hash, version and reserved bits, in this order; `offset` is where the block stands in the
- * file, for the error. *out is untouched on failure. */
-ttape_status ttp_file_header_read(const uint8_t *data, size_t size_bytes, struct ttp_file_header *out,
-                                  ttape_error *err);
-ttape_status ttp_chunk_read(const uint8_t data[TTP_CHUNK_HEADER_BYTES], uint64_t offset, struct ttp_chunk *out,
-                            ttape_error *err);
-ttape_status ttp_footer_read(const uint8_t data[TTP_FOOTER_BYTES], uint64_t offset, struct ttp_footer *out,
-                             ttape_error *err);
+/* Each verifies magic, hash, version and reserved bits, in this order; `offset` is where the block
+ * stands in the file, for the error. *out is untouched on failure. */
+ttape_status ttp_file_header_read(const uint8_t *data, size_t size_bytes,
+                                  struct ttp_file_header *out, ttape_error *err);
+ttape_status ttp_chunk_read(const uint8_t data[TTP_CHUNK_HEADER_BYTES], uint64_t offset,
+                            struct ttp_chunk *out, ttape_error *err);
+ttape_status ttp_footer_read(const uint8_t data[TTP_FOOTER_BYTES], uint64_t offset,
+                             struct ttp_footer *out, ttape_error *err);
 
 /* Name of a chunk kind for messages; static. */
 const char *ttp_chunk_kind_name(uint16_t kind);

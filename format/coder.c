@@ -3,17 +3,18 @@
 
 /* 65535 / (n + 1.6), at least 65535 / 50 = 1310. */
 const uint16_t ttp_prob_rate[TTP_PROB_LIMIT + 1] = {
-    40959, 25205, 18204, 14246, 11702, 9929, 8623, 7620, 6826, 6182, 5649, 5201, 4818, 4488, 4200, 3947,
-    3723,  3523,  3343,  3181,  3034,  2899, 2776, 2664, 2559, 2463, 2374, 2291, 2214, 2141, 2073, 2010,
-    1950,  1894,  1840,  1790,  1742,  1697, 1654, 1614, 1575, 1538, 1503, 1469, 1437, 1406, 1376, 1348,
-    1321,
+    40959, 25205, 18204, 14246, 11702, 9929, 8623, 7620, 6826, 6182, 5649, 5201, 4818,
+    4488,  4200,  3947,  3723,  3523,  3343, 3181, 3034, 2899, 2776, 2664, 2559, 2463,
+    2374,  2291,  2214,  2141,  2073,  2010, 1950, 1894, 1840, 1790, 1742, 1697, 1654,
+    1614,  1575,  1538,  1503,  1469,  1437, 1406, 1376, 1348, 1321,
 };
 
 size_t ttp_encoder_finish(struct ttp_encoder *e)
 {
     if (e->full)
         return 0;
-    /* Any value in lo..hi will do: take the one with the most trailing zero bytes. lo == 0 needs none. */
+    /* Any value in lo..hi will do: take the one with the most trailing zero bytes. lo == 0 needs
+     * none. */
     for (unsigned keep = 0; keep <= 4; keep++) {
         uint32_t mask = keep == 0 ? 0 : keep == 4 ? UINT32_MAX : ~(UINT32_MAX >> (8 * keep));
         uint32_t value = e->hi & mask;

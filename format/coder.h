@@ -1,11 +1,13 @@
-/* The adaptive binary range coder that the order section, the time tables and the small columns share.
+/* The adaptive binary range coder that the order section, the time tables and the small columns
+ * share.
  *
  *   state: lo..hi, 32 bits each, both ends included       a bit costs -log2(p) bits, about 2 ns
- *   probability: 16 bits, of the bit being 1, with a hit count that slows adaptation: 1/(n + 1.6) at first,
- *   down to 1/limit
+ *   probability: 16 bits, of the bit being 1, with a hit count that slows adaptation: 1/(n + 1.6)
+ * at first, down to 1/limit
  *
- * Decoding past the end of the input reads zeros and counts them: more than TTP_CODER_TAIL of them means
- * that the input was cut, and `ttp_decoder_bad` says so. Integers only: the same bits on every machine. */
+ * Decoding past the end of the input reads zeros and counts them: more than TTP_CODER_TAIL of them
+ * means that the input was cut, and `ttp_decoder_bad` says so. Integers only: the same bits on
+ * every machine. */
 #ifndef TTP_FORMAT_CODER_H
 #define TTP_FORMAT_CODER_H
 
@@ -13,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TTP_CODER_TAIL 4u       /* bytes that a decoder may read past the end (they count as zero) */
-#define TTP_PROB_HALF 32768u    /* probability one half */
-#define TTP_PROB_LIMIT 48u      /* hit count at which adaptation stops slowing down */
-#define TTP_PROB_FLOOR 6u       /* no bit is ever quite certain */
+#define TTP_CODER_TAIL 4u     /* bytes that a decoder may read past the end (they count as zero) */
+#define TTP_PROB_HALF  32768u /* probability one half */
+#define TTP_PROB_LIMIT 48u    /* hit count at which adaptation stops slowing down */
+#define TTP_PROB_FLOOR 6u     /* no bit is ever quite certain */
 
 struct ttp_prob {
     uint16_t p; /* of a 1, in 65536ths */
@@ -56,7 +58,9 @@ static inline void ttp_prob_adapt(struct ttp_prob *prob, unsigned bit)
 
 static inline uint32_t ttp_coder_split(uint32_t lo, uint32_t hi, uint32_t p)
 {
-    p = p < TTP_PROB_FLOOR ? TTP_PROB_FLOOR : p > 65535u - TTP_PROB_FLOOR ? 65535u - TTP_PROB_FLOOR : p;
+    p = p < TTP_PROB_FLOOR            ? TTP_PROB_FLOOR
+        : p > 65535u - TTP_PROB_FLOOR ? 65535u - TTP_PROB_FLOOR
+                                      : p;
     return lo + (uint32_t)(((uint64_t)(hi - lo) * p) >> 16);
 }
 
@@ -91,8 +95,8 @@ static inline void ttp_encode_bit(struct ttp_encoder *e, struct ttp_prob *prob, 
     ttp_prob_adapt(prob, bit);
 }
 
-/* Ends the stream with the fewest bytes that still tell it apart, 0 to 4: a decoder supplies zeros after them.
- * Returns the stream's size in bytes. */
+/* Ends the stream with the fewest bytes that still tell it apart, 0 to 4: a decoder supplies zeros
+ * after them. Returns the stream's size in bytes. */
 size_t ttp_encoder_finish(struct ttp_encoder *e);
 
 static inline uint32_t ttp_decoder_byte(struct ttp_decoder *d)
@@ -140,8 +144,9 @@ static inline bool ttp_decoder_cut(const struct ttp_decoder *d)
     return d->past_end > TTP_CODER_TAIL;
 }
 
-/* Unsigned numbers: Elias-gamma of value + 1 with adaptive bits. Unary length (64 contexts), then the bits
- * below the leading one: exact contexts while the number is short, then the length and the first bit. */
+/* Unsigned numbers: Elias-gamma of value + 1 with adaptive bits. Unary length (64 contexts), then
+ * the bits below the leading one: exact contexts while the number is short, then the length and the
+ * first bit. */
 #define TTP_NUMBER_PROBS 256u
 struct ttp_number_model {
     struct ttp_prob length[64];
@@ -153,7 +158,8 @@ void ttp_number_init(struct ttp_number_model *m);
 void ttp_encode_number(struct ttp_encoder *e, struct ttp_number_model *m, uint64_t value);
 uint64_t ttp_decode_number(struct ttp_decoder *d, struct ttp_number_model *m);
 
-/* Any signed number: an adaptive flag for the one value that does not fit a zigzag number, then that number. */
+/* Any signed number: an adaptive flag for the one value that does not fit a zigzag number, then
+ * that number. */
 struct ttp_signed_model {
     struct ttp_prob least; /* INT64_MIN follows? */
     struct ttp_number_model zigzag;

@@ -1,5 +1,5 @@
-/* Site and stream tables. Sites stand in columns because the compressor behind likes symbols beside symbols; modules,
- * processes and streams are few and stand in rows. */
+/* Site and stream tables. Sites stand in columns because the compressor behind likes symbols beside
+ * symbols; modules, processes and streams are few and stand in rows. */
 #include "format/definitions.h"
 
 #include "format/fail.h"
@@ -39,27 +39,16 @@ void ttp_module_write(struct ttp_writer_cursor *c, const ttape_module *module)
     ttp_string_write(c, module->build_id);
 }
 
-void ttp_site_write_column(struct ttp_writer_cursor *c, unsigned column, const struct ttp_site *site,
-                           const struct ttp_site *before)
+void ttp_site_write_column(struct ttp_writer_cursor *c, unsigned column,
+                           const struct ttp_site *site, const struct ttp_site *before)
 {
     switch (column) {
-    case 0:
-        ttp_write_varint(c, site->kind);
-        break;
-    case 1:
-        ttp_write_varint(c, site->module_plus_one);
-        break;
-    case 2:
-        ttp_write_svarint(c, (int64_t)(site->address - before->address));
-        break;
-    case 3:
-        ttp_write_varint(c, site->file_plus_one);
-        break;
-    case 4:
-        ttp_write_varint(c, site->line);
-        break;
-    default:
-        ttp_string_write(c, site->symbol);
+    case 0: ttp_write_varint(c, site->kind); break;
+    case 1: ttp_write_varint(c, site->module_plus_one); break;
+    case 2: ttp_write_svarint(c, (int64_t)(site->address - before->address)); break;
+    case 3: ttp_write_varint(c, site->file_plus_one); break;
+    case 4: ttp_write_varint(c, site->line); break;
+    default: ttp_string_write(c, site->symbol);
     }
 }
 
@@ -73,13 +62,14 @@ size_t ttp_module_bound(size_t path_bytes, size_t build_id_bytes)
     return path_bytes + build_id_bytes + 5 * (size_t)TTP_VARINT_MAX;
 }
 
-static ttape_status bad_definition(const struct ttp_reader_cursor *c, const char *rule, const char *what,
-                                   ttape_error *err)
+static ttape_status bad_definition(const struct ttp_reader_cursor *c, const char *rule,
+                                   const char *what, ttape_error *err)
 {
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, ttp_reader_offset(c), "%s", what);
 }
 
-ttape_status ttp_range_read(struct ttp_reader_cursor *c, uint32_t *first, uint32_t *count, ttape_error *err)
+ttape_status ttp_range_read(struct ttp_reader_cursor *c, uint32_t *first, uint32_t *count,
+                            ttape_error *err)
 {
     uint64_t f = ttp_read_varint(c), n = ttp_read_varint(c);
     /* Every item costs at least a byte, so a count past the bytes that are left is a lie. */
@@ -90,7 +80,8 @@ ttape_status ttp_range_read(struct ttp_reader_cursor *c, uint32_t *first, uint32
     return TTAPE_OK;
 }
 
-ttape_status ttp_sites_read_counts(struct ttp_reader_cursor *c, struct ttp_sites_counts *out, ttape_error *err)
+ttape_status ttp_sites_read_counts(struct ttp_reader_cursor *c, struct ttp_sites_counts *out,
+                                   ttape_error *err)
 {
     TTP_TRY(ttp_range_read(c, &out->first_module, &out->module_count, err));
     TTP_TRY(ttp_range_read(c, &out->first_file, &out->file_count, err));
@@ -104,8 +95,8 @@ ttape_status ttp_string_read(struct ttp_reader_cursor *c, uint32_t max_string, t
     if (c->bad || size > ttp_reader_left(c))
         return bad_definition(c, "F-SIT-03", "a string is longer than its table", err);
     if (size > max_string)
-        return ttp_fail(err, TTAPE_E_LIMIT, "F-SIT-04", ttp_reader_offset(c), "a string is longer than %u bytes",
-                        max_string);
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-SIT-04", ttp_reader_offset(c),
+                        "a string is longer than %u bytes", max_string);
     out->data = (const char *)ttp_read_bytes(c, (size_t)size);
     out->size_bytes = (size_t)size;
     return TTAPE_OK;
@@ -133,7 +124,8 @@ ttape_status ttp_module_read(struct ttp_reader_cursor *c, uint32_t max_string, t
     return ttp_string_read(c, max_string, &out->build_id, err);
 }
 
-static ttape_status read_small(struct ttp_reader_cursor *c, uint32_t max, uint32_t *out, ttape_error *err)
+static ttape_status read_small(struct ttp_reader_cursor *c, uint32_t max, uint32_t *out,
+                               ttape_error *err)
 {
     uint64_t value = ttp_read_varint(c);
     if (c->bad || value > max)
@@ -143,22 +135,19 @@ static ttape_status read_small(struct ttp_reader_cursor *c, uint32_t max, uint32
 }
 
 ttape_status ttp_site_read_column(struct ttp_reader_cursor *c, unsigned column, uint32_t max_string,
-                                  const struct ttp_site *before, struct ttp_site *site, ttape_error *err)
+                                  const struct ttp_site *before, struct ttp_site *site,
+                                  ttape_error *err)
 {
     switch (column) {
-    case 0:
-        return read_small(c, UINT16_MAX, &site->kind, err);
-    case 1:
-        return read_small(c, TTP_MAX_SITES, &site->module_plus_one, err);
+    case 0: return read_small(c, UINT16_MAX, &site->kind, err);
+    case 1: return read_small(c, TTP_MAX_SITES, &site->module_plus_one, err);
     case 2:
         site->address = before->address + (uint64_t)ttp_read_svarint(c);
-        return c->bad ? bad_definition(c, "F-SIT-07", "a field of a site is out of range", err) : TTAPE_OK;
-    case 3:
-        return read_small(c, TTP_MAX_SITES, &site->file_plus_one, err);
-    case 4:
-        return read_small(c, UINT32_MAX, &site->line, err);
-    default:
-        return ttp_string_read(c, max_string, &site->symbol, err);
+        return c->bad ? bad_definition(c, "F-SIT-07", "a field of a site is out of range", err)
+                      : TTAPE_OK;
+    case 3: return read_small(c, TTP_MAX_SITES, &site->file_plus_one, err);
+    case 4: return read_small(c, UINT32_MAX, &site->line, err);
+    default: return ttp_string_read(c, max_string, &site->symbol, err);
     }
 }
 
@@ -196,12 +185,6 @@ ttape_status ttp_stream_read(struct ttp_reader_cursor *c, uint32_t max_string, t
     return ttp_string_read(c, max_string, &out->name, err);
 }
 
-size_t ttp_process_bound(size_t name_bytes)
-{
-    return name_bytes + 4 * (size_t)TTP_VARINT_MAX;
-}
+size_t ttp_process_bound(size_t name_bytes) { return name_bytes + 4 * (size_t)TTP_VARINT_MAX; }
 
-size_t ttp_stream_bound(size_t name_bytes)
-{
-    return name_bytes + 4 * (size_t)TTP_VARINT_MAX;
-}
+size_t ttp_stream_bound(size_t name_bytes) { return name_bytes + 4 * (size_t)TTP_VARINT_MAX; }

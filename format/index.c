@@ -61,14 +61,15 @@ static ttape_status read_partition(struct ttp_reader_cursor *c, struct ttp_index
     entry->summary_bytes = ttp_read_varint(c);
     entry->gap_count = ttp_read_varint(c);
     entry->lost_count = ttp_read_varint(c);
-    if (c->bad || events == 0 || events > TTP_MAX_PARTITION_EVENTS || segments == 0 || segments > events ||
-        model > UINT32_MAX || light > entry->stored_bytes)
+    if (c->bad || events == 0 || events > TTP_MAX_PARTITION_EVENTS || segments == 0 ||
+        segments > events || model > UINT32_MAX || light > entry->stored_bytes)
         return bad_index(c, "F-IDX-03", "an index entry of a partition is out of range", err);
     uint64_t known = entry->order_bytes;
     if (__builtin_add_overflow(known, entry->times_bytes, &known) ||
         __builtin_add_overflow(known, entry->values_bytes, &known) ||
         __builtin_add_overflow(known, entry->summary_bytes, &known) || known > entry->stored_bytes)
-        return bad_index(c, "F-IDX-04", "an index entry's byte counts are larger than its partition", err);
+        return bad_index(c, "F-IDX-04",
+                         "an index entry's byte counts are larger than its partition", err);
     entry->event_count = (uint32_t)events;
     entry->segment_count = (uint32_t)segments;
     entry->model = model == 0 ? TTP_NO_MODEL : (uint32_t)(model - 1);
@@ -83,7 +84,8 @@ ttape_status ttp_index_entry_read(struct ttp_reader_cursor *c, struct ttp_index_
     struct ttp_index_entry entry = {.model = TTP_NO_MODEL};
     uint64_t kind = ttp_read_varint(c), scope = ttp_read_varint(c);
     entry.stored_bytes = ttp_read_varint(c);
-    if (c->bad || kind > UINT16_MAX || scope > UINT32_MAX || entry.stored_bytes > TTP_MAX_PAYLOAD_BYTES)
+    if (c->bad || kind > UINT16_MAX || scope > UINT32_MAX ||
+        entry.stored_bytes > TTP_MAX_PAYLOAD_BYTES)
         return bad_index(c, "F-IDX-02", "an index entry is out of range", err);
     entry.kind = (uint16_t)kind;
     entry.scope = (uint32_t)scope;
@@ -93,7 +95,8 @@ ttape_status ttp_index_entry_read(struct ttp_reader_cursor *c, struct ttp_index_
     return TTAPE_OK;
 }
 
-ttape_status ttp_index_segment_read(struct ttp_reader_cursor *c, const struct ttp_index_segment *before,
+ttape_status ttp_index_segment_read(struct ttp_reader_cursor *c,
+                                    const struct ttp_index_segment *before,
                                     struct ttp_index_segment *out, ttape_error *err)
 {
     uint64_t step = ttp_read_varint(c), events = ttp_read_varint(c);
@@ -111,5 +114,6 @@ ttape_status ttp_index_segment_read_number(struct ttp_reader_cursor *c, uint64_t
                                            struct ttp_index_segment *io, ttape_error *err)
 {
     io->first_event = expected + (uint64_t)ttp_read_svarint(c);
-    return c->bad ? bad_index(c, "F-IDX-05", "an index entry of a segment is out of range", err) : TTAPE_OK;
+    return c->bad ? bad_index(c, "F-IDX-05", "an index entry of a segment is out of range", err)
+                  : TTAPE_OK;
 }

@@ -1,4 +1,5 @@
-/* Partition heads. The directory names kinds in ascending order, so that a section cannot stand twice. */
+/* Partition heads. The directory names kinds in ascending order, so that a section cannot stand
+ * twice. */
 #include "format/partition.h"
 
 #include <stdbool.h>
@@ -37,24 +38,27 @@ void ttp_partition_head_write(const struct ttp_partition_head *head, uint8_t *ou
         ttp_store64(entry + TTP_SECTION_HASH_AT, section->hash);
     }
     size_t bytes = ttp_partition_head_bytes(head->section_count);
-    ttp_store64(out + TTP_HEAD_HASH_AT, ttp_checksum(out + TTP_HEAD_SECTIONS_AT, bytes - TTP_HEAD_SECTIONS_AT));
+    ttp_store64(out + TTP_HEAD_HASH_AT,
+                ttp_checksum(out + TTP_HEAD_SECTIONS_AT, bytes - TTP_HEAD_SECTIONS_AT));
 }
 
 ttape_status ttp_partition_head_size(const uint8_t *data, size_t size_bytes, size_t *head_bytes,
                                      ttape_error *err)
 {
     if (size_bytes < TTP_HEAD_BYTES)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", size_bytes, "partition ends inside its head");
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", size_bytes,
+                        "partition ends inside its head");
     uint32_t sections = ttp_load32(data + TTP_HEAD_SECTIONS_AT);
     if (sections > TTP_MAX_SECTIONS)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-02", TTP_HEAD_SECTIONS_AT,
-                        "partition has %u sections, at most %u are allowed", sections, TTP_MAX_SECTIONS);
+                        "partition has %u sections, at most %u are allowed", sections,
+                        TTP_MAX_SECTIONS);
     *head_bytes = ttp_partition_head_bytes(sections);
     return TTAPE_OK;
 }
 
-static ttape_status read_directory(const uint8_t *data, uint64_t payload_bytes, struct ttp_partition_head *head,
-                                   ttape_error *err)
+static ttape_status read_directory(const uint8_t *data, uint64_t payload_bytes,
+                                   struct ttp_partition_head *head, ttape_error *err)
 {
     uint64_t offset = ttp_partition_head_bytes(head->section_count);
     uint32_t last_kind = 0;
@@ -71,8 +75,10 @@ static ttape_status read_directory(const uint8_t *data, uint64_t payload_bytes, 
         };
         if (section.kind <= last_kind)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-07", at, "section kinds do not ascend");
-        if ((section.flags & ~TTP_FLAGS_KNOWN) != 0 || ttp_load32(entry + TTP_SECTION_RESERVED_AT) != 0)
-            return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-08", at, "reserved bits of a section are set");
+        if ((section.flags & ~TTP_FLAGS_KNOWN) != 0 ||
+            ttp_load32(entry + TTP_SECTION_RESERVED_AT) != 0)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-08", at,
+                            "reserved bits of a section are set");
         if ((section.flags & TTP_FLAG_ZSTD) == 0 && section.stored_bytes != section.content_bytes)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-09", at,
                             "content size of an uncompressed section differs from its stored size");
@@ -89,24 +95,31 @@ static ttape_status read_directory(const uint8_t *data, uint64_t payload_bytes, 
     return TTAPE_OK;
 }
 
-static ttape_status check_counts(const uint8_t *data, const struct ttp_partition_head *head, ttape_error *err)
+static ttape_status check_counts(const uint8_t *data, const struct ttp_partition_head *head,
+                                 ttape_error *err)
 {
     if (ttp_load32(data + TTP_HEAD_FLAGS_AT) != 0 || ttp_load32(data + TTP_HEAD_RESERVED_AT) != 0)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-04", TTP_HEAD_FLAGS_AT, "reserved flags of a partition are set");
-    if (head->event_count == 0 || head->segment_count == 0 || head->segment_count > head->event_count ||
-        head->gap_count > head->event_count || (head->gap_count == 0 && head->lost_count != 0))
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-04", TTP_HEAD_FLAGS_AT,
+                        "reserved flags of a partition are set");
+    if (head->event_count == 0 || head->segment_count == 0 ||
+        head->segment_count > head->event_count || head->gap_count > head->event_count ||
+        (head->gap_count == 0 && head->lost_count != 0))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-05", TTP_HEAD_EVENTS_AT,
-                        "partition has %u events in %u segments", head->event_count, head->segment_count);
+                        "partition has %u events in %u segments", head->event_count,
+                        head->segment_count);
     if (head->event_count > TTP_MAX_PARTITION_EVENTS)
-        return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", TTP_HEAD_EVENTS_AT, "partition has %u events, at most %u are allowed",
-                        head->event_count, TTP_MAX_PARTITION_EVENTS);
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", TTP_HEAD_EVENTS_AT,
+                        "partition has %u events, at most %u are allowed", head->event_count,
+                        TTP_MAX_PARTITION_EVENTS);
     if (head->given_count > head->symbol_count ||
         (head->model == TTP_NO_MODEL && head->given_count > head->start_frame_count) ||
         head->symbol_count - head->given_count > head->event_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", TTP_HEAD_SYMBOLS_AT,
-                        "partition has %u symbols, %u of them given", head->symbol_count, head->given_count);
+                        "partition has %u symbols, %u of them given", head->symbol_count,
+                        head->given_count);
     bool timeless = head->resolution_ns == 0;
-    if (timeless ? head->wide_count != 0 || head->first_tick != 0 || head->end_tick != 0 || head->origin_ns != 0
+    if (timeless ? head->wide_count != 0 || head->first_tick != 0 || head->end_tick != 0 ||
+                       head->origin_ns != 0
                  : head->first_tick >= head->end_tick || head->wide_count > head->event_count ||
                        head->resolution_ns > INT64_MAX)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-12", TTP_HEAD_RESOLUTION_AT,
@@ -120,10 +133,12 @@ ttape_status ttp_partition_head_read(const uint8_t *data, size_t size_bytes, uin
     size_t head_bytes = 0;
     TTP_TRY(ttp_partition_head_size(data, size_bytes, &head_bytes, err));
     if (size_bytes < head_bytes || payload_bytes < head_bytes)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", size_bytes, "partition ends inside its head");
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", size_bytes,
+                        "partition ends inside its head");
     if (ttp_load64(data + TTP_HEAD_HASH_AT) !=
         ttp_checksum(data + TTP_HEAD_SECTIONS_AT, head_bytes - TTP_HEAD_SECTIONS_AT))
-        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-PAR-03", 0, "checksum of a partition head does not match");
+        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-PAR-03", 0,
+                        "checksum of a partition head does not match");
     struct ttp_partition_head head = {
         .section_count = ttp_load32(data + TTP_HEAD_SECTIONS_AT),
         .event_count = ttp_load32(data + TTP_HEAD_EVENTS_AT),
@@ -147,7 +162,8 @@ ttape_status ttp_partition_head_read(const uint8_t *data, size_t size_bytes, uin
     return TTAPE_OK;
 }
 
-const struct ttp_section *ttp_partition_section(const struct ttp_partition_head *head, uint16_t kind)
+const struct ttp_section *ttp_partition_section(const struct ttp_partition_head *head,
+                                                uint16_t kind)
 {
     for (uint32_t i = 0; i < head->section_count; i++)
         if (head->sections[i].kind == kind)

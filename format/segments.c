@@ -1,5 +1,6 @@
-/* Segment columns. Neighbouring segments are alike (hundreds of forked children, say), so that every field is a
- * difference from the same field of the segment before, and the adaptive models learn what never changes. */
+/* Segment columns. Neighbouring segments are alike (hundreds of forked children, say), so that
+ * every field is a difference from the same field of the segment before, and the adaptive models
+ * learn what never changes. */
 #include "format/segments.h"
 
 #include <string.h>
@@ -54,7 +55,8 @@ static void edge_models_init(struct edge_models *m)
 
 size_t ttp_segments_bound(const struct ttp_segments *in)
 {
-    /* No number costs more than 63 + 63 bits and a flag at up to 14 bits each: 16 bits a bit is far above. */
+    /* No number costs more than 63 + 63 bits and a flag at up to 14 bits each: 16 bits a bit is far
+     * above. */
     return 1024 + (size_t)in->segment_count * 1536 +
            ((size_t)in->start_frame_count + in->end_frame_count) * 1280;
 }
@@ -72,13 +74,17 @@ size_t ttp_segments_write(const struct ttp_segments *in, uint8_t *out, size_t ou
         ttp_encode_signed(&e, &m.event_count, (int64_t)g->event_count - before.event_count);
         ttp_encode_signed(&e, &m.first_event, (int64_t)(g->first_event - before.first_event));
         ttp_encode_number(&e, &m.stack, g->start.stack);
-        ttp_encode_signed(&e, &m.unknown_depth, (int64_t)g->start.unknown_depth - before.start.unknown_depth);
-        ttp_encode_signed(&e, &m.depth_offset, (int64_t)g->start.depth_offset - before.start.depth_offset);
-        ttp_encode_signed(&e, &m.frame_count, (int64_t)g->start.frame_count - before.start.frame_count);
+        ttp_encode_signed(&e, &m.unknown_depth,
+                          (int64_t)g->start.unknown_depth - before.start.unknown_depth);
+        ttp_encode_signed(&e, &m.depth_offset,
+                          (int64_t)g->start.depth_offset - before.start.depth_offset);
+        ttp_encode_signed(&e, &m.frame_count,
+                          (int64_t)g->start.frame_count - before.start.frame_count);
         for (uint32_t i = 0; i < g->start.frame_count; i++) {
             const struct ttp_frame *f = &in->start_frames[g->start.frame_start + i];
             ttp_encode_number(&e, &m.frame_class, f->event_class);
-            ttp_encode_signed(&e, &m.argument[f->event_class], f->argument - argument[f->event_class]);
+            ttp_encode_signed(&e, &m.argument[f->event_class],
+                              f->argument - argument[f->event_class]);
             ttp_encode_number(&e, &m.frame_stack, f->stack);
             argument[f->event_class] = f->argument;
         }
@@ -94,19 +100,23 @@ static ttape_status bad_segments(const struct ttp_decoder *d, const uint8_t *dat
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, (uint64_t)(d->at - data), "%s", what);
 }
 
-static ttape_status read_frame(struct ttp_decoder *d, const uint8_t *data, struct ttp_number_model *class_model,
-                               struct ttp_signed_model *argument_model, struct ttp_number_model *stack_model,
-                               int64_t *argument, struct ttp_frame *out, ttape_error *err)
+static ttape_status read_frame(struct ttp_decoder *d, const uint8_t *data,
+                               struct ttp_number_model *class_model,
+                               struct ttp_signed_model *argument_model,
+                               struct ttp_number_model *stack_model, int64_t *argument,
+                               struct ttp_frame *out, ttape_error *err)
 {
     uint64_t event_class = ttp_decode_number(d, class_model);
     if (event_class >= TTP_CLASS_COUNT || !ttp_class_pushes((uint8_t)event_class))
-        return bad_segments(d, data, "F-SEG-06", "an open frame is not of a class that opens frames", err);
+        return bad_segments(d, data, "F-SEG-06",
+                            "an open frame is not of a class that opens frames", err);
     /* Unsigned, so that hostile differences wrap instead of overflowing. */
     uint64_t value = (uint64_t)argument[event_class] +
                      (uint64_t)ttp_decode_signed(d, &argument_model[event_class]);
     uint64_t stack = ttp_decode_number(d, stack_model);
     if (value > UINT32_MAX || stack >= TTP_MAX_STACKS)
-        return bad_segments(d, data, "F-SEG-07", "an open frame's site or stack is out of range", err);
+        return bad_segments(d, data, "F-SEG-07", "an open frame's site or stack is out of range",
+                            err);
     argument[event_class] = (int64_t)value;
     *out = (struct ttp_frame){
         .argument = (uint32_t)value, .stack = (uint32_t)stack, .event_class = (uint8_t)event_class};
@@ -114,13 +124,15 @@ static ttape_status read_frame(struct ttp_decoder *d, const uint8_t *data, struc
 }
 
 /* Adds a decoded difference; the sum must fit `max`. */
-static bool add_difference(int64_t before, int64_t difference, int64_t min, int64_t max, int64_t *out)
+static bool add_difference(int64_t before, int64_t difference, int64_t min, int64_t max,
+                           int64_t *out)
 {
     return !__builtin_add_overflow(before, difference, out) && *out >= min && *out <= max;
 }
 
-static ttape_status read_segment(struct ttp_decoder *d, const uint8_t *data, struct segment_models *m,
-                                 const struct ttp_segment *before, struct ttp_segment *g, ttape_error *err)
+static ttape_status read_segment(struct ttp_decoder *d, const uint8_t *data,
+                                 struct segment_models *m, const struct ttp_segment *before,
+                                 struct ttp_segment *g, ttape_error *err)
 {
     int64_t events, unknown, offset, frames;
     uint64_t stream = ttp_decode_number(d, &m->stream);
@@ -132,13 +144,17 @@ static ttape_status read_segment(struct ttp_decoder *d, const uint8_t *data, str
     g->first_event = before->first_event + (uint64_t)ttp_decode_signed(d, &m->first_event);
     uint64_t stack = ttp_decode_number(d, &m->stack);
     good = add_difference(before->start.unknown_depth, ttp_decode_signed(d, &m->unknown_depth), 0,
-                          TTP_MAX_DEPTH, &unknown) && good;
+                          TTP_MAX_DEPTH, &unknown) &&
+           good;
     good = add_difference(before->start.depth_offset, ttp_decode_signed(d, &m->depth_offset),
-                          -(int64_t)TTP_MAX_DEPTH, TTP_MAX_DEPTH, &offset) && good;
-    good = add_difference(before->start.frame_count, ttp_decode_signed(d, &m->frame_count), 0, UINT32_MAX,
-                          &frames) && good;
+                          -(int64_t)TTP_MAX_DEPTH, TTP_MAX_DEPTH, &offset) &&
+           good;
+    good = add_difference(before->start.frame_count, ttp_decode_signed(d, &m->frame_count), 0,
+                          UINT32_MAX, &frames) &&
+           good;
     if (!good || stack >= TTP_MAX_STACKS)
-        return bad_segments(d, data, "F-SEG-03", "a segment's counts or depths are out of range", err);
+        return bad_segments(d, data, "F-SEG-03", "a segment's counts or depths are out of range",
+                            err);
     g->stream = (uint32_t)stream;
     g->event_count = (uint32_t)events;
     g->start = (struct ttp_edge_state){(uint32_t)stack, (uint32_t)unknown, (int32_t)offset, 0,
@@ -146,8 +162,8 @@ static ttape_status read_segment(struct ttp_decoder *d, const uint8_t *data, str
     return TTAPE_OK;
 }
 
-ttape_status ttp_segments_read(const struct ttp_partition_head *head, const uint8_t *data, size_t size_bytes,
-                               struct ttp_segments *io, ttape_error *err)
+ttape_status ttp_segments_read(const struct ttp_partition_head *head, const uint8_t *data,
+                               size_t size_bytes, struct ttp_segments *io, ttape_error *err)
 {
     struct segment_models m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
@@ -160,41 +176,47 @@ ttape_status ttp_segments_read(const struct ttp_partition_head *head, const uint
         struct ttp_segment g = {0};
         TTP_TRY(read_segment(&d, data, &m, &before, &g, err));
         if (g.start.frame_count > head->start_frame_count - frames)
-            return bad_segments(&d, data, "F-SEG-05", "segments have more open frames than the head says", err);
+            return bad_segments(&d, data, "F-SEG-05",
+                                "segments have more open frames than the head says", err);
         g.start.frame_start = frames;
         for (uint32_t i = 0; i < g.start.frame_count; i++)
             TTP_TRY(read_frame(&d, data, &m.frame_class, m.argument, &m.frame_stack, argument,
                                &io->start_frames[frames++], err));
         events += g.event_count;
         if (ttp_decoder_cut(&d) || events > head->event_count)
-            return bad_segments(&d, data, "F-SEG-04", "segments have more events than the head says", err);
+            return bad_segments(&d, data, "F-SEG-04",
+                                "segments have more events than the head says", err);
         io->segments[s] = before = g;
     }
     if (events != head->event_count)
-        return bad_segments(&d, data, "F-SEG-04", "segments have fewer events than the head says", err);
+        return bad_segments(&d, data, "F-SEG-04", "segments have fewer events than the head says",
+                            err);
     if (frames != head->start_frame_count)
-        return bad_segments(&d, data, "F-SEG-05", "segments have fewer open frames than the head says", err);
+        return bad_segments(&d, data, "F-SEG-05",
+                            "segments have fewer open frames than the head says", err);
     io->segment_count = head->segment_count;
     io->start_frame_count = frames;
     return TTAPE_OK;
 }
 
-size_t ttp_bases_write(const struct ttp_segments *in, int64_t first_tick, uint8_t *out, size_t out_bytes)
+size_t ttp_bases_write(const struct ttp_segments *in, int64_t first_tick, uint8_t *out,
+                       size_t out_bytes)
 {
     struct ttp_signed_model m;
     struct ttp_encoder e = ttp_encoder_init(out, out_bytes);
     int64_t before = first_tick;
     ttp_signed_init(&m);
     for (uint32_t s = 0; s < in->segment_count; s++) {
-        ttp_encode_signed(&e, &m, (int64_t)((uint64_t)in->segments[s].base_tick - (uint64_t)before));
+        ttp_encode_signed(&e, &m,
+                          (int64_t)((uint64_t)in->segments[s].base_tick - (uint64_t)before));
         before = in->segments[s].base_tick;
     }
     size_t size = ttp_encoder_finish(&e);
     return e.full ? 0 : size;
 }
 
-ttape_status ttp_bases_read(const struct ttp_partition_head *head, const uint8_t *data, size_t size_bytes,
-                            struct ttp_segments *io, ttape_error *err)
+ttape_status ttp_bases_read(const struct ttp_partition_head *head, const uint8_t *data,
+                            size_t size_bytes, struct ttp_segments *io, ttape_error *err)
 {
     struct ttp_signed_model m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
@@ -209,16 +231,17 @@ ttape_status ttp_bases_read(const struct ttp_partition_head *head, const uint8_t
     return TTAPE_OK;
 }
 
-static void write_frame_times(struct ttp_encoder *e, struct edge_models *m, const struct ttp_frame *f,
-                              uint64_t *enter)
+static void write_frame_times(struct ttp_encoder *e, struct edge_models *m,
+                              const struct ttp_frame *f, uint64_t *enter)
 {
     ttp_encode_signed(e, &m->enter, (int64_t)((uint64_t)f->enter_tick - *enter));
     ttp_encode_signed(e, &m->self, f->self_ticks);
     *enter = (uint64_t)f->enter_tick;
 }
 
-static void write_end_edge(struct ttp_encoder *e, struct edge_models *m, const struct ttp_segments *in,
-                           const struct ttp_segment *g, bool timed, int64_t *argument)
+static void write_end_edge(struct ttp_encoder *e, struct edge_models *m,
+                           const struct ttp_segments *in, const struct ttp_segment *g, bool timed,
+                           int64_t *argument)
 {
     uint32_t added = g->end.frame_count - g->kept;
     ttp_encode_number(e, &m->stack, g->end.stack);
@@ -228,7 +251,8 @@ static void write_end_edge(struct ttp_encoder *e, struct edge_models *m, const s
     ttp_encode_number(e, &m->added, added);
     for (uint32_t i = 0; timed && i < g->kept; i++) {
         const struct ttp_frame *f = &in->start_frames[g->start.frame_start + i];
-        ttp_encode_signed(e, &m->self, (int64_t)((uint64_t)f->end_self_ticks - (uint64_t)f->self_ticks));
+        ttp_encode_signed(e, &m->self,
+                          (int64_t)((uint64_t)f->end_self_ticks - (uint64_t)f->self_ticks));
     }
     uint64_t enter = (uint64_t)g->base_tick;
     for (uint32_t i = 0; i < added; i++) {
@@ -252,7 +276,8 @@ size_t ttp_edges_write(const struct ttp_segments *in, bool timed, uint8_t *out, 
         const struct ttp_segment *g = &in->segments[s];
         ttp_encode_number(&e, &m.min_depth, g->min_depth);
         if (timed) {
-            ttp_encode_signed(&e, &m.end_tick, (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick));
+            ttp_encode_signed(&e, &m.end_tick,
+                              (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick));
             uint64_t enter = (uint64_t)g->base_tick;
             for (uint32_t i = 0; i < g->start.frame_count; i++)
                 write_frame_times(&e, &m, &in->start_frames[g->start.frame_start + i], &enter);
@@ -263,7 +288,8 @@ size_t ttp_edges_write(const struct ttp_segments *in, bool timed, uint8_t *out, 
     return e.full ? 0 : size;
 }
 
-static void read_frame_times(struct ttp_decoder *d, struct edge_models *m, struct ttp_frame *f, uint64_t *enter)
+static void read_frame_times(struct ttp_decoder *d, struct edge_models *m, struct ttp_frame *f,
+                             uint64_t *enter)
 {
     *enter += (uint64_t)ttp_decode_signed(d, &m->enter);
     f->enter_tick = (int64_t)*enter;
@@ -271,39 +297,43 @@ static void read_frame_times(struct ttp_decoder *d, struct edge_models *m, struc
 }
 
 static ttape_status read_end_edge(struct ttp_decoder *d, const uint8_t *data, struct edge_models *m,
-                                  struct ttp_segments *io, struct ttp_segment *g, bool timed, uint32_t room,
-                                  int64_t *argument, ttape_error *err)
+                                  struct ttp_segments *io, struct ttp_segment *g, bool timed,
+                                  uint32_t room, int64_t *argument, ttape_error *err)
 {
     int64_t unknown, offset;
     uint64_t stack = ttp_decode_number(d, &m->stack);
     bool good = add_difference(g->start.unknown_depth, ttp_decode_signed(d, &m->unknown_depth), 0,
                                TTP_MAX_DEPTH, &unknown);
     good = add_difference(g->start.depth_offset, ttp_decode_signed(d, &m->depth_offset),
-                          -(int64_t)TTP_MAX_DEPTH, TTP_MAX_DEPTH, &offset) && good;
+                          -(int64_t)TTP_MAX_DEPTH, TTP_MAX_DEPTH, &offset) &&
+           good;
     uint64_t left = ttp_decode_number(d, &m->kept), added = ttp_decode_number(d, &m->added);
     if (!good || stack >= TTP_MAX_STACKS || left > g->start.frame_count)
         return bad_segments(d, data, "F-EDG-02", "an end edge is out of range", err);
     if (added > room)
-        return bad_segments(d, data, "F-EDG-03", "end edges have more frames than the head says", err);
+        return bad_segments(d, data, "F-EDG-03", "end edges have more frames than the head says",
+                            err);
     g->kept = g->start.frame_count - (uint32_t)left;
     g->end = (struct ttp_edge_state){(uint32_t)stack, (uint32_t)unknown, (int32_t)offset,
                                      io->end_frame_count, g->kept + (uint32_t)added};
     for (uint32_t i = 0; timed && i < g->kept; i++) {
         struct ttp_frame *f = &io->start_frames[g->start.frame_start + i];
-        f->end_self_ticks = (int64_t)((uint64_t)f->self_ticks + (uint64_t)ttp_decode_signed(d, &m->self));
+        f->end_self_ticks =
+            (int64_t)((uint64_t)f->self_ticks + (uint64_t)ttp_decode_signed(d, &m->self));
     }
     uint64_t enter = (uint64_t)g->base_tick;
     for (uint32_t i = 0; i < added; i++) {
         struct ttp_frame *f = &io->end_frames[io->end_frame_count++];
-        TTP_TRY(read_frame(d, data, &m->frame_class, m->argument, &m->frame_stack, argument, f, err));
+        TTP_TRY(
+            read_frame(d, data, &m->frame_class, m->argument, &m->frame_stack, argument, f, err));
         if (timed)
             read_frame_times(d, m, f, &enter);
     }
     return TTAPE_OK;
 }
 
-ttape_status ttp_edges_read(const struct ttp_partition_head *head, const uint8_t *data, size_t size_bytes,
-                            struct ttp_segments *io, ttape_error *err)
+ttape_status ttp_edges_read(const struct ttp_partition_head *head, const uint8_t *data,
+                            size_t size_bytes, struct ttp_segments *io, ttape_error *err)
 {
     struct edge_models m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
@@ -318,13 +348,14 @@ ttape_status ttp_edges_read(const struct ttp_partition_head *head, const uint8_t
             return bad_segments(&d, data, "F-EDG-02", "an end edge is out of range", err);
         g->min_depth = (uint32_t)min_depth;
         if (timed) {
-            g->end_tick = (int64_t)((uint64_t)g->base_tick + (uint64_t)ttp_decode_signed(&d, &m.end_tick));
+            g->end_tick =
+                (int64_t)((uint64_t)g->base_tick + (uint64_t)ttp_decode_signed(&d, &m.end_tick));
             uint64_t enter = (uint64_t)g->base_tick;
             for (uint32_t i = 0; i < g->start.frame_count; i++)
                 read_frame_times(&d, &m, &io->start_frames[g->start.frame_start + i], &enter);
         }
-        TTP_TRY(read_end_edge(&d, data, &m, io, g, timed, head->end_frame_count - io->end_frame_count,
-                              argument, err));
+        TTP_TRY(read_end_edge(&d, data, &m, io, g, timed,
+                              head->end_frame_count - io->end_frame_count, argument, err));
         if (ttp_decoder_cut(&d))
             return bad_segments(&d, data, "F-EDG-04", "the edges section ends early", err);
     }

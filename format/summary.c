@@ -1,4 +1,5 @@
-/* Summary rows. What other fields imply is not stored: one exit gives min, max and squares, two give the squares. */
+/* Summary rows. What other fields imply is not stored: one exit gives min, max and squares, two
+ * give the squares. */
 #include "format/summary.h"
 
 #include "format/coder.h"
@@ -30,7 +31,8 @@ static void models_init(struct summary_models *m)
 
 size_t ttp_summary_bound(uint32_t row_count)
 {
-    return 64 + (size_t)row_count * 2560; /* ten numbers of at most 2 x 63 bits at 14 bits each, rounded up */
+    return 64 + (size_t)row_count *
+                    2560; /* ten numbers of at most 2 x 63 bits at 14 bits each, rounded up */
 }
 
 static ttp_u128 square(int64_t ticks)
@@ -39,18 +41,22 @@ static ttp_u128 square(int64_t ticks)
     return (ttp_u128)size * size;
 }
 
-static void write_squares(struct ttp_encoder *e, struct summary_models *m, const struct ttp_measure *row)
+static void write_squares(struct ttp_encoder *e, struct summary_models *m,
+                          const struct ttp_measure *row)
 {
     ttp_u128 sum = (ttp_u128)row->squares_high << 64 | row->squares_low;
     ttp_encode_number(e, &m->squares_high, (uint64_t)(sum >> (2 * SQUARES_PART_BITS)));
-    ttp_encode_number(e, &m->squares_middle, (uint64_t)(sum >> SQUARES_PART_BITS) & SQUARES_PART_MASK);
+    ttp_encode_number(e, &m->squares_middle,
+                      (uint64_t)(sum >> SQUARES_PART_BITS) & SQUARES_PART_MASK);
     ttp_encode_number(e, &m->squares_low, (uint64_t)sum & SQUARES_PART_MASK);
 }
 
-static void write_times(struct ttp_encoder *e, struct summary_models *m, const struct ttp_measure *row)
+static void write_times(struct ttp_encoder *e, struct summary_models *m,
+                        const struct ttp_measure *row)
 {
     ttp_encode_signed(e, &m->self, row->self_ticks);
-    ttp_encode_signed(e, &m->total, (int64_t)((uint64_t)row->total_ticks - (uint64_t)row->self_ticks));
+    ttp_encode_signed(e, &m->total,
+                      (int64_t)((uint64_t)row->total_ticks - (uint64_t)row->self_ticks));
     if (row->exit_count == 0)
         return;
     ttp_encode_signed(e, &m->max, row->max_ticks);
@@ -61,8 +67,8 @@ static void write_times(struct ttp_encoder *e, struct summary_models *m, const s
         write_squares(e, m, row);
 }
 
-size_t ttp_summary_write(const struct ttp_measure *rows, uint32_t row_count, bool timed, uint8_t *out,
-                         size_t out_bytes)
+size_t ttp_summary_write(const struct ttp_measure *rows, uint32_t row_count, bool timed,
+                         uint8_t *out, size_t out_bytes)
 {
     struct summary_models m;
     struct ttp_encoder e = ttp_encoder_init(out, out_bytes);
@@ -81,7 +87,8 @@ size_t ttp_summary_write(const struct ttp_measure *rows, uint32_t row_count, boo
     return e.full ? 0 : size;
 }
 
-ttape_status ttp_summary_count(const uint8_t *data, size_t size_bytes, uint32_t *row_count, ttape_error *err)
+ttape_status ttp_summary_count(const uint8_t *data, size_t size_bytes, uint32_t *row_count,
+                               ttape_error *err)
 {
     struct summary_models m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
@@ -96,7 +103,8 @@ ttape_status ttp_summary_count(const uint8_t *data, size_t size_bytes, uint32_t 
 static void read_times(struct ttp_decoder *d, struct summary_models *m, struct ttp_measure *row)
 {
     row->self_ticks = ttp_decode_signed(d, &m->self);
-    row->total_ticks = (int64_t)((uint64_t)row->self_ticks + (uint64_t)ttp_decode_signed(d, &m->total));
+    row->total_ticks =
+        (int64_t)((uint64_t)row->self_ticks + (uint64_t)ttp_decode_signed(d, &m->total));
     if (row->exit_count == 0)
         return;
     row->max_ticks = ttp_decode_signed(d, &m->max);
@@ -113,8 +121,8 @@ static void read_times(struct ttp_decoder *d, struct summary_models *m, struct t
     row->squares_low = (uint64_t)sum;
 }
 
-ttape_status ttp_summary_read(const uint8_t *data, size_t size_bytes, bool timed, struct ttp_measure *rows,
-                              uint32_t row_count, ttape_error *err)
+ttape_status ttp_summary_read(const uint8_t *data, size_t size_bytes, bool timed,
+                              struct ttp_measure *rows, uint32_t row_count, ttape_error *err)
 {
     struct summary_models m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);

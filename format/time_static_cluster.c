@@ -197,6 +197,9 @@ static void choose_row(struct ttp_sta_clusters *k, uint32_t x, bool map_costs)
         for (; leading > 0; leading--)
             k->map[first + s - leading] = (uint8_t)near;
     }
+    /* No event of the context is in the sample: it is rare, any table will do. */
+    for (uint32_t s = 0; leading > 0 && s < k->states; s++)
+        k->map[first + s] = x == 0 ? 0 : k->map[first - 1];
 }
 
 void ttp_sta_clusters_find(struct ttp_sta_clusters *k)

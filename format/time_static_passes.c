@@ -1,5 +1,5 @@
-/* A block's states depend on each other, blocks do not: four are walked side by side, so that one's latency hides behind
- * the others'. Bytes may alias anything, hence the restricted locals. */
+/* A block's states depend on each other, blocks do not: four are walked side by side, so that one's
+ * latency hides behind the others'. Bytes may alias anything, hence the restricted locals. */
 #include "format/time_static_passes.h"
 
 #include <string.h>
@@ -11,13 +11,13 @@
 
 /* What one event does, apart from moving the state on. */
 struct sink {
-    uint32_t *restrict count;                            /* by slot, or NULL */
-    const uint8_t *restrict map;                         /* with histogram: by slot */
+    uint32_t *restrict count;    /* by slot, or NULL */
+    const uint8_t *restrict map; /* with histogram: by slot */
     uint32_t (*restrict histogram)[TTP_STA_SYMBOLS];
 };
 
-INLINE void take(const struct sink *sink, uint8_t *restrict choice, uint32_t i, uint32_t slot, uint32_t state,
-                 uint32_t symbol)
+INLINE void take(const struct sink *sink, uint8_t *restrict choice, uint32_t i, uint32_t slot,
+                 uint32_t state, uint32_t symbol)
 {
     if (sink->count != NULL) {
         choice[i] = (uint8_t)state;
@@ -29,9 +29,10 @@ INLINE void take(const struct sink *sink, uint8_t *restrict choice, uint32_t i, 
     }
 }
 
-/* Walks `lanes` blocks of `length` events that start at `begin`, `apart` events from one to the next. */
-INLINE void walk(const struct ttp_sta_pass *pass, const struct sink *to, uint32_t begin, uint32_t apart,
-                 uint32_t length, uint32_t lanes, uint32_t rule)
+/* Walks `lanes` blocks of `length` events that start at `begin`, `apart` events from one to the
+ * next. */
+INLINE void walk(const struct ttp_sta_pass *pass, const struct sink *to, uint32_t begin,
+                 uint32_t apart, uint32_t length, uint32_t lanes, uint32_t rule)
 {
     const uint32_t *restrict info = pass->info;
     const uint16_t *restrict node = pass->node;
@@ -53,7 +54,8 @@ INLINE void walk(const struct ttp_sta_pass *pass, const struct sink *to, uint32_
         }
 }
 
-INLINE void walk_blocks(const struct ttp_sta_pass *pass, const struct sink *sink, uint32_t stride, uint32_t rule)
+INLINE void walk_blocks(const struct ttp_sta_pass *pass, const struct sink *sink, uint32_t stride,
+                        uint32_t rule)
 {
     const uint64_t n = pass->event_count, step = (uint64_t)stride * BLOCK;
     uint64_t begin = 0;
@@ -62,12 +64,14 @@ INLINE void walk_blocks(const struct ttp_sta_pass *pass, const struct sink *sink
         begin += LANES * step;
     }
     for (; begin < n; begin += step)
-        walk(pass, sink, (uint32_t)begin, 0, (uint32_t)(n - begin < BLOCK ? n - begin : BLOCK), 1, rule);
+        walk(pass, sink, (uint32_t)begin, 0, (uint32_t)(n - begin < BLOCK ? n - begin : BLOCK), 1,
+             rule);
 }
 
 static void walk_all(const struct ttp_sta_pass *pass, const struct sink *sink, uint32_t stride)
 {
-    struct sink counting = {sink->count, NULL, NULL}, assigning = {NULL, sink->map, sink->histogram};
+    struct sink counting = {sink->count, NULL, NULL},
+                assigning = {NULL, sink->map, sink->histogram};
     bool phase = pass->model->rule == TTP_STA_RULE_PHASE;
     if (sink->count != NULL && phase)
         walk_blocks(pass, &counting, stride, TTP_STA_RULE_PHASE);
@@ -80,8 +84,8 @@ static void walk_all(const struct ttp_sta_pass *pass, const struct sink *sink, u
 }
 
 /* A counting sort; `start` is one ahead while it runs, so that it ends as it should begin. */
-void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots, uint32_t *start,
-                         uint8_t *sorted)
+void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots,
+                         uint32_t *start, uint8_t *sorted)
 {
     struct sink sink = {start + 2, NULL, NULL};
     memset(start, 0, sizeof(*start) * (slots + 2));

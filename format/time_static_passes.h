@@ -1,4 +1,5 @@
-/* The passes over all events of the static time encoder, each one tight loop: machine states, sorting by slot, tables. */
+/* The passes over all events of the static time encoder, each one tight loop: machine states,
+ * sorting by slot, tables. */
 #ifndef TTP_FORMAT_TIME_STATIC_PASSES_H
 #define TTP_FORMAT_TIME_STATIC_PASSES_H
 
@@ -13,10 +14,10 @@ struct ttp_sta_pass {
     uint32_t event_count;
 };
 
-/* Events of every stride-th block, sorted by slot: sorted[start[slot] .. start[slot + 1]) are its symbols. `start` has
- * slots + 2 entries; choice is used as scratch. */
-void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots, uint32_t *start,
-                         uint8_t *sorted);
+/* Events of every stride-th block, sorted by slot: sorted[start[slot] .. start[slot + 1]) are its
+ * symbols. `start` has slots + 2 entries; choice is used as scratch. */
+void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots,
+                         uint32_t *start, uint8_t *sorted);
 
 /* choice[i] becomes event i's table, by the model's map; histogram[table][symbol] counts them. */
 void ttp_sta_assign(const struct ttp_sta_pass *pass, uint32_t (*histogram)[TTP_STA_SYMBOLS]);

@@ -1,7 +1,8 @@
-/* Values and depths. Columns, not rows: like stands beside like, and the compressor behind finds it.
+/* Values and depths. Columns, not rows: like stands beside like, and the compressor behind finds
+ * it.
  *
- *   values | event count | value count | byte count | event differences | values per event | types | numbers | bytes |
- *   depths | change count | event difference, offset | ... | */
+ *   values | event count | value count | byte count | event differences | values per event | types
+ * | numbers | bytes | depths | change count | event difference, offset | ... | */
 #include "format/values.h"
 
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "format/limits.h"
 
 #define TYPE_SIGNED 1u
-#define TYPE_FLOAT 3u
-#define TYPE_BYTES 4u
+#define TYPE_FLOAT  3u
+#define TYPE_BYTES  4u
 #define TYPE_STRING 5u
-#define TYPE_NULL 6u
+#define TYPE_NULL   6u
 
 size_t ttp_values_bound(const struct ttp_values *in)
 {
@@ -25,16 +26,12 @@ size_t ttp_values_bound(const struct ttp_values *in)
 static void write_number(struct ttp_writer_cursor *c, const struct ttp_value *v)
 {
     switch (v->type) {
-    case TYPE_SIGNED:
-        ttp_write_svarint(c, (int64_t)v->number);
-        break;
+    case TYPE_SIGNED: ttp_write_svarint(c, (int64_t)v->number); break;
     case TYPE_FLOAT: /* mantissa bits are noise: a varint would cost ten bytes */
         ttp_write64(c, v->number);
         break;
-    case TYPE_NULL:
-        break;
-    default:
-        ttp_write_varint(c, v->number);
+    case TYPE_NULL: break;
+    default: ttp_write_varint(c, v->number);
     }
 }
 
@@ -59,17 +56,19 @@ size_t ttp_values_write(const struct ttp_values *in, uint8_t *out, size_t out_by
     return c.full ? 0 : ttp_written(&c);
 }
 
-static ttape_status bad_values(const struct ttp_reader_cursor *c, const char *rule, const char *what,
-                               ttape_error *err)
+static ttape_status bad_values(const struct ttp_reader_cursor *c, const char *rule,
+                               const char *what, ttape_error *err)
 {
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, ttp_reader_offset(c), "%s", what);
 }
 
-static ttape_status read_counts(struct ttp_reader_cursor *c, struct ttp_values *out, ttape_error *err)
+static ttape_status read_counts(struct ttp_reader_cursor *c, struct ttp_values *out,
+                                ttape_error *err)
 {
     uint64_t events = ttp_read_varint(c), values = ttp_read_varint(c), bytes = ttp_read_varint(c);
     size_t left = ttp_reader_left(c);
-    /* An event costs at least 2 bytes, a value 1: so the counts are bounded by the section's size. */
+    /* An event costs at least 2 bytes, a value 1: so the counts are bounded by the section's size.
+     */
     if (c->bad || events > left / 2 || values > left || bytes > left || values < events)
         return bad_values(c, "F-VAL-02", "counts of the values section do not fit its size", err);
     out->event_count = (uint32_t)events;
@@ -85,14 +84,15 @@ ttape_status ttp_values_count(const uint8_t *data, size_t size_bytes, struct ttp
     return read_counts(&c, counts, err);
 }
 
-static ttape_status read_events(struct ttp_reader_cursor *c, uint32_t partition_events, struct ttp_values *io,
-                                ttape_error *err)
+static ttape_status read_events(struct ttp_reader_cursor *c, uint32_t partition_events,
+                                struct ttp_values *io, ttape_error *err)
 {
     uint64_t next = 0, start = 0;
     for (uint32_t i = 0; i < io->event_count; i++) {
         uint64_t step = ttp_read_varint(c);
         if (c->bad || step >= partition_events - next)
-            return bad_values(c, "F-VAL-03", "values belong to an event past the partition's end", err);
+            return bad_values(c, "F-VAL-03", "values belong to an event past the partition's end",
+                              err);
         io->event[i] = (uint32_t)(next + step);
         next = io->event[i] + 1ull;
     }
@@ -109,26 +109,20 @@ static ttape_status read_events(struct ttp_reader_cursor *c, uint32_t partition_
     return TTAPE_OK;
 }
 
-static ttape_status read_number(struct ttp_reader_cursor *c, struct ttp_values *io, struct ttp_value *v,
-                                uint32_t *bytes, ttape_error *err)
+static ttape_status read_number(struct ttp_reader_cursor *c, struct ttp_values *io,
+                                struct ttp_value *v, uint32_t *bytes, ttape_error *err)
 {
     v->bytes_start = 0;
     switch (v->type) {
-    case TYPE_SIGNED:
-        v->number = (uint64_t)ttp_read_svarint(c);
-        break;
-    case TYPE_FLOAT:
-        v->number = ttp_read64(c);
-        break;
-    case TYPE_NULL:
-        v->number = 0;
-        break;
-    default:
-        v->number = ttp_read_varint(c);
+    case TYPE_SIGNED: v->number = (uint64_t)ttp_read_svarint(c); break;
+    case TYPE_FLOAT: v->number = ttp_read64(c); break;
+    case TYPE_NULL: v->number = 0; break;
+    default: v->number = ttp_read_varint(c);
     }
     if (v->type == TYPE_BYTES || v->type == TYPE_STRING) {
         if (v->number > io->bytes_count - *bytes)
-            return bad_values(c, "F-VAL-06", "a string value is longer than the bytes that are there", err);
+            return bad_values(c, "F-VAL-06",
+                              "a string value is longer than the bytes that are there", err);
         v->bytes_start = *bytes;
         *bytes += (uint32_t)v->number;
     }
@@ -153,7 +147,8 @@ ttape_status ttp_values_read(const uint8_t *data, size_t size_bytes, uint32_t pa
     }
     const uint8_t *text = ttp_read_bytes(&c, io->bytes_count);
     if (c.bad || text == NULL || ttp_reader_left(&c) != 0 || bytes != io->bytes_count)
-        return bad_values(&c, "F-VAL-07", "the values section does not end where its counts say", err);
+        return bad_values(&c, "F-VAL-07", "the values section does not end where its counts say",
+                          err);
     if (io->bytes_count != 0)
         memcpy(io->bytes, text, io->bytes_count);
     return TTAPE_OK;
@@ -178,7 +173,8 @@ size_t ttp_depths_write(const struct ttp_depth_change *changes, uint32_t change_
     return c.full ? 0 : ttp_written(&c);
 }
 
-ttape_status ttp_depths_count(const uint8_t *data, size_t size_bytes, uint32_t *change_count, ttape_error *err)
+ttape_status ttp_depths_count(const uint8_t *data, size_t size_bytes, uint32_t *change_count,
+                              ttape_error *err)
 {
     struct ttp_reader_cursor c = ttp_reader_cursor_init(data, size_bytes);
     uint64_t count = ttp_read_varint(&c);
@@ -189,7 +185,8 @@ ttape_status ttp_depths_count(const uint8_t *data, size_t size_bytes, uint32_t *
 }
 
 ttape_status ttp_depths_read(const uint8_t *data, size_t size_bytes, uint32_t partition_events,
-                             struct ttp_depth_change *changes, uint32_t change_count, ttape_error *err)
+                             struct ttp_depth_change *changes, uint32_t change_count,
+                             ttape_error *err)
 {
     struct ttp_reader_cursor c = ttp_reader_cursor_init(data, size_bytes);
     uint64_t next = 0;
@@ -198,13 +195,15 @@ ttape_status ttp_depths_read(const uint8_t *data, size_t size_bytes, uint32_t pa
         uint64_t step = ttp_read_varint(&c);
         int64_t offset = ttp_read_svarint(&c);
         if (c.bad || step >= partition_events - next)
-            return bad_values(&c, "F-DEP-03", "a depth belongs to an event past the partition's end", err);
+            return bad_values(&c, "F-DEP-03",
+                              "a depth belongs to an event past the partition's end", err);
         if (offset < -(int64_t)TTP_MAX_DEPTH || offset > (int64_t)TTP_MAX_DEPTH)
             return bad_values(&c, "F-DEP-04", "a depth offset is out of range", err);
         changes[i] = (struct ttp_depth_change){(uint32_t)(next + step), (int32_t)offset};
         next = changes[i].event + 1ull;
     }
     if (ttp_reader_left(&c) != 0)
-        return bad_values(&c, "F-DEP-02", "the depths section does not end where its count says", err);
+        return bad_values(&c, "F-DEP-02", "the depths section does not end where its count says",
+                          err);
     return TTAPE_OK;
 }

@@ -1,5 +1,5 @@
-/* The values section (what events carry) and the depths section (where the recorded depth departs from the frames).
- * Both are columns of varints; the caller compresses them. */
+/* The values section (what events carry) and the depths section (where the recorded depth departs
+ * from the frames). Both are columns of varints; the caller compresses them. */
 #ifndef TTP_FORMAT_VALUES_H
 #define TTP_FORMAT_VALUES_H
 
@@ -8,8 +8,9 @@
 
 #include <tracetape/error.h>
 
-/* Types on disk: those of ttape_value_type, and the count of a gap, which is not shown as a value. */
-#define TTP_VALUE_GAP_COUNT 7u
+/* Types on disk: those of ttape_value_type, and the count of a gap, which is not shown as a value.
+ */
+#define TTP_VALUE_GAP_COUNT  7u
 #define TTP_VALUE_TYPE_COUNT 8u
 
 struct ttp_value {
@@ -18,7 +19,8 @@ struct ttp_value {
     uint32_t bytes_start; /* bytes and strings: where in `bytes` */
 };
 
-/* Event i of the section is event[i] of the partition and has values [value_start[i], value_start[i + 1]). */
+/* Event i of the section is event[i] of the partition and has values [value_start[i], value_start[i
+ * + 1]). */
 struct ttp_values {
     uint32_t *event;
     uint32_t *value_start; /* event_count + 1 entries */
@@ -47,8 +49,10 @@ struct ttp_depth_change {
 size_t ttp_depths_bound(uint32_t change_count);
 size_t ttp_depths_write(const struct ttp_depth_change *changes, uint32_t change_count, uint8_t *out,
                         size_t out_bytes);
-ttape_status ttp_depths_count(const uint8_t *data, size_t size_bytes, uint32_t *change_count, ttape_error *err);
+ttape_status ttp_depths_count(const uint8_t *data, size_t size_bytes, uint32_t *change_count,
+                              ttape_error *err);
 ttape_status ttp_depths_read(const uint8_t *data, size_t size_bytes, uint32_t partition_events,
-                             struct ttp_depth_change *changes, uint32_t change_count, ttape_error *err);
+                             struct ttp_depth_change *changes, uint32_t change_count,
+                             ttape_error *err);
 
 #endif

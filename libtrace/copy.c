@@ -1,8 +1,9 @@
 /* Copying stored partitions: what cut and merge are made of.
  *
- *   reader scope --- same trace, same definitions, other events? ---> shared scope of the writer, else a new one
- *   partition    --- payload bytes untouched, new chunk header -----> ttape_copier_partition
- *   part of one  --- decoded, resumed at its edge, appended --------> ttape_copier_part */
+ *   reader scope --- same trace, same definitions, other events? ---> shared scope of the writer,
+ * else a new one partition    --- payload bytes untouched, new chunk header ----->
+ * ttape_copier_partition part of one  --- decoded, resumed at its edge, appended -------->
+ * ttape_copier_part */
 #include <tracetape/copy.h>
 
 #include <string.h>
@@ -29,7 +30,9 @@ struct ttape_copier {
 
 static uint64_t hash_string(uint64_t hash, ttape_string s)
 {
-    return (hash ^ ttp_checksum(s.data != NULL ? s.data : "", s.size_bytes)) * 0x9E3779B97F4A7C15ull + s.size_bytes;
+    return (hash ^ ttp_checksum(s.data != NULL ? s.data : "", s.size_bytes)) *
+               0x9E3779B97F4A7C15ull +
+           s.size_bytes;
 }
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
@@ -37,7 +40,8 @@ static uint64_t hash_number(uint64_t hash, uint64_t number)
     return (hash ^ number) * 0x9E3779B97F4A7C15ull + (hash >> 32);
 }
 
-/* One definition of the reader in the scope's own numbers, and the hash that tells it from others. */
+/* One definition of the reader in the scope's own numbers, and the hash that tells it from others.
+ */
 struct definition_row {
     ttape_module module;
     ttape_process process;
@@ -53,7 +57,8 @@ static uint32_t local_or_none(uint32_t (*local)(const ttape_reader *, uint32_t, 
     return number == TTAPE_NONE ? TTAPE_NONE : local(reader, number, &scope);
 }
 
-static void get_module(const ttape_reader *r, uint32_t scope, uint32_t id, struct definition_row *row)
+static void get_module(const ttape_reader *r, uint32_t scope, uint32_t id,
+                       struct definition_row *row)
 {
     (void)ttape_reader_get_module(r, ttp_scope_module(r, scope, id), &row->module);
     row->module.process = local_or_none(ttp_local_process, r, row->module.process);
@@ -61,21 +66,25 @@ static void get_module(const ttape_reader *r, uint32_t scope, uint32_t id, struc
     row->hash = hash_string(hash_string(row->hash, row->module.path), row->module.build_id);
 }
 
-static void get_process(const ttape_reader *r, uint32_t scope, uint32_t id, struct definition_row *row)
+static void get_process(const ttape_reader *r, uint32_t scope, uint32_t id,
+                        struct definition_row *row)
 {
     (void)ttape_reader_get_process(r, ttp_scope_process(r, scope, id), &row->process);
     row->process.parent = local_or_none(ttp_local_process, r, row->process.parent);
-    row->hash = hash_number(hash_number(row->process.pid, row->process.parent), row->process.start_time_ns);
+    row->hash =
+        hash_number(hash_number(row->process.pid, row->process.parent), row->process.start_time_ns);
     row->hash = hash_string(row->hash, row->process.name);
 }
 
-static void get_stream(const ttape_reader *r, uint32_t scope, uint32_t id, struct definition_row *row)
+static void get_stream(const ttape_reader *r, uint32_t scope, uint32_t id,
+                       struct definition_row *row)
 {
     ttape_stream_info info = {0};
     (void)ttape_reader_get_stream(r, ttp_scope_stream(r, scope, id), &info);
     row->stream = info.stream;
     row->stream.process = local_or_none(ttp_local_process, r, info.stream.process);
-    row->hash = hash_number(hash_number(row->stream.process, row->stream.tid), row->stream.start_time_ns);
+    row->hash =
+        hash_number(hash_number(row->stream.process, row->stream.tid), row->stream.start_time_ns);
     row->hash = hash_string(row->hash, row->stream.name);
 }
 
@@ -84,7 +93,8 @@ static void get_site(const ttape_reader *r, uint32_t scope, uint32_t id, struct 
     (void)ttape_reader_get_site(r, ttp_scope_site(r, scope, id), &row->site);
     row->site.module = local_or_none(ttp_local_module, r, row->site.module);
     row->hash = hash_number(hash_number(row->site.address, row->site.module), row->site.line);
-    row->hash = hash_string(hash_string(hash_number(row->hash, row->site.kind), row->site.symbol), row->site.file);
+    row->hash = hash_string(hash_string(hash_number(row->hash, row->site.kind), row->site.symbol),
+                            row->site.file);
 }
 
 static void get_definition(const ttape_reader *r, uint32_t scope, int kind, uint32_t id,
@@ -104,7 +114,8 @@ static void get_definition(const ttape_reader *r, uint32_t scope, int kind, uint
 static uint32_t definition_count(const ttape_reader *r, uint32_t scope, int kind)
 {
     struct ttp_scope_counts counts = ttp_scope_count_ids(r, scope);
-    const uint32_t by_kind[] = {counts.module_count, counts.process_count, counts.stream_count, counts.site_count};
+    const uint32_t by_kind[] = {counts.module_count, counts.process_count, counts.stream_count,
+                                counts.site_count};
     return by_kind[kind];
 }
 
@@ -124,14 +135,17 @@ static bool definitions_agree(const ttape_copier *c, const struct ttp_scope *to,
     return true;
 }
 
-static void stream_range(const ttape_copier *c, uint32_t scope, uint32_t id, struct ttp_claim *claim)
+static void stream_range(const ttape_copier *c, uint32_t scope, uint32_t id,
+                         struct ttp_claim *claim)
 {
     ttape_stream_info info = {0};
     (void)ttape_reader_get_stream(c->reader, ttp_scope_stream(c->reader, scope, id), &info);
-    *claim = (struct ttp_claim){id, info.first_event, info.first_event + info.event_count + info.missing_count};
+    *claim = (struct ttp_claim){id, info.first_event,
+                                info.first_event + info.event_count + info.missing_count};
 }
 
-/* Do both hold some of the same events? Then they are two recordings (or copies), not two pieces of one. */
+/* Do both hold some of the same events? Then they are two recordings (or copies), not two pieces of
+ * one. */
 static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
 {
     uint32_t streams = definition_count(c->reader, scope, STREAMS);
@@ -156,18 +170,15 @@ static ttape_status add_definition(ttape_writer *w, struct ttp_scope *to, int ki
         return TTAPE_E_MEMORY;
     *hash = row->hash;
     switch (kind) {
-    case MODULES:
-        return ttp_scope_add_module(w, to, &row->module, &id, err);
-    case PROCESSES:
-        return ttp_scope_add_process(w, to, &row->process, &id, err);
-    case STREAMS:
-        return ttp_scope_add_stream(w, to, &row->stream, &id, err);
-    default:
-        return ttp_scope_add_site(w, to, &row->site, &id, err);
+    case MODULES: return ttp_scope_add_module(w, to, &row->module, &id, err);
+    case PROCESSES: return ttp_scope_add_process(w, to, &row->process, &id, err);
+    case STREAMS: return ttp_scope_add_stream(w, to, &row->stream, &id, err);
+    default: return ttp_scope_add_site(w, to, &row->site, &id, err);
     }
 }
 
-static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint32_t scope, ttape_error *err)
+static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
+                                    ttape_error *err)
 {
     for (int kind = MODULES; kind <= SITES; kind++) {
         uint32_t count = definition_count(c->reader, scope, kind);
@@ -191,7 +202,8 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
     return TTAPE_OK;
 }
 
-static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t scope, ttape_error *err)
+static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
+                                 ttape_error *err)
 {
     static const char own_key[] = "trace_id"; /* written with the scope itself */
     ttape_metadata_entry entry;
@@ -200,7 +212,8 @@ static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t
                    memcmp(entry.key.data, own_key, sizeof own_key - 1) == 0;
         if (entry.scope != scope || entry.type > 1 || own)
             continue;
-        TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key, entry.type == 0, entry.text, entry.number, err));
+        TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key, entry.type == 0, entry.text,
+                                          entry.number, err));
     }
     return TTAPE_OK;
 }
@@ -226,7 +239,8 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader, ttape_error *err)
+ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
+                               ttape_error *err)
 {
     *out = NULL;
     TTP_TRY(ttp_writer_check(writer, err));
@@ -265,8 +279,8 @@ static struct ttp_scope *scope_of(const ttape_copier *c, uint32_t partition)
     return ((struct ttp_scope **)c->scopes.data)[ttp_partition_scope(c->reader, partition)];
 }
 
-static ttape_status copy_model(ttape_copier *c, struct ttp_scope *to, uint32_t partition, uint32_t model,
-                               ttape_error *err)
+static ttape_status copy_model(ttape_copier *c, struct ttp_scope *to, uint32_t partition,
+                               uint32_t model, ttape_error *err)
 {
     const uint32_t *known = to->models.data;
     struct ttp_chunk chunk;
@@ -277,39 +291,51 @@ static ttape_status copy_model(ttape_copier *c, struct ttp_scope *to, uint32_t p
     TTP_TRY(ttp_payload_read_model(c->reader, partition, &chunk, &payload, err));
     ttape_status status = ttp_writer_stored_model(c->writer, to, &chunk, payload, err);
     ttp_payload_free(c->reader, payload, &chunk);
-    uint32_t *slot = status == TTAPE_OK ? ttp_push(&c->writer->allocator, &to->models, sizeof *slot, err) : NULL;
+    uint32_t *slot =
+        status == TTAPE_OK ? ttp_push(&c->writer->allocator, &to->models, sizeof *slot, err) : NULL;
     if (slot == NULL)
         return status == TTAPE_OK ? TTAPE_E_MEMORY : status;
     *slot = model;
     return TTAPE_OK;
 }
 
-static ttape_status local_segments(ttape_copier *c, uint32_t partition, uint32_t count, ttape_error *err)
+static ttape_status local_segments(ttape_copier *c, uint32_t partition, uint32_t count,
+                                   ttape_error *err)
 {
-    TTP_TRY(ttp_grow(&c->writer->allocator, &c->segments, sizeof(struct ttp_index_segment), count, err));
+    TTP_TRY(ttp_grow(&c->writer->allocator, &c->segments, sizeof(struct ttp_index_segment), count,
+                     err));
     struct ttp_index_segment *to = c->segments.data;
     for (uint32_t i = 0; i < count; i++) {
         struct ttp_segment_place place;
         uint32_t scope;
         TTP_TRY(ttp_partition_segment(c->reader, partition, i, &place));
-        to[i] = (struct ttp_index_segment){ttp_local_stream(c->reader, place.stream, &scope), place.event_count,
-                                           place.first_event};
+        to[i] = (struct ttp_index_segment){ttp_local_stream(c->reader, place.stream, &scope),
+                                           place.event_count, place.first_event};
     }
     return TTAPE_OK;
 }
 
 /* The index entry of a stored partition, from its head and directory. */
-static struct ttp_index_entry describe(const struct ttp_partition_head *head, const ttape_partition_info *info,
-                                       uint64_t payload_bytes)
+static struct ttp_index_entry describe(const struct ttp_partition_head *head,
+                                       const ttape_partition_info *info, uint64_t payload_bytes)
 {
-    struct ttp_index_entry entry = {
-        .stored_bytes = payload_bytes, .event_count = head->event_count, .segment_count = head->segment_count,
-        .model = head->model, .resolution_ns = head->resolution_ns, .origin_ns = head->origin_ns,
-        .first_tick = head->first_tick, .end_tick = head->end_tick, .order_bytes = info->bytes.order,
-        .times_bytes = info->bytes.times, .values_bytes = info->bytes.values,
-        .summary_bytes = info->bytes.summaries, .gap_count = head->gap_count, .lost_count = head->lost_count};
+    struct ttp_index_entry entry = {.stored_bytes = payload_bytes,
+                                    .event_count = head->event_count,
+                                    .segment_count = head->segment_count,
+                                    .model = head->model,
+                                    .resolution_ns = head->resolution_ns,
+                                    .origin_ns = head->origin_ns,
+                                    .first_tick = head->first_tick,
+                                    .end_tick = head->end_tick,
+                                    .order_bytes = info->bytes.order,
+                                    .times_bytes = info->bytes.times,
+                                    .values_bytes = info->bytes.values,
+                                    .summary_bytes = info->bytes.summaries,
+                                    .gap_count = head->gap_count,
+                                    .lost_count = head->lost_count};
     size_t light = ttp_partition_head_bytes(head->section_count);
-    for (uint32_t i = 0; i < head->section_count && head->sections[i].kind <= TTP_SECTION_SUMMARY; i++)
+    for (uint32_t i = 0; i < head->section_count && head->sections[i].kind <= TTP_SECTION_SUMMARY;
+         i++)
         light += head->sections[i].stored_bytes;
     entry.light_bytes = (uint32_t)light;
     return entry;
@@ -323,16 +349,19 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
     uint8_t *payload;
     TTP_TRY(ttp_writer_check(c->writer, err));
     if (ttape_reader_get_partition(c->reader, partition, &info) != TTAPE_OK)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "there is no partition %u", partition);
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                        "there is no partition %u", partition);
     struct ttp_scope *to = scope_of(c, partition);
     TTP_TRY(local_segments(c, partition, info.segment_count, err));
     if (info.model != TTAPE_NONE)
         TTP_TRY(copy_model(c, to, partition, info.model, err));
     TTP_TRY(ttp_payload_read(c->reader, partition, &chunk, &payload, err));
-    ttape_status status = ttp_partition_head_read(payload, (size_t)chunk.stored_bytes, chunk.stored_bytes, &head, err);
+    ttape_status status = ttp_partition_head_read(payload, (size_t)chunk.stored_bytes,
+                                                  chunk.stored_bytes, &head, err);
     if (status == TTAPE_OK) {
         struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
-        status = ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
+        status = ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry,
+                                             c->segments.data, err);
     }
     ttp_payload_free(c->reader, payload, &chunk);
     return status;
@@ -379,10 +408,12 @@ static ttape_status append_batch(ttape_copier *c, struct ttp_scope *to, uint32_t
 }
 
 static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
-                              const struct ttp_loaded *loaded, uint32_t segment, uint32_t event, ttape_error *err)
+                              const struct ttp_loaded *loaded, uint32_t segment, uint32_t event,
+                              ttape_error *err)
 {
     ttape_edge edge;
-    TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, &c->frame_capacity, &edge, err));
+    TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, &c->frame_capacity,
+                            &edge, err));
     for (uint32_t i = 0; i < edge.frame_count; i++) {
         uint32_t scope;
         if (c->frames[i].site != TTAPE_NONE)
@@ -393,7 +424,8 @@ static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t st
 }
 
 static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uint32_t partition,
-                                      uint32_t segment, uint64_t from, uint64_t to_number, ttape_error *err)
+                                      uint32_t segment, uint64_t from, uint64_t to_number,
+                                      ttape_error *err)
 {
     struct ttp_segment_place place;
     struct ttp_loaded *loaded;
@@ -426,14 +458,17 @@ ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64
     struct ttp_loaded *loaded;
     TTP_TRY(ttp_writer_check(c->writer, err));
     if (ttape_reader_get_partition(c->reader, partition, &info) != TTAPE_OK)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "there is no partition %u", partition);
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                        "there is no partition %u", partition);
     struct ttp_scope *to = scope_of(c, partition);
     TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
-    TTP_TRY(ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
+    TTP_TRY(
+        ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
     for (uint32_t i = 0; i < info.segment_count; i++) {
         struct ttp_segment_place place;
         TTP_TRY(ttp_partition_segment(c->reader, partition, i, &place));
-        TTP_TRY(copy_segment_part(c, to, partition, i, from_number[place.stream], to_number[place.stream], err));
+        TTP_TRY(copy_segment_part(c, to, partition, i, from_number[place.stream],
+                                  to_number[place.stream], err));
     }
     return ttp_seal(c->writer, err);
 }

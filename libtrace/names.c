@@ -1,4 +1,5 @@
-/* Names of the numbers in <tracetape/types.h>: the words of the CSV's kind column and of every message. */
+/* Names of the numbers in <tracetape/types.h>: the words of the CSV's kind column and of every
+ * message. */
 #include <tracetape/types.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -29,7 +30,8 @@ const char *ttape_site_kind_name(uint32_t site_kind)
 const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind)
 {
     /* A leaf is called by what its site is; a function's site can only be a leaf by mistake. */
-    if (event_kind == TTAPE_LEAF && site_kind != TTAPE_SITE_FUNCTION && site_kind < COUNT(site_kinds))
+    if (event_kind == TTAPE_LEAF && site_kind != TTAPE_SITE_FUNCTION &&
+        site_kind < COUNT(site_kinds))
         return site_kinds[site_kind];
     return event_kind < TTAPE_EVENT_KIND_COUNT ? event_kinds[event_kind] : "unknown";
 }

@@ -1,8 +1,9 @@
-/* The hot path of the writer: events become codes and tick differences, frames are followed, measures add up.
+/* The hot path of the writer: events become codes and tick differences, frames are followed,
+ * measures add up.
  *
- * One pass per event, no allocation but in growing lists of rare facts. What a frame has spent on top of its stack stays
- * in the frame until it ends or its partition does; whether a site is on the stack at all (for its total) is counted
- * per site, for one stream at a time: the *loaded* one. */
+ * One pass per event, no allocation but in growing lists of rare facts. What a frame has spent on
+ * top of its stack stays in the frame until it ends or its partition does; whether a site is on the
+ * stack at all (for its total) is counted per site, for one stream at a time: the *loaded* one. */
 #include <string.h>
 
 #include "format/fail.h"
@@ -12,10 +13,7 @@
 #include "writer/frames.h"
 #include "writer/writer_internal.h"
 
-struct ttp_pending *ttp_writer_pending(ttape_writer *w)
-{
-    return &w->jobs[w->next_job].pending;
-}
+struct ttp_pending *ttp_writer_pending(ttape_writer *w) { return &w->jobs[w->next_job].pending; }
 
 void ttp_unload(ttape_writer *w)
 {
@@ -51,17 +49,18 @@ static void load(ttape_writer *w, struct ttp_stream_state *s)
     w->loaded = s;
 }
 
-ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id, uint32_t *index,
-                              ttape_error *err)
+ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
+                              uint32_t *index, ttape_error *err)
 {
     uint32_t at = 0;
     while (at < s->stack_count && s->stacks[at].id < id)
         at++;
     if (at == s->stack_count || s->stacks[at].id != id) {
         if (id >= TTP_MAX_STACKS)
-            return ttp_fail(err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET, "stack number %u is too large",
-                            id);
-        struct ttp_growing list = {s->stacks, s->stack_count, s->stack_capacity * sizeof *s->stacks};
+            return ttp_fail(err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
+                            "stack number %u is too large", id);
+        struct ttp_growing list = {s->stacks, s->stack_count,
+                                   s->stack_capacity * sizeof *s->stacks};
         TTP_TRY(ttp_grow(&w->allocator, &list, sizeof *s->stacks, s->stack_count + 1ull, err));
         s->stacks = list.data;
         s->stack_capacity = (uint32_t)(list.capacity_bytes / sizeof *s->stacks);
@@ -77,7 +76,8 @@ ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint3
 void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
 {
     for (uint32_t i = 0; i < s->stack_count; i++) {
-        struct ttp_growing frames = {s->stacks[i].frames, 0, s->stacks[i].capacity * sizeof(struct ttp_open)};
+        struct ttp_growing frames = {s->stacks[i].frames, 0,
+                                     s->stacks[i].capacity * sizeof(struct ttp_open)};
         ttp_grown_free(&w->allocator, &frames);
     }
     struct ttp_growing list = {s->stacks, 0, s->stack_capacity * sizeof *s->stacks};
@@ -86,7 +86,8 @@ void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
 
 static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, ttape_error *err)
 {
-    struct ttp_growing frames = {stack->frames, stack->count, stack->capacity * sizeof(struct ttp_open)};
+    struct ttp_growing frames = {stack->frames, stack->count,
+                                 stack->capacity * sizeof(struct ttp_open)};
     TTP_TRY(ttp_grow(&w->allocator, &frames, sizeof(struct ttp_open), stack->count + 1ull, err));
     stack->frames = frames.data;
     stack->capacity = (uint32_t)(frames.capacity_bytes / sizeof(struct ttp_open));
@@ -115,7 +116,8 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
             if (f == NULL || symbol == NULL)
                 return TTAPE_E_MEMORY;
             *symbol = stack->frames[i].symbol;
-            *f = (struct ttp_frame){.argument = stack->frames[i].argument, .stack = stack->id,
+            *f = (struct ttp_frame){.argument = stack->frames[i].argument,
+                                    .stack = stack->id,
                                     .event_class = stack->frames[i].event_class,
                                     .enter_tick = stack->frames[i].enter_tick,
                                     .self_ticks = stack->frames[i].self_ticks};
@@ -156,15 +158,15 @@ static ttape_status take_depth(struct run *r, uint32_t recorded, uint32_t frames
     if (__builtin_expect(recorded != TTAPE_DEPTH_AUTO && recorded != depth, 0)) {
         int64_t offset = (int64_t)recorded - r->s->unknown_depth - frames;
         if (recorded > TTP_MAX_DEPTH || offset < -(int64_t)TTP_MAX_DEPTH)
-            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET, "depth %u is out of range",
-                            recorded);
+            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
+                            "depth %u is out of range", recorded);
         r->s->depth_offset = (int32_t)offset;
         TTP_TRY(add_fact(r, &r->p->depths, offset));
         depth = recorded;
     }
     if (depth < 0 || depth > (int64_t)TTP_MAX_DEPTH)
-        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET, "depth %lld is out of range",
-                        (long long)depth);
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
+                        "depth %lld is out of range", (long long)depth);
     if ((uint32_t)depth < r->g->min_depth)
         r->g->min_depth = (uint32_t)depth;
     return TTAPE_OK;
@@ -181,7 +183,8 @@ static inline void pop_frame(struct run *r)
         ttp_end_frame(ttp_site_state_at(r->scope, f->site), f, r->tick);
 }
 
-static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argument, uint32_t symbol)
+static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argument,
+                               uint32_t symbol)
 {
     struct ttp_stack *stack = r->stack;
     if (__builtin_expect(stack->count == stack->capacity, 0))
@@ -213,7 +216,8 @@ static ttape_status append_enter(struct run *r, const ttape_event *event, uint32
     return push_frame(r, TTP_CLASS_ENTER, event->site, symbol);
 }
 
-static ttape_status special_code(struct run *r, uint8_t event_class, uint32_t argument, uint32_t *code)
+static ttape_status special_code(struct run *r, uint8_t event_class, uint32_t argument,
+                                 uint32_t *code)
 {
     uint32_t symbol;
     TTP_TRY(ttp_scope_symbol(r->w, r->scope, event_class, argument, &symbol, r->err));
@@ -222,8 +226,8 @@ static ttape_status special_code(struct run *r, uint8_t event_class, uint32_t ar
 }
 
 /* Pops n frames that were left by unwinding and, for an exit across, the one that exits. */
-static ttape_status append_unwind(struct run *r, const ttape_event *event, uint8_t event_class, uint32_t n,
-                                  uint32_t *code)
+static ttape_status append_unwind(struct run *r, const ttape_event *event, uint8_t event_class,
+                                  uint32_t n, uint32_t *code)
 {
     uint32_t pops = n + (event_class == TTP_CLASS_EXIT_ACROSS);
     if (n == 0 || n == UINT32_MAX || pops > r->stack->count)
@@ -296,8 +300,8 @@ static ttape_status append_gap(struct run *r, const ttape_event *event, uint32_t
     return take_depth(r, event->depth, r->stack->count);
 }
 
-static ttape_status append_push(struct run *r, const ttape_event *event, uint8_t event_class, uint32_t argument,
-                                uint32_t *code)
+static ttape_status append_push(struct run *r, const ttape_event *event, uint8_t event_class,
+                                uint32_t argument, uint32_t *code)
 {
     TTP_TRY(take_depth(r, event->depth, r->stack->count));
     TTP_TRY(special_code(r, event_class, argument, code));
@@ -319,7 +323,8 @@ static ttape_status append_leaf(struct run *r, const ttape_event *event, uint32_
 static ttape_status append_exit(struct run *r, const ttape_event *event, uint32_t *code)
 {
     struct ttp_stack *stack = r->stack;
-    if (__builtin_expect(stack->count == 0 || stack->frames[stack->count - 1].site != event->site, 0))
+    if (__builtin_expect(stack->count == 0 || stack->frames[stack->count - 1].site != event->site,
+                         0))
         return append_odd_exit(r, event, code);
     *code = stack->frames[stack->count - 1].symbol << 1 | 1;
     pop_frame(r);
@@ -335,30 +340,23 @@ static bool kind_has_site(uint32_t kind)
 static ttape_status append_other(struct run *r, const ttape_event *event, uint32_t *code)
 {
     switch (event->kind) {
-    case TTAPE_LEAF:
-        return append_leaf(r, event, code);
-    case TTAPE_OPEN:
-        return append_push(r, event, TTP_CLASS_OPEN, event->site, code);
-    case TTAPE_SIGNAL_BEGIN:
-        return append_push(r, event, TTP_CLASS_SIGNAL, event->argument, code);
-    case TTAPE_SIGNAL_END:
-        return append_signal_end(r, event, code);
+    case TTAPE_LEAF: return append_leaf(r, event, code);
+    case TTAPE_OPEN: return append_push(r, event, TTP_CLASS_OPEN, event->site, code);
+    case TTAPE_SIGNAL_BEGIN: return append_push(r, event, TTP_CLASS_SIGNAL, event->argument, code);
+    case TTAPE_SIGNAL_END: return append_signal_end(r, event, code);
     case TTAPE_EXIT_UNSEEN:
         TTP_TRY(special_code(r, TTP_CLASS_EXIT_UNSEEN, event->site, code));
         if (r->stack->count == 0 && r->s->unknown_depth > 0)
             r->s->unknown_depth--;
         return take_depth(r, event->depth, r->stack->count);
-    case TTAPE_UNWIND:
-        return append_unwind(r, event, TTP_CLASS_UNWIND, event->argument, code);
+    case TTAPE_UNWIND: return append_unwind(r, event, TTP_CLASS_UNWIND, event->argument, code);
     case TTAPE_EXIT_ACROSS:
         return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, event->argument, code);
-    case TTAPE_SWITCH:
-        return append_switch(r, event, code);
-    case TTAPE_GAP:
-        return append_gap(r, event, code);
+    case TTAPE_SWITCH: return append_switch(r, event, code);
+    case TTAPE_GAP: return append_gap(r, event, code);
     default:
-        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-01", TTAPE_ERROR_NO_OFFSET, "unknown event kind %u",
-                        event->kind);
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-01", TTAPE_ERROR_NO_OFFSET,
+                        "unknown event kind %u", event->kind);
     }
 }
 
@@ -409,7 +407,8 @@ static ttape_status append_run(struct run *r, const ttape_event *events, uint32_
         const ttape_event *event = &events[i];
         uint32_t code;
         if (__builtin_expect(kind_has_site(event->kind) && event->site >= r->scope->site_count, 0))
-            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u", event->site);
+            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u",
+                            event->site);
         r->s->valued = false;
         TTP_TRY(take_time(r, event, &delta[i]));
         if (r->stack->count != 0) {
@@ -431,8 +430,8 @@ static ttape_status append_run(struct run *r, const ttape_event *events, uint32_
     return TTAPE_OK;
 }
 
-static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t segment, uint32_t start,
-                                ttape_error *err)
+static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t segment,
+                                uint32_t start, ttape_error *err)
 {
     if (p->event_count == start)
         return TTAPE_OK;
@@ -454,15 +453,16 @@ static bool pending_full(const ttape_writer *w, const struct ttp_pending *p)
            p->value_bytes.count + p->values.count * 8 >= w->options.partition_bytes;
 }
 
-ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_event *events,
-                        size_t count, ttape_error *err)
+ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_event *events, size_t count, ttape_error *err)
 {
     if (w->scope != scope) {
         TTP_TRY(ttp_seal(w, err));
         w->scope = scope;
     }
     if (stream >= scope->stream_count)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown stream %u", stream);
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown stream %u",
+                        stream);
     struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
     if (s->stale)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
@@ -479,8 +479,15 @@ ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
         load(w, s);
         uint32_t room = w->options.partition_events - p->event_count, start = p->event_count;
         uint32_t n = count < room ? (uint32_t)count : room;
-        struct run r = {w, p, scope, s, (struct ttp_segment *)p->segments.data + s->segment,
-                        &s->stacks[s->current], 0, 0, err};
+        struct run r = {w,
+                        p,
+                        scope,
+                        s,
+                        (struct ttp_segment *)p->segments.data + s->segment,
+                        &s->stacks[s->current],
+                        0,
+                        0,
+                        err};
         ttape_status status = append_run(&r, events, n);
         TTP_TRY(add_to_runs(w, p, s->segment, start, err));
         TTP_TRY(status);
@@ -494,7 +501,8 @@ static ttape_status attach_one(ttape_writer *w, struct ttp_pending *p, const tta
                                ttape_error *err)
 {
     if (value->type > TTAPE_VALUE_NULL || value->bytes.size_bytes > TTAPE_VALUE_MAX_BYTES)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-VAL-05", TTAPE_ERROR_NO_OFFSET, "value of a bad type or size");
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-VAL-05", TTAPE_ERROR_NO_OFFSET,
+                        "value of a bad type or size");
     struct ttp_value *v = ttp_push(&w->allocator, &p->values, sizeof *v, err);
     if (v == NULL)
         return TTAPE_E_MEMORY;
@@ -505,16 +513,18 @@ static ttape_status attach_one(ttape_writer *w, struct ttp_pending *p, const tta
         return TTAPE_OK;
     v->number = value->bytes.size_bytes;
     v->bytes_start = (uint32_t)p->value_bytes.count;
-    return ttp_push_bytes(&w->allocator, &p->value_bytes, value->bytes.data, value->bytes.size_bytes, err);
+    return ttp_push_bytes(&w->allocator, &p->value_bytes, value->bytes.data,
+                          value->bytes.size_bytes, err);
 }
 
-ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_value *values,
-                        size_t count, ttape_error *err)
+ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_value *values, size_t count, ttape_error *err)
 {
     struct ttp_pending *p = ttp_writer_pending(w);
     struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
     if (stream >= scope->stream_count || count > TTAPE_EVENT_MAX_VALUES)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown stream or too many values");
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "unknown stream or too many values");
     if (w->scope != scope || s->epoch != w->epoch || s->valued)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "stream %u has no new event to give values to", stream);
@@ -531,35 +541,40 @@ ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
     return TTAPE_OK;
 }
 
-static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope, struct ttp_stream_state *s,
-                                 const ttape_open_frame *frame, ttape_error *err)
+static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
+                                 struct ttp_stream_state *s, const ttape_open_frame *frame,
+                                 ttape_error *err)
 {
     uint8_t event_class = frame->kind == TTAPE_ENTER          ? TTP_CLASS_ENTER
                           : frame->kind == TTAPE_OPEN         ? TTP_CLASS_OPEN
                           : frame->kind == TTAPE_SIGNAL_BEGIN ? TTP_CLASS_SIGNAL
                                                               : TTP_CLASS_COUNT;
     uint32_t argument = event_class == TTP_CLASS_SIGNAL ? frame->argument : frame->site;
-    if (event_class == TTP_CLASS_COUNT || (event_class != TTP_CLASS_SIGNAL && argument >= scope->site_count))
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SEG-06", TTAPE_ERROR_NO_OFFSET, "bad open frame at an edge");
+    if (event_class == TTP_CLASS_COUNT ||
+        (event_class != TTP_CLASS_SIGNAL && argument >= scope->site_count))
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SEG-06", TTAPE_ERROR_NO_OFFSET,
+                        "bad open frame at an edge");
     uint32_t index, symbol;
     TTP_TRY(ttp_stream_stack(w, s, frame->stack, &index, err));
     TTP_TRY(ttp_scope_symbol(w, scope, event_class, argument, &symbol, err));
     struct ttp_stack *stack = &s->stacks[index];
     if (stack->count == stack->capacity)
         TTP_TRY(grow_stack(w, stack, err));
-    int64_t tick = w->timed ? ttp_tick_of(frame->enter_time_ns, w->options.origin_ns, w->resolution) : 0;
+    int64_t tick =
+        w->timed ? ttp_tick_of(frame->enter_time_ns, w->options.origin_ns, w->resolution) : 0;
     int64_t self = w->timed ? frame->self_ns / (int64_t)w->resolution : 0;
-    stack->frames[stack->count++] =
-        (struct ttp_open){tick, self, self, symbol, event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument,
-                          argument, event_class};
+    stack->frames[stack->count++] = (struct ttp_open){
+        tick,     self,       self, symbol, event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument,
+        argument, event_class};
     return TTAPE_OK;
 }
 
-ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_edge *edge,
-                        ttape_error *err)
+ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_edge *edge, ttape_error *err)
 {
     if (stream >= scope->stream_count || edge->unknown_depth > TTP_MAX_DEPTH)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown stream %u or bad edge", stream);
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "unknown stream %u or bad edge", stream);
     struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
     if (s->epoch == w->epoch)
         TTP_TRY(ttp_seal(w, err));

@@ -1,10 +1,12 @@
-/* One tight loop without calls; everything unusual leaves it. State lives in locals and is written back once. */
+/* One tight loop without calls; everything unusual leaves it. State lives in locals and is written
+ * back once. */
 #include "writer/append_fast.h"
 
 #include "format/partition.h"
 #include "writer/frames.h"
 
-/* The writer's clock in locals: stores to measures must not make the compiler load it again for every event. */
+/* The writer's clock in locals: stores to measures must not make the compiler load it again for
+ * every event. */
 struct clock {
     uint64_t origin, resolution;
     bool timed;
@@ -16,8 +18,8 @@ static inline int64_t tick_of(const struct clock *clock, const ttape_event *even
 }
 
 uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scope *scope,
-                         struct ttp_stream_state *s, struct ttp_segment *g, const ttape_event *events,
-                         uint32_t count)
+                         struct ttp_stream_state *s, struct ttp_segment *g,
+                         const ttape_event *events, uint32_t count)
 {
     struct ttp_stack *stack = &s->stacks[s->current];
     struct ttp_site_state *sites = scope->site_states.data;
@@ -45,10 +47,11 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
             if (site->enter_symbol == 0 || site->touched != epoch || open == capacity)
                 break;
             if (open != 0)
-                frames[open - 1].self_ticks = ttp_add_ticks(frames[open - 1].self_ticks, (int64_t)elapsed, 0);
+                frames[open - 1].self_ticks =
+                    ttp_add_ticks(frames[open - 1].self_ticks, (int64_t)elapsed, 0);
             low = open < low ? open : low;
-            frames[open++] = (struct ttp_open){tick, 0, 0, site->enter_symbol - 1, event->site, event->site,
-                                               TTP_CLASS_ENTER};
+            frames[open++] = (struct ttp_open){
+                tick, 0, 0, site->enter_symbol - 1, event->site, event->site, TTP_CLASS_ENTER};
             codes[i] = (site->enter_symbol - 1) << 1;
             site->call_count++;
             if (site->active++ == 0)

@@ -7,7 +7,8 @@
 
 #define TTP_CBOR_HEAD_BYTES 9u
 
-/* Heads of items; each writes at most TTP_CBOR_HEAD_BYTES and returns how many. The bytes of a string follow its head. */
+/* Heads of items; each writes at most TTP_CBOR_HEAD_BYTES and returns how many. The bytes of a
+ * string follow its head. */
 size_t ttp_cbor_map(uint64_t pairs, uint8_t out[TTP_CBOR_HEAD_BYTES]);
 size_t ttp_cbor_text(uint64_t size_bytes, uint8_t out[TTP_CBOR_HEAD_BYTES]);
 size_t ttp_cbor_bytes(uint64_t size_bytes, uint8_t out[TTP_CBOR_HEAD_BYTES]);

@@ -1,4 +1,5 @@
-/* The writer's side of copying: payload bytes pass through untouched, only chunk headers and the index are new. */
+/* The writer's side of copying: payload bytes pass through untouched, only chunk headers and the
+ * index are new. */
 #include "writer/copy_writer.h"
 
 #include <string.h>
@@ -8,10 +9,12 @@
 #include "format/limits.h"
 #include "writer/cbor_encoder.h"
 
-ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns, ttape_error *err)
+ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns,
+                                  ttape_error *err)
 {
     bool timed = resolution_ns != 0;
-    if (timed == w->timed && (!timed || (resolution_ns == w->resolution && origin_ns == w->options.origin_ns)))
+    if (timed == w->timed &&
+        (!timed || (resolution_ns == w->resolution && origin_ns == w->options.origin_ns)))
         return TTAPE_OK;
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err)); /* workers read the clock */
@@ -30,14 +33,16 @@ ttape_status ttp_writer_new_scope(ttape_writer *w, const uint8_t trace_id[TTP_TR
     return TTAPE_OK;
 }
 
-ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope, ttape_string key, bool is_text,
-                                       ttape_string text, uint64_t number, ttape_error *err)
+ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope, ttape_string key,
+                                       bool is_text, ttape_string text, uint64_t number,
+                                       ttape_error *err)
 {
     struct ttp_growing *pairs = &scope->fresh.metadata;
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     TTP_TRY(ttp_push_bytes(&w->allocator, pairs, head, ttp_cbor_text(key.size_bytes, head), err));
     TTP_TRY(ttp_push_bytes(&w->allocator, pairs, key.data, key.size_bytes, err));
-    size_t head_bytes = is_text ? ttp_cbor_text(text.size_bytes, head) : ttp_cbor_number(number, head);
+    size_t head_bytes =
+        is_text ? ttp_cbor_text(text.size_bytes, head) : ttp_cbor_number(number, head);
     TTP_TRY(ttp_push_bytes(&w->allocator, pairs, head, head_bytes, err));
     if (is_text)
         TTP_TRY(ttp_push_bytes(&w->allocator, pairs, text.data, text.size_bytes, err));
@@ -45,19 +50,22 @@ ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope,
     return TTAPE_OK;
 }
 
-/* Everything before goes out first: chunks of a file stand in the order in which they were asked for. */
+/* Everything before goes out first: chunks of a file stand in the order in which they were asked
+ * for. */
 static ttape_status prepare(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
 {
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err));
     const struct ttp_definitions *d = &scope->fresh;
     if (scope->number == TTAPE_NONE ||
-        d->metadata_count + d->site_count + d->stream_count + d->process_count + d->module_count != 0)
+        d->metadata_count + d->site_count + d->stream_count + d->process_count + d->module_count !=
+            0)
         TTP_TRY(ttp_emit_definitions(w, scope, err));
     return TTAPE_OK;
 }
 
-static ttape_status index_stored(ttape_writer *w, struct ttp_scope *scope, struct ttp_index_entry *entry,
+static ttape_status index_stored(ttape_writer *w, struct ttp_scope *scope,
+                                 struct ttp_index_entry *entry,
                                  const struct ttp_index_segment *segments, ttape_error *err)
 {
     struct ttp_stream_state *streams = scope->stream_states.data;
@@ -77,8 +85,9 @@ static ttape_status index_stored(ttape_writer *w, struct ttp_scope *scope, struc
     return ttp_emit_early_index(w, err);
 }
 
-ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scope, const struct ttp_chunk *chunk,
-                                         const void *payload, struct ttp_index_entry *entry,
+ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scope,
+                                         const struct ttp_chunk *chunk, const void *payload,
+                                         struct ttp_index_entry *entry,
                                          const struct ttp_index_segment *segments, ttape_error *err)
 {
     TTP_TRY(prepare(w, scope, err));
@@ -88,8 +97,9 @@ ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scop
     return index_stored(w, scope, entry, segments, err);
 }
 
-ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope, const struct ttp_chunk *chunk,
-                                     const void *payload, ttape_error *err)
+ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope,
+                                     const struct ttp_chunk *chunk, const void *payload,
+                                     ttape_error *err)
 {
     TTP_TRY(prepare(w, scope, err));
     struct ttp_chunk copy = *chunk;

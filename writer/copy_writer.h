@@ -1,4 +1,5 @@
-/* What libtrace/copy.c needs of a writer: scopes besides its own, stored partitions, another clock. */
+/* What libtrace/copy.c needs of a writer: scopes besides its own, stored partitions, another clock.
+ */
 #ifndef TTP_WRITER_COPY_WRITER_H
 #define TTP_WRITER_COPY_WRITER_H
 
@@ -6,22 +7,28 @@
 #include "writer/writer_internal.h"
 
 /* Sets times of what is appended from now on; seals what came before. resolution 0: no times. */
-ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns, ttape_error *err);
+ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns,
+                                  ttape_error *err);
 
 /* A new scope of a known trace; not written until something of it is. */
 ttape_status ttp_writer_new_scope(ttape_writer *w, const uint8_t trace_id[TTP_TRACE_ID_BYTES],
                                   struct ttp_scope **out, ttape_error *err);
 
 /* Adds a pair to a scope's metadata. */
-ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope, ttape_string key, bool is_text,
-                                       ttape_string text, uint64_t number, ttape_error *err);
+ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope, ttape_string key,
+                                       bool is_text, ttape_string text, uint64_t number,
+                                       ttape_error *err);
 
-/* Appends a stored chunk (partition or model) as it is under a new header. For a partition, `entry` describes it (scope
- * is filled in here) with its segments in the scope's stream numbers; those streams need a resume before appends. */
-ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scope, const struct ttp_chunk *chunk,
-                                         const void *payload, struct ttp_index_entry *entry,
-                                         const struct ttp_index_segment *segments, ttape_error *err);
-ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope, const struct ttp_chunk *chunk,
-                                     const void *payload, ttape_error *err);
+/* Appends a stored chunk (partition or model) as it is under a new header. For a partition, `entry`
+ * describes it (scope is filled in here) with its segments in the scope's stream numbers; those
+ * streams need a resume before appends. */
+ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scope,
+                                         const struct ttp_chunk *chunk, const void *payload,
+                                         struct ttp_index_entry *entry,
+                                         const struct ttp_index_segment *segments,
+                                         ttape_error *err);
+ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope,
+                                     const struct ttp_chunk *chunk, const void *payload,
+                                     ttape_error *err);
 
 #endif

@@ -27,7 +27,8 @@ static ttape_status fail_file(ttape_error *err, const char *what, const char *pa
 {
     int code = errno;
     ttape_status status = code == EEXIST ? TTAPE_E_EXISTS : TTAPE_E_IO;
-    (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path, strerror(code));
+    (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
+                   strerror(code));
     if (err != NULL)
         err->os_errno = code;
     return status;
@@ -41,7 +42,8 @@ static ttape_status create_temporary(ttape_file_sink *file, ttape_error *err)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     for (unsigned i = 0; i < NAME_TRIES; i++) {
         (void)snprintf(file->temporary, bytes, "%s.%ld-%u.tmp", file->path, (long)getpid(), i);
-        file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        file->fd =
+            open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (file->fd >= 0)
             return TTAPE_OK;
         if (errno != EEXIST)
@@ -53,15 +55,18 @@ static ttape_status create_temporary(ttape_file_sink *file, ttape_error *err)
     return status;
 }
 
-ttape_status ttape_file_sink_open(ttape_file_sink **out, const char *path, bool replace, ttape_error *err)
+ttape_status ttape_file_sink_open(ttape_file_sink **out, const char *path, bool replace,
+                                  ttape_error *err)
 {
     struct stat info;
     *out = NULL;
     if (lstat(path, &info) == 0) {
         if (!replace)
-            return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "'%s' exists already", path);
+            return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "'%s' exists already",
+                            path);
         if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode))
-            return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "'%s' is not a regular file", path);
+            return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET,
+                            "'%s' is not a regular file", path);
     }
     ttape_file_sink *file = calloc(1, sizeof *file);
     if (file == NULL || (file->path = strdup(path)) == NULL) {
@@ -79,21 +84,17 @@ ttape_status ttape_file_sink_open(ttape_file_sink **out, const char *path, bool 
     return TTAPE_OK;
 }
 
-ttape_sink ttape_file_sink_sink(ttape_file_sink *file)
-{
-    return ttape_sink_fd(file->fd);
-}
+ttape_sink ttape_file_sink_sink(ttape_file_sink *file) { return ttape_sink_fd(file->fd); }
 
-const char *ttape_file_sink_temporary_name(const ttape_file_sink *file)
-{
-    return file->temporary;
-}
+const char *ttape_file_sink_temporary_name(const ttape_file_sink *file) { return file->temporary; }
 
-/* The new name must survive a power cut too. Not every file system can sync a directory: that is no failure. */
+/* The new name must survive a power cut too. Not every file system can sync a directory: that is no
+ * failure. */
 static void sync_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *directory = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    char *directory =
+        slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
     int fd = directory == NULL ? -1 : open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         (void)fsync(fd);
@@ -102,7 +103,8 @@ static void sync_directory(const char *path)
     free(directory);
 }
 
-/* link does what rename cannot: it fails where the name has appeared meanwhile. File systems without links rename. */
+/* link does what rename cannot: it fails where the name has appeared meanwhile. File systems
+ * without links rename. */
 static int publish(const ttape_file_sink *file)
 {
     if (file->replace)
@@ -122,7 +124,8 @@ static int publish(const ttape_file_sink *file)
 ttape_status ttape_file_sink_commit(ttape_file_sink *file, ttape_error *err)
 {
     if (file->fd < 0)
-        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "'%s' is committed already", file->path);
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "'%s' is committed already",
+                        file->path);
     if (fsync(file->fd) != 0 && errno != EINVAL)
         return fail_file(err, "syncing", file->path);
     int fd = file->fd;

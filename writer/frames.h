@@ -24,15 +24,20 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
         return;
     uint32_t enter = site->enter_symbol, leaf = site->leaf_symbol, active = site->active;
     int64_t since = site->active_since;
-    *site = (struct ttp_site_state){.enter_symbol = enter, .leaf_symbol = leaf, .active = active,
-                                    .touched = w->epoch, .active_since = since};
+    *site = (struct ttp_site_state){.enter_symbol = enter,
+                                    .leaf_symbol = leaf,
+                                    .active = active,
+                                    .touched = w->epoch,
+                                    .active_since = since};
     struct ttp_growing *touched = &w->scope->touched; /* has room for every site */
     ((uint32_t *)touched->data)[touched->count++] =
         (uint32_t)(site - (struct ttp_site_state *)w->scope->site_states.data);
 }
 
-/* A frame ended at `tick`: its whole duration counts now, of its self time what earlier partitions did not count. */
-static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_open *f, int64_t tick)
+/* A frame ended at `tick`: its whole duration counts now, of its self time what earlier partitions
+ * did not count. */
+static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_open *f,
+                                 int64_t tick)
 {
     int64_t duration = (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
     site->self_ticks = ttp_add_ticks(site->self_ticks, f->self_ticks, f->self_before);
@@ -43,7 +48,8 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
         site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
     }
     uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
-    ttp_writer_u128 sum = ((ttp_writer_u128)site->squares_high << 64 | site->squares_low) + (ttp_writer_u128)size * size;
+    ttp_writer_u128 sum = ((ttp_writer_u128)site->squares_high << 64 | site->squares_low) +
+                          (ttp_writer_u128)size * size;
     site->squares_high = (uint64_t)(sum >> 64);
     site->squares_low = (uint64_t)sum;
     if (--site->active == 0)

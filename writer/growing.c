@@ -10,8 +10,9 @@
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
-/* Buffers of megabytes are filled at once: with huge pages that takes a few page faults instead of thousands (5 % of the
- * time of writing a trace). Only advice: where there are none, nothing changes. */
+/* Buffers of megabytes are filled at once: with huge pages that takes a few page faults instead of
+ * thousands (5 % of the time of writing a trace). Only advice: where there are none, nothing
+ * changes. */
 static void *default_allocate(void *context, size_t size_bytes)
 {
     (void)context;
@@ -40,8 +41,8 @@ ttape_allocator ttp_allocator_or_default(const ttape_allocator *a)
     return (ttape_allocator){NULL, default_allocate, default_release};
 }
 
-ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes, size_t count,
-                      ttape_error *err)
+ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes,
+                      size_t count, ttape_error *err)
 {
     size_t need;
     if (__builtin_mul_overflow(item_bytes, count, &need))
@@ -55,7 +56,8 @@ ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_
         capacity = need; /* sized on purpose: take exactly that */
     void *data = a->allocate(a->context, capacity);
     if (data == NULL)
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory for %zu bytes", capacity);
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET,
+                        "out of memory for %zu bytes", capacity);
     if (array->data != NULL) {
         memcpy(data, array->data, array->count * item_bytes);
         a->release(a->context, array->data, array->capacity_bytes);
@@ -65,7 +67,8 @@ ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_
     return TTAPE_OK;
 }
 
-void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes, ttape_error *err)
+void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes,
+               ttape_error *err)
 {
     if ((array->count + 1) * item_bytes > array->capacity_bytes &&
         ttp_grow(a, array, item_bytes, array->count + 1, err) != TTAPE_OK)

@@ -11,15 +11,17 @@
 
 struct ttp_growing {
     void *data;
-    size_t count;          /* items */
+    size_t count; /* items */
     size_t capacity_bytes;
 };
 
 /* Makes room for `count` items in all (contents kept). Grows by doubling. */
-ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes, size_t count,
-                      ttape_error *err);
-/* Makes room for one more item and returns it, zeroed and counted; NULL (and *err) without memory. */
-void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes, ttape_error *err);
+ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes,
+                      size_t count, ttape_error *err);
+/* Makes room for one more item and returns it, zeroed and counted; NULL (and *err) without memory.
+ */
+void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_bytes,
+               ttape_error *err);
 /* Appends bytes (items of one byte). */
 ttape_status ttp_push_bytes(const ttape_allocator *a, struct ttp_growing *array, const void *data,
                             size_t size_bytes, ttape_error *err);

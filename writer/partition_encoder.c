@@ -1,5 +1,5 @@
-/* Encoding: a sealed partition becomes the payload of its chunk. Depends on the job alone, so that any thread may do it
- * and the bytes never show which one did.
+/* Encoding: a sealed partition becomes the payload of its chunk. Depends on the job alone, so that
+ * any thread may do it and the bytes never show which one did.
  *
  *   arrange   events by segment, segments by stream, symbols by first appearance
  *   sections  light ones, order, times, values, depths: each straight into the payload
@@ -20,13 +20,13 @@
 #include "writer/zstd_encoder.h"
 
 #define MAX_WRITTEN_SECTIONS 10u
-#define HEAD_ROOM (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
-#define LITERAL_ZSTD_LEVEL 19
-#define RAW_ZSTD_LEVEL 3
-#define MIX_LEVEL 9 /* from this level on times are mixed */
-#define VALUES_ZSTD_LEVEL 6
-#define LIGHT_ITEM_BYTES 48u
-#define ORDER_SLACK 4096u /* small partitions may be larger than their raw form by a little */
+#define HEAD_ROOM            (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
+#define LITERAL_ZSTD_LEVEL   19
+#define RAW_ZSTD_LEVEL       3
+#define MIX_LEVEL            9 /* from this level on times are mixed */
+#define VALUES_ZSTD_LEVEL    6
+#define LIGHT_ITEM_BYTES     48u
+#define ORDER_SLACK          4096u /* small partitions may be larger than their raw form by a little */
 
 enum category { CATEGORY_ORDER, CATEGORY_TIMES, CATEGORY_VALUES, CATEGORY_SUMMARIES };
 
@@ -80,7 +80,8 @@ static ttape_status arrange_segments(struct encoding *e)
         rank[order[i].index] = (uint32_t)i;
         uint32_t added = to[i].end.frame_count - to[i].kept;
         if (to[i].start.frame_count != 0)
-            memcpy(to_start + start_count, starts + to[i].start.frame_start, to[i].start.frame_count * sizeof *starts);
+            memcpy(to_start + start_count, starts + to[i].start.frame_start,
+                   to[i].start.frame_count * sizeof *starts);
         if (added != 0)
             memcpy(to_end + end_count, ends + to[i].end.frame_start, added * sizeof *ends);
         to[i].start.frame_start = start_count;
@@ -94,7 +95,8 @@ static ttape_status arrange_segments(struct encoding *e)
     return TTAPE_OK;
 }
 
-/* Arrival order is segment order when every segment arrived in one run and in the order of streams. */
+/* Arrival order is segment order when every segment arrived in one run and in the order of streams.
+ */
 static bool arrived_in_order(const struct ttp_job *job)
 {
     const struct ttp_run *runs = job->pending.runs.data;
@@ -129,7 +131,8 @@ static ttape_status arrange_events(struct encoding *e)
     TTP_TRY(room(e, &job->gathered, p->event_count * sizeof(uint32_t)));
     TTP_TRY(room(e, &job->workspace, p->segments.count * sizeof(uint32_t)));
     gather(job, p->codes, job->gathered.data, job->workspace.data);
-    gather(job, p->delta, p->codes, job->workspace.data); /* the codes have left: no third array is needed */
+    gather(job, p->delta, p->codes,
+           job->workspace.data); /* the codes have left: no third array is needed */
     job->codes = job->gathered.data;
     job->delta = p->codes;
     return TTAPE_OK;
@@ -147,7 +150,8 @@ static uint32_t local_symbol(struct ttp_job *job, uint32_t symbol)
     return map[symbol] - 1;
 }
 
-/* Renumbers symbols by first appearance: the model's, then open frames of all segments, then codes. */
+/* Renumbers symbols by first appearance: the model's, then open frames of all segments, then codes.
+ */
 static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
@@ -164,7 +168,8 @@ static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
     job->symbols.count = 0;
     const struct ttp_segment *g = job->segments.data, *arrived = p->segments.data;
     const uint32_t *rank = job->rank.data, *from_symbols = p->start_symbols.data;
-    uint32_t *open = job->open.data, *open_stack = job->open_stack.data, *open_start = job->open_start.data;
+    uint32_t *open = job->open.data, *open_stack = job->open_stack.data,
+             *open_start = job->open_start.data;
     uint32_t *start_stack = job->start_stack.data;
     const struct ttp_frame *start_frames = job->start_frames.data;
     for (size_t i = 0; i < segments; i++) /* scope-wide symbols, in the new order */
@@ -188,8 +193,16 @@ static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
         local = local != 0 ? local - 1 : local_symbol(job, code >> 1);
         job->codes[i] = local << 1 | (code & 1);
     }
-    *order = (struct ttp_order){job->codes, job->symbols.data, job->segment_start.data, open_start, open,
-                                open_stack, start_stack, p->event_count, (uint32_t)job->symbols.count, given,
+    *order = (struct ttp_order){job->codes,
+                                job->symbols.data,
+                                job->segment_start.data,
+                                open_start,
+                                open,
+                                open_stack,
+                                start_stack,
+                                p->event_count,
+                                (uint32_t)job->symbols.count,
+                                given,
                                 (uint32_t)segments};
     return TTAPE_OK;
 }
@@ -211,8 +224,10 @@ static void add_section(struct encoding *e, uint16_t kind, enum category categor
 {
     struct ttp_job *job = e->job;
     struct ttp_section *section = &job->head.sections[job->head.section_count++];
-    *section = (struct ttp_section){.kind = kind, .flags = size != content_bytes ? TTP_FLAG_ZSTD : 0,
-                                    .stored_bytes = (uint32_t)size, .content_bytes = (uint32_t)content_bytes};
+    *section = (struct ttp_section){.kind = kind,
+                                    .flags = size != content_bytes ? TTP_FLAG_ZSTD : 0,
+                                    .stored_bytes = (uint32_t)size,
+                                    .content_bytes = (uint32_t)content_bytes};
     section->hash = ttp_checksum((uint8_t *)job->payload.data + job->payload.count, size);
     job->payload.count += size;
     job->category_bytes[category] += size;
@@ -223,13 +238,16 @@ static void add_plain(struct encoding *e, uint16_t kind, enum category category,
     add_section(e, kind, category, size, size);
 }
 
-/* Compresses the `size` content bytes that stand at the payload's end, in place, where that pays. */
-static ttape_status add_packed(struct encoding *e, uint16_t kind, enum category category, size_t size, int level)
+/* Compresses the `size` content bytes that stand at the payload's end, in place, where that pays.
+ */
+static ttape_status add_packed(struct encoding *e, uint16_t kind, enum category category,
+                               size_t size, int level)
 {
     struct ttp_job *job = e->job;
     TTP_TRY(room(e, &job->workspace, ttp_zstd_bound(size)));
     uint8_t *at = (uint8_t *)job->payload.data + job->payload.count;
-    size_t packed = ttp_zstd_encode(at, size, level, job->workspace.data, job->workspace.capacity_bytes);
+    size_t packed =
+        ttp_zstd_encode(at, size, level, job->workspace.data, job->workspace.capacity_bytes);
     if (packed != 0)
         memcpy(at, job->workspace.data, packed);
     add_section(e, kind, category, packed != 0 ? packed : size, size);
@@ -239,29 +257,26 @@ static ttape_status add_packed(struct encoding *e, uint16_t kind, enum category 
 static size_t write_light(const struct encoding *e, uint16_t kind, uint8_t *at, size_t bytes)
 {
     const struct ttp_job *job = e->job;
-    struct ttp_segments segments = {job->segments.data, job->start_frames.data, job->end_frames.data,
-                                    job->head.segment_count, job->head.start_frame_count,
-                                    job->head.end_frame_count};
+    struct ttp_segments segments = {job->segments.data,          job->start_frames.data,
+                                    job->end_frames.data,        job->head.segment_count,
+                                    job->head.start_frame_count, job->head.end_frame_count};
     switch (kind) {
-    case TTP_SECTION_SEGMENTS:
-        return ttp_segments_write(&segments, at, bytes);
-    case TTP_SECTION_BASES:
-        return ttp_bases_write(&segments, job->head.first_tick, at, bytes);
-    case TTP_SECTION_EDGES:
-        return ttp_edges_write(&segments, e->w->timed, at, bytes);
+    case TTP_SECTION_SEGMENTS: return ttp_segments_write(&segments, at, bytes);
+    case TTP_SECTION_BASES: return ttp_bases_write(&segments, job->head.first_tick, at, bytes);
+    case TTP_SECTION_EDGES: return ttp_edges_write(&segments, e->w->timed, at, bytes);
     default:
-        return ttp_summary_write(job->pending.measures.data, (uint32_t)job->pending.measures.count, e->w->timed, at,
-                                 bytes);
+        return ttp_summary_write(job->pending.measures.data, (uint32_t)job->pending.measures.count,
+                                 e->w->timed, at, bytes);
     }
 }
 
-/* Light sections are written into a likely size and, where that was too small, into twice of it: the bound that always
- * suffices is a hundred times what they take. */
+/* Light sections are written into a likely size and, where that was too small, into twice of it:
+ * the bound that always suffices is a hundred times what they take. */
 static ttape_status add_light_section(struct encoding *e, uint16_t kind, enum category category)
 {
     const struct ttp_job *job = e->job;
-    size_t items = job->head.segment_count + (size_t)job->head.start_frame_count + job->head.end_frame_count +
-                   job->pending.measures.count;
+    size_t items = job->head.segment_count + (size_t)job->head.start_frame_count +
+                   job->head.end_frame_count + job->pending.measures.count;
     for (size_t bytes = 1024 + items * LIGHT_ITEM_BYTES;; bytes *= 2) {
         uint8_t *at;
         TTP_TRY(section_room(e, bytes, &at));
@@ -297,13 +312,15 @@ static ttape_status add_literal_order(struct encoding *e, const struct ttp_order
 {
     struct ttp_job *job = e->job;
     struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
-    size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count), header, data;
+    size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count), header,
+           data;
     size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
     uint8_t *at;
     TTP_TRY(room(e, &job->workspace, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
-    ttape_status status = ttp_literal_encode(order, &options, job->workspace.data, need, at, capacity, &header,
-                                             at + capacity, capacity, &data, e->err);
+    ttape_status status =
+        ttp_literal_encode(order, &options, job->workspace.data, need, at, capacity, &header,
+                           at + capacity, capacity, &data, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
     TTP_TRY(status);
@@ -318,15 +335,17 @@ static ttape_status add_chain_order(struct encoding *e, const struct ttp_order *
 {
     struct ttp_job *job = e->job;
     struct ttp_chain_options options = {job->model != NULL ? job->model->snapshot.data : NULL};
-    size_t need = ttp_chain_encode_workspace(order->event_count, order->symbol_count, order->segment_count,
+    size_t need = ttp_chain_encode_workspace(order->event_count, order->symbol_count,
+                                             order->segment_count,
                                              order->open_start[order->segment_count], &options),
            header, data;
-    size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
+    size_t capacity =
+        ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
     uint8_t *at;
     TTP_TRY(room(e, &job->workspace, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
-    ttape_status status = ttp_chain_encode(order, &options, job->workspace.data, need, at, capacity, &header,
-                                           at + capacity, capacity, &data, NULL, e->err);
+    ttape_status status = ttp_chain_encode(order, &options, job->workspace.data, need, at, capacity,
+                                           &header, at + capacity, capacity, &data, NULL, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
     TTP_TRY(status);
@@ -353,7 +372,8 @@ static ttape_status add_coded_times(struct encoding *e, const struct ttp_times *
 {
     struct ttp_job *job = e->job;
     uint32_t n = times->event_count;
-    size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n), size;
+    size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n),
+           size;
     size_t bound = mixed ? ttp_time_mix_encode_bound(n) : ttp_time_static_encode_bound(n);
     uint8_t *at;
     TTP_TRY(room(e, &job->workspace, need));
@@ -398,10 +418,15 @@ static ttape_status add_times(struct encoding *e, const struct ttp_order *order)
     int64_t *differences = job->wide.data;
     for (size_t i = 0; i < wide->count; i++)
         differences[i] = ((struct ttp_fact *)wide->data)[i].number;
-    struct ttp_times times = {.codes = order->codes, .segment_start = order->segment_start, .delta = job->delta,
-                              .wide = differences, .event_count = order->event_count,
-                              .segment_count = order->segment_count, .symbol_count = order->symbol_count,
-                              .wide_count = (uint32_t)wide->count, .wide_capacity = (uint32_t)wide->count};
+    struct ttp_times times = {.codes = order->codes,
+                              .segment_start = order->segment_start,
+                              .delta = job->delta,
+                              .wide = differences,
+                              .event_count = order->event_count,
+                              .segment_count = order->segment_count,
+                              .symbol_count = order->symbol_count,
+                              .wide_count = (uint32_t)wide->count,
+                              .wide_capacity = (uint32_t)wide->count};
     if (e->w->options.literal)
         TTP_TRY(add_raw_times(e, &times, LITERAL_ZSTD_LEVEL));
     else
@@ -426,7 +451,9 @@ static ttape_status add_values(struct encoding *e)
     uint32_t *event = (uint32_t *)(values + value_count), *start = event + count;
     struct ttp_fact *facts = valued->data;
     for (size_t i = 0; i < count; i++) /* pack the end beside the start: both fit 32 bits */
-        facts[i].number |= (int64_t)((i + 1 < count ? (uint64_t)fact[i + 1].number & UINT32_MAX : value_count) << 32);
+        facts[i].number |=
+            (int64_t)((i + 1 < count ? (uint64_t)fact[i + 1].number & UINT32_MAX : value_count)
+                      << 32);
     arrange_facts(job, valued);
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
@@ -437,14 +464,21 @@ static ttape_status add_values(struct encoding *e)
         at += end - first;
     }
     start[count] = at;
-    struct ttp_values in = {event, start, values, job->pending.value_bytes.data, (uint32_t)count, at,
+    struct ttp_values in = {event,
+                            start,
+                            values,
+                            job->pending.value_bytes.data,
+                            (uint32_t)count,
+                            at,
                             (uint32_t)job->pending.value_bytes.count};
     uint8_t *out;
     size_t bound = ttp_values_bound(&in);
     ttape_status status = section_room(e, bound, &out);
     if (status == TTAPE_OK) {
-        int level = e->w->options.literal || e->w->options.level >= MIX_LEVEL ? LITERAL_ZSTD_LEVEL : VALUES_ZSTD_LEVEL;
-        status = add_packed(e, TTP_SECTION_VALUES, CATEGORY_VALUES, ttp_values_write(&in, out, bound), level);
+        int level = e->w->options.literal || e->w->options.level >= MIX_LEVEL ? LITERAL_ZSTD_LEVEL
+                                                                              : VALUES_ZSTD_LEVEL;
+        status = add_packed(e, TTP_SECTION_VALUES, CATEGORY_VALUES,
+                            ttp_values_write(&in, out, bound), level);
     }
     ttp_grown_free(&e->w->allocator, &lists);
     return status;
@@ -468,7 +502,8 @@ static ttape_status add_depths(struct encoding *e)
     ttape_status status = section_room(e, bound, &out);
     if (status == TTAPE_OK)
         status = add_packed(e, TTP_SECTION_DEPTHS, CATEGORY_ORDER,
-                            ttp_depths_write(changes, (uint32_t)depths->count, out, bound), VALUES_ZSTD_LEVEL);
+                            ttp_depths_write(changes, (uint32_t)depths->count, out, bound),
+                            VALUES_ZSTD_LEVEL);
     ttp_grown_free(&e->w->allocator, &list);
     return status;
 }
@@ -479,10 +514,14 @@ static void start_head(struct encoding *e)
 {
     struct ttp_job *job = e->job;
     const struct ttp_pending *p = &job->pending;
-    job->head = (struct ttp_partition_head){
-        .event_count = p->event_count, .segment_count = (uint32_t)p->segments.count, .model = job->model != NULL ? job->model->number : TTP_NO_MODEL,
-        .start_frame_count = (uint32_t)p->start_frames.count, .end_frame_count = (uint32_t)p->end_frames.count,
-        .gap_count = (uint32_t)p->gap_count, .lost_count = p->lost_count};
+    job->head =
+        (struct ttp_partition_head){.event_count = p->event_count,
+                                    .segment_count = (uint32_t)p->segments.count,
+                                    .model = job->model != NULL ? job->model->number : TTP_NO_MODEL,
+                                    .start_frame_count = (uint32_t)p->start_frames.count,
+                                    .end_frame_count = (uint32_t)p->end_frames.count,
+                                    .gap_count = (uint32_t)p->gap_count,
+                                    .lost_count = p->lost_count};
     if (e->w->timed) {
         job->head.wide_count = (uint32_t)p->wide.count;
         job->head.resolution_ns = e->w->resolution;
@@ -494,7 +533,8 @@ static void start_head(struct encoding *e)
     job->payload.count = job->section_start = HEAD_ROOM;
 }
 
-/* Puts head and directory in front, closing the room that was kept for sections that are not there. */
+/* Puts head and directory in front, closing the room that was kept for sections that are not there.
+ */
 static void finish_head(struct ttp_job *job)
 {
     uint8_t *payload = job->payload.data;
@@ -540,12 +580,21 @@ void ttp_encode_job(const ttape_writer *w, struct ttp_job *job)
 void ttp_job_free(ttape_writer *w, struct ttp_job *job)
 {
     struct ttp_pending *p = &job->pending;
-    struct ttp_growing *all[] = {
-        &job->workspace, &job->gathered, &job->payload, &job->symbol_map, &job->symbols, &job->scope_symbols, &job->segments,
-        &job->start_frames, &job->end_frames, &job->segment_start, &job->open, &job->open_start, &job->open_stack,
-        &job->start_stack, &job->rank, &job->wide, &p->runs, &p->segments, &p->start_frames, &p->start_symbols,
-        &p->end_frames, &p->wide, &p->depths, &p->valued, &p->values, &p->value_bytes, &p->measures,
-        &p->sites_chunk, &p->streams_chunk, &p->metadata_chunk};
+    struct ttp_growing *all[] = {&job->workspace,   &job->gathered,
+                                 &job->payload,     &job->symbol_map,
+                                 &job->symbols,     &job->scope_symbols,
+                                 &job->segments,    &job->start_frames,
+                                 &job->end_frames,  &job->segment_start,
+                                 &job->open,        &job->open_start,
+                                 &job->open_stack,  &job->start_stack,
+                                 &job->rank,        &job->wide,
+                                 &p->runs,          &p->segments,
+                                 &p->start_frames,  &p->start_symbols,
+                                 &p->end_frames,    &p->wide,
+                                 &p->depths,        &p->valued,
+                                 &p->values,        &p->value_bytes,
+                                 &p->measures,      &p->sites_chunk,
+                                 &p->streams_chunk, &p->metadata_chunk};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     size_t bytes = w->options.partition_events * sizeof(uint32_t);

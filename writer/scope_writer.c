@@ -1,7 +1,7 @@
 /* Scopes: definitions as they come in, and the symbols that events of a scope are known by.
  *
- * Definitions are turned into the bytes that will be written at once, so that names are held only until their chunk is
- * out. What stays per site is its state for measures. */
+ * Definitions are turned into the bytes that will be written at once, so that names are held only
+ * until their chunk is out. What stays per site is its state for measures. */
 #include <string.h>
 
 #include "format/checksum.h"
@@ -14,7 +14,8 @@ static void *allocate_zeroed(ttape_writer *w, size_t size_bytes, ttape_error *er
 {
     void *memory = w->allocator.allocate(w->allocator.context, size_bytes);
     if (memory == NULL)
-        (void)ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory for %zu bytes", size_bytes);
+        (void)ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET,
+                       "out of memory for %zu bytes", size_bytes);
     else
         memset(memory, 0, size_bytes);
     return memory;
@@ -56,7 +57,8 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     struct ttp_stream_state *streams = scope->stream_states.data;
     for (uint32_t i = 0; i < scope->stream_count; i++)
         ttp_stream_free(w, &streams[i]);
-    for (uint32_t i = 0; scope->symbols != NULL && i < TTP_SYMBOL_BLOCKS && scope->symbols[i] != NULL; i++)
+    for (uint32_t i = 0;
+         scope->symbols != NULL && i < TTP_SYMBOL_BLOCKS && scope->symbols[i] != NULL; i++)
         a->release(a->context, scope->symbols[i], TTP_SYMBOL_BLOCK * sizeof(struct ttp_symbol));
     if (scope->symbols != NULL)
         a->release(a->context, scope->symbols, TTP_SYMBOL_BLOCKS * sizeof *scope->symbols);
@@ -73,18 +75,21 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     a->release(a->context, scope, sizeof *scope);
 }
 
-static ttape_status new_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class, uint32_t argument,
-                               uint32_t *symbol, ttape_error *err)
+static ttape_status new_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class,
+                               uint32_t argument, uint32_t *symbol, ttape_error *err)
 {
     uint32_t block = scope->symbol_count / TTP_SYMBOL_BLOCK;
     if (block >= TTP_SYMBOL_BLOCKS)
-        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET, "too many kinds of events in one trace");
+        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                        "too many kinds of events in one trace");
     if (scope->symbols[block] == NULL) {
-        scope->symbols[block] = allocate_zeroed(w, TTP_SYMBOL_BLOCK * sizeof(struct ttp_symbol), err);
+        scope->symbols[block] =
+            allocate_zeroed(w, TTP_SYMBOL_BLOCK * sizeof(struct ttp_symbol), err);
         if (scope->symbols[block] == NULL)
             return TTAPE_E_MEMORY;
     }
-    scope->symbols[block][scope->symbol_count % TTP_SYMBOL_BLOCK] = (struct ttp_symbol){argument, event_class};
+    scope->symbols[block][scope->symbol_count % TTP_SYMBOL_BLOCK] =
+        (struct ttp_symbol){argument, event_class};
     *symbol = scope->symbol_count++;
     return TTAPE_OK;
 }
@@ -117,8 +122,8 @@ static ttape_status grow_symbol_slots(ttape_writer *w, struct ttp_scope *scope, 
     return TTAPE_OK;
 }
 
-ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class, uint32_t argument,
-                              uint32_t *symbol, ttape_error *err)
+ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class,
+                              uint32_t argument, uint32_t *symbol, ttape_error *err)
 {
     if ((scope->symbol_used + 1ull) * 2 > scope->symbol_slots.count)
         TTP_TRY(grow_symbol_slots(w, scope, err));
@@ -137,7 +142,8 @@ ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t 
     return TTAPE_OK;
 }
 
-/* Claims `bound` bytes at the end of a byte list as a cursor; finish_rows counts what was written. */
+/* Claims `bound` bytes at the end of a byte list as a cursor; finish_rows counts what was written.
+ */
 static ttape_status begin_rows(ttape_writer *w, struct ttp_growing *rows, size_t bound,
                                struct ttp_writer_cursor *c, ttape_error *err)
 {
@@ -154,27 +160,29 @@ static void finish_rows(struct ttp_growing *rows, const struct ttp_writer_cursor
 static ttape_status check_string(ttape_string s, ttape_error *err)
 {
     if (s.size_bytes > TTP_MAX_STRING_BYTES)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-04", TTAPE_ERROR_NO_OFFSET, "a name is longer than %u bytes",
-                        TTP_MAX_STRING_BYTES);
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-04", TTAPE_ERROR_NO_OFFSET,
+                        "a name is longer than %u bytes", TTP_MAX_STRING_BYTES);
     return TTAPE_OK;
 }
 
 static ttape_status check_room(uint32_t count, const char *what, ttape_error *err)
 {
     if (count >= TTP_MAX_SITES - 1)
-        return ttp_fail(err, TTAPE_E_LIMIT, "F-SIT-02", TTAPE_ERROR_NO_OFFSET, "too many %s in one trace", what);
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-SIT-02", TTAPE_ERROR_NO_OFFSET,
+                        "too many %s in one trace", what);
     return TTAPE_OK;
 }
 
-ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope, const ttape_module *module,
-                                  uint32_t *id, ttape_error *err)
+ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope,
+                                  const ttape_module *module, uint32_t *id, ttape_error *err)
 {
     struct ttp_writer_cursor c;
     TTP_TRY(check_string(module->path, err));
     TTP_TRY(check_string(module->build_id, err));
     TTP_TRY(check_room(scope->module_count, "modules", err));
     if (module->end < module->start)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-06", TTAPE_ERROR_NO_OFFSET, "a module ends before its start");
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-06", TTAPE_ERROR_NO_OFFSET,
+                        "a module ends before its start");
     size_t bound = ttp_module_bound(module->path.size_bytes, module->build_id.size_bytes);
     TTP_TRY(begin_rows(w, &scope->fresh.modules, bound, &c, err));
     ttp_module_write(&c, module);
@@ -184,13 +192,14 @@ ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope, cons
     return TTAPE_OK;
 }
 
-ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope, const ttape_process *process,
-                                   uint32_t *id, ttape_error *err)
+ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope,
+                                   const ttape_process *process, uint32_t *id, ttape_error *err)
 {
     struct ttp_writer_cursor c;
     TTP_TRY(check_string(process->name, err));
     TTP_TRY(check_room(scope->process_count, "processes", err));
-    TTP_TRY(begin_rows(w, &scope->fresh.processes, ttp_process_bound(process->name.size_bytes), &c, err));
+    TTP_TRY(begin_rows(w, &scope->fresh.processes, ttp_process_bound(process->name.size_bytes), &c,
+                       err));
     ttp_process_write(&c, process);
     finish_rows(&scope->fresh.processes, &c);
     scope->fresh.process_count++;
@@ -198,24 +207,26 @@ ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope, con
     return TTAPE_OK;
 }
 
-ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope, const ttape_stream *stream,
-                                  uint32_t *id, ttape_error *err)
+ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope,
+                                  const ttape_stream *stream, uint32_t *id, ttape_error *err)
 {
     struct ttp_writer_cursor c;
     TTP_TRY(check_string(stream->name, err));
     TTP_TRY(check_room(scope->stream_count, "streams", err));
     if (stream->process >= scope->process_count)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-STR-02", TTAPE_ERROR_NO_OFFSET, "unknown process %u",
-                        stream->process);
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-STR-02", TTAPE_ERROR_NO_OFFSET,
+                        "unknown process %u", stream->process);
     if (w->loaded != NULL && w->scope == scope)
         ttp_unload(w); /* the states are about to move */
-    struct ttp_stream_state *state = ttp_push(&w->allocator, &scope->stream_states, sizeof *state, err);
+    struct ttp_stream_state *state =
+        ttp_push(&w->allocator, &scope->stream_states, sizeof *state, err);
     if (state == NULL)
         return TTAPE_E_MEMORY;
     scope->stream_count++;
     uint32_t first;
     TTP_TRY(ttp_stream_stack(w, state, 0, &first, err));
-    TTP_TRY(begin_rows(w, &scope->fresh.streams, ttp_stream_bound(stream->name.size_bytes), &c, err));
+    TTP_TRY(
+        begin_rows(w, &scope->fresh.streams, ttp_stream_bound(stream->name.size_bytes), &c, err));
     ttp_stream_write(&c, stream);
     finish_rows(&scope->fresh.streams, &c);
     scope->fresh.stream_count++;
@@ -243,8 +254,9 @@ static ttape_status grow_file_slots(ttape_writer *w, struct ttp_scope *scope, tt
     return TTAPE_OK;
 }
 
-/* File names are few and shared: known by their 64-bit hash alone, names are not kept. Two names of one hash would show
- * one file for the other: one chance in 2^64 a pair, and only a label is at stake. */
+/* File names are few and shared: known by their 64-bit hash alone, names are not kept. Two names of
+ * one hash would show one file for the other: one chance in 2^64 a pair, and only a label is at
+ * stake. */
 static ttape_status intern_file(ttape_writer *w, struct ttp_scope *scope, ttape_string name,
                                 uint32_t *id_plus_one, ttape_error *err)
 {
@@ -271,36 +283,45 @@ static ttape_status intern_file(ttape_writer *w, struct ttp_scope *scope, ttape_
     return TTAPE_OK;
 }
 
-ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site, uint32_t *id,
-                                ttape_error *err)
+ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site,
+                                uint32_t *id, ttape_error *err)
 {
     TTP_TRY(check_string(site->symbol, err));
     TTP_TRY(check_string(site->file, err));
     TTP_TRY(check_room(scope->site_count, "sites", err));
-    if (site->kind > UINT16_MAX || (site->module != TTAPE_NONE && site->module >= scope->module_count))
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-09", TTAPE_ERROR_NO_OFFSET, "a site of unknown kind or module");
+    if (site->kind > UINT16_MAX ||
+        (site->module != TTAPE_NONE && site->module >= scope->module_count))
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-09", TTAPE_ERROR_NO_OFFSET,
+                        "a site of unknown kind or module");
     struct ttp_definitions *fresh = &scope->fresh;
     struct ttp_pending_site *row = ttp_push(&w->allocator, &fresh->sites, sizeof *row, err);
     if (row == NULL)
         return TTAPE_E_MEMORY;
-    *row = (struct ttp_pending_site){site->address, site->module == TTAPE_NONE ? 0 : site->module + 1, 0,
-                                     site->line, site->kind, fresh->text.count, site->symbol.size_bytes};
-    TTP_TRY(ttp_push_bytes(&w->allocator, &fresh->text, site->symbol.data, site->symbol.size_bytes, err));
+    *row = (struct ttp_pending_site){site->address,
+                                     site->module == TTAPE_NONE ? 0 : site->module + 1,
+                                     0,
+                                     site->line,
+                                     site->kind,
+                                     fresh->text.count,
+                                     site->symbol.size_bytes};
+    TTP_TRY(ttp_push_bytes(&w->allocator, &fresh->text, site->symbol.data, site->symbol.size_bytes,
+                           err));
     uint32_t file;
     TTP_TRY(intern_file(w, scope, site->file, &file, err));
     row->file_plus_one = file;
     if (ttp_push(&w->allocator, &scope->site_states, sizeof(struct ttp_site_state), err) == NULL)
         return TTAPE_E_MEMORY;
     size_t room = scope->touched.capacity_bytes / sizeof(uint32_t);
-    if (scope->site_count >= room) /* by doubling: the list is empty most of the time, so it does not know */
+    if (scope->site_count >=
+        room) /* by doubling: the list is empty most of the time, so it does not know */
         TTP_TRY(ttp_grow(&w->allocator, &scope->touched, sizeof(uint32_t), 2 * room + 64, err));
     fresh->site_count++;
     *id = scope->site_count++;
     return TTAPE_OK;
 }
 
-static ttape_status collect_sites(ttape_writer *w, const struct ttp_scope *scope, struct ttp_growing *out,
-                                  ttape_error *err)
+static ttape_status collect_sites(ttape_writer *w, const struct ttp_scope *scope,
+                                  struct ttp_growing *out, ttape_error *err)
 {
     const struct ttp_definitions *d = &scope->fresh;
     const struct ttp_pending_site *rows = d->sites.data;
@@ -316,9 +337,11 @@ static ttape_status collect_sites(ttape_writer *w, const struct ttp_scope *scope
     for (unsigned column = 0; column < TTP_SITE_COLUMNS; column++) {
         struct ttp_site before = {0};
         for (uint32_t i = 0; i < d->site_count; i++) {
-            const char *symbol = rows[i].symbol_bytes != 0 ? (char *)d->text.data + rows[i].symbol_start : NULL;
-            struct ttp_site site = {rows[i].address, rows[i].module_plus_one, rows[i].file_plus_one,
-                                    rows[i].line, rows[i].kind, {symbol, rows[i].symbol_bytes}};
+            const char *symbol =
+                rows[i].symbol_bytes != 0 ? (char *)d->text.data + rows[i].symbol_start : NULL;
+            struct ttp_site site = {rows[i].address,       rows[i].module_plus_one,
+                                    rows[i].file_plus_one, rows[i].line,
+                                    rows[i].kind,          {symbol, rows[i].symbol_bytes}};
             ttp_site_write_column(&c, column, &site, &before);
             before = site;
         }
@@ -327,12 +350,13 @@ static ttape_status collect_sites(ttape_writer *w, const struct ttp_scope *scope
     return TTAPE_OK;
 }
 
-static ttape_status collect_streams(ttape_writer *w, const struct ttp_scope *scope, struct ttp_growing *out,
-                                    ttape_error *err)
+static ttape_status collect_streams(ttape_writer *w, const struct ttp_scope *scope,
+                                    struct ttp_growing *out, ttape_error *err)
 {
     const struct ttp_definitions *d = &scope->fresh;
     struct ttp_writer_cursor c;
-    TTP_TRY(begin_rows(w, out, 4 * (size_t)TTP_VARINT_MAX + d->processes.count + d->streams.count, &c, err));
+    TTP_TRY(begin_rows(w, out, 4 * (size_t)TTP_VARINT_MAX + d->processes.count + d->streams.count,
+                       &c, err));
     ttp_range_write(&c, d->first_process, d->process_count);
     ttp_write_bytes(&c, d->processes.data, d->processes.count);
     ttp_range_write(&c, d->first_stream, d->stream_count);
@@ -341,15 +365,16 @@ static ttape_status collect_streams(ttape_writer *w, const struct ttp_scope *sco
     return TTAPE_OK;
 }
 
-ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope, struct ttp_pending *pending,
-                               ttape_error *err)
+ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
+                               struct ttp_pending *pending, ttape_error *err)
 {
     struct ttp_definitions *d = &scope->fresh;
     if (d->process_count + d->stream_count != 0)
         TTP_TRY(collect_streams(w, scope, &pending->streams_chunk, err));
     if (d->module_count + d->file_count + d->site_count != 0)
         TTP_TRY(collect_sites(w, scope, &pending->sites_chunk, err));
-    TTP_TRY(ttp_push_bytes(&w->allocator, &pending->metadata_chunk, d->metadata.data, d->metadata.count, err));
+    TTP_TRY(ttp_push_bytes(&w->allocator, &pending->metadata_chunk, d->metadata.data,
+                           d->metadata.count, err));
     pending->metadata_pairs = d->metadata_count;
     d->modules.count = d->files.count = d->processes.count = d->streams.count = 0;
     d->metadata.count = 0;

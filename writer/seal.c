@@ -1,4 +1,5 @@
-/* Sealing: the pending partition gets its end edges and measures, and goes to a worker (or is encoded in place). */
+/* Sealing: the pending partition gets its end edges and measures, and goes to a worker (or is
+ * encoded in place). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,8 @@
 #include "writer/frames.h"
 #include "writer/writer_internal.h"
 
-/* Frames still open give what they have spent so far to their sites; the rest belongs to later partitions. */
+/* Frames still open give what they have spent so far to their sites; the rest belongs to later
+ * partitions. */
 static void settle_frames(const struct ttp_scope *scope, struct ttp_stream_state *s)
 {
     struct ttp_site_state *sites = scope->site_states.data;
@@ -20,7 +22,8 @@ static void settle_frames(const struct ttp_scope *scope, struct ttp_stream_state
         }
 }
 
-/* Frames are listed stack by stack, so the common beginning of both lists ends with the first stack that changed. */
+/* Frames are listed stack by stack, so the common beginning of both lists ends with the first stack
+ * that changed. */
 static uint32_t count_kept(const struct ttp_stream_state *s)
 {
     uint32_t kept = 0;
@@ -45,15 +48,18 @@ static ttape_status close_segment(ttape_writer *w, struct ttp_pending *p, struct
         for (uint32_t i = 0; i < s->stacks[k].count; i++, seen++) {
             const struct ttp_open *f = &s->stacks[k].frames[i];
             if (seen < g->kept) {
-                struct ttp_frame *kept = (struct ttp_frame *)p->start_frames.data + g->start.frame_start + seen;
+                struct ttp_frame *kept =
+                    (struct ttp_frame *)p->start_frames.data + g->start.frame_start + seen;
                 kept->end_self_ticks = f->self_ticks;
                 continue;
             }
             struct ttp_frame *added = ttp_push(&w->allocator, &p->end_frames, sizeof *added, err);
             if (added == NULL)
                 return TTAPE_E_MEMORY;
-            *added = (struct ttp_frame){.argument = f->argument, .stack = s->stacks[k].id,
-                                        .event_class = f->event_class, .enter_tick = f->enter_tick,
+            *added = (struct ttp_frame){.argument = f->argument,
+                                        .stack = s->stacks[k].id,
+                                        .event_class = f->event_class,
+                                        .enter_tick = f->enter_tick,
                                         .self_ticks = f->self_ticks};
         }
     g->end.frame_count = seen;
@@ -77,10 +83,15 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
     struct ttp_measure *rows = p->measures.data;
     for (size_t i = 0; i < touched->count; i++) {
         const struct ttp_site_state *s = &sites[ids[i]];
-        rows[i] = (struct ttp_measure){.site = ids[i], .call_count = s->call_count, .exit_count = s->exit_count,
-                                       .self_ticks = s->self_ticks, .total_ticks = s->total_ticks,
-                                       .min_ticks = s->min_ticks, .max_ticks = s->max_ticks,
-                                       .squares_high = s->squares_high, .squares_low = s->squares_low};
+        rows[i] = (struct ttp_measure){.site = ids[i],
+                                       .call_count = s->call_count,
+                                       .exit_count = s->exit_count,
+                                       .self_ticks = s->self_ticks,
+                                       .total_ticks = s->total_ticks,
+                                       .min_ticks = s->min_ticks,
+                                       .max_ticks = s->max_ticks,
+                                       .squares_high = s->squares_high,
+                                       .squares_low = s->squares_low};
     }
     p->measures.count = touched->count;
     touched->count = 0;
@@ -124,7 +135,8 @@ ttape_status ttp_drain(ttape_writer *w, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* Hands the job over. A partition that becomes a model goes through alone: those behind it start from it. */
+/* Hands the job over. A partition that becomes a model goes through alone: those behind it start
+ * from it. */
 static ttape_status submit(ttape_writer *w, struct ttp_job *job, ttape_error *err)
 {
     bool model_due = ttp_model_due(w, &job->pending);

@@ -1,15 +1,18 @@
-/* The paired assertion of the writer: what was encoded decodes to the same. Costs as much as reading, so release builds
- * leave it out. Compressed sections are passed over: zstd has its own tests. */
+/* The paired assertion of the writer: what was encoded decodes to the same. Costs as much as
+ * reading, so release builds leave it out. Compressed sections are passed over: zstd has its own
+ * tests. */
 #include "writer/self_check.h"
 
 #ifdef NDEBUG
 
-void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job, const struct ttp_order *order)
+void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job,
+                          const struct ttp_order *order)
 {
     (void)w, (void)job, (void)order;
 }
 
-void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job, const struct ttp_times *times)
+void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job,
+                          const struct ttp_times *times)
 {
     (void)w, (void)job, (void)times;
 }
@@ -40,7 +43,8 @@ static const uint8_t *plain_section(const struct ttp_job *job, uint16_t kind, si
     return NULL;
 }
 
-void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job, const struct ttp_order *order)
+void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job,
+                          const struct ttp_order *order)
 {
     struct ttp_growing codes = {0}, symbols = {0}, workspace = {0};
     ttape_error err = {0};
@@ -55,16 +59,19 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job, cons
         data = plain_section(job, TTP_SECTION_CHAIN_DATA, &data_bytes);
     if ((header == NULL && raw == NULL) ||
         ttp_grow(&w->allocator, &codes, sizeof(uint32_t), order->event_count, &err) != TTAPE_OK ||
-        ttp_grow(&w->allocator, &symbols, sizeof(struct ttp_symbol), order->symbol_count, &err) != TTAPE_OK ||
+        ttp_grow(&w->allocator, &symbols, sizeof(struct ttp_symbol), order->symbol_count, &err) !=
+            TTAPE_OK ||
         ttp_grow(&w->allocator, &workspace, 1, need, &err) != TTAPE_OK)
         goto done; /* nothing to check, or no memory to check with */
     memcpy(symbols.data, order->symbols, order->given_count * sizeof(struct ttp_symbol));
-    struct ttp_order_out out = {codes.data, symbols.data, order->segment_start, order->open_start, order->open,
-                                order->open_stack, order->start_stack, order->event_count, order->symbol_count,
+    struct ttp_order_out out = {codes.data,         symbols.data,         order->segment_start,
+                                order->open_start,  order->open,          order->open_stack,
+                                order->start_stack, order->event_count,   order->symbol_count,
                                 order->given_count, order->segment_count, 0};
-    ttape_status status = header != NULL ? ttp_chain_decode(&out, primer, header, header_bytes, data, data_bytes,
-                                                            workspace.data, need, &err)
-                                         : ttp_raw_order_decode(raw, data_bytes, &out, &err);
+    ttape_status status = header != NULL
+                              ? ttp_chain_decode(&out, primer, header, header_bytes, data,
+                                                 data_bytes, workspace.data, need, &err)
+                              : ttp_raw_order_decode(raw, data_bytes, &out, &err);
     assert(status == TTAPE_OK);
     assert(out.symbol_count == order->symbol_count);
     assert(memcmp(codes.data, order->codes, order->event_count * sizeof(uint32_t)) == 0);
@@ -78,8 +85,8 @@ done:
     ttp_grown_free(&w->allocator, &workspace);
 }
 
-static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *out, void *ws, size_t ws_bytes,
-                                 bool *checked, ttape_error *err)
+static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *out, void *ws,
+                                 size_t ws_bytes, bool *checked, ttape_error *err)
 {
     size_t size = 0;
     const uint8_t *data = plain_section(job, TTP_SECTION_TIMES_STATIC, &size);
@@ -96,7 +103,8 @@ static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *ou
     return TTAPE_OK;
 }
 
-void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job, const struct ttp_times *times)
+void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job,
+                          const struct ttp_times *times)
 {
     struct ttp_growing delta = {0}, wide = {0}, workspace = {0};
     ttape_error err = {0};
@@ -105,7 +113,8 @@ void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job, cons
     size_t mixed = ttp_time_mix_decode_workspace(times->event_count, times->symbol_count);
     size_t need = fixed > mixed ? fixed : mixed;
     if (ttp_grow(&w->allocator, &delta, sizeof(uint32_t), times->event_count, &err) != TTAPE_OK ||
-        ttp_grow(&w->allocator, &wide, sizeof(int64_t), times->wide_count + 1ull, &err) != TTAPE_OK ||
+        ttp_grow(&w->allocator, &wide, sizeof(int64_t), times->wide_count + 1ull, &err) !=
+            TTAPE_OK ||
         ttp_grow(&w->allocator, &workspace, 1, need, &err) != TTAPE_OK)
         goto done;
     struct ttp_times out = *times;

@@ -9,15 +9,13 @@
 #include "format/fail.h"
 
 /* A sink's context is a pointer; a descriptor fits in it. */
-static int descriptor_of(void *context)
-{
-    return (int)(intptr_t)context;
-}
+static int descriptor_of(void *context) { return (int)(intptr_t)context; }
 
 static ttape_status fail_io(ttape_error *err, const char *what)
 {
     int code = errno;
-    (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s failed: %s", what, strerror(code));
+    (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s failed: %s", what,
+                   strerror(code));
     if (err != NULL)
         err->os_errno = code;
     return TTAPE_E_IO;
@@ -46,12 +44,10 @@ static ttape_status fd_sync(void *context, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_sink ttape_sink_fd(int fd)
-{
-    return (ttape_sink){(void *)(intptr_t)fd, fd_append, fd_sync};
-}
+ttape_sink ttape_sink_fd(int fd) { return (ttape_sink){(void *)(intptr_t)fd, fd_append, fd_sync}; }
 
-static ttape_status memory_append(void *context, const void *data, size_t size_bytes, ttape_error *err)
+static ttape_status memory_append(void *context, const void *data, size_t size_bytes,
+                                  ttape_error *err)
 {
     ttape_memory_sink *m = context;
     if (m->capacity_bytes - m->size_bytes < size_bytes) {
@@ -60,8 +56,8 @@ static ttape_status memory_append(void *context, const void *data, size_t size_b
             capacity += capacity;
         uint8_t *bigger = realloc(m->data, capacity);
         if (bigger == NULL)
-            return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory for %zu bytes",
-                            capacity);
+            return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET,
+                            "out of memory for %zu bytes", capacity);
         m->data = bigger;
         m->capacity_bytes = capacity;
     }

@@ -1,5 +1,6 @@
-/* Worker threads: they take jobs in order and encode them; what they do depends on the job alone, so their number never
- * shows in the bytes. All waiting is on two condition variables under one lock. */
+/* Worker threads: they take jobs in order and encode them; what they do depends on the job alone,
+ * so their number never shows in the bytes. All waiting is on two condition variables under one
+ * lock. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

@@ -7,11 +7,12 @@
 #include "writer/writer_internal.h"
 
 #define DEFAULT_PARTITION_EVENTS 1000000u
-#define DEFAULT_PARTITION_BYTES (8u * 1024 * 1024)
-#define DEFAULT_CHAIN_THRESHOLD 2u
-#define DEFAULT_INDEX_PERIOD 64u
-#define DEFAULT_MODEL_PERIOD 16u
-#define MODEL_PARTITION_EVENTS 65536u /* larger partitions learn enough by themselves: decision 0004 */
+#define DEFAULT_PARTITION_BYTES  (8u * 1024 * 1024)
+#define DEFAULT_CHAIN_THRESHOLD  2u
+#define DEFAULT_INDEX_PERIOD     64u
+#define DEFAULT_MODEL_PERIOD     16u
+#define MODEL_PARTITION_EVENTS                                                                     \
+    65536u /* larger partitions learn enough by themselves: decision 0004 */
 #define MAX_JOBS 64u
 
 ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
@@ -36,27 +37,30 @@ ttape_status ttp_writer_keep(ttape_writer *w, ttape_status status, ttape_error *
 }
 
 /* Runs an inner call with an error to remember, whether or not the caller wants one. */
-#define KEEP(w, err, call)                                                                                   \
-    do {                                                                                                     \
-        ttape_error kept_error = {0};                                                                        \
-        ttape_status kept_status = ttp_writer_check(w, &kept_error);                                         \
-        if (kept_status == TTAPE_OK)                                                                         \
-            kept_status = ttp_writer_keep(w, call, &kept_error);                                             \
-        if (kept_status != TTAPE_OK && (err) != NULL)                                                        \
-            *(err) = kept_error;                                                                             \
-        return kept_status;                                                                                  \
+#define KEEP(w, err, call)                                                                         \
+    do {                                                                                           \
+        ttape_error kept_error = {0};                                                              \
+        ttape_status kept_status = ttp_writer_check(w, &kept_error);                               \
+        if (kept_status == TTAPE_OK)                                                               \
+            kept_status = ttp_writer_keep(w, call, &kept_error);                                   \
+        if (kept_status != TTAPE_OK && (err) != NULL)                                              \
+            *(err) = kept_error;                                                                   \
+        return kept_status;                                                                        \
     } while (0)
 
-static ttape_status take_options(ttape_writer *w, const ttape_writer_options *options, ttape_error *err)
+static ttape_status take_options(ttape_writer *w, const ttape_writer_options *options,
+                                 ttape_error *err)
 {
     ttape_writer_options *o = &w->options;
     if (options != NULL) {
         size_t known = options->size < sizeof *o ? options->size : sizeof *o;
         if (options->size < sizeof options->size)
-            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "options without a size");
+            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                            "options without a size");
         for (size_t i = sizeof *o; i < options->size; i++)
             if (((const uint8_t *)options)[i] != 0)
-                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "options of a newer library");
+                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                                "options of a newer library");
         memcpy(o, options, known);
     }
     o->allocator = NULL;
@@ -65,12 +69,15 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     o->chain_threshold = o->chain_threshold == 0 ? DEFAULT_CHAIN_THRESHOLD : o->chain_threshold;
     o->index_period = o->index_period == 0 ? DEFAULT_INDEX_PERIOD : o->index_period;
     if (o->model_period == 0)
-        o->model_period = o->partition_events <= MODEL_PARTITION_EVENTS ? DEFAULT_MODEL_PERIOD : UINT32_MAX;
+        o->model_period =
+            o->partition_events <= MODEL_PARTITION_EVENTS ? DEFAULT_MODEL_PERIOD : UINT32_MAX;
     o->level = o->level == 0 ? TTAPE_LEVEL_DEFAULT : o->level;
     o->jobs = o->jobs > MAX_JOBS ? MAX_JOBS : o->jobs;
-    if (o->partition_events > TTP_MAX_PARTITION_EVENTS || o->level < 1 || o->level > TTAPE_LEVEL_MAX ||
+    if (o->partition_events > TTP_MAX_PARTITION_EVENTS || o->level < 1 ||
+        o->level > TTAPE_LEVEL_MAX ||
         (o->resolution_ns > INT64_MAX && o->resolution_ns != TTAPE_TIME_NONE))
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "an option is out of range");
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "an option is out of range");
     w->timed = o->resolution_ns != TTAPE_TIME_NONE;
     w->resolution = o->resolution_ns == 0 || !w->timed ? 1 : o->resolution_ns;
     if (!w->timed)
@@ -111,13 +118,14 @@ static ttape_status set_up(ttape_writer *w, const ttape_writer_options *options,
     return ttp_scope_add(w, &w->scope, err);
 }
 
-ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *sink, const ttape_writer_options *options,
-                               ttape_error *err)
+ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *sink,
+                               const ttape_writer_options *options, ttape_error *err)
 {
     *out = NULL;
     if (sink == NULL || sink->append == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "a writer needs a sink");
-    ttape_allocator allocator = ttp_allocator_or_default(options != NULL ? options->allocator : NULL);
+    ttape_allocator allocator =
+        ttp_allocator_or_default(options != NULL ? options->allocator : NULL);
     ttape_writer *w = allocator.allocate(allocator.context, sizeof *w);
     if (w == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
@@ -152,19 +160,18 @@ void ttape_writer_close(ttape_writer *w)
     allocator.release(allocator.context, w, sizeof *w);
 }
 
-static struct ttp_scope *own_scope(ttape_writer *w)
-{
-    return *(struct ttp_scope **)w->scopes.data;
-}
+static struct ttp_scope *own_scope(ttape_writer *w) { return *(struct ttp_scope **)w->scopes.data; }
 
-static ttape_status add_pair(ttape_writer *w, const char *key, const uint8_t *head, size_t head_bytes,
-                             ttape_string text, ttape_error *err)
+static ttape_status add_pair(ttape_writer *w, const char *key, const uint8_t *head,
+                             size_t head_bytes, ttape_string text, ttape_error *err)
 {
     struct ttp_definitions *d = &own_scope(w)->fresh;
     uint8_t key_head[TTP_CBOR_HEAD_BYTES];
     if (key == NULL || strlen(key) > TTP_MAX_STRING_BYTES || text.size_bytes > TTP_MAX_STRING_BYTES)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-MET-01", TTAPE_ERROR_NO_OFFSET, "metadata is too long");
-    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key_head, ttp_cbor_text(strlen(key), key_head), err));
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-MET-01", TTAPE_ERROR_NO_OFFSET,
+                        "metadata is too long");
+    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key_head,
+                           ttp_cbor_text(strlen(key), key_head), err));
     TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key, strlen(key), err));
     TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, head, head_bytes, err));
     TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, text.data, text.size_bytes, err));
@@ -172,21 +179,24 @@ static ttape_status add_pair(ttape_writer *w, const char *key, const uint8_t *he
     return TTAPE_OK;
 }
 
-ttape_status ttape_writer_set_text(ttape_writer *w, const char *key, ttape_string value, ttape_error *err)
+ttape_status ttape_writer_set_text(ttape_writer *w, const char *key, ttape_string value,
+                                   ttape_error *err)
 {
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     size_t head_bytes = ttp_cbor_text(value.size_bytes, head);
     KEEP(w, err, add_pair(w, key, head, head_bytes, value, &kept_error));
 }
 
-ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t value, ttape_error *err)
+ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t value,
+                                     ttape_error *err)
 {
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     size_t head_bytes = ttp_cbor_number(value, head);
     KEEP(w, err, add_pair(w, key, head, head_bytes, (ttape_string){NULL, 0}, &kept_error));
 }
 
-ttape_status ttape_writer_add_module(ttape_writer *w, const ttape_module *module, uint32_t *id, ttape_error *err)
+ttape_status ttape_writer_add_module(ttape_writer *w, const ttape_module *module, uint32_t *id,
+                                     ttape_error *err)
 {
     KEEP(w, err, ttp_scope_add_module(w, own_scope(w), module, id, &kept_error));
 }
@@ -197,29 +207,32 @@ ttape_status ttape_writer_add_process(ttape_writer *w, const ttape_process *proc
     KEEP(w, err, ttp_scope_add_process(w, own_scope(w), process, id, &kept_error));
 }
 
-ttape_status ttape_writer_add_stream(ttape_writer *w, const ttape_stream *stream, uint32_t *id, ttape_error *err)
+ttape_status ttape_writer_add_stream(ttape_writer *w, const ttape_stream *stream, uint32_t *id,
+                                     ttape_error *err)
 {
     KEEP(w, err, ttp_scope_add_stream(w, own_scope(w), stream, id, &kept_error));
 }
 
-ttape_status ttape_writer_add_site(ttape_writer *w, const ttape_site *site, uint32_t *id, ttape_error *err)
+ttape_status ttape_writer_add_site(ttape_writer *w, const ttape_site *site, uint32_t *id,
+                                   ttape_error *err)
 {
     KEEP(w, err, ttp_scope_add_site(w, own_scope(w), site, id, &kept_error));
 }
 
-ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events, size_t count,
-                                 ttape_error *err)
+ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events,
+                                 size_t count, ttape_error *err)
 {
     KEEP(w, err, ttp_append(w, own_scope(w), stream, events, count, &kept_error));
 }
 
-ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_value *values, size_t count,
-                                 ttape_error *err)
+ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_value *values,
+                                 size_t count, ttape_error *err)
 {
     KEEP(w, err, ttp_attach(w, own_scope(w), stream, values, count, &kept_error));
 }
 
-ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_edge *edge, ttape_error *err)
+ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_edge *edge,
+                                 ttape_error *err)
 {
     KEEP(w, err, ttp_resume(w, own_scope(w), stream, edge, &kept_error));
 }

@@ -21,17 +21,18 @@
 #include "format/values.h"
 #include "writer/growing.h"
 
-#define TTP_SYMBOL_BLOCK 4096u        /* symbols per block; blocks never move, workers read them */
-#define TTP_SYMBOL_BLOCKS 16384u      /* 2^26 symbols in a scope */
-#define TTP_MAX_RUNS 131072u          /* runs (of one stream's events) in a pending partition */
-#define TTP_MAX_EDGE_FRAMES 1048576u  /* open frames at start edges of a pending partition */
-#define TTP_ACROSS_MAX 1024u          /* how far up an exit looks for its frame */
+#define TTP_SYMBOL_BLOCK    4096u    /* symbols per block; blocks never move, workers read them */
+#define TTP_SYMBOL_BLOCKS   16384u   /* 2^26 symbols in a scope */
+#define TTP_MAX_RUNS        131072u  /* runs (of one stream's events) in a pending partition */
+#define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges of a pending partition */
+#define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
-/* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they are written. */
+/* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they
+ * are written. */
 struct ttp_site_state {
     uint32_t enter_symbol, leaf_symbol; /* scope-wide symbol + 1, 0: none yet */
-    uint32_t active;                    /* frames of the site on the loaded stream's current stack */
-    uint32_t touched;                   /* epoch of the last partition that has a row for it */
+    uint32_t active;  /* frames of the site on the loaded stream's current stack */
+    uint32_t touched; /* epoch of the last partition that has a row for it */
     int64_t active_since;
     uint64_t call_count, exit_count;
     int64_t self_ticks, total_ticks, min_ticks, max_ticks;
@@ -100,13 +101,16 @@ struct ttp_scope {
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
     bool has_trace_id;
     struct ttp_definitions fresh;
-    struct ttp_growing site_states;   /* struct ttp_site_state */
-    struct ttp_growing touched;       /* uint32_t: sites with a row in the pending partition; room for all sites */
+    struct ttp_growing site_states; /* struct ttp_site_state */
+    struct ttp_growing
+        touched; /* uint32_t: sites with a row in the pending partition; room for all sites */
     struct ttp_growing stream_states; /* struct ttp_stream_state */
-    struct ttp_growing file_slots;    /* struct ttp_file_slot: open addressing by hash of the file name */
-    struct ttp_growing symbol_slots;  /* uint32_t symbol + 1: open addressing, symbols other than enter and leaf */
+    struct ttp_growing
+        file_slots; /* struct ttp_file_slot: open addressing by hash of the file name */
+    struct ttp_growing
+        symbol_slots; /* uint32_t symbol + 1: open addressing, symbols other than enter and leaf */
     uint32_t file_used, symbol_used;
-    struct ttp_symbol **symbols;      /* TTP_SYMBOL_BLOCKS blocks */
+    struct ttp_symbol **symbols; /* TTP_SYMBOL_BLOCKS blocks */
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
     /* copied scopes only, see libtrace/copy.c: */
@@ -136,20 +140,21 @@ struct ttp_pending {
     struct ttp_scope *scope;
     uint32_t *codes, *delta; /* options.partition_events entries */
     uint32_t event_count;
-    struct ttp_growing runs;         /* struct ttp_run */
-    struct ttp_growing segments;     /* struct ttp_segment */
-    struct ttp_growing start_frames; /* struct ttp_frame */
+    struct ttp_growing runs;          /* struct ttp_run */
+    struct ttp_growing segments;      /* struct ttp_segment */
+    struct ttp_growing start_frames;  /* struct ttp_frame */
     struct ttp_growing start_symbols; /* uint32_t, scope-wide, parallel to start_frames */
-    struct ttp_growing end_frames;   /* struct ttp_frame, filled at the seal */
-    struct ttp_growing wide, depths; /* struct ttp_fact */
-    struct ttp_growing valued;       /* struct ttp_fact: number is the first value */
-    struct ttp_growing values;       /* struct ttp_value */
+    struct ttp_growing end_frames;    /* struct ttp_frame, filled at the seal */
+    struct ttp_growing wide, depths;  /* struct ttp_fact */
+    struct ttp_growing valued;        /* struct ttp_fact: number is the first value */
+    struct ttp_growing values;        /* struct ttp_value */
     struct ttp_growing value_bytes;
-    struct ttp_growing measures;     /* struct ttp_measure, filled at the seal */
+    struct ttp_growing measures; /* struct ttp_measure, filled at the seal */
     uint64_t gap_count, lost_count;
-    int64_t first_tick, last_tick;   /* least and greatest of the partition's events */
-    uint32_t symbol_total;           /* scope-wide symbols at the seal */
-    struct ttp_growing sites_chunk, streams_chunk, metadata_chunk; /* definitions to write before it */
+    int64_t first_tick, last_tick; /* least and greatest of the partition's events */
+    uint32_t symbol_total;         /* scope-wide symbols at the seal */
+    struct ttp_growing sites_chunk, streams_chunk,
+        metadata_chunk; /* definitions to write before it */
     uint32_t metadata_pairs;
 };
 
@@ -157,19 +162,21 @@ struct ttp_pending {
 struct ttp_job {
     struct ttp_pending pending;
     struct ttp_growing workspace, gathered, payload;
-    struct ttp_growing symbol_map;  /* scope-wide symbol -> local symbol + 1 */
-    struct ttp_growing symbols;     /* struct ttp_symbol, local */
-    struct ttp_growing scope_symbols; /* uint32_t, parallel: scope-wide */
-    struct ttp_growing segments;    /* struct ttp_segment by ascending stream */
+    struct ttp_growing symbol_map;               /* scope-wide symbol -> local symbol + 1 */
+    struct ttp_growing symbols;                  /* struct ttp_symbol, local */
+    struct ttp_growing scope_symbols;            /* uint32_t, parallel: scope-wide */
+    struct ttp_growing segments;                 /* struct ttp_segment by ascending stream */
     struct ttp_growing start_frames, end_frames; /* struct ttp_frame in that order */
-    struct ttp_growing segment_start, open, open_start, open_stack, start_stack; /* struct ttp_order's arrays */
-    struct ttp_growing rank;        /* pending segment -> place */
-    struct ttp_growing wide;        /* int64_t */
-    uint32_t *codes, *delta;        /* in segment order: the pending arrays or the gathered ones */
+    struct ttp_growing segment_start, open, open_start, open_stack,
+        start_stack;         /* struct ttp_order's arrays */
+    struct ttp_growing rank; /* pending segment -> place */
+    struct ttp_growing wide; /* int64_t */
+    uint32_t *codes, *delta; /* in segment order: the pending arrays or the gathered ones */
     struct ttp_partition_head head;
     uint32_t light_bytes;
-    size_t section_start;          /* where the first section stands in the payload until the head is put in front */
-    uint64_t category_bytes[4]; /* order, times, values, summaries */
+    size_t section_start; /* where the first section stands in the payload until the head is put in
+                             front */
+    uint64_t category_bytes[4];    /* order, times, values, summaries */
     const struct ttp_model *model; /* to start from, or NULL */
     ttape_status status;
     ttape_error error;
@@ -198,12 +205,12 @@ struct ttape_writer {
     ttape_error failure;
     bool finished;
 
-    struct ttp_growing scopes;  /* struct ttp_scope * */
-    struct ttp_scope *scope;    /* appended to now */
+    struct ttp_growing scopes; /* struct ttp_scope * */
+    struct ttp_scope *scope;   /* appended to now */
     uint32_t scopes_introduced;
     struct ttp_stream_state *loaded; /* whose frames site_state.active counts */
-    uint32_t epoch;             /* of the pending partition, from 1 */
-    struct ttp_job *jobs;       /* ring of job_count slots; the open partition is slot next_job */
+    uint32_t epoch;                  /* of the pending partition, from 1 */
+    struct ttp_job *jobs; /* ring of job_count slots; the open partition is slot next_job */
     uint32_t job_count, next_job, oldest_job, queued_jobs;
     struct ttp_workers *workers;
 
@@ -231,38 +238,39 @@ ttape_status ttp_writer_keep(ttape_writer *w, ttape_status status, ttape_error *
 ttape_status ttp_scope_add(ttape_writer *w, struct ttp_scope **out, ttape_error *err);
 void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope);
 /* The scope-wide symbol of (class, argument), made on first use. */
-ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class, uint32_t argument,
-                              uint32_t *symbol, ttape_error *err);
-static inline const struct ttp_symbol *ttp_scope_symbol_at(const struct ttp_scope *scope, uint32_t symbol)
+ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class,
+                              uint32_t argument, uint32_t *symbol, ttape_error *err);
+static inline const struct ttp_symbol *ttp_scope_symbol_at(const struct ttp_scope *scope,
+                                                           uint32_t symbol)
 {
     return &scope->symbols[symbol / TTP_SYMBOL_BLOCK][symbol % TTP_SYMBOL_BLOCK];
 }
-ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope, const ttape_module *module,
-                                  uint32_t *id, ttape_error *err);
-ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope, const ttape_process *process,
-                                   uint32_t *id, ttape_error *err);
-ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope, const ttape_stream *stream,
-                                  uint32_t *id, ttape_error *err);
-ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site, uint32_t *id,
-                                ttape_error *err);
+ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope,
+                                  const ttape_module *module, uint32_t *id, ttape_error *err);
+ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope,
+                                   const ttape_process *process, uint32_t *id, ttape_error *err);
+ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope,
+                                  const ttape_stream *stream, uint32_t *id, ttape_error *err);
+ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site,
+                                uint32_t *id, ttape_error *err);
 /* Moves what is fresh into chunk payloads (content, not compressed) of the pending partition. */
-ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope, struct ttp_pending *pending,
-                               ttape_error *err);
+ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
+                               struct ttp_pending *pending, ttape_error *err);
 
 /* append.c */
-ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_event *events,
-                        size_t count, ttape_error *err);
-ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_value *values,
-                        size_t count, ttape_error *err);
-ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream, const ttape_edge *edge,
-                        ttape_error *err);
+ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_event *events, size_t count, ttape_error *err);
+ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_value *values, size_t count, ttape_error *err);
+ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_edge *edge, ttape_error *err);
 void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *stream);
 /* Stops counting the loaded stream's frames as active, up to its last tick. */
 void ttp_unload(ttape_writer *w);
 struct ttp_pending *ttp_writer_pending(ttape_writer *w);
 /* Fetches (makes) the stack `id` of a stream. */
-ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id, uint32_t *index,
-                              ttape_error *err);
+ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
+                              uint32_t *index, ttape_error *err);
 
 /* seal.c */
 ttape_status ttp_seal(ttape_writer *w, ttape_error *err);
@@ -287,12 +295,17 @@ void ttp_workers_stop(ttape_writer *w);
 
 /* emit.c */
 ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err);
-/* Introduces a scope (metadata chunk) and writes its fresh definitions: for copying, and at the end. */
+/* Introduces a scope (metadata chunk) and writes its fresh definitions: for copying, and at the
+ * end. */
 ttape_status ttp_emit_definitions(ttape_writer *w, struct ttp_scope *scope, ttape_error *err);
-ttape_status ttp_emit_chunk(ttape_writer *w, struct ttp_chunk *chunk, const void *payload, ttape_error *err);
-ttape_status ttp_emit_index_entry(ttape_writer *w, const void *entry, size_t entry_bytes, ttape_error *err);
-/* Fills in kind and scope, and enters a partition with its segments (scope's stream numbers) into the index. */
-ttape_status ttp_emit_partition_entry(ttape_writer *w, struct ttp_scope *scope, struct ttp_index_entry *entry,
+ttape_status ttp_emit_chunk(ttape_writer *w, struct ttp_chunk *chunk, const void *payload,
+                            ttape_error *err);
+ttape_status ttp_emit_index_entry(ttape_writer *w, const void *entry, size_t entry_bytes,
+                                  ttape_error *err);
+/* Fills in kind and scope, and enters a partition with its segments (scope's stream numbers) into
+ * the index. */
+ttape_status ttp_emit_partition_entry(ttape_writer *w, struct ttp_scope *scope,
+                                      struct ttp_index_entry *entry,
                                       const struct ttp_index_segment *segments, ttape_error *err);
 ttape_status ttp_emit_early_index(ttape_writer *w, ttape_error *err);
 ttape_status ttp_emit_end(ttape_writer *w, ttape_error *err);

@@ -1,14 +1,12 @@
-/* One-shot zstd frames. One context per call: compression here is rare and large (tables, values, literal order). */
+/* One-shot zstd frames. One context per call: compression here is rare and large (tables, values,
+ * literal order). */
 #include "writer/zstd_encoder.h"
 
 #include <zstd.h>
 
 #define LONG_WINDOW_LOG 27 /* 128 MiB, the most that a reader takes */
 
-size_t ttp_zstd_bound(size_t size_bytes)
-{
-    return ZSTD_compressBound(size_bytes);
-}
+size_t ttp_zstd_bound(size_t size_bytes) { return ZSTD_compressBound(size_bytes); }
 
 size_t ttp_zstd_encode(const void *data, size_t size_bytes, int level, void *out, size_t out_bytes)
 {

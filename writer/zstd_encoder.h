@@ -6,8 +6,9 @@
 
 /* Room that compressing size_bytes bytes may need. */
 size_t ttp_zstd_bound(size_t size_bytes);
-/* Compresses in one frame with its content size and no checksum (ours covers it). Returns the frame's size, or 0 when it
- * failed or would not be smaller than the input: then store the input as it is. */
+/* Compresses in one frame with its content size and no checksum (ours covers it). Returns the
+ * frame's size, or 0 when it failed or would not be smaller than the input: then store the input as
+ * it is. */
 size_t ttp_zstd_encode(const void *data, size_t size_bytes, int level, void *out, size_t out_bytes);
 
 #endif

@@ -119,8 +119,9 @@ def main():
     short = [row.figure for row in rows if row.verdict == "short"]
     reached = [row.figure for row in rows if row.verdict.startswith("PASS")]
     latest = Path(options.source) / "tests" / "bench" / "latest.json"
-    latest.write_text(json.dumps({"environment": about, "quick": options.quick, "rows": found,
-                                  "curve": getattr(bench, "curve", None), "broken": broken},
+    latest.write_text(json.dumps({"environment": about, "quick": options.quick,
+                                  "only": options.only, "rows": found,
+                                  "curve": bench.curve, "broken": broken},
                                  indent=1) + "\n", encoding="utf-8")
     sections_file.tidy_up(bench)
     print(f"\n{len(reached)} reach their floor, {len(short)} short, "

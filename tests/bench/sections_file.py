@@ -146,7 +146,8 @@ def curve(bench):
         source, _ = bench.whole_task(name)
         for events in CURVE:
             points.setdefault(events, []).append(curve_point(bench, name, source, events, out))
-    print(f"  over {', '.join(p['name'] for p in points[CURVE[0]])}; geometric means; sizes in bytes per event")
+    print(f"  geometric means over {', '.join(p['name'] for p in points[CURVE[0]])}; sizes are "
+          "bytes per event")
     print(f"  {'events':>9} {'order':>8} {'times':>8} {'rest':>8} {'file':>7} {'/ 1 M':>6} "
           f"{'seek ms':>8} {'its cpu':>8} {'its MiB':>8} {'convert MiB':>12} {'M ev/s':>7}")
     means = {}
@@ -157,13 +158,16 @@ def curve(bench):
     for events, m in means.items():
         print(f"  {events:9} {m['order']:8.5f} {m['times']:8.4f} {m['rest']:8.5f} {m['file']:7.4f} "
               f"{m['file'] / means[1_000_000]['file']:6.3f} {m['seek_ms']:8.1f} "
-              f"{m['seek_cpu_ms']:8.1f} {m['seek_mib']:8.1f} {m['convert_mib']:12.1f} {m['rate']:7.1f}")
+              f"{m['seek_cpu_ms']:8.1f} {m['seek_mib']:8.1f} {m['convert_mib']:12.1f} "
+              f"{m['rate']:7.1f}")
     bench.curve = means
     return ()
 
 
 def tidy_up(bench):
+    """What the next run can use stays: unpacked recordings, remembered sizes, programs."""
     for name in ("noise", "out"):
         shutil.rmtree(bench.work / name, ignore_errors=True)
-    for path in bench.work.glob("*.ttape"):
-        path.unlink()
+    for path in bench.work.iterdir():
+        if path.is_file() and path.suffix != ".log":
+            path.unlink()

@@ -131,6 +131,8 @@ class IndexChecker:
         self.expected, total = {}, HEADER
         for chunk in before:
             row = cursor.varint(), cursor.varint(), cursor.varint()
+            need(row[0] < 1 << 16 and row[1] < 1 << 32 and row[2] <= 1 << 30, "F-IDX-02",
+                 f"entry {row}")
             self.same("F-IDX-08", "kind, scope, bytes", row,
                       (chunk.kind, chunk.scope, chunk.stored))
             total += HEADER + row[2]
@@ -149,6 +151,8 @@ class IndexChecker:
         partition = self.partitions.get(chunk.sequence)
         need(partition and partition.segments, "F-IDX-08", f"chunk {chunk.sequence} is damaged")
         row = tuple(cursor.varint() for _ in range(5))
+        need(1 <= row[1] <= row[0] <= 1 << 24 and row[3] <= chunk.stored, "F-IDX-03",
+             f"partition {row}")
         self.same("F-IDX-08", "events, segments, model, light bytes, resolution", row,
                   (partition.events, partition.segment_count, (partition.model + 1) & 0xFFFFFFFF,
                    partition.light_bytes, partition.resolution))
@@ -158,6 +162,7 @@ class IndexChecker:
         self.same("F-IDX-08", "origin, ticks", (self.origin, first, self.end_tick),
                   (partition.origin, partition.first_tick, partition.end_tick))
         stored = tuple(cursor.varint() for _ in range(4))
+        need(sum(stored) <= chunk.stored, "F-IDX-04", f"bytes {stored}")
         self.same("F-IDX-08", "bytes", stored,
                   tuple(_stored(partition, k) for k in
                         (ORDER_KINDS, TIME_KINDS, (48,), SUMMARY_KINDS)))
@@ -167,6 +172,7 @@ class IndexChecker:
         for segment in partition.segments[:row[1]]:
             stream += 1 + cursor.varint()
             events = cursor.varint()
+            need(stream < 1 << 24 and 1 <= events <= row[0], "F-IDX-05", f"stream {stream}")
             begin = self.expected.get((chunk.scope, stream), 0) + cursor.svarint()
             self.expected[chunk.scope, stream] = begin + events
             self.same("F-IDX-08", "segment", (stream, events, begin),

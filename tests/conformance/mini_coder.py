@@ -65,7 +65,9 @@ class Cursor:
         return unzigzag(self.varint())
 
     def string(self, rule=None):
-        return self.take(self.varint(), rule)
+        size = self.varint()
+        need(size > self.left() or size <= 1 << 20, "F-SIT-04", f"a string of {size} bytes")
+        return self.take(size, rule)
 
     def end(self, rule=None):
         need(not self.left(), rule or self.rule, f"{self.left()} bytes too many")
@@ -92,7 +94,7 @@ def _frame_window(data, rule):
 
 
 def unzstd(data, content_bytes, rule):
-    """The content of exactly one zstd frame; the command does the work, the frame is walked here."""
+    """The content of exactly one zstd frame: walked here, decompressed by the command."""
     at, window, checksum = _frame_window(data, rule)
     need(window <= 1 << 27, rule, f"zstd window of {window} bytes")
     last = 0

@@ -218,7 +218,7 @@ class File:
         self.partitions = []             # (chunk, payload, sites and streams known); models too
         self.streams = []                # (scope, stream) in order of definition
         self.unknown = 0                 # skipped chunks of unknown kinds (F-CHK-08)
-        self.truncated = False
+        self.truncated, self.next_sequence = False, 0
         self.footer = None
         self.minor, self.required, self.trace_id = read_file_header(data)
         self.scan()
@@ -239,7 +239,9 @@ class File:
                 chunk = Chunk(self.data, offset)
                 chunk.check_header()
             except Finding as error:
-                return self.found(error)   # a damaged header: recovery is not this reader's
+                self.found(error)
+                offset = self.resync(offset)
+                continue
             if chunk.end > len(self.data):
                 return self.cut(offset)
             self.take(chunk, indexes)
@@ -249,6 +251,18 @@ class File:
         for scope in self.scopes:
             self.guard(scope.check_end)
         return self.guard(self.take_footer, offset)
+
+    def resync(self, offset):
+        """Where the next chunk with a good header begins, or the footer, or the end."""
+        at = self.data.find(SYNC, offset + 1)
+        while at >= 0:
+            try:
+                Chunk(self.data, at)
+                return at
+            except (Finding, struct.error):
+                at = self.data.find(SYNC, at + 1)
+        at = self.data.find(FOOTER, offset + 1)
+        return at if at >= 0 else len(self.data)
 
     def cut(self, offset):
         self.truncated = True
@@ -273,10 +287,11 @@ class File:
 
     def take(self, chunk, last_index):
         """Note a chunk; read it where it defines something."""
-        if chunk.sequence != len(self.chunks):
+        if chunk.sequence != self.next_sequence:
             self.findings.append(("F-CHK-07", f"sequence number {chunk.sequence}"))
         if chunk.last_index != last_index:
             self.findings.append(("F-IDX-07", f"chunk {chunk.sequence} names another last index"))
+        self.next_sequence = chunk.sequence + 1
         self.chunks.append(chunk)
         self.guard(self.define, chunk)
 

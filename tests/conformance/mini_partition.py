@@ -92,7 +92,7 @@ class Partition:
         self.time_form = self.one_of(TIMES, "times") if self.times else None
 
     def read_directory(self, sections):
-        at, last = HEAD + ENTRY * sections, -1
+        at, last = HEAD + ENTRY * sections, 0    # no kind 0: so say the vectors
         for i in range(sections):
             kind, flags, stored, content, reserved, check = struct.unpack_from(
                 "<HHIIIQ", self.payload, HEAD + ENTRY * i)

@@ -111,7 +111,7 @@ class Reader:
         return lines, kinds
 
     def ordered_streams(self):
-        """Rows by scope, pid, tid, start time and stream number, which end in the key."""
+        """Rows by pid, tid, start time and stream number, which end in the key."""
         rows = []
         for key in set(self.numbers) | set(self.lines):
             scope = self.file.scopes[key[0]]
@@ -119,12 +119,12 @@ class Reader:
                 self.found("F-STR-01", f"stream {key} is not defined")
                 continue
             process, tid, start, _ = scope.streams[key[1]]
-            rows.append((key[0], scope.processes[process][0], tid, start, self.numbers[key], key))
+            rows.append((scope.processes[process][0], tid, start, self.numbers[key], key))
         return sorted(rows)
 
     def csv(self, out):
         out.write(TITLE + "\n")
-        for _, _, tid, _, number, key in self.ordered_streams():
+        for _, tid, _, number, key in self.ordered_streams():
             begin = f"{number},{tid},"
             out.writelines(begin + line for line in self.lines.get(key, ()))
 

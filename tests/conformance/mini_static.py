@@ -257,7 +257,8 @@ def _tables_form(partition, codes, cursor):
     model_bytes, directory = cursor.varint(), []
     for _ in range(-(-partition.events // BLOCK)):
         entry = (cursor.svarint(), cursor.varint(32768, "T-STA-14"),
-                 cursor.varint(131072, "T-STA-14"), cursor.varint(327680, "T-STA-14") if wide else 0)
+                 cursor.varint(131072, "T-STA-14"),
+                 cursor.varint(327680, "T-STA-14") if wide else 0)
         directory.append(entry)
     blocks = sum(2 * words + 4 + raw + more for _, words, raw, more in directory)
     need(cursor.left() == model_bytes + blocks, "T-STA-13", "model and blocks fill the section")
@@ -314,7 +315,8 @@ class Tiny:
         return bit
 
     def difference(self, before, code):
-        rows = self.row("edge", _hash(before, code, 9)), self.row("one", _hash(code, 0, 8)), self.all
+        rows = (self.row("edge", _hash(before, code, 9)), self.row("one", _hash(code, 0, 8)),
+                self.all)
         node = 1
         for _ in range(6):
             node = 2 * node + self.choose(rows, node)

@@ -11,17 +11,20 @@ extern "C" {
 
 typedef struct ttape_copier ttape_copier;
 
-/* Makes the definitions of `reader`'s scopes available in `writer`: a scope with the same trace id and the same
- * definitions (one a prefix of the other) is shared, any other becomes a new scope. The writer must have been opened
- * with ttape_writer_open; its own scope stays empty (and unwritten) if nothing is appended to it. Reader and writer
- * must outlive the copier. */
-TTAPE_API ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
-                                         ttape_error *err);
+/* Makes the definitions of `reader`'s scopes available in `writer`: a scope with the same trace id
+ * and the same definitions (one a prefix of the other) is shared, any other becomes a new scope.
+ * The writer must have been opened with ttape_writer_open; its own scope stays empty (and
+ * unwritten) if nothing is appended to it. Reader and writer must outlive the copier. */
+TTAPE_API ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer,
+                                         ttape_reader *reader, ttape_error *err);
 TTAPE_API void ttape_copier_close(ttape_copier *copier);
-/* Copies one partition's payload byte for byte (with the model chunk that it names, once) under a new chunk header. */
-TTAPE_API ttape_status ttape_copier_partition(ttape_copier *copier, uint32_t partition, ttape_error *err);
-/* Re-encodes the events [from_number[s], to_number[s]) of every segment's stream s that lie in one partition: for the
- * partitions that a cut goes through. Arrays have the reader's stream_count entries. */
+/* Copies one partition's payload byte for byte (with the model chunk that it names, once) under a
+ * new chunk header. */
+TTAPE_API ttape_status ttape_copier_partition(ttape_copier *copier, uint32_t partition,
+                                              ttape_error *err);
+/* Re-encodes the events [from_number[s], to_number[s]) of every segment's stream s that lie in one
+ * partition: for the partitions that a cut goes through. Arrays have the reader's stream_count
+ * entries. */
 TTAPE_API ttape_status ttape_copier_part(ttape_copier *copier, uint32_t partition,
                                          const uint64_t *from_number, const uint64_t *to_number,
                                          ttape_error *err);

@@ -1,7 +1,7 @@
 /* Status codes and error details: the one vocabulary in which every call of libtracetape fails.
  *
- * Every fallible function returns a ttape_status and takes an optional, caller-owned ttape_error that
- * it fills on failure (and leaves alone on success). No thread-locals, no allocation. */
+ * Every fallible function returns a ttape_status and takes an optional, caller-owned ttape_error
+ * that it fills on failure (and leaves alone on success). No thread-locals, no allocation. */
 #ifndef TRACETAPE_ERROR_H
 #define TRACETAPE_ERROR_H
 
@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* Values are pinned: they never change and never get reused. Ranges: 1..9 the caller's fault, 10..19 the
- * machine's, 20..39 the bytes'. TTAPE_END is no failure: there is no further item. */
+/* Values are pinned: they never change and never get reused. Ranges: 1..9 the caller's
+ * fault, 10..19 the machine's, 20..39 the bytes'. TTAPE_END is no failure: there is no further
+ * item. */
 typedef enum ttape_status {
     TTAPE_OK = 0,
     TTAPE_END = -1,

@@ -1,8 +1,10 @@
-/* Reading a trace: a handle over a stateless source; streams, partitions, cursors, summaries, verify.
+/* Reading a trace: a handle over a stateless source; streams, partitions, cursors, summaries,
+ * verify.
  *
- * Never trusts a byte, never repairs. Memory is bounded by the options, never by the file. Threads: a reader and what
- * was opened from it are used by one thread at a time; open several readers over one source to read in parallel
- * (a source's read_at must then be callable from several threads; the file and memory sources are). */
+ * Never trusts a byte, never repairs. Memory is bounded by the options, never by the file. Threads:
+ * a reader and what was opened from it are used by one thread at a time; open several readers over
+ * one source to read in parallel (a source's read_at must then be callable from several threads;
+ * the file and memory sources are). */
 #ifndef TRACETAPE_READER_H
 #define TRACETAPE_READER_H
 
@@ -19,7 +21,8 @@ typedef struct ttape_reader ttape_reader;
 typedef struct ttape_cursor ttape_cursor;
 typedef struct ttape_forward ttape_forward;
 
-/* Random access to bytes. read_at fills up to size_bytes bytes from offset and says how many: fewer only at the end. */
+/* Random access to bytes. read_at fills up to size_bytes bytes from offset and says how many: fewer
+ * only at the end. */
 typedef struct ttape_source {
     void *context;
     ttape_status (*read_at)(void *context, uint64_t offset, void *buffer, size_t size_bytes,
@@ -28,7 +31,8 @@ typedef struct ttape_source {
 } ttape_source;
 
 /* A regular file, by pread. TTAPE_E_ARGUMENT for anything that is not a regular file. */
-TTAPE_API ttape_status ttape_source_file_open(ttape_source *out, const char *path, ttape_error *err);
+TTAPE_API ttape_status ttape_source_file_open(ttape_source *out, const char *path,
+                                              ttape_error *err);
 TTAPE_API void ttape_source_file_close(ttape_source *source);
 /* Borrowed memory; needs no close. */
 TTAPE_API ttape_source ttape_source_memory(const void *data, size_t size_bytes);
@@ -44,29 +48,30 @@ typedef struct ttape_limits {
 } ttape_limits;
 
 typedef struct ttape_reader_options {
-    size_t size;            /* sizeof(ttape_reader_options) */
+    size_t size; /* sizeof(ttape_reader_options) */
     ttape_limits limits;
-    uint64_t cache_bytes;   /* decoded partitions kept; default 64 MiB, one is always kept */
-    bool ignore_index;      /* open by scan even where there is an index */
-    uint32_t jobs;          /* decoding threads of cursors that run forward; 0 or 1: none */
+    uint64_t cache_bytes; /* decoded partitions kept; default 64 MiB, one is always kept */
+    bool ignore_index;    /* open by scan even where there is an index */
+    uint32_t jobs;        /* decoding threads of cursors that run forward; 0 or 1: none */
     const ttape_allocator *allocator;
 } ttape_reader_options;
 
-/* Opens by the index, or by a scan where there is none. A file that ends early opens with what is complete: see
- * ttape_info.truncated. *out is NULL on failure. The source must outlive the reader. */
+/* Opens by the index, or by a scan where there is none. A file that ends early opens with what is
+ * complete: see ttape_info.truncated. *out is NULL on failure. The source must outlive the reader.
+ */
 TTAPE_API ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
                                          const ttape_reader_options *options, ttape_error *err);
 TTAPE_API void ttape_reader_close(ttape_reader *reader);
 
 /* Where bytes go. The sum of all fields is the file's size. */
 typedef struct ttape_byte_counts {
-    uint64_t order;     /* chains and data, segment tables, recorded depths */
+    uint64_t order; /* chains and data, segment tables, recorded depths */
     uint64_t times;
     uint64_t values;
     uint64_t summaries; /* per-function measures and edges */
     uint64_t sites;     /* sites, modules, processes, streams */
     uint64_t models;
-    uint64_t other;     /* headers, metadata, index, footer, unknown chunks */
+    uint64_t other; /* headers, metadata, index, footer, unknown chunks */
 } ttape_byte_counts;
 
 typedef struct ttape_info {
@@ -74,37 +79,41 @@ typedef struct ttape_info {
     uint8_t trace_id[16];
     uint64_t file_bytes;
     uint64_t event_count, partition_count, chunk_count;
-    uint64_t gap_count, lost_count;   /* recorded gaps and the events they count */
-    uint64_t unknown_chunk_count;     /* skipped: optional kinds that this version does not know */
+    uint64_t gap_count, lost_count; /* recorded gaps and the events they count */
+    uint64_t unknown_chunk_count;   /* skipped: optional kinds that this version does not know */
     uint64_t time_first_ns, time_last_ns; /* 0, 0 without times or events */
-    uint64_t resolution_ns;           /* of the first partition; TTAPE_TIME_NONE for order only */
-    uint32_t scope_count, site_count, module_count, process_count, stream_count; /* over all scopes */
-    bool by_index;                    /* opened by the index */
-    bool complete;                    /* index and footer are there */
-    bool truncated;                   /* the file ends inside a chunk */
-    uint64_t truncated_at;            /* end of the last complete chunk */
+    uint64_t resolution_ns; /* of the first partition; TTAPE_TIME_NONE for order only */
+    uint32_t scope_count, site_count, module_count, process_count,
+        stream_count;      /* over all scopes */
+    bool by_index;         /* opened by the index */
+    bool complete;         /* index and footer are there */
+    bool truncated;        /* the file ends inside a chunk */
+    uint64_t truncated_at; /* end of the last complete chunk */
     ttape_byte_counts bytes;
 } ttape_info;
 TTAPE_API void ttape_reader_get_info(const ttape_reader *reader, ttape_info *info);
 
-/* Sites, modules, processes and streams are numbered through over all scopes of the file: these numbers are what events
- * and cursors carry. TTAPE_E_NOT_FOUND past the end. Strings live as long as the reader. */
-TTAPE_API ttape_status ttape_reader_get_site(const ttape_reader *reader, uint32_t site, ttape_site *out);
-TTAPE_API ttape_status ttape_reader_get_module(const ttape_reader *reader, uint32_t module, ttape_module *out);
+/* Sites, modules, processes and streams are numbered through over all scopes of the file: these
+ * numbers are what events and cursors carry. TTAPE_E_NOT_FOUND past the end. Strings live as long
+ * as the reader. */
+TTAPE_API ttape_status ttape_reader_get_site(const ttape_reader *reader, uint32_t site,
+                                             ttape_site *out);
+TTAPE_API ttape_status ttape_reader_get_module(const ttape_reader *reader, uint32_t module,
+                                               ttape_module *out);
 TTAPE_API ttape_status ttape_reader_get_process(const ttape_reader *reader, uint32_t process,
                                                 ttape_process *out);
 typedef struct ttape_stream_info {
     ttape_stream stream;
     uint64_t pid;
     uint32_t scope;
-    uint64_t first_event;  /* number of its first event in this file (0 unless the file was cut) */
+    uint64_t first_event; /* number of its first event in this file (0 unless the file was cut) */
     uint64_t event_count;
     uint64_t missing_count; /* events between first_event and the last that are not in the file */
 } ttape_stream_info;
 TTAPE_API ttape_status ttape_reader_get_stream(const ttape_reader *reader, uint32_t stream,
                                                ttape_stream_info *out);
-/* Metadata of a scope, one key at a time in file order; type 0 text, 1 number (in value.number), 2 other (skipped
- * structure). TTAPE_E_NOT_FOUND past the end. */
+/* Metadata of a scope, one key at a time in file order; type 0 text, 1 number (in value.number), 2
+ * other (skipped structure). TTAPE_E_NOT_FOUND past the end. */
 typedef struct ttape_metadata_entry {
     uint32_t scope;
     ttape_string key;
@@ -116,38 +125,41 @@ TTAPE_API ttape_status ttape_reader_get_metadata(const ttape_reader *reader, uin
                                                  ttape_metadata_entry *out);
 
 typedef struct ttape_partition_info {
-    uint64_t offset;        /* of its chunk header */
-    uint64_t stored_bytes;  /* chunk header and payload */
-    uint64_t sequence;      /* chunk number in the file */
+    uint64_t offset;       /* of its chunk header */
+    uint64_t stored_bytes; /* chunk header and payload */
+    uint64_t sequence;     /* chunk number in the file */
     uint32_t scope;
     uint32_t event_count, segment_count;
-    uint32_t model;         /* model that it starts from, or TTAPE_NONE */
-    uint64_t resolution_ns; /* or TTAPE_TIME_NONE */
+    uint32_t model;                      /* model that it starts from, or TTAPE_NONE */
+    uint64_t resolution_ns;              /* or TTAPE_TIME_NONE */
     uint64_t time_first_ns, time_end_ns; /* half-open; 0, 0 without times */
     ttape_byte_counts bytes;
 } ttape_partition_info;
 TTAPE_API ttape_status ttape_reader_get_partition(const ttape_reader *reader, uint32_t partition,
                                                   ttape_partition_info *out);
 
-/* A segment: one stream's run in a partition, with its edges; frames live until the next call on the reader. */
+/* A segment: one stream's run in a partition, with its edges; frames live until the next call on
+ * the reader. */
 typedef struct ttape_segment_info {
     uint32_t stream;
     uint32_t event_count;
-    uint32_t min_depth;    /* least depth of an event in it */
+    uint32_t min_depth; /* least depth of an event in it */
     ttape_edge start, end;
 } ttape_segment_info;
-TTAPE_API ttape_status ttape_reader_get_segment(ttape_reader *reader, uint32_t partition, uint32_t segment,
-                                                ttape_segment_info *out, ttape_error *err);
+TTAPE_API ttape_status ttape_reader_get_segment(ttape_reader *reader, uint32_t partition,
+                                                uint32_t segment, ttape_segment_info *out,
+                                                ttape_error *err);
 
-/* Per-function measures of one partition, read without its event payload. Time measures are nanoseconds and 0 in a
- * file without times. */
+/* Per-function measures of one partition, read without its event payload. Time measures are
+ * nanoseconds and 0 in a file without times. */
 typedef struct ttape_summary_row {
     uint32_t site;
     uint64_t call_count;       /* enters */
     uint64_t exit_count;       /* frames that ended here: what min, max and squares are over */
     int64_t self_ns, total_ns; /* signed: a clock may step backwards */
-    int64_t min_ns, max_ns;    /* whole durations of frames that ended here; 0, 0 where there are none */
-    double sum_of_squares;     /* of those durations, ns^2; exact value in the next two */
+    int64_t min_ns,
+        max_ns; /* whole durations of frames that ended here; 0, 0 where there are none */
+    double sum_of_squares;              /* of those durations, ns^2; exact value in the next two */
     uint64_t squares_high, squares_low; /* 128-bit sum of squared ticks */
 } ttape_summary_row;
 /* Rows by site number; *rows lives until the next call on the reader. */
@@ -155,9 +167,9 @@ TTAPE_API ttape_status ttape_reader_get_summary(ttape_reader *reader, uint32_t p
                                                 const ttape_summary_row **rows, uint32_t *row_count,
                                                 ttape_error *err);
 
-/* A cursor over one stream, or over all streams merged by time. Merged order: by time, ties by stream number, then by
- * order in the stream; a stream whose clock steps backwards keeps its order (its event waits for its turn as if it
- * had the largest time seen in the stream before it). */
+/* A cursor over one stream, or over all streams merged by time. Merged order: by time, ties by
+ * stream number, then by order in the stream; a stream whose clock steps backwards keeps its order
+ * (its event waits for its turn as if it had the largest time seen in the stream before it). */
 #define TTAPE_ALL_STREAMS UINT32_MAX
 TTAPE_API ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *reader, uint32_t stream,
                                          ttape_error *err);
@@ -167,25 +179,33 @@ TTAPE_API void ttape_cursor_close(ttape_cursor *cursor);
 typedef struct ttape_item {
     ttape_event event;
     uint32_t stream;
-    uint64_t number;            /* of the event in its stream */
+    uint64_t number; /* of the event in its stream */
     const ttape_value *values;
     uint32_t value_count;
 } ttape_item;
 
-/* The next (previous) event; TTAPE_END when there is none. After a failure, forward reading goes on behind the
- * damaged partition: the failing call returns the error once. previous is for single streams. */
+/* The next (previous) event; TTAPE_END when there is none. After a failure, forward reading goes on
+ * behind the damaged partition: the failing call returns the error once. previous is for single
+ * streams. */
 TTAPE_API ttape_status ttape_cursor_next(ttape_cursor *cursor, ttape_item *out, ttape_error *err);
-TTAPE_API ttape_status ttape_cursor_previous(ttape_cursor *cursor, ttape_item *out, ttape_error *err);
-/* Up to `capacity` events of a single-stream cursor without values: the fast way through. *count 0 and TTAPE_END at
- * the end. */
-TTAPE_API ttape_status ttape_cursor_next_events(ttape_cursor *cursor, ttape_event *out, size_t capacity,
-                                                size_t *count, ttape_error *err);
-/* The next event will be the first of its stream with time >= time_ns (in merged order: of every stream). */
-TTAPE_API ttape_status ttape_cursor_seek_time(ttape_cursor *cursor, uint64_t time_ns, ttape_error *err);
-/* The next event will be event `number` of the stream, or the first after it that is in the file. */
-TTAPE_API ttape_status ttape_cursor_seek_event(ttape_cursor *cursor, uint64_t number, ttape_error *err);
-/* The state before the next event: open frames and so on; lives until the next call on the cursor. Single streams. */
-TTAPE_API ttape_status ttape_cursor_get_edge(ttape_cursor *cursor, ttape_edge *out, ttape_error *err);
+TTAPE_API ttape_status ttape_cursor_previous(ttape_cursor *cursor, ttape_item *out,
+                                             ttape_error *err);
+/* Up to `capacity` events of a single-stream cursor without values: the fast way through. *count 0
+ * and TTAPE_END at the end. */
+TTAPE_API ttape_status ttape_cursor_next_events(ttape_cursor *cursor, ttape_event *out,
+                                                size_t capacity, size_t *count, ttape_error *err);
+/* The next event will be the first of its stream with time >= time_ns (in merged order: of every
+ * stream). */
+TTAPE_API ttape_status ttape_cursor_seek_time(ttape_cursor *cursor, uint64_t time_ns,
+                                              ttape_error *err);
+/* The next event will be event `number` of the stream, or the first after it that is in the file.
+ */
+TTAPE_API ttape_status ttape_cursor_seek_event(ttape_cursor *cursor, uint64_t number,
+                                               ttape_error *err);
+/* The state before the next event: open frames and so on; lives until the next call on the cursor.
+ * Single streams. */
+TTAPE_API ttape_status ttape_cursor_get_edge(ttape_cursor *cursor, ttape_edge *out,
+                                             ttape_error *err);
 
 /* What verify finds, one call per finding, in file order; return false to stop. */
 typedef struct ttape_finding {
@@ -194,27 +214,31 @@ typedef struct ttape_finding {
     uint32_t partition;  /* or TTAPE_NONE */
 } ttape_finding;
 typedef bool (*ttape_finding_callback)(void *context, const ttape_finding *finding);
-/* Reads everything: checksums, every rule, every event decoded, summaries recomputed and compared. TTAPE_OK also
- * when there are findings (*finding_count says how many); failures only of memory and I/O. Progress may be NULL. */
+/* Reads everything: checksums, every rule, every event decoded, summaries recomputed and compared.
+ * TTAPE_OK also when there are findings (*finding_count says how many); failures only of memory and
+ * I/O. Progress may be NULL. */
 typedef void (*ttape_progress_callback)(void *context, uint64_t done_bytes, uint64_t total_bytes);
 TTAPE_API ttape_status ttape_verify(const ttape_source *source, const ttape_reader_options *options,
-                                    ttape_finding_callback callback, ttape_progress_callback progress,
-                                    void *context, uint64_t *finding_count, ttape_error *err);
+                                    ttape_finding_callback callback,
+                                    ttape_progress_callback progress, void *context,
+                                    uint64_t *finding_count, ttape_error *err);
 
-/* Forward reading of a pipe or socket: chunk after chunk, with nothing kept but definitions. read returns up to
- * size_bytes bytes (0 at the end). */
+/* Forward reading of a pipe or socket: chunk after chunk, with nothing kept but definitions. read
+ * returns up to size_bytes bytes (0 at the end). */
 typedef struct ttape_input {
     void *context;
-    ttape_status (*read)(void *context, void *buffer, size_t size_bytes, size_t *got_bytes, ttape_error *err);
+    ttape_status (*read)(void *context, void *buffer, size_t size_bytes, size_t *got_bytes,
+                         ttape_error *err);
 } ttape_input;
 TTAPE_API ttape_input ttape_input_fd(int fd);
 TTAPE_API ttape_status ttape_forward_open(ttape_forward **out, const ttape_input *input,
                                           const ttape_reader_options *options, ttape_error *err);
 TTAPE_API void ttape_forward_close(ttape_forward *forward);
-/* Reads to the next partition; TTAPE_END after the last chunk. The returned reader (owned by the forward handle)
- * holds exactly that partition (number 0) and all definitions so far, and works like any other until the next call;
- * after TTAPE_END its info counts the whole file. */
-TTAPE_API ttape_status ttape_forward_next(ttape_forward *forward, ttape_reader **reader, ttape_error *err);
+/* Reads to the next partition; TTAPE_END after the last chunk. The returned reader (owned by the
+ * forward handle) holds exactly that partition (number 0) and all definitions so far, and works
+ * like any other until the next call; after TTAPE_END its info counts the whole file. */
+TTAPE_API ttape_status ttape_forward_next(ttape_forward *forward, ttape_reader **reader,
+                                          ttape_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* The values that writer and reader share: sites, events, streams, processes, values.
  *
- * All times are nanoseconds of the trace's clock (unsigned 64 bits, no epoch implied; metadata "clock" names it).
- * Ids are dense 32-bit numbers from 0 within a scope; a file that was not merged has one scope.
- * Strings are UTF-8 by convention, borrowed unless said otherwise, with an explicit length: a name from a file
- * may hold any byte, so escape it before you print it. */
+ * All times are nanoseconds of the trace's clock (unsigned 64 bits, no epoch implied; metadata
+ * "clock" names it). Ids are dense 32-bit numbers from 0 within a scope; a file that was not merged
+ * has one scope. Strings are UTF-8 by convention, borrowed unless said otherwise, with an explicit
+ * length: a name from a file may hold any byte, so escape it before you print it. */
 #ifndef TRACETAPE_TYPES_H
 #define TRACETAPE_TYPES_H
 
@@ -49,17 +49,17 @@ typedef struct ttape_site {
 
 /* A mapped executable or library. */
 typedef struct ttape_module {
-    uint64_t start, end;   /* address range [start, end) of its mapping, 0,0 when unknown */
-    uint32_t process;      /* whose mapping this is, or TTAPE_NONE */
+    uint64_t start, end; /* address range [start, end) of its mapping, 0,0 when unknown */
+    uint32_t process;    /* whose mapping this is, or TTAPE_NONE */
     ttape_string path;
     ttape_string build_id; /* bytes, not hex */
 } ttape_module;
 
 typedef struct ttape_process {
     uint64_t pid;
-    uint32_t parent;        /* process id in this scope (not a pid), or TTAPE_NONE */
+    uint32_t parent; /* process id in this scope (not a pid), or TTAPE_NONE */
     uint64_t start_time_ns;
-    ttape_string name;      /* executable or comm */
+    ttape_string name; /* executable or comm */
 } ttape_process;
 
 /* One thread's ordered events. */
@@ -72,17 +72,20 @@ typedef struct ttape_stream {
 
 /* What happened. `site` and `argument` mean: */
 typedef enum ttape_event_kind {
-    TTAPE_ENTER = 0,        /* site */
-    TTAPE_EXIT = 1,         /* site: of the frame that it closes, the innermost one */
-    TTAPE_LEAF = 2,         /* site: a block, branch, system call or marker was passed */
-    TTAPE_OPEN = 3,         /* site: this frame was already open when the stream began (outermost first) */
+    TTAPE_ENTER = 0, /* site */
+    TTAPE_EXIT = 1,  /* site: of the frame that it closes, the innermost one */
+    TTAPE_LEAF = 2,  /* site: a block, branch, system call or marker was passed */
+    TTAPE_OPEN = 3,  /* site: this frame was already open when the stream began (outermost first) */
     TTAPE_SIGNAL_BEGIN = 4, /* argument: signal number; what follows runs in its handler */
     TTAPE_SIGNAL_END = 5,   /* argument: signal number */
-    TTAPE_EXIT_UNSEEN = 6,  /* site: exit of a frame whose enter is not in the stream; closes nothing */
-    TTAPE_UNWIND = 7,       /* argument: n >= 1 innermost frames were left by unwinding (exception, longjmp) */
-    TTAPE_EXIT_ACROSS = 8,  /* site; argument: n >= 1 frames were left by unwinding, then site's frame exits */
-    TTAPE_SWITCH = 9,       /* argument: the stack (0..) on which the stream goes on */
-    TTAPE_GAP = 10          /* argument: ttape_gap_reason; count: events lost here, 0 when unknown */
+    TTAPE_EXIT_UNSEEN =
+        6, /* site: exit of a frame whose enter is not in the stream; closes nothing */
+    TTAPE_UNWIND =
+        7, /* argument: n >= 1 innermost frames were left by unwinding (exception, longjmp) */
+    TTAPE_EXIT_ACROSS =
+        8, /* site; argument: n >= 1 frames were left by unwinding, then site's frame exits */
+    TTAPE_SWITCH = 9, /* argument: the stack (0..) on which the stream goes on */
+    TTAPE_GAP = 10    /* argument: ttape_gap_reason; count: events lost here, 0 when unknown */
 } ttape_event_kind;
 
 #define TTAPE_EVENT_KIND_COUNT 11
@@ -103,7 +106,8 @@ typedef struct ttape_event {
     uint32_t kind;     /* ttape_event_kind */
     uint32_t site;     /* or TTAPE_NONE */
     uint32_t argument; /* or 0 */
-    uint32_t depth;    /* frames below this event: 0 for an outermost enter and for its exit, as recorded */
+    uint32_t
+        depth; /* frames below this event: 0 for an outermost enter and for its exit, as recorded */
 } ttape_event;
 
 /* Values that an event carries: arguments, return values, marker payloads. */
@@ -117,7 +121,7 @@ typedef enum ttape_value_type {
     TTAPE_VALUE_NULL = 6     /* a NULL string pointer */
 } ttape_value_type;
 
-#define TTAPE_VALUE_MAX_BYTES 65535u
+#define TTAPE_VALUE_MAX_BYTES  65535u
 #define TTAPE_EVENT_MAX_VALUES 255u
 
 typedef struct ttape_value {
@@ -128,26 +132,27 @@ typedef struct ttape_value {
 
 /* A frame that is open at an edge (the boundary between two partitions of a stream). */
 typedef struct ttape_open_frame {
-    uint32_t kind;      /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN: what opened it */
-    uint32_t site;      /* or TTAPE_NONE (signals) */
-    uint32_t argument;  /* signal number */
-    uint32_t stack;     /* the stack that it is on */
+    uint32_t kind;     /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN: what opened it */
+    uint32_t site;     /* or TTAPE_NONE (signals) */
+    uint32_t argument; /* signal number */
+    uint32_t stack;    /* the stack that it is on */
     uint64_t enter_time_ns;
-    int64_t self_ns;        /* time on top of its stack so far */
+    int64_t self_ns; /* time on top of its stack so far */
 } ttape_open_frame;
 
 /* The state of a stream between two of its events. */
 typedef struct ttape_edge {
-    uint64_t event_number;        /* events of the stream before the edge */
-    uint64_t time_ns;             /* of the last event before it (of the first after it where there is none) */
-    uint32_t stack;               /* current stack */
-    uint32_t unknown_depth;       /* frames known by depth only (never entered in the stream) */
-    int32_t depth_offset;         /* recorded depth minus the depth that the frames give */
+    uint64_t event_number; /* events of the stream before the edge */
+    uint64_t time_ns; /* of the last event before it (of the first after it where there is none) */
+    uint32_t stack;   /* current stack */
+    uint32_t unknown_depth; /* frames known by depth only (never entered in the stream) */
+    int32_t depth_offset;   /* recorded depth minus the depth that the frames give */
     uint32_t frame_count;
     const ttape_open_frame *frames; /* outermost first within each stack */
 } ttape_edge;
 
-/* Memory is asked for here; a NULL ttape_allocator means malloc and free. `size_bytes` is given back on free. */
+/* Memory is asked for here; a NULL ttape_allocator means malloc and free. `size_bytes` is given
+ * back on free. */
 typedef struct ttape_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size_bytes);
@@ -156,7 +161,8 @@ typedef struct ttape_allocator {
 
 /* Library version, e.g. "0.1.0"; static. */
 TTAPE_API const char *ttape_version_string(void);
-/* Static names: "enter", "exit", "block", ...; never NULL. exit_unseen and exit_across read "exit": they are exits. */
+/* Static names: "enter", "exit", "block", ...; never NULL. exit_unseen and exit_across read "exit":
+ * they are exits. */
 TTAPE_API const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind);
 TTAPE_API const char *ttape_site_kind_name(uint32_t site_kind);
 TTAPE_API const char *ttape_gap_reason_name(uint32_t reason);
