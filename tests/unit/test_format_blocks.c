@@ -1,4 +1,5 @@
-/* The fixed blocks and the partition head: round trips, every field broken by its name, every truncation. */
+/* The fixed blocks and the partition head: round trips, every field broken by its name, every
+ * truncation. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,15 @@ static const struct damage chunk_damages[] = {
 
 START_TEST(chunk_header)
 {
-    struct ttp_chunk in = {.kind = 4, .flags = 2, .scope = 5, .sequence = 6, .stored_bytes = 100,
-                           .content_bytes = 100, .payload_hash = 8, .last_index = 9}, out;
+    struct ttp_chunk in = {.kind = 4,
+                           .flags = 2,
+                           .scope = 5,
+                           .sequence = 6,
+                           .stored_bytes = 100,
+                           .content_bytes = 100,
+                           .payload_hash = 8,
+                           .last_index = 9},
+                     out;
     uint8_t block[TTP_CHUNK_HEADER_BYTES], bad[TTP_CHUNK_HEADER_BYTES];
     ttape_error err = {0};
     ttp_chunk_write(&in, block);
@@ -178,13 +186,27 @@ END_TEST
 
 /* A head with two sections of 10 and 20 bytes. */
 static const struct ttp_partition_head sample = {
-    .section_count = 2, .event_count = 50, .segment_count = 3, .symbol_count = 9, .given_count = 4,
-    .wide_count = 2, .model = TTP_NO_MODEL, .start_frame_count = 6, .end_frame_count = 7,
-    .resolution_ns = 64, .origin_ns = 5, .first_tick = -10, .end_tick = 99,
+    .section_count = 2,
+    .event_count = 50,
+    .segment_count = 3,
+    .symbol_count = 9,
+    .given_count = 4,
+    .wide_count = 2,
+    .model = TTP_NO_MODEL,
+    .start_frame_count = 6,
+    .end_frame_count = 7,
+    .resolution_ns = 64,
+    .origin_ns = 5,
+    .first_tick = -10,
+    .end_tick = 99,
     .sections = {{.kind = 1, .stored_bytes = 10, .content_bytes = 10, .hash = 11},
                  {.kind = 20, .flags = TTP_FLAG_ZSTD, .stored_bytes = 20, .content_bytes = 2000}}};
-enum { HEAD = TTP_HEAD_BYTES + 2 * TTP_SECTION_ENTRY_BYTES, PAYLOAD = HEAD + 30,
-       FIRST = TTP_HEAD_BYTES, SECOND = TTP_HEAD_BYTES + TTP_SECTION_ENTRY_BYTES };
+enum {
+    HEAD = TTP_HEAD_BYTES + 2 * TTP_SECTION_ENTRY_BYTES,
+    PAYLOAD = HEAD + 30,
+    FIRST = TTP_HEAD_BYTES,
+    SECOND = TTP_HEAD_BYTES + TTP_SECTION_ENTRY_BYTES
+};
 
 #define C TTAPE_E_CORRUPT
 static const struct damage head_damages[] = {

@@ -1,4 +1,5 @@
-/* Values, depths, definitions and the index: round trips, and bytes that break a rule, by the field that breaks it. */
+/* Values, depths, definitions and the index: round trips, and bytes that break a rule, by the field
+ * that breaks it. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,8 +129,12 @@ START_TEST(definitions)
 {
     uint8_t bytes[512];
     struct ttp_writer_cursor w = ttp_writer_cursor_init(bytes, sizeof bytes);
-    ttape_module module = {.start = 5, .end = UINT64_MAX, .process = TTAPE_NONE,
-                           .path = {"/p", 2}, .build_id = {"\0\1", 2}}, module_out;
+    ttape_module module = {.start = 5,
+                           .end = UINT64_MAX,
+                           .process = TTAPE_NONE,
+                           .path = {"/p", 2},
+                           .build_id = {"\0\1", 2}},
+                 module_out;
     ttape_process process = {.pid = UINT64_MAX, .parent = 3, .start_time_ns = 9, .name = {"n", 1}},
                   process_out;
     ttape_stream stream = {.process = 2, .tid = 7, .start_time_ns = 8, .name = {NULL, 0}},
@@ -215,11 +220,23 @@ START_TEST(broken_definitions)
 }
 END_TEST
 
-static const struct ttp_index_entry partition = {
-    .kind = TTP_CHUNK_PARTITION, .scope = 3, .stored_bytes = 5000, .event_count = 77,
-    .segment_count = 2, .model = 4, .light_bytes = 300, .resolution_ns = 64, .origin_ns = 9,
-    .first_tick = -50, .end_tick = 1000, .order_bytes = 100, .times_bytes = 200,
-    .values_bytes = 300, .summary_bytes = 400, .gap_count = 5, .lost_count = UINT64_MAX};
+static const struct ttp_index_entry partition = {.kind = TTP_CHUNK_PARTITION,
+                                                 .scope = 3,
+                                                 .stored_bytes = 5000,
+                                                 .event_count = 77,
+                                                 .segment_count = 2,
+                                                 .model = 4,
+                                                 .light_bytes = 300,
+                                                 .resolution_ns = 64,
+                                                 .origin_ns = 9,
+                                                 .first_tick = -50,
+                                                 .end_tick = 1000,
+                                                 .order_bytes = 100,
+                                                 .times_bytes = 200,
+                                                 .values_bytes = 300,
+                                                 .summary_bytes = 400,
+                                                 .gap_count = 5,
+                                                 .lost_count = UINT64_MAX};
 
 START_TEST(index_entries)
 {
@@ -254,7 +271,8 @@ START_TEST(broken_index_entries)
         size_t at;
         uint64_t value;
     } all[] = {
-        {"stored bytes", "F-IDX-02", offsetof(struct ttp_index_entry, stored_bytes), (1u << 30) + 1},
+        {"stored bytes", "F-IDX-02", offsetof(struct ttp_index_entry, stored_bytes),
+         (1u << 30) + 1},
         {"events", "F-IDX-03", offsetof(struct ttp_index_entry, event_count), 0},
         {"events many", "F-IDX-03", offsetof(struct ttp_index_entry, event_count), (1u << 24) + 1},
         {"segments", "F-IDX-03", offsetof(struct ttp_index_entry, segment_count), 0},
@@ -274,7 +292,8 @@ START_TEST(broken_index_entries)
                       all[i].at == offsetof(struct ttp_index_entry, segment_count) ||
                       all[i].at == offsetof(struct ttp_index_entry, light_bytes);
         uint32_t low = (uint32_t)all[i].value;
-        memcpy((char *)&in + all[i].at, narrow ? (const void *)&low : &all[i].value, narrow ? 4 : 8);
+        memcpy((char *)&in + all[i].at, narrow ? (const void *)&low : &all[i].value,
+               narrow ? 4 : 8);
         struct ttp_writer_cursor w = ttp_writer_cursor_init(bytes, sizeof bytes);
         ttp_index_entry_write(&w, &to, &in);
         struct ttp_reader_cursor c = ttp_reader_cursor_init(bytes, ttp_written(&w));

@@ -1,5 +1,5 @@
-/* Segments, bases, edges and summary: round trips with extreme fields, each rule broken by the field's name, and every
- * truncation: refused, or decoded within bounds. */
+/* Segments, bases, edges and summary: round trips with extreme fields, each rule broken by the
+ * field's name, and every truncation: refused, or decoded within bounds. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,21 @@ struct light {
 static void make(struct light *l, bool timed)
 {
     *l = (struct light){
-        .head = {.event_count = 30, .segment_count = SEGMENTS, .start_frame_count = STARTS,
-                 .end_frame_count = ENDS, .resolution_ns = timed, .first_tick = timed ? -7 : 0},
+        .head = {.event_count = 30,
+                 .segment_count = SEGMENTS,
+                 .start_frame_count = STARTS,
+                 .end_frame_count = ENDS,
+                 .resolution_ns = timed,
+                 .first_tick = timed ? -7 : 0},
         .segment = {{2, 10, 5, -7, 90, 1, 1, {0, 3, -3, 0, 2}, {9, 0, 100, 0, 2}},
                     {3, 1, 0, INT64_MAX, INT64_MIN, 0, 0, {1, 0, 0, 2, 0}, {1, 0, 0, 1, 0}},
-                    {(1u << 24) - 1, 19, UINT64_MAX, 0, 1, 0x7fffffff, 2,
+                    {(1u << 24) - 1,
+                     19,
+                     UINT64_MAX,
+                     0,
+                     1,
+                     0x7fffffff,
+                     2,
                      {(1u << 20) - 1, 0x7fffffff, -0x7fffffff, 2, 2},
                      {0, 0x7fffffff, 0x7fffffff, 1, 3}}},
         .start = {{7, 0, TTP_CLASS_ENTER, -100, 5, 6},
@@ -164,9 +174,9 @@ START_TEST(each_field_broken)
         struct ttp_frame starts[STARTS + 1], ends[ENDS + 1];
         out.view.start_frames = edits[i].edges ? out.start : starts;
         out.view.end_frames = ends;
-        ttape_status status =
-            edits[i].edges ? ttp_edges_read(&in.head, bytes, size, &out.view, &err)
-                           : ttp_segments_read(&in.head, bytes, size, &out.view, &err);
+        ttape_status status = edits[i].edges
+                                  ? ttp_edges_read(&in.head, bytes, size, &out.view, &err)
+                                  : ttp_segments_read(&in.head, bytes, size, &out.view, &err);
         ck_assert_msg(status == TTAPE_E_CORRUPT && strcmp(err.rule, edits[i].rule) == 0,
                       "%s: status %d, rule %s: %s", edits[i].field, status, err.rule, err.message);
         ck_assert_uint_le(err.offset, size);

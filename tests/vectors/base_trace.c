@@ -13,19 +13,26 @@ static void define(struct ttest_trace *t)
     static const char *const names[TTEST_BASE_SITES] = {"main", "work", "block"};
     ttape_error err = {0};
     uint32_t module, process = ttest_process(t, 9, TTAPE_NONE, "base");
-    ttape_module m = {.start = 0x1000, .end = 0x2000, .process = process,
-                      .path = ttest_string("/bin/base"), .build_id = ttest_string("\x0b\x1d")};
+    ttape_module m = {.start = 0x1000,
+                      .end = 0x2000,
+                      .process = process,
+                      .path = ttest_string("/bin/base"),
+                      .build_id = ttest_string("\x0b\x1d")};
     ttest_require(ttape_writer_add_module(t->writer, &m, &module, &err) == TTAPE_OK, err.message);
     ttest_stream(t, process, 100, "first");
     ttest_stream(t, process, 101, "second");
     for (uint32_t i = 0; i < TTEST_BASE_SITES; i++) {
-        ttape_site site = {.address = 0x1000 + 16 * i, .module = module, .line = 3 + i,
+        ttape_site site = {.address = 0x1000 + 16 * i,
+                           .module = module,
+                           .line = 3 + i,
                            .kind = i == TTEST_BASE_BLOCK ? TTAPE_SITE_BLOCK : TTAPE_SITE_FUNCTION,
-                           .symbol = ttest_string(names[i]), .file = ttest_string("base.c")};
+                           .symbol = ttest_string(names[i]),
+                           .file = ttest_string("base.c")};
         ttest_add_site(t, &site);
     }
     ttest_require(ttape_writer_set_text(t->writer, "clock", ttest_string("monotonic"), &err) ==
-                      TTAPE_OK, err.message);
+                      TTAPE_OK,
+                  err.message);
 }
 
 static struct ttest_file *make(uint64_t resolution_ns, bool raw, const char *name,

@@ -1,5 +1,5 @@
-/* The small trace that foreign and invalid vectors are made of: two partitions, two streams, everything that can be
- * broken. */
+/* The small trace that foreign and invalid vectors are made of: two partitions, two streams,
+ * everything that can be broken. */
 #ifndef TTEST_BASE_TRACE_H
 #define TTEST_BASE_TRACE_H
 
@@ -9,8 +9,8 @@
 /* Sites of the base trace; all have module 0 and file 0. */
 enum { TTEST_BASE_MAIN, TTEST_BASE_WORK, TTEST_BASE_BLOCK, TTEST_BASE_SITES };
 
-/* Partitions 0 (4 events) and 1 (8 events; open frames at its edges, values, depths, a gap that counts).
- * *expectation gets the trace's, with its name and notes replaced and the group given. */
+/* Partitions 0 (4 events) and 1 (8 events; open frames at its edges, values, depths, a gap that
+ * counts). *expectation gets the trace's, with its name and notes replaced and the group given. */
 struct ttest_file *ttest_base(const char *name, const char *group, const char *notes,
                               struct ttest_expectation *expectation);
 /* The same without times. */

@@ -1,4 +1,5 @@
-/* Valid files that our writer never makes: what other writers may do, and what later versions may add. */
+/* Valid files that our writer never makes: what other writers may do, and what later versions may
+ * add. */
 #include "base_trace.h"
 #include "vectors.h"
 
@@ -34,8 +35,10 @@ static void make_chunks(const struct ttest_output *out)
         file->chunks[i].packed = false;
     emit(out, &e, file);
 
-    file = base("unknown-chunk", "chunks of an unknown optional kind, at every place, one empty, one "
-                "compressed", &e);
+    file = base("unknown-chunk",
+                "chunks of an unknown optional kind, at every place, one empty, one "
+                "compressed",
+                &e);
     insert(file, 0, 77, "before the first scope");
     insert(file, 3, 78, "between");
     insert(file, 5, 79, "zeros and zeros and zeros and zeros and zeros")->packed = true;
@@ -66,8 +69,10 @@ static void make_chunks(const struct ttest_output *out)
 static void make_ends(const struct ttest_output *out)
 {
     struct ttest_expectation e;
-    struct ttest_file *file = base("unfinished", "no index and no footer: valid, not complete "
-                                   "(F-FOO-06)", &e);
+    struct ttest_file *file = base("unfinished",
+                                   "no index and no footer: valid, not complete "
+                                   "(F-FOO-06)",
+                                   &e);
     file->unfinished = true;
     e.status = TTAPE_E_TRUNCATED;
     e.rule = "F-FOO-06";
@@ -85,10 +90,16 @@ static void make_ends(const struct ttest_output *out)
         insert(file, i, TTP_CHUNK_INDEX, NULL);
     emit(out, &e, file);
 
-    file = base("definitions-at-end", "an unused stream and metadata behind the last partition", &e);
+    file =
+        base("definitions-at-end", "an unused stream and metadata behind the last partition", &e);
     struct ttest_chunk *chunk = insert(file, file->chunk_count, TTP_CHUNK_STREAMS, NULL);
     ttest_put(&chunk->content, "\1\0\2\1\0\146\0\0", 8); /* stream 2: process 0, tid 102 */
-    insert(file, file->chunk_count, TTP_CHUNK_METADATA, "\xa1" "\x65" "clock" "\x63" "tsc");
+    insert(file, file->chunk_count, TTP_CHUNK_METADATA,
+           "\xa1"
+           "\x65"
+           "clock"
+           "\x63"
+           "tsc");
     e.stream_count = 3;
     emit(out, &e, file);
 }
@@ -96,30 +107,53 @@ static void make_ends(const struct ttest_output *out)
 static void make_metadata(const struct ttest_output *out)
 {
     struct ttest_expectation e;
-    struct ttest_file *file = base("metadata-kinds", "unknown keys with values of every CBOR type, "
-                                   "nested 15 levels deep, indefinite lengths, keys not sorted", &e);
+    struct ttest_file *file = base("metadata-kinds",
+                                   "unknown keys with values of every CBOR type, "
+                                   "nested 15 levels deep, indefinite lengths, keys not sorted",
+                                   &e);
     static const char items[] =
-        "\xbf"                                      /* map, indefinite */
-        "\x61z" "\x83\x01\x20\xf5"                  /* "z": [1, -1, true] */
-        "\x61y" "\xa1\x01\xa1\x61" "a\xf6"          /* "y": {1: {"a": null}} */
-        "\x61x" "\x7f\x62" "ab\x61" "c\xff"         /* "x": (_ "ab", "c") */
-        "\x61w" "\x5f\x41\x00\x41\x01\xff"          /* "w": (_ h'00', h'01') */
-        "\x61v" "\xc1\x1a\x00\x00\x00\x05"          /* "v": 1(5), a tag; not in the shortest form */
-        "\x61u" "\xf9\x3c\x00"                      /* "u": 1.0, half precision */
-        "\x61t" "\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00" /* "t": 1.0, double */
-        "\x61s" "\x1b\xff\xff\xff\xff\xff\xff\xff\xff" /* "s": 2^64 - 1 */
-        "\x61r" "\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x80"
-        "\x60" "\x60"                               /* "": "" */
+        "\xbf" /* map, indefinite */
+        "\x61z"
+        "\x83\x01\x20\xf5" /* "z": [1, -1, true] */
+        "\x61y"
+        "\xa1\x01\xa1\x61"
+        "a\xf6" /* "y": {1: {"a": null}} */
+        "\x61x"
+        "\x7f\x62"
+        "ab\x61"
+        "c\xff" /* "x": (_ "ab", "c") */
+        "\x61w"
+        "\x5f\x41\x00\x41\x01\xff" /* "w": (_ h'00', h'01') */
+        "\x61v"
+        "\xc1\x1a\x00\x00\x00\x05" /* "v": 1(5), a tag; not in the shortest form */
+        "\x61u"
+        "\xf9\x3c\x00" /* "u": 1.0, half precision */
+        "\x61t"
+        "\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00" /* "t": 1.0, double */
+        "\x61s"
+        "\x1b\xff\xff\xff\xff\xff\xff\xff\xff" /* "s": 2^64 - 1 */
+        "\x61r"
+        "\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x80"
+        "\x60"
+        "\x60" /* "": "" */
         "\xff";
     struct ttest_chunk *chunk = insert(file, 1, TTP_CHUNK_METADATA, NULL);
     ttest_put(&chunk->content, items, sizeof items - 1);
     emit(out, &e, file);
 
     file = base("metadata-many", "several metadata chunks; the last value of a key stands", &e);
-    insert(file, 1, TTP_CHUNK_METADATA, "\xa1\x61" "a\x01");
-    insert(file, 2, TTP_CHUNK_METADATA, "\xa2\x61" "a\x02\x61" "b\x61" "x");
+    insert(file, 1, TTP_CHUNK_METADATA,
+           "\xa1\x61"
+           "a\x01");
+    insert(file, 2, TTP_CHUNK_METADATA,
+           "\xa2\x61"
+           "a\x02\x61"
+           "b\x61"
+           "x");
     insert(file, 3, TTP_CHUNK_METADATA, "\xa0");
-    insert(file, 6, TTP_CHUNK_METADATA, "\xa1\x61" "a\x03");
+    insert(file, 6, TTP_CHUNK_METADATA,
+           "\xa1\x61"
+           "a\x03");
     emit(out, &e, file);
 }
 
@@ -131,10 +165,10 @@ static void split_sites(struct ttest_file *file)
     uint32_t at = (uint32_t)(ttest_chunk_of(file, TTP_CHUNK_SITES, 0) - file->chunks);
     struct ttest_bytes *c = &file->chunks[at].content;
     c->size = 0;
-    ttest_put(c, "\0\1\0\0\0\0", 6);              /* one module */
+    ttest_put(c, "\0\1\0\0\0\0", 6); /* one module */
     ttest_put(c, "\x80\x20\x80\x20\1\x09/bin/base\2\x0b\x1d", 18);
     c = &insert(file, at + 1, TTP_CHUNK_SITES, NULL)->content;
-    ttest_put(c, "\1\0\0\1\0\0\6base.c", 13);     /* one file */
+    ttest_put(c, "\1\0\0\1\0\0\6base.c", 13); /* one file */
     for (uint8_t i = 0; i < 3; i++) {
         c = &insert(file, at + 2 + i, TTP_CHUNK_SITES, NULL)->content;
         ttest_put(c, "\1\0\1\0", 4);
@@ -149,20 +183,23 @@ static void split_sites(struct ttest_file *file)
         ttest_put_text(c, names[i]);
     }
     c = &insert(file, at + 5, TTP_CHUNK_SITES, NULL)->content;
-    ttest_put(c, "\1\0\1\0\3\0", 6);              /* nothing */
+    ttest_put(c, "\1\0\1\0\3\0", 6); /* nothing */
 }
 
 static void make_definitions(const struct ttest_output *out)
 {
     struct ttest_expectation e;
-    struct ttest_file *file = base("split-definitions", "the site table in six chunks, one of them "
-                                   "empty; an empty stream table", &e);
+    struct ttest_file *file = base("split-definitions",
+                                   "the site table in six chunks, one of them "
+                                   "empty; an empty stream table",
+                                   &e);
     split_sites(file);
     uint32_t at = (uint32_t)(ttest_chunk_of(file, TTP_CHUNK_PARTITION, 0) - file->chunks);
     ttest_put(&insert(file, at, TTP_CHUNK_STREAMS, NULL)->content, "\1\0\2\0", 4);
     emit(out, &e, file);
 
-    file = base("process-later", "a module names a process that is defined behind the partitions", &e);
+    file =
+        base("process-later", "a module names a process that is defined behind the partitions", &e);
     struct ttest_bytes *c = &ttest_chunk_of(file, TTP_CHUNK_SITES, 0)->content;
     uint8_t *name = memchr(c->data, '/', c->size);
     name[-2] = 2; /* process id + 1 stands before the path's length */
@@ -179,7 +216,8 @@ static void make_partitions(const struct ttest_output *out)
     ttest_drop_section(ttest_partition_of(file, 1), TTP_SECTION_SUMMARY);
     emit(out, &e, file);
 
-    file = base("unknown-section", "sections of unknown optional kinds, one among the light ones", &e);
+    file =
+        base("unknown-section", "sections of unknown optional kinds, one among the light ones", &e);
     ttest_put_text(&ttest_insert_section(ttest_partition_of(file, 1), 9)->content, "light?");
     ttest_insert_section(ttest_partition_of(file, 1), 40);
     ttest_put_text(&ttest_insert_section(ttest_partition_of(file, 1), 65535)->content, "last");
@@ -196,20 +234,23 @@ static void make_partitions(const struct ttest_output *out)
     emit(out, &e, file);
 }
 
-/* The same order as the base's second partition with chains that a reader of the literal form must follow: around their
- * end, in part, from inside, by the escape. */
+/* The same order as the base's second partition with chains that a reader of the literal form must
+ * follow: around their end, in part, from inside, by the escape. */
 static void make_literal(const struct ttest_output *out)
 {
     struct ttest_expectation e;
-    struct ttest_file *file = base("odd-chains", "the literal form with chains that are followed "
-                                   "round, left early, and entered in the middle", &e);
+    struct ttest_file *file = base("odd-chains",
+                                   "the literal form with chains that are followed "
+                                   "round, left early, and entered in the middle",
+                                   &e);
     struct ttest_partition *p = ttest_partition_of(file, 1);
     struct ttest_section *order = ttest_section_of(p, TTP_SECTION_ORDER_RAW);
     struct ttest_bytes header = {0}, data = {0};
     uint32_t width = 1, events = p->head.event_count;
     ttest_require(p->symbol_count <= 64, "codes of one byte");
     ttest_put(&header, order->content.data, order->content.size - events * width);
-    /* One chain: codes 3 .. 7 of the first segment, then 0 .. 2; so that it starts inside and goes round. */
+    /* One chain: codes 3 .. 7 of the first segment, then 0 .. 2; so that it starts inside and goes
+     * round. */
     ttest_put_varint(&header, 2);
     ttest_put_varint(&header, 6);
     ttest_put_varint(&header, 1);
@@ -225,7 +266,8 @@ static void make_literal(const struct ttest_output *out)
     ttest_put8(&data, 0x80);
     ttest_put_varint(&data, 5 << 1); /* the chain's last, then round: codes 2, 3, 4, 5 */
     ttest_put8(&data, 0xe0);
-    ttest_put_varint(&data, (7 + p->codes[6]) << 1 | 1); /* chains of one that are not spelled out */
+    ttest_put_varint(&data,
+                     (7 + p->codes[6]) << 1 | 1); /* chains of one that are not spelled out */
     ttest_put_varint(&data, (7 + p->codes[7]) << 1);
     ttest_put8(&data, 0);
     ttest_drop_section(p, TTP_SECTION_ORDER_RAW);
@@ -238,8 +280,10 @@ static void make_literal(const struct ttest_output *out)
 static void make_scopes(const struct ttest_output *out)
 {
     struct ttest_expectation e, second;
-    struct ttest_file *file = base("two-scopes", "two traces in one file, chunks interleaved: ids "
-                                   "and event numbers start anew in each scope", &e);
+    struct ttest_file *file = base("two-scopes",
+                                   "two traces in one file, chunks interleaved: ids "
+                                   "and event numbers start anew in each scope",
+                                   &e);
     struct ttest_file *other = ttest_base("other", "foreign", "", &second);
     struct ttest_row *rows = ttest_take(2 * e.row_count * sizeof *rows);
     for (uint32_t i = 0; i < e.row_count; i++) {

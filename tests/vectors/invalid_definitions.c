@@ -1,5 +1,5 @@
-/* Broken metadata, site tables and stream tables. Tables are spelled out by hand: the base has module 0, file 0, sites
- * 0 .. 2, process 0 and streams 0 .. 1. */
+/* Broken metadata, site tables and stream tables. Tables are spelled out by hand: the base has
+ * module 0, file 0, sites 0 .. 2, process 0 and streams 0 .. 1. */
 #include <string.h>
 
 #include "invalid_vectors.h"
@@ -21,25 +21,36 @@ static struct ttest_bytes *metadata(struct ttest_file *file)
 CBOR(cbor_array, "\x81\x01")
 CBOR(cbor_trailing, "\xa0\x00")
 CBOR(cbor_number_key, "\xa1\x01\x01")
-CBOR(cbor_cut, "\xa1\x61" "a\x63" "b")
-CBOR(cbor_reserved, "\xa1\x61" "a\x1c")
-CBOR(cbor_lone_break, "\xa1\x61" "a\xff")
-CBOR(cbor_twice, "\xa2\x61" "a\x01\x61" "a\x02")
-CBOR(cbor_odd_map, "\xbf\x61" "a\xff")
-CBOR(cbor_mixed_string, "\xa1\x61" "a\x7f\x41" "b\xff")
+CBOR(cbor_cut, "\xa1\x61"
+               "a\x63"
+               "b")
+CBOR(cbor_reserved, "\xa1\x61"
+                    "a\x1c")
+CBOR(cbor_lone_break, "\xa1\x61"
+                      "a\xff")
+CBOR(cbor_twice, "\xa2\x61"
+                 "a\x01\x61"
+                 "a\x02")
+CBOR(cbor_odd_map, "\xbf\x61"
+                   "a\xff")
+CBOR(cbor_mixed_string, "\xa1\x61"
+                        "a\x7f\x41"
+                        "b\xff")
 CBOR(cbor_huge_map, "\xbb\xff\xff\xff\xff\xff\xff\xff\xff")
-CBOR(cbor_huge_array, "\xa1\x61" "a\x9a\xff\xff\xff\xff")
-CBOR(cbor_huge_text, "\xa1\x61" "a\x7b\xff\xff\xff\xff\xff\xff\xff\xff")
+CBOR(cbor_huge_array, "\xa1\x61"
+                      "a\x9a\xff\xff\xff\xff")
+CBOR(cbor_huge_text, "\xa1\x61"
+                     "a\x7b\xff\xff\xff\xff\xff\xff\xff\xff")
 
-static void cbor_empty(struct ttest_file *file)
-{
-    (void)metadata(file);
-}
+static void cbor_empty(struct ttest_file *file) { (void)metadata(file); }
 
 static void cbor_deep(struct ttest_file *file)
 {
     struct ttest_bytes *to = metadata(file);
-    ttest_put(to, "\xa1\x61" "a", 3);
+    ttest_put(to,
+              "\xa1\x61"
+              "a",
+              3);
     for (uint32_t i = 0; i < 16; i++)
         ttest_put8(to, i == 15 ? 0x80 : 0x81);
 }
@@ -47,14 +58,21 @@ static void cbor_deep(struct ttest_file *file)
 static void cbor_very_deep(struct ttest_file *file)
 {
     struct ttest_bytes *to = metadata(file);
-    ttest_put(to, "\xa1\x61" "a", 3);
+    ttest_put(to,
+              "\xa1\x61"
+              "a",
+              3);
     for (uint32_t i = 0; i < 2000; i++)
         ttest_put8(to, i % 2 == 0 ? 0x9f : 0x81);
 }
 
 static void cbor_packed(struct ttest_file *file)
 {
-    ttest_put(metadata(file), "\xa1\x61" "a\x61" "b", 5);
+    ttest_put(metadata(file),
+              "\xa1\x61"
+              "a\x61"
+              "b",
+              5);
     file->chunks[1].packed = true;
 }
 
@@ -62,21 +80,30 @@ static void no_trace_id(struct ttest_file *file)
 {
     struct ttest_bytes *to = &file->chunks[0].content;
     to->size = 0;
-    ttest_put(to, "\xa1\x61" "a\x01", 4);
+    ttest_put(to,
+              "\xa1\x61"
+              "a\x01",
+              4);
 }
 
 static void short_trace_id(struct ttest_file *file)
 {
     struct ttest_bytes *to = &file->chunks[0].content;
     to->size = 0;
-    ttest_put(to, "\xa1\x68trace_id\x4f" "123456789012345", 26);
+    ttest_put(to,
+              "\xa1\x68trace_id\x4f"
+              "123456789012345",
+              26);
 }
 
 static void text_trace_id(struct ttest_file *file)
 {
     struct ttest_bytes *to = &file->chunks[0].content;
     to->size = 0;
-    ttest_put(to, "\xa1\x68trace_id\x70" "1234567890123456", 27);
+    ttest_put(to,
+              "\xa1\x68trace_id\x70"
+              "1234567890123456",
+              27);
 }
 
 static struct ttest_bytes *another(struct ttest_file *file, uint16_t kind)
@@ -86,7 +113,8 @@ static struct ttest_bytes *another(struct ttest_file *file, uint16_t kind)
     return &chunk->content;
 }
 
-/* One more site table (ids from module 1, file 1, site 3 on) or stream table (process 1, stream 2) with these bytes. */
+/* One more site table (ids from module 1, file 1, site 3 on) or stream table (process 1, stream 2)
+ * with these bytes. */
 #define SITES(name, bytes)                                                                         \
     static void name(struct ttest_file *file)                                                      \
     {                                                                                              \
@@ -108,7 +136,8 @@ SITES(site_count, "\1\0\1\0\3\x20\0\0\0\0\0\0")
 SITES(site_huge_count, "\1\0\1\0\3\xff\xff\xff\7\0\0\0\0\0\0")
 SITES(site_overlong, "\1\0\1\0\3\x81\0\0\0\0\0\0\0")
 SITES(site_string, "\1\0\1\0\3\1\0\0\0\0\0\5abc")
-SITES(file_string, "\1\0\1\1\3\0\x7f" "abc")
+SITES(file_string, "\1\0\1\1\3\0\x7f"
+                   "abc")
 SITES(module_process, "\1\1\1\0\3\0\0\0\x81\x80\x80\x08\0\0")
 SITES(module_size, "\1\1\1\0\3\0\2\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0\0\0")
 SITES(site_kind, "\1\0\1\0\3\1\x80\x80\4\0\0\0\0\0")
@@ -122,7 +151,8 @@ SITES(module_no_process, "\1\1\1\0\3\0\0\0\2\0\0")
 STREAMS(process_hole, "\2\1\5\0\0\0\2\0")
 STREAMS(stream_hole, "\1\0\3\1\0\5\0\0")
 STREAMS(stream_count, "\1\0\2\x40\0\5\0\0")
-STREAMS(stream_string, "\1\0\2\1\0\5\0\x7f" "abc")
+STREAMS(stream_string, "\1\0\2\1\0\5\0\x7f"
+                       "abc")
 STREAMS(process_parent_id, "\1\1\5\x81\x80\x80\x08\0\0\2\0")
 STREAMS(process_parent, "\1\1\5\7\0\0\2\0")
 STREAMS(stream_process, "\1\0\2\1\1\5\0\0")
@@ -138,7 +168,7 @@ static void long_string(struct ttest_file *file)
     file->chunks[3].packed = true;
 }
 
-#define C TTAPE_E_CORRUPT
+#define C    TTAPE_E_CORRUPT
 #define NONE TTEST_REFUSED
 
 static const struct ttest_break metadata_breaks[] = {
@@ -160,10 +190,11 @@ static const struct ttest_break metadata_breaks[] = {
     {"met-01-huge-array", "F-MET-01", C, NONE, "an array of 2^32 - 1 items", cbor_huge_array, NULL},
     {"met-01-huge-text", "F-MET-01", C, NONE, "a text of 2^64 - 1 bytes", cbor_huge_text, NULL},
     {"met-01-deep", "F-MET-01", TTAPE_E_LIMIT, NONE, "17 levels deep", cbor_deep, NULL},
-    {"met-01-very-deep", "F-MET-01", TTAPE_E_LIMIT, NONE, "2,001 levels deep, half of them indefinite",
-     cbor_very_deep, NULL},
+    {"met-01-very-deep", "F-MET-01", TTAPE_E_LIMIT, NONE,
+     "2,001 levels deep, half of them indefinite", cbor_very_deep, NULL},
     {"met-01-packed", "F-MET-01", C, NONE, "metadata is compressed", cbor_packed, NULL},
-    {"met-02-missing", "F-MET-02", C, NONE, "the first metadata has no trace id", no_trace_id, NULL},
+    {"met-02-missing", "F-MET-02", C, NONE, "the first metadata has no trace id", no_trace_id,
+     NULL},
     {"met-02-short", "F-MET-02", C, NONE, "a trace id of 15 bytes", short_trace_id, NULL},
     {"met-02-text", "F-MET-02", C, NONE, "a trace id that is a text", text_trace_id, NULL},
 };
@@ -201,14 +232,17 @@ static const struct ttest_break table_breaks[] = {
     {"sit-09-file", "F-SIT-09", C, NONE, "a site's file is not defined", site_file, NULL},
     {"sit-09-process", "F-SIT-09", C, NONE, "a module's process is not defined", module_no_process,
      NULL},
-    {"sit-09-parent", "F-SIT-09", C, NONE, "a process' parent is not defined", process_parent, NULL},
-    {"str-01-trailing", "F-STR-01", C, NONE, "a byte behind the last stream", stream_trailing, NULL},
+    {"sit-09-parent", "F-SIT-09", C, NONE, "a process' parent is not defined", process_parent,
+     NULL},
+    {"str-01-trailing", "F-STR-01", C, NONE, "a byte behind the last stream", stream_trailing,
+     NULL},
     {"str-02-process", "F-STR-02", C, NONE, "a stream's process is not defined", stream_process,
      NULL},
 };
 
 void ttest_make_invalid_definitions(const struct ttest_output *out)
 {
-    ttest_emit_breaks(out, metadata_breaks, sizeof metadata_breaks / sizeof metadata_breaks[0], true);
+    ttest_emit_breaks(out, metadata_breaks, sizeof metadata_breaks / sizeof metadata_breaks[0],
+                      true);
     ttest_emit_breaks(out, table_breaks, sizeof table_breaks / sizeof table_breaks[0], true);
 }

@@ -135,10 +135,7 @@ static void trailing_garbage(struct ttest_file *file)
     ttest_put8(&packed_sites(file)->stored, 0);
 }
 
-static void cut_frame(struct ttest_file *file)
-{
-    packed_sites(file)->stored.size--;
-}
+static void cut_frame(struct ttest_file *file) { packed_sites(file)->stored.size--; }
 
 static void two_frames(struct ttest_file *file)
 {
@@ -161,7 +158,8 @@ static void skippable_frame(struct ttest_file *file)
     chunk->stored = stored;
 }
 
-/* A frame of one raw block, with its descriptor and window byte given: magic | descriptor | window | block. */
+/* A frame of one raw block, with its descriptor and window byte given: magic | descriptor | window
+ * | block. */
 static struct ttest_bytes frame_of(const struct ttest_bytes *content, const char *descriptor,
                                    size_t descriptor_bytes)
 {
@@ -191,7 +189,8 @@ static void widest_window(struct ttest_file *file)
 static void dictionary(struct ttest_file *file)
 {
     struct ttest_chunk *chunk = packed_sites(file);
-    char head[4] = {0x21, 5, 0, 0}; /* single segment, dictionary id of a byte, content size of a byte */
+    char head[4] = {0x21, 5, 0,
+                    0}; /* single segment, dictionary id of a byte, content size of a byte */
     head[2] = (char)chunk->content.size;
     chunk->stored = frame_of(&chunk->content, head, 3);
 }
@@ -232,10 +231,7 @@ static void critical_private(struct ttest_file *file)
     file->chunks[SECOND_CHUNK].head.kind = TTP_CHUNK_PRIVATE;
 }
 
-static void unknown_scope(struct ttest_file *file)
-{
-    file->chunks[SECOND_CHUNK].head.scope = 1;
-}
+static void unknown_scope(struct ttest_file *file) { file->chunks[SECOND_CHUNK].head.scope = 1; }
 
 static void unknown_scope_sites(struct ttest_file *file)
 {
@@ -301,7 +297,7 @@ static void after_footer(struct ttest_file *file, struct ttest_bytes *bytes)
     ttest_put(bytes, "\n", 1);
 }
 
-#define CORRUPT TTAPE_E_CORRUPT
+#define CORRUPT  TTAPE_E_CORRUPT
 #define CHECKSUM TTAPE_E_CHECKSUM
 
 static const struct ttest_break file_breaks[] = {
@@ -335,10 +331,10 @@ static const struct ttest_break file_breaks[] = {
      break_chunk_flags},
     {"chk-05-plain", "F-CHK-05", CORRUPT, TTEST_REFUSED,
      "content size differs from the stored size without flag 1", break_plain_size, NULL},
-    {"chk-05-longer", "F-CHK-05", CORRUPT, TTEST_REFUSED, "one byte less than the content size says",
-     lie_longer, NULL},
-    {"chk-05-shorter", "F-CHK-05", CORRUPT, TTEST_REFUSED, "one byte more than the content size says",
-     lie_shorter, NULL},
+    {"chk-05-longer", "F-CHK-05", CORRUPT, TTEST_REFUSED,
+     "one byte less than the content size says", lie_longer, NULL},
+    {"chk-05-shorter", "F-CHK-05", CORRUPT, TTEST_REFUSED,
+     "one byte more than the content size says", lie_shorter, NULL},
     {"chk-05-no-zstd", "F-CHK-05", CORRUPT, TTEST_REFUSED, "flag 1 and no zstd frame", not_zstd,
      NULL},
     {"chk-05-trailing", "F-CHK-05", CORRUPT, TTEST_REFUSED, "a byte behind the frame",
@@ -372,8 +368,8 @@ static const struct ttest_break file_breaks[] = {
 };
 
 static const struct ttest_break footer_breaks[] = {
-    {"foo-01-magic", "F-CHK-01", CORRUPT, TTEST_ALL, "a byte of the footer's magic (F-FOO-01)", NULL,
-     break_footer_magic},
+    {"foo-01-magic", "F-CHK-01", CORRUPT, TTEST_ALL, "a byte of the footer's magic (F-FOO-01)",
+     NULL, break_footer_magic},
     {"foo-01-trailing", "F-FOO-04", CORRUPT, TTEST_ALL, "a byte behind the footer", NULL,
      after_footer},
     {"foo-02-hash", "F-FOO-02", CHECKSUM, TTEST_ALL, "a bit of the footer", NULL,

@@ -1,4 +1,5 @@
-/* Broken partition heads and directories. Everything is about partition 1 (chunk 4), unless it says otherwise. */
+/* Broken partition heads and directories. Everything is about partition 1 (chunk 4), unless it says
+ * otherwise. */
 #include "format/bytes.h"
 #include "invalid_vectors.h"
 #include "vector_partition.h"
@@ -26,10 +27,7 @@ static void short_payload(struct ttest_file *file)
     file->chunks[CHUNK].content_bytes = file->chunks[CHUNK].stored.size;
 }
 
-static void packed_whole(struct ttest_file *file)
-{
-    file->chunks[CHUNK].packed = true;
-}
+static void packed_whole(struct ttest_file *file) { file->chunks[CHUNK].packed = true; }
 
 static void head_past_end(struct ttest_file *file, struct ttest_bytes *bytes)
 {
@@ -103,10 +101,7 @@ static void kinds_descend(struct ttest_file *file)
     p->sections[p->section_count - 2] = last;
 }
 
-static void kind_zero(struct ttest_file *file)
-{
-    ttest_insert_section(second(file), 0);
-}
+static void kind_zero(struct ttest_file *file) { ttest_insert_section(second(file), 0); }
 
 static void section_flags(struct ttest_file *file)
 {
@@ -205,10 +200,7 @@ static void untimed_bases(struct ttest_file *file)
     ttest_insert_section(second(file), TTP_SECTION_BASES);
 }
 
-static void drop(struct ttest_file *file, uint16_t kind)
-{
-    ttest_drop_section(second(file), kind);
-}
+static void drop(struct ttest_file *file, uint16_t kind) { ttest_drop_section(second(file), kind); }
 
 static void no_order(struct ttest_file *file) { drop(file, TTP_SECTION_ORDER_RAW); }
 static void no_times(struct ttest_file *file) { drop(file, TTP_SECTION_TIMES_RAW); }
@@ -238,8 +230,8 @@ static void critical_section(struct ttest_file *file)
     ttest_insert_section(second(file), 99)->flags = TTP_FLAG_CRITICAL;
 }
 
-#define C TTAPE_E_CORRUPT
-#define SUM TTAPE_E_CHECKSUM
+#define C    TTAPE_E_CORRUPT
+#define SUM  TTAPE_E_CHECKSUM
 #define LEFT TTEST_FIRST
 
 static const struct ttest_break timed_breaks[] = {
@@ -272,8 +264,8 @@ static const struct ttest_break timed_breaks[] = {
      section_reserved},
     {"par-09-hash", "F-PAR-09", SUM, LEFT, "the hash of the order section", NULL, section_hash},
     {"par-09-light", "F-PAR-09", SUM, LEFT, "the hash of the segments section", NULL, light_hash},
-    {"par-09-plain", "F-PAR-09", C, LEFT, "content size differs from the stored size without flag 1",
-     section_plain_size, NULL},
+    {"par-09-plain", "F-PAR-09", C, LEFT,
+     "content size differs from the stored size without flag 1", section_plain_size, NULL},
     {"par-09-longer", "F-PAR-09", C, LEFT, "one byte less than the content size says",
      section_longer, NULL},
     {"par-09-shorter", "F-PAR-09", C, LEFT, "one byte more than the content size says",
@@ -298,8 +290,8 @@ static const struct ttest_break timed_breaks[] = {
     {"par-13-no-segments", "F-PAR-13", C, LEFT, "no segments section", no_section_segments, NULL},
     {"par-13-no-edges", "F-PAR-13", C, LEFT, "no edges section", no_edges, NULL},
     {"par-13-no-bases", "F-PAR-13", C, LEFT, "no bases section", no_bases, NULL},
-    {"par-14-critical", "F-PAR-14", TTAPE_E_UNSUPPORTED, LEFT, "a critical section of an unknown kind",
-     critical_section, NULL},
+    {"par-14-critical", "F-PAR-14", TTAPE_E_UNSUPPORTED, LEFT,
+     "a critical section of an unknown kind", critical_section, NULL},
 };
 
 static const struct ttest_break untimed_breaks[] = {

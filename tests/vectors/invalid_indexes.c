@@ -1,5 +1,6 @@
-/* Broken indexes. A reader that cannot use an index scans: every event is still there. One that is sound in itself and
- * contradicts a partition costs that partition, when it is read. Entries 0 .. 2 are definitions, 3 and 4 partitions. */
+/* Broken indexes. A reader that cannot use an index scans: every event is still there. One that is
+ * sound in itself and contradicts a partition costs that partition, when it is read. Entries 0 .. 2
+ * are definitions, 3 and 4 partitions. */
 #include "invalid_vectors.h"
 
 static struct ttest_partition *second(struct ttest_file *file)
@@ -76,7 +77,7 @@ static void wide_kind(struct ttest_file *file)
     ttest_put(content, rest.data + 2, rest.size - 2);
 }
 
-#define C TTAPE_E_CORRUPT
+#define C   TTAPE_E_CORRUPT
 #define ALL TTEST_ALL
 
 static const struct ttest_break index_breaks[] = {
@@ -119,9 +120,10 @@ static const struct ttest_break index_breaks[] = {
     {"idx-08-lost", "F-IDX-08", C, ALL, "a lost event too many", other_lost, NULL},
     {"idx-08-scope", "F-IDX-08", C, ALL, "a partition of another scope", other_scope, NULL},
     {"idx-08-model-kind", "F-IDX-08", C, ALL, "a partition is called a model", other_kind, NULL},
-    {"idx-08-first-event", "F-IDX-08", C, TTEST_FIRST, "another first event of a segment", segment_first,
+    {"idx-08-first-event", "F-IDX-08", C, TTEST_FIRST, "another first event of a segment",
+     segment_first, NULL},
+    {"idx-08-segments", "F-IDX-08", C, TTEST_FIRST, "an event in another segment", segment_other,
      NULL},
-    {"idx-08-segments", "F-IDX-08", C, TTEST_FIRST, "an event in another segment", segment_other, NULL},
 };
 
 void ttest_make_invalid_indexes(const struct ttest_output *out)

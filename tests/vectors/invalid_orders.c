@@ -1,5 +1,6 @@
-/* Broken orders and times of partition 1, in their raw forms. Its symbols are: 0 enter main, 1 enter work (both given),
- * 2 gap, 3 leaf block, 4 unwind; its codes: exit work, gap, leaf, leaf, enter work, unwind | exit work, enter main. */
+/* Broken orders and times of partition 1, in their raw forms. Its symbols are: 0 enter main, 1
+ * enter work (both given), 2 gap, 3 leaf block, 4 unwind; its codes: exit work, gap, leaf, leaf,
+ * enter work, unwind | exit work, enter main. */
 #include "invalid_vectors.h"
 
 enum { MAIN, WORK, GAP, BLOCK, UNWIND, SYMBOLS };
@@ -67,10 +68,7 @@ static void times_short(struct ttest_file *file) { times(file)->size--; }
 static void times_trailing(struct ttest_file *file) { ttest_put8(times(file), 0); }
 static void times_other(struct ttest_file *file) { times(file)->data[16] += 2; }
 
-static void times_wide(struct ttest_file *file)
-{
-    second(file)->head.wide_count = 1;
-}
+static void times_wide(struct ttest_file *file) { second(file)->head.wide_count = 1; }
 
 static void first_tick(struct ttest_file *file)
 {
@@ -78,14 +76,11 @@ static void first_tick(struct ttest_file *file)
     ttest_encode_light(second(file));
 }
 
-static void end_tick(struct ttest_file *file)
-{
-    second(file)->head.end_tick++;
-}
+static void end_tick(struct ttest_file *file) { second(file)->head.end_tick++; }
 
 /* Replaces the raw order by a literal one with this data section. One chain: exit work, gap. */
-static void literal(struct ttest_file *file, const char *chains, size_t chain_bytes, const char *data,
-                    size_t data_bytes)
+static void literal(struct ttest_file *file, const char *chains, size_t chain_bytes,
+                    const char *data, size_t data_bytes)
 {
     struct ttest_partition *p = second(file);
     struct ttest_bytes header = {0}, records = {0};
@@ -114,19 +109,20 @@ LITERAL(lit_bomb, "\1\2\3\2", "\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f")
 LITERAL(lit_past, "\1\2\3\2", "\0\xfe")
 LITERAL(lit_early, "\1\2\3\2", "\1")
 
-#define C TTAPE_E_CORRUPT
-#define CUT TTAPE_E_TRUNCATED
+#define C    TTAPE_E_CORRUPT
+#define CUT  TTAPE_E_TRUNCATED
 #define LEFT TTEST_FIRST
 
 static const struct ttest_break order_breaks[] = {
     {"evt-01-site", "F-EVT-01", C, LEFT, "a site that is not defined", undefined_site, NULL},
-    {"evt-02-other", "O-CHK-03", C, LEFT, "an exit of a frame below the top (F-EVT-02)", close_other,
-     NULL},
+    {"evt-02-other", "O-CHK-03", C, LEFT, "an exit of a frame below the top (F-EVT-02)",
+     close_other, NULL},
     {"evt-02-leaf", "O-CHK-03", C, LEFT, "a close bit with a leaf (F-EVT-02)", close_leaf, NULL},
     {"evt-02-closed", "O-CHK-03", C, LEFT, "an exit with no frame open (F-EVT-02)", close_closed,
      NULL},
     {"evt-03-none", "O-CHK-04", C, LEFT, "unwinding of 0 frames (F-EVT-03)", unwind_none, NULL},
-    {"evt-03-many", "O-CHK-04", C, LEFT, "unwinding of 3 frames of 2 (F-EVT-03)", unwind_many, NULL},
+    {"evt-03-many", "O-CHK-04", C, LEFT, "unwinding of 3 frames of 2 (F-EVT-03)", unwind_many,
+     NULL},
     {"evt-03-most", "O-CHK-04", C, LEFT, "unwinding of 2^32 - 1 frames (F-EVT-03)", unwind_most,
      NULL},
     {"evt-03-across-none", "O-CHK-05", C, LEFT, "an exit across 0 frames (F-EVT-03)", across_none,

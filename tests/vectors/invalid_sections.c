@@ -1,5 +1,6 @@
-/* Broken light sections, values and depths of partition 1. It has the segments of streams 0 (6 events; main and work are
- * open at its start, main at its end) and 1 (2 events; work is open, then main). */
+/* Broken light sections, values and depths of partition 1. It has the segments of streams 0 (6
+ * events; main and work are open at its start, main at its end) and 1 (2 events; work is open, then
+ * main). */
 #include "format/coder.h"
 #include "invalid_vectors.h"
 
@@ -54,12 +55,10 @@ static struct ttest_bytes *content(struct ttest_file *file, uint16_t kind)
     return &ttest_section_of(second(file), kind)->content;
 }
 
-static void no_bases(struct ttest_file *file)
-{
-    content(file, TTP_SECTION_BASES)->size = 0;
-}
+static void no_bases(struct ttest_file *file) { content(file, TTP_SECTION_BASES)->size = 0; }
 
-/* The last frame gets numbers of many bits, so that the cut falls into them: any bits decode there. */
+/* The last frame gets numbers of many bits, so that the cut falls into them: any bits decode there.
+ */
 static void cut_edges(struct ttest_file *file)
 {
     struct ttest_partition *p = second(file);
@@ -117,7 +116,8 @@ static void sum_many(struct ttest_file *file) { put_numbers(file, UINT32_MAX, 0)
 static void sum_far(struct ttest_file *file) { put_numbers(file, 1, UINT64_C(1) << 33); }
 static void sum_cut(struct ttest_file *file) { put_numbers(file, 1000000, 0); }
 
-/* Values by hand. The base's are: 2 events, 3 values, 2 bytes | 0, 0 | 2, 1 | types 0, 5, 7 | 7, 2, 5 | "hi". */
+/* Values by hand. The base's are: 2 events, 3 values, 2 bytes | 0, 0 | 2, 1 | types 0, 5, 7 | 7, 2,
+ * 5 | "hi". */
 static void put_section(struct ttest_file *file, uint16_t kind, const char *bytes, size_t size)
 {
     struct ttest_bytes *s = content(file, kind);
@@ -161,9 +161,9 @@ DEPTHS(dep_offset, "\2\2\x80\x80\x80\x80\x10\0\2")
 DEPTHS(dep_below, "\2\2\x0f\0\0")
 DEPTHS(dep_above, "\2\2\xfe\xff\xff\xff\x0f\0\0")
 
-#define C TTAPE_E_CORRUPT
+#define C    TTAPE_E_CORRUPT
 #define LEFT TTEST_FIRST
-#define ALL TTEST_ALL
+#define ALL  TTEST_ALL
 
 static const struct ttest_break light_breaks[] = {
     {"seg-02-stream", "F-SEG-02", C, LEFT, "stream 2^24", segment_stream, NULL},
@@ -184,10 +184,10 @@ static const struct ttest_break light_breaks[] = {
      NULL},
     {"seg-08-more", "F-SEG-08", C, LEFT, "the head has a given symbol more", head_more_given, NULL},
     {"seg-01-order", "F-SEG-01", C, LEFT, "open frames whose stacks descend", frame_order, NULL},
-    {"edg-05-start", "F-EDG-05", C, TTEST_CHANGED, "the open frames are not those that partition 0 left open",
-     frame_other, NULL},
-    {"bas-01-base", "F-EDG-05", C, TTEST_CHANGED, "a base that is not the tick of the event before (F-BAS-01)",
-     base_wrong, NULL},
+    {"edg-05-start", "F-EDG-05", C, TTEST_CHANGED,
+     "the open frames are not those that partition 0 left open", frame_other, NULL},
+    {"bas-01-base", "F-EDG-05", C, TTEST_CHANGED,
+     "a base that is not the tick of the event before (F-BAS-01)", base_wrong, NULL},
     {"bas-02-empty", "F-BAS-02", C, LEFT, "no byte in the bases section", no_bases, NULL},
     {"edg-02-stack", "F-EDG-02", C, LEFT, "stack 2^20 at the end", edge_stack, NULL},
     {"edg-02-depth", "F-EDG-02", C, LEFT, "a least depth of 2^32 - 1", edge_min_depth, NULL},
@@ -200,7 +200,8 @@ static const struct ttest_break light_breaks[] = {
     {"edg-05-depth", "F-EDG-05", C, ALL, "the least depth is wrong", edge_wrong_depth, NULL},
     {"edg-05-tick", "F-EDG-05", C, ALL, "the end tick is wrong", edge_wrong_tick, NULL},
     {"edg-05-stack", "F-EDG-05", C, ALL, "the end stack is wrong", edge_wrong_stack, NULL},
-    {"edg-05-self", "F-EDG-05", C, ALL, "a start frame's self time is wrong", edge_wrong_self, NULL},
+    {"edg-05-self", "F-EDG-05", C, ALL, "a start frame's self time is wrong", edge_wrong_self,
+     NULL},
     {"edg-05-end-self", "F-EDG-05", C, ALL, "a kept frame's self time is wrong",
      edge_wrong_end_self, NULL},
     {"edg-05-enter", "F-EDG-05", C, ALL, "an added frame's enter tick is wrong", edge_wrong_enter,
@@ -241,8 +242,8 @@ static const struct ttest_break value_breaks[] = {
     {"val-07-unused", "F-VAL-07", C, LEFT, "a byte that belongs to no string", val_unused, NULL},
     {"val-07-short", "F-VAL-07", C, LEFT, "a byte is missing", val_short, NULL},
     {"val-08-elsewhere", "F-VAL-08", C, ALL, "a gap's count at an exit", val_count_elsewhere, NULL},
-    {"val-08-not-alone", "F-VAL-08", C, ALL, "a gap's count with another value",
-     val_count_and_more, NULL},
+    {"val-08-not-alone", "F-VAL-08", C, ALL, "a gap's count with another value", val_count_and_more,
+     NULL},
     {"dep-02-count", "F-DEP-02", C, LEFT, "more changes than bytes", dep_count, NULL},
     {"dep-02-trailing", "F-DEP-02", C, LEFT, "a byte behind the last change", dep_trailing, NULL},
     {"dep-03-event", "F-DEP-03", C, LEFT, "a change at event 10 of 8", dep_event, NULL},

@@ -14,8 +14,8 @@ void ttest_emit_breaks(const struct ttest_output *out, const struct ttest_break 
     for (size_t i = 0; i < count; i++) {
         const struct ttest_break *b = &breaks[i];
         struct ttest_expectation e;
-        struct ttest_file *file = (timed ? ttest_base : ttest_base_untimed)(b->name, "invalid",
-                                                                            b->notes, &e);
+        struct ttest_file *file =
+            (timed ? ttest_base : ttest_base_untimed)(b->name, "invalid", b->notes, &e);
         e.valid = false;
         e.status = b->status;
         e.rule = b->rule;
@@ -34,19 +34,21 @@ struct cut {
     const char *name, *rule, *notes;
     ttape_status status;
     uint32_t partitions; /* that are left whole; UINT32_MAX: the file is refused */
-    uint32_t chunk;      /* the cut is `bytes` behind the start of this chunk; UINT32_MAX: of the file */
+    uint32_t chunk; /* the cut is `bytes` behind the start of this chunk; UINT32_MAX: of the file */
     uint32_t bytes;
 };
 
-/* The base has chunks 0 metadata, 1 streams, 2 sites, 3 partition, 4 partition, and then the index. */
+/* The base has chunks 0 metadata, 1 streams, 2 sites, 3 partition, 4 partition, and then the index.
+ */
 static const struct cut cuts[] = {
     {"cut-0", "F-FIL-01", "no byte is left", TTAPE_E_NOT_TRACE, UINT32_MAX, UINT32_MAX, 0},
-    {"cut-magic", "F-FIL-01", "ends inside the magic", TTAPE_E_NOT_TRACE, UINT32_MAX, UINT32_MAX, 7},
+    {"cut-magic", "F-FIL-01", "ends inside the magic", TTAPE_E_NOT_TRACE, UINT32_MAX, UINT32_MAX,
+     7},
     {"cut-header", "F-FIL-03", "ends inside the file header", TTAPE_E_TRUNCATED, UINT32_MAX,
      UINT32_MAX, 63},
     {"cut-no-chunk", "F-FOO-06", "a file header and nothing else", TTAPE_E_TRUNCATED, 0, 0, 0},
-    {"cut-chunk-header", "F-CHK-10", "ends inside the first chunk's header", TTAPE_E_TRUNCATED, 0, 0,
-     40},
+    {"cut-chunk-header", "F-CHK-10", "ends inside the first chunk's header", TTAPE_E_TRUNCATED, 0,
+     0, 40},
     {"cut-metadata", "F-CHK-10", "ends inside the first chunk's payload", TTAPE_E_TRUNCATED, 0, 0,
      70},
     {"cut-partition-header", "F-CHK-10", "ends inside the header of the second partition",

@@ -1,5 +1,6 @@
-/* Makes the vectors anew and compares them with spec/vectors, byte for byte, so that a change of bytes is seen in
- * review. With `--write DIR` it writes them there instead: that is how spec/vectors is made. */
+/* Makes the vectors anew and compares them with spec/vectors, byte for byte, so that a change of
+ * bytes is seen in review. With `--write DIR` it writes them there instead: that is how
+ * spec/vectors is made. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "vectors.h"
 
-#define SKIPPED 77
+#define SKIPPED      77
 #define FOLDER_BYTES 4096
 #define PATH_BYTES   (FOLDER_BYTES + 64)
 

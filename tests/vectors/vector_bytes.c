@@ -1,5 +1,5 @@
-/* Growing bytes over a list of blocks that are freed together. A block that grows leaves its old one behind until then:
- * vectors are small. */
+/* Growing bytes over a list of blocks that are freed together. A block that grows leaves its old
+ * one behind until then: vectors are small. */
 #include "vector_bytes.h"
 
 #include <stdarg.h>
@@ -60,10 +60,7 @@ void ttest_put(struct ttest_bytes *to, const void *data, size_t size_bytes)
     to->size += size_bytes;
 }
 
-void ttest_put8(struct ttest_bytes *to, uint8_t value)
-{
-    ttest_put(to, &value, 1);
-}
+void ttest_put8(struct ttest_bytes *to, uint8_t value) { ttest_put(to, &value, 1); }
 
 void ttest_put64(struct ttest_bytes *to, uint64_t value)
 {
@@ -85,10 +82,7 @@ void ttest_put_svarint(struct ttest_bytes *to, int64_t value)
     ttest_put_varint(to, ttp_zigzag(value));
 }
 
-void ttest_put_text(struct ttest_bytes *to, const char *text)
-{
-    ttest_put(to, text, strlen(text));
-}
+void ttest_put_text(struct ttest_bytes *to, const char *text) { ttest_put(to, text, strlen(text)); }
 
 void ttest_print(struct ttest_bytes *to, const char *format, ...)
 {

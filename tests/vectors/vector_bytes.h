@@ -1,5 +1,5 @@
-/* Bytes that grow, memory that is given back in one go, and strings: what every part of the vector maker needs.
- * Running out of memory ends the program: this is a developer's tool. */
+/* Bytes that grow, memory that is given back in one go, and strings: what every part of the vector
+ * maker needs. Running out of memory ends the program: this is a developer's tool. */
 #ifndef TTEST_VECTOR_BYTES_H
 #define TTEST_VECTOR_BYTES_H
 

@@ -1,4 +1,5 @@
-/* Expectations as text. The CSV is made from the events that went in, never from a file that was read back. */
+/* Expectations as text. The CSV is made from the events that went in, never from a file that was
+ * read back. */
 #include "vector_expect.h"
 
 #include <stdio.h>
@@ -12,25 +13,15 @@
 const char *ttest_status_name(ttape_status status)
 {
     switch (status) {
-    case TTAPE_OK:
-        return "TTAPE_OK";
-    case TTAPE_E_TRUNCATED:
-        return "TTAPE_E_TRUNCATED";
-    case TTAPE_E_CORRUPT:
-        return "TTAPE_E_CORRUPT";
-    case TTAPE_E_CHECKSUM:
-        return "TTAPE_E_CHECKSUM";
-    case TTAPE_E_LIMIT:
-        return "TTAPE_E_LIMIT";
-    case TTAPE_E_VERSION:
-        return "TTAPE_E_VERSION";
-    case TTAPE_E_UNSUPPORTED:
-        return "TTAPE_E_UNSUPPORTED";
-    case TTAPE_E_NOT_TRACE:
-        return "TTAPE_E_NOT_TRACE";
-    default:
-        ttest_require(0, "a status without a name");
-        return "";
+    case TTAPE_OK: return "TTAPE_OK";
+    case TTAPE_E_TRUNCATED: return "TTAPE_E_TRUNCATED";
+    case TTAPE_E_CORRUPT: return "TTAPE_E_CORRUPT";
+    case TTAPE_E_CHECKSUM: return "TTAPE_E_CHECKSUM";
+    case TTAPE_E_LIMIT: return "TTAPE_E_LIMIT";
+    case TTAPE_E_VERSION: return "TTAPE_E_VERSION";
+    case TTAPE_E_UNSUPPORTED: return "TTAPE_E_UNSUPPORTED";
+    case TTAPE_E_NOT_TRACE: return "TTAPE_E_NOT_TRACE";
+    default: ttest_require(0, "a status without a name"); return "";
     }
 }
 
@@ -87,7 +78,8 @@ static bool active(uint32_t code)
            (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
-/* Active and invalid bytes as \xNN and a backslash doubled, all of it quoted where RFC 4180 asks for it. */
+/* Active and invalid bytes as \xNN and a backslash doubled, all of it quoted where RFC 4180 asks
+ * for it. */
 static void put_symbol(struct ttest_bytes *to, ttape_string symbol)
 {
     const uint8_t *at = (const uint8_t *)symbol.data;

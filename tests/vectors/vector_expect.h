@@ -1,4 +1,5 @@
-/* What a vector's reader must find: events as CSV rows, counts, or a broken rule; and the JSON that says so. */
+/* What a vector's reader must find: events as CSV rows, counts, or a broken rule; and the JSON that
+ * says so. */
 #ifndef TTEST_VECTOR_EXPECT_H
 #define TTEST_VECTOR_EXPECT_H
 

@@ -76,7 +76,8 @@ static void write_chunk(struct ttest_file *file, struct ttest_chunk *chunk, uint
     ttest_put(out, payload.data, payload.size);
 }
 
-static void write_footer(const struct ttest_file *file, uint64_t chunk_count, struct ttest_bytes *out)
+static void write_footer(const struct ttest_file *file, uint64_t chunk_count,
+                         struct ttest_bytes *out)
 {
     uint8_t block[TTP_FOOTER_BYTES];
     struct ttp_footer footer = {file->index_offset, out->size + TTP_FOOTER_BYTES, chunk_count};
@@ -103,8 +104,8 @@ struct ttest_bytes ttest_file_write(struct ttest_file *file)
     if (file->unfinished)
         return out;
     struct ttest_chunk index = {.head = {.kind = TTP_CHUNK_INDEX}};
-    index.content = file->fixed_index ? file->index_content
-                                      : ttest_index_content(file, file->chunk_count);
+    index.content =
+        file->fixed_index ? file->index_content : ttest_index_content(file, file->chunk_count);
     write_chunk(file, &index, sequence++, last_index, &out);
     file->index_offset = index.offset;
     file->footer_offset = out.size;
@@ -143,7 +144,8 @@ struct ttest_bytes ttest_index_content(const struct ttest_file *file, uint32_t c
     ttp_write_varint(&c, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct ttest_chunk *chunk = &file->chunks[i];
-        struct ttp_index_entry entry = {.kind = chunk->head.kind, .scope = chunk->head.scope,
+        struct ttp_index_entry entry = {.kind = chunk->head.kind,
+                                        .scope = chunk->head.scope,
                                         .stored_bytes = chunk->head.stored_bytes};
         if (chunk->partition != NULL)
             put_partition_entry(&c, &state, chunk, next);
@@ -165,7 +167,8 @@ struct ttest_chunk *ttest_chunk_of(struct ttest_file *file, uint16_t kind, uint3
 
 struct ttest_chunk *ttest_insert_chunk(struct ttest_file *file, uint32_t at)
 {
-    ttest_require(file->chunk_count < TTEST_MAX_CHUNKS && at <= file->chunk_count, "too many chunks");
+    ttest_require(file->chunk_count < TTEST_MAX_CHUNKS && at <= file->chunk_count,
+                  "too many chunks");
     memmove(&file->chunks[at + 1], &file->chunks[at],
             (file->chunk_count - at) * sizeof file->chunks[0]);
     file->chunk_count++;

@@ -1,6 +1,7 @@
-/* A file taken apart, to be put together again in ways that our writer does not know: chunks with their content,
- * partitions with their sections. Writing it fixes up sizes, sequence numbers, hashes, index and footer, so that an edit
- * breaks what it means to break and nothing outside of it.
+/* A file taken apart, to be put together again in ways that our writer does not know: chunks with
+ * their content, partitions with their sections. Writing it fixes up sizes, sequence numbers,
+ * hashes, index and footer, so that an edit breaks what it means to break and nothing outside of
+ * it.
  *
  *   ttest_file_parse -> edit -> ttest_file_write -> damage (with ttest_reseal_*) */
 #ifndef TTEST_VECTOR_FILE_H
@@ -18,11 +19,11 @@
 #include "vector_bytes.h"
 
 #define TTEST_MAX_CHUNKS 32u
-#define TTEST_MAX_ITEMS 64u /* segments, frames, events, symbols of a partition that is edited */
+#define TTEST_MAX_ITEMS  64u /* segments, frames, events, symbols of a partition that is edited */
 
 struct ttest_section {
     uint16_t kind, flags;
-    bool packed;              /* store as a zstd frame */
+    bool packed; /* store as a zstd frame */
     struct ttest_bytes content;
     struct ttest_bytes stored; /* where not empty: stored as it is, whatever the content is */
     uint32_t content_bytes;    /* where not 0: what the directory says */
@@ -38,7 +39,7 @@ struct ttest_partition {
     uint32_t codes[TTEST_MAX_ITEMS];
     struct ttp_symbol symbols[TTEST_MAX_ITEMS];
     uint32_t symbol_count;
-    uint64_t gap_count, lost_count; /* for the index */
+    uint64_t gap_count, lost_count;              /* for the index */
     struct ttp_segment indexed[TTEST_MAX_ITEMS]; /* segments as the index has them */
     uint32_t indexed_count;
     void (*edit_entry)(struct ttp_index_entry *entry); /* what the index says of it; may be NULL */
@@ -48,25 +49,26 @@ struct ttest_chunk {
     struct ttp_chunk head; /* kind, flags, scope; the rest is made when written */
     bool packed;
     struct ttest_bytes content;
-    struct ttest_bytes stored; /* as a section's */
-    uint64_t content_bytes;    /* as a section's */
+    struct ttest_bytes stored;         /* as a section's */
+    uint64_t content_bytes;            /* as a section's */
     struct ttest_partition *partition; /* its payload is made of this */
-    uint64_t offset;           /* in the file as written */
-    uint64_t skipped_sequence; /* numbers that are missing before it */
+    uint64_t offset;                   /* in the file as written */
+    uint64_t skipped_sequence;         /* numbers that are missing before it */
 };
 
 struct ttest_file {
     struct ttp_file_header header;
     struct ttest_chunk chunks[TTEST_MAX_CHUNKS];
     uint32_t chunk_count;
-    bool unfinished;              /* write neither index nor footer */
-    bool fixed_index;             /* the index's content is index_content */
+    bool unfinished;  /* write neither index nor footer */
+    bool fixed_index; /* the index's content is index_content */
     struct ttest_bytes index_content;
     uint64_t index_offset, footer_offset; /* in the file as written */
 };
 
-/* Takes a file of our writer apart; index and footer are dropped, to be made again. Partitions are decoded where they are
- * small; their order must be in the literal form, and is turned into the raw one. */
+/* Takes a file of our writer apart; index and footer are dropped, to be made again. Partitions are
+ * decoded where they are small; their order must be in the literal form, and is turned into the raw
+ * one. */
 struct ttest_file *ttest_file_parse(const struct ttest_bytes *bytes, bool raw);
 struct ttest_bytes ttest_file_write(struct ttest_file *file);
 

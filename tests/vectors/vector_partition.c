@@ -1,4 +1,5 @@
-/* Sections in, sections out. What is decoded here was just made by our writer, so failures end the program. */
+/* Sections in, sections out. What is decoded here was just made by our writer, so failures end the
+ * program. */
 #include "vector_partition.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ void ttest_drop_section(struct ttest_partition *p, uint16_t kind)
 
 static struct ttest_section parse_section(const uint8_t *payload, const struct ttp_section *from)
 {
-    struct ttest_section to = {.kind = from->kind, .flags = from->flags & TTP_FLAG_CRITICAL,
+    struct ttest_section to = {.kind = from->kind,
+                               .flags = from->flags & TTP_FLAG_CRITICAL,
                                .packed = (from->flags & TTP_FLAG_ZSTD) != 0};
     if (!to.packed) {
         ttest_put(&to.content, payload + from->offset, from->stored_bytes);
@@ -101,9 +103,14 @@ static void parse_order(struct ttest_partition *p)
     uint32_t starts[TTEST_MAX_ITEMS + 1], zeros[TTEST_MAX_ITEMS + 1] = {0};
     segment_starts(p, starts);
     give_symbols(p);
-    struct ttp_order_out out = {.codes = p->codes, .symbols = p->symbols, .segment_start = starts,
-                                .open_start = zeros, .open = zeros, .open_stack = zeros,
-                                .start_stack = zeros, .event_count = p->head.event_count,
+    struct ttp_order_out out = {.codes = p->codes,
+                                .symbols = p->symbols,
+                                .segment_start = starts,
+                                .open_start = zeros,
+                                .open = zeros,
+                                .open_stack = zeros,
+                                .start_stack = zeros,
+                                .event_count = p->head.event_count,
                                 .symbol_capacity = TTEST_MAX_ITEMS,
                                 .given_count = p->head.given_count,
                                 .segment_count = p->segments.segment_count};
@@ -111,7 +118,8 @@ static void parse_order(struct ttest_partition *p)
     const struct ttest_bytes *header = &ttest_section_of(p, TTP_SECTION_LITERAL_HEADER)->content;
     const struct ttest_bytes *data = &ttest_section_of(p, TTP_SECTION_LITERAL_DATA)->content;
     ttest_require(ttp_literal_decode(header->data, header->size, data->data, data->size, &out,
-                                     ttest_take(need), need, &err) == TTAPE_OK, err.message);
+                                     ttest_take(need), need, &err) == TTAPE_OK,
+                  err.message);
     p->symbol_count = out.symbol_count;
     for (uint32_t i = 0; i < p->head.event_count; i++)
         p->gap_count += p->symbols[p->codes[i] >> 1].event_class == TTP_CLASS_GAP;
@@ -122,10 +130,12 @@ struct ttest_partition *ttest_partition_parse(const struct ttest_bytes *payload,
     struct ttest_partition *p = ttest_take(sizeof *p);
     ttape_error err = {0};
     ttest_require(ttp_partition_head_read(payload->data, payload->size, payload->size, &p->head,
-                                          &err) == TTAPE_OK, err.message);
+                                          &err) == TTAPE_OK,
+                  err.message);
     ttest_require(p->head.segment_count < TTEST_MAX_ITEMS &&
                       p->head.start_frame_count < TTEST_MAX_ITEMS &&
-                      p->head.end_frame_count < TTEST_MAX_ITEMS, "partition is too large to edit");
+                      p->head.end_frame_count < TTEST_MAX_ITEMS,
+                  "partition is too large to edit");
     for (uint32_t i = 0; i < p->head.section_count; i++)
         p->sections[p->section_count++] = parse_section(payload->data, &p->head.sections[i]);
     parse_light(p);
@@ -168,8 +178,11 @@ void ttest_encode_order(struct ttest_partition *p)
     ttape_error err = {0};
     struct ttest_bytes *s = &ttest_section_of(p, TTP_SECTION_ORDER_RAW)->content;
     segment_starts(p, starts);
-    struct ttp_order in = {.codes = p->codes, .symbols = p->symbols, .segment_start = starts,
-                           .event_count = p->head.event_count, .symbol_count = p->symbol_count,
+    struct ttp_order in = {.codes = p->codes,
+                           .symbols = p->symbols,
+                           .segment_start = starts,
+                           .event_count = p->head.event_count,
+                           .symbol_count = p->symbol_count,
                            .given_count = p->head.given_count,
                            .segment_count = p->segments.segment_count};
     ttest_require(ttp_raw_order_encode(&in, room, bound, &size, &err) == TTAPE_OK, err.message);
@@ -187,7 +200,8 @@ struct ttest_bytes ttest_partition_write(struct ttest_partition *p)
         if (from->stored.size != 0)
             stored = from->stored;
         struct ttp_section *to = &p->head.sections[i];
-        *to = (struct ttp_section){.kind = from->kind, .stored_bytes = (uint32_t)stored.size,
+        *to = (struct ttp_section){.kind = from->kind,
+                                   .stored_bytes = (uint32_t)stored.size,
                                    .content_bytes = (uint32_t)from->content.size};
         to->flags = (uint16_t)(from->flags | (from->packed ? TTP_FLAG_ZSTD : 0));
         to->hash = ttp_checksum(stored.data, stored.size);
@@ -205,13 +219,17 @@ struct ttest_bytes ttest_partition_write(struct ttest_partition *p)
 
 struct ttp_index_entry ttest_partition_entry(const struct ttest_partition *p)
 {
-    struct ttp_index_entry e = {
-        .kind = TTP_CHUNK_PARTITION, .event_count = p->head.event_count,
-        .segment_count = p->indexed_count, .model = p->head.model,
-        .light_bytes = (uint32_t)ttp_partition_head_bytes(p->section_count),
-        .resolution_ns = p->head.resolution_ns, .origin_ns = p->head.origin_ns,
-        .first_tick = p->head.first_tick, .end_tick = p->head.end_tick, .gap_count = p->gap_count,
-        .lost_count = p->lost_count};
+    struct ttp_index_entry e = {.kind = TTP_CHUNK_PARTITION,
+                                .event_count = p->head.event_count,
+                                .segment_count = p->indexed_count,
+                                .model = p->head.model,
+                                .light_bytes = (uint32_t)ttp_partition_head_bytes(p->section_count),
+                                .resolution_ns = p->head.resolution_ns,
+                                .origin_ns = p->head.origin_ns,
+                                .first_tick = p->head.first_tick,
+                                .end_tick = p->head.end_tick,
+                                .gap_count = p->gap_count,
+                                .lost_count = p->lost_count};
     for (uint32_t i = 0; i < p->section_count; i++) {
         uint32_t kind = p->sections[i].kind, bytes = p->head.sections[i].stored_bytes;
         e.light_bytes += kind <= TTP_SECTION_SUMMARY ? bytes : 0;

@@ -19,14 +19,21 @@ struct ttest_trace *ttest_begin(const char *name, const char *notes,
         t->options = *options;
     t->options.size = sizeof t->options;
     t->rows = ttest_take(TTEST_MAX_ROWS * sizeof *t->rows);
-    t->expectation = (struct ttest_expectation){
-        .name = name, .group = "writer", .notes = notes, .valid = true, .opens = true, .rule = "",
-        .timed = t->options.resolution_ns != TTAPE_TIME_NONE, .rows = t->rows,
-        .lost_partition = TTAPE_NONE};
+    t->expectation =
+        (struct ttest_expectation){.name = name,
+                                   .group = "writer",
+                                   .notes = notes,
+                                   .valid = true,
+                                   .opens = true,
+                                   .rule = "",
+                                   .timed = t->options.resolution_ns != TTAPE_TIME_NONE,
+                                   .rows = t->rows,
+                                   .lost_partition = TTAPE_NONE};
     if (t->options.partition_events == 0)
         t->options.partition_events = 100000; /* below the default: less memory, same bytes */
     if (t->options.model_period == 0)
-        t->options.model_period = UINT32_MAX; /* partitions that stand alone; vectors of models ask for them */
+        t->options.model_period =
+            UINT32_MAX; /* partitions that stand alone; vectors of models ask for them */
     ttape_sink sink = ttape_sink_memory(&t->memory);
     must(ttape_writer_open(&t->writer, &sink, &t->options, &err), &err);
     return t;
@@ -45,8 +52,8 @@ uint32_t ttest_add_site(struct ttest_trace *t, const ttape_site *site)
 uint32_t ttest_site(struct ttest_trace *t, uint64_t address, ttape_site_kind kind,
                     const char *symbol)
 {
-    ttape_site site = {.address = address, .module = TTAPE_NONE, .kind = kind,
-                       .symbol = ttest_string(symbol)};
+    ttape_site site = {
+        .address = address, .module = TTAPE_NONE, .kind = kind, .symbol = ttest_string(symbol)};
     return ttest_add_site(t, &site);
 }
 
@@ -125,7 +132,8 @@ static bool pushes(uint32_t kind)
     return kind == TTAPE_ENTER || kind == TTAPE_OPEN || kind == TTAPE_SIGNAL_BEGIN;
 }
 
-/* Applies what an event does to the frames; pushes and switches act after the depth was taken (F-EVT-05). */
+/* Applies what an event does to the frames; pushes and switches act after the depth was taken
+ * (F-EVT-05). */
 static void model_before(struct ttest_model_stream *s, const ttape_event *e)
 {
     struct ttest_model_stack *stack = &s->stacks[s->current];
@@ -189,8 +197,10 @@ void ttest_event(struct ttest_trace *t, uint32_t stream, const ttape_event *even
     uint32_t site = row_site(s, event);
     uint64_t time_ns = stored_time(t, event->time_ns);
     struct ttest_row *row = &t->rows[t->expectation.row_count++];
-    *row = (struct ttest_row){.stream = stream, .partition = t->expectation.partition_count,
-                              .tid = s->tid, .time_ns = time_ns,
+    *row = (struct ttest_row){.stream = stream,
+                              .partition = t->expectation.partition_count,
+                              .tid = s->tid,
+                              .time_ns = time_ns,
                               .has_site = site != TTAPE_NONE};
     uint32_t site_kind = TTAPE_SITE_FUNCTION;
     if (row->has_site) {
@@ -223,7 +233,10 @@ void ttest_leaf(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32
 void ttest_special(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t kind,
                    uint32_t argument)
 {
-    ttape_event e = {.time_ns = time_ns, .kind = kind, .site = TTAPE_NONE, .argument = argument,
+    ttape_event e = {.time_ns = time_ns,
+                     .kind = kind,
+                     .site = TTAPE_NONE,
+                     .argument = argument,
                      .depth = TTEST_AUTO};
     ttest_event(t, stream, &e);
 }
@@ -231,8 +244,12 @@ void ttest_special(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uin
 void ttest_gap(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t reason,
                uint64_t count)
 {
-    ttape_event e = {.time_ns = time_ns, .count = count, .kind = TTAPE_GAP, .site = TTAPE_NONE,
-                     .argument = reason, .depth = TTEST_AUTO};
+    ttape_event e = {.time_ns = time_ns,
+                     .count = count,
+                     .kind = TTAPE_GAP,
+                     .site = TTAPE_NONE,
+                     .argument = reason,
+                     .depth = TTEST_AUTO};
     ttest_event(t, stream, &e);
 }
 

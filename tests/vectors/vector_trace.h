@@ -1,5 +1,5 @@
-/* A trace that is written by our writer while a small model of its own, made from spec/format.md section 7.1, notes what a
- * reader must see. */
+/* A trace that is written by our writer while a small model of its own, made from spec/format.md
+ * section 7.1, notes what a reader must see. */
 #ifndef TTEST_VECTOR_TRACE_H
 #define TTEST_VECTOR_TRACE_H
 
@@ -8,11 +8,11 @@
 #include "vector_expect.h"
 
 #define TTEST_MAX_STREAMS 64u
-#define TTEST_MAX_FRAMES 256u
-#define TTEST_MAX_STACKS 4u
-#define TTEST_MAX_SITES 64u
-#define TTEST_MAX_ROWS 4096u
-#define TTEST_AUTO TTAPE_DEPTH_AUTO
+#define TTEST_MAX_FRAMES  256u
+#define TTEST_MAX_STACKS  4u
+#define TTEST_MAX_SITES   64u
+#define TTEST_MAX_ROWS    4096u
+#define TTEST_AUTO        TTAPE_DEPTH_AUTO
 
 struct ttest_model_frame {
     uint32_t site, signal; /* site TTAPE_NONE: a signal frame */

@@ -35,7 +35,8 @@ static void make_levels(const struct ttest_output *out)
     struct ttest_trace *t = begin_one("level-0", "the literal form of order, raw times", &literal);
     put_loop(t, 1000, 100);
     ttest_emit_trace(out, t);
-    t = begin_one("level-0-threshold", "the literal form with a high threshold for chains", &chains);
+    t = begin_one("level-0-threshold", "the literal form with a high threshold for chains",
+                  &chains);
     put_loop(t, 1000, 100);
     ttest_emit_trace(out, t);
     t = begin_one("level-1", "the full form, lowest level", &lowest);
@@ -54,8 +55,10 @@ static void make_resolutions(const struct ttest_output *out)
     ttape_writer_options coarse = {.resolution_ns = 64, .origin_ns = 1000};
     ttape_writer_options none = {.resolution_ns = TTAPE_TIME_NONE};
     ttape_writer_options none_literal = {.resolution_ns = TTAPE_TIME_NONE, .literal = true};
-    struct ttest_trace *t = begin_one("resolution-64", "times in multiples of 64 ns from an origin of "
-                                      "1,000, also before it; halves are rounded up", &coarse);
+    struct ttest_trace *t = begin_one("resolution-64",
+                                      "times in multiples of 64 ns from an origin of "
+                                      "1,000, also before it; halves are rounded up",
+                                      &coarse);
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     static const uint64_t times[] = {0,    936,  967,  968,  969,  999,  1000, 1031,
                                      1032, 1033, 1063, 1064, 1095, 1096, 1097, 90000};
@@ -65,7 +68,8 @@ static void make_resolutions(const struct ttest_output *out)
     t = begin_one("no-times", "order only", &none);
     put_loop(t, 1000, 40);
     ttest_emit_trace(out, t);
-    t = begin_one("no-times-level-0", "order only, the literal form, two partitions", &none_literal);
+    t = begin_one("no-times-level-0", "order only, the literal form, two partitions",
+                  &none_literal);
     put_loop(t, 1000, 20);
     ttest_flush(t);
     ttest_exit(t, 0, 0, 0);
@@ -75,8 +79,8 @@ static void make_resolutions(const struct ttest_output *out)
 static void put_hard_times(struct ttest_trace *t)
 {
     static const uint64_t times[] = {
-        1000,       1010,       500,        501, 500,        500,
-        4294968296, 8589935592, 8589935591, 0,   4294967294, 8589934589,
+        1000,       1010,       500,        501, 500,           500,
+        4294968296, 8589935592, 8589935591, 0,   4294967294,    8589934589,
         UINT64_MAX, 0,          UINT64_MAX, 1,   INT64_MAX - 1, (uint64_t)INT64_MAX + 1};
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     uint32_t b = ttest_site(t, 0x401008, TTAPE_SITE_BLOCK, "");
@@ -95,13 +99,17 @@ static void make_hard_times(const struct ttest_output *out)
     static const char *const names[] = {"wide-level-0", "wide-level-3", "wide-level-9"};
     for (uint32_t i = 0; i < 3; i++) {
         ttape_writer_options options = {.literal = i == 0, .level = i == 0 ? 0 : i == 1 ? 3 : 9};
-        struct ttest_trace *t = begin_one(names[i], "a clock that steps backwards, differences around "
-                                          "2^32 and 2^63, times at both ends of 64 bits", &options);
+        struct ttest_trace *t = begin_one(names[i],
+                                          "a clock that steps backwards, differences around "
+                                          "2^32 and 2^63, times at both ends of 64 bits",
+                                          &options);
         put_hard_times(t);
         ttest_emit_trace(out, t);
     }
-    struct ttest_trace *t = ttest_begin("clock-steps", "two streams, one clock steps back by an hour: "
-                                        "its events keep their order", NULL);
+    struct ttest_trace *t = ttest_begin("clock-steps",
+                                        "two streams, one clock steps back by an hour: "
+                                        "its events keep their order",
+                                        NULL);
     uint32_t process = ttest_process(t, 7, TTAPE_NONE, "program");
     ttest_stream(t, process, 7, "steady");
     ttest_stream(t, process, 8, "stepping");
@@ -118,21 +126,28 @@ static void make_hard_times(const struct ttest_output *out)
 
 static void make_late_definitions(const struct ttest_output *out)
 {
-    struct ttest_trace *t = ttest_begin("late-definitions", "sites, streams, processes, modules and "
+    struct ttest_trace *t = ttest_begin("late-definitions",
+                                        "sites, streams, processes, modules and "
                                         "metadata that come between partitions, and after the last",
                                         NULL);
     ttape_error err = {0};
     uint32_t module;
     ttest_require(ttape_writer_set_text(t->writer, "clock", ttest_string("monotonic"), &err) ==
-                      TTAPE_OK, "metadata");
+                      TTAPE_OK,
+                  "metadata");
     for (uint32_t i = 0; i < 3; i++) {
-        ttape_module m = {.start = 0x100000 * (i + 1), .end = 0x100000 * (i + 2),
-                          .process = i, .path = ttest_string("/lib/libx.so"),
+        ttape_module m = {.start = 0x100000 * (i + 1),
+                          .end = 0x100000 * (i + 2),
+                          .process = i,
+                          .path = ttest_string("/lib/libx.so"),
                           .build_id = ttest_string("\x12\x34")};
         uint32_t stream = ttest_stream(t, ttest_process(t, 50 + i, TTAPE_NONE, "p"), 50 + i, "t");
         ttest_require(ttape_writer_add_module(t->writer, &m, &module, &err) == TTAPE_OK, "module");
-        ttape_site site = {.address = 0x100010 * (i + 1), .module = module, .line = 10 * i,
-                           .symbol = ttest_string("late"), .file = ttest_string("x.c")};
+        ttape_site site = {.address = 0x100010 * (i + 1),
+                           .module = module,
+                           .line = 10 * i,
+                           .symbol = ttest_string("late"),
+                           .file = ttest_string("x.c")};
         uint32_t id = ttest_add_site(t, &site);
         ttest_enter(t, stream, 100 + 10 * i, id);
         ttest_enter(t, 0, 105 + 10 * i, 0);
@@ -140,7 +155,8 @@ static void make_late_definitions(const struct ttest_output *out)
     }
     ttest_require(ttape_writer_set_number(t->writer, "exit_status", 3, &err) == TTAPE_OK &&
                       ttape_writer_set_text(t->writer, "clock", ttest_string("tsc"), &err) ==
-                          TTAPE_OK, "metadata");
+                          TTAPE_OK,
+                  "metadata");
     ttest_site(t, 0x999, TTAPE_SITE_MARKER, "never");
     ttest_emit_trace(out, t);
 }

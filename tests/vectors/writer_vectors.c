@@ -14,8 +14,8 @@ static struct ttest_trace *begin_one(const char *name, const char *notes,
 
 static void make_empty(const struct ttest_output *out)
 {
-    ttest_emit_trace(out, ttest_begin("empty", "no stream, no event: header, metadata, index, footer",
-                                      NULL));
+    ttest_emit_trace(
+        out, ttest_begin("empty", "no stream, no event: header, metadata, index, footer", NULL));
     struct ttest_trace *t = begin_one("one-event", "one enter that stays open", NULL);
     ttest_enter(t, 0, 1000, ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "main"));
     ttest_emit_trace(out, t);
@@ -91,8 +91,10 @@ static void put_depth(struct ttest_trace *t, uint64_t time_ns, uint32_t kind, ui
 
 static void make_depths(const struct ttest_output *out)
 {
-    struct ttest_trace *t = begin_one("depths", "recorded depths that contradict the frames, there "
-                                      "and back, also at the edge of a partition", NULL);
+    struct ttest_trace *t = begin_one("depths",
+                                      "recorded depths that contradict the frames, there "
+                                      "and back, also at the edge of a partition",
+                                      NULL);
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     uint32_t g = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "g");
     put_depth(t, 10, TTAPE_ENTER, f, 3);
@@ -110,8 +112,10 @@ static void make_depths(const struct ttest_output *out)
 
 static void make_unseen(const struct ttest_output *out)
 {
-    struct ttest_trace *t = ttest_begin("forked-unseen", "forked children that exit frames which only "
-                                        "their parent entered", NULL);
+    struct ttest_trace *t = ttest_begin("forked-unseen",
+                                        "forked children that exit frames which only "
+                                        "their parent entered",
+                                        NULL);
     uint32_t site[4];
     static const char *const names[] = {"main", "fork_all", "child", "work"};
     for (uint32_t i = 0; i < 4; i++)
@@ -121,7 +125,8 @@ static void make_unseen(const struct ttest_output *out)
     ttest_enter(t, 0, 100, site[0]);
     ttest_enter(t, 0, 110, site[1]);
     for (uint32_t i = 1; i <= 3; i++) {
-        uint32_t child = ttest_stream(t, ttest_process(t, 10 + i, parent, "server"), 10 + i, "server");
+        uint32_t child =
+            ttest_stream(t, ttest_process(t, 10 + i, parent, "server"), 10 + i, "server");
         ttape_event first = {.time_ns = 120 + i, .kind = TTAPE_ENTER, .site = site[2], .depth = 2};
         ttest_event(t, child, &first);
         ttest_enter(t, child, 130 + i, site[3]);
@@ -141,8 +146,10 @@ static void make_unseen(const struct ttest_output *out)
 
 static void make_many_streams(const struct ttest_output *out)
 {
-    struct ttest_trace *t = ttest_begin("many-streams", "nine streams of three processes, interleaved, "
-                                        "in three partitions", NULL);
+    struct ttest_trace *t = ttest_begin("many-streams",
+                                        "nine streams of three processes, interleaved, "
+                                        "in three partitions",
+                                        NULL);
     uint32_t sites[3];
     static const char *const names[] = {"loop", "step", "store"};
     for (uint32_t i = 0; i < 3; i++)
@@ -185,8 +192,10 @@ static void put_edges(struct ttest_trace *t)
 static void make_partitions(const struct ttest_output *out)
 {
     ttape_writer_options options = {.partition_events = 5, .index_period = 2};
-    struct ttest_trace *t = begin_one("open-frames", "seven partitions of five events with open frames "
-                                      "at their edges, and early indexes after 2 and 4", &options);
+    struct ttest_trace *t = begin_one("open-frames",
+                                      "seven partitions of five events with open frames "
+                                      "at their edges, and early indexes after 2 and 4",
+                                      &options);
     put_edges(t);
     ttest_emit_trace(out, t);
     ttape_writer_options models = {.partition_events = 5, .model_period = 3};
@@ -197,8 +206,10 @@ static void make_partitions(const struct ttest_output *out)
 
 static void make_odd_frames(const struct ttest_output *out)
 {
-    struct ttest_trace *t = begin_one("unwinding", "unwinding, exits across frames, and exits that the "
-                                      "writer takes as such", NULL);
+    struct ttest_trace *t = begin_one("unwinding",
+                                      "unwinding, exits across frames, and exits that the "
+                                      "writer takes as such",
+                                      NULL);
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     uint32_t g = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "g");
     uint32_t h = ttest_site(t, 0x403000, TTAPE_SITE_FUNCTION, "h");
@@ -217,8 +228,10 @@ static void make_odd_frames(const struct ttest_output *out)
     ttest_special(t, 0, 90, TTAPE_UNWIND, 1);
     ttest_emit_trace(out, t);
 
-    t = begin_one("coroutines", "a stream that switches between three stacks over the edge of a "
-                  "partition", NULL);
+    t = begin_one("coroutines",
+                  "a stream that switches between three stacks over the edge of a "
+                  "partition",
+                  NULL);
     f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "resume");
     g = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "generate");
     uint64_t time = 100;
@@ -239,7 +252,8 @@ static void make_odd_frames(const struct ttest_output *out)
 
 static void make_gaps(const struct ttest_output *out)
 {
-    struct ttest_trace *t = begin_one("gaps", "gaps of every reason, with and without counts", NULL);
+    struct ttest_trace *t =
+        begin_one("gaps", "gaps of every reason, with and without counts", NULL);
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     ttest_enter(t, 0, 10, f);
     for (uint32_t reason = 0; reason <= TTAPE_GAP_CUT; reason++) {
@@ -252,31 +266,50 @@ static void make_gaps(const struct ttest_output *out)
 
 static void make_names(const struct ttest_output *out)
 {
-    struct ttest_trace *t = ttest_begin("names", "names in UTF-8 and hostile ones: quotes, commas, "
-                                        "markup, control bytes, bidi, invalid UTF-8, NUL", NULL);
+    struct ttest_trace *t = ttest_begin("names",
+                                        "names in UTF-8 and hostile ones: quotes, commas, "
+                                        "markup, control bytes, bidi, invalid UTF-8, NUL",
+                                        NULL);
     static const char with_nul[] = "nul\0nul";
-    static const char *const names[] = {
-        "gr\xc3\xbc\xc3\x9f" "e", "\xe6\x97\xa5\xe6\x9c\xac", "a,b", "say \"hi\"", "=cmd|' /C'!A0",
-        "</script><b>", "${HOME}", "esc\x1b[31m", "line\nbreak\r", "back\\slash", "\xff\xfe",
-        "right\xe2\x80\xaeto left", "", "c1\xc2\x9b"};
+    static const char *const names[] = {"gr\xc3\xbc\xc3\x9f"
+                                        "e",
+                                        "\xe6\x97\xa5\xe6\x9c\xac",
+                                        "a,b",
+                                        "say \"hi\"",
+                                        "=cmd|' /C'!A0",
+                                        "</script><b>",
+                                        "${HOME}",
+                                        "esc\x1b[31m",
+                                        "line\nbreak\r",
+                                        "back\\slash",
+                                        "\xff\xfe",
+                                        "right\xe2\x80\xaeto left",
+                                        "",
+                                        "c1\xc2\x9b"};
     uint32_t count = sizeof names / sizeof names[0];
-    ttape_module module = {.start = 0x400000, .end = 0x500000, .process = TTAPE_NONE,
+    ttape_module module = {.start = 0x400000,
+                           .end = 0x500000,
+                           .process = TTAPE_NONE,
                            .path = ttest_string("/opt/\xc3\xa9/../\x1b]0;x\x07"),
                            .build_id = {"\x01\x02\x00\xff", 4}};
     uint32_t id;
     ttest_require(ttape_writer_add_module(t->writer, &module, &id, NULL) == TTAPE_OK, "module");
     ttest_stream(t, ttest_process(t, 1, TTAPE_NONE, "p\n\x1b"), 1, "t,\"x\"");
     for (uint32_t i = 0; i <= count; i++) {
-        ttape_site site = {.address = 0x401000 + i, .module = 0, .line = i,
-                           .kind = TTAPE_SITE_FUNCTION, .file = ttest_string("src/\xf0\x9f\x93\xbc.c")};
-        site.symbol = i < count ? ttest_string(names[i])
-                                : (ttape_string){with_nul, sizeof with_nul - 1};
+        ttape_site site = {.address = 0x401000 + i,
+                           .module = 0,
+                           .line = i,
+                           .kind = TTAPE_SITE_FUNCTION,
+                           .file = ttest_string("src/\xf0\x9f\x93\xbc.c")};
+        site.symbol =
+            i < count ? ttest_string(names[i]) : (ttape_string){with_nul, sizeof with_nul - 1};
         ttest_add_site(t, &site);
         ttest_leaf(t, 0, 100 + i, i);
     }
     ttape_error err;
     ttest_require(ttape_writer_set_text(t->writer, "command", ttest_string("./a \"b\" \x1b[0m\xff"),
-                                        &err) == TTAPE_OK, "metadata");
+                                        &err) == TTAPE_OK,
+                  "metadata");
     ttest_emit_trace(out, t);
 }
 
