@@ -46,9 +46,9 @@ class Chunk:
 
 def read_file_header(data):
     """F-FIL: (minor, required minor, trace id)."""
-    if data[:6] != MAGIC[:6] or data[7:8] not in (b"", MAGIC[7:]):
+    if data[:6] != MAGIC[:6] or data[7:8] != MAGIC[7:]:
         raise NotATrace
-    need(data[6:7] in (b"", b"1"), "F-FIL-02", f"major version {data[6:7]!r}, this reader knows 1")
+    need(data[6:7] == b"1", "F-FIL-02", f"major version {data[6:7]!r}, this reader knows 1")
     need(len(data) >= HEADER, "F-FIL-03", "shorter than a file header")
     check = struct.unpack_from("<Q", data, 56)[0]
     need(check == xxh3_64(data[:56]), "F-FIL-04", "hash of the file header")

@@ -110,7 +110,7 @@ static ttape_status write_all(ttape_writer *w, ttape_error *err)
         ttape_event e = {.time_ns = time,
                          .kind = r % 7 < 4 ? TTAPE_ENTER : TTAPE_EXIT,
                          .site = r / 7 % SITES,
-                         .depth = r % 501 == 0 ? r % 9 : TTAPE_DEPTH_AUTO};
+                         .depth = r % 501 == 0 ? 1000 + r % 9 : TTAPE_DEPTH_AUTO};
         if (r % 211 == 0)
             e = (ttape_event){.time_ns = time,
                               .kind = TTAPE_GAP,
