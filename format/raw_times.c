@@ -71,6 +71,17 @@ ttape_status ttp_raw_times_encode(const struct ttp_times *in, uint8_t *data, siz
     return TTAPE_OK;
 }
 
+ttape_status ttp_raw_times_directory(uint32_t event_count, int64_t *ticks, const uint8_t *data,
+                                     size_t size_bytes, ttape_error *err)
+{
+    if (size_bytes < directory_bytes(event_count))
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "T-RAW-01", size_bytes,
+                        "raw times end within their directory");
+    for (uint32_t b = 0; b < block_count(event_count); b++)
+        ticks[b] = (int64_t)ttp_load64(data + (size_t)b * TTP_RAW_TIMES_ENTRY_BYTES + 8);
+    return TTAPE_OK;
+}
+
 /* The bytes of one block, from the start of the section, checked to lie within it. */
 static ttape_status block_bytes(const uint8_t *data, size_t size_bytes, uint32_t event_count,
                                 uint32_t block, size_t *start, size_t *end, ttape_error *err)

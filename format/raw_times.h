@@ -27,6 +27,10 @@ ttape_status ttp_raw_times_encode(const struct ttp_times *in, uint8_t *data, siz
 ttape_status ttp_raw_times_decode(const uint8_t *data, size_t size_bytes, struct ttp_times *out,
                                   ttape_error *err);
 
+/* Reads the directory only: ticks[b] is block b's time. Checks nothing but that it is all there. */
+ttape_status ttp_raw_times_directory(uint32_t event_count, int64_t *ticks, const uint8_t *data,
+                                     size_t size_bytes, ttape_error *err);
+
 /* Decodes one block alone: its events' differences go to their places in delta, its wide ones to
  * wide[0 ...], and *time_ticks is the directory's time. Checks that the block fills its bytes
  * exactly; whether *time_ticks fits the blocks before it, only ttp_raw_times_decode can see.

@@ -25,8 +25,8 @@
 #define SAMPLE              8u /* every so many blocks are looked at to choose rule and mix */
 #define SAMPLE_SYMBOLS      8u
 #define MEAN_SHIFT          25u /* sum and number of events in one word: at most 2^24 events */
-#define CLUSTER_BLOCKS      8u /* at least so many blocks are clustered by */
-#define PHASE_TICKS         2u /* mean difference below which the phase rule is used */
+#define CLUSTER_BLOCKS      8u  /* at least so many blocks are clustered by */
+#define PHASE_TICKS         2u  /* mean difference below which the phase rule is used */
 
 struct rans_symbol {
     uint32_t limit, reciprocal, bias;
@@ -46,6 +46,7 @@ struct encoder {
     uint16_t *node, *words;
     uint8_t *symbol, *choice, *sorted, *memory;
     uint32_t wide_at;
+    bool coarse; /* the mean difference is next to nothing */
 };
 
 static uint32_t slot_limit(uint32_t event_count)
@@ -129,7 +130,8 @@ static void find_means(struct encoder *e)
     memset(e->mean_sum, 0, sizeof(*e->mean_sum) * c->context_count);
     memset(events, 0, sizeof(*events) * c->context_count);
     const uint32_t *restrict delta = e->in->delta;
-    const uint16_t *restrict node = e->node, *restrict context = c->context, *restrict scale = e->model.scale;
+    const uint16_t *restrict node = e->node, *restrict context = c->context,
+                             *restrict scale = e->model.scale;
     uint8_t *restrict symbols = e->symbol; /* bytes may alias anything: say that these do not */
     uint64_t *restrict sum = e->mean_sum;
     for (uint32_t i = 0, n = e->in->event_count; i < n; i++) {
@@ -207,7 +209,8 @@ static void choose_rule(struct encoder *e)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < in->event_count; i++)
         sum += in->delta[i] < 64 ? in->delta[i] : 64;
-    if (sum < (uint64_t)in->event_count * PHASE_TICKS && in->event_count >= SAMPLE) {
+    e->coarse = sum < (uint64_t)in->event_count * PHASE_TICKS;
+    if (e->coarse && in->event_count >= SAMPLE) {
         use_rule(e, TTP_STA_RULE_LOG);
         uint64_t log_bits = sample_bits(e);
         use_rule(e, TTP_STA_RULE_PHASE);
@@ -257,23 +260,26 @@ static uint32_t choose_mix(const struct encoder *e)
 
 static struct ttp_sta_pass pass_of(const struct encoder *e)
 {
-    return (struct ttp_sta_pass){&e->model, e->contexts.info, e->node, e->symbol, e->choice, e->in->event_count};
+    return (struct ttp_sta_pass){&e->model, e->contexts.info, e->node,
+                                 e->symbol, e->choice,        e->in->event_count};
 }
 
-/* Which slots share a table shows in a part of the blocks just as well; large partitions save the rest. */
-static uint32_t cluster_stride(uint32_t event_count)
+/* Which slots share a table shows nearly as well in half of the blocks, and large partitions save
+ * the time. Not at coarse clocks: there the map is most of what there is. */
+static uint32_t cluster_stride(const struct encoder *e)
 {
-    uint32_t blocks = ttp_time_static_block_count(event_count);
-    return blocks >= 2 * CLUSTER_BLOCKS ? 2 : 1;
+    uint32_t blocks = ttp_time_static_block_count(e->in->event_count);
+    return !e->coarse && blocks >= 2 * CLUSTER_BLOCKS ? 2 : 1;
 }
 
 /* The sample is sorted into the end of the room, where the clustering wants it. */
 static void sort_symbols(struct encoder *e)
 {
     struct ttp_sta_pass pass = pass_of(e);
-    uint32_t stride = cluster_stride(e->in->event_count), events = 0;
+    uint32_t stride = cluster_stride(e), events = 0;
     for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * stride)
-        events += (uint32_t)(e->in->event_count - begin < BLOCK ? e->in->event_count - begin : BLOCK);
+        events +=
+            (uint32_t)(e->in->event_count - begin < BLOCK ? e->in->event_count - begin : BLOCK);
     ttp_sta_sort_sample(&pass, stride, e->contexts.context_count * e->model.states, e->slot_start,
                         e->sorted + events);
 }
@@ -480,7 +486,8 @@ static int64_t next_ticks(const struct ttp_times *in, struct ticks *t, uint32_t 
             t->now = 0;
         }
         before = i == begin ? t->now : before;
-        uint32_t stop = in->segment_start[t->segment + 1] < end ? in->segment_start[t->segment + 1] : end;
+        uint32_t stop =
+            in->segment_start[t->segment + 1] < end ? in->segment_start[t->segment + 1] : end;
         uint64_t sum = 0;
         for (uint32_t k = i; k < stop; k++) /* plain, so that it runs in vectors */
             sum += in->delta[k];

@@ -136,33 +136,84 @@ ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     return raw_order(r, p, out, err);
 }
 
-ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
-                              ttape_error *err)
+/* ---- times ---- */
+
+ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
-    struct job job;
+    static const uint16_t kinds[] = {TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_MIX};
     uint16_t kind = TTP_SECTION_TIMES_RAW;
-    size_t workspace = 0;
-    if (ttp_partition_section(&p->head, TTP_SECTION_TIMES_STATIC) != NULL) {
-        kind = TTP_SECTION_TIMES_STATIC;
-        workspace = ttp_time_static_decode_workspace(io->event_count, io->symbol_count);
-    } else if (ttp_partition_section(&p->head, TTP_SECTION_TIMES_MIX) != NULL) {
-        kind = TTP_SECTION_TIMES_MIX;
-        workspace = ttp_time_mix_decode_workspace(io->event_count, io->symbol_count);
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ttp_partition_section(&p->head, kinds[i]) != NULL)
+            kind = kinds[i];
+    return ttp_content_open(r, p, ttp_partition_section(&p->head, kind), &p->times, err);
+}
+
+ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *ticks,
+                                        const char **rule, ttape_error *err)
+{
+    const struct ttp_content *c = &p->times;
+    uint32_t events = p->head.event_count;
+    ttape_status status;
+    switch (c->section->kind) {
+    case TTP_SECTION_TIMES_STATIC:
+        *rule = "T-STA-15";
+        status = ttp_time_static_directory(events, ticks, c->data, c->size_bytes, err);
+        break;
+    case TTP_SECTION_TIMES_MIX:
+        *rule = "T-MIX-03";
+        status = ttp_time_mix_directory(events, ticks, c->data, c->size_bytes, err);
+        break;
+    default:
+        *rule = "T-RAW-03";
+        status = ttp_raw_times_directory(events, ticks, c->data, c->size_bytes, err);
     }
-    ttape_status status = job_open(r, p, kind, 1, workspace, &job, err);
-    const struct ttp_content *c = &job.content[0];
-    if (status == TTAPE_OK) {
-        if (kind == TTP_SECTION_TIMES_STATIC)
-            status = ttp_time_static_decode(io, 0, UINT32_MAX, c->data, c->size_bytes,
-                                            job.workspace, workspace, err);
-        else if (kind == TTP_SECTION_TIMES_MIX)
-            status = ttp_time_mix_decode(io, 0, UINT32_MAX, c->data, c->size_bytes, job.workspace,
-                                         workspace, err);
-        else
-            status = ttp_raw_times_decode(c->data, c->size_bytes, io, err);
-        if (status != TTAPE_OK)
-            ttp_content_rebase(c, err);
+    if (status != TTAPE_OK)
+        ttp_content_rebase(c, err);
+    return status;
+}
+
+/* Some blocks of the raw form; all of them together can be checked better. */
+static ttape_status raw_times(const struct ttp_content *c, struct ttp_times *io, uint32_t first,
+                              uint32_t end, ttape_error *err)
+{
+    struct ttp_times part = *io;
+    int64_t ticks;
+    io->wide_count = 0;
+    for (uint32_t b = first; b < end; b++) {
+        part.wide = io->wide + io->wide_count;
+        part.wide_capacity = io->wide_capacity - io->wide_count;
+        TTP_TRY(ttp_raw_times_decode_block(c->data, c->size_bytes, b, &part, &ticks, err));
+        io->wide_count += part.wide_count;
     }
-    job_close(r, &job);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_codecs_times(ttape_reader *r, const struct ttp_loaded *p, struct ttp_times *io,
+                              uint32_t first, uint32_t end, ttape_error *err)
+{
+    const struct ttp_content *c = &p->times;
+    uint16_t kind = c->section->kind;
+    size_t bytes = 0;
+    if (kind == TTP_SECTION_TIMES_STATIC)
+        bytes = ttp_time_static_decode_workspace(io->event_count, io->symbol_count);
+    else if (kind == TTP_SECTION_TIMES_MIX)
+        bytes = ttp_time_mix_decode_workspace(io->event_count, io->symbol_count);
+    void *workspace = ttp_memory_take(&r->memory, bytes, 1, err);
+    if (workspace == NULL)
+        return r->memory.status;
+    ttape_status status;
+    if (kind == TTP_SECTION_TIMES_STATIC)
+        status = ttp_time_static_decode(io, first, end - first, c->data, c->size_bytes, workspace,
+                                        bytes, err);
+    else if (kind == TTP_SECTION_TIMES_MIX)
+        status = ttp_time_mix_decode(io, first, end - first, c->data, c->size_bytes, workspace,
+                                     bytes, err);
+    else if (first == 0 && (uint64_t)end * TTP_TIME_BLOCK_EVENTS >= io->event_count)
+        status = ttp_raw_times_decode(c->data, c->size_bytes, io, err);
+    else
+        status = raw_times(c, io, first, end, err);
+    if (status != TTAPE_OK)
+        ttp_content_rebase(c, err);
+    ttp_memory_give(&r->memory, workspace, bytes, 1);
     return status;
 }

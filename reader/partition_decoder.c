@@ -1,6 +1,7 @@
 /* The order of decoding follows what needs what:
  *
- *   start frames -> given symbols -> codes -> views -> times, depths, values of gaps -> check, checkpoints */
+ *   start frames -> given symbols -> codes -> views -> depths, values of gaps     ttp_loaded_prepare
+ *                                            times -> check, checkpoints           ttp_loaded_extend */
 #include "reader/partition_decoder.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "reader/codecs.h"
 #include "reader/model_reader.h"
 #include "reader/sort.h"
+#include "reader/times_reader.h"
 
 /* ---- given symbols ---- */
 
@@ -152,33 +154,7 @@ ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_
     return decode_order(r, p, err);
 }
 
-/* ---- times and depths ---- */
-
-static ttape_status read_times(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
-{
-    struct ttp_memory *m = &r->memory;
-    if (p->head.resolution_ns == 0)
-        return TTAPE_OK;
-    p->delta = ttp_memory_take(m, p->head.event_count, sizeof *p->delta, err);
-    if (p->delta == NULL)
-        return m->status;
-    p->wide_count = p->head.wide_count;
-    p->wide = ttp_memory_take(m, p->wide_count, sizeof *p->wide, err);
-    if (p->wide == NULL)
-        return m->status;
-    struct ttp_times times = {
-        .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta, .wide = p->wide,
-        .event_count = p->head.event_count, .segment_count = p->segments.segment_count,
-        .symbol_count = p->symbol_count, .wide_capacity = p->wide_count};
-    TTP_TRY(ttp_codecs_times(r, p, &times, err));
-    if (times.wide_count != p->wide_count)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-TIM-03", p->payload_offset,
-                        "times have %u wide differences, the head says %u", times.wide_count,
-                        p->wide_count);
-    for (uint32_t i = 0; i < p->wide_count; i++)
-        p->steps_back = p->steps_back || p->wide[i] < 0;
-    return TTAPE_OK;
-}
+/* ---- depths and values ---- */
 
 static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p,
                                  const struct ttp_content *c, ttape_error *err)
@@ -250,7 +226,7 @@ static bool has_gaps(const struct ttp_loaded *p)
     return false;
 }
 
-ttape_status ttp_loaded_read_events(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
     if (p->head.event_count > r->limits.partition_events)
         return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", p->payload_offset + TTP_HEAD_EVENTS_AT,
@@ -258,12 +234,26 @@ ttape_status ttp_loaded_read_events(ttape_reader *r, struct ttp_loaded *p, ttape
                         r->limits.partition_events);
     TTP_TRY(ttp_loaded_read_order(r, p, err));
     TTP_TRY(ttp_loaded_make_views(r, p, err));
-    TTP_TRY(read_times(r, p, err));
+    TTP_TRY(ttp_times_open(r, p, err));
     TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
     if (has_gaps(p))
         TTP_TRY(ttp_loaded_read_values(r, p, err));
-    return ttp_loaded_check(r, p, err);
+    return ttp_loaded_check_open(r, p, err);
 }
+
+bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range)
+{
+    return p->checked.event >= range->checked && ttp_times_cover(p, range->first, range->end);
+}
+
+ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
+                               ttape_error *err)
+{
+    TTP_TRY(ttp_times_extend(r, p, range->first, range->end, err));
+    return ttp_loaded_check(r, p, range->checked, err);
+}
+
+/* ---- giving back ---- */
 
 static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
 {
@@ -276,41 +266,50 @@ static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
     p->has_values = false;
 }
 
-static void drop_events(struct ttp_memory *m, struct ttp_loaded *p)
+/* Times and checks start from nothing again. */
+static void rewind_events(struct ttp_loaded *p)
 {
+    p->checked = (struct ttp_walker){0};
+    p->special_count = p->gap_count = 0;
+    p->lost_count = 0;
+    p->time_first = p->time_end = p->wide_count = 0;
+}
+
+static void drop_order(ttape_reader *r, struct ttp_loaded *p)
+{
+    struct ttp_memory *m = &r->memory;
     uint32_t events = p->head.event_count;
     ttp_memory_give(m, p->codes, events, sizeof *p->codes);
     ttp_memory_give(m, p->symbols, p->symbol_capacity, sizeof *p->symbols);
     ttp_memory_give(m, p->open, p->segments.start_frame_count, sizeof *p->open);
     ttp_memory_give(m, p->views, 2ull * p->symbol_count, sizeof *p->views);
-    ttp_memory_give(m, p->delta, events, sizeof *p->delta);
-    ttp_memory_give(m, p->wide, p->wide_count, sizeof *p->wide);
+    ttp_times_drop(r, p);
+    if (p->stacks.memory != NULL)
+        ttp_stacks_close(&p->stacks);
     ttp_memory_give(m, p->starts, p->segments.segment_count, sizeof *p->starts);
-    ttp_memory_give(m, p->checkpoints, events / TTP_CHECKPOINT_EVENTS + 1,
+    ttp_memory_give(m, p->checkpoints, events / TTP_CHECKPOINT_EVENTS + 1ull,
                     sizeof *p->checkpoints);
     ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
     ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
-    p->codes = p->open = p->delta = NULL;
+    p->codes = p->open = NULL;
     p->symbols = NULL;
     p->views = NULL;
-    p->wide = NULL;
     p->starts = p->checkpoints = NULL;
     p->specials = NULL;
     p->changes = NULL;
-    p->symbol_count = p->symbol_capacity = p->wide_count = 0;
-    p->special_count = p->special_capacity = p->change_count = p->gap_count = 0;
-    p->lost_count = 0;
-    p->steps_back = false;
+    p->symbol_count = p->symbol_capacity = p->special_capacity = p->change_count = 0;
 }
 
 void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage)
 {
     struct ttp_memory *m = &r->memory;
     struct ttp_segments *g = &p->segments;
-    if (stage < TTP_STAGE_VALUES)
+    if (stage < TTP_STAGE_ORDER || !p->has_values) /* those of gaps belong to the order */
         drop_values(m, p);
     if (stage < TTP_STAGE_EVENTS)
-        drop_events(m, p);
+        rewind_events(p);
+    if (stage < TTP_STAGE_ORDER)
+        drop_order(r, p);
     if (stage < TTP_STAGE_LIGHT) {
         ttp_memory_give(m, p->light, p->light_bytes, 1);
         ttp_memory_give(m, g->segments, p->head.segment_count, sizeof *g->segments);

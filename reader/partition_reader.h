@@ -15,12 +15,15 @@
 #include "format/segments.h"
 #include "format/summary.h"
 #include "format/values.h"
+#include "reader/frame_stacks.h"
 
 /* How much of a partition is decoded; each includes those before it. */
 enum ttp_stage {
     TTP_STAGE_LIGHT = 1,  /* head, segments with bases and edges */
-    TTP_STAGE_EVENTS = 2, /* codes, symbols, times, depths, values of gaps */
-    TTP_STAGE_VALUES = 3  /* values */
+    TTP_STAGE_ORDER = 2,  /* codes, symbols, depths, values of gaps; and times and checks as far as
+                             ttp_loaded_reach was asked for them */
+    TTP_STAGE_EVENTS = 3, /* all times; everything is checked */
+    TTP_STAGE_VALUES = 4  /* values */
 };
 
 /* What a code means as an event. */
@@ -42,7 +45,7 @@ struct ttp_walker {
     uint32_t frames;  /* on the current stack */
     uint32_t unknown; /* unknown depth */
     int32_t offset;   /* depth offset */
-    uint32_t wide, special, change; /* next entries of the sparse lists */
+    uint32_t special, change; /* next entries of the sparse lists */
 };
 
 #define TTP_CHECKPOINT_EVENTS 1024u
@@ -51,6 +54,15 @@ struct ttp_walker {
  * frames on the new stack. */
 struct ttp_special {
     uint32_t event, value;
+};
+
+/* The content of one section: section_reader.h. */
+struct ttp_content {
+    const uint8_t *data;
+    size_t size_bytes;
+    uint8_t *stored, *plain; /* owned, or NULL */
+    const struct ttp_section *section;
+    uint64_t offset; /* of the section in the file */
 };
 
 struct ttp_loaded {
@@ -70,12 +82,20 @@ struct ttp_loaded {
     uint32_t symbol_count, symbol_capacity;
     uint32_t *open; /* symbols of the start frames */
     struct ttp_code_view *views; /* 2 * symbol_count */
-    /* times */
+    /* times: those of the blocks [time_first, time_end) are there (times_reader.c) */
     uint32_t *delta; /* NULL without times */
-    int64_t *wide;
-    uint32_t wide_count;
-    bool steps_back; /* some difference is negative */
-    /* places to start from */
+    int64_t *wide;   /* wide_count of these blocks, in order, and the events that they belong to */
+    uint32_t *wide_event;
+    uint32_t wide_count, wide_capacity;
+    uint32_t time_first, time_end;
+    int64_t *ticks;       /* before event i * TTP_CHECKPOINT_EVENTS, in its segment */
+    int64_t *block_ticks; /* the same for the first event of every block, as the directory says */
+    struct ttp_content times; /* open until all blocks are there */
+    bool steps_back; /* some difference is negative, or may be */
+    /* checks: those of the events before checked.event are done (events_check.c) */
+    struct ttp_walker checked;
+    struct ttp_frame_stacks stacks;
+    /* places to start from, but for the tick */
     struct ttp_walker *starts;      /* of each segment */
     struct ttp_walker *checkpoints; /* before event i * TTP_CHECKPOINT_EVENTS, where that is inside of a segment */
     struct ttp_special *specials;
@@ -96,6 +116,20 @@ struct ttp_loaded {
 /* Loads a partition up to a stage. Errors have file offsets. */
 ttape_status ttp_loaded_get(ttape_reader *reader, uint32_t partition, enum ttp_stage stage,
                             struct ttp_loaded **out, ttape_error *err);
+
+/* Events of a partition that are about to be looked at. */
+struct ttp_range {
+    uint32_t first, end; /* their times are wanted ... */
+    uint32_t checked;    /* ... and all before this event checked, so that walkers may go there */
+    bool values;
+};
+
+/* Loads a partition to stage ORDER, and as much of times and checks as the range needs: the place that a seek leads to
+ * costs a few blocks. Whoever goes on from there soon has everything: the blocks that are there grow back to what is
+ * wanted, and forward to the partition's end. */
+ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
+                              const struct ttp_range *range, struct ttp_loaded **out,
+                              ttape_error *err);
 
 /* The stored payload of a partition, its chunk header checked and its hash verified. *payload was taken from the
  * reader's memory: give it back with ttp_payload_free. */
@@ -139,13 +173,13 @@ struct ttp_walker ttp_walker_at(const struct ttp_loaded *loaded, uint32_t segmen
 void ttp_walker_events(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,
                        ttape_event *out);
 
-/* Values of an event of the partition (stage VALUES): [*first, *first + *count) of loaded->values. */
+/* Values of an event of the partition (stage VALUES, or reached with values): [*first, *first + *count) of loaded->values. */
 void ttp_loaded_values(const struct ttp_loaded *loaded, uint32_t event, uint32_t *first,
                        uint32_t *count);
 /* As the public API shows it; false for what is not shown (the count of a gap). */
 bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_value *out);
 
-/* The state before event `event` of a segment (stage EVENTS, at the segment's edges LIGHT). *frames was taken from the
+/* The state before event `event` of a segment (the segment reached up to there; at its edges stage LIGHT). *frames was taken from the
  * reader's memory with *capacity entries and grows; out->frames points to it. */
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
                              uint32_t segment, uint32_t event, ttape_open_frame **frames,

@@ -54,6 +54,7 @@ ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_
         capacity += capacity;
     if (array->count == 0 && need > 256)
         capacity = need; /* sized on purpose: take exactly that */
+    capacity -= capacity % item_bytes; /* whole items: some callers keep the capacity in items */
     void *data = a->allocate(a->context, capacity);
     if (data == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET,

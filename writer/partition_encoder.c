@@ -1,10 +1,11 @@
 /* Encoding: a sealed partition becomes the payload of its chunk. Depends on the job alone, so that
  * any thread may do it and the bytes never show which one did.
  *
- *   arrange   events by segment, segments by stream, symbols by first appearance
- *   sections  light ones, order, times, values, depths: each straight into the payload
- *   finish    head and directory in front */
-#include <stdlib.h>
+ *   arrange    events by segment, segments by stream, symbols by first appearance
+ *   sections   light ones, order, times, values, depths: each straight into the payload
+ *   finish     head and directory in front
+ *
+ * The first step is partition_arrange.c. */
 #include <string.h>
 
 #include "format/chain_encode.h"
@@ -15,8 +16,8 @@
 #include "format/raw_times.h"
 #include "format/time_mix.h"
 #include "format/time_static.h"
+#include "writer/partition_arrange.h"
 #include "writer/self_check.h"
-#include "writer/writer_internal.h"
 #include "writer/zstd_encoder.h"
 
 #define MAX_WRITTEN_SECTIONS 10u
@@ -26,191 +27,14 @@
 #define MIX_LEVEL            9 /* from this level on times are mixed */
 #define VALUES_ZSTD_LEVEL    6
 #define LIGHT_ITEM_BYTES     48u
-#define ORDER_SLACK          4096u /* small partitions may be larger than their raw form by a little */
+#define ORDER_SLACK          4096u /* small partitions may be a little larger than their raw form */
 
 enum category { CATEGORY_ORDER, CATEGORY_TIMES, CATEGORY_VALUES, CATEGORY_SUMMARIES };
-
-struct encoding {
-    const ttape_writer *w;
-    struct ttp_job *job;
-    ttape_error *err;
-};
-
-static ttape_status room(struct encoding *e, struct ttp_growing *array, size_t bytes)
-{
-    return ttp_grow(&e->w->allocator, array, 1, bytes, e->err);
-}
-
-/* ---- arrange ---- */
-
-struct segment_order {
-    uint32_t stream, index;
-};
-
-static int compare_streams(const void *a, const void *b)
-{
-    const struct segment_order *x = a, *y = b;
-    return x->stream < y->stream ? -1 : x->stream > y->stream;
-}
-
-/* Sorts segments by stream and gives each its place; copies their edge frames in the new order. */
-static ttape_status arrange_segments(struct encoding *e)
-{
-    struct ttp_job *job = e->job;
-    struct ttp_pending *p = &job->pending;
-    const struct ttp_segment *from = p->segments.data;
-    const struct ttp_frame *starts = p->start_frames.data, *ends = p->end_frames.data;
-    size_t count = p->segments.count;
-    TTP_TRY(room(e, &job->rank, count * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->segments, count * sizeof *from));
-    TTP_TRY(room(e, &job->start_frames, p->start_frames.count * sizeof *starts));
-    TTP_TRY(room(e, &job->end_frames, p->end_frames.count * sizeof *ends));
-    TTP_TRY(room(e, &job->segment_start, (count + 1) * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->workspace, count * sizeof(struct segment_order)));
-    struct segment_order *order = job->workspace.data;
-    struct ttp_segment *to = job->segments.data;
-    struct ttp_frame *to_start = job->start_frames.data, *to_end = job->end_frames.data;
-    uint32_t *rank = job->rank.data, *segment_start = job->segment_start.data;
-    uint32_t start_count = 0, end_count = 0, events = 0;
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct segment_order){from[i].stream, (uint32_t)i};
-    qsort(order, count, sizeof *order, compare_streams);
-    for (size_t i = 0; i < count; i++) {
-        to[i] = from[order[i].index];
-        rank[order[i].index] = (uint32_t)i;
-        uint32_t added = to[i].end.frame_count - to[i].kept;
-        if (to[i].start.frame_count != 0)
-            memcpy(to_start + start_count, starts + to[i].start.frame_start,
-                   to[i].start.frame_count * sizeof *starts);
-        if (added != 0)
-            memcpy(to_end + end_count, ends + to[i].end.frame_start, added * sizeof *ends);
-        to[i].start.frame_start = start_count;
-        to[i].end.frame_start = end_count;
-        segment_start[i] = events;
-        start_count += to[i].start.frame_count;
-        end_count += added;
-        events += to[i].event_count;
-    }
-    segment_start[count] = events;
-    return TTAPE_OK;
-}
-
-/* Arrival order is segment order when every segment arrived in one run and in the order of streams.
- */
-static bool arrived_in_order(const struct ttp_job *job)
-{
-    const struct ttp_run *runs = job->pending.runs.data;
-    const uint32_t *rank = job->rank.data;
-    if (job->pending.runs.count != job->pending.segments.count)
-        return false;
-    for (size_t i = 0; i < job->pending.runs.count; i++)
-        if (rank[runs[i].segment] != i)
-            return false;
-    return true;
-}
-
-static void gather(const struct ttp_job *job, const uint32_t *from, uint32_t *to, uint32_t *at)
-{
-    const struct ttp_run *runs = job->pending.runs.data;
-    const uint32_t *rank = job->rank.data;
-    memcpy(at, job->segment_start.data, job->pending.segments.count * sizeof *at);
-    for (size_t i = 0; i < job->pending.runs.count; i++) {
-        memcpy(to + at[rank[runs[i].segment]], from + runs[i].start, runs[i].count * sizeof *to);
-        at[rank[runs[i].segment]] += runs[i].count;
-    }
-}
-
-static ttape_status arrange_events(struct encoding *e)
-{
-    struct ttp_job *job = e->job;
-    struct ttp_pending *p = &job->pending;
-    job->codes = p->codes;
-    job->delta = p->delta;
-    if (arrived_in_order(job))
-        return TTAPE_OK;
-    TTP_TRY(room(e, &job->gathered, p->event_count * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->workspace, p->segments.count * sizeof(uint32_t)));
-    gather(job, p->codes, job->gathered.data, job->workspace.data);
-    gather(job, p->delta, p->codes,
-           job->workspace.data); /* the codes have left: no third array is needed */
-    job->codes = job->gathered.data;
-    job->delta = p->codes;
-    return TTAPE_OK;
-}
-
-static uint32_t local_symbol(struct ttp_job *job, uint32_t symbol)
-{
-    uint32_t *map = job->symbol_map.data;
-    if (map[symbol] == 0) {
-        ((uint32_t *)job->scope_symbols.data)[job->symbols.count] = symbol;
-        struct ttp_symbol *symbols = job->symbols.data;
-        symbols[job->symbols.count++] = *ttp_scope_symbol_at(job->pending.scope, symbol);
-        map[symbol] = (uint32_t)job->symbols.count;
-    }
-    return map[symbol] - 1;
-}
-
-/* Renumbers symbols by first appearance: the model's, then open frames of all segments, then codes.
- */
-static ttape_status arrange_symbols(struct encoding *e, struct ttp_order *order)
-{
-    struct ttp_job *job = e->job;
-    struct ttp_pending *p = &job->pending;
-    size_t segments = p->segments.count, frames = p->start_frames.count;
-    TTP_TRY(room(e, &job->symbol_map, p->symbol_total * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->symbols, p->symbol_total * sizeof(struct ttp_symbol)));
-    TTP_TRY(room(e, &job->scope_symbols, p->symbol_total * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->open, frames * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->open_stack, frames * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->open_start, (segments + 1) * sizeof(uint32_t)));
-    TTP_TRY(room(e, &job->start_stack, segments * sizeof(uint32_t)));
-    memset(job->symbol_map.data, 0, p->symbol_total * sizeof(uint32_t));
-    job->symbols.count = 0;
-    const struct ttp_segment *g = job->segments.data, *arrived = p->segments.data;
-    const uint32_t *rank = job->rank.data, *from_symbols = p->start_symbols.data;
-    uint32_t *open = job->open.data, *open_stack = job->open_stack.data,
-             *open_start = job->open_start.data;
-    uint32_t *start_stack = job->start_stack.data;
-    const struct ttp_frame *start_frames = job->start_frames.data;
-    for (size_t i = 0; i < segments; i++) /* scope-wide symbols, in the new order */
-        for (uint32_t k = 0; k < arrived[i].start.frame_count; k++)
-            open[g[rank[i]].start.frame_start + k] = from_symbols[arrived[i].start.frame_start + k];
-    for (size_t i = 0; i < segments; i++) {
-        open_start[i] = g[i].start.frame_start;
-        start_stack[i] = g[i].start.stack;
-    }
-    open_start[segments] = (uint32_t)frames;
-    for (size_t i = 0; job->model != NULL && i < job->model->symbols.count / sizeof(uint32_t); i++)
-        (void)local_symbol(job, ((const uint32_t *)job->model->symbols.data)[i]);
-    for (size_t i = 0; i < frames; i++) {
-        open[i] = local_symbol(job, open[i]);
-        open_stack[i] = start_frames[i].stack;
-    }
-    uint32_t given = (uint32_t)job->symbols.count;
-    const uint32_t *map = job->symbol_map.data;
-    for (uint32_t i = 0; i < p->event_count; i++) {
-        uint32_t code = job->codes[i], local = map[code >> 1];
-        local = local != 0 ? local - 1 : local_symbol(job, code >> 1);
-        job->codes[i] = local << 1 | (code & 1);
-    }
-    *order = (struct ttp_order){job->codes,
-                                job->symbols.data,
-                                job->segment_start.data,
-                                open_start,
-                                open,
-                                open_stack,
-                                start_stack,
-                                p->event_count,
-                                (uint32_t)job->symbols.count,
-                                given,
-                                (uint32_t)segments};
-    return TTAPE_OK;
-}
 
 /* ---- sections ---- */
 
 /* Where the next section's bytes go, with room for `bytes`. */
-static ttape_status section_room(struct encoding *e, size_t bytes, uint8_t **at)
+static ttape_status section_room(struct ttp_encoding *e, size_t bytes, uint8_t **at)
 {
     struct ttp_growing *payload = &e->job->payload;
     TTP_TRY(ttp_grow(&e->w->allocator, payload, 1, payload->count + bytes, e->err));
@@ -219,7 +43,7 @@ static ttape_status section_room(struct encoding *e, size_t bytes, uint8_t **at)
 }
 
 /* Enters `size` bytes that stand at the payload's end into the directory. */
-static void add_section(struct encoding *e, uint16_t kind, enum category category, size_t size,
+static void add_section(struct ttp_encoding *e, uint16_t kind, enum category category, size_t size,
                         size_t content_bytes)
 {
     struct ttp_job *job = e->job;
@@ -233,18 +57,18 @@ static void add_section(struct encoding *e, uint16_t kind, enum category categor
     job->category_bytes[category] += size;
 }
 
-static void add_plain(struct encoding *e, uint16_t kind, enum category category, size_t size)
+static void add_plain(struct ttp_encoding *e, uint16_t kind, enum category category, size_t size)
 {
     add_section(e, kind, category, size, size);
 }
 
 /* Compresses the `size` content bytes that stand at the payload's end, in place, where that pays.
  */
-static ttape_status add_packed(struct encoding *e, uint16_t kind, enum category category,
+static ttape_status add_packed(struct ttp_encoding *e, uint16_t kind, enum category category,
                                size_t size, int level)
 {
     struct ttp_job *job = e->job;
-    TTP_TRY(room(e, &job->workspace, ttp_zstd_bound(size)));
+    TTP_TRY(ttp_encoding_room(e, &job->workspace, ttp_zstd_bound(size)));
     uint8_t *at = (uint8_t *)job->payload.data + job->payload.count;
     size_t packed =
         ttp_zstd_encode(at, size, level, job->workspace.data, job->workspace.capacity_bytes);
@@ -254,7 +78,7 @@ static ttape_status add_packed(struct encoding *e, uint16_t kind, enum category 
     return TTAPE_OK;
 }
 
-static size_t write_light(const struct encoding *e, uint16_t kind, uint8_t *at, size_t bytes)
+static size_t write_light(const struct ttp_encoding *e, uint16_t kind, uint8_t *at, size_t bytes)
 {
     const struct ttp_job *job = e->job;
     struct ttp_segments segments = {job->segments.data,          job->start_frames.data,
@@ -272,7 +96,7 @@ static size_t write_light(const struct encoding *e, uint16_t kind, uint8_t *at, 
 
 /* Light sections are written into a likely size and, where that was too small, into twice of it:
  * the bound that always suffices is a hundred times what they take. */
-static ttape_status add_light_section(struct encoding *e, uint16_t kind, enum category category)
+static ttape_status add_light_section(struct ttp_encoding *e, uint16_t kind, enum category category)
 {
     const struct ttp_job *job = e->job;
     size_t items = job->head.segment_count + (size_t)job->head.start_frame_count +
@@ -288,7 +112,7 @@ static ttape_status add_light_section(struct encoding *e, uint16_t kind, enum ca
     }
 }
 
-static ttape_status add_light(struct encoding *e)
+static ttape_status add_light(struct ttp_encoding *e)
 {
     TTP_TRY(add_light_section(e, TTP_SECTION_SEGMENTS, CATEGORY_ORDER));
     if (e->w->timed)
@@ -299,7 +123,7 @@ static ttape_status add_light(struct encoding *e)
     return TTAPE_OK;
 }
 
-static ttape_status add_raw_order(struct encoding *e, const struct ttp_order *order)
+static ttape_status add_raw_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
     uint8_t *at;
     size_t size, bound = ttp_raw_order_bound(order->event_count, order->symbol_count);
@@ -308,7 +132,7 @@ static ttape_status add_raw_order(struct encoding *e, const struct ttp_order *or
     return add_packed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, size, RAW_ZSTD_LEVEL);
 }
 
-static ttape_status add_literal_order(struct encoding *e, const struct ttp_order *order)
+static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
     struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
@@ -316,7 +140,7 @@ static ttape_status add_literal_order(struct encoding *e, const struct ttp_order
            data;
     size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
     uint8_t *at;
-    TTP_TRY(room(e, &job->workspace, need));
+    TTP_TRY(ttp_encoding_room(e, &job->workspace, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
     ttape_status status =
         ttp_literal_encode(order, &options, job->workspace.data, need, at, capacity, &header,
@@ -331,7 +155,7 @@ static ttape_status add_literal_order(struct encoding *e, const struct ttp_order
     return add_packed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data, LITERAL_ZSTD_LEVEL);
 }
 
-static ttape_status add_chain_order(struct encoding *e, const struct ttp_order *order)
+static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
     struct ttp_chain_options options = {job->model != NULL ? job->model->snapshot.data : NULL};
@@ -342,7 +166,7 @@ static ttape_status add_chain_order(struct encoding *e, const struct ttp_order *
     size_t capacity =
         ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
     uint8_t *at;
-    TTP_TRY(room(e, &job->workspace, need));
+    TTP_TRY(ttp_encoding_room(e, &job->workspace, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
     ttape_status status = ttp_chain_encode(order, &options, job->workspace.data, need, at, capacity,
                                            &header, at + capacity, capacity, &data, NULL, e->err);
@@ -357,7 +181,7 @@ static ttape_status add_chain_order(struct encoding *e, const struct ttp_order *
     return TTAPE_OK;
 }
 
-static ttape_status add_raw_times(struct encoding *e, const struct ttp_times *times, int level)
+static ttape_status add_raw_times(struct ttp_encoding *e, const struct ttp_times *times, int level)
 {
     uint8_t *at;
     size_t size, bound = ttp_raw_times_bound(times->event_count);
@@ -368,53 +192,57 @@ static ttape_status add_raw_times(struct encoding *e, const struct ttp_times *ti
     return add_packed(e, TTP_SECTION_TIMES_RAW, CATEGORY_TIMES, size, level);
 }
 
-static ttape_status add_coded_times(struct encoding *e, const struct ttp_times *times, bool mixed)
+/* Codes times at the payload's end in one of the two forms, without entering a section. *size is 0
+ * where the form does not pay. */
+static ttape_status code_times(struct ttp_encoding *e, const struct ttp_times *times, bool mixed,
+                               size_t *size)
 {
     struct ttp_job *job = e->job;
     uint32_t n = times->event_count;
-    size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n),
-           size;
+    size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n);
     size_t bound = mixed ? ttp_time_mix_encode_bound(n) : ttp_time_static_encode_bound(n);
     uint8_t *at;
-    TTP_TRY(room(e, &job->workspace, need));
+    TTP_TRY(ttp_encoding_room(e, &job->workspace, need));
     TTP_TRY(section_room(e, bound, &at));
-    ttape_status status =
-        mixed ? ttp_time_mix_encode(times, job->workspace.data, need, at, bound, &size, e->err)
-              : ttp_time_static_encode(times, job->workspace.data, need, at, bound, &size, e->err);
-    if (status == TTAPE_E_LIMIT)
-        return add_raw_times(e, times, RAW_ZSTD_LEVEL);
-    TTP_TRY(status);
-    add_plain(e, mixed ? TTP_SECTION_TIMES_MIX : TTP_SECTION_TIMES_STATIC, CATEGORY_TIMES, size);
+    void *ws = job->workspace.data;
+    ttape_status status = mixed ? ttp_time_mix_encode(times, ws, need, at, bound, size, e->err)
+                                : ttp_time_static_encode(times, ws, need, at, bound, size, e->err);
+    if (status != TTAPE_E_LIMIT)
+        return status;
+    *size = 0;
     return TTAPE_OK;
 }
 
-static int compare_facts(const void *a, const void *b)
+/* The highest effort tries both forms: in a small partition the mixing one has no time to learn. */
+static ttape_status add_coded_times(struct ttp_encoding *e, const struct ttp_times *times,
+                                    bool highest)
 {
-    const struct ttp_fact *x = a, *y = b;
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return x->event < y->event ? -1 : x->event > y->event;
+    struct ttp_growing *payload = &e->job->payload;
+    size_t fixed = 0, mixed = 0, start = payload->count;
+    TTP_TRY(code_times(e, times, false, &fixed));
+    if (highest) {
+        payload->count += fixed;
+        TTP_TRY(code_times(e, times, true, &mixed));
+        payload->count = start;
+    }
+    if (fixed == 0 && mixed == 0)
+        return add_raw_times(e, times, RAW_ZSTD_LEVEL);
+    if (mixed == 0 || (fixed != 0 && fixed <= mixed)) {
+        add_plain(e, TTP_SECTION_TIMES_STATIC, CATEGORY_TIMES, fixed);
+        return TTAPE_OK;
+    }
+    uint8_t *at = (uint8_t *)payload->data + start;
+    memmove(at, at + fixed, mixed);
+    add_plain(e, TTP_SECTION_TIMES_MIX, CATEGORY_TIMES, mixed);
+    return TTAPE_OK;
 }
 
-/* From (pending segment, place in it) to event numbers of the partition, ascending. */
-static void arrange_facts(const struct ttp_job *job, struct ttp_growing *facts)
-{
-    struct ttp_fact *fact = facts->data;
-    const uint32_t *rank = job->rank.data, *start = job->segment_start.data;
-    for (size_t i = 0; i < facts->count; i++)
-        fact[i].segment = rank[fact[i].segment];
-    if (facts->count > 1)
-        qsort(fact, facts->count, sizeof *fact, compare_facts);
-    for (size_t i = 0; i < facts->count; i++)
-        fact[i].event += start[fact[i].segment];
-}
-
-static ttape_status add_times(struct encoding *e, const struct ttp_order *order)
+static ttape_status add_times(struct ttp_encoding *e, const struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
     struct ttp_growing *wide = &job->pending.wide;
-    arrange_facts(job, wide);
-    TTP_TRY(room(e, &job->wide, wide->count * sizeof(int64_t)));
+    ttp_arrange_facts(job, wide);
+    TTP_TRY(ttp_encoding_room(e, &job->wide, wide->count * sizeof(int64_t)));
     int64_t *differences = job->wide.data;
     for (size_t i = 0; i < wide->count; i++)
         differences[i] = ((struct ttp_fact *)wide->data)[i].number;
@@ -435,7 +263,7 @@ static ttape_status add_times(struct encoding *e, const struct ttp_order *order)
     return TTAPE_OK;
 }
 
-static ttape_status add_values(struct encoding *e)
+static ttape_status add_values(struct ttp_encoding *e)
 {
     struct ttp_job *job = e->job;
     struct ttp_growing *valued = &job->pending.valued;
@@ -446,7 +274,8 @@ static ttape_status add_values(struct encoding *e)
     const struct ttp_value *from = job->pending.values.data;
     const struct ttp_fact *fact = valued->data;
     /* Values of an event end where those of the next in arrival order start. */
-    TTP_TRY(room(e, &lists, (2 * count + 1) * sizeof(uint32_t) + value_count * sizeof *from));
+    TTP_TRY(ttp_encoding_room(e, &lists,
+                              (2 * count + 1) * sizeof(uint32_t) + value_count * sizeof *from));
     struct ttp_value *values = lists.data;
     uint32_t *event = (uint32_t *)(values + value_count), *start = event + count;
     struct ttp_fact *facts = valued->data;
@@ -454,7 +283,7 @@ static ttape_status add_values(struct encoding *e)
         facts[i].number |=
             (int64_t)((i + 1 < count ? (uint64_t)fact[i + 1].number & UINT32_MAX : value_count)
                       << 32);
-    arrange_facts(job, valued);
+    ttp_arrange_facts(job, valued);
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t first = (uint32_t)fact[i].number, end = (uint32_t)((uint64_t)fact[i].number >> 32);
@@ -484,15 +313,15 @@ static ttape_status add_values(struct encoding *e)
     return status;
 }
 
-static ttape_status add_depths(struct encoding *e)
+static ttape_status add_depths(struct ttp_encoding *e)
 {
     struct ttp_job *job = e->job;
     struct ttp_growing *depths = &job->pending.depths;
     if (depths->count == 0)
         return TTAPE_OK;
     struct ttp_growing list = {0};
-    arrange_facts(job, depths);
-    TTP_TRY(room(e, &list, depths->count * sizeof(struct ttp_depth_change)));
+    ttp_arrange_facts(job, depths);
+    TTP_TRY(ttp_encoding_room(e, &list, depths->count * sizeof(struct ttp_depth_change)));
     struct ttp_depth_change *changes = list.data;
     const struct ttp_fact *fact = depths->data;
     for (size_t i = 0; i < depths->count; i++)
@@ -510,7 +339,7 @@ static ttape_status add_depths(struct encoding *e)
 
 /* ---- finish ---- */
 
-static void start_head(struct encoding *e)
+static void start_head(struct ttp_encoding *e)
 {
     struct ttp_job *job = e->job;
     const struct ttp_pending *p = &job->pending;
@@ -545,17 +374,17 @@ static void finish_head(struct ttp_job *job)
     ttp_partition_head_write(&job->head, payload);
 }
 
-static ttape_status encode(struct encoding *e)
+static ttape_status encode(struct ttp_encoding *e)
 {
     struct ttp_job *job = e->job;
     struct ttp_order order;
     job->payload.count = 0;
-    TTP_TRY(room(e, &job->payload, HEAD_ROOM));
+    TTP_TRY(ttp_encoding_room(e, &job->payload, HEAD_ROOM));
     start_head(e);
-    TTP_TRY(arrange_segments(e));
+    TTP_TRY(ttp_arrange_segments(e));
     TTP_TRY(add_light(e));
-    TTP_TRY(arrange_events(e));
-    TTP_TRY(arrange_symbols(e, &order));
+    TTP_TRY(ttp_arrange_events(e));
+    TTP_TRY(ttp_arrange_symbols(e, &order));
     job->head.symbol_count = order.symbol_count;
     job->head.given_count = order.given_count;
     if (e->w->options.literal)
@@ -573,7 +402,7 @@ static ttape_status encode(struct encoding *e)
 
 void ttp_encode_job(const ttape_writer *w, struct ttp_job *job)
 {
-    struct encoding e = {w, job, &job->error};
+    struct ttp_encoding e = {w, job, &job->error};
     job->status = encode(&e);
 }
 

@@ -2,7 +2,7 @@
  *
  *   append.c            events -> pending partition (codes, differences, frames, measures)
  *   seal.c              pending partition -> job
- *   partition_encoder.c job -> payload bytes (in a worker or in place)
+ *   partition_encoder.c job -> payload bytes (in a worker or in place), partition_arrange.c first
  *   emit.c              payloads -> chunks -> sink; index and footer */
 #ifndef TTP_WRITER_INTERNAL_H
 #define TTP_WRITER_INTERNAL_H

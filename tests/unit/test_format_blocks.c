@@ -199,6 +199,8 @@ static const struct ttp_partition_head sample = {
     .origin_ns = 5,
     .first_tick = -10,
     .end_tick = 99,
+    .gap_count = 3,
+    .lost_count = 1ull << 40,
     .sections = {{.kind = 1, .stored_bytes = 10, .content_bytes = 10, .hash = 11},
                  {.kind = 20, .flags = TTP_FLAG_ZSTD, .stored_bytes = 20, .content_bytes = 2000}}};
 enum {
@@ -214,6 +216,9 @@ static const struct damage head_damages[] = {
     {"sections", TTP_HEAD_SECTIONS_AT, 4, 65, true, C, "F-PAR-02", 8},
     {"sections past", TTP_HEAD_SECTIONS_AT, 4, 64, true, C, "F-PAR-01", HEAD},
     {"flags", TTP_HEAD_FLAGS_AT, 4, 1, true, C, "F-PAR-04", TTP_HEAD_FLAGS_AT},
+    {"reserved", TTP_HEAD_RESERVED_AT, 4, 1, true, C, "F-PAR-04", TTP_HEAD_FLAGS_AT},
+    {"gaps", TTP_HEAD_GAPS_AT, 4, 51, true, C, "F-PAR-05", TTP_HEAD_EVENTS_AT},
+    {"lost", TTP_HEAD_GAPS_AT, 4, 0, true, C, "F-PAR-05", TTP_HEAD_EVENTS_AT},
     {"events", TTP_HEAD_EVENTS_AT, 4, 0, true, C, "F-PAR-05", TTP_HEAD_EVENTS_AT},
     {"events many", TTP_HEAD_EVENTS_AT, 4, (1u << 24) + 1, true, TTAPE_E_LIMIT, "F-PAR-05", 12},
     {"segments", TTP_HEAD_SEGMENTS_AT, 4, 0, true, C, "F-PAR-05", TTP_HEAD_EVENTS_AT},
@@ -246,7 +251,8 @@ START_TEST(partition_head)
     ck_assert(out.event_count == 50 && out.segment_count == 3 && out.symbol_count == 9 &&
               out.given_count == 4 && out.wide_count == 2 && out.model == TTP_NO_MODEL);
     ck_assert(out.start_frame_count == 6 && out.end_frame_count == 7 && out.resolution_ns == 64 &&
-              out.origin_ns == 5 && out.first_tick == -10 && out.end_tick == 99);
+              out.origin_ns == 5 && out.first_tick == -10 && out.end_tick == 99 &&
+              out.gap_count == 3 && out.lost_count == 1ull << 40);
     ck_assert_uint_eq(out.sections[0].offset, HEAD);
     ck_assert_uint_eq(out.sections[1].offset, HEAD + 10);
     ck_assert_ptr_eq(ttp_partition_section(&out, 20), &out.sections[1]);

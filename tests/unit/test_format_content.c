@@ -238,6 +238,19 @@ static const struct ttp_index_entry partition = {.kind = TTP_CHUNK_PARTITION,
                                                  .gap_count = 5,
                                                  .lost_count = UINT64_MAX};
 
+/* By its encoded form: the struct has padding. */
+static void check_partition(const struct ttp_index_entry *entry)
+{
+    uint8_t bytes[2][TTP_INDEX_ENTRY_BOUND];
+    struct ttp_index_state state[2] = {0};
+    struct ttp_writer_cursor a = ttp_writer_cursor_init(bytes[0], TTP_INDEX_ENTRY_BOUND);
+    struct ttp_writer_cursor b = ttp_writer_cursor_init(bytes[1], TTP_INDEX_ENTRY_BOUND);
+    ttp_index_entry_write(&a, &state[0], entry);
+    ttp_index_entry_write(&b, &state[1], &partition);
+    ck_assert_uint_eq(ttp_written(&a), ttp_written(&b));
+    ck_assert_mem_eq(bytes[0], bytes[1], ttp_written(&a));
+}
+
 START_TEST(index_entries)
 {
     uint8_t bytes[512];
@@ -254,7 +267,7 @@ START_TEST(index_entries)
     ck_assert_int_eq(ttp_index_entry_read(&c, &from, &out, &err), TTAPE_OK);
     ck_assert(out.kind == 0xffff && out.scope == UINT32_MAX && out.model == TTP_NO_MODEL);
     ck_assert_int_eq(ttp_index_entry_read(&c, &from, &out, &err), TTAPE_OK);
-    ck_assert_mem_eq(&out, &partition, sizeof out);
+    check_partition(&out);
     ck_assert_int_eq(ttp_index_segment_read(&c, &none, &segment, &err), TTAPE_OK);
     ck_assert_int_eq(ttp_index_segment_read_number(&c, 900, &segment, &err), TTAPE_OK);
     ck_assert(segment.stream == 7 && segment.event_count == 70 && segment.first_event == 1000);

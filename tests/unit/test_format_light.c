@@ -232,6 +232,15 @@ static const struct ttp_measure rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
+static void check_row(const struct ttp_measure *a, const struct ttp_measure *b)
+{
+    ck_assert(a->site == b->site && a->call_count == b->call_count &&
+              a->exit_count == b->exit_count);
+    ck_assert(a->self_ticks == b->self_ticks && a->total_ticks == b->total_ticks &&
+              a->min_ticks == b->min_ticks && a->max_ticks == b->max_ticks);
+    ck_assert(a->squares_high == b->squares_high && a->squares_low == b->squares_low);
+}
+
 START_TEST(summary_round_trip)
 {
     static uint8_t bytes[ROOM];
@@ -244,7 +253,7 @@ START_TEST(summary_round_trip)
     ck_assert_uint_eq(count, ROWS);
     ck_assert_int_eq(ttp_summary_read(bytes, size, true, out, ROWS, &err), TTAPE_OK);
     for (int i = 0; i < ROWS; i++)
-        ck_assert_mem_eq(&out[i], &rows[i], sizeof out[i]);
+        check_row(&out[i], &rows[i]);
     for (size_t cut = 0; cut < size; cut++) {
         uint8_t *exact = copy(bytes, cut);
         ttape_status status = ttp_summary_read(exact, cut, true, out, ROWS, &err);

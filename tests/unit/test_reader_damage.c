@@ -1,5 +1,6 @@
-/* Every truncation and every bit flip of small files: refused, or read as if nothing had happened, and never silently
- * less. The buffers are of exactly the file's size, so that ASan sees one byte over. */
+/* Every truncation and every bit flip of small files: refused, or read as if nothing had happened,
+ * and never silently less. The buffers are of exactly the file's size, so that ASan sees one byte
+ * over. */
 #include "tests/unit/test_reader_fixture.h"
 
 static const struct ttest_plan plans[] = {
@@ -69,7 +70,8 @@ START_TEST(every_truncation)
 }
 END_TEST
 
-/* R2: a flipped bit is refused when it is met, and harms only one partition; or it changes nothing. */
+/* R2: a flipped bit is refused when it is met, and harms only one partition; or it changes nothing.
+ */
 START_TEST(every_bit_flip)
 {
     struct ttest_file file = ttest_write(&plans[_i]);

@@ -1,5 +1,5 @@
-/* Small traces with every kind of event, written through the public API, and a way to read one as a whole: what two
- * ways of reading must agree on is compared as one hash. */
+/* Small traces with every kind of event, written through the public API, and a way to read one as a
+ * whole: what two ways of reading must agree on is compared as one hash. */
 #ifndef TTEST_READER_FIXTURE_H
 #define TTEST_READER_FIXTURE_H
 
@@ -51,8 +51,11 @@ static inline void ttest_define(ttape_writer *w, uint32_t streams)
     TTEST_OK(ttape_writer_set_text(w, "command", ttest_string("prog --flag"), &err));
     TTEST_OK(ttape_writer_set_number(w, "exit_status", 3, &err));
     TTEST_OK(ttape_writer_add_process(w, &p, &process, &err));
-    ttape_module m = {.start = 4096, .end = 8192, .process = process,
-                      .path = ttest_string("/bin/prog"), .build_id = {"\0\1\2", 3}};
+    ttape_module m = {.start = 4096,
+                      .end = 8192,
+                      .process = process,
+                      .path = ttest_string("/bin/prog"),
+                      .build_id = {"\0\1\2", 3}};
     TTEST_OK(ttape_writer_add_module(w, &m, &module, &err));
     for (uint32_t s = 0; s < streams; s++) {
         ttape_stream stream = {.process = process, .tid = 100 + s, .name = ttest_string("thread")};
@@ -60,9 +63,12 @@ static inline void ttest_define(ttape_writer *w, uint32_t streams)
     }
     for (uint32_t i = 0; i < TTEST_SITES; i++) {
         char name[] = {'f', (char)('a' + i), 0};
-        ttape_site site = {.address = 4096 + 16 * i, .module = module, .line = i,
+        ttape_site site = {.address = 4096 + 16 * i,
+                           .module = module,
+                           .line = i,
                            .kind = i % 5 == 4 ? TTAPE_SITE_MARKER : TTAPE_SITE_FUNCTION,
-                           .symbol = ttest_string(name), .file = ttest_string("a.c")};
+                           .symbol = ttest_string(name),
+                           .file = ttest_string("a.c")};
         TTEST_OK(ttape_writer_add_site(w, &site, &id, &err));
     }
 }
@@ -126,7 +132,7 @@ static inline void ttest_attach(ttape_writer *w, uint32_t stream, uint64_t *seed
 {
     ttape_error err = {0};
     ttape_value values[] = {
-        {.type = TTAPE_VALUE_SIGNED, .number = (uint64_t)-(int64_t)ttest_random(seed, 1000)},
+        {.type = TTAPE_VALUE_SIGNED, .number = (uint64_t) - (int64_t)ttest_random(seed, 1000)},
         {.type = TTAPE_VALUE_STRING, .bytes = ttest_string("text")},
         {.type = TTAPE_VALUE_NULL}};
     TTEST_OK(ttape_writer_attach(w, stream, values, 1 + ttest_random(seed, 3), &err));
@@ -137,11 +143,14 @@ static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
     ttape_error err = {0};
     ttape_memory_sink memory = {0};
     ttape_sink sink = ttape_sink_memory(&memory);
-    ttape_writer_options o = {.size = sizeof o, .resolution_ns = plan->resolution_ns,
-                              .partition_events = plan->partition_events, .level = plan->level,
-                              
+    ttape_writer_options o = {.size = sizeof o,
+                              .resolution_ns = plan->resolution_ns,
+                              .partition_events = plan->partition_events,
+                              .level = plan->level,
+
                               .literal = plan->literal,
-                              .model_period = plan->model_period, .has_trace_id = true,
+                              .model_period = plan->model_period,
+                              .has_trace_id = true,
                               .trace_id = {1, 2, 3}};
     ttape_writer *w;
     uint64_t seed = 5, time = 1000;
@@ -230,9 +239,10 @@ static inline struct ttest_sum ttest_read_all(ttape_reader *r)
         const ttape_summary_row *rows;
         uint32_t count;
         for (uint32_t s = 0; ttape_reader_get_segment(r, p, s, &segment, NULL) == TTAPE_OK; s++) {
-            uint64_t fields[] = {segment.stream, segment.event_count, segment.min_depth,
-                                 segment.start.event_number, segment.end.time_ns,
-                                 segment.start.frame_count, segment.end.frame_count};
+            uint64_t fields[] = {segment.stream,         segment.event_count,
+                                 segment.min_depth,      segment.start.event_number,
+                                 segment.end.time_ns,    segment.start.frame_count,
+                                 segment.end.frame_count};
             ttest_mix(&sum, fields, sizeof fields);
         }
         if (ttape_reader_get_summary(r, p, &rows, &count, NULL) != TTAPE_OK)

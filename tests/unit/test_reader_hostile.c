@@ -1,4 +1,5 @@
-/* Inputs made to hurt: whatever they claim, the reader refuses them with the rule, in little time and memory. */
+/* Inputs made to hurt: whatever they claim, the reader refuses them with the rule, in little time
+ * and memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,36 +20,39 @@ struct hostile {
     size_t size_bytes;
     ttape_status status;
 };
-#define BYTES(text, status) {text, sizeof(text) - 1, status}
+#define BYTES(text, status)                                                                        \
+    {                                                                                              \
+        text, sizeof(text) - 1, status                                                             \
+    }
 
 static const struct hostile metadata[] = {
     BYTES("\xa0", TTAPE_OK),
     BYTES("\xa1\x61\x61\x01", TTAPE_OK),
-    BYTES("\xbf\x61\x61\x01\xff", TTAPE_OK),                      /* endless map */
-    BYTES("\xa1\x7f\x61\x61\x61\x62\xff\x01", TTAPE_OK),          /* key in pieces */
-    BYTES("\xa1\x61\x61\x5f\x41\x00\x41\x01\xff", TTAPE_OK),      /* bytes in pieces */
-    BYTES("\xa1\x61\x61\xc1\x82\x20\xf6", TTAPE_OK),              /* tag, list, negative, null */
-    BYTES("\xa1\x61\x61\xa1\x01\x02", TTAPE_OK),                  /* map in a map */
+    BYTES("\xbf\x61\x61\x01\xff", TTAPE_OK),                 /* endless map */
+    BYTES("\xa1\x7f\x61\x61\x61\x62\xff\x01", TTAPE_OK),     /* key in pieces */
+    BYTES("\xa1\x61\x61\x5f\x41\x00\x41\x01\xff", TTAPE_OK), /* bytes in pieces */
+    BYTES("\xa1\x61\x61\xc1\x82\x20\xf6", TTAPE_OK),         /* tag, list, negative, null */
+    BYTES("\xa1\x61\x61\xa1\x01\x02", TTAPE_OK),             /* map in a map */
     BYTES("\xa1\x61\x61\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00", TTAPE_OK),
     BYTES("", TTAPE_E_CORRUPT),
-    BYTES("\x01", TTAPE_E_CORRUPT),                               /* no map */
+    BYTES("\x01", TTAPE_E_CORRUPT), /* no map */
     BYTES("\x81\xa0", TTAPE_E_CORRUPT),
-    BYTES("\xa0\x00", TTAPE_E_CORRUPT),                           /* goes on */
-    BYTES("\xa1\x61\x61", TTAPE_E_CORRUPT),                       /* ends early */
-    BYTES("\xa1\x01\x01", TTAPE_E_CORRUPT),                       /* key is a number */
-    BYTES("\xba\xff\xff\xff\xff", TTAPE_E_CORRUPT),               /* giant map */
+    BYTES("\xa0\x00", TTAPE_E_CORRUPT),             /* goes on */
+    BYTES("\xa1\x61\x61", TTAPE_E_CORRUPT),         /* ends early */
+    BYTES("\xa1\x01\x01", TTAPE_E_CORRUPT),         /* key is a number */
+    BYTES("\xba\xff\xff\xff\xff", TTAPE_E_CORRUPT), /* giant map */
     BYTES("\xbb\xff\xff\xff\xff\xff\xff\xff\xff", TTAPE_E_CORRUPT),
-    BYTES("\xa1\x61\x61\x9a\xff\xff\xff\xff", TTAPE_E_CORRUPT),   /* giant list */
+    BYTES("\xa1\x61\x61\x9a\xff\xff\xff\xff", TTAPE_E_CORRUPT), /* giant list */
     BYTES("\xa1\x61\x61\x9b\x7f\xff\xff\xff\xff\xff\xff\xff", TTAPE_E_CORRUPT),
-    BYTES("\xa1\x61\x61\x7a\xff\xff\xff\xff", TTAPE_E_CORRUPT),   /* giant string */
+    BYTES("\xa1\x61\x61\x7a\xff\xff\xff\xff", TTAPE_E_CORRUPT), /* giant string */
     BYTES("\xa1\x61\x61\x5b\xff\xff\xff\xff\xff\xff\xff\xff", TTAPE_E_CORRUPT),
-    BYTES("\xa1\x61\x61\xff", TTAPE_E_CORRUPT),                   /* break where nothing can end */
+    BYTES("\xa1\x61\x61\xff", TTAPE_E_CORRUPT), /* break where nothing can end */
     BYTES("\xff", TTAPE_E_CORRUPT),
-    BYTES("\xbf\x61\x61\xff", TTAPE_E_CORRUPT),                   /* break before a value */
-    BYTES("\xbf\x61\x61\x01", TTAPE_E_CORRUPT),                   /* no break */
-    BYTES("\xa1\x7f\x41\x61\xff\x01", TTAPE_E_CORRUPT),           /* bytes as a piece of text */
-    BYTES("\xa1\x61\x61\xc1", TTAPE_E_CORRUPT),                   /* tag of nothing */
-    BYTES("\xa1\x61\x61\x1c", TTAPE_E_CORRUPT),                   /* reserved */
+    BYTES("\xbf\x61\x61\xff", TTAPE_E_CORRUPT),         /* break before a value */
+    BYTES("\xbf\x61\x61\x01", TTAPE_E_CORRUPT),         /* no break */
+    BYTES("\xa1\x7f\x41\x61\xff\x01", TTAPE_E_CORRUPT), /* bytes as a piece of text */
+    BYTES("\xa1\x61\x61\xc1", TTAPE_E_CORRUPT),         /* tag of nothing */
+    BYTES("\xa1\x61\x61\x1c", TTAPE_E_CORRUPT),         /* reserved */
     BYTES("\xa1\x61\x61\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x01",
           TTAPE_E_LIMIT),
 };
@@ -115,8 +119,8 @@ static ttape_status decode(const uint8_t *data, size_t size_bytes, size_t conten
     uint8_t *out = malloc(content_bytes + 1), *exact = malloc(size_bytes + 1);
     ttp_memory_init(&memory, NULL, 1 << 20);
     memcpy(exact, data, size_bytes);
-    ttape_status status = ttp_zstd_decode(&zstd, &memory, exact, size_bytes, out, content_bytes,
-                                          "F-CHK-05", &err);
+    ttape_status status =
+        ttp_zstd_decode(&zstd, &memory, exact, size_bytes, out, content_bytes, "F-CHK-05", &err);
     if (status != TTAPE_OK)
         ck_assert_str_eq(err.rule, "F-CHK-05");
     ttp_zstd_reset(&zstd, &memory);
@@ -236,13 +240,14 @@ START_TEST(unknown_chunks)
 }
 END_TEST
 
-/* An index with a sound checksum that lies is refused, in favour of the scan or when a partition is read. */
+/* An index with a sound checksum that lies is refused, in favour of the scan or when a partition is
+ * read. */
 START_TEST(wrong_index)
 {
     struct ttest_file file = ttest_write(&small);
     ttape_source source = ttape_source_memory(file.data, file.size_bytes);
-    uint64_t index = ttp_load64(file.data + file.size_bytes - TTP_FOOTER_BYTES +
-                                TTP_FOOTER_INDEX_AT);
+    uint64_t index =
+        ttp_load64(file.data + file.size_bytes - TTP_FOOTER_BYTES + TTP_FOOTER_INDEX_AT);
     uint8_t *payload = file.data + index + TTP_CHUNK_HEADER_BYTES;
     uint64_t size = ttp_load64(file.data + index + TTP_CHUNK_STORED_AT);
     ck_assert(!(ttp_load16(file.data + index + TTP_CHUNK_FLAGS_AT) & TTP_FLAG_ZSTD));
@@ -285,8 +290,8 @@ static void reseal_partition(uint8_t *header)
             ttp_store64(entry + TTP_SECTION_HASH_AT, ttp_checksum(payload + at, size));
             at += size;
         }
-        ttp_store64(payload, ttp_checksum(payload + TTP_HEAD_SECTIONS_AT,
-                                          head - TTP_HEAD_SECTIONS_AT));
+        ttp_store64(payload,
+                    ttp_checksum(payload + TTP_HEAD_SECTIONS_AT, head - TTP_HEAD_SECTIONS_AT));
     }
     reseal_chunk(header);
 }
@@ -408,8 +413,8 @@ START_TEST(allocation_faults)
     for (uint64_t n = 0; !clean; n++) {
         struct faults f = {.fail_at = n, .for_ever = _i & 1};
         ttape_allocator allocator = {&f, fault_allocate, fault_release};
-        ttape_reader_options o = {.size = sizeof o, .ignore_index = _i & 2,
-                                  .allocator = &allocator};
+        ttape_reader_options o = {
+            .size = sizeof o, .ignore_index = _i & 2, .allocator = &allocator};
         ttape_reader *r;
         ttape_error err = {0};
         uint64_t findings;

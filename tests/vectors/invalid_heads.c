@@ -70,6 +70,12 @@ static void head_flags(struct ttest_file *file, struct ttest_bytes *bytes)
     }
 
 PATCH(no_events, TTP_HEAD_EVENTS_AT, 0)
+PATCH(head_reserved, TTP_HEAD_RESERVED_AT, 1)
+PATCH(many_gaps, TTP_HEAD_GAPS_AT, 9)
+PATCH(lost_no_gaps, TTP_HEAD_GAPS_AT, 0)
+HEAD(other_gaps, second(file)->gap_count = head->gap_count = 2)
+HEAD(other_lost, second(file)->lost_count = head->lost_count = 6)
+HEAD(model_unknown, head->model = 0)
 PATCH(no_segments, TTP_HEAD_SEGMENTS_AT, 0)
 PATCH(many_segments, TTP_HEAD_SEGMENTS_AT, 9)
 PATCH(many_events, TTP_HEAD_EVENTS_AT, TTP_MAX_PARTITION_EVENTS + 1)
@@ -243,6 +249,13 @@ static const struct ttest_break timed_breaks[] = {
     {"par-02-sections", "F-PAR-02", C, LEFT, "65 sections", NULL, many_sections},
     {"par-03-hash", "F-PAR-03", SUM, LEFT, "a bit of the head", NULL, head_hash},
     {"par-04-flags", "F-PAR-04", C, LEFT, "a flag of the head", NULL, head_flags},
+    {"par-04-reserved", "F-PAR-04", C, LEFT, "a reserved byte of the head", NULL, head_reserved},
+    {"par-05-gaps", "F-PAR-05", C, LEFT, "more gaps than events", NULL, many_gaps},
+    {"par-05-lost", "F-PAR-05", C, LEFT, "lost events without a gap", NULL, lost_no_gaps},
+    {"par-15-gaps", "F-PAR-15", C, TTEST_ALL, "the head has a gap too many", other_gaps, NULL},
+    {"par-15-lost", "F-PAR-15", C, TTEST_ALL, "the head has a lost event too many", other_lost,
+     NULL},
+    {"mod-02-unknown", "F-MOD-02", C, LEFT, "a model that is not in the file", model_unknown, NULL},
     {"par-05-events", "F-PAR-05", C, LEFT, "no event", NULL, no_events},
     {"par-05-segments", "F-PAR-05", C, LEFT, "no segment", NULL, no_segments},
     {"par-05-more-segments", "F-PAR-05", C, LEFT, "more segments than events", NULL, many_segments},

@@ -114,7 +114,7 @@ LITERAL(lit_early, "\1\2\3\2", "\1")
 #define LEFT TTEST_FIRST
 
 static const struct ttest_break order_breaks[] = {
-    {"evt-01-site", "F-EVT-01", C, LEFT, "a site that is not defined", undefined_site, NULL},
+    {"evt-08-site", "F-EVT-08", C, LEFT, "a site that is not defined", undefined_site, NULL},
     {"evt-02-other", "O-CHK-03", C, LEFT, "an exit of a frame below the top (F-EVT-02)",
      close_other, NULL},
     {"evt-02-leaf", "O-CHK-03", C, LEFT, "a close bit with a leaf (F-EVT-02)", close_leaf, NULL},

@@ -19,6 +19,7 @@ static struct ttest_partition *second(struct ttest_file *file)
     }
 
 LIGHT(segment_stream, p->segment[1].stream = 1u << 24)
+LIGHT(segment_no_stream, p->segment[1].stream = 2)
 LIGHT(segment_no_events, (p->segment[0].event_count = 0, p->segment[1].event_count = 8))
 LIGHT(segment_unknown, p->segment[0].start.unknown_depth = UINT32_MAX)
 LIGHT(segment_offset, p->segment[0].start.depth_offset = INT32_MIN)
@@ -167,6 +168,7 @@ DEPTHS(dep_above, "\2\2\xfe\xff\xff\xff\x0f\0\0")
 
 static const struct ttest_break light_breaks[] = {
     {"seg-02-stream", "F-SEG-02", C, LEFT, "stream 2^24", segment_stream, NULL},
+    {"evt-08-stream", "F-EVT-08", C, LEFT, "a stream that is not defined", segment_no_stream, NULL},
     {"seg-03-events", "F-SEG-03", C, LEFT, "a segment without events", segment_no_events, NULL},
     {"seg-03-unknown", "F-SEG-03", C, LEFT, "an unknown depth of 2^32 - 1", segment_unknown, NULL},
     {"seg-03-offset", "F-SEG-03", C, LEFT, "a depth offset of -2^31", segment_offset, NULL},

@@ -67,7 +67,7 @@ typedef struct ttape_writer_options {
     uint32_t jobs; /* worker threads; 0 or 1: encode in the calling thread */
     uint32_t chain_threshold; /* literal form: times that a successor must follow; default 2 */
     uint32_t model_period;    /* partitions between model chunks; UINT32_MAX: none; default 16 where
-                                 partitions    have at most 65,536 events, none where they have more */
+                                 partitions have at most 65,536 events, none where they have more */
     uint32_t index_period; /* partitions before the first early index; default 64, then doubling */
     bool has_trace_id;     /* take trace_id; otherwise one is drawn from the content */
     uint8_t trace_id[16];

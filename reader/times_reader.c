@@ -1,0 +1,258 @@
+/* Two levels of ticks:
+ *
+ *   block_ticks  before each block of 32,768 events, from the directory: where to look
+ *   ticks        before each 1,024 events of the blocks that are decoded: where to start adding up
+ *
+ * A block's sums must lead to the tick that the directory has for the next one, so that reading on and seeking agree. */
+#include "reader/times_reader.h"
+
+#include "format/fail.h"
+#include "format/times.h"
+#include "reader/codecs.h"
+#include "reader/partition_decoder.h"
+
+static uint32_t block_count(const struct ttp_loaded *p)
+{
+    return (p->head.event_count + TTP_TIME_BLOCK_EVENTS - 1) / TTP_TIME_BLOCK_EVENTS;
+}
+
+static uint32_t segment_at(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t low = 0, high = p->segments.segment_count; /* the last that starts at or before it */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (p->segment_start[middle] <= event)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static ttape_status take_arrays(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_memory *m = &r->memory;
+    uint64_t events = p->head.event_count;
+    p->wide_capacity = p->head.wide_count;
+    p->delta = ttp_memory_take(m, events, sizeof *p->delta, err);
+    if (p->delta == NULL)
+        return m->status;
+    p->wide = ttp_memory_take(m, p->wide_capacity, sizeof *p->wide, err);
+    if (p->wide == NULL)
+        return m->status;
+    p->wide_event = ttp_memory_take(m, p->wide_capacity, sizeof *p->wide_event, err);
+    if (p->wide_event == NULL)
+        return m->status;
+    p->ticks = ttp_memory_take(m, events / TTP_CHECKPOINT_EVENTS + 1, sizeof *p->ticks, err);
+    if (p->ticks == NULL)
+        return m->status;
+    p->block_ticks = ttp_memory_take(m, block_count(p), sizeof *p->block_ticks, err);
+    return p->block_ticks == NULL ? m->status : TTAPE_OK;
+}
+
+ttape_status ttp_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    const char *rule;
+    if (p->head.resolution_ns == 0)
+        return TTAPE_OK;
+    TTP_TRY(take_arrays(r, p, err));
+    TTP_TRY(ttp_codecs_times_open(r, p, err));
+    TTP_TRY(ttp_codecs_times_directory(p, p->block_ticks, &rule, err));
+    for (uint32_t b = 0; b < block_count(p); b++) {
+        uint32_t segment = segment_at(p, b * TTP_TIME_BLOCK_EVENTS);
+        p->block_ticks[b] = (int64_t)((uint64_t)p->block_ticks[b] +
+                                      (uint64_t)p->segments.segments[segment].base_tick);
+    }
+    p->steps_back = p->head.wide_count != 0;
+    return TTAPE_OK;
+}
+
+void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p)
+{
+    struct ttp_memory *m = &r->memory;
+    ttp_content_close(r, &p->times);
+    ttp_memory_give(m, p->delta, p->head.event_count, sizeof *p->delta);
+    ttp_memory_give(m, p->wide, p->wide_capacity, sizeof *p->wide);
+    ttp_memory_give(m, p->wide_event, p->wide_capacity, sizeof *p->wide_event);
+    ttp_memory_give(m, p->ticks, p->head.event_count / TTP_CHECKPOINT_EVENTS + 1ull,
+                    sizeof *p->ticks);
+    ttp_memory_give(m, p->block_ticks, block_count(p), sizeof *p->block_ticks);
+    p->delta = p->wide_event = NULL;
+    p->wide = p->ticks = p->block_ticks = NULL;
+    p->wide_capacity = 0;
+    p->steps_back = false;
+}
+
+bool ttp_times_cover(const struct ttp_loaded *p, uint32_t first, uint32_t end)
+{
+    return p->delta == NULL || first >= end ||
+           (first / TTP_TIME_BLOCK_EVENTS >= p->time_first &&
+            (end - 1) / TTP_TIME_BLOCK_EVENTS < p->time_end);
+}
+
+/* ---- decoding ---- */
+
+static ttape_status bad_count(const struct ttp_loaded *p, uint32_t count, ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_CORRUPT, "F-TIM-03", p->payload_offset,
+                    "times have %u wide differences, the head says %u", count, p->head.wide_count);
+}
+
+/* Sums up the events [from, to); notes the events of wide differences from *wide on. */
+static bool add_up(const struct ttp_loaded *p, uint32_t from, uint32_t to, uint32_t *wide,
+                   uint64_t *tick)
+{
+    const uint32_t *delta = p->delta;
+    uint64_t sum = 0;
+    uint32_t any = 0;
+    for (uint32_t i = from; i < to; i++) {
+        sum += delta[i];
+        any |= delta[i] == TTP_DELTA_WIDE;
+    }
+    for (uint32_t i = from; any != 0 && i < to; i++) {
+        if (delta[i] != TTP_DELTA_WIDE)
+            continue;
+        if (*wide == p->wide_count)
+            return false;
+        p->wide_event[*wide] = i;
+        sum += (uint64_t)p->wide[(*wide)++] - TTP_DELTA_WIDE;
+    }
+    *tick += sum;
+    return true;
+}
+
+/* Notes ticks of the events [from, end), which are whole blocks. */
+static ttape_status note_ticks(struct ttp_loaded *p, uint32_t from, uint32_t end, ttape_error *err)
+{
+    uint32_t segment = segment_at(p, from), wide = 0, next;
+    uint64_t tick = (uint64_t)p->block_ticks[from / TTP_TIME_BLOCK_EVENTS];
+    for (uint32_t at = from; at < end; at = next) {
+        uint32_t segment_end = p->segment_start[segment + 1];
+        if (at % TTP_TIME_BLOCK_EVENTS == 0 &&
+            tick != (uint64_t)p->block_ticks[at / TTP_TIME_BLOCK_EVENTS])
+            return ttp_fail(err, TTAPE_E_CORRUPT, "T-STA-15", p->times.offset,
+                            "times directory disagrees with the times at event '%u'", at);
+        if (at % TTP_CHECKPOINT_EVENTS == 0)
+            p->ticks[at / TTP_CHECKPOINT_EVENTS] = (int64_t)tick;
+        next = (at / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
+        next = next < segment_end ? next : segment_end;
+        next = next < end ? next : end;
+        if (!add_up(p, at, next, &wide, &tick))
+            return bad_count(p, wide + 1, err);
+        if (next == segment_end && ++segment < p->segments.segment_count)
+            tick = (uint64_t)p->segments.segments[segment].base_tick;
+    }
+    if (end < p->head.event_count && tick != (uint64_t)p->block_ticks[end / TTP_TIME_BLOCK_EVENTS])
+        return ttp_fail(err, TTAPE_E_CORRUPT, "T-STA-15", p->times.offset,
+                        "times directory disagrees with the times at event '%u'", end);
+    return wide == p->wide_count ? TTAPE_OK : bad_count(p, wide, err);
+}
+
+static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
+                                ttape_error *err)
+{
+    uint32_t events = p->head.event_count, end_event = events;
+    struct ttp_times times = {
+        .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta, .wide = p->wide,
+        .event_count = events, .segment_count = p->segments.segment_count,
+        .symbol_count = p->symbol_count, .wide_capacity = p->wide_capacity};
+    p->time_first = p->time_end = p->wide_count = 0;
+    TTP_TRY(ttp_codecs_times(r, p, &times, first, end, err));
+    p->wide_count = times.wide_count;
+    if (end < block_count(p))
+        end_event = end * TTP_TIME_BLOCK_EVENTS;
+    bool all = first == 0 && end_event == events;
+    if (all && p->wide_count != p->head.wide_count)
+        return bad_count(p, p->wide_count, err);
+    TTP_TRY(note_ticks(p, first * TTP_TIME_BLOCK_EVENTS, end_event, err));
+    p->time_first = first;
+    p->time_end = end;
+    if (!all)
+        return TTAPE_OK;
+    p->steps_back = false;
+    for (uint32_t i = 0; i < p->wide_count; i++)
+        p->steps_back = p->steps_back || p->wide[i] < 0;
+    ttp_content_close(r, &p->times);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
+                              ttape_error *err)
+{
+    uint32_t blocks = block_count(p);
+    if (ttp_times_cover(p, first, end))
+        return TTAPE_OK;
+    uint32_t from = first / TTP_TIME_BLOCK_EVENTS, to = (end - 1) / TTP_TIME_BLOCK_EVENTS + 1;
+    if (p->time_end == 0) {
+        to += to < blocks; /* reading on is likely, and two blocks at once cost little more than one */
+    } else {
+        from = from < p->time_first ? from : p->time_first;
+        to = to > p->time_end ? blocks : p->time_end;
+    }
+    return read_blocks(r, p, from, to, err);
+}
+
+/* ---- finding ---- */
+
+static uint64_t time_at(const struct ttp_loaded *p, int64_t tick)
+{
+    return ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
+}
+
+uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t segment, uint32_t from,
+                              uint32_t end, uint64_t time_ns)
+{
+    uint32_t low = from / TTP_TIME_BLOCK_EVENTS, high = (end - 1) / TTP_TIME_BLOCK_EVENTS + 1;
+    (void)segment;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (time_at(p, p->block_ticks[middle]) < time_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The tick before an event, added up from the checkpoint or segment start before it. */
+static int64_t tick_before(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+{
+    uint32_t at = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS, wide;
+    uint64_t tick = (uint64_t)p->segments.segments[segment].base_tick;
+    if (at < p->segment_start[segment])
+        at = p->segment_start[segment];
+    else
+        tick = (uint64_t)p->ticks[at / TTP_CHECKPOINT_EVENTS];
+    wide = ttp_loaded_wide_from(p, at);
+    for (; at < event; at++)
+        tick += p->delta[at] != TTP_DELTA_WIDE ? p->delta[at] : (uint64_t)p->wide[wide++];
+    return (int64_t)tick;
+}
+
+uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,
+                        uint64_t time_ns)
+{
+    if (from >= end)
+        return end;
+    uint64_t step = p->head.resolution_ns;
+    uint32_t event = from;
+    int64_t tick = tick_before(p, segment, from);
+    /* While times only ascend, whole pieces can be left out. */
+    while (!p->steps_back || p->wide_count == 0) {
+        uint32_t next = (event / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
+        if (next >= end || time_at(p, p->ticks[next / TTP_CHECKPOINT_EVENTS]) >= time_ns)
+            break;
+        event = next;
+        tick = p->ticks[next / TTP_CHECKPOINT_EVENTS];
+    }
+    uint64_t time = time_at(p, tick);
+    for (uint32_t wide = ttp_loaded_wide_from(p, event); event < end; event++) {
+        uint64_t d = p->delta[event];
+        if (d == TTP_DELTA_WIDE)
+            d = (uint64_t)p->wide[wide++];
+        time += d * step;
+        if (time >= time_ns)
+            break;
+    }
+    return event;
+}
