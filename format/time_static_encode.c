@@ -155,7 +155,10 @@ static void find_means(struct encoder *e)
         uint64_t divisor = events[from];
         if (e->model.rule == TTP_STA_RULE_LOG)
             divisor *= 4;
-        e->model.mean[x] = (uint16_t)((e->mean_sum[from] + divisor / 2) / divisor);
+        /* Rounding may pass the most that a mean can be, where all differences are wide. */
+        uint64_t mean = (e->mean_sum[from] + divisor / 2) / divisor;
+        uint64_t most = TTP_STA_SCALE_MAX / (e->model.rule == TTP_STA_RULE_LOG ? 4 : 1);
+        e->model.mean[x] = (uint16_t)(mean < most ? mean : most);
     }
     ttp_sta_contexts_resolve(&e->contexts, e->model.states, e->model.mean);
 }

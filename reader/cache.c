@@ -34,13 +34,22 @@ void ttp_cache_clear(ttape_reader *r)
         evict(r, r->cache.oldest);
 }
 
-static ttape_status read_stage(ttape_reader *r, struct ttp_loaded *p, int stage, ttape_error *err)
+/* The next stage; or, with a range, within stage ORDER what the range still needs. */
+static ttape_status read_more(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
+                              ttape_error *err)
 {
-    switch (stage) {
+    if (range != NULL) {
+        if (range->values)
+            TTP_TRY(ttp_loaded_read_values(r, p, err));
+        return p->stage > TTP_STAGE_ORDER ? TTAPE_OK : ttp_loaded_extend(r, p, range, err);
+    }
+    switch (p->stage + 1) {
     case TTP_STAGE_LIGHT:
         return ttp_loaded_read_light(r, p, err);
+    case TTP_STAGE_ORDER:
+        return ttp_loaded_prepare(r, p, err);
     case TTP_STAGE_EVENTS:
-        return ttp_loaded_read_events(r, p, err);
+        return ttp_loaded_complete(r, p, err);
     default:
         return ttp_loaded_read_values(r, p, err);
     }
@@ -52,24 +61,34 @@ static uint64_t partition_bytes(const ttape_reader *r)
     return r->memory.used_bytes - r->kept_model_bytes - r->zstd.charged_bytes;
 }
 
-/* Goes one stage further. Where the reader's memory does not suffice, other partitions make room, one by one. */
-static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+/* Goes one stage further, or as far as the range says. Where the reader's memory does not suffice, other partitions make
+ * room, one by one. */
+static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
+                            ttape_error *err)
 {
     for (;;) {
         uint64_t before = partition_bytes(r);
         r->memory.status = TTAPE_OK;
-        ttape_status status = read_stage(r, p, p->stage + 1, err);
-        if (status == TTAPE_OK) {
+        ttape_status status = read_more(r, p, range, err);
+        if (status != TTAPE_OK)
+            ttp_loaded_drop(r, p, p->stage);
+        else if (range == NULL)
             p->stage++;
-            p->used_bytes += partition_bytes(r) - before;
-            r->cache.used_bytes += partition_bytes(r) - before;
+        p->used_bytes += partition_bytes(r) - before; /* may be less: modulo 2^64 */
+        r->cache.used_bytes += partition_bytes(r) - before;
+        if (status == TTAPE_OK)
             return TTAPE_OK;
-        }
-        ttp_loaded_drop(r, p, p->stage);
         if (status != TTAPE_E_LIMIT || r->memory.status != TTAPE_E_LIMIT || r->cache.oldest == p)
             return status;
         evict(r, r->cache.oldest);
     }
+}
+
+/* The newest stays in any case. */
+static void trim(ttape_reader *r)
+{
+    while (r->cache.used_bytes > r->cache.limit_bytes && r->cache.oldest != r->cache.newest)
+        evict(r, r->cache.oldest);
 }
 
 ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage stage,
@@ -91,15 +110,27 @@ ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage 
     }
     link_newest(&r->cache, p);
     while (p->stage < (int)stage) {
-        ttape_status status = advance(r, p, err);
+        ttape_status status = advance(r, p, NULL, err);
         if (status != TTAPE_OK) {
             if (p->stage == 0)
                 evict(r, p);
             return status;
         }
     }
-    while (r->cache.used_bytes > r->cache.limit_bytes && r->cache.oldest != p)
-        evict(r, r->cache.oldest);
+    trim(r);
     *out = p;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_loaded_reach(ttape_reader *r, uint32_t partition, const struct ttp_range *range,
+                              struct ttp_loaded **out, ttape_error *err)
+{
+    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_ORDER, out, err));
+    struct ttp_loaded *p = *out;
+    if ((p->stage > TTP_STAGE_ORDER || ttp_loaded_covers(p, range)) &&
+        (p->has_values || !range->values))
+        return TTAPE_OK;
+    TTP_TRY(advance(r, p, range, err));
+    trim(r);
     return TTAPE_OK;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/fail.h"
-#include "format/times.h"
 
 static const struct ttp_segment_run *run_of(const ttape_cursor *c, uint32_t run)
 {
@@ -33,7 +32,7 @@ ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t str
     if (c == NULL)
         return r->memory.status;
     *c = (ttape_cursor){.reader = r, .stream = stream, .window_run = UINT32_MAX,
-                        .walker_run = UINT32_MAX};
+                        .walker_run = UINT32_MAX, .sought_run = UINT32_MAX};
     if (stream == TTAPE_ALL_STREAMS) {
         ttape_status status = ttp_merge_open(&c->merge, r, err);
         if (status != TTAPE_OK) {
@@ -122,6 +121,12 @@ static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
     return c->run < c->run_count ? TTAPE_OK : TTAPE_END;
 }
 
+/* Reading on decodes whole partitions; where a seek led, first only what is looked at. */
+static enum ttp_stage stage_of(const ttape_cursor *c)
+{
+    return c->run == c->sought_run ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
+}
+
 static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *err)
 {
     ttape_reader *r = c->reader;
@@ -137,11 +142,13 @@ static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *er
         if (c->window == NULL)
             return r->memory.status;
     }
-    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_loaded_get(r, run->partition, stage_of(c), &p, err));
     uint32_t start = p->segment_start[segment], end = p->segment_start[segment + 1];
     uint32_t block = (start + place) / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     uint32_t first = block > start ? block : start;
     uint32_t last = end - block < TTP_CHECKPOINT_EVENTS ? end : block + TTP_CHECKPOINT_EVENTS;
+    const struct ttp_range range = {first, last, last, false};
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
     struct ttp_walker w = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &w, last, c->window);
     c->window_run = c->run;
@@ -194,7 +201,8 @@ static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_item *out, 
     if (r->parts[run->partition].values_bytes == 0)
         return TTAPE_OK;
     struct ttp_loaded *p;
-    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_VALUES, &p, err));
+    const struct ttp_range values = {.values = true};
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &values, &p, err));
     return ttp_item_set_values(r, &c->values, p, p->segment_start[segment_of(r, run)] + place, out,
                                err);
 }
@@ -246,62 +254,28 @@ ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t 
         return TTAPE_OK;
     TTP_TRY(forward_ready(c, err));
     const struct ttp_segment_run *run = run_of(c, c->run);
-    ttape_status status = ttp_loaded_get(c->reader, run->partition, TTP_STAGE_EVENTS, &p, err);
+    uint32_t segment = segment_of(c->reader, run);
+    uint32_t left = run->event_count - c->place;
+    uint32_t got = capacity < left ? (uint32_t)capacity : left;
+    ttape_status status = ttp_loaded_get(c->reader, run->partition, stage_of(c), &p, err);
+    if (status == TTAPE_OK) {
+        uint32_t first = p->segment_start[segment] + c->place;
+        const struct ttp_range range = {first, first + got, first + got, false};
+        status = ttp_loaded_reach(c->reader, run->partition, &range, &p, err);
+    }
     if (status != TTAPE_OK) {
         c->run++;
         c->place = 0;
         return status;
     }
-    uint32_t segment = segment_of(c->reader, run);
     if (c->walker_run != c->run || c->walker_place != c->place)
         c->walker = ttp_walker_at(p, segment, p->segment_start[segment] + c->place);
-    uint32_t left = run->event_count - c->place;
-    uint32_t got = capacity < left ? (uint32_t)capacity : left;
     ttp_walker_events(p, &c->walker, c->walker.event + got, out);
     c->place += got;
     c->walker_run = c->run;
     c->walker_place = c->place;
     *count = got;
     return TTAPE_OK;
-}
-
-bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns)
-{
-    if (part->resolution_ns == 0)
-        return time_ns > 0;
-    uint64_t last = ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
-                                part->resolution_ns);
-    uint64_t first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
-    return last < time_ns && first <= last; /* times that wrap around 2^64 are looked at */
-}
-
-uint32_t ttp_loaded_find_time(const struct ttp_loaded *p, uint32_t segment, uint32_t from,
-                              uint64_t time_ns)
-{
-    uint32_t end = p->segment_start[segment + 1];
-    uint64_t step = p->head.resolution_ns;
-    if (p->delta == NULL)
-        return time_ns == 0 ? from : end;
-    struct ttp_walker w = ttp_walker_at(p, segment, from);
-    /* While times only ascend, whole blocks can be left out. */
-    while (!p->steps_back) {
-        uint32_t next = (w.event / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
-        if (next >= end ||
-            ttp_time_of(p->checkpoints[next / TTP_CHECKPOINT_EVENTS].tick, p->head.origin_ns,
-                        step) >= time_ns)
-            break;
-        w = p->checkpoints[next / TTP_CHECKPOINT_EVENTS];
-    }
-    uint64_t time = ttp_time_of(w.tick, p->head.origin_ns, step);
-    for (; w.event < end; w.event++) {
-        uint64_t d = p->delta[w.event];
-        if (d == TTP_DELTA_WIDE)
-            d = (uint64_t)p->wide[w.wide++];
-        time += d * step;
-        if (time >= time_ns)
-            break;
-    }
-    return w.event;
 }
 
 ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)
@@ -312,20 +286,18 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
     c->place = 0;
     for (c->run = 0; c->run < c->run_count; c->run++) {
         const struct ttp_segment_run *run = run_of(c, c->run);
-        uint32_t segment = segment_of(r, run);
-        struct ttp_loaded *p;
+        struct ttp_search search = {run->partition, segment_of(r, run), 0, time_ns, false};
         if (ttp_part_is_before(&r->parts[run->partition], time_ns))
             continue;
-        ttape_status status = ttp_loaded_get(r, run->partition, TTP_STAGE_EVENTS, &p, err);
+        ttape_status status = ttp_search_time(r, &search, err);
         if (status != TTAPE_OK) {
             c->run++;
             return status;
         }
-        uint32_t start = p->segment_start[segment];
-        uint32_t event = ttp_loaded_find_time(p, segment, start, time_ns);
         c->damage_next = run->partition;
-        if (event < p->segment_start[segment + 1]) {
-            c->place = event - start;
+        if (search.place < run->event_count) {
+            c->place = search.place;
+            c->sought_run = c->run;
             return TTAPE_OK;
         }
     }
@@ -345,11 +317,12 @@ ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_err
     }
     c->run = low;
     c->place = 0;
+    c->sought_run = UINT32_MAX;
     if (low > 0) {
         const struct ttp_segment_run *run = run_of(c, low - 1);
         c->damage_next = run->partition;
         if (number - run->first_event < run->event_count) {
-            c->run = low - 1;
+            c->run = c->sought_run = low - 1;
             c->place = (uint32_t)(number - run->first_event);
         }
     }
@@ -367,10 +340,10 @@ ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error
     bool at_end = c->run == c->run_count;
     const struct ttp_segment_run *run = run_of(c, at_end ? c->run - 1 : c->run);
     uint32_t place = at_end ? run->event_count : c->place;
-    bool stored = place == 0 || place == run->event_count;
-    TTP_TRY(ttp_loaded_get(r, run->partition, stored ? TTP_STAGE_LIGHT : TTP_STAGE_EVENTS, &p,
-                           err));
-    uint32_t segment = segment_of(r, run);
-    return ttp_loaded_edge(r, p, segment, p->segment_start[segment] + place, &c->frames,
-                           &c->frame_capacity, out, err);
+    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = segment_of(r, run), start = p->segment_start[segment];
+    const struct ttp_range range = {start, start + place, start + place, false};
+    if (place != 0 && place != run->event_count)
+        TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
+    return ttp_loaded_edge(r, p, segment, start + place, &c->frames, &c->frame_capacity, out, err);
 }

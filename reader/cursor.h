@@ -19,6 +19,7 @@ struct ttape_cursor {
     uint32_t stream;
     /* the next event is number `place` of run `run` of the stream */
     uint32_t run, run_count, place;
+    uint32_t sought_run;  /* where a seek led, and nobody has gone on to another run since */
     uint32_t damage_next; /* damaged partitions below this were reported */
     /* events of a run that are decoded: [window_first, window_first + window_count) */
     ttape_event *window;
@@ -37,10 +38,15 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
                                  const struct ttp_loaded *p, uint32_t event, ttape_item *out,
                                  ttape_error *err);
 
-/* First event of segment `segment`, from event `from` of the partition on, with time >= time_ns; the segment's end when
- * there is none. */
-uint32_t ttp_loaded_find_time(const struct ttp_loaded *p, uint32_t segment, uint32_t from,
-                              uint64_t time_ns);
+/* A search for the first event with time >= time_ns in a segment, from its event `place` on. */
+struct ttp_search {
+    uint32_t partition, segment;
+    uint32_t place; /* afterwards of the event found, or the segment's event count */
+    uint64_t time_ns;
+    bool others; /* the same is wanted of the partition's other segments soon */
+};
+/* Decodes the blocks in which they are, where times do not step back. */
+ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_error *err);
 /* True when every event of the partition is before time_ns, as far as is known without reading it. */
 bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns);
 

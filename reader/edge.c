@@ -131,7 +131,7 @@ static ttape_status replay(struct replay *r, uint32_t segment, uint32_t event, t
     }
     ttp_stacks_switch(&r->stacks, g->start.stack);
     r->tick = g->base_tick;
-    r->wide = p->starts[segment].wide;
+    r->wide = ttp_loaded_wide_from(p, p->segment_start[segment]);
     for (uint32_t i = p->segment_start[segment]; i < event; i++)
         TTP_TRY(replay_event(r, i, err));
     return TTAPE_OK;

@@ -1,4 +1,4 @@
-/* One pass over freshly decoded codes: it verifies what they do to the stacks, so that nobody after it needs a stack to
+/* A pass over freshly decoded codes, as far as they are wanted: it verifies what they do to the stacks, so that nobody after it needs a stack to
  * make events of them, and notes what that takes:
  *
  *   checkpoints  the walker's state every 1,024 events     specials  who exits in an exit across; how high the stack
@@ -93,7 +93,7 @@ ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_
 struct check {
     ttape_reader *reader;
     struct ttp_loaded *p;
-    struct ttp_frame_stacks stacks;
+    struct ttp_frame_stacks *stacks;
     ttape_error *err;
 };
 
@@ -119,10 +119,10 @@ static ttape_status note_special(struct check *c, uint32_t event, uint32_t value
 
 static ttape_status unwind(struct check *c, uint32_t frames, uint32_t event, const char *rule)
 {
-    if (frames == 0 || frames > c->stacks.current->height)
+    if (frames == 0 || frames > c->stacks->current->height)
         return broken(c, rule, event, "unwinding of no frames, or of more than are open");
     while (frames-- > 0)
-        ttp_stacks_pop(&c->stacks);
+        ttp_stacks_pop(c->stacks);
     return TTAPE_OK;
 }
 
@@ -141,7 +141,7 @@ static void count_gap(struct check *c, uint32_t event)
 static ttape_status check_other(struct check *c, const struct ttp_code_view *v, uint32_t event,
                                 struct ttp_walker *w)
 {
-    struct ttp_frame_stacks *s = &c->stacks;
+    struct ttp_frame_stacks *s = c->stacks;
     switch (v->event_class) {
     case TTP_CLASS_UNWIND:
         return unwind(c, v->argument, event, "O-CHK-04");
@@ -174,7 +174,7 @@ static ttape_status check_other(struct check *c, const struct ttp_code_view *v, 
 static inline ttape_status check_event(struct check *c, uint32_t event, struct ttp_walker *w)
 {
     const struct ttp_loaded *p = c->p;
-    struct ttp_frame_stacks *s = &c->stacks;
+    struct ttp_frame_stacks *s = c->stacks;
     uint32_t code = p->codes[event], symbol = code >> 1;
     if (symbol >= p->symbol_count)
         return broken(c, "O-CHK-02", event, "undefined symbol");
@@ -194,56 +194,51 @@ static ttape_status start_segment(struct check *c, uint32_t segment, struct ttp_
 {
     const struct ttp_loaded *p = c->p;
     const struct ttp_segment *g = &p->segments.segments[segment];
-    ttp_stacks_start(&c->stacks);
+    ttp_stacks_start(c->stacks);
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         uint32_t frame = g->start.frame_start + i;
         uint32_t stack = p->segments.start_frames[frame].stack;
         if (i != 0 && stack < p->segments.start_frames[frame - 1].stack)
             return broken(c, "F-SEG-01", w->event, "open frames are not ordered by stack");
-        ttp_stacks_switch(&c->stacks, stack);
-        TTP_TRY(ttp_stacks_push(&c->stacks, p->open[frame], c->err));
+        ttp_stacks_switch(c->stacks, stack);
+        TTP_TRY(ttp_stacks_push(c->stacks, p->open[frame], c->err));
     }
-    ttp_stacks_switch(&c->stacks, g->start.stack);
+    ttp_stacks_switch(c->stacks, g->start.stack);
     w->segment = segment;
     w->tick = g->base_tick;
     w->unknown = g->start.unknown_depth;
     w->offset = g->start.depth_offset;
-    w->frames = c->stacks.current->height;
+    w->frames = c->stacks->current->height;
     return TTAPE_OK;
-}
-
-static inline void step_tick(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t event)
-{
-    uint32_t delta = p->delta[event];
-    uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[w->wide++];
-    w->tick = (int64_t)((uint64_t)w->tick + step);
 }
 
 /* Depth is least before or after the event, whichever counts; checking both is stricter by nothing, because offsets
  * change only before an event. */
 static ttape_status check_depth(const struct check *c, const struct ttp_walker *w, uint32_t event)
 {
-    int64_t depth = (int64_t)w->offset + w->unknown + c->stacks.current->height;
+    int64_t depth = (int64_t)w->offset + w->unknown + c->stacks->current->height;
     if (depth < 0 || depth > TTP_MAX_DEPTH)
         return broken(c, "F-EVT-05", event, "depth out of range");
     return TTAPE_OK;
 }
 
-static ttape_status check_segment(struct check *c, uint32_t segment, struct ttp_walker *w)
+/* Goes on at w->event, up to the segment's end or `end`. */
+static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walker *w)
 {
     struct ttp_loaded *p = c->p;
-    uint32_t end = p->segment_start[segment + 1];
-    bool timed = p->delta != NULL;
-    w->event = p->segment_start[segment];
-    TTP_TRY(start_segment(c, segment, w));
+    uint32_t segment = w->segment, segment_end = p->segment_start[segment + 1], event = w->event;
+    end = end < segment_end ? end : segment_end;
+    if (event == p->segment_start[segment]) {
+        TTP_TRY(start_segment(c, segment, w));
+        p->starts[segment] = *w;
+    }
     /* Frames alone make no depth that is out of range. */
     bool watch = p->change_count != 0 || w->offset < 0 ||
                  (int64_t)w->offset + w->unknown > TTP_MAX_DEPTH / 2;
-    p->starts[segment] = *w;
-    for (uint32_t event = w->event; event < end; event++) {
+    for (; event < end; event++) {
         if (event % TTP_CHECKPOINT_EVENTS == 0) {
             w->event = event;
-            w->frames = c->stacks.current->height;
+            w->frames = c->stacks->current->height;
             p->checkpoints[event / TTP_CHECKPOINT_EVENTS] = *w;
         }
         if (watch && w->change < p->change_count && p->changes[w->change].event == event) {
@@ -253,36 +248,36 @@ static ttape_status check_segment(struct check *c, uint32_t segment, struct ttp_
         TTP_TRY(check_event(c, event, w));
         if (watch)
             TTP_TRY(check_depth(c, w, event));
-        if (timed)
-            step_tick(p, w, event);
     }
+    w->event = end;
+    w->segment += end == segment_end;
     return TTAPE_OK;
 }
 
-ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
-    struct check c = {.reader = r, .p = p, .err = err};
-    struct ttp_walker w = {0};
-    uint32_t wide = 0;
-    p->starts =
-        ttp_memory_take(&r->memory, p->segments.segment_count, sizeof *p->starts, err);
+    uint32_t stacks = ttp_loaded_stack_count(p);
+    if (stacks == 0)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-03", p->payload_offset,
+                        "a partition has too large a stack number");
+    p->starts = ttp_memory_take(&r->memory, p->segments.segment_count, sizeof *p->starts, err);
     if (p->starts == NULL)
         return r->memory.status;
     p->checkpoints = ttp_memory_take(&r->memory, p->head.event_count / TTP_CHECKPOINT_EVENTS + 1ull,
                                      sizeof *p->checkpoints, err);
     if (p->checkpoints == NULL)
         return r->memory.status;
-    for (uint32_t i = 0; p->delta != NULL && i < p->head.event_count; i++)
-        wide += p->delta[i] == TTP_DELTA_WIDE;
-    uint32_t stacks = ttp_loaded_stack_count(p);
-    if (wide != p->wide_count || stacks == 0)
-        return broken(&c, wide != p->wide_count ? "F-TIM-03" : "F-EVT-03", 0,
-                      "too many wide differences or too large a stack number");
-    ttape_status status = ttp_stacks_open(&c.stacks, &r->memory, stacks, err);
-    for (uint32_t s = 0; status == TTAPE_OK && s < p->segments.segment_count; s++)
-        status = check_segment(&c, s, &w);
-    if (status == TTAPE_OK && w.change != p->change_count)
-        status = broken(&c, "F-DEP-03", 0, "depth changes that belong to no event");
-    ttp_stacks_close(&c.stacks);
-    return status;
+    return ttp_stacks_open(&p->stacks, &r->memory, stacks, err);
+}
+
+ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end, ttape_error *err)
+{
+    struct check c = {.reader = r, .p = p, .stacks = &p->stacks, .err = err};
+    struct ttp_walker w = p->checked;
+    while (w.event < end)
+        TTP_TRY(check_segment(&c, end, &w));
+    if (w.event == p->head.event_count && w.change != p->change_count)
+        return broken(&c, "F-DEP-03", 0, "depth changes that belong to no event");
+    p->checked = w;
+    return TTAPE_OK;
 }

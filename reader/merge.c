@@ -24,6 +24,8 @@ struct merge_stream {
     uint32_t walker_run;
     uint32_t window_place; /* place of events[0] in the run */
     uint64_t largest;      /* time seen so far */
+    uint64_t floor;        /* no event that is still to come in the run is earlier */
+    uint32_t sought_run;   /* where a seek led */
     uint64_t seek_time;    /* events of the run before this time are to be left out ... */
     bool seeking;          /* ... until one is found */
 };
@@ -83,6 +85,7 @@ static bool bound_of(const struct ttp_merge *m, struct merge_stream *s, uint64_t
     if (s->run < s->run_count && s->place >= run_of(m, s)->event_count) {
         s->run++;
         s->place = 0;
+        s->floor = 0;
     }
     while (s->seeking && s->run < s->run_count &&
            ttp_part_is_before(&m->reader->parts[run_of(m, s)->partition], s->seek_time))
@@ -94,6 +97,8 @@ static bool bound_of(const struct ttp_merge *m, struct merge_stream *s, uint64_t
     if (part->resolution_ns != 0)
         first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
     *key = s->largest > first ? s->largest : first;
+    if (*key < s->floor)
+        *key = s->floor;
     if (s->seeking && *key < s->seek_time)
         *key = s->seek_time;
     return true;
@@ -128,31 +133,64 @@ static ttape_status grow_buffer(struct ttp_merge *m, struct merge_stream *s, uin
     return TTAPE_OK;
 }
 
-/* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run. */
+/* True where the run's turn comes later than the heap has it: segments know when they start, partitions only when the
+ * first of their segments does. */
+static bool comes_later(const struct ttp_merge *m, struct merge_stream *s,
+                        const struct ttp_loaded *p, uint32_t segment)
+{
+    if (p->head.resolution_ns == 0 || p->head.wide_count != 0)
+        return false; /* times may step back behind the segment's base */
+    s->floor = ttp_time_of(p->segments.segments[segment].base_tick, p->head.origin_ns,
+                           p->head.resolution_ns);
+    return s->floor > m->heap[0].key;
+}
+
+/* Moves the stream to where a seek leads in its run. */
+static ttape_status seek_in_run(struct ttp_merge *m, struct merge_stream *s, uint32_t segment,
+                                ttape_error *err)
+{
+    const struct ttp_segment_run *run = run_of(m, s);
+    struct ttp_search search = {run->partition, segment, s->place, s->seek_time, true};
+    TTP_TRY(ttp_search_time(m->reader, &search, err));
+    s->place = search.place;
+    s->seeking = search.place == run->event_count;
+    s->sought_run = s->run;
+    s->walker_run = UINT32_MAX;
+    return TTAPE_OK;
+}
+
+/* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run, and where its turn is
+ * not now. */
 static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
 {
     ttape_reader *r = m->reader;
     const struct ttp_segment_run *run = run_of(m, s);
     const struct ttp_part *part = &r->parts[run->partition];
     uint32_t segment = (uint32_t)(run - r->runs) - part->first_run;
-    struct ttp_loaded *p;
     bool again = s->walker_run == s->run && part->loaded == NULL;
+    struct ttp_loaded *p;
+    if (s->place == 0) {
+        TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
+        if (comes_later(m, s, p, segment))
+            return TTAPE_OK;
+    }
+    if (s->seeking)
+        TTP_TRY(seek_in_run(m, s, segment, err));
+    if (s->place == run->event_count)
+        return TTAPE_OK;
     if (s->events == NULL)
         TTP_TRY(grow_buffer(m, s, m->first_capacity, err));
     else if (again && s->capacity < m->most_capacity)
         (void)grow_buffer(m, s, s->capacity * 2 < m->most_capacity ? s->capacity * 2 : m->most_capacity,
                           NULL); /* without memory the buffer stays as it is */
-    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_EVENTS, &p, err));
-    uint32_t start = p->segment_start[segment], end = p->segment_start[segment + 1];
-    if (s->seeking) {
-        uint32_t event = ttp_loaded_find_time(p, segment, start + s->place, s->seek_time);
-        s->place = event - start;
-        s->seeking = event == end;
-        s->walker_run = UINT32_MAX;
-    }
+    TTP_TRY(ttp_loaded_get(r, run->partition,
+                           s->run == s->sought_run ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS, &p, err));
+    uint32_t left = run->event_count - s->place, count = left < s->capacity ? left : s->capacity;
+    uint32_t first = p->segment_start[segment] + s->place;
+    const struct ttp_range range = {first, first + count, first + count, false};
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
     if (s->walker_run != s->run)
-        s->walker = ttp_walker_at(p, segment, start + s->place);
-    uint32_t count = end - s->walker.event < s->capacity ? end - s->walker.event : s->capacity;
+        s->walker = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &s->walker, s->walker.event + count, s->events);
     s->walker_run = s->run;
     s->window_place = s->place;
@@ -184,7 +222,8 @@ static ttape_status set_values(struct ttp_merge *m, const struct merge_stream *s
     ttape_reader *r = m->reader;
     struct ttp_loaded *p;
     uint32_t segment = (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
-    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_VALUES, &p, err));
+    const struct ttp_range wanted = {.values = true};
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &wanted, &p, err));
     return ttp_item_set_values(
         r, values, p, p->segment_start[segment] + s->window_place + s->first, out, err);
 }
@@ -196,6 +235,7 @@ static ttape_status skip_run(struct ttp_merge *m, struct merge_stream *s, ttape_
     s->first = s->count = 0;
     s->run++;
     s->place = 0;
+    s->floor = 0;
     requeue_top(m);
     return report ? status : TTAPE_OK;
 }
@@ -247,8 +287,8 @@ static void start(struct ttp_merge *m, bool seeking, uint64_t time_ns)
         struct merge_stream *s = &m->streams[i];
         struct heap_entry entry = {.slot = i};
         s->run = s->place = s->first = s->count = 0;
-        s->walker_run = UINT32_MAX;
-        s->largest = 0;
+        s->walker_run = s->sought_run = UINT32_MAX;
+        s->largest = s->floor = 0;
         s->seeking = seeking;
         s->seek_time = time_ns;
         if (bound_of(m, s, &entry.key))

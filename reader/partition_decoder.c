@@ -253,6 +253,22 @@ ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const stru
     return ttp_loaded_check(r, p, range->checked, err);
 }
 
+static void close_decoders(ttape_reader *r, struct ttp_loaded *p)
+{
+    ttp_content_close(r, &p->times);
+    if (p->stacks.memory != NULL)
+        ttp_stacks_close(&p->stacks);
+    p->stacks = (struct ttp_frame_stacks){0};
+}
+
+ttape_status ttp_loaded_complete(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    const struct ttp_range all = {0, p->head.event_count, p->head.event_count, false};
+    TTP_TRY(ttp_loaded_extend(r, p, &all, err));
+    close_decoders(r, p);
+    return TTAPE_OK;
+}
+
 /* ---- giving back ---- */
 
 static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
@@ -272,7 +288,7 @@ static void rewind_events(struct ttp_loaded *p)
     p->checked = (struct ttp_walker){0};
     p->special_count = p->gap_count = 0;
     p->lost_count = 0;
-    p->time_first = p->time_end = p->wide_count = 0;
+    ttp_times_forget(p);
 }
 
 static void drop_order(ttape_reader *r, struct ttp_loaded *p)
@@ -283,9 +299,8 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
     ttp_memory_give(m, p->symbols, p->symbol_capacity, sizeof *p->symbols);
     ttp_memory_give(m, p->open, p->segments.start_frame_count, sizeof *p->open);
     ttp_memory_give(m, p->views, 2ull * p->symbol_count, sizeof *p->views);
+    close_decoders(r, p);
     ttp_times_drop(r, p);
-    if (p->stacks.memory != NULL)
-        ttp_stacks_close(&p->stacks);
     ttp_memory_give(m, p->starts, p->segments.segment_count, sizeof *p->starts);
     ttp_memory_give(m, p->checkpoints, events / TTP_CHECKPOINT_EVENTS + 1ull,
                     sizeof *p->checkpoints);

@@ -11,15 +11,17 @@ ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_err
 /* The first part of ttp_loaded_prepare: codes and symbols. */
 ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
-/* Within stage ORDER: times and checks of a range. With all events they are complete, and stage EVENTS is reached. */
+/* Within stage ORDER: times and checks of a range. */
 ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
                                ttape_error *err);
+/* From stage ORDER to EVENTS. */
+ttape_status ttp_loaded_complete(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range);
 /* Frees everything behind `stage` (0: everything but *p itself). */
 void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage);
 
 /* Verifies what the codes up to event `end` do to the stacks, and notes checkpoints and specials. Goes on where it left
- * off; at the partition's end its stacks are given back. */
+ * off. */
 ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end, ttape_error *err);
 

@@ -90,8 +90,9 @@ struct ttp_loaded {
     uint32_t time_first, time_end;
     int64_t *ticks;       /* before event i * TTP_CHECKPOINT_EVENTS, in its segment */
     int64_t *block_ticks; /* the same for the first event of every block, as the directory says */
-    struct ttp_content times; /* open until all blocks are there */
-    bool steps_back; /* some difference is negative, or may be */
+    struct ttp_content times; /* open until stage EVENTS */
+    const char *times_rule; /* that the directory is right */
+    bool steps_back; /* some difference is negative, or may be as long as not all are there */
     /* checks: those of the events before checked.event are done (events_check.c) */
     struct ttp_walker checked;
     struct ttp_frame_stacks stacks;

@@ -52,25 +52,29 @@ static ttape_status take_arrays(ttape_reader *r, struct ttp_loaded *p, ttape_err
 
 ttape_status ttp_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
-    const char *rule;
     if (p->head.resolution_ns == 0)
         return TTAPE_OK;
     TTP_TRY(take_arrays(r, p, err));
     TTP_TRY(ttp_codecs_times_open(r, p, err));
-    TTP_TRY(ttp_codecs_times_directory(p, p->block_ticks, &rule, err));
+    TTP_TRY(ttp_codecs_times_directory(p, p->block_ticks, &p->times_rule, err));
     for (uint32_t b = 0; b < block_count(p); b++) {
         uint32_t segment = segment_at(p, b * TTP_TIME_BLOCK_EVENTS);
         p->block_ticks[b] = (int64_t)((uint64_t)p->block_ticks[b] +
                                       (uint64_t)p->segments.segments[segment].base_tick);
     }
-    p->steps_back = p->head.wide_count != 0;
+    ttp_times_forget(p);
     return TTAPE_OK;
+}
+
+void ttp_times_forget(struct ttp_loaded *p)
+{
+    p->time_first = p->time_end = p->wide_count = 0;
+    p->steps_back = p->head.wide_count != 0;
 }
 
 void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p)
 {
     struct ttp_memory *m = &r->memory;
-    ttp_content_close(r, &p->times);
     ttp_memory_give(m, p->delta, p->head.event_count, sizeof *p->delta);
     ttp_memory_give(m, p->wide, p->wide_capacity, sizeof *p->wide);
     ttp_memory_give(m, p->wide_event, p->wide_capacity, sizeof *p->wide_event);
@@ -80,7 +84,6 @@ void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p)
     p->delta = p->wide_event = NULL;
     p->wide = p->ticks = p->block_ticks = NULL;
     p->wide_capacity = 0;
-    p->steps_back = false;
 }
 
 bool ttp_times_cover(const struct ttp_loaded *p, uint32_t first, uint32_t end)
@@ -96,6 +99,12 @@ static ttape_status bad_count(const struct ttp_loaded *p, uint32_t count, ttape_
 {
     return ttp_fail(err, TTAPE_E_CORRUPT, "F-TIM-03", p->payload_offset,
                     "times have %u wide differences, the head says %u", count, p->head.wide_count);
+}
+
+static ttape_status bad_directory(const struct ttp_loaded *p, uint32_t event, ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_CORRUPT, p->times_rule, p->times.offset,
+                    "times directory disagrees with the times before event '%u'", event);
 }
 
 /* Sums up the events [from, to); notes the events of wide differences from *wide on. */
@@ -130,8 +139,7 @@ static ttape_status note_ticks(struct ttp_loaded *p, uint32_t from, uint32_t end
         uint32_t segment_end = p->segment_start[segment + 1];
         if (at % TTP_TIME_BLOCK_EVENTS == 0 &&
             tick != (uint64_t)p->block_ticks[at / TTP_TIME_BLOCK_EVENTS])
-            return ttp_fail(err, TTAPE_E_CORRUPT, "T-STA-15", p->times.offset,
-                            "times directory disagrees with the times at event '%u'", at);
+            return bad_directory(p, at, err);
         if (at % TTP_CHECKPOINT_EVENTS == 0)
             p->ticks[at / TTP_CHECKPOINT_EVENTS] = (int64_t)tick;
         next = (at / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
@@ -143,8 +151,7 @@ static ttape_status note_ticks(struct ttp_loaded *p, uint32_t from, uint32_t end
             tick = (uint64_t)p->segments.segments[segment].base_tick;
     }
     if (end < p->head.event_count && tick != (uint64_t)p->block_ticks[end / TTP_TIME_BLOCK_EVENTS])
-        return ttp_fail(err, TTAPE_E_CORRUPT, "T-STA-15", p->times.offset,
-                        "times directory disagrees with the times at event '%u'", end);
+        return bad_directory(p, end, err);
     return wide == p->wide_count ? TTAPE_OK : bad_count(p, wide, err);
 }
 
@@ -156,7 +163,7 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
         .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta, .wide = p->wide,
         .event_count = events, .segment_count = p->segments.segment_count,
         .symbol_count = p->symbol_count, .wide_capacity = p->wide_capacity};
-    p->time_first = p->time_end = p->wide_count = 0;
+    ttp_times_forget(p);
     TTP_TRY(ttp_codecs_times(r, p, &times, first, end, err));
     p->wide_count = times.wide_count;
     if (end < block_count(p))
@@ -172,7 +179,6 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
     p->steps_back = false;
     for (uint32_t i = 0; i < p->wide_count; i++)
         p->steps_back = p->steps_back || p->wide[i] < 0;
-    ttp_content_close(r, &p->times);
     return TTAPE_OK;
 }
 
@@ -199,11 +205,10 @@ static uint64_t time_at(const struct ttp_loaded *p, int64_t tick)
     return ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
 }
 
-uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t segment, uint32_t from,
-                              uint32_t end, uint64_t time_ns)
+uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t from, uint32_t end,
+                              uint64_t time_ns)
 {
     uint32_t low = from / TTP_TIME_BLOCK_EVENTS, high = (end - 1) / TTP_TIME_BLOCK_EVENTS + 1;
-    (void)segment;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (time_at(p, p->block_ticks[middle]) < time_ns)
@@ -238,7 +243,7 @@ uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t f
     uint32_t event = from;
     int64_t tick = tick_before(p, segment, from);
     /* While times only ascend, whole pieces can be left out. */
-    while (!p->steps_back || p->wide_count == 0) {
+    while (!p->steps_back) {
         uint32_t next = (event / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
         if (next >= end || time_at(p, p->ticks[next / TTP_CHECKPOINT_EVENTS]) >= time_ns)
             break;

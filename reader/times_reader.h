@@ -6,6 +6,8 @@
 
 /* Room for the times, their section and directory; no times yet. */
 ttape_status ttp_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* No block is there, for now. */
+void ttp_times_forget(struct ttp_loaded *p);
 void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p);
 
 /* True where events [first, end) have their times; always, where the partition has none. */
@@ -19,7 +21,7 @@ uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t f
                         uint64_t time_ns);
 /* The block that this event is in, where from < end and times do not step back: of those that have events of [from, end)
  * the last one before whose first event it is earlier than time_ns. */
-uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t segment, uint32_t from,
-                              uint32_t end, uint64_t time_ns);
+uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t from, uint32_t end,
+                              uint64_t time_ns);
 
 #endif

@@ -69,7 +69,7 @@ static bool same_frames(const struct verifying *v, const struct ttp_segment *s)
 static uint32_t min_depth(const struct ttp_loaded *p, uint32_t segment, struct ttp_walker *end)
 {
     ttape_event events[128];
-    struct ttp_walker w = p->starts[segment];
+    struct ttp_walker w = ttp_walker_at(p, segment, p->segment_start[segment]);
     uint32_t least = UINT32_MAX, last = p->segment_start[segment + 1];
     while (w.event < last) {
         uint32_t count = last - w.event < 128 ? last - w.event : 128;

@@ -1,9 +1,11 @@
 /* Events out of codes: a table lookup, two additions and six stores each. Everything that a code does not tell stands in
  * short lists beside the codes, so the loop has one unlikely branch. */
+#include <assert.h>
 #include <string.h>
 
 #include "format/times.h"
 #include "reader/partition_decoder.h"
+#include "reader/times_reader.h"
 
 /* First entry of a sparse list whose event is not below `event`. */
 #define FIRST_FROM(list, count, target, result)                                                    \
@@ -29,6 +31,13 @@ void ttp_loaded_values(const struct ttp_loaded *p, uint32_t event, uint32_t *fir
         *first = p->values.value_start[place];
         *count = p->values.value_start[place + 1] - *first;
     }
+}
+
+uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t place;
+    FIRST_FROM(p->wide_event, p->wide_count, event, place);
+    return place;
 }
 
 bool ttp_loaded_value(const struct ttp_loaded *p, uint32_t value, ttape_value *out)
@@ -80,9 +89,9 @@ do_special(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t event,
     }
 }
 
-/* Events up to `end`, over which the depth offset does not change. */
-static void walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
-                      ttape_event *out)
+/* Events up to `end`, over which the depth offset does not change; returns the next wide difference. */
+static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                                const int64_t *wide, ttape_event *out)
 {
     const uint32_t *codes = p->codes, *delta = p->delta;
     const struct ttp_code_view *views = p->views;
@@ -96,7 +105,7 @@ static void walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t
         if (delta != NULL) {
             uint64_t d = delta[event];
             if (__builtin_expect(d == TTP_DELTA_WIDE, 0))
-                d = (uint64_t)p->wide[w->wide++];
+                d = (uint64_t)*wide++;
             tick += d;
             time += d * step;
         }
@@ -118,18 +127,21 @@ static void walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t
     w->frames = frames;
     w->tick = (int64_t)tick;
     w->event = end;
+    return wide;
 }
 
 void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
                        ttape_event *out)
 {
+    const int64_t *wide = p->wide_count == 0 ? p->wide : p->wide + ttp_loaded_wide_from(p, w->event);
+    assert(end <= p->checked.event && ttp_times_cover(p, w->event, end));
     while (w->event < end) {
         uint32_t first = w->event, until = end;
         while (w->change < p->change_count && p->changes[w->change].event == first)
             w->offset = p->changes[w->change++].offset;
         if (w->change < p->change_count && p->changes[w->change].event < until)
             until = p->changes[w->change].event;
-        walk_even(p, w, until, out);
+        wide = walk_even(p, w, until, wide, out);
         out += until - first;
     }
 }
@@ -144,6 +156,8 @@ struct ttp_walker ttp_walker_at(const struct ttp_loaded *p, uint32_t segment, ui
         block = (event - 1) / TTP_CHECKPOINT_EVENTS;
     struct ttp_walker w =
         block * TTP_CHECKPOINT_EVENTS > start ? p->checkpoints[block] : p->starts[segment];
+    if (p->delta != NULL)
+        w.tick = w.event == start ? p->segments.segments[segment].base_tick : p->ticks[block];
     while (w.event < event) {
         uint32_t end = event - w.event < 64 ? event : w.event + 64;
         ttp_walker_events(p, &w, end, skipped);

@@ -155,6 +155,9 @@ static ttape_status add_fact(struct run *r, struct ttp_growing *list, int64_t nu
 static ttape_status take_depth(struct run *r, uint32_t recorded, uint32_t frames)
 {
     int64_t depth = (int64_t)r->s->depth_offset + r->s->unknown_depth + frames;
+    if (__builtin_expect(depth < 0 && recorded == TTAPE_DEPTH_AUTO, 0))
+        recorded =
+            0; /* depths that were recorded too low: nothing is further out than the outermost */
     if (__builtin_expect(recorded != TTAPE_DEPTH_AUTO && recorded != depth, 0)) {
         int64_t offset = (int64_t)recorded - r->s->unknown_depth - frames;
         if (recorded > TTP_MAX_DEPTH || offset < -(int64_t)TTP_MAX_DEPTH)
@@ -164,7 +167,7 @@ static ttape_status take_depth(struct run *r, uint32_t recorded, uint32_t frames
         TTP_TRY(add_fact(r, &r->p->depths, offset));
         depth = recorded;
     }
-    if (depth < 0 || depth > (int64_t)TTP_MAX_DEPTH)
+    if (depth > (int64_t)TTP_MAX_DEPTH)
         return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
                         "depth %lld is out of range", (long long)depth);
     if ((uint32_t)depth < r->g->min_depth)
@@ -383,6 +386,9 @@ static ttape_status take_time(struct run *r, const ttape_event *event, uint32_t 
         return TTAPE_OK;
     }
     r->tick = ttp_tick_of(event->time_ns, w->options.origin_ns, w->resolution);
+    if (r->tick == INT64_MAX) /* the end tick of its partition is one more */
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-PAR-12", TTAPE_ERROR_NO_OFFSET,
+                        "time %llu cannot be stored", (unsigned long long)event->time_ns);
     r->elapsed = (int64_t)((uint64_t)r->tick - (uint64_t)r->s->last_tick);
     if (__builtin_expect(!r->s->started, 0))
         start_stream(r, event);

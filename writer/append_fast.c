@@ -40,7 +40,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
         uint64_t elapsed = (uint64_t)tick - (uint64_t)last;
         uint32_t below = open - (event->kind == TTAPE_EXIT);
         bool in_step = event->depth == TTAPE_DEPTH_AUTO || event->depth == depth_base + below;
-        if (elapsed >= UINT32_MAX || !in_step)
+        if (elapsed >= UINT32_MAX || !in_step || tick == INT64_MAX)
             break;
         struct ttp_site_state *site = &sites[event->site];
         if (event->kind == TTAPE_ENTER) {

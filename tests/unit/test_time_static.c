@@ -203,6 +203,44 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* A code whose differences are all wide: its mean is the most that a mean can be (once, rounding
+ * went past that, and the decoder refused the section). */
+START_TEST(all_wide_code)
+{
+    struct input in;
+    make_input(&in, SMALL, 700);
+    in.times.wide_count = in.times.wide_capacity = 0;
+    for (uint32_t i = 0; i < 700; i++)
+        if (in.codes[i] == 5 || in.codes[i] == 2) {
+            in.delta[i] = TTP_DELTA_WIDE;
+            in.wide[in.times.wide_count++] = -(int64_t)i;
+        }
+    in.times.wide_capacity = in.times.wide_count;
+    ck_assert_int_eq(encode(&in, 0xa5), TTAPE_OK);
+    struct output out = decode(&in, in.section, in.size_bytes, 0, UINT32_MAX);
+    check_same(&in, &out);
+    free_output(&out);
+    free_input(&in);
+}
+END_TEST
+
+/* From 16 blocks on only half of them are clustered by: contexts that stand in the others alone get
+ * a table too (once, they had whatever the workspace held before). */
+START_TEST(unsampled_contexts)
+{
+    struct input in;
+    make_input(&in, SMALL, 20 * TTP_TIME_BLOCK_EVENTS);
+    for (uint32_t i = 0; i < in.times.event_count; i++)
+        if (i / TTP_TIME_BLOCK_EVENTS % 2 == 1)
+            in.codes[i] += 100 + random_below(50);
+    ck_assert_int_eq(encode(&in, 0xff), TTAPE_OK);
+    struct output out = decode(&in, in.section, in.size_bytes, 0, UINT32_MAX);
+    check_same(&in, &out);
+    free_output(&out);
+    free_input(&in);
+}
+END_TEST
+
 /* T-STA-03: what is left in the workspace does not matter, nor does the compiler: the sums were
  * made by gcc -O3 and hold everywhere. */
 START_TEST(same_bytes)
@@ -416,6 +454,8 @@ int main(void)
     tcase_set_timeout(tests, 280);
     tcase_add_loop_test(tests, round_trip, 0, KINDS);
     tcase_add_loop_test(tests, same_bytes, 0, KINDS);
+    tcase_add_test(tests, all_wide_code);
+    tcase_add_test(tests, unsampled_contexts);
     tcase_add_test(tests, small_is_cheap);
     tcase_add_test(tests, does_not_pay);
     tcase_add_test(tests, too_little_room);
