@@ -22,8 +22,6 @@
 #define DIRECTORY_BYTES_MAX (4u * TTP_VARINT_MAX)
 #define TABLE_BYTES_MAX     1024u /* of the model, at the very most */
 #define ROW_BYTES_MAX       64u
-#define SAMPLE              8u /* every so many blocks are looked at to choose rule and mix */
-#define SAMPLE_SYMBOLS      8u
 #define MEAN_SHIFT          25u /* sum and number of events in one word: at most 2^24 events */
 #define CLUSTER_BLOCKS      8u  /* at least so many blocks are clustered by */
 #define PHASE_TICKS         2u  /* mean difference below which the phase rule is used */
@@ -165,38 +163,16 @@ static void find_means(struct encoder *e)
 
 /* ---- rule and mix, from a sample of blocks ---- */
 
-/* Bits that a sample of small symbols would take if every slot had a table of its own: which
- * rule tells them apart better. Slots share counters when there are many. */
-static uint64_t sample_bits(struct encoder *e)
+static struct ttp_sta_pass pass_of(const struct encoder *e)
 {
-    uint16_t *count = (uint16_t *)(void *)e->sorted; /* 8 a slot: 2 bytes an event suffice */
-    uint32_t buckets = e->in->event_count / SAMPLE, rule = e->model.rule,
-             shift = TTP_STA_INFO_SHIFT;
-    uint64_t bits = 0;
-    memset(count, 0, (size_t)buckets * SAMPLE_SYMBOLS * sizeof(*count));
-    for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * SAMPLE) {
-        struct ttp_sta_state state = ttp_sta_state_start(rule);
-        uint64_t left = e->in->event_count - begin, end = begin + (left < BLOCK ? left : BLOCK);
-        for (uint64_t i = begin; i < end; i++) {
-            uint32_t info = e->contexts.info[e->node[i]], s = e->symbol[i];
-            uint32_t slot = e->model.state_of[ttp_sta_state_index(state, rule, e->model.mix)];
-            slot = ((info >> shift) + slot) % buckets;
-            uint16_t *counter = &count[slot * SAMPLE_SYMBOLS + (s < 7 ? s : 7)];
-            *counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
-            state = ttp_sta_state_step(state, rule, info & TTP_STA_INFO_MEAN, e->model.scale[s]);
-        }
-    }
-    for (uint32_t b = 0; b < buckets; b++) {
-        uint32_t all = 0;
-        for (uint32_t s = 0; s < SAMPLE_SYMBOLS; s++) {
-            uint32_t c = count[b * SAMPLE_SYMBOLS + s];
-            all += c;
-            bits -= c > 1 ? (uint64_t)c * ttp_sta_log256(c) : 0;
-            bits += c > 0 ? 2 * 256 : 0; /* what a slot's symbol costs to learn */
-        }
-        bits += all > 1 ? (uint64_t)all * ttp_sta_log256(all) : 0;
-    }
-    return bits;
+    return (struct ttp_sta_pass){&e->model, e->contexts.info, e->node,
+                                 e->symbol, e->choice,        e->in->event_count};
+}
+
+static uint64_t sample_bits(const struct encoder *e)
+{
+    struct ttp_sta_pass pass = pass_of(e);
+    return ttp_sta_sample_bits(&pass, (uint16_t *)(void *)e->sorted);
 }
 
 static void use_rule(struct encoder *e, uint32_t rule)
@@ -213,7 +189,7 @@ static void choose_rule(struct encoder *e)
     for (uint32_t i = 0; i < in->event_count; i++)
         sum += in->delta[i] < 64 ? in->delta[i] : 64;
     e->coarse = sum < (uint64_t)in->event_count * PHASE_TICKS;
-    if (e->coarse && in->event_count >= SAMPLE) {
+    if (e->coarse && in->event_count >= TTP_STA_SAMPLE) {
         use_rule(e, TTP_STA_RULE_LOG);
         uint64_t log_bits = sample_bits(e);
         use_rule(e, TTP_STA_RULE_PHASE);
@@ -223,49 +199,7 @@ static void choose_rule(struct encoder *e)
     use_rule(e, TTP_STA_RULE_LOG);
 }
 
-/* How much the last residual should count against the running mean differs from program to
- * program. The mix whose states tell residuals apart best (by the squares that they explain) is
- * taken; every SAMPLE-th block is looked at. */
-static uint32_t choose_mix(const struct encoder *e)
-{
-    static const uint32_t tried = 3;
-    uint64_t best_score = 0;
-    uint32_t best = 0, sum[3][TTP_STA_STATE_INDEXES] = {0}, count[3][TTP_STA_STATE_INDEXES] = {0};
-    for (uint64_t begin = 0; begin < e->in->event_count; begin += (uint64_t)BLOCK * SAMPLE) {
-        struct ttp_sta_state state = ttp_sta_state_start(TTP_STA_RULE_LOG);
-        uint64_t left = e->in->event_count - begin, end = begin + (left < BLOCK ? left : BLOCK);
-        for (uint64_t i = begin; i < end; i++) {
-            uint32_t info = e->contexts.info[e->node[i]], index[3];
-            for (uint32_t mix = 0; mix < tried; mix++)
-                index[mix] = ttp_sta_state_index(state, TTP_STA_RULE_LOG, mix);
-            state = ttp_sta_state_step(state, TTP_STA_RULE_LOG, info & TTP_STA_INFO_MEAN,
-                                       e->model.scale[e->symbol[i]]);
-            for (uint32_t mix = 0; mix < tried; mix++) {
-                sum[mix][index[mix]] += state.last;
-                count[mix][index[mix]]++;
-            }
-        }
-    }
-    for (uint32_t mix = 0; mix < tried; mix++) {
-        uint64_t score = 0;
-        for (uint32_t i = 0; i < TTP_STA_STATE_INDEXES; i++)
-            if (count[mix][i] != 0)
-                score += (uint64_t)sum[mix][i] * sum[mix][i] / count[mix][i];
-        if (score > best_score) {
-            best_score = score;
-            best = mix;
-        }
-    }
-    return best;
-}
-
 /* ---- states, sorting, clusters ---- */
-
-static struct ttp_sta_pass pass_of(const struct encoder *e)
-{
-    return (struct ttp_sta_pass){&e->model, e->contexts.info, e->node,
-                                 e->symbol, e->choice,        e->in->event_count};
-}
 
 /* Which slots share a table shows nearly as well in half of the blocks, and large partitions save
  * the time. Not at coarse clocks: there the map is most of what there is. */
@@ -563,8 +497,9 @@ static size_t encode_tables(const struct ttp_times *in, uint8_t *workspace, uint
     if (!find_contexts(&e))
         return 0;
     choose_rule(&e);
+    struct ttp_sta_pass pass = pass_of(&e);
     if (e.model.rule == TTP_STA_RULE_LOG)
-        e.model.mix = choose_mix(&e);
+        e.model.mix = ttp_sta_sample_mix(&pass);
     sort_symbols(&e);
     find_clusters(&e);
     count_symbols(&e);

@@ -19,6 +19,15 @@ struct ttp_sta_pass {
 void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots,
                          uint32_t *start, uint8_t *sorted);
 
+/* Bits that a sample of small symbols would take if every slot had a table of its own: tells which
+ * rule serves better. `count` is scratch of 2 bytes an event; events are at least TTP_STA_SAMPLE. */
+#define TTP_STA_SAMPLE 8u /* every so many blocks are looked at */
+uint64_t ttp_sta_sample_bits(const struct ttp_sta_pass *pass, uint16_t *count);
+
+/* How much the last residual should count against the running mean differs from program to
+ * program: the mix of the log rule whose states tell residuals apart best. */
+uint32_t ttp_sta_sample_mix(const struct ttp_sta_pass *pass);
+
 /* choice[i] becomes event i's table, by the model's map; histogram[table][symbol] counts them. */
 void ttp_sta_assign(const struct ttp_sta_pass *pass, uint32_t (*histogram)[TTP_STA_SYMBOLS]);
 

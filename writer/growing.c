@@ -8,23 +8,25 @@
 
 #include "format/fail.h"
 
-#define HUGE_PAGE_BYTES ((size_t)2 << 20)
-
-/* Buffers of megabytes are filled at once: with huge pages that takes a few page faults instead of
- * thousands (5 % of the time of writing a trace). Only advice: where there are none, nothing
- * changes. */
 static void *default_allocate(void *context, size_t size_bytes)
 {
     (void)context;
-    if (size_bytes < HUGE_PAGE_BYTES || size_bytes > SIZE_MAX - HUGE_PAGE_BYTES)
-        return malloc(size_bytes);
-    size_t rounded = (size_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
-    void *memory = aligned_alloc(HUGE_PAGE_BYTES, rounded);
+    return malloc(size_bytes);
+}
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+/* Only advice, and only about memory that we asked for ourselves. */
+void ttp_will_fill(const ttape_allocator *a, void *memory, size_t size_bytes)
+{
 #ifdef MADV_HUGEPAGE
-    if (memory != NULL)
-        (void)madvise(memory, rounded, MADV_HUGEPAGE);
+    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    if (a->allocate == default_allocate && start < end)
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#else
+    (void)a, (void)memory, (void)size_bytes;
 #endif
-    return memory;
 }
 
 static void default_release(void *context, void *memory, size_t size_bytes)

@@ -27,6 +27,10 @@ ttape_status ttp_push_bytes(const ttape_allocator *a, struct ttp_growing *array,
                             size_t size_bytes, ttape_error *err);
 void ttp_grown_free(const ttape_allocator *a, struct ttp_growing *array);
 
+/* The memory is about to be filled from end to end: huge pages then save thousands of page faults
+ * (5 % of the time of writing a trace). For memory that is used here and there they cost more. */
+void ttp_will_fill(const ttape_allocator *a, void *memory, size_t size_bytes);
+
 /* The allocator that a caller named, or malloc and free. */
 ttape_allocator ttp_allocator_or_default(const ttape_allocator *a);
 

@@ -33,6 +33,16 @@ enum category { CATEGORY_ORDER, CATEGORY_TIMES, CATEGORY_VALUES, CATEGORY_SUMMAR
 
 /* ---- sections ---- */
 
+static ttape_status workspace_room(struct ttp_encoding *e, size_t bytes)
+{
+    struct ttp_growing *workspace = &e->job->workspace;
+    size_t before = workspace->capacity_bytes;
+    TTP_TRY(ttp_encoding_room(e, workspace, bytes));
+    if (workspace->capacity_bytes != before)
+        ttp_will_fill(&e->w->allocator, workspace->data, workspace->capacity_bytes);
+    return TTAPE_OK;
+}
+
 /* Where the next section's bytes go, with room for `bytes`. */
 static ttape_status section_room(struct ttp_encoding *e, size_t bytes, uint8_t **at)
 {
@@ -140,7 +150,7 @@ static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_o
            data;
     size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
     uint8_t *at;
-    TTP_TRY(ttp_encoding_room(e, &job->workspace, need));
+    TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
     ttape_status status =
         ttp_literal_encode(order, &options, job->workspace.data, need, at, capacity, &header,
@@ -166,7 +176,7 @@ static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_ord
     size_t capacity =
         ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
     uint8_t *at;
-    TTP_TRY(ttp_encoding_room(e, &job->workspace, need));
+    TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
     ttape_status status = ttp_chain_encode(order, &options, job->workspace.data, need, at, capacity,
                                            &header, at + capacity, capacity, &data, NULL, e->err);
@@ -202,7 +212,7 @@ static ttape_status code_times(struct ttp_encoding *e, const struct ttp_times *t
     size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n);
     size_t bound = mixed ? ttp_time_mix_encode_bound(n) : ttp_time_static_encode_bound(n);
     uint8_t *at;
-    TTP_TRY(ttp_encoding_room(e, &job->workspace, need));
+    TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, bound, &at));
     void *ws = job->workspace.data;
     ttape_status status = mixed ? ttp_time_mix_encode(times, ws, need, at, bound, size, e->err)

@@ -103,6 +103,8 @@ static ttape_status allocate_jobs(ttape_writer *w, ttape_error *err)
         p->delta = w->allocator.allocate(w->allocator.context, bytes);
         if (p->codes == NULL || p->delta == NULL)
             return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        ttp_will_fill(&w->allocator, p->codes, bytes);
+        ttp_will_fill(&w->allocator, p->delta, bytes);
     }
     return TTAPE_OK;
 }
