@@ -50,6 +50,14 @@ ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, const uint8_t *data, size_t size_bytes,
                                     void *workspace, size_t workspace_bytes, ttape_error *err);
 
+/* The same in two steps, for who comes back for other blocks: what open makes of codes and model
+ * stays in the workspace, and data and io->codes stay where they are as long as blocks are asked
+ * for. After a failure of open nothing can be asked for. */
+ttape_status ttp_time_static_open(struct ttp_times *io, const uint8_t *data, size_t size_bytes,
+                                  void *workspace, size_t workspace_bytes, ttape_error *err);
+ttape_status ttp_time_static_blocks(struct ttp_times *io, uint32_t first_block,
+                                    uint32_t block_count, void *workspace, ttape_error *err);
+
 uint32_t ttp_time_static_block_count(uint32_t event_count);
 
 /* Reads the directory only: ticks[b] are the ticks from the base time of the segment that block b's

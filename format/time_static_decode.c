@@ -42,6 +42,8 @@ struct decoder {
     ttape_error *err;
 };
 
+#define DECODER_BYTES ((sizeof(struct decoder) + 15) & ~(size_t)15) /* in front of the workspace */
+
 struct block { /* one directory entry */
     int64_t ticks;
     uint64_t words, raw_bytes, wide_bytes;
@@ -91,7 +93,7 @@ size_t ttp_time_static_decode_workspace(uint32_t event_count, uint32_t symbol_co
     (void)symbol_count; /* the trie is bounded by itself */
     struct decoder d;
     size_t bytes = carve(&d, event_count, NULL), tiny = ttp_sta_tiny_workspace();
-    return (bytes > tiny ? bytes : tiny) + 16;
+    return DECODER_BYTES + (bytes > tiny ? bytes : tiny) + 16;
 }
 
 /* ---- header and directory ---- */
@@ -408,31 +410,56 @@ static ttape_status decode_blocks(struct decoder *d, uint32_t first, uint32_t co
     return TTAPE_OK;
 }
 
+static struct decoder *decoder_in(void *workspace)
+{
+    return (struct decoder *)(void *)((uint8_t *)workspace +
+                                      (16 - ((uintptr_t)workspace & 15)) % 16);
+}
+
+ttape_status ttp_time_static_open(struct ttp_times *io, const uint8_t *data, size_t size_bytes,
+                                  void *workspace, size_t workspace_bytes, ttape_error *err)
+{
+    struct ttp_reader_cursor model;
+    if (workspace_bytes < ttp_time_static_decode_workspace(io->event_count, io->symbol_count))
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "cannot decode times: workspace too small");
+    struct decoder *d = decoder_in(workspace);
+    *d = (struct decoder){.io = io, .data = data, .size_bytes = size_bytes, .err = err};
+    TTP_TRY(check_form(data, size_bytes, io->event_count, err));
+    d->blocks = ttp_time_static_block_count(io->event_count);
+    if (d->blocks == 0 || data[0] == TTP_STA_FORM_TINY)
+        return TTAPE_OK;
+    carve(d, io->event_count, (uint8_t *)d + DECODER_BYTES);
+    TTP_TRY(read_front(d, &model));
+    ttp_sta_contexts_init(&d->contexts, io->event_count, d->memory);
+    return read_model(d, &model);
+}
+
+ttape_status ttp_time_static_blocks(struct ttp_times *io, uint32_t first_block,
+                                    uint32_t block_count, void *workspace, ttape_error *err)
+{
+    struct decoder *d = decoder_in(workspace);
+    d->io = io;
+    d->err = err;
+    io->wide_count = 0;
+    if (first_block >= d->blocks)
+        return TTAPE_OK;
+    if (block_count > d->blocks - first_block)
+        block_count = d->blocks - first_block;
+    if (d->data[0] == TTP_STA_FORM_TINY) {
+        if (!ttp_sta_tiny_decode(io, (uint8_t *)d + DECODER_BYTES, d->data + 1, d->size_bytes - 1))
+            return fail_at(d, "T-STA-60", 1, "not a stream of few events");
+        return TTAPE_OK;
+    }
+    struct decoder again = *d; /* the directory is gone through from its start each time */
+    return decode_blocks(&again, first_block, block_count);
+}
+
 ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, const uint8_t *data, size_t size_bytes,
                                     void *workspace, size_t workspace_bytes, ttape_error *err)
 {
-    struct decoder d = {.io = io, .data = data, .size_bytes = size_bytes, .err = err};
-    struct ttp_reader_cursor model;
     io->wide_count = 0;
-    if (workspace_bytes < ttp_time_static_decode_workspace(io->event_count, io->symbol_count))
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "cannot decode times: workspace too small");
-    TTP_TRY(check_form(data, size_bytes, io->event_count, err));
-    d.blocks = ttp_time_static_block_count(io->event_count);
-    if (first_block >= d.blocks)
-        return TTAPE_OK;
-    if (block_count > d.blocks - first_block)
-        block_count = d.blocks - first_block;
-    uint8_t *aligned = (uint8_t *)workspace + (16 - ((uintptr_t)workspace & 15)) % 16;
-    if (data[0] == TTP_STA_FORM_TINY) {
-        if (!ttp_sta_tiny_decode(io, aligned, data + 1, size_bytes - 1))
-            return fail_at(&d, "T-STA-60", 1, "not a stream of few events");
-        return TTAPE_OK;
-    }
-    carve(&d, io->event_count, aligned);
-    TTP_TRY(read_front(&d, &model));
-    ttp_sta_contexts_init(&d.contexts, io->event_count, d.memory);
-    TTP_TRY(read_model(&d, &model));
-    return decode_blocks(&d, first_block, block_count);
+    TTP_TRY(ttp_time_static_open(io, data, size_bytes, workspace, workspace_bytes, err));
+    return ttp_time_static_blocks(io, first_block, block_count, workspace, err);
 }

@@ -14,14 +14,16 @@ struct ttp_sta_pass {
     uint32_t event_count;
 };
 
+#define TTP_STA_SAMPLE 8u /* every so many blocks are looked at to choose rule and mix */
+
 /* Events of every stride-th block, sorted by slot: sorted[start[slot] .. start[slot + 1]) are its
  * symbols. `start` has slots + 2 entries; choice is used as scratch. */
 void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots,
                          uint32_t *start, uint8_t *sorted);
 
 /* Bits that a sample of small symbols would take if every slot had a table of its own: tells which
- * rule serves better. `count` is scratch of 2 bytes an event; events are at least TTP_STA_SAMPLE. */
-#define TTP_STA_SAMPLE 8u /* every so many blocks are looked at */
+ * rule serves better. `count` is scratch of 2 bytes an event; there are at least TTP_STA_SAMPLE of
+ * them. */
 uint64_t ttp_sta_sample_bits(const struct ttp_sta_pass *pass, uint16_t *count);
 
 /* How much the last residual should count against the running mean differs from program to

@@ -172,12 +172,34 @@ ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *tic
     return status;
 }
 
+static size_t times_workspace(const struct ttp_loaded *p)
+{
+    switch (p->times.section->kind) {
+    case TTP_SECTION_TIMES_STATIC:
+        return ttp_time_static_decode_workspace(p->head.event_count, p->symbol_count);
+    case TTP_SECTION_TIMES_MIX:
+        return ttp_time_mix_decode_workspace(p->head.event_count, p->symbol_count);
+    default:
+        return 0;
+    }
+}
+
+void ttp_codecs_times_close(ttape_reader *r, struct ttp_loaded *p)
+{
+    if (p->times_decoder != NULL)
+        ttp_memory_give(&r->memory, p->times_decoder, times_workspace(p), 1);
+    p->times_decoder = NULL;
+    ttp_content_close(r, &p->times);
+}
+
 /* Some blocks of the raw form; all of them together can be checked better. */
 static ttape_status raw_times(const struct ttp_content *c, struct ttp_times *io, uint32_t first,
                               uint32_t end, ttape_error *err)
 {
     struct ttp_times part = *io;
     int64_t ticks;
+    if (first == 0 && (uint64_t)end * TTP_TIME_BLOCK_EVENTS >= io->event_count)
+        return ttp_raw_times_decode(c->data, c->size_bytes, io, err);
     io->wide_count = 0;
     for (uint32_t b = first; b < end; b++) {
         part.wide = io->wide + io->wide_count;
@@ -188,32 +210,42 @@ static ttape_status raw_times(const struct ttp_content *c, struct ttp_times *io,
     return TTAPE_OK;
 }
 
-ttape_status ttp_codecs_times(ttape_reader *r, const struct ttp_loaded *p, struct ttp_times *io,
+static ttape_status static_times(struct ttp_loaded *p, struct ttp_times *io, uint32_t first,
+                                 uint32_t end, bool opened, ttape_error *err)
+{
+    if (!opened)
+        TTP_TRY(ttp_time_static_open(io, p->times.data, p->times.size_bytes, p->times_decoder,
+                                     times_workspace(p), err));
+    return ttp_time_static_blocks(io, first, end - first, p->times_decoder, err);
+}
+
+ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               uint32_t first, uint32_t end, ttape_error *err)
 {
     const struct ttp_content *c = &p->times;
-    uint16_t kind = c->section->kind;
-    size_t bytes = 0;
-    if (kind == TTP_SECTION_TIMES_STATIC)
-        bytes = ttp_time_static_decode_workspace(io->event_count, io->symbol_count);
-    else if (kind == TTP_SECTION_TIMES_MIX)
-        bytes = ttp_time_mix_decode_workspace(io->event_count, io->symbol_count);
-    void *workspace = ttp_memory_take(&r->memory, bytes, 1, err);
-    if (workspace == NULL)
-        return r->memory.status;
+    size_t bytes = times_workspace(p);
+    bool opened = p->times_decoder != NULL;
     ttape_status status;
-    if (kind == TTP_SECTION_TIMES_STATIC)
-        status = ttp_time_static_decode(io, first, end - first, c->data, c->size_bytes, workspace,
-                                        bytes, err);
-    else if (kind == TTP_SECTION_TIMES_MIX)
-        status = ttp_time_mix_decode(io, first, end - first, c->data, c->size_bytes, workspace,
-                                     bytes, err);
-    else if (first == 0 && (uint64_t)end * TTP_TIME_BLOCK_EVENTS >= io->event_count)
-        status = ttp_raw_times_decode(c->data, c->size_bytes, io, err);
+    if (!opened)
+        p->times_decoder = ttp_memory_take(&r->memory, bytes, 1, err);
+    if (p->times_decoder == NULL)
+        return r->memory.status;
+    if (c->section->kind == TTP_SECTION_TIMES_STATIC)
+        status = static_times(p, io, first, end, opened, err);
+    else if (c->section->kind == TTP_SECTION_TIMES_MIX)
+        status = ttp_time_mix_decode(io, first, end - first, c->data, c->size_bytes,
+                                     p->times_decoder, bytes, err);
     else
         status = raw_times(c, io, first, end, err);
-    if (status != TTAPE_OK)
-        ttp_content_rebase(c, err);
-    ttp_memory_give(&r->memory, workspace, bytes, 1);
+    if (status == TTAPE_OK)
+        return TTAPE_OK;
+    ttp_content_rebase(c, err);
+    ttp_memory_give(&r->memory, p->times_decoder, bytes, 1);
+    p->times_decoder = NULL;
     return status;
+}
+
+bool ttp_codecs_times_from_start(const struct ttp_loaded *p)
+{
+    return p->times.section->kind == TTP_SECTION_TIMES_MIX;
 }

@@ -14,8 +14,12 @@ ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_
 /* Ticks before every block's first event, from the base of its segment, and the rule that says so. */
 ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *ticks,
                                         const char **rule, ttape_error *err);
-/* Decodes the times of the blocks [first, end); io->wide gets just theirs. */
-ttape_status ttp_codecs_times(ttape_reader *r, const struct ttp_loaded *p, struct ttp_times *io,
+/* Decodes the times of the blocks [first, end); io->wide gets just theirs. What was made for this is kept for other
+ * blocks, in p->times_decoder. */
+ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               uint32_t first, uint32_t end, ttape_error *err);
+/* True for a form that has to decode all blocks before those that are wanted. */
+bool ttp_codecs_times_from_start(const struct ttp_loaded *p);
+void ttp_codecs_times_close(ttape_reader *r, struct ttp_loaded *p);
 
 #endif

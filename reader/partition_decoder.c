@@ -255,7 +255,7 @@ ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const stru
 
 static void close_decoders(ttape_reader *r, struct ttp_loaded *p)
 {
-    ttp_content_close(r, &p->times);
+    ttp_codecs_times_close(r, p);
     if (p->stacks.memory != NULL)
         ttp_stacks_close(&p->stacks);
     p->stacks = (struct ttp_frame_stacks){0};

@@ -82,15 +82,17 @@ struct ttp_loaded {
     uint32_t symbol_count, symbol_capacity;
     uint32_t *open; /* symbols of the start frames */
     struct ttp_code_view *views; /* 2 * symbol_count */
-    /* times: those of the blocks [time_first, time_end) are there (times_reader.c) */
+    /* times: those of some blocks are there (times_reader.c) */
     uint32_t *delta; /* NULL without times */
     int64_t *wide;   /* wide_count of these blocks, in order, and the events that they belong to */
     uint32_t *wide_event;
     uint32_t wide_count, wide_capacity;
-    uint32_t time_first, time_end;
+    uint8_t *time_blocks; /* 1: it is there */
+    uint32_t time_block_count; /* so many are */
     int64_t *ticks;       /* before event i * TTP_CHECKPOINT_EVENTS, in its segment */
     int64_t *block_ticks; /* the same for the first event of every block, as the directory says */
-    struct ttp_content times; /* open until stage EVENTS */
+    struct ttp_content times; /* open until stage EVENTS ... */
+    void *times_decoder;      /* ... and what its decoder keeps */
     const char *times_rule; /* that the directory is right */
     bool steps_back; /* some difference is negative, or may be as long as not all are there */
     /* checks: those of the events before checked.event are done (events_check.c) */
@@ -126,8 +128,7 @@ struct ttp_range {
 };
 
 /* Loads a partition to stage ORDER, and as much of times and checks as the range needs: the place that a seek leads to
- * costs a few blocks. Whoever goes on from there soon has everything: the blocks that are there grow back to what is
- * wanted, and forward to the partition's end. */
+ * costs a few blocks. */
 ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
                               const struct ttp_range *range, struct ttp_loaded **out,
                               ttape_error *err);

@@ -6,14 +6,20 @@
  * A block's sums must lead to the tick that the directory has for the next one, so that reading on and seeking agree. */
 #include "reader/times_reader.h"
 
+#include <string.h>
+
 #include "format/fail.h"
 #include "format/times.h"
 #include "reader/codecs.h"
 #include "reader/partition_decoder.h"
 
+/* Blocks that are decoded beyond those that are wanted: reading on is likely, and two at once cost little more than
+ * one. */
+#define AHEAD_BLOCKS 1u
+
 static uint32_t block_count(const struct ttp_loaded *p)
 {
-    return (p->head.event_count + TTP_TIME_BLOCK_EVENTS - 1) / TTP_TIME_BLOCK_EVENTS;
+    return (p->head.event_count - 1) / TTP_TIME_BLOCK_EVENTS + 1;
 }
 
 static uint32_t segment_at(const struct ttp_loaded *p, uint32_t event)
@@ -46,6 +52,9 @@ static ttape_status take_arrays(ttape_reader *r, struct ttp_loaded *p, ttape_err
     p->ticks = ttp_memory_take(m, events / TTP_CHECKPOINT_EVENTS + 1, sizeof *p->ticks, err);
     if (p->ticks == NULL)
         return m->status;
+    p->time_blocks = ttp_memory_take(m, block_count(p), sizeof *p->time_blocks, err);
+    if (p->time_blocks == NULL)
+        return m->status;
     p->block_ticks = ttp_memory_take(m, block_count(p), sizeof *p->block_ticks, err);
     return p->block_ticks == NULL ? m->status : TTAPE_OK;
 }
@@ -68,7 +77,9 @@ ttape_status ttp_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *
 
 void ttp_times_forget(struct ttp_loaded *p)
 {
-    p->time_first = p->time_end = p->wide_count = 0;
+    p->time_block_count = p->wide_count = 0;
+    if (p->time_blocks != NULL)
+        memset(p->time_blocks, 0, block_count(p));
     p->steps_back = p->head.wide_count != 0;
 }
 
@@ -81,16 +92,21 @@ void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p)
     ttp_memory_give(m, p->ticks, p->head.event_count / TTP_CHECKPOINT_EVENTS + 1ull,
                     sizeof *p->ticks);
     ttp_memory_give(m, p->block_ticks, block_count(p), sizeof *p->block_ticks);
+    ttp_memory_give(m, p->time_blocks, block_count(p), sizeof *p->time_blocks);
     p->delta = p->wide_event = NULL;
+    p->time_blocks = NULL;
     p->wide = p->ticks = p->block_ticks = NULL;
     p->wide_capacity = 0;
 }
 
 bool ttp_times_cover(const struct ttp_loaded *p, uint32_t first, uint32_t end)
 {
-    return p->delta == NULL || first >= end ||
-           (first / TTP_TIME_BLOCK_EVENTS >= p->time_first &&
-            (end - 1) / TTP_TIME_BLOCK_EVENTS < p->time_end);
+    if (p->delta == NULL || first >= end || p->time_block_count == block_count(p))
+        return true;
+    for (uint32_t b = first / TTP_TIME_BLOCK_EVENTS; b <= (end - 1) / TTP_TIME_BLOCK_EVENTS; b++)
+        if (!p->time_blocks[b])
+            return false;
+    return true;
 }
 
 /* ---- decoding ---- */
@@ -107,8 +123,14 @@ static ttape_status bad_directory(const struct ttp_loaded *p, uint32_t event, tt
                     "times directory disagrees with the times before event '%u'", event);
 }
 
-/* Sums up the events [from, to); notes the events of wide differences from *wide on. */
-static bool add_up(const struct ttp_loaded *p, uint32_t from, uint32_t to, uint32_t *wide,
+/* What was just decoded: whole blocks, and their wide differences behind those that were there already. */
+struct fresh {
+    uint32_t from, end;
+    uint32_t wide, wide_end; /* the next one, and the end of them */
+};
+
+/* Sums up the events [from, to), and notes which events have the wide differences. */
+static bool add_up(const struct ttp_loaded *p, uint32_t from, uint32_t to, struct fresh *f,
                    uint64_t *tick)
 {
     const uint32_t *delta = p->delta;
@@ -121,21 +143,20 @@ static bool add_up(const struct ttp_loaded *p, uint32_t from, uint32_t to, uint3
     for (uint32_t i = from; any != 0 && i < to; i++) {
         if (delta[i] != TTP_DELTA_WIDE)
             continue;
-        if (*wide == p->wide_count)
+        if (f->wide == f->wide_end)
             return false;
-        p->wide_event[*wide] = i;
-        sum += (uint64_t)p->wide[(*wide)++] - TTP_DELTA_WIDE;
+        p->wide_event[f->wide] = i;
+        sum += (uint64_t)p->wide[f->wide++] - TTP_DELTA_WIDE;
     }
     *tick += sum;
     return true;
 }
 
-/* Notes ticks of the events [from, end), which are whole blocks. */
-static ttape_status note_ticks(struct ttp_loaded *p, uint32_t from, uint32_t end, ttape_error *err)
+static ttape_status note_ticks(struct ttp_loaded *p, struct fresh *f, ttape_error *err)
 {
-    uint32_t segment = segment_at(p, from), wide = 0, next;
-    uint64_t tick = (uint64_t)p->block_ticks[from / TTP_TIME_BLOCK_EVENTS];
-    for (uint32_t at = from; at < end; at = next) {
+    uint32_t segment = segment_at(p, f->from), next;
+    uint64_t tick = (uint64_t)p->block_ticks[f->from / TTP_TIME_BLOCK_EVENTS];
+    for (uint32_t at = f->from; at < f->end; at = next) {
         uint32_t segment_end = p->segment_start[segment + 1];
         if (at % TTP_TIME_BLOCK_EVENTS == 0 &&
             tick != (uint64_t)p->block_ticks[at / TTP_TIME_BLOCK_EVENTS])
@@ -144,36 +165,62 @@ static ttape_status note_ticks(struct ttp_loaded *p, uint32_t from, uint32_t end
             p->ticks[at / TTP_CHECKPOINT_EVENTS] = (int64_t)tick;
         next = (at / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
         next = next < segment_end ? next : segment_end;
-        next = next < end ? next : end;
-        if (!add_up(p, at, next, &wide, &tick))
-            return bad_count(p, wide + 1, err);
+        next = next < f->end ? next : f->end;
+        if (!add_up(p, at, next, f, &tick))
+            return bad_count(p, f->wide_end + 1, err);
         if (next == segment_end && ++segment < p->segments.segment_count)
             tick = (uint64_t)p->segments.segments[segment].base_tick;
     }
-    if (end < p->head.event_count && tick != (uint64_t)p->block_ticks[end / TTP_TIME_BLOCK_EVENTS])
-        return bad_directory(p, end, err);
-    return wide == p->wide_count ? TTAPE_OK : bad_count(p, wide, err);
+    if (f->end < p->head.event_count &&
+        tick != (uint64_t)p->block_ticks[f->end / TTP_TIME_BLOCK_EVENTS])
+        return bad_directory(p, f->end, err);
+    return f->wide == f->wide_end ? TTAPE_OK : bad_count(p, f->wide, err);
 }
 
+static void turn_round(struct ttp_loaded *p, uint32_t first, uint32_t end)
+{
+    for (; first + 1 < end; first++, end--) {
+        int64_t value = p->wide[first];
+        uint32_t event = p->wide_event[first];
+        p->wide[first] = p->wide[end - 1];
+        p->wide_event[first] = p->wide_event[end - 1];
+        p->wide[end - 1] = value;
+        p->wide_event[end - 1] = event;
+    }
+}
+
+/* Fresh wide differences move from the end of the list to their place in the order of events. */
+static void place_wide(struct ttp_loaded *p, uint32_t from, uint32_t count)
+{
+    uint32_t place = ttp_loaded_wide_from(p, from), all = p->wide_count + count;
+    turn_round(p, place, p->wide_count);
+    turn_round(p, p->wide_count, all);
+    turn_round(p, place, all);
+    p->wide_count = all;
+}
+
+/* None of the blocks is there yet. */
 static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
                                 ttape_error *err)
 {
-    uint32_t events = p->head.event_count, end_event = events;
+    uint32_t events = p->head.event_count, blocks = block_count(p);
     struct ttp_times times = {
-        .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta, .wide = p->wide,
-        .event_count = events, .segment_count = p->segments.segment_count,
-        .symbol_count = p->symbol_count, .wide_capacity = p->wide_capacity};
-    ttp_times_forget(p);
+        .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta,
+        .wide = p->wide + p->wide_count, .event_count = events,
+        .segment_count = p->segments.segment_count, .symbol_count = p->symbol_count,
+        .wide_capacity = p->wide_capacity - p->wide_count};
     TTP_TRY(ttp_codecs_times(r, p, &times, first, end, err));
-    p->wide_count = times.wide_count;
-    if (end < block_count(p))
-        end_event = end * TTP_TIME_BLOCK_EVENTS;
-    bool all = first == 0 && end_event == events;
-    if (all && p->wide_count != p->head.wide_count)
-        return bad_count(p, p->wide_count, err);
-    TTP_TRY(note_ticks(p, first * TTP_TIME_BLOCK_EVENTS, end_event, err));
-    p->time_first = first;
-    p->time_end = end;
+    struct fresh f = {first * TTP_TIME_BLOCK_EVENTS,
+                      end < blocks ? end * TTP_TIME_BLOCK_EVENTS : events, p->wide_count,
+                      p->wide_count + times.wide_count};
+    bool all = p->time_block_count + (end - first) == blocks;
+    if (all && f.wide_end != p->head.wide_count)
+        return bad_count(p, f.wide_end, err);
+    TTP_TRY(note_ticks(p, &f, err));
+    if (times.wide_count != 0)
+        place_wide(p, f.from, times.wide_count);
+    memset(p->time_blocks + first, 1, end - first);
+    p->time_block_count += end - first;
     if (!all)
         return TTAPE_OK;
     p->steps_back = false;
@@ -185,17 +232,24 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
 ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
                               ttape_error *err)
 {
-    uint32_t blocks = block_count(p);
     if (ttp_times_cover(p, first, end))
         return TTAPE_OK;
-    uint32_t from = first / TTP_TIME_BLOCK_EVENTS, to = (end - 1) / TTP_TIME_BLOCK_EVENTS + 1;
-    if (p->time_end == 0) {
-        to += to < blocks; /* reading on is likely, and two blocks at once cost little more than one */
+    uint32_t blocks = block_count(p), from = first / TTP_TIME_BLOCK_EVENTS;
+    uint32_t to = (end - 1) / TTP_TIME_BLOCK_EVENTS + 1;
+    if (ttp_codecs_times_from_start(p)) {
+        from = 0;
+        to = p->time_block_count != 0 ? blocks : to;
+        ttp_times_forget(p);
     } else {
-        from = from < p->time_first ? from : p->time_first;
-        to = to > p->time_end ? blocks : p->time_end;
+        to = blocks - to > AHEAD_BLOCKS ? to + AHEAD_BLOCKS : blocks;
     }
-    return read_blocks(r, p, from, to, err);
+    for (uint32_t next; from < to; from = next) {
+        for (next = from + 1; next < to && p->time_blocks[next] == p->time_blocks[from];)
+            next++;
+        if (!p->time_blocks[from])
+            TTP_TRY(read_blocks(r, p, from, next, err));
+    }
+    return TTAPE_OK;
 }
 
 /* ---- finding ---- */

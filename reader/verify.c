@@ -130,9 +130,15 @@ static ttape_status verify_partition(struct verify *v)
     uint32_t partition = r->part_count - 1;
     v->partition = partition;
     ttape_status status;
-    if (r->parts[partition].damaged)
-        status = note(v, ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &v->problem));
-    else {
+    if (r->parts[partition].damaged) {
+        status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &v->problem);
+        /* Sound in itself, so it is what its segments name that does not exist. */
+        if (status == TTAPE_OK)
+            status = find_problem(v, TTAPE_E_CORRUPT, "F-EVT-08", r->parts[partition].offset,
+                                  "a segment's stream is not defined");
+        else
+            status = note(v, status);
+    } else {
         status = check_numbers(v, &r->parts[partition]);
         if (status == TTAPE_OK)
             status = verify_decoded(v, partition);

@@ -370,7 +370,7 @@ class Full:
                 self.codes.append(2 * symbol)
                 open_.append((token, context, chain))
                 if self.symbols[symbol][0] not in (LEAF, GAP):
-                    need(len(open_) <= 512, "O-FUL-12", "nested too deeply")
+                    need(len(open_) <= 1000, "O-FUL-12", "nested too deeply")
                     context = Context(token.value, context.frame)
                     token = self.token(context, True)
                     continue
@@ -395,7 +395,7 @@ class Full:
     @staticmethod
     def raise_height(chain, height):
         chain.height = max(chain.height, height + 1)
-        need(chain.height <= 512, "O-FUL-12", "chain too high")
+        need(chain.height <= 1000, "O-FUL-12", "chain too high")
 
     def segment(self, segment, numbers):
         """One segment's spine (O-FUL-02, O-FUL-03, O-FUL-07, O-FUL-27)."""

@@ -290,6 +290,8 @@ static void make_scopes(const struct ttest_output *out)
         rows[i] = e.rows[i];
         rows[e.row_count + i] = e.rows[i];
         rows[e.row_count + i].stream += e.stream_count;
+        rows[i].rank = 2 * e.rows[i].stream; /* both traces have the same threads */
+        rows[e.row_count + i].rank = rows[i].rank + 1;
     }
     for (uint32_t i = 0; i < other->chunk_count; i++) {
         struct ttest_chunk *chunk = ttest_insert_chunk(file, 2 * i + 1);

@@ -43,12 +43,13 @@ struct place {
     uint32_t number;
 };
 
-/* Stream after stream, each in its own order: as `tracetape dump --format csv` has it. */
+/* Stream after stream by (process, thread), each in its own order: as `tracetape dump --format csv`
+ * has it. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->row->stream != y->row->stream)
-        return x->row->stream < y->row->stream ? -1 : 1;
+    if (x->row->rank != y->row->rank)
+        return x->row->rank < y->row->rank ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 

@@ -14,6 +14,7 @@
 /* One event as a row. */
 struct ttest_row {
     uint32_t stream, partition;
+    uint32_t rank; /* of the stream by (process, thread): its place in the CSV */
     uint64_t tid, time_ns;
     const char *kind;
     uint32_t depth;
