@@ -11,11 +11,9 @@
  *   2 + c            chain c happens                             header, data
  *   SYMBOL | s       a frame of s opens, or a special s happens  data
  *   NEW              a chain with this definition                header, data (never in a record)
-
  *
  * Spec: O-FUL-14 .. 24, context O-FUL-26: O-FUL-16 mixing, O-FUL-17 stretch and squash, O-FUL-18
- hash,
- * O-FUL-21 and O-FUL-22 records, O-FUL-23 scale, O-FUL-24 tokens. */
+ * hash, O-FUL-21 and O-FUL-22 records, O-FUL-23 scale, O-FUL-24 tokens. */
 #ifndef TTP_FORMAT_CHAIN_MODEL_H
 #define TTP_FORMAT_CHAIN_MODEL_H
 

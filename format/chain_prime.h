@@ -1,8 +1,8 @@
 /* Starting from a model chunk: the state of the full-form order codec at the end of an earlier
  * partition, so that other partitions begin with its symbols, chains (0 .. n - 1) and records.
  *
- *   snapshot   struct ttp_chain_primer | symbols | body starts | bodies | model     (offsets, no
- * pointers)
+ *   snapshot   struct ttp_chain_primer | symbols | body starts | bodies | model
+ *              offsets, no pointers
  *
  * A snapshot is read-only once made; it may be copied with memcpy, and any number of partitions, on
  * any number of threads, may start from one. Its bytes are not for storing: a file stores the

@@ -1,12 +1,11 @@
 /* The adaptive binary range coder that the order section, the time tables and the small columns
- * share.
+ * share: F-COD in spec/format.md.
  *
- *   state: lo..hi, 32 bits each, both ends included       a bit costs -log2(p) bits, about 2 ns
- *   probability: 16 bits, of the bit being 1, with a hit count that slows adaptation: 1/(n + 1.6)
- * at first, down to 1/limit
+ *   state         lo..hi, 32 bits each, both ends included; a bit costs -log2(p) bits, about 2 ns
+ *   probability   16 bits, of the bit being 1, with a hit count n: it adapts by 1/(n + 1.6)
  *
  * Decoding past the end of the input reads zeros and counts them: more than TTP_CODER_TAIL of them
- * means that the input was cut, and `ttp_decoder_bad` says so. Integers only: the same bits on
+ * means that the input was cut, and `ttp_decoder_cut` says so. Integers only: the same bits on
  * every machine. */
 #ifndef TTP_FORMAT_CODER_H
 #define TTP_FORMAT_CODER_H
@@ -95,8 +94,8 @@ static inline void ttp_encode_bit(struct ttp_encoder *e, struct ttp_prob *prob, 
     ttp_prob_adapt(prob, bit);
 }
 
-/* Ends the stream with the fewest bytes that still tell it apart, 0 to 4: a decoder supplies zeros
- * after them. Returns the stream's size in bytes. */
+/* Ends the stream with the fewest bytes that still tell it apart (F-COD-06); a decoder supplies
+ * zeros after them. Returns the stream's size in bytes. */
 size_t ttp_encoder_finish(struct ttp_encoder *e);
 
 static inline uint32_t ttp_decoder_byte(struct ttp_decoder *d)

@@ -1,11 +1,11 @@
 /* Every number that is on disk: offsets, sizes, magic values, kinds. spec/format.md is the
- * authority.
+ * authority, spec/registry.md says who may add one.
  *
- *   file    | file header | chunk | chunk | ... | index chunk | footer |
- *   chunk   | chunk header | payload |
+ *   file      | file header | chunk | chunk | ... | index chunk | footer |
+ *   chunk     | chunk header | payload |
  *   payload of a partition chunk
- *           | head | section directory | segments | bases | edges | summary | order | times |
- * values | depths |
+ *             | head | section directory | segments | bases | edges | summary
+ *             | order | times | values | depths |
  *
  * Little-endian throughout. Reserved bits and bytes are zero and checked. */
 #ifndef TTP_FORMAT_LAYOUT_H
@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 /* File header, 64 bytes:
- *   0 magic 8 | 8 minor 2 | 10 required minor 2 | 12 flags 4 | 16 trace id 16 | 32 reserved 24 | 56
- * hash 8 */
+ *    0 magic 8    | 8 minor 2     | 10 required minor 2 | 12 flags 4
+ *   16 trace id 16
+ *   32 reserved 24                                      | 56 hash 8 */
 #define TTP_FILE_MAGIC                                                                             \
     "\x89TTAPE1\n" /* a byte above 127, the major version, a line end: text tools keep off */
 #define TTP_FILE_MAGIC_BYTES  8u
@@ -33,8 +34,10 @@
 #define TTP_MINOR_VERSION     0
 
 /* Chunk header, 64 bytes:
- *   0 sync 8 | 8 kind 2 | 10 flags 2 | 12 scope 4 | 16 sequence 8 | 24 stored bytes 8 | 32 content
- * bytes 8 40 payload hash 8 | 48 last index 8 | 56 hash 8 */
+ *    0 sync 8          | 8 kind 2           | 10 flags 2 | 12 scope 4
+ *   16 sequence 8      | 24 stored bytes 8
+ *   32 content bytes 8 | 40 payload hash 8
+ *   48 last index 8    | 56 hash 8 */
 #define TTP_CHUNK_SYNC            "\xF3TTchk\xB1\x1A"
 #define TTP_CHUNK_SYNC_BYTES      8u
 #define TTP_CHUNK_KIND_AT         8u
@@ -62,8 +65,10 @@ enum ttp_chunk_kind {
     TTP_CHUNK_PRIVATE = 0x8000 /* and above: never given a meaning here */
 };
 
-/* Footer, 64 bytes: 0 magic 8 | 8 index offset 8 | 16 file bytes 8 | 24 chunk count 8 | 32 reserved
- * 24 | 56 hash 8 */
+/* Footer, 64 bytes:
+ *    0 magic 8       | 8 index offset 8
+ *   16 file bytes 8  | 24 chunk count 8
+ *   32 reserved 24                      | 56 hash 8 */
 #define TTP_FOOTER_MAGIC         "\xE5TTend1\n"
 #define TTP_FOOTER_MAGIC_BYTES   8u
 #define TTP_FOOTER_INDEX_AT      8u
@@ -74,9 +79,12 @@ enum ttp_chunk_kind {
 #define TTP_FOOTER_BYTES         64u
 
 /* Partition head, 96 bytes, then the section directory:
- *   0 hash 8 | 8 sections 4 | 12 events 4 | 16 segments 4 | 20 symbols 4 | 24 given symbols 4 | 28
- * wide 4 32 model 4 | 36 flags 4 | 40 start frames 4 | 44 new end frames 4 | 48 resolution 8 | 56
- * origin 8 64 first tick 8 | 72 end tick 8 | 80 gaps 4 | 84 reserved 4 | 88 lost events 8 */
+ *    0 hash 8          | 8 sections 4         | 12 events 4
+ *   16 segments 4      | 20 symbols 4         | 24 given symbols 4 | 28 wide 4
+ *   32 model 4         | 36 flags 4           | 40 start frames 4  | 44 new end frames 4
+ *   48 resolution 8    | 56 origin 8
+ *   64 first tick 8    | 72 end tick 8
+ *   80 gaps 4          | 84 reserved 4        | 88 lost events 8 */
 #define TTP_HEAD_HASH_AT         0u
 #define TTP_HEAD_SECTIONS_AT     8u
 #define TTP_HEAD_EVENTS_AT       12u
@@ -98,8 +106,9 @@ enum ttp_chunk_kind {
 #define TTP_HEAD_BYTES           96u
 #define TTP_NO_MODEL             UINT32_MAX
 
-/* Section directory entry, 24 bytes: 0 kind 2 | 2 flags 2 | 4 stored 4 | 8 content 4 | 12 reserved
- * 4 | 16 hash 8 */
+/* Section directory entry, 24 bytes:
+ *    0 kind 2 | 2 flags 2 | 4 stored 4 | 8 content 4 | 12 reserved 4
+ *   16 hash 8 */
 #define TTP_SECTION_KIND_AT     0u
 #define TTP_SECTION_FLAGS_AT    2u
 #define TTP_SECTION_STORED_AT   4u

@@ -1,8 +1,9 @@
 /* The order of a partition's events, as every order codec sees it: codes, symbols, segments.
  *
- *   symbol   partition-local number of an event type, by first appearance in the partition (0, 1,
- * 2, ...), defined by (class, argument) code     symbol << 1 | close segment  a run of codes of one
- * stream; segments stand one after the other in `codes`
+ *   symbol    partition-local number of an event type, by first appearance in the partition
+ *             (0, 1, 2, ...), defined by (class, argument)
+ *   code      symbol << 1 | close
+ *   segment   a run of codes of one stream; segments stand one after the other in `codes`
  *
  * A *push* class (enter, open, signal) puts its symbol on the segment's stack; a code with the
  * close bit names the symbol on the top of the stack and takes it off: nothing else can be closed,

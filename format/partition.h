@@ -1,7 +1,8 @@
 /* The head of a partition's payload and its section directory.
  *
- *   | head, 96 bytes | directory: section_count entries of 24 bytes | sections, in directory order,
- * no holes |
+ *   | head, 96 bytes | directory: section_count entries of 24 bytes | section | section | ... |
+ *
+ * Sections stand in the directory's order, without holes.
  *
  * The head's hash covers the head and the directory, so both may be trusted (or not) without the
  * sections. */

@@ -196,9 +196,8 @@ static uint16_t find_row_like(const struct ttp_sta_contexts *c, uint32_t x)
 
 void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
 {
-    /* 1. Every node's representative (kept in context[]): itself where frequent, else its
-     * suffix's. The
-     *    successor cache is done: its memory holds what the representatives keep for themselves. */
+    /* 1. Every node's representative (kept in context[]): itself where frequent, else its suffix's.
+     * The successor cache is done: its memory holds what representatives keep for themselves. */
     uint32_t eligible = 0, limit = context_limit(c->node_limit);
     for (uint32_t node = 0; node < c->node_count; node++) {
         bool own = c->count[node] >= threshold(c->depth[node], c->count[0]) && eligible < limit;

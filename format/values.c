@@ -1,8 +1,9 @@
 /* Values and depths. Columns, not rows: like stands beside like, and the compressor behind finds
  * it.
  *
- *   values | event count | value count | byte count | event differences | values per event | types
- * | numbers | bytes | depths | change count | event difference, offset | ... | */
+ *   values   | event count | value count | byte count
+ *            | event differences | values per event | types | numbers | bytes |
+ *   depths   | change count | event difference, offset | event difference, offset | ... | */
 #include "format/values.h"
 
 #include <string.h>

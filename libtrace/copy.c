@@ -1,9 +1,9 @@
 /* Copying stored partitions: what cut and merge are made of.
  *
- *   reader scope --- same trace, same definitions, other events? ---> shared scope of the writer,
- * else a new one partition    --- payload bytes untouched, new chunk header ----->
- * ttape_copier_partition part of one  --- decoded, resumed at its edge, appended -------->
- * ttape_copier_part */
+ *   scope          one of the writer's where trace and definitions agree and no event is in both;
+ *                  otherwise a new one
+ *   partition      payload bytes untouched, new chunk header      ttape_copier_partition
+ *   part of one    decoded, resumed at its edge, appended         ttape_copier_part */
 #include <tracetape/copy.h>
 
 #include <string.h>
@@ -413,7 +413,7 @@ static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t st
 {
     ttape_edge edge;
     TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, &c->frame_capacity,
-                            &edge, err));
+                            false, &edge, err));
     for (uint32_t i = 0; i < edge.frame_count; i++) {
         uint32_t scope;
         if (c->frames[i].site != TTAPE_NONE)

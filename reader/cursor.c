@@ -329,7 +329,7 @@ ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_err
     return TTAPE_OK;
 }
 
-ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error *err)
+static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape_error *err)
 {
     ttape_reader *r = c->reader;
     struct ttp_loaded *p;
@@ -341,9 +341,19 @@ ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error
     const struct ttp_segment_run *run = run_of(c, at_end ? c->run - 1 : c->run);
     uint32_t place = at_end ? run->event_count : c->place;
     TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t segment = segment_of(r, run), start = p->segment_start[segment];
-    const struct ttp_range range = {start, start + place, start + place, false};
+    uint32_t segment = segment_of(r, run), start = p->segment_start[segment], event = start + place;
+    const struct ttp_range range = {light ? event : start, event + 1, event + 1, false};
     if (place != 0 && place != run->event_count)
         TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
-    return ttp_loaded_edge(r, p, segment, start + place, &c->frames, &c->frame_capacity, out, err);
+    return ttp_loaded_edge(r, p, segment, event, &c->frames, &c->frame_capacity, light, out, err);
+}
+
+ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error *err)
+{
+    return get_edge(c, false, out, err);
+}
+
+ttape_status ttape_cursor_get_open_frames(ttape_cursor *c, ttape_edge *out, ttape_error *err)
+{
+    return get_edge(c, true, out, err);
 }

@@ -7,6 +7,7 @@
 #include "format/times.h"
 #include "reader/frame_stacks.h"
 #include "reader/partition_decoder.h"
+#include "reader/times_reader.h"
 
 struct edge_out {
     ttape_reader *reader;
@@ -14,6 +15,7 @@ struct edge_out {
     ttape_open_frame **frames;
     uint32_t *capacity;
     uint32_t count;
+    bool light; /* without self times */
 };
 
 static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t argument,
@@ -30,7 +32,7 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
     *f = (ttape_open_frame){.kind = TTAPE_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
     if (p->head.resolution_ns != 0) {
         f->enter_time_ns = ttp_time_of(enter_tick, p->head.origin_ns, p->head.resolution_ns);
-        f->self_ns = (int64_t)((uint64_t)self_ticks * p->head.resolution_ns);
+        f->self_ns = o->light ? 0 : (int64_t)((uint64_t)self_ticks * p->head.resolution_ns);
     }
     if (event_class == TTP_CLASS_SIGNAL) {
         f->argument = argument;
@@ -86,7 +88,10 @@ struct replay {
     const struct ttp_loaded *p;
     int64_t tick;
     uint32_t wide;
+    bool timed;
 };
+
+#define FRAME_ENTERED 1u /* in this segment; without times enter_tick is the event that did */
 
 /* The codes were verified, so nothing here can be wrong. */
 static ttape_status replay_event(struct replay *r, uint32_t event, ttape_error *err)
@@ -95,7 +100,7 @@ static ttape_status replay_event(struct replay *r, uint32_t event, ttape_error *
     struct ttp_frame_stacks *s = &r->stacks;
     uint32_t code = p->codes[event];
     const struct ttp_code_view *v = &p->views[code];
-    if (p->delta != NULL) {
+    if (r->timed) {
         uint32_t delta = p->delta[event];
         uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[r->wide++];
         r->tick = (int64_t)((uint64_t)r->tick + step);
@@ -106,8 +111,10 @@ static ttape_status replay_event(struct replay *r, uint32_t event, ttape_error *
     }
     if (v->after != 0) {
         TTP_TRY(ttp_stacks_push(s, code >> 1, err));
-        s->frames[s->current->top].enter_tick = r->tick;
-        s->frames[s->current->top].self_ticks = 0;
+        struct ttp_stack_frame *top = &s->frames[s->current->top];
+        top->enter_tick = r->timed ? r->tick : (int64_t)event;
+        top->self_ticks = 0;
+        top->flags = FRAME_ENTERED;
     }
     for (int32_t frames = v->before; frames != 0; frames++)
         ttp_stacks_pop(s);
@@ -128,12 +135,34 @@ static ttape_status replay(struct replay *r, uint32_t segment, uint32_t event, t
         struct ttp_stack_frame *top = &r->stacks.frames[r->stacks.current->top];
         top->enter_tick = p->segments.start_frames[frame].enter_tick;
         top->self_ticks = p->segments.start_frames[frame].self_ticks;
+        top->flags = 0;
     }
     ttp_stacks_switch(&r->stacks, g->start.stack);
     r->tick = g->base_tick;
     r->wide = ttp_loaded_wide_from(p, p->segment_start[segment]);
     for (uint32_t i = p->segment_start[segment]; i < event; i++)
         TTP_TRY(replay_event(r, i, err));
+    return TTAPE_OK;
+}
+
+/* After a replay without times: the blocks that the open frames were entered in are enough. */
+static ttape_status find_enter_ticks(struct replay *r, ttape_reader *reader, uint32_t segment,
+                                     ttape_error *err)
+{
+    const struct ttp_loaded *p = r->p;
+    struct ttp_frame_stacks *s = &r->stacks;
+    struct ttp_loaded *same;
+    for (uint32_t number = 0; number < s->stack_count; number++) {
+        uint32_t frame = s->stacks[number].epoch == s->epoch ? s->stacks[number].top : TTP_NO_FRAME;
+        for (; frame != TTP_NO_FRAME; frame = s->frames[frame].below) {
+            if ((s->frames[frame].flags & FRAME_ENTERED) == 0)
+                continue;
+            uint32_t event = (uint32_t)s->frames[frame].enter_tick;
+            const struct ttp_range range = {event, event + 1, 0, false};
+            TTP_TRY(ttp_loaded_reach(reader, p->partition, &range, &same, err));
+            s->frames[frame].enter_tick = ttp_times_tick_at(p, segment, event);
+        }
+    }
     return TTAPE_OK;
 }
 
@@ -177,15 +206,17 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
                                   ttape_edge *out, ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
-    struct replay r = {.p = p};
+    struct replay r = {.p = p, .timed = p->delta != NULL && !o->light};
     struct ttp_walker w = ttp_walker_at(p, segment, event);
     TTP_TRY(ttp_stacks_open(&r.stacks, &o->reader->memory, ttp_loaded_stack_count(p), err));
     ttape_status status = replay(&r, segment, event, err);
+    if (status == TTAPE_OK && p->delta != NULL && o->light)
+        status = find_enter_ticks(&r, o->reader, segment, err);
     if (status == TTAPE_OK)
         status = put_stacks(o, &r.stacks, err);
     *out = (ttape_edge){.event_number = p->segments.segments[segment].first_event + event -
                                         p->segment_start[segment],
-                        .time_ns = time_of(p, r.tick), .stack = r.stacks.current_number,
+                        .time_ns = time_of(p, w.tick), .stack = r.stacks.current_number,
                         .unknown_depth = w.unknown, .depth_offset = w.offset};
     ttp_stacks_close(&r.stacks);
     return status;
@@ -193,9 +224,9 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
 
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *p, uint32_t segment,
                              uint32_t event, ttape_open_frame **frames, uint32_t *capacity,
-                             ttape_edge *out, ttape_error *err)
+                             bool light, ttape_edge *out, ttape_error *err)
 {
-    struct edge_out o = {reader, p, frames, capacity, 0};
+    struct edge_out o = {reader, p, frames, capacity, 0, light};
     const struct ttp_segment *g = &p->segments.segments[segment];
     bool at_start = event == p->segment_start[segment];
     bool at_end = event == p->segment_start[segment + 1];
@@ -218,7 +249,7 @@ ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint3
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "no segment '%u' in partition '%u'", segment, partition);
     const struct ttp_segment *g = &p->segments.segments[segment];
-    struct edge_out o = {r, p, &r->frames, &r->frame_capacity, 0};
+    struct edge_out o = {r, p, &r->frames, &r->frame_capacity, 0, false};
     ttape_segment_info info = {.event_count = g->event_count, .min_depth = g->min_depth};
     info.stream = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_STREAMS, g->stream);
     TTP_TRY(stored_edge(&o, g, false, &info.start, err));

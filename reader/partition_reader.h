@@ -181,11 +181,13 @@ void ttp_loaded_values(const struct ttp_loaded *loaded, uint32_t event, uint32_t
 /* As the public API shows it; false for what is not shown (the count of a gap). */
 bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_value *out);
 
-/* The state before event `event` of a segment (the segment reached up to there; at its edges stage LIGHT). *frames was taken from the
+/* The state before event `event` of a segment (the segment reached behind it; at its edges stage LIGHT). `light`: self
+ * times are 0; then the event's own time is enough, and others are reached as needed. *frames was taken from the
  * reader's memory with *capacity entries and grows; out->frames points to it. */
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
                              uint32_t segment, uint32_t event, ttape_open_frame **frames,
-                             uint32_t *capacity, ttape_edge *out, ttape_error *err);
+                             uint32_t *capacity, bool light, ttape_edge *out,
+                             ttape_error *err);
 
 /* Gives back the frames that ttp_loaded_edge took; NULL is fine. */
 void ttp_edge_frames_free(ttape_reader *reader, ttape_open_frame *frames, uint32_t capacity);

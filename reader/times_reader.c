@@ -288,6 +288,14 @@ static int64_t tick_before(const struct ttp_loaded *p, uint32_t segment, uint32_
     return (int64_t)tick;
 }
 
+int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+{
+    uint64_t delta = p->delta[event];
+    if (delta == TTP_DELTA_WIDE)
+        delta = (uint64_t)p->wide[ttp_loaded_wide_from(p, event)];
+    return (int64_t)((uint64_t)tick_before(p, segment, event) + delta);
+}
+
 uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,
                         uint64_t time_ns)
 {

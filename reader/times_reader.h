@@ -16,6 +16,9 @@ bool ttp_times_cover(const struct ttp_loaded *p, uint32_t first, uint32_t end);
 ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
                               ttape_error *err);
 
+/* The tick of an event whose time is there. */
+int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event);
+
 /* First event of [from, end) in a segment with time >= time_ns, or `end`; their times are there. */
 uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,
                         uint64_t time_ns);

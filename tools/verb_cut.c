@@ -82,7 +82,7 @@ static ttape_status number_at(cutting *cut, uint32_t stream, uint64_t time_ns, u
     }
     status = ttape_cursor_seek_time(cursor, time_ns, &cut->err);
     if (status == TTAPE_OK || status == TTAPE_END) {
-        status = ttape_cursor_get_edge(cursor, &edge, &cut->err);
+        status = ttape_cursor_get_open_frames(cursor, &edge, &cut->err);
     }
     if (status == TTAPE_OK) {
         *number = edge.event_number;

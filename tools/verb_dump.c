@@ -137,7 +137,8 @@ void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker sta
     if (cursor == NULL) {
         return;
     }
-    if (single && start != NULL && ttape_cursor_get_edge(cursor, &edge, &err) == TTAPE_OK) {
+    if (single && start != NULL &&
+        ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
         start(context, dump->streams[0], &edge);
     }
     while (!tool_dump_done(dump)) {

@@ -1,10 +1,10 @@
 /* Model chunks: every so many partitions, one partition's order becomes what the next ones start
- * from.
+ * from (F-MOD-01).
  *
  *   partition 0 ----> its segments, chain header and chain data, copied: the model chunk
  *        |                    |
- *     decoded again       partitions 1 .. period - 1 name it: they begin with its symbols, chains
- * and records
+ *     decoded again       partitions 1 .. period - 1 name it: they begin with its symbols,
+ *        |                chains and records
  *        +---> snapshot for the encoder
  *
  * Partitions in flight read the snapshot, so that it changes only when none are. */

@@ -22,7 +22,7 @@ check() {
     local want got
     want=$(PKG_CONFIG_PATH=$pkgconfig pkg-config --modversion tracetape)
     got=$("$2")
-    if ! grep -qF "libtracetape $want" <<<"$got"; then
+    if ! grep -qF "libtracetape $want" <<<"$got" || ! grep -qxF "170 exit inner" <<<"$got"; then
         printf "FAILED: %s: said '%s', not version %s\n" "$1" "$got" "$want"
         exit 1
     fi

@@ -206,6 +206,10 @@ TTAPE_API ttape_status ttape_cursor_seek_event(ttape_cursor *cursor, uint64_t nu
  * Single streams. */
 TTAPE_API ttape_status ttape_cursor_get_edge(ttape_cursor *cursor, ttape_edge *out,
                                              ttape_error *err);
+/* The same but for self_ns of the frames, which is 0: so that after a seek only a few times have to
+ * be decoded. */
+TTAPE_API ttape_status ttape_cursor_get_open_frames(ttape_cursor *cursor, ttape_edge *out,
+                                                    ttape_error *err);
 
 /* What verify finds, one call per finding, in file order; return false to stop. */
 typedef struct ttape_finding {
