@@ -2,6 +2,7 @@
 #include "reader/cache.h"
 
 #include "format/fail.h"
+#include "reader/ahead.h"
 #include "reader/partition_decoder.h"
 
 static void unlink_loaded(struct ttp_cache *cache, struct ttp_loaded *p)
@@ -84,6 +85,22 @@ static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, const struct 
     }
 }
 
+/* One that was decoded ahead, or one to be decoded. */
+static ttape_status new_loaded(ttape_reader *r, uint32_t partition, struct ttp_loaded **out,
+                               ttape_error *err)
+{
+    *out = ttp_ahead_take(r, partition);
+    if (*out != NULL) {
+        r->cache.used_bytes += (*out)->used_bytes;
+        return TTAPE_OK;
+    }
+    *out = ttp_memory_take(&r->memory, 1, sizeof **out, err);
+    if (*out == NULL)
+        return r->memory.status;
+    **out = (struct ttp_loaded){.partition = partition};
+    return TTAPE_OK;
+}
+
 /* The newest stays in any case. */
 static void trim(ttape_reader *r)
 {
@@ -100,10 +117,7 @@ ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage 
         return TTAPE_OK;
     }
     if (p == NULL) {
-        p = ttp_memory_take(&r->memory, 1, sizeof *p, err);
-        if (p == NULL)
-            return r->memory.status;
-        *p = (struct ttp_loaded){.partition = partition};
+        TTP_TRY(new_loaded(r, partition, &p, err));
         r->parts[partition].loaded = p;
     } else {
         unlink_loaded(&r->cache, p);

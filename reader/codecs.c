@@ -51,7 +51,7 @@ static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct tt
     const struct ttp_chain_primer *primer = NULL;
     if (p->head.model != TTP_NO_MODEL) {
         const struct ttp_loaded *model;
-        TTP_TRY(ttp_model_get(r, p->partition, &model, err));
+        TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
         primer = model->snapshot;
     }
     size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/fail.h"
+#include "reader/ahead.h"
 
 static const struct ttp_segment_run *run_of(const ttape_cursor *c, uint32_t run)
 {
@@ -110,11 +111,25 @@ static ttape_status report_between(ttape_cursor *c, ttape_error *err)
 }
 
 /* Steps over the end of a run. Afterwards there is a next event at (run, place), or TTAPE_END. */
+/* Who goes on to another run will go on from there. */
+static void look_ahead(const ttape_cursor *c)
+{
+    uint32_t next[TTP_AHEAD_MOST], count = 0;
+    if (c->run >= c->run_count || c->reader->jobs < 2)
+        return;
+    while (count < ttp_ahead_depth(c->reader) && c->run_count - c->run > count + 1) {
+        next[count] = run_of(c, c->run + 1 + count)->partition;
+        count++;
+    }
+    ttp_ahead_want(c->reader, run_of(c, c->run)->partition, next, count);
+}
+
 static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
 {
     if (c->run < c->run_count && c->place >= run_of(c, c->run)->event_count) {
         c->run++;
         c->place = 0;
+        look_ahead(c);
     }
     if (c->place == 0)
         TTP_TRY(report_between(c, err));

@@ -222,6 +222,17 @@ static ttape_status check_depth(const struct check *c, const struct ttp_walker *
     return TTAPE_OK;
 }
 
+/* F-EVT-05: which events take their depth from the state before them. The state between events may
+ * well be out of range, on a stack that only a switch goes to. */
+static bool depth_is_before(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t code = p->codes[event];
+    uint8_t event_class = p->symbols[code >> 1].event_class;
+    return (code & 1) == 0 &&
+           (ttp_class_pushes(event_class) || event_class == TTP_CLASS_LEAF ||
+            event_class == TTP_CLASS_GAP || event_class == TTP_CLASS_SWITCH);
+}
+
 /* Goes on at w->event, up to the segment's end or `end`. */
 static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walker *w)
 {
@@ -243,10 +254,12 @@ static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walk
         }
         if (watch && w->change < p->change_count && p->changes[w->change].event == event) {
             w->offset = p->changes[w->change++].offset;
-            TTP_TRY(check_depth(c, w, event));
         }
+        bool before = watch && depth_is_before(p, event);
+        if (before)
+            TTP_TRY(check_depth(c, w, event));
         TTP_TRY(check_event(c, event, w));
-        if (watch)
+        if (watch && !before)
             TTP_TRY(check_depth(c, w, event));
     }
     w->event = end;

@@ -34,18 +34,21 @@ static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
 {
     const struct ttp_partition_head *head = &p->head;
     unsigned timed = head->resolution_ns != 0;
-    if (count_kinds(head, order_kinds) != 1 || count_kinds(head, time_kinds) != timed ||
-        has(head, TTP_SECTION_CHAIN_HEADER) != has(head, TTP_SECTION_CHAIN_DATA) ||
-        has(head, TTP_SECTION_LITERAL_HEADER) != has(head, TTP_SECTION_LITERAL_DATA) ||
-        has(head, TTP_SECTION_BASES) != timed || !has(head, TTP_SECTION_SEGMENTS) ||
-        !has(head, TTP_SECTION_EDGES))
-        return ttp_fail(err, TTAPE_E_CORRUPT, timed ? "F-PAR-13" : "F-PAR-12", p->payload_offset,
-                        "partition lacks a section, or has two that exclude each other");
     for (uint32_t i = 0; i < head->section_count; i++)
         if (!known(head->sections[i].kind) && (head->sections[i].flags & TTP_FLAG_CRITICAL))
             return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-PAR-14", p->payload_offset,
                             "partition needs section kind '%u', which this reader does not know",
                             head->sections[i].kind);
+    if (!timed && (has(head, TTP_SECTION_BASES) || count_kinds(head, time_kinds) != 0))
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-12", p->payload_offset,
+                        "partition without times has a section of times");
+    if (count_kinds(head, order_kinds) != 1 || count_kinds(head, time_kinds) != timed ||
+        has(head, TTP_SECTION_CHAIN_HEADER) != has(head, TTP_SECTION_CHAIN_DATA) ||
+        has(head, TTP_SECTION_LITERAL_HEADER) != has(head, TTP_SECTION_LITERAL_DATA) ||
+        has(head, TTP_SECTION_BASES) != timed || !has(head, TTP_SECTION_SEGMENTS) ||
+        !has(head, TTP_SECTION_EDGES))
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-13", p->payload_offset,
+                        "partition lacks a section, or has two that exclude each other");
     return TTAPE_OK;
 }
 

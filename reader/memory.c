@@ -37,13 +37,20 @@ static bool block_size(uint64_t count, size_t item_bytes, uint64_t *size_bytes)
     return true;
 }
 
+static bool has_room(const struct ttp_memory *memory, uint64_t size_bytes)
+{
+    return memory->used_bytes <= memory->limit_bytes &&
+           size_bytes <= memory->limit_bytes - memory->used_bytes;
+}
+
 void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_bytes,
                       ttape_error *err)
 {
     uint64_t size_bytes;
     bool fits = block_size(count, item_bytes, &size_bytes);
-    if (!fits || memory->used_bytes > memory->limit_bytes ||
-        size_bytes > memory->limit_bytes - memory->used_bytes) {
+    if (fits && !has_room(memory, size_bytes) && memory->relieve != NULL)
+        fits = memory->relieve(memory->relieve_context);
+    if (!fits || !has_room(memory, size_bytes)) {
         memory->status =
             ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                      "reader needs more memory than its limit of %llu bytes",

@@ -13,6 +13,8 @@
 struct ttp_memory {
     ttape_allocator allocator;
     uint64_t limit_bytes, used_bytes;
+    bool (*relieve)(void *context); /* past the limit: true when it gave something back; may be NULL */
+    void *relieve_context;
     ttape_status status; /* why the last ttp_memory_take returned NULL */
 };
 

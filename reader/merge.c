@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/fail.h"
+#include "reader/ahead.h"
 #include "reader/cursor.h"
 
 #define FIRST_BUDGET_BYTES (4u << 20) /* for all buffers at first */
@@ -45,6 +46,7 @@ struct ttp_merge {
     uint32_t first_capacity, most_capacity;
     uint8_t *failed; /* one bit a partition: its failure was returned; NULL while there is none */
     uint32_t damage_next;
+    uint32_t last_partition; /* that was not in the cache */
 };
 
 static const struct ttp_segment_run *run_of(const struct ttp_merge *m, const struct merge_stream *s)
@@ -159,6 +161,20 @@ static ttape_status seek_in_run(struct ttp_merge *m, struct merge_stream *s, uin
     return TTAPE_OK;
 }
 
+/* Who comes from one partition to the next in the file will go on like that. */
+static void look_ahead(struct ttp_merge *m, uint32_t partition)
+{
+    uint32_t next[TTP_AHEAD_MOST], count = 0, last = m->last_partition;
+    m->last_partition = partition;
+    if (m->reader->jobs < 2 || last == UINT32_MAX || partition != last + 1)
+        return;
+    while (count < ttp_ahead_depth(m->reader) && m->reader->part_count - partition > count + 1) {
+        next[count] = partition + 1 + count;
+        count++;
+    }
+    ttp_ahead_want(m->reader, partition, next, count);
+}
+
 /* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run, and where its turn is
  * not now. */
 static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
@@ -168,6 +184,8 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
     const struct ttp_part *part = &r->parts[run->partition];
     uint32_t segment = (uint32_t)(run - r->runs) - part->first_run;
     bool again = s->walker_run == s->run && part->loaded == NULL;
+    if (part->loaded == NULL)
+        look_ahead(m, run->partition);
     struct ttp_loaded *p;
     if (s->place == 0) {
         TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
@@ -283,6 +301,7 @@ static void start(struct ttp_merge *m, bool seeking, uint64_t time_ns)
 {
     m->heap_count = 0;
     m->damage_next = 0;
+    m->last_partition = UINT32_MAX;
     for (uint32_t i = 0; i < m->stream_count; i++) {
         struct merge_stream *s = &m->streams[i];
         struct heap_entry entry = {.slot = i};

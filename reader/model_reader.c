@@ -132,8 +132,10 @@ ttape_status ttp_model_load(ttape_reader *r, uint32_t place, ttape_error *err)
             r->kept_models[0] = p;
             r->kept_model_count++;
             r->kept_model_bytes += p->used_bytes;
-            r->models[place].number = p->head.model;
-            r->models[place].number_known = true;
+            if (!r->models[place].number_known) { /* threads read what is known: ahead.c */
+                r->models[place].number = p->head.model;
+                r->models[place].number_known = true;
+            }
             return TTAPE_OK;
         }
         drop_model(r, p);
@@ -159,10 +161,9 @@ static ttape_status learn_number(ttape_reader *r, struct ttp_model_chunk *model,
     return TTAPE_OK;
 }
 
-ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t *place, ttape_error *err)
+ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *place,
+                            ttape_error *err)
 {
-    uint32_t number = r->parts[partition].loaded != NULL ? r->parts[partition].loaded->head.model
-                                                         : r->parts[partition].model;
     for (uint32_t i = r->model_count; i-- > 0;) {
         struct ttp_model_chunk *model = &r->models[i];
         if (model->scope != r->parts[partition].scope ||
@@ -178,11 +179,11 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t *place
                     "partition names model '%u', which is not there", number);
 }
 
-ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, const struct ttp_loaded **out,
-                           ttape_error *err)
+ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, uint32_t number,
+                           const struct ttp_loaded **out, ttape_error *err)
 {
     uint32_t place, at = 0;
-    TTP_TRY(ttp_model_find(r, partition, &place, err));
+    TTP_TRY(ttp_model_find(r, partition, number, &place, err));
     while (at < r->kept_model_count && r->kept_models[at]->partition != place)
         at++;
     if (at == r->kept_model_count) {

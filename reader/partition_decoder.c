@@ -81,7 +81,7 @@ static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_er
                        .frame_count = p->segments.start_frame_count};
     const struct ttp_loaded *model = NULL;
     if (p->head.model != TTP_NO_MODEL && !p->is_model) {
-        TTP_TRY(ttp_model_get(r, p->partition, &model, err));
+        TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
         g.model = model->symbols;
         g.model_count = model->symbol_count;
     }

@@ -4,6 +4,7 @@
 #include "format/bytes.h"
 #include "format/fail.h"
 #include "format/limits.h"
+#include "reader/ahead.h"
 #include "reader/cache.h"
 #include "reader/model_reader.h"
 #include "reader/reader_internal.h"
@@ -94,6 +95,7 @@ void ttape_reader_close(ttape_reader *r)
 {
     if (r == NULL)
         return;
+    ttp_ahead_close(r);
     ttp_reader_forget(r);
     struct ttp_memory m = r->memory;
     ttp_memory_give(&m, r->parts, r->part_capacity, sizeof *r->parts);

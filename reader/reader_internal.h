@@ -16,6 +16,7 @@
 #include "reader/zstd_decoder.h"
 
 struct ttp_loaded;
+struct ttp_ahead;
 
 /* What is known of a partition without reading it. */
 struct ttp_part {
@@ -96,6 +97,7 @@ struct ttape_reader {
     bool by_index, complete, truncated;
     bool ignore_index;
     uint32_t jobs;
+    struct ttp_ahead *ahead; /* NULL until somebody reads forward with jobs */
 };
 
 /* Reads and verifies the chunk header at an offset; the payload must fit the source. */

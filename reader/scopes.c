@@ -137,7 +137,11 @@ ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t partition, struct 
     if (partition >= r->part_count || r->parts[partition].model == TTP_NO_MODEL)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "partition '%u' names no model", partition);
-    TTP_TRY(ttp_model_find(r, partition, &place, err));
+    TTP_TRY(ttp_model_find(r, partition,
+                           r->parts[partition].loaded != NULL
+                               ? r->parts[partition].loaded->head.model
+                               : r->parts[partition].model,
+                           &place, err));
     const struct ttp_model_chunk *model = &r->models[place];
     return read_payload(r, model->offset, model->sequence, TTP_CHUNK_MODEL, chunk, payload, err);
 }

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Inputs that once went wrong, each with what must hold.
+. "$(dirname "$0")/common.sh"
+
+# Depths recorded too low, then a switch to an empty stack: the state between two events may be out
+# of range as long as no event is (F-EVT-05). Readers refused the file that the writer had written.
+cat >"switch.txt" <<'EOF'
+1 1 enter a
+2 1 enter b
+3 1 enter c depth=0
+4 1 switch 1
+5 1 enter d depth=0
+6 1 exit d depth=0
+EOF
+status 0 "$T" convert "switch.txt" -o "switch.ttape"
+status 0 "$T" verify "switch.ttape"
+
+# A depth recorded too low, then exits without one: depths stop at the outermost.
+cat >"low.txt" <<'EOF'
+1 1 enter a
+2 1 enter b
+3 1 enter c depth=0
+4 1 exit c
+5 1 exit b
+6 1 exit a
+EOF
+status 0 "$T" convert "low.txt" -o "low.ttape"
+status 0 "$T" verify "low.ttape"
+verdict
