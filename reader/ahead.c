@@ -1,5 +1,7 @@
-/* A slot is a partition on its way: waiting -> running -> done -> free. Only the owner makes and frees slots, so counting
- * memory is its business alone; a worker's own memory is a copy of the reader's accounting with the slot's reservation
+/* A slot is a partition on its way: waiting -> running -> done -> free. Only the owner makes and
+ * frees slots, so counting
+ * memory is its business alone; a worker's own memory is a copy of the reader's accounting with the
+ * slot's reservation
  * as its limit. */
 #include "reader/ahead.h"
 
@@ -9,6 +11,8 @@
 
 #include "reader/model_reader.h"
 #include "reader/partition_decoder.h"
+
+#define DECODED_BYTES 9ull /* of a decoded event in the cache: code, time, share of checkpoints */
 
 enum state { FREE, WAITING, RUNNING, DONE };
 
@@ -40,10 +44,11 @@ struct ttp_ahead {
 
 /* ---- workers ---- */
 
-/* Codes and times, and what decoding them takes besides; raw sections and texts are no larger than they are stored. */
+/* Codes and times, and what decoding them takes besides; raw sections and texts are no larger than
+ * they are stored. */
 static uint64_t bytes_for(const struct ttp_part *part)
 {
-    return 64ull * part->event_count + 4ull * part->stored_bytes + (16u << 20);
+    return 32ull * part->event_count + 4ull * part->stored_bytes + (8u << 20);
 }
 
 static ttape_status decode(ttape_reader *r, struct ttp_loaded *p)
@@ -152,6 +157,9 @@ static bool relieve(void *context)
 {
     struct ttp_ahead *a = context;
     pthread_mutex_lock(&a->mutex);
+    for (uint32_t i = 0; i < a->depth; i++) /* those first: no worker shall begin with them now */
+        if (a->slots[i].state == WAITING)
+            give_up(a, &a->slots[i]);
     for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state != FREE)
             give_up(a, &a->slots[i]);
@@ -164,24 +172,25 @@ static void start(struct ttp_ahead *a, uint32_t partition)
     ttape_reader *r = a->reader;
     const struct ttp_part *part = &r->parts[partition];
     struct slot *slot = NULL;
-    uint64_t bytes = bytes_for(part), decoded = 12ull * part->event_count;
+    uint64_t bytes = bytes_for(part), decoded = DECODED_BYTES * part->event_count;
     uint32_t place;
     for (uint32_t i = 0; i < a->depth; i++) {
         if (a->slots[i].state == FREE)
             slot = &a->slots[i];
         else
-            decoded += 12ull * r->parts[a->slots[i].partition].event_count;
+            decoded += DECODED_BYTES * r->parts[a->slots[i].partition].event_count;
     }
-    if (slot == NULL || part->damaged || decoded > r->cache.limit_bytes / 2 ||
+    if (slot == NULL || part->damaged || decoded > r->cache.limit_bytes / 4 * 3 ||
         r->memory.used_bytes > r->memory.limit_bytes ||
         bytes > (r->memory.limit_bytes - r->memory.used_bytes) / 2)
         return;
     /* Finding a model may have to learn others' numbers: that is done here, workers only look. */
-    if (part->model != TTP_NO_MODEL && ttp_model_find(r, partition, part->model, &place, NULL) != TTAPE_OK)
+    if (part->model != TTP_NO_MODEL &&
+        ttp_model_find(r, partition, part->model, &place, NULL) != TTAPE_OK)
         return;
     ttp_memory_charge(&r->memory, bytes);
-    *slot = (struct slot){.partition = partition, .reserved_bytes = bytes, .turn = a->turn++,
-                          .state = WAITING};
+    *slot = (struct slot){
+        .partition = partition, .reserved_bytes = bytes, .turn = a->turn++, .state = WAITING};
     pthread_cond_signal(&a->work);
 }
 
@@ -191,7 +200,8 @@ static bool start_workers(struct ttp_ahead *a)
 {
     sigset_t all, before;
     sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) /* signals are for the program's threads */
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) !=
+        0) /* signals are for the program's threads */
         return false;
     for (uint32_t i = 0; i < a->worker_capacity; i++) {
         struct worker *w = &a->workers[i];

@@ -1,21 +1,27 @@
-/* Decoding ahead: threads decode partitions that somebody who reads forward will come to, and the cache takes them from
- * here. Nothing depends on it but time: what cannot be decoded here, the cache decodes itself, and reports.
+/* Decoding ahead: threads decode partitions that somebody who reads forward will come to, and the
+ * cache takes them from
+ * here. Nothing depends on it but time: what cannot be decoded here, the cache decodes itself, and
+ * reports.
  *
  *   owner's thread    want -> slots -> take -> cache
  *   workers                    +-> decode -+        each in memory and a decompressor of its own
  *
- * Memory is reserved before a partition is handed out, and never more than half of what the cache may have; where the
- * reader runs short of memory, everything here is given up first. All functions are for the owner's thread. */
+ * Memory is reserved before a partition is handed out, and no more than a part of what the cache
+ * may have; where the
+ * reader runs short of memory, everything here is given up first. All functions are for the owner's
+ * thread. */
 #ifndef TTP_READER_AHEAD_H
 #define TTP_READER_AHEAD_H
 
 #include "reader/partition_reader.h"
 #include "reader/reader_internal.h"
 
-/* `current` is about to be loaded, then those in `next`, in order; what was wanted before and is not among them is given
+/* `current` is about to be loaded, then those in `next`, in order; what was wanted before and is
+ * not among them is given
  * up. Does nothing in a reader without jobs. */
 void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count);
-/* The partition at stage EVENTS or more, charged to the reader's memory; NULL when it has to be decoded. */
+/* The partition at stage EVENTS or more, charged to the reader's memory; NULL when it has to be
+ * decoded. */
 struct ttp_loaded *ttp_ahead_take(ttape_reader *r, uint32_t partition);
 void ttp_ahead_close(ttape_reader *r);
 

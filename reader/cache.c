@@ -45,14 +45,10 @@ static ttape_status read_more(ttape_reader *r, struct ttp_loaded *p, const struc
         return p->stage > TTP_STAGE_ORDER ? TTAPE_OK : ttp_loaded_extend(r, p, range, err);
     }
     switch (p->stage + 1) {
-    case TTP_STAGE_LIGHT:
-        return ttp_loaded_read_light(r, p, err);
-    case TTP_STAGE_ORDER:
-        return ttp_loaded_prepare(r, p, err);
-    case TTP_STAGE_EVENTS:
-        return ttp_loaded_complete(r, p, err);
-    default:
-        return ttp_loaded_read_values(r, p, err);
+    case TTP_STAGE_LIGHT: return ttp_loaded_read_light(r, p, err);
+    case TTP_STAGE_ORDER: return ttp_loaded_prepare(r, p, err);
+    case TTP_STAGE_EVENTS: return ttp_loaded_complete(r, p, err);
+    default: return ttp_loaded_read_values(r, p, err);
     }
 }
 
@@ -62,7 +58,8 @@ static uint64_t partition_bytes(const ttape_reader *r)
     return r->memory.used_bytes - r->kept_model_bytes - r->zstd.charged_bytes;
 }
 
-/* Goes one stage further, or as far as the range says. Where the reader's memory does not suffice, other partitions make
+/* Goes one stage further, or as far as the range says. Where the reader's memory does not suffice,
+ * other partitions make
  * room, one by one. */
 static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
                             ttape_error *err)

@@ -1,4 +1,5 @@
-/* Partitions that stay decoded, up to a number of bytes: least recently used ones go first, one is always kept. */
+/* Partitions that stay decoded, up to a number of bytes: least recently used ones go first, one is
+ * always kept. */
 #ifndef TTP_READER_CACHE_H
 #define TTP_READER_CACHE_H
 

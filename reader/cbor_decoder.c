@@ -1,7 +1,10 @@
-/* libcbor's streaming decoder hands over one head at a time and allocates nothing; the nesting is kept here, on a
- * stack of fixed depth. A declared count only says how many items may still come, so a giant one costs nothing.
+/* libcbor's streaming decoder hands over one head at a time and allocates nothing; the nesting is
+ * kept here, on a
+ * stack of fixed depth. A declared count only says how many items may still come, so a giant one
+ * costs nothing.
  *
- *   level 0: the file's single item   level 1: the map's keys and values   deeper: what is skipped */
+ *   level 0: the file's single item   level 1: the map's keys and values   deeper: what is skipped
+ * */
 #include "reader/cbor_decoder.h"
 
 #include <cbor.h>
@@ -122,7 +125,8 @@ static ttape_status next_item(struct decoder *d, struct item *item, ttape_error 
     return TTAPE_OK;
 }
 
-/* Joins the pieces of an endless string at its first piece's place: the whole is shorter than the pieces with
+/* Joins the pieces of an endless string at its first piece's place: the whole is shorter than the
+ * pieces with
  * their heads, and what is behind has not been read yet. */
 static ttape_status join_pieces(struct decoder *d, struct item *item, ttape_error *err)
 {

@@ -23,9 +23,8 @@ static ttape_status decompress(ttape_reader *r, const struct ttp_chunk *chunk, u
     uint8_t *out = ttp_memory_take(&r->memory, chunk->content_bytes, 1, err);
     if (out == NULL)
         return r->memory.status;
-    ttape_status status =
-        ttp_zstd_decode(&r->zstd, &r->memory, stored, (size_t)chunk->stored_bytes, out,
-                        (size_t)chunk->content_bytes, "F-CHK-05", err);
+    ttape_status status = ttp_zstd_decode(&r->zstd, &r->memory, stored, (size_t)chunk->stored_bytes,
+                                          out, (size_t)chunk->content_bytes, "F-CHK-05", err);
     if (status != TTAPE_OK) {
         ttp_error_rebase(err, offset + TTP_CHUNK_HEADER_BYTES);
         ttp_memory_give(&r->memory, out, chunk->content_bytes, 1);
@@ -46,8 +45,9 @@ ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct t
         ttp_source_read(&r->source, payload, stored, (size_t)chunk->stored_bytes, err);
     if (status == TTAPE_OK &&
         ttp_checksum(stored, (size_t)chunk->stored_bytes) != chunk->payload_hash)
-        status = ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", payload,
-                          "checksum of a %s chunk does not match", ttp_chunk_kind_name(chunk->kind));
+        status =
+            ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", payload,
+                     "checksum of a %s chunk does not match", ttp_chunk_kind_name(chunk->kind));
     if (status == TTAPE_OK && (chunk->flags & TTP_FLAG_ZSTD) == 0) {
         *content = stored;
         *size_bytes = (size_t)chunk->stored_bytes;
@@ -85,8 +85,8 @@ ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t seq
     if (scope >= r->definitions.scope_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
                         "scope '%u' of a model is not introduced", scope);
-    struct ttp_model_chunk *models = ttp_memory_grow(
-        &r->memory, r->models, &r->model_capacity, r->model_count + 1ull, sizeof *models, err);
+    struct ttp_model_chunk *models = ttp_memory_grow(&r->memory, r->models, &r->model_capacity,
+                                                     r->model_count + 1ull, sizeof *models, err);
     if (models == NULL)
         return r->memory.status;
     r->models = models;

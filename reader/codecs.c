@@ -17,8 +17,9 @@ struct job {
     size_t workspace_bytes;
 };
 
-static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind, unsigned sections,
-                             size_t workspace_bytes, struct job *job, ttape_error *err)
+static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+                             unsigned sections, size_t workspace_bytes, struct job *job,
+                             ttape_error *err)
 {
     *job = (struct job){.workspace_bytes = workspace_bytes};
     for (unsigned i = 0; i < sections; i++)
@@ -35,7 +36,8 @@ static void job_close(ttape_reader *r, struct job *job)
     ttp_memory_give(&r->memory, job->workspace, job->workspace_bytes, 1);
 }
 
-/* A codec counts in one section; which, only its message tells: the first byte of both is said then. */
+/* A codec counts in one section; which, only its message tells: the first byte of both is said
+ * then. */
 static void rebase_pair(const struct job *job, ttape_error *err)
 {
     if (job->content[1].section == NULL)
@@ -82,10 +84,10 @@ static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct tt
         return r->memory.status;
     ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
     if (status == TTAPE_OK) {
-        status = ttp_chain_prime(out, job.content[0].data, job.content[0].size_bytes,
-                                 job.content[1].data, job.content[1].size_bytes, job.workspace,
-                                 workspace, p->snapshot, p->snapshot_capacity, &snapshot_bytes,
-                                 err);
+        status =
+            ttp_chain_prime(out, job.content[0].data, job.content[0].size_bytes,
+                            job.content[1].data, job.content[1].size_bytes, job.workspace,
+                            workspace, p->snapshot, p->snapshot_capacity, &snapshot_bytes, err);
         if (status != TTAPE_OK)
             rebase_pair(&job, err);
     }
@@ -100,9 +102,9 @@ static ttape_status literal_order(ttape_reader *r, struct ttp_loaded *p, struct 
     size_t workspace = ttp_literal_decode_workspace(out->event_count);
     ttape_status status = job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err);
     if (status == TTAPE_OK) {
-        status = ttp_literal_decode(job.content[0].data, job.content[0].size_bytes,
-                                    job.content[1].data, job.content[1].size_bytes, out,
-                                    job.workspace, workspace, err);
+        status =
+            ttp_literal_decode(job.content[0].data, job.content[0].size_bytes, job.content[1].data,
+                               job.content[1].size_bytes, out, job.workspace, workspace, err);
         if (status != TTAPE_OK)
             rebase_pair(&job, err);
     }
@@ -179,8 +181,7 @@ static size_t times_workspace(const struct ttp_loaded *p)
         return ttp_time_static_decode_workspace(p->head.event_count, p->symbol_count);
     case TTP_SECTION_TIMES_MIX:
         return ttp_time_mix_decode_workspace(p->head.event_count, p->symbol_count);
-    default:
-        return 0;
+    default: return 0;
     }
 }
 

@@ -11,10 +11,12 @@ ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 
 /* Opens p->times, whatever its form: the two below need it. */
 ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
-/* Ticks before every block's first event, from the base of its segment, and the rule that says so. */
+/* Ticks before every block's first event, from the base of its segment, and the rule that says so.
+ * */
 ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *ticks,
                                         const char **rule, ttape_error *err);
-/* Decodes the times of the blocks [first, end); io->wide gets just theirs. What was made for this is kept for other
+/* Decodes the times of the blocks [first, end); io->wide gets just theirs. What was made for this
+ * is kept for other
  * blocks, in p->times_decoder. */
 ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               uint32_t first, uint32_t end, ttape_error *err);

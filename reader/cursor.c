@@ -1,4 +1,5 @@
-/* A cursor over one stream is a place: run and event in it. Single events are handed out of a window of at most 1,024
+/* A cursor over one stream is a place: run and event in it. Single events are handed out of a
+ * window of at most 1,024
  * that starts at a checkpoint, so that both directions cost the same. */
 #include "reader/cursor.h"
 
@@ -32,8 +33,11 @@ ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t str
     ttape_cursor *c = ttp_memory_take(&r->memory, 1, sizeof *c, err);
     if (c == NULL)
         return r->memory.status;
-    *c = (ttape_cursor){.reader = r, .stream = stream, .window_run = UINT32_MAX,
-                        .walker_run = UINT32_MAX, .sought_run = UINT32_MAX};
+    *c = (ttape_cursor){.reader = r,
+                        .stream = stream,
+                        .window_run = UINT32_MAX,
+                        .walker_run = UINT32_MAX,
+                        .sought_run = UINT32_MAX};
     if (stream == TTAPE_ALL_STREAMS) {
         ttape_status status = ttp_merge_open(&c->merge, r, err);
         if (status != TTAPE_OK) {
@@ -87,7 +91,8 @@ ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, 
     return TTAPE_OK;
 }
 
-/* Partitions that a scan could not read may hold events of this stream: where numbers are missing between two runs, or
+/* Partitions that a scan could not read may hold events of this stream: where numbers are missing
+ * between two runs, or
  * behind the last, the failure is due here. */
 static ttape_status report_between(ttape_cursor *c, ttape_error *err)
 {
@@ -181,8 +186,8 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     ttp_loaded_values(p, event, &first, &count);
     if (count == 0)
         return TTAPE_OK;
-    ttape_value *values = ttp_memory_grow(&r->memory, v->values, &v->value_capacity, count,
-                                          sizeof *values, err);
+    ttape_value *values =
+        ttp_memory_grow(&r->memory, v->values, &v->value_capacity, count, sizeof *values, err);
     if (values == NULL)
         return r->memory.status;
     v->values = values;
@@ -211,7 +216,8 @@ static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_item *out, 
 {
     ttape_reader *r = c->reader;
     const struct ttp_segment_run *run = run_of(c, c->run);
-    *out = (ttape_item){.event = c->window[place - c->window_first], .stream = c->stream,
+    *out = (ttape_item){.event = c->window[place - c->window_first],
+                        .stream = c->stream,
                         .number = run->first_event + place};
     if (r->parts[run->partition].values_bytes == 0)
         return TTAPE_OK;

@@ -33,7 +33,8 @@ struct ttape_cursor {
     struct ttp_merge *merge; /* TTAPE_ALL_STREAMS */
 };
 
-/* Gives an item the values of event `event` of a partition (stage VALUES); none where there are none. */
+/* Gives an item the values of event `event` of a partition (stage VALUES); none where there are
+ * none. */
 ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
                                  const struct ttp_loaded *p, uint32_t event, ttape_item *out,
                                  ttape_error *err);
@@ -47,10 +48,12 @@ struct ttp_search {
 };
 /* Decodes the blocks in which they are, where times do not step back. */
 ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_error *err);
-/* True when every event of the partition is before time_ns, as far as is known without reading it. */
+/* True when every event of the partition is before time_ns, as far as is known without reading it.
+ * */
 bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns);
 
-/* The error of the next damaged partition of [*next, end) that was not reported; TTAPE_OK when there is none. A
+/* The error of the next damaged partition of [*next, end) that was not reported; TTAPE_OK when
+ * there is none. A
  * `scope` of TTAPE_NONE means any. */
 ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
                                ttape_error *err);

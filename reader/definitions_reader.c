@@ -1,4 +1,5 @@
-/* Tables grow by blocks of what a chunk defines; names stay where they are, in the chunk's content, which is kept. */
+/* Tables grow by blocks of what a chunk defines; names stay where they are, in the chunk's content,
+ * which is kept. */
 #include "reader/definitions_reader.h"
 
 #include <string.h>
@@ -106,7 +107,8 @@ static ttape_status check_limit(uint64_t have, uint64_t more, uint32_t limit, co
     return TTAPE_OK;
 }
 
-/* Grows an array whose pointer is at `array`; through memcpy, because pointers to different types may differ. */
+/* Grows an array whose pointer is at `array`; through memcpy, because pointers to different types
+ * may differ. */
 static ttape_status reserve(struct ttp_memory *memory, void *array, uint32_t *capacity,
                             uint64_t wanted, size_t item_bytes, ttape_error *err)
 {

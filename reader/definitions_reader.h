@@ -1,7 +1,9 @@
 /* What ids mean, over all scopes of a file.
  *
- * Sites, modules, processes and streams are numbered through in the order in which the file defines them: numbers stay
- * what they are when more definitions follow, also of an earlier scope. Each scope maps its own ids to them by runs of
+ * Sites, modules, processes and streams are numbered through in the order in which the file defines
+ * them: numbers stay
+ * what they are when more definitions follow, also of an earlier scope. Each scope maps its own ids
+ * to them by runs of
  * consecutive ids, of which there is one per table chunk at most. */
 #ifndef TTP_READER_DEFINITIONS_READER_H
 #define TTP_READER_DEFINITIONS_READER_H
@@ -86,12 +88,14 @@ void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *me
                           const ttape_limits *limits);
 void ttp_definitions_reset(struct ttp_definition_tables *d);
 
-/* Takes in the content of a metadata, site table or stream table chunk, and the content itself, which was taken from
+/* Takes in the content of a metadata, site table or stream table chunk, and the content itself,
+ * which was taken from
  * the memory with size_bytes bytes: also on failure. Error offsets count in the content. */
 ttape_status ttp_definitions_add(struct ttp_definition_tables *d, const struct ttp_chunk *chunk,
                                  uint8_t *content, size_t size_bytes, ttape_error *err);
 
-/* To be called when no more definitions come for now: the last value of a metadata key stands (F-MET-02). */
+/* To be called when no more definitions come for now: the last value of a metadata key stands
+ * (F-MET-02). */
 ttape_status ttp_definitions_settle(struct ttp_definition_tables *d, ttape_error *err);
 /* F-SIT-09: every process that is named is defined. */
 ttape_status ttp_definitions_check(const struct ttp_definition_tables *d, ttape_error *err);

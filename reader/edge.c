@@ -1,4 +1,5 @@
-/* The state of a stream between two events: at a segment's edges it is stored, inside it is what replaying the segment
+/* The state of a stream between two events: at a segment's edges it is stored, inside it is what
+ * replaying the segment
  * up to there gives. */
 #include <string.h>
 
@@ -59,9 +60,8 @@ static ttape_status put_stored(struct edge_out *o, const struct ttp_frame *frame
 
 static uint64_t time_of(const struct ttp_loaded *p, int64_t tick)
 {
-    return p->head.resolution_ns == 0
-               ? 0
-               : ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
+    return p->head.resolution_ns == 0 ? 0
+                                      : ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
 }
 
 static ttape_status stored_edge(struct edge_out *o, const struct ttp_segment *g, bool at_end,
@@ -76,7 +76,8 @@ static ttape_status stored_edge(struct edge_out *o, const struct ttp_segment *g,
                            err));
     *out = (ttape_edge){.event_number = g->first_event + (at_end ? g->event_count : 0),
                         .time_ns = time_of(o->p, at_end ? g->end_tick : g->base_tick),
-                        .stack = state->stack, .unknown_depth = state->unknown_depth,
+                        .stack = state->stack,
+                        .unknown_depth = state->unknown_depth,
                         .depth_offset = state->depth_offset};
     return TTAPE_OK;
 }
@@ -216,8 +217,10 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
         status = put_stacks(o, &r.stacks, err);
     *out = (ttape_edge){.event_number = p->segments.segments[segment].first_event + event -
                                         p->segment_start[segment],
-                        .time_ns = time_of(p, w.tick), .stack = r.stacks.current_number,
-                        .unknown_depth = w.unknown, .depth_offset = w.offset};
+                        .time_ns = time_of(p, w.tick),
+                        .stack = r.stacks.current_number,
+                        .unknown_depth = w.unknown,
+                        .depth_offset = w.offset};
     ttp_stacks_close(&r.stacks);
     return status;
 }

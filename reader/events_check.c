@@ -1,7 +1,9 @@
-/* A pass over freshly decoded codes, as far as they are wanted: it verifies what they do to the stacks, so that nobody after it needs a stack to
+/* A pass over freshly decoded codes, as far as they are wanted: it verifies what they do to the
+ * stacks, so that nobody after it needs a stack to
  * make events of them, and notes what that takes:
  *
- *   checkpoints  the walker's state every 1,024 events     specials  who exits in an exit across; how high the stack
+ *   checkpoints  the walker's state every 1,024 events     specials  who exits in an exit across;
+ * how high the stack
  *                                                                    is that a switch goes to */
 #include "format/fail.h"
 #include "format/limits.h"
@@ -16,16 +18,14 @@ static void set_view(struct ttp_code_view *views, uint32_t symbol, struct ttp_sy
 {
     struct ttp_code_view *open = &views[2ull * symbol], *close = &views[2ull * symbol + 1];
     *open = (struct ttp_code_view){.site = site, .event_class = s.event_class};
-    *close = (struct ttp_code_view){.site = site, .before = -1, .kind = TTAPE_EXIT,
-                                    .event_class = s.event_class};
+    *close = (struct ttp_code_view){
+        .site = site, .before = -1, .kind = TTAPE_EXIT, .event_class = s.event_class};
     switch (s.event_class) {
     case TTP_CLASS_ENTER:
         open->kind = TTAPE_ENTER;
         open->after = 1;
         break;
-    case TTP_CLASS_LEAF:
-        open->kind = TTAPE_LEAF;
-        break;
+    case TTP_CLASS_LEAF: open->kind = TTAPE_LEAF; break;
     case TTP_CLASS_OPEN:
         open->kind = TTAPE_OPEN;
         open->after = 1;
@@ -143,8 +143,7 @@ static ttape_status check_other(struct check *c, const struct ttp_code_view *v, 
 {
     struct ttp_frame_stacks *s = c->stacks;
     switch (v->event_class) {
-    case TTP_CLASS_UNWIND:
-        return unwind(c, v->argument, event, "O-CHK-04");
+    case TTP_CLASS_UNWIND: return unwind(c, v->argument, event, "O-CHK-04");
     case TTP_CLASS_EXIT_ACROSS:
         if (v->argument == UINT32_MAX)
             return broken(c, "O-CHK-05", event, "unwinding of more frames than are open");
@@ -163,11 +162,8 @@ static ttape_status check_other(struct check *c, const struct ttp_code_view *v, 
     case TTP_CLASS_EXIT_UNSEEN:
         w->unknown -= s->current->height == 0 && w->unknown > 0;
         return TTAPE_OK;
-    case TTP_CLASS_GAP:
-        count_gap(c, event);
-        return TTAPE_OK;
-    default:
-        return TTAPE_OK;
+    case TTP_CLASS_GAP: count_gap(c, event); return TTAPE_OK;
+    default: return TTAPE_OK;
     }
 }
 
@@ -212,7 +208,8 @@ static ttape_status start_segment(struct check *c, uint32_t segment, struct ttp_
     return TTAPE_OK;
 }
 
-/* Depth is least before or after the event, whichever counts; checking both is stricter by nothing, because offsets
+/* Depth is least before or after the event, whichever counts; checking both is stricter by nothing,
+ * because offsets
  * change only before an event. */
 static ttape_status check_depth(const struct check *c, const struct ttp_walker *w, uint32_t event)
 {
@@ -228,9 +225,8 @@ static bool depth_is_before(const struct ttp_loaded *p, uint32_t event)
 {
     uint32_t code = p->codes[event];
     uint8_t event_class = p->symbols[code >> 1].event_class;
-    return (code & 1) == 0 &&
-           (ttp_class_pushes(event_class) || event_class == TTP_CLASS_LEAF ||
-            event_class == TTP_CLASS_GAP || event_class == TTP_CLASS_SWITCH);
+    return (code & 1) == 0 && (ttp_class_pushes(event_class) || event_class == TTP_CLASS_LEAF ||
+                               event_class == TTP_CLASS_GAP || event_class == TTP_CLASS_SWITCH);
 }
 
 /* Goes on at w->event, up to the segment's end or `end`. */

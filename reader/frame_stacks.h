@@ -1,4 +1,5 @@
-/* The stacks of a segment while its events are gone through: any number of stacks, any depth, one pool of frames.
+/* The stacks of a segment while its events are gone through: any number of stacks, any depth, one
+ * pool of frames.
  * Starting a segment costs nothing however many stacks the one before had. */
 #ifndef TTP_READER_FRAME_STACKS_H
 #define TTP_READER_FRAME_STACKS_H

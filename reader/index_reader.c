@@ -1,4 +1,5 @@
-/* Opening by the index: footer, index, definitions. Everything that the index says of a partition is compared with the
+/* Opening by the index: footer, index, definitions. Everything that the index says of a partition
+ * is compared with the
  * partition when that is read (F-IDX-08). */
 #include "format/index.h"
 
@@ -26,9 +27,9 @@ static ttape_status expect_streams(struct index_walk *w, ttape_error *err)
 {
     struct ttp_memory *m = &w->reader->memory;
     uint32_t before = w->expected == NULL ? 0 : w->expected_capacity;
-    uint64_t *expected = ttp_memory_grow(m, w->expected, &w->expected_capacity,
-                                         w->reader->definitions.stream_count + 1ull,
-                                         sizeof *expected, err);
+    uint64_t *expected =
+        ttp_memory_grow(m, w->expected, &w->expected_capacity,
+                        w->reader->definitions.stream_count + 1ull, sizeof *expected, err);
     if (expected == NULL)
         return m->status;
     w->expected = expected;
@@ -66,16 +67,23 @@ static ttape_status add_partition(struct index_walk *w, const struct ttp_index_e
 {
     if (entry->scope >= w->reader->definitions.scope_count)
         return wrong("F-CHK-09", w->end, "index names a scope that is not introduced", err);
-    struct ttp_part part = {
-        .offset = w->offset, .sequence = sequence, .resolution_ns = entry->resolution_ns,
-        .origin_ns = entry->origin_ns, .first_tick = entry->first_tick,
-        .end_tick = entry->end_tick, .lost_count = entry->lost_count,
-        .stored_bytes = (uint32_t)entry->stored_bytes, .light_bytes = entry->light_bytes,
-        .scope = entry->scope, .event_count = entry->event_count,
-        .segment_count = entry->segment_count, .model = entry->model,
-        .order_bytes = (uint32_t)entry->order_bytes, .times_bytes = (uint32_t)entry->times_bytes,
-        .values_bytes = (uint32_t)entry->values_bytes,
-        .summary_bytes = (uint32_t)entry->summary_bytes};
+    struct ttp_part part = {.offset = w->offset,
+                            .sequence = sequence,
+                            .resolution_ns = entry->resolution_ns,
+                            .origin_ns = entry->origin_ns,
+                            .first_tick = entry->first_tick,
+                            .end_tick = entry->end_tick,
+                            .lost_count = entry->lost_count,
+                            .stored_bytes = (uint32_t)entry->stored_bytes,
+                            .light_bytes = entry->light_bytes,
+                            .scope = entry->scope,
+                            .event_count = entry->event_count,
+                            .segment_count = entry->segment_count,
+                            .model = entry->model,
+                            .order_bytes = (uint32_t)entry->order_bytes,
+                            .times_bytes = (uint32_t)entry->times_bytes,
+                            .values_bytes = (uint32_t)entry->values_bytes,
+                            .summary_bytes = (uint32_t)entry->summary_bytes};
     if (entry->gap_count > entry->event_count || entry->light_bytes < TTP_HEAD_BYTES)
         return wrong("F-IDX-03", w->end, "an index entry of a partition is out of range", err);
     part.gap_count = (uint32_t)entry->gap_count;
@@ -83,7 +91,8 @@ static ttape_status add_partition(struct index_walk *w, const struct ttp_index_e
     return add_segments(w, entry, err);
 }
 
-/* A chunk whose header counts: definitions are read now, and only a header tells whether an unknown kind may be
+/* A chunk whose header counts: definitions are read now, and only a header tells whether an unknown
+ * kind may be
  * left out. */
 static ttape_status add_other(struct index_walk *w, const struct ttp_index_entry *entry,
                               uint64_t sequence, ttape_error *err)
@@ -142,7 +151,8 @@ ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err)
     size_t size_bytes = 0;
     uint64_t end = r->source.size_bytes;
     if (end < TTP_FILE_HEADER_BYTES + TTP_CHUNK_HEADER_BYTES + TTP_FOOTER_BYTES)
-        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-FOO-01", end, "no footer at the end of the file");
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-FOO-01", end,
+                        "no footer at the end of the file");
     TTP_TRY(ttp_source_read(&r->source, end - sizeof data, data, sizeof data, err));
     TTP_TRY(ttp_footer_read(data, end - sizeof data, &footer, err));
     TTP_TRY(ttp_reader_chunk(r, footer.index_offset, &chunk, err));
@@ -150,8 +160,10 @@ ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err)
         footer.index_offset + TTP_CHUNK_HEADER_BYTES + chunk.stored_bytes != end - sizeof data)
         return wrong("F-FOO-05", footer.index_offset, "footer does not name the last chunk", err);
     TTP_TRY(ttp_reader_content(r, footer.index_offset, &chunk, &content, &size_bytes, err));
-    struct index_walk walk = {.reader = r, .cursor = ttp_reader_cursor_init(content, size_bytes),
-                              .offset = TTP_FILE_HEADER_BYTES, .end = footer.index_offset};
+    struct index_walk walk = {.reader = r,
+                              .cursor = ttp_reader_cursor_init(content, size_bytes),
+                              .offset = TTP_FILE_HEADER_BYTES,
+                              .end = footer.index_offset};
     ttape_status status = parse_index(&walk, err);
     ttp_memory_give(&r->memory, walk.expected, walk.expected_capacity, sizeof *walk.expected);
     ttp_memory_give(&r->memory, content, size_bytes, 1);

@@ -9,10 +9,12 @@
 
 static ttape_byte_counts part_bytes(const struct ttp_part *part)
 {
-    ttape_byte_counts b = {.order = part->order_bytes, .times = part->times_bytes,
-                           .values = part->values_bytes, .summaries = part->summary_bytes};
-    b.other = (uint64_t)TTP_CHUNK_HEADER_BYTES + part->stored_bytes - b.order - b.times -
-              b.values - b.summaries;
+    ttape_byte_counts b = {.order = part->order_bytes,
+                           .times = part->times_bytes,
+                           .values = part->values_bytes,
+                           .summaries = part->summary_bytes};
+    b.other = (uint64_t)TTP_CHUNK_HEADER_BYTES + part->stored_bytes - b.order - b.times - b.values -
+              b.summaries;
     return b;
 }
 
@@ -29,8 +31,8 @@ static void add_part(const struct ttp_part *part, ttape_info *info)
     if (part->resolution_ns == 0)
         return;
     uint64_t first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
-    uint64_t last = ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
-                                part->resolution_ns);
+    uint64_t last =
+        ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns, part->resolution_ns);
     bool none = info->time_first_ns == UINT64_MAX;
     info->time_first_ns = first < info->time_first_ns ? first : info->time_first_ns;
     info->time_last_ns = none || last > info->time_last_ns ? last : info->time_last_ns;
@@ -39,15 +41,22 @@ static void add_part(const struct ttp_part *part, ttape_info *info)
 void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
 {
     const struct ttp_definition_tables *d = &r->definitions;
-    *info = (ttape_info){
-        .major_version = TTP_MAJOR_VERSION, .minor_version = r->header.minor,
-        .required_minor = r->header.required_minor, .file_bytes = r->source.size_bytes,
-        .partition_count = r->part_count + r->past.partition_count, .chunk_count = r->chunk_count,
-        .unknown_chunk_count = r->unknown_chunk_count, .scope_count = d->scope_count,
-        .site_count = d->site_count, .module_count = d->module_count,
-        .process_count = d->process_count, .stream_count = d->stream_count,
-        .by_index = r->by_index, .complete = r->complete, .truncated = r->truncated,
-        .truncated_at = r->truncated ? r->truncated_at : r->source.size_bytes};
+    *info = (ttape_info){.major_version = TTP_MAJOR_VERSION,
+                         .minor_version = r->header.minor,
+                         .required_minor = r->header.required_minor,
+                         .file_bytes = r->source.size_bytes,
+                         .partition_count = r->part_count + r->past.partition_count,
+                         .chunk_count = r->chunk_count,
+                         .unknown_chunk_count = r->unknown_chunk_count,
+                         .scope_count = d->scope_count,
+                         .site_count = d->site_count,
+                         .module_count = d->module_count,
+                         .process_count = d->process_count,
+                         .stream_count = d->stream_count,
+                         .by_index = r->by_index,
+                         .complete = r->complete,
+                         .truncated = r->truncated,
+                         .truncated_at = r->truncated ? r->truncated_at : r->source.size_bytes};
     memcpy(info->trace_id, r->header.trace_id, TTP_TRACE_ID_BYTES);
     info->event_count = r->past.event_count;
     info->gap_count = r->past.gap_count;
@@ -70,8 +79,8 @@ void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
     info->bytes.sites = r->sites_bytes;
     info->bytes.models = r->models_bytes;
     ttape_byte_counts *b = &info->bytes;
-    b->other = info->file_bytes - b->order - b->times - b->values - b->summaries - b->sites -
-               b->models;
+    b->other =
+        info->file_bytes - b->order - b->times - b->values - b->summaries - b->sites - b->models;
 }
 
 void ttp_reader_retire_parts(ttape_reader *r)
@@ -98,8 +107,11 @@ ttape_status ttape_reader_get_site(const ttape_reader *r, uint32_t site, ttape_s
     if (site >= d->site_count)
         return TTAPE_E_NOT_FOUND;
     const struct ttp_read_site *s = &d->sites[site];
-    *out = (ttape_site){.address = s->address, .module = s->module_plus_one - 1, .line = s->line,
-                        .kind = s->kind, .symbol = s->symbol};
+    *out = (ttape_site){.address = s->address,
+                        .module = s->module_plus_one - 1,
+                        .line = s->line,
+                        .kind = s->kind,
+                        .symbol = s->symbol};
     if (s->file_plus_one != 0)
         out->file = d->files[s->file_plus_one - 1];
     return TTAPE_OK;
@@ -112,8 +124,8 @@ ttape_status ttape_reader_get_module(const ttape_reader *r, uint32_t module, tta
         return TTAPE_E_NOT_FOUND;
     *out = d->modules[module].module;
     if (out->process != TTAPE_NONE)
-        out->process = ttp_definitions_find(d, d->modules[module].scope, TTP_DEFINES_PROCESSES,
-                                            out->process);
+        out->process =
+            ttp_definitions_find(d, d->modules[module].scope, TTP_DEFINES_PROCESSES, out->process);
     return TTAPE_OK;
 }
 
@@ -129,8 +141,7 @@ ttape_status ttape_reader_get_process(const ttape_reader *r, uint32_t process, t
     return TTAPE_OK;
 }
 
-ttape_status ttape_reader_get_stream(const ttape_reader *r, uint32_t stream,
-                                     ttape_stream_info *out)
+ttape_status ttape_reader_get_stream(const ttape_reader *r, uint32_t stream, ttape_stream_info *out)
 {
     const struct ttp_definition_tables *d = &r->definitions;
     if (stream >= d->stream_count)
@@ -172,16 +183,19 @@ ttape_status ttape_reader_get_partition(const ttape_reader *r, uint32_t partitio
         return TTAPE_E_NOT_FOUND;
     const struct ttp_part *part = &r->parts[partition];
     *out = (ttape_partition_info){
-        .offset = part->offset, .stored_bytes = part->stored_bytes + (uint64_t)TTP_CHUNK_HEADER_BYTES,
-        .sequence = part->sequence, .scope = part->scope, .event_count = part->event_count,
-        .segment_count = part->segment_count, .model = part->model,
+        .offset = part->offset,
+        .stored_bytes = part->stored_bytes + (uint64_t)TTP_CHUNK_HEADER_BYTES,
+        .sequence = part->sequence,
+        .scope = part->scope,
+        .event_count = part->event_count,
+        .segment_count = part->segment_count,
+        .model = part->model,
         .resolution_ns = part->resolution_ns != 0 ? part->resolution_ns : TTAPE_TIME_NONE,
         .bytes = part_bytes(part)};
     if (part->resolution_ns != 0) {
-        out->time_first_ns =
-            ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
-        out->time_end_ns = 1 + ttp_time_of((int64_t)((uint64_t)part->end_tick - 1),
-                                           part->origin_ns, part->resolution_ns);
+        out->time_first_ns = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+        out->time_end_ns = 1 + ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
+                                           part->resolution_ns);
     }
     return TTAPE_OK;
 }

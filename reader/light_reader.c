@@ -1,5 +1,7 @@
-/* The light part of a partition in one read: chunk header, head, directory, segments, bases, edges (and the summary,
- * which summary_reader.c looks at). Where its size is not known yet (a scan), the head is read first. */
+/* The light part of a partition in one read: chunk header, head, directory, segments, bases, edges
+ * (and the summary,
+ * which summary_reader.c looks at). Where its size is not known yet (a scan), the head is read
+ * first. */
 #include "format/fail.h"
 #include "reader/partition_decoder.h"
 

@@ -1,11 +1,13 @@
-/* What a partition's summary and edges must say, worked out from its events (F-SUM-05, F-EDG-05). For verify. */
+/* What a partition's summary and edges must say, worked out from its events (F-SUM-05, F-EDG-05).
+ * For verify. */
 #ifndef TTP_READER_MEASURE_H
 #define TTP_READER_MEASURE_H
 
 #include "reader/frame_stacks.h"
 #include "reader/partition_decoder.h"
 
-/* Frames of one site on one stack: how many, for finding the outermost. Open addressing; an entry of an older segment
+/* Frames of one site on one stack: how many, for finding the outermost. Open addressing; an entry
+ * of an older segment
  * counts as empty. */
 struct ttp_active {
     uint64_t key; /* row and stack */
@@ -30,7 +32,8 @@ ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
                                 const struct ttp_loaded *p, ttape_error *err);
 void ttp_measuring_close(struct ttp_measuring *m);
 
-/* Goes through a segment: rows grow, and the stacks are left as they are at its end. Segments in order. */
+/* Goes through a segment: rows grow, and the stacks are left as they are at its end. Segments in
+ * order. */
 ttape_status ttp_measuring_segment(struct ttp_measuring *m, uint32_t segment, ttape_error *err);
 
 #endif

@@ -23,9 +23,8 @@ void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator
                      uint64_t limit_bytes)
 {
     *memory = (struct ttp_memory){.limit_bytes = limit_bytes};
-    memory->allocator = allocator != NULL
-                            ? *allocator
-                            : (ttape_allocator){NULL, default_allocate, default_release};
+    memory->allocator =
+        allocator != NULL ? *allocator : (ttape_allocator){NULL, default_allocate, default_release};
 }
 
 /* An empty array gets a byte, because allocators may return NULL for none. */
@@ -51,10 +50,9 @@ void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_byt
     if (fits && !has_room(memory, size_bytes) && memory->relieve != NULL)
         fits = memory->relieve(memory->relieve_context);
     if (!fits || !has_room(memory, size_bytes)) {
-        memory->status =
-            ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                     "reader needs more memory than its limit of %llu bytes",
-                     (unsigned long long)memory->limit_bytes);
+        memory->status = ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                                  "reader needs more memory than its limit of %llu bytes",
+                                  (unsigned long long)memory->limit_bytes);
         return NULL;
     }
     void *block = memory->allocator.allocate(memory->allocator.context, (size_t)size_bytes);

@@ -1,8 +1,11 @@
 /* All streams by time: a heap of streams, each with a small buffer of events.
  *
- * A stream enters with the least time that its next partition can have, and is decoded only when that is the least of
- * all: so a file of a million streams starts at once. Buffers are refilled through the cache; where that had to decode a
- * partition again, the stream's buffer grows, so that many sources whose partitions do not fit the cache together cost
+ * A stream enters with the least time that its next partition can have, and is decoded only when
+ * that is the least of
+ * all: so a file of a million streams starts at once. Buffers are refilled through the cache; where
+ * that had to decode a
+ * partition again, the stream's buffer grows, so that many sources whose partitions do not fit the
+ * cache together cost
  * a decoding per buffer and not per event. */
 #include <string.h>
 
@@ -10,10 +13,10 @@
 #include "reader/ahead.h"
 #include "reader/cursor.h"
 
-#define FIRST_BUDGET_BYTES (4u << 20) /* for all buffers at first */
+#define FIRST_BUDGET_BYTES  (4u << 20) /* for all buffers at first */
 #define BUFFER_LEAST_EVENTS 8u
 #define BUFFER_FIRST_EVENTS 512u
-#define BUFFER_MOST_EVENTS 65536u
+#define BUFFER_MOST_EVENTS  65536u
 
 struct merge_stream {
     uint32_t stream;
@@ -31,7 +34,8 @@ struct merge_stream {
     bool seeking;          /* ... until one is found */
 };
 
-/* Streams with nothing buffered stand before those with an event of the same time: that is when they are looked at. */
+/* Streams with nothing buffered stand before those with an event of the same time: that is when
+ * they are looked at. */
 struct heap_entry {
     uint64_t key;
     uint32_t ready; /* the key is the next event's; otherwise a bound */
@@ -135,7 +139,8 @@ static ttape_status grow_buffer(struct ttp_merge *m, struct merge_stream *s, uin
     return TTAPE_OK;
 }
 
-/* True where the run's turn comes later than the heap has it: segments know when they start, partitions only when the
+/* True where the run's turn comes later than the heap has it: segments know when they start,
+ * partitions only when the
  * first of their segments does. */
 static bool comes_later(const struct ttp_merge *m, struct merge_stream *s,
                         const struct ttp_loaded *p, uint32_t segment)
@@ -175,7 +180,8 @@ static void look_ahead(struct ttp_merge *m, uint32_t partition)
     ttp_ahead_want(m->reader, partition, next, count);
 }
 
-/* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run, and where its turn is
+/* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run,
+ * and where its turn is
  * not now. */
 static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
 {
@@ -199,7 +205,8 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
     if (s->events == NULL)
         TTP_TRY(grow_buffer(m, s, m->first_capacity, err));
     else if (again && s->capacity < m->most_capacity)
-        (void)grow_buffer(m, s, s->capacity * 2 < m->most_capacity ? s->capacity * 2 : m->most_capacity,
+        (void)grow_buffer(m, s,
+                          s->capacity * 2 < m->most_capacity ? s->capacity * 2 : m->most_capacity,
                           NULL); /* without memory the buffer stays as it is */
     TTP_TRY(ttp_loaded_get(r, run->partition,
                            s->run == s->sought_run ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS, &p, err));
@@ -242,8 +249,8 @@ static ttape_status set_values(struct ttp_merge *m, const struct merge_stream *s
     uint32_t segment = (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
     const struct ttp_range wanted = {.values = true};
     TTP_TRY(ttp_loaded_reach(r, run->partition, &wanted, &p, err));
-    return ttp_item_set_values(
-        r, values, p, p->segment_start[segment] + s->window_place + s->first, out, err);
+    return ttp_item_set_values(r, values, p, p->segment_start[segment] + s->window_place + s->first,
+                               out, err);
 }
 
 /* The top stream's run cannot be read: it goes on behind it. */
@@ -279,7 +286,8 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
             return status;
         }
         const struct ttp_segment_run *run = run_of(m, s);
-        *out = (ttape_item){.event = s->events[s->first], .stream = s->stream,
+        *out = (ttape_item){.event = s->events[s->first],
+                            .stream = s->stream,
                             .number = run->first_event + s->window_place + s->first};
         if (r->parts[run->partition].values_bytes != 0) {
             ttape_status status = set_values(m, s, run, values, out, err);

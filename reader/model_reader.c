@@ -1,4 +1,5 @@
-/* A model is stored as a partition without times (F-MOD-01), and decoded as one; what stays is the coder's state behind
+/* A model is stored as a partition without times (F-MOD-01), and decoded as one; what stays is the
+ * coder's state behind
  * its last event. Its number is in its head alone, so it is learnt when it is asked for. */
 #include "reader/model_reader.h"
 
@@ -19,10 +20,7 @@ static void drop_model(ttape_reader *r, struct ttp_loaded *p)
     ttp_memory_give(&r->memory, p, 1, sizeof *p);
 }
 
-static void drop_oldest(ttape_reader *r)
-{
-    drop_model(r, r->kept_models[--r->kept_model_count]);
-}
+static void drop_oldest(ttape_reader *r) { drop_model(r, r->kept_models[--r->kept_model_count]); }
 
 void ttp_models_drop(ttape_reader *r)
 {
@@ -57,8 +55,8 @@ static ttape_status read_chunk(ttape_reader *r, struct ttp_loaded *p,
     if (ttp_checksum(payload, model->stored_bytes) != chunk.payload_hash)
         return ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", p->payload_offset,
                         "checksum of a model chunk does not match");
-    ttape_status status = ttp_partition_head_read(payload, model->stored_bytes,
-                                                  model->stored_bytes, &p->head, err);
+    ttape_status status =
+        ttp_partition_head_read(payload, model->stored_bytes, model->stored_bytes, &p->head, err);
     if (status != TTAPE_OK)
         ttp_error_rebase(err, p->payload_offset);
     return status;
@@ -166,8 +164,7 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number
 {
     for (uint32_t i = r->model_count; i-- > 0;) {
         struct ttp_model_chunk *model = &r->models[i];
-        if (model->scope != r->parts[partition].scope ||
-            model->offset > r->parts[partition].offset)
+        if (model->scope != r->parts[partition].scope || model->offset > r->parts[partition].offset)
             continue;
         TTP_TRY(learn_number(r, model, err));
         if (model->number == number && number != TTP_NO_MODEL) {

@@ -1,11 +1,13 @@
-/* Model chunks: orders that partitions start from. Loaded when a partition names one; the last few are kept. */
+/* Model chunks: orders that partitions start from. Loaded when a partition names one; the last few
+ * are kept. */
 #ifndef TTP_READER_MODEL_READER_H
 #define TTP_READER_MODEL_READER_H
 
 #include "format/chain_prime.h"
 #include "reader/section_reader.h"
 
-/* The model of this number for a partition, decoded: its symbols, and the snapshot to start from. Stays until the next call that
+/* The model of this number for a partition, decoded: its symbols, and the snapshot to start from.
+ * Stays until the next call that
  * loads a model. Errors have file offsets. */
 ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, uint32_t number,
                            const struct ttp_loaded **out, ttape_error *err);

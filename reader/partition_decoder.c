@@ -1,7 +1,9 @@
 /* The order of decoding follows what needs what:
  *
- *   start frames -> given symbols -> codes -> views -> depths, values of gaps     ttp_loaded_prepare
- *                                            times -> check, checkpoints           ttp_loaded_extend */
+ *   start frames -> given symbols -> codes -> views -> depths, values of gaps
+ * ttp_loaded_prepare
+ *                                            times -> check, checkpoints
+ * ttp_loaded_extend */
 #include "reader/partition_decoder.h"
 
 #include <string.h>
@@ -121,12 +123,17 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
         open_start[s] = g->segments[s].start.frame_start;
         start_stack[s] = g->segments[s].start.stack;
     }
-    struct ttp_order_out out = {
-        .codes = p->codes, .symbols = p->symbols, .segment_start = p->segment_start,
-        .open_start = open_start, .open = p->open, .open_stack = open_stack,
-        .start_stack = start_stack, .event_count = p->head.event_count,
-        .symbol_capacity = p->symbol_capacity, .given_count = p->head.given_count,
-        .segment_count = segments};
+    struct ttp_order_out out = {.codes = p->codes,
+                                .symbols = p->symbols,
+                                .segment_start = p->segment_start,
+                                .open_start = open_start,
+                                .open = p->open,
+                                .open_stack = open_stack,
+                                .start_stack = start_stack,
+                                .event_count = p->head.event_count,
+                                .symbol_capacity = p->symbol_capacity,
+                                .given_count = p->head.given_count,
+                                .segment_count = segments};
     ttape_status status = ttp_codecs_order(r, p, &out, err);
     ttp_memory_give(&r->memory, open_stack, places, sizeof *open_stack);
     if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
@@ -156,8 +163,8 @@ ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_
 
 /* ---- depths and values ---- */
 
-static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p,
-                                 const struct ttp_content *c, ttape_error *err)
+static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
+                                 ttape_error *err)
 {
     uint32_t count = 0;
     TTP_TRY(ttp_depths_count(c->data, c->size_bytes, &count, err));
@@ -168,8 +175,8 @@ static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p,
     return ttp_depths_read(c->data, c->size_bytes, p->head.event_count, p->changes, count, err);
 }
 
-static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p,
-                                 const struct ttp_content *c, ttape_error *err)
+static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
+                                 ttape_error *err)
 {
     struct ttp_values *v = &p->values;
     struct ttp_memory *m = &r->memory;

@@ -4,7 +4,8 @@
 
 #include "reader/section_reader.h"
 
-/* Each fills the fields of *p that the next stage has. On failure those of that stage may be partly filled:
+/* Each fills the fields of *p that the next stage has. On failure those of that stage may be partly
+ * filled:
  * ttp_loaded_drop frees them. */
 ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
@@ -20,10 +21,12 @@ bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range
 /* Frees everything behind `stage` (0: everything but *p itself). */
 void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage);
 
-/* Verifies what the codes up to event `end` do to the stacks, and notes checkpoints and specials. Goes on where it left
+/* Verifies what the codes up to event `end` do to the stacks, and notes checkpoints and specials.
+ * Goes on where it left
  * off. */
 ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
-ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end, ttape_error *err);
+ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end,
+                              ttape_error *err);
 
 /* The first wide difference at or behind an event. */
 uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event);

@@ -1,7 +1,10 @@
-/* One partition in memory, and what libtrace/copy.c needs of a reader: stored bytes, scopes, models, edges, events.
+/* One partition in memory, and what libtrace/copy.c needs of a reader: stored bytes, scopes,
+ * models, edges, events.
  *
- * A ttp_loaded belongs to the reader's cache. It stays where it is until the next call that loads a partition, which
- * may evict it: fetch it again (ttp_loaded_get is cheap when nothing happened) rather than keep the pointer. */
+ * A ttp_loaded belongs to the reader's cache. It stays where it is until the next call that loads a
+ * partition, which
+ * may evict it: fetch it again (ttp_loaded_get is cheap when nothing happened) rather than keep the
+ * pointer. */
 #ifndef TTP_READER_PARTITION_READER_H
 #define TTP_READER_PARTITION_READER_H
 
@@ -42,15 +45,16 @@ struct ttp_walker {
     int64_t tick; /* of the event before */
     uint32_t event;
     uint32_t segment;
-    uint32_t frames;  /* on the current stack */
-    uint32_t unknown; /* unknown depth */
-    int32_t offset;   /* depth offset */
+    uint32_t frames;          /* on the current stack */
+    uint32_t unknown;         /* unknown depth */
+    int32_t offset;           /* depth offset */
     uint32_t special, change; /* next entries of the sparse lists */
 };
 
 #define TTP_CHECKPOINT_EVENTS 1024u
 
-/* A fact that the code alone does not tell: for exit across the symbol of the frame that exits, for a switch the
+/* A fact that the code alone does not tell: for exit across the symbol of the frame that exits, for
+ * a switch the
  * frames on the new stack. */
 struct ttp_special {
     uint32_t event, value;
@@ -80,27 +84,28 @@ struct ttp_loaded {
     uint32_t *codes;
     struct ttp_symbol *symbols;
     uint32_t symbol_count, symbol_capacity;
-    uint32_t *open; /* symbols of the start frames */
+    uint32_t *open;              /* symbols of the start frames */
     struct ttp_code_view *views; /* 2 * symbol_count */
     /* times: those of some blocks are there (times_reader.c) */
     uint32_t *delta; /* NULL without times */
     int64_t *wide;   /* wide_count of these blocks, in order, and the events that they belong to */
     uint32_t *wide_event;
     uint32_t wide_count, wide_capacity;
-    uint8_t *time_blocks; /* 1: it is there */
+    uint8_t *time_blocks;      /* 1: it is there */
     uint32_t time_block_count; /* so many are */
-    int64_t *ticks;       /* before event i * TTP_CHECKPOINT_EVENTS, in its segment */
+    int64_t *ticks;            /* before event i * TTP_CHECKPOINT_EVENTS, in its segment */
     int64_t *block_ticks; /* the same for the first event of every block, as the directory says */
     struct ttp_content times; /* open until stage EVENTS ... */
     void *times_decoder;      /* ... and what its decoder keeps */
-    const char *times_rule; /* that the directory is right */
+    const char *times_rule;   /* that the directory is right */
     bool steps_back; /* some difference is negative, or may be as long as not all are there */
     /* checks: those of the events before checked.event are done (events_check.c) */
     struct ttp_walker checked;
     struct ttp_frame_stacks stacks;
     /* places to start from, but for the tick */
-    struct ttp_walker *starts;      /* of each segment */
-    struct ttp_walker *checkpoints; /* before event i * TTP_CHECKPOINT_EVENTS, where that is inside of a segment */
+    struct ttp_walker *starts; /* of each segment */
+    struct ttp_walker *
+        checkpoints; /* before event i * TTP_CHECKPOINT_EVENTS, where that is inside of a segment */
     struct ttp_special *specials;
     uint32_t special_count, special_capacity;
     struct ttp_depth_change *changes;
@@ -110,7 +115,8 @@ struct ttp_loaded {
     bool has_values;
     uint32_t gap_count;
     uint64_t lost_count;
-    /* model chunks only (model_reader.c): `partition` is the place in the reader's list of models */
+    /* model chunks only (model_reader.c): `partition` is the place in the reader's list of models
+     * */
     bool is_model;
     void *snapshot; /* struct ttp_chain_primer */
     size_t snapshot_capacity;
@@ -127,13 +133,15 @@ struct ttp_range {
     bool values;
 };
 
-/* Loads a partition to stage ORDER, and as much of times and checks as the range needs: the place that a seek leads to
+/* Loads a partition to stage ORDER, and as much of times and checks as the range needs: the place
+ * that a seek leads to
  * costs a few blocks. */
 ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
                               const struct ttp_range *range, struct ttp_loaded **out,
                               ttape_error *err);
 
-/* The stored payload of a partition, its chunk header checked and its hash verified. *payload was taken from the
+/* The stored payload of a partition, its chunk header checked and its hash verified. *payload was
+ * taken from the
  * reader's memory: give it back with ttp_payload_free. */
 ttape_status ttp_payload_read(ttape_reader *reader, uint32_t partition, struct ttp_chunk *chunk,
                               uint8_t **payload, ttape_error *err);
@@ -150,7 +158,8 @@ struct ttp_scope_counts {
     uint32_t site_count, module_count, file_count, process_count, stream_count;
 };
 struct ttp_scope_counts ttp_scope_count_ids(const ttape_reader *reader, uint32_t scope);
-/* File-wide number of a scope's id, for ttape_reader_get_site and its like; TTAPE_NONE when there is none. */
+/* File-wide number of a scope's id, for ttape_reader_get_site and its like; TTAPE_NONE when there
+ * is none. */
 uint32_t ttp_scope_site(const ttape_reader *reader, uint32_t scope, uint32_t id);
 uint32_t ttp_scope_module(const ttape_reader *reader, uint32_t scope, uint32_t id);
 uint32_t ttp_scope_process(const ttape_reader *reader, uint32_t scope, uint32_t id);
@@ -171,23 +180,26 @@ ttape_status ttp_partition_segment(const ttape_reader *reader, uint32_t partitio
 
 /* A walker before event `event` (of the partition, within segment `segment` or at its end). */
 struct ttp_walker ttp_walker_at(const struct ttp_loaded *loaded, uint32_t segment, uint32_t event);
-/* Produces events [walker->event, end) of the walker's segment: `out` has room. Counts of gaps are filled in. */
+/* Produces events [walker->event, end) of the walker's segment: `out` has room. Counts of gaps are
+ * filled in. */
 void ttp_walker_events(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,
                        ttape_event *out);
 
-/* Values of an event of the partition (stage VALUES, or reached with values): [*first, *first + *count) of loaded->values. */
+/* Values of an event of the partition (stage VALUES, or reached with values): [*first, *first +
+ * *count) of loaded->values. */
 void ttp_loaded_values(const struct ttp_loaded *loaded, uint32_t event, uint32_t *first,
                        uint32_t *count);
 /* As the public API shows it; false for what is not shown (the count of a gap). */
 bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_value *out);
 
-/* The state before event `event` of a segment (the segment reached behind it; at its edges stage LIGHT). `light`: self
- * times are 0; then the event's own time is enough, and others are reached as needed. *frames was taken from the
+/* The state before event `event` of a segment (the segment reached behind it; at its edges stage
+ * LIGHT). `light`: self
+ * times are 0; then the event's own time is enough, and others are reached as needed. *frames was
+ * taken from the
  * reader's memory with *capacity entries and grows; out->frames points to it. */
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
                              uint32_t segment, uint32_t event, ttape_open_frame **frames,
-                             uint32_t *capacity, bool light, ttape_edge *out,
-                             ttape_error *err);
+                             uint32_t *capacity, bool light, ttape_edge *out, ttape_error *err);
 
 /* Gives back the frames that ttp_loaded_edge took; NULL is fine. */
 void ttp_edge_frames_free(ttape_reader *reader, ttape_open_frame *frames, uint32_t capacity);

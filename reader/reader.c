@@ -184,7 +184,8 @@ ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
     if (source == NULL || source->read_at == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no source to read from");
     TTP_TRY(ttp_reader_create(&r, source, options, err));
-    /* What a successful open met on its way (a wrong index, a torn tail) is no error of the caller's. */
+    /* What a successful open met on its way (a wrong index, a torn tail) is no error of the
+     * caller's. */
     ttape_error problem = {0};
     ttape_status status = open_parts(r, &problem);
     if (status != TTAPE_OK) {

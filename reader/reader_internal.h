@@ -1,7 +1,9 @@
 /* The reader's inside.
  *
- *   source -> scan.c | index_reader.c -> parts, runs, definitions       what is where (kept as long as the reader)
- *          -> partition_reader.c, partition_decoder.c -> ttp_loaded      one partition in memory (cache.c)
+ *   source -> scan.c | index_reader.c -> parts, runs, definitions       what is where (kept as long
+ * as the reader)
+ *          -> partition_reader.c, partition_decoder.c -> ttp_loaded      one partition in memory
+ * (cache.c)
  *          -> walk.c -> events -> cursor.c, merge.c, verify.c */
 #ifndef TTP_READER_INTERNAL_H
 #define TTP_READER_INTERNAL_H
@@ -31,7 +33,7 @@ struct ttp_part {
     uint32_t scope, event_count, segment_count, model;
     uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
     uint32_t first_run;
-    bool damaged;      /* its light sections do not verify: nothing above but place and size is known */
+    bool damaged; /* its light sections do not verify: only place and size are known */
     struct ttp_loaded *loaded; /* NULL: not in the cache */
 };
 
@@ -103,11 +105,13 @@ struct ttape_reader {
 /* Reads and verifies the chunk header at an offset; the payload must fit the source. */
 ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,
                               ttape_error *err);
-/* Reads, verifies and decompresses a chunk's payload. *content was taken from r->memory with *size_bytes bytes. */
+/* Reads, verifies and decompresses a chunk's payload. *content was taken from r->memory with
+ * *size_bytes bytes. */
 ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
                                 uint8_t **content, size_t *size_bytes, ttape_error *err);
 
-/* Takes a chunk in whose header was read: definitions, a partition's light part, or just its place. */
+/* Takes a chunk in whose header was read: definitions, a partition's light part, or just its place.
+ * */
 ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
                                   ttape_error *err);
 /* The same for definitions only; offsets in errors are the file's. */
@@ -122,10 +126,12 @@ ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event
 
 /* Finds everything from header to header. */
 ttape_status ttp_reader_scan(ttape_reader *r, ttape_error *err);
-/* Finds everything by footer and index. On failure the reader may hold a part: ttp_reader_forget, then scan. */
+/* Finds everything by footer and index. On failure the reader may hold a part: ttp_reader_forget,
+ * then scan. */
 ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err);
 void ttp_reader_forget(ttape_reader *r);
-/* Adds what ttape_info counts of the reader's partitions to r->past; the caller then drops the partitions. */
+/* Adds what ttape_info counts of the reader's partitions to r->past; the caller then drops the
+ * partitions. */
 void ttp_reader_retire_parts(ttape_reader *r);
 /* Sorts runs by stream and by number. */
 ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err);

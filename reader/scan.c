@@ -1,5 +1,7 @@
-/* Opening without an index: from chunk header to chunk header. Payloads of partitions are not read, only their light
- * parts. A file that ends inside a chunk is what a crash leaves: everything before counts. Damage with more chunks behind
+/* Opening without an index: from chunk header to chunk header. Payloads of partitions are not read,
+ * only their light
+ * parts. A file that ends inside a chunk is what a crash leaves: everything before counts. Damage
+ * with more chunks behind
  * it is something else, and fails: leaving it out would be a repair, which is for recover to do. */
 #include <string.h>
 
@@ -7,7 +9,8 @@
 #include "reader/partition_reader.h"
 #include "reader/reader_internal.h"
 
-/* How far behind a broken header a scan looks for another chunk before it takes the rest for a torn tail. */
+/* How far behind a broken header a scan looks for another chunk before it takes the rest for a torn
+ * tail. */
 #define TAIL_WINDOW_BYTES (16u * 1024u * 1024u)
 #define SEARCH_BLOCK_BYTES (64u * 1024u)
 
@@ -84,7 +87,8 @@ static bool machine_failed(ttape_status status)
     return status == TTAPE_E_MEMORY || status == TTAPE_E_IO || status == TTAPE_E_LIMIT;
 }
 
-/* A partition that does not verify stays in the list, so that reading it says what is wrong with it. */
+/* A partition that does not verify stays in the list, so that reading it says what is wrong with
+ * it. */
 static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
                                   ttape_error *err)
 {

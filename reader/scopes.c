@@ -90,9 +90,8 @@ ttape_status ttp_partition_segment(const ttape_reader *r, uint32_t partition, ui
     return TTAPE_OK;
 }
 
-static ttape_status read_payload(ttape_reader *r, uint64_t offset, uint64_t sequence,
-                                 uint16_t kind, struct ttp_chunk *chunk, uint8_t **payload,
-                                 ttape_error *err)
+static ttape_status read_payload(ttape_reader *r, uint64_t offset, uint64_t sequence, uint16_t kind,
+                                 struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err)
 {
     TTP_TRY(ttp_reader_chunk(r, offset, chunk, err));
     if (chunk->kind != kind || chunk->sequence != sequence)

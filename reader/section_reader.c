@@ -1,4 +1,5 @@
-/* Every byte of a partition that is used passes here or is part of its head: so its hash is checked. */
+/* Every byte of a partition that is used passes here or is part of its head: so its hash is
+ * checked. */
 #include "reader/section_reader.h"
 
 #include "format/checksum.h"
@@ -51,7 +52,8 @@ ttape_status ttp_content_open(ttape_reader *r, const struct ttp_loaded *p,
                               const struct ttp_section *section, struct ttp_content *out,
                               ttape_error *err)
 {
-    struct ttp_content content = {.section = section, .offset = p->payload_offset + section->offset};
+    struct ttp_content content = {.section = section,
+                                  .offset = p->payload_offset + section->offset};
     ttape_status status = get_content(r, p, &content, err);
     if (status != TTAPE_OK)
         ttp_content_close(r, &content);

@@ -1,4 +1,5 @@
-/* Where a time is. The directory of blocks tells which block to decode, as long as times only ascend; where a difference
+/* Where a time is. The directory of blocks tells which block to decode, as long as times only
+ * ascend; where a difference
  * may be negative, everything is decoded and gone through. */
 #include "format/fail.h"
 #include "format/times.h"
@@ -9,8 +10,8 @@ bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns)
 {
     if (part->resolution_ns == 0)
         return time_ns > 0;
-    uint64_t last = ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
-                                part->resolution_ns);
+    uint64_t last =
+        ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns, part->resolution_ns);
     uint64_t first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
     return last < time_ns && first <= last; /* times that wrap around 2^64 are looked at */
 }
@@ -38,7 +39,8 @@ static struct ttp_range part_of_segment(const struct ttp_loaded *p, uint32_t seg
     return (struct ttp_range){.first = first > from ? first : from, .end = last < end ? last : end};
 }
 
-/* Widens a range by what the partition's other segments will want: streams that run at this time. */
+/* Widens a range by what the partition's other segments will want: streams that run at this time.
+ * */
 static void add_others(const struct ttp_loaded *p, uint64_t time_ns, struct ttp_range *range)
 {
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {

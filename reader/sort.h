@@ -1,4 +1,5 @@
-/* Sorting an array of numbers by what they stand for: in place, never worse than n log n, whatever the bytes say. */
+/* Sorting an array of numbers by what they stand for: in place, never worse than n log n, whatever
+ * the bytes say. */
 #ifndef TTP_READER_SORT_H
 #define TTP_READER_SORT_H
 

@@ -1,4 +1,5 @@
-/* Sources: a regular file by pread, and memory. Never mmap: a file that shrinks while it is read is then an error
+/* Sources: a regular file by pread, and memory. Never mmap: a file that shrinks while it is read is
+ * then an error
  * that a caller can handle, not a SIGBUS. */
 #include "reader/source.h"
 
@@ -105,7 +106,8 @@ void ttape_source_file_close(ttape_source *source)
     *source = (ttape_source){0};
 }
 
-/* ttape_source.size_bytes is a copy that the caller holds; reads are bounded by it in ttp_source_read. */
+/* ttape_source.size_bytes is a copy that the caller holds; reads are bounded by it in
+ * ttp_source_read. */
 static ttape_status memory_read_at(void *context, uint64_t offset, void *buffer, size_t size_bytes,
                                    size_t *got_bytes, ttape_error *err)
 {

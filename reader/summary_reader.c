@@ -1,4 +1,5 @@
-/* Per-function measures of a partition: ticks become nanoseconds here, by the partition's resolution. */
+/* Per-function measures of a partition: ticks become nanoseconds here, by the partition's
+ * resolution. */
 #include "reader/summary_reader.h"
 
 #include "format/fail.h"
@@ -53,7 +54,8 @@ static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64
         .squares_low = m->squares_low};
 }
 
-/* A merged file may number a scope's sites in several pieces, but each piece ascends, and pieces of a scope ascend:
+/* A merged file may number a scope's sites in several pieces, but each piece ascends, and pieces of
+ * a scope ascend:
  * so the order by site holds file-wide too. */
 static ttape_status show_rows(ttape_reader *r, const struct ttp_loaded *p,
                               const struct ttp_measure *measures, uint32_t count, ttape_error *err)

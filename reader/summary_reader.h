@@ -4,7 +4,8 @@
 
 #include "reader/section_reader.h"
 
-/* *rows was taken from the memory with *row_count rows; NULL and 0 where the partition has no summary. */
+/* *rows was taken from the memory with *row_count rows; NULL and 0 where the partition has no
+ * summary. */
 ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
                               struct ttp_measure **rows, uint32_t *row_count, ttape_error *err);
 

@@ -3,7 +3,8 @@
  *   block_ticks  before each block of 32,768 events, from the directory: where to look
  *   ticks        before each 1,024 events of the blocks that are decoded: where to start adding up
  *
- * A block's sums must lead to the tick that the directory has for the next one, so that reading on and seeking agree. */
+ * A block's sums must lead to the tick that the directory has for the next one, so that reading on
+ * and seeking agree. */
 #include "reader/times_reader.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "reader/codecs.h"
 #include "reader/partition_decoder.h"
 
-/* Blocks that are decoded beyond those that are wanted: reading on is likely, and two at once cost little more than
+/* Blocks that are decoded beyond those that are wanted: reading on is likely, and two at once cost
+ * little more than
  * one. */
 #define AHEAD_BLOCKS 1u
 
@@ -123,7 +125,8 @@ static ttape_status bad_directory(const struct ttp_loaded *p, uint32_t event, tt
                     "times directory disagrees with the times before event '%u'", event);
 }
 
-/* What was just decoded: whole blocks, and their wide differences behind those that were there already. */
+/* What was just decoded: whole blocks, and their wide differences behind those that were there
+ * already. */
 struct fresh {
     uint32_t from, end;
     uint32_t wide, wide_end; /* the next one, and the end of them */
@@ -204,11 +207,14 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
                                 ttape_error *err)
 {
     uint32_t events = p->head.event_count, blocks = block_count(p);
-    struct ttp_times times = {
-        .codes = p->codes, .segment_start = p->segment_start, .delta = p->delta,
-        .wide = p->wide + p->wide_count, .event_count = events,
-        .segment_count = p->segments.segment_count, .symbol_count = p->symbol_count,
-        .wide_capacity = p->wide_capacity - p->wide_count};
+    struct ttp_times times = {.codes = p->codes,
+                              .segment_start = p->segment_start,
+                              .delta = p->delta,
+                              .wide = p->wide + p->wide_count,
+                              .event_count = events,
+                              .segment_count = p->segments.segment_count,
+                              .symbol_count = p->symbol_count,
+                              .wide_capacity = p->wide_capacity - p->wide_count};
     TTP_TRY(ttp_codecs_times(r, p, &times, first, end, err));
     struct fresh f = {first * TTP_TIME_BLOCK_EVENTS,
                       end < blocks ? end * TTP_TIME_BLOCK_EVENTS : events, p->wide_count,

@@ -1,4 +1,5 @@
-/* The times of a loaded partition: a run of its blocks is decoded, and every block's first tick is known beforehand. */
+/* The times of a loaded partition: a run of its blocks is decoded, and every block's first tick is
+ * known beforehand. */
 #ifndef TTP_READER_TIMES_READER_H
 #define TTP_READER_TIMES_READER_H
 
@@ -22,7 +23,8 @@ int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t
 /* First event of [from, end) in a segment with time >= time_ns, or `end`; their times are there. */
 uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,
                         uint64_t time_ns);
-/* The block that this event is in, where from < end and times do not step back: of those that have events of [from, end)
+/* The block that this event is in, where from < end and times do not step back: of those that have
+ * events of [from, end)
  * the last one before whose first event it is earlier than time_ns. */
 uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t from, uint32_t end,
                               uint64_t time_ns);

@@ -21,7 +21,8 @@ ttape_status ttp_chunk_list_add(struct ttp_chunk_list *list, ttape_reader *r,
                                 const struct ttp_chunk *chunk, bool is_part, ttape_error *err);
 void ttp_chunk_list_close(struct ttp_chunk_list *list, ttape_reader *r);
 
-/* TTAPE_E_CORRUPT with the first difference. Partitions that could not be decoded are compared as far as they go. */
+/* TTAPE_E_CORRUPT with the first difference. Partitions that could not be decoded are compared as
+ * far as they go. */
 ttape_status ttp_verify_index(ttape_reader *r, const struct ttp_chunk_list *list, uint64_t offset,
                               const struct ttp_chunk *chunk, ttape_error *err);
 

@@ -1,4 +1,5 @@
-/* Events out of codes: a table lookup, two additions and six stores each. Everything that a code does not tell stands in
+/* Events out of codes: a table lookup, two additions and six stores each. Everything that a code
+ * does not tell stands in
  * short lists beside the codes, so the loop has one unlikely branch. */
 #include <assert.h>
 #include <string.h>
@@ -21,8 +22,7 @@
         (result) = low_;                                                                           \
     } while (0)
 
-void ttp_loaded_values(const struct ttp_loaded *p, uint32_t event, uint32_t *first,
-                       uint32_t *count)
+void ttp_loaded_values(const struct ttp_loaded *p, uint32_t event, uint32_t *first, uint32_t *count)
 {
     uint32_t place;
     FIRST_FROM(p->values.event, p->values.event_count, event, place);
@@ -47,8 +47,8 @@ bool ttp_loaded_value(const struct ttp_loaded *p, uint32_t value, ttape_value *o
         return false;
     *out = (ttape_value){.type = v->type, .number = v->number};
     if (v->type == TTAPE_VALUE_BYTES || v->type == TTAPE_VALUE_STRING) {
-        out->bytes = (ttape_string){(const char *)p->values.bytes + v->bytes_start,
-                                    (size_t)v->number};
+        out->bytes =
+            (ttape_string){(const char *)p->values.bytes + v->bytes_start, (size_t)v->number};
         out->number = 0;
     }
     return true;
@@ -64,10 +64,12 @@ static uint64_t gap_count_of(const struct ttp_loaded *p, uint32_t event)
     return 0;
 }
 
-/* What the table cannot say about event `event`: called after its `before` was added, before its `after`. */
-__attribute__((noinline, cold)) static void
-do_special(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t event,
-           const struct ttp_code_view *v, ttape_event *out)
+/* What the table cannot say about event `event`: called after its `before` was added, before its
+ * `after`. */
+__attribute__((noinline, cold)) static void do_special(const struct ttp_loaded *p,
+                                                       struct ttp_walker *w, uint32_t event,
+                                                       const struct ttp_code_view *v,
+                                                       ttape_event *out)
 {
     switch (v->event_class) {
     case TTP_CLASS_EXIT_ACROSS: {
@@ -75,21 +77,19 @@ do_special(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t event,
         out->site = p->views[2ull * symbol].site;
         break;
     }
-    case TTP_CLASS_SWITCH:
-        w->frames = p->specials[w->special++].value;
-        break;
+    case TTP_CLASS_SWITCH: w->frames = p->specials[w->special++].value; break;
     case TTP_CLASS_EXIT_UNSEEN:
         if (w->frames == 0 && w->unknown > 0) {
             w->unknown--;
             out->depth--;
         }
         break;
-    default:
-        out->count = gap_count_of(p, event);
+    default: out->count = gap_count_of(p, event);
     }
 }
 
-/* Events up to `end`, over which the depth offset does not change; returns the next wide difference. */
+/* Events up to `end`, over which the depth offset does not change; returns the next wide
+ * difference. */
 static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
                                 const int64_t *wide, ttape_event *out)
 {
@@ -133,7 +133,8 @@ static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w
 void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
                        ttape_event *out)
 {
-    const int64_t *wide = p->wide_count == 0 ? p->wide : p->wide + ttp_loaded_wide_from(p, w->event);
+    const int64_t *wide =
+        p->wide_count == 0 ? p->wide : p->wide + ttp_loaded_wide_from(p, w->event);
     assert(end <= p->checked.event && ttp_times_cover(p, w->event, end));
     while (w->event < end) {
         uint32_t first = w->event, until = end;
@@ -151,7 +152,8 @@ struct ttp_walker ttp_walker_at(const struct ttp_loaded *p, uint32_t segment, ui
     ttape_event skipped[64];
     uint32_t block = event / TTP_CHECKPOINT_EVENTS;
     uint32_t start = p->segment_start[segment];
-    /* At the segment's end the next block's checkpoint belongs to another segment, or is not there. */
+    /* At the segment's end the next block's checkpoint belongs to another segment, or is not there.
+     * */
     if (event == p->segment_start[segment + 1] && event > start)
         block = (event - 1) / TTP_CHECKPOINT_EVENTS;
     struct ttp_walker w =

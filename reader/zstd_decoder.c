@@ -1,4 +1,5 @@
-/* The frame header is read here before zstd sees the frame, because the stable interface of zstd does not tell the
+/* The frame header is read here before zstd sees the frame, because the stable interface of zstd
+ * does not tell the
  * window or the dictionary that a frame asks for:
  *
  *   | magic 4 | descriptor 1 | window 0-1 | dictionary id 0-4 | content size 0-8 | blocks ... | */
@@ -54,7 +55,8 @@ ttape_status ttp_zstd_decode(struct ttp_zstd *zstd, struct ttp_memory *memory, c
     if (problem != NULL)
         return ttp_fail(err, TTAPE_E_CORRUPT, rule, 0, "%s", problem);
     if (zstd->context == NULL) {
-        /* One context of fixed size for the reader's life; only zstd's unstable interface would take our allocator. */
+        /* One context of fixed size for the reader's life; only zstd's unstable interface would
+         * take our allocator. */
         zstd->context = ZSTD_createDCtx();
         if (zstd->context == NULL)
             return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");

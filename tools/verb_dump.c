@@ -20,9 +20,8 @@ static struct {
 
 static const tool_option table[] = {
     {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, &options.format},
-    {"from", 0, "TIME",
-     "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start", tool_parse_time,
-     &options.from},
+    {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
+     tool_parse_time, &options.from},
     {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
      &options.events},
@@ -137,8 +136,7 @@ void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker sta
     if (cursor == NULL) {
         return;
     }
-    if (single && start != NULL &&
-        ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
+    if (single && start != NULL && ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
         start(context, dump->streams[0], &edge);
     }
     while (!tool_dump_done(dump)) {

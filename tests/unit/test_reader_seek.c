@@ -13,7 +13,7 @@ static const struct ttest_plan plans[] = {
     {.streams = 2, .events = 100000, .resolution_ns = TTAPE_TIME_NONE, .literal = true},
 };
 #define PLANS (sizeof plans / sizeof plans[0])
-#define SEEKS 12
+#define SEEKS 8
 
 static ttape_reader *open_file(const struct ttest_file *file)
 {
@@ -35,8 +35,8 @@ static ttape_event *read_events(ttape_reader *r, uint32_t stream, uint64_t *coun
     ttape_event *events = calloc(info.event_count, sizeof *events);
     TTEST_OK(ttape_cursor_open(&c, r, stream, &err));
     for (*count = 0; *count < info.event_count; *count += got)
-        TTEST_OK(ttape_cursor_next_events(c, events + *count, info.event_count - *count, &got,
-                                          &err));
+        TTEST_OK(
+            ttape_cursor_next_events(c, events + *count, info.event_count - *count, &got, &err));
     ttape_cursor_close(c);
     return events;
 }
@@ -184,7 +184,8 @@ START_TEST(seeks_decode_little)
 }
 END_TEST
 
-/* Under every limit of memory that lets the file be opened, a seek works or says why, and gives everything back. */
+/* Under every limit of memory that lets the file be opened, a seek works or says why, and gives
+ * everything back. */
 START_TEST(seeks_in_little_memory)
 {
     struct ttest_file file = ttest_write(&plans[3]);
