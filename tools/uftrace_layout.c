@@ -21,12 +21,31 @@ typedef struct subject {
     bool is_64_bit, is_return;
 } subject;
 
+/* The allocation operators, whatever their parameters: _ZdlPv and _ZdlPvm are one name. */
+static const char *operator_name(const char *mangled)
+{
+    static const char *const names[][2] = {{"nw", "operator new"},
+                                           {"na", "operator new[]"},
+                                           {"dl", "operator delete"},
+                                           {"da", "operator delete[]"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(mangled, names[i][0], 2) == 0) {
+            return names[i][1];
+        }
+    }
+    return NULL;
+}
+
 /* a::b::c of a mangled name made of plain identifiers: _ZN1a1b1cEv, _Z1cv; otherwise the name
  * itself. */
 static char *plain_name(const char *name)
 {
-    char *plain = tool_copy_text(name, strlen(name));
     const char *at = tool_after(name, "_Z");
+    const char *operator = at != NULL ? operator_name(at) : NULL;
+    if (operator != NULL) {
+        return tool_copy_text(operator, strlen(operator));
+    }
+    char *plain = tool_copy_text(name, strlen(name));
     if (at == NULL) {
         return plain;
     }
@@ -175,9 +194,23 @@ static bool matches_one(const char *pattern, const char *type, const char *name)
     return found;
 }
 
+/* A pattern that is a mangled name stands for all that is called the same in the source, as it does
+ * for the recorder. */
+static bool same_plain_name(const subject *about, const char *pattern)
+{
+    if (tool_after(pattern, "_Z") == NULL) {
+        return false;
+    }
+    char *plain = plain_name(pattern);
+    bool same = strcmp(plain, about->plain) == 0;
+    free(plain);
+    return same;
+}
+
 static bool matches(const subject *about, const char *pattern)
 {
-    return matches_one(pattern, about->pattern_type, about->name) ||
+    return same_plain_name(about, pattern) ||
+           matches_one(pattern, about->pattern_type, about->name) ||
            matches_one(pattern, about->pattern_type, about->plain);
 }
 
@@ -238,14 +271,17 @@ static void take_entries(const subject *about, const char *entries, tool_uft_lay
     }
 }
 
-/* The built-in list: exact names. */
+/* The built-in list: names, not patterns. The first entry that fits counts. */
 static void take_builtin(const subject *about, const char *entries, tool_uft_layout *layout)
 {
-    size_t name_length = strlen(about->name);
-    for (const char *at = entries; at != NULL && *at != '\0';) {
-        size_t length = strcspn(at, ";");
-        if (length > name_length && at[name_length] == '@' &&
-            memcmp(at, about->name, name_length) == 0) {
+    bool found = false;
+    for (const char *at = entries; at != NULL && *at != '\0' && !found;) {
+        size_t length = strcspn(at, ";"), name_length = strcspn(at, "@;");
+        char *name = tool_copy_text(at, name_length);
+        found = name_length < length &&
+                (strcmp(name, about->name) == 0 || same_plain_name(about, name));
+        free(name);
+        if (found) {
             char *list = tool_copy_text(at + name_length + 1, length - name_length - 1);
             take_list(about, list, true, layout, NULL);
             free(list);
