@@ -271,8 +271,8 @@ static void make_names(const struct ttest_output *out)
                                         "markup, control bytes, bidi, invalid UTF-8, NUL",
                                         NULL);
     static const char with_nul[] = "nul\0nul";
-    static const char *const names[] = {"gr\xc3\xbc\xc3\x9f"
-                                        "e",
+    static const char *const names[] = {("gr\xc3\xbc\xc3\x9f"
+                                         "e"),
                                         "\xe6\x97\xa5\xe6\x9c\xac",
                                         "a,b",
                                         "say \"hi\"",
