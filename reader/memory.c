@@ -1,15 +1,29 @@
 /* Accounting in front of the injected allocator. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "reader/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "format/fail.h"
 
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+/* A decoded partition's arrays are filled at once: huge pages save most of the page faults, a tenth
+ * of the time of a seek. Only advice: where there are none, nothing changes. */
 static void *default_allocate(void *context, size_t size_bytes)
 {
     (void)context;
-    return malloc(size_bytes);
+    void *memory = malloc(size_bytes);
+#ifdef MADV_HUGEPAGE
+    uintptr_t start =
+        ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    if (memory != NULL && start < end)
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#endif
+    return memory;
 }
 
 static void default_release(void *context, void *memory, size_t size_bytes)
