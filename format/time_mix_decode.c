@@ -102,10 +102,10 @@ static ttape_status decode_events(struct run *run, struct ttp_decoder *decoder, 
         if (i != from)
             ttp_mix_enter(m, run->io, i);
         uint32_t symbol = m->leaf_symbol[ttp_mix_leaf(m, NULL, &d, 0)];
-        uint32_t delta = ttp_mix_base(symbol);
+        uint32_t delta = ttp_tick_base(symbol);
         uint64_t ticks;
-        if (symbol != TTP_MIX_ESCAPE) {
-            delta += (uint32_t)decode_raw(&d, ttp_mix_raw_bits(symbol));
+        if (symbol != TTP_TICK_ESCAPE) {
+            delta += (uint32_t)decode_raw(&d, ttp_tick_raw_bits(symbol));
             ticks = delta;
         } else {
             struct ttp_decoder copy = d;

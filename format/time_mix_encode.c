@@ -34,7 +34,7 @@ static void write_head(const struct ttp_times *in, struct ttp_writer_cursor *to,
             ticks = in->segment_start[segment++] == i ? 0 : ticks;
         if (i % TTP_TIME_BLOCK_EVENTS == 0 && i != 0)
             ttp_write_svarint(to, (int64_t)ticks);
-        count[ttp_mix_symbol(in->delta[i])]++;
+        count[ttp_tick_symbol(in->delta[i])]++;
         ticks += in->delta[i] != TTP_DELTA_WIDE ? in->delta[i] : (uint64_t)in->wide[wide++];
     }
     for (uint32_t s = 0; s < TTP_MIX_SYMBOLS; s++)
@@ -64,11 +64,11 @@ static struct ttp_encoder encode_events(struct ttp_mix *m, const struct ttp_time
     uint32_t wide = 0;
 
     for (uint32_t i = 0; i < in->event_count; i++) {
-        uint32_t delta = in->delta[i], symbol = ttp_mix_symbol(delta);
+        uint32_t delta = in->delta[i], symbol = ttp_tick_symbol(delta);
         ttp_mix_enter(m, in, i);
         (void)ttp_mix_leaf(m, &coder, NULL, m->leaf_of[symbol]);
-        if (symbol != TTP_MIX_ESCAPE) {
-            encode_raw(&coder, delta - ttp_mix_base(symbol), ttp_mix_raw_bits(symbol));
+        if (symbol != TTP_TICK_ESCAPE) {
+            encode_raw(&coder, delta - ttp_tick_base(symbol), ttp_tick_raw_bits(symbol));
         } else {
             struct ttp_encoder e = coder;
             encode_wide(&e, in->wide[wide++]);

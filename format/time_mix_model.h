@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 #include "format/coder.h"
+#include "format/tick_symbol.h"
 #include "format/times.h"
 
 /* ---- numbers on disk ---- */
 
 #define TTP_MIX_SYMBOLS       246u
-#define TTP_MIX_ESCAPE        245u /* the symbol of a wide difference */
 #define TTP_MIX_LENGTH_MAX    32u  /* bits of the longest symbol count */
 #define TTP_MIX_CONTEXTS      9u
 #define TTP_MIX_INPUTS        10u  /* the contexts, and the node's own counter */
@@ -39,32 +39,6 @@
 #define TTP_MIX_CLIP          512  /* residuals are clipped at two octaves */
 
 /* ---- symbols ---- */
-
-/* T-MIX-08. A difference is a symbol and raw low bits: direct below 64, 32 steps an octave below
- * 2048, then one symbol an octave. */
-static inline uint32_t ttp_mix_symbol(uint32_t delta)
-{
-    if (delta < 64)
-        return delta;
-    uint32_t top = 31u - (uint32_t)__builtin_clz(delta);
-    if (delta < 2048)
-        return ((top - 5) << 5) + (delta >> (top - 5));
-    return delta == TTP_DELTA_WIDE ? TTP_MIX_ESCAPE : 213 + top;
-}
-
-static inline uint32_t ttp_mix_raw_bits(uint32_t symbol)
-{
-    return symbol < 64 ? 0 : symbol < 224 ? (symbol >> 5) - 1 : symbol < 245 ? symbol - 213 : 0;
-}
-
-static inline uint32_t ttp_mix_base(uint32_t symbol)
-{
-    if (symbol < 64)
-        return symbol;
-    if (symbol < 224)
-        return ((symbol & 31) | 32) << ((symbol >> 5) - 1);
-    return symbol < 245 ? 1u << (symbol - 213) : TTP_DELTA_WIDE;
-}
 
 /* T-MIX-20. 256 steps an octave, straight lines between the powers of two. */
 static inline uint32_t ttp_mix_log(uint32_t delta)

@@ -23,6 +23,7 @@
 
 #include "format/bytes.h"
 #include "format/coder.h"
+#include "format/tick_symbol.h"
 #include "format/times.h"
 
 /* ---- the interface ---- */
@@ -89,7 +90,6 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 #define TTP_STA_STATES_PHASE    16u
 #define TTP_STA_STATES_MAX      16u
 #define TTP_STA_SYMBOLS         246u
-#define TTP_STA_ESCAPE          245u /* the symbol of a wide difference */
 #define TTP_STA_PROB_BITS       12u
 #define TTP_STA_PROB_ONE        4096u
 #define TTP_STA_LEVEL_MAX       49u /* quantised probability: 0 never, else 2^((level - 1) / 4) */
@@ -100,34 +100,6 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 #define TTP_STA_STATE_INDEXES   97u
 #define TTP_STA_LOG_CLIP        24u /* residuals are clipped at 3/4 octave */
 #define TTP_STA_PHASE_CLIP      96u /* and phases at 3/4 tick */
-
-/* ---- symbols ---- */
-
-/* T-STA-40: a difference is a symbol and raw low bits: direct below 64, 32 steps an octave below
- * 2048, then one symbol an octave. */
-static inline uint32_t ttp_sta_symbol(uint32_t delta)
-{
-    if (delta < 64)
-        return delta;
-    uint32_t top = 31u - (uint32_t)__builtin_clz(delta);
-    if (delta < 2048)
-        return ((top - 5) << 5) + (delta >> (top - 5));
-    return delta == TTP_DELTA_WIDE ? TTP_STA_ESCAPE : 213 + top;
-}
-
-static inline uint32_t ttp_sta_raw_bits(uint32_t symbol)
-{
-    return symbol < 64 ? 0 : symbol < 224 ? (symbol >> 5) - 1 : symbol < 245 ? symbol - 213 : 0;
-}
-
-static inline uint32_t ttp_sta_base(uint32_t symbol)
-{
-    if (symbol < 64)
-        return symbol;
-    if (symbol < 224)
-        return ((symbol & 31) | 32) << ((symbol >> 5) - 1);
-    return symbol < 245 ? 1u << (symbol - 213) : TTP_DELTA_WIDE;
-}
 
 /* ---- contexts (time_static_contexts.c) ---- */
 

@@ -203,7 +203,7 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
     for (uint32_t t = 0; t < d->model.table_count; t++) {
         uint16_t frequency[TTP_STA_SYMBOLS];
         uint32_t start = 0;
-        if (d->model.level[t][TTP_STA_ESCAPE] != 0 && !d->has_wide)
+        if (d->model.level[t][TTP_TICK_ESCAPE] != 0 && !d->has_wide)
             return fail_at(d, "T-STA-32", offset, "a wide difference where none is announced");
         ttp_sta_frequencies(d->model.level[t], frequency);
         for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
@@ -346,7 +346,7 @@ static ttape_status read_wide(const struct decoder *d, const struct lane *lane,
     for (uint32_t i = 0; any != 0 && i < lane->events; i++) {
         if (delta[i] != TTP_DELTA_WIDE)
             continue;
-        if (symbol[i] != TTP_STA_ESCAPE || io->wide_count == io->wide_capacity)
+        if (symbol[i] != TTP_TICK_ESCAPE || io->wide_count == io->wide_capacity)
             return fail_at(d, "T-STA-53", offset, "a wide difference that cannot be");
         io->wide[io->wide_count++] = ttp_read_svarint(&c);
     }
@@ -383,7 +383,7 @@ static ttape_status decode_blocks(struct decoder *d, uint32_t first, uint32_t co
 {
     struct lane lane[LANES];
     for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++)
-        d->value[s] = ttp_sta_base(s) | (uint64_t)ttp_sta_raw_bits(s) << 32;
+        d->value[s] = ttp_tick_base(s) | (uint64_t)ttp_tick_raw_bits(s) << 32;
     for (uint32_t b = 0; b < first; b++)
         next_lane(d, b);
     for (uint32_t b = first, lanes; count != 0; b += lanes, count -= lanes) {

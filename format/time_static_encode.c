@@ -133,7 +133,7 @@ static void find_means(struct encoder *e)
     uint8_t *restrict symbols = e->symbol; /* bytes may alias anything: say that these do not */
     uint64_t *restrict sum = e->mean_sum;
     for (uint32_t i = 0, n = e->in->event_count; i < n; i++) {
-        uint32_t symbol = ttp_sta_symbol(delta[i]);
+        uint32_t symbol = ttp_tick_symbol(delta[i]);
         symbols[i] = (uint8_t)symbol;
         sum[context[node[i]]] += (uint64_t)scale[symbol] << MEAN_SHIFT | 1;
     }
@@ -381,7 +381,7 @@ static uint32_t write_raw(struct encoder *e, struct ttp_writer_cursor *w, uint32
     unsigned filled = 0;
     uint8_t *to = w->at, *limit = w->end - 8;
     for (uint32_t i = begin; i < end; i++) {
-        unsigned width = ttp_sta_raw_bits(e->symbol[i]);
+        unsigned width = ttp_tick_raw_bits(e->symbol[i]);
         bits |= (uint64_t)(e->in->delta[i] & ((1u << width) - 1)) << filled;
         filled += width;
         if (to > limit) {

@@ -34,7 +34,7 @@ void ttp_sta_model_init(struct ttp_sta_model *m, uint32_t rule, uint32_t mix)
     m->mix = mix;
     m->states = rule == TTP_STA_RULE_PHASE ? TTP_STA_STATES_PHASE : TTP_STA_STATES_LOG;
     for (uint32_t symbol = 0; symbol < TTP_STA_SYMBOLS; symbol++) {
-        uint64_t middle = (uint64_t)ttp_sta_base(symbol) + (1u << ttp_sta_raw_bits(symbol) >> 1);
+        uint64_t middle = (uint64_t)ttp_tick_base(symbol) + (1u << ttp_tick_raw_bits(symbol) >> 1);
         uint64_t scale = rule == TTP_STA_RULE_PHASE ? middle * TTP_STA_TICK : log_scale(middle + 1);
         m->scale[symbol] = (uint16_t)(scale < TTP_STA_SCALE_MAX ? scale : TTP_STA_SCALE_MAX);
     }
