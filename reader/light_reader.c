@@ -150,7 +150,7 @@ static ttape_status parse_section(ttape_reader *r, struct ttp_loaded *p, uint16_
     return status;
 }
 
-static ttape_status read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
     const struct ttp_partition_head *head = &p->head;
     struct ttp_segments *g = &p->segments;
@@ -161,23 +161,30 @@ static ttape_status read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_e
     g->start_frames = ttp_memory_take(m, head->start_frame_count, sizeof *g->start_frames, err);
     if (g->start_frames == NULL)
         return m->status;
-    g->end_frames = ttp_memory_take(m, head->end_frame_count, sizeof *g->end_frames, err);
-    if (g->end_frames == NULL)
-        return m->status;
     p->segment_start =
         ttp_memory_take(m, head->segment_count + 1ull, sizeof *p->segment_start, err);
     if (p->segment_start == NULL)
         return m->status;
     TTP_TRY(parse_section(r, p, TTP_SECTION_SEGMENTS, ttp_segments_read, err));
-    for (uint32_t s = 0; s < g->segment_count; s++)
-        g->segments[s].base_tick = 0;
-    if (head->resolution_ns != 0)
-        TTP_TRY(parse_section(r, p, TTP_SECTION_BASES, ttp_bases_read, err));
-    TTP_TRY(parse_section(r, p, TTP_SECTION_EDGES, ttp_edges_read, err));
     p->segment_start[0] = 0;
     for (uint32_t s = 0; s < g->segment_count; s++)
         p->segment_start[s + 1] = p->segment_start[s] + g->segments[s].event_count;
     return TTAPE_OK;
+}
+
+/* Bases and edges need what the segments say. */
+static ttape_status read_edges(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_segments *g = &p->segments;
+    g->end_frames =
+        ttp_memory_take(&r->memory, p->head.end_frame_count, sizeof *g->end_frames, err);
+    if (g->end_frames == NULL)
+        return r->memory.status;
+    for (uint32_t s = 0; s < g->segment_count; s++)
+        g->segments[s].base_tick = 0;
+    if (p->head.resolution_ns != 0)
+        TTP_TRY(parse_section(r, p, TTP_SECTION_BASES, ttp_bases_read, err));
+    return parse_section(r, p, TTP_SECTION_EDGES, ttp_edges_read, err);
 }
 
 ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
@@ -208,6 +215,7 @@ ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_
     }
     TTP_TRY(check_part(p, part, &chunk, err));
     TTP_TRY(check_sections(p, err));
-    TTP_TRY(read_segments(r, p, err));
+    TTP_TRY(ttp_loaded_read_segments(r, p, err));
+    TTP_TRY(read_edges(r, p, err));
     return check_runs(r, p, part, err);
 }

@@ -66,33 +66,11 @@ static ttape_status read_chunk(ttape_reader *r, struct ttp_loaded *p,
 static ttape_status read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
     const struct ttp_partition_head *head = &p->head;
-    struct ttp_segments *g = &p->segments;
-    struct ttp_memory *m = &r->memory;
-    struct ttp_content content;
     if (head->section_count != 3 || head->sections[0].kind != TTP_SECTION_SEGMENTS ||
         head->sections[1].kind != TTP_SECTION_CHAIN_HEADER ||
         head->sections[2].kind != TTP_SECTION_CHAIN_DATA || head->resolution_ns != 0)
         return bad_model(p->payload_offset, "model has other sections than its three", err);
-    g->segments = ttp_memory_take(m, head->segment_count, sizeof *g->segments, err);
-    if (g->segments == NULL)
-        return m->status;
-    g->start_frames = ttp_memory_take(m, head->start_frame_count, sizeof *g->start_frames, err);
-    if (g->start_frames == NULL)
-        return m->status;
-    p->segment_start =
-        ttp_memory_take(m, head->segment_count + 1ull, sizeof *p->segment_start, err);
-    if (p->segment_start == NULL)
-        return m->status;
-    TTP_TRY(ttp_content_open(r, p, &head->sections[0], &content, err));
-    ttape_status status = ttp_segments_read(head, content.data, content.size_bytes, g, err);
-    if (status != TTAPE_OK)
-        ttp_content_rebase(&content, err);
-    ttp_content_close(r, &content);
-    TTP_TRY(status);
-    p->segment_start[0] = 0;
-    for (uint32_t s = 0; s < g->segment_count; s++)
-        p->segment_start[s + 1] = p->segment_start[s] + g->segments[s].event_count;
-    return TTAPE_OK;
+    return ttp_loaded_read_segments(r, p, err);
 }
 
 /* Codes are only needed while the snapshot is made. */
