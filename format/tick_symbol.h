@@ -1,4 +1,4 @@
-/* How both coded forms of time split a difference: a symbol, and raw low bits that nothing predicts.
+/* How both coded forms of time split a difference: a symbol, and raw low bits nothing predicts.
  *
  *   direct below 64 | 32 symbols an octave below 2048 | one an octave | 245: a wide difference
  *
