@@ -3,6 +3,10 @@
 # An empty translation unit stands in for a folder that has no sources yet.
 function(ttape_glob_sources out folder)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c")
+    if(folder STREQUAL "writer") # writer/runtime is a library of its own
+        file(GLOB recording CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/writer/recording/*.c")
+        list(APPEND sources ${recording})
+    endif()
     if(NOT sources)
         string(MAKE_C_IDENTIFIER "${folder}" name)
         set(sources "${PROJECT_BINARY_DIR}/placeholder/${name}.c")

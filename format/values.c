@@ -24,6 +24,11 @@ size_t ttp_values_bound(const struct ttp_values *in)
            (size_t)in->value_count * (TTP_VARINT_MAX + 1) + in->bytes_count;
 }
 
+static bool has_bytes(const struct ttp_value *v)
+{
+    return v->type == TYPE_BYTES || v->type == TYPE_STRING;
+}
+
 static void write_number(struct ttp_writer_cursor *c, const struct ttp_value *v)
 {
     switch (v->type) {
@@ -53,7 +58,11 @@ size_t ttp_values_write(const struct ttp_values *in, uint8_t *out, size_t out_by
         ttp_write8(&c, in->values[i].type);
     for (uint32_t i = 0; i < in->value_count; i++)
         write_number(&c, &in->values[i]);
-    ttp_write_bytes(&c, in->bytes, in->bytes_count);
+    /* Values that arrived stream by stream in turns have their bytes in that order still. */
+    for (uint32_t i = 0; i < in->value_count; i++)
+        if (has_bytes(&in->values[i]) && in->values[i].number != 0)
+            ttp_write_bytes(&c, in->bytes + in->values[i].bytes_start,
+                            (size_t)in->values[i].number);
     return c.full ? 0 : ttp_written(&c);
 }
 
@@ -120,7 +129,7 @@ static ttape_status read_number(struct ttp_reader_cursor *c, struct ttp_values *
     case TYPE_NULL: v->number = 0; break;
     default: v->number = ttp_read_varint(c);
     }
-    if (v->type == TYPE_BYTES || v->type == TYPE_STRING) {
+    if (has_bytes(v)) {
         if (v->number > io->bytes_count - *bytes)
             return bad_values(c, "F-VAL-06",
                               "a string value is longer than the bytes that are there", err);

@@ -31,7 +31,8 @@ struct ttp_values {
 };
 
 size_t ttp_values_bound(const struct ttp_values *in);
-/* 0 when `out` is too small. */
+/* Bytes are written in the order of the values, wherever they stand in `bytes`; all of `bytes` is
+ * some value's. 0 when `out` is too small. */
 size_t ttp_values_write(const struct ttp_values *in, uint8_t *out, size_t out_bytes);
 /* Counts only, checked against the section's size: what to allocate. */
 ttape_status ttp_values_count(const uint8_t *data, size_t size_bytes, struct ttp_values *counts,

@@ -3,7 +3,8 @@
  *   scope          one of the writer's where trace and definitions agree and no event is in both;
  *                  otherwise a new one
  *   partition      payload bytes untouched, new chunk header      ttape_copier_partition
- *   part of one    decoded, resumed at its edge, appended         ttape_copier_part */
+ *   part of one    decoded, resumed at its edge, appended         ttape_copier_part
+ *   names          as they are, or as the caller says             ttape_copier_open_renamed */
 #include <tracetape/copy.h>
 
 #include <string.h>
@@ -20,6 +21,8 @@ enum definition { MODULES, PROCESSES, STREAMS, SITES };
 struct ttape_copier {
     ttape_writer *writer;
     ttape_reader *reader;
+    ttape_site_callback rename; /* or NULL */
+    void *rename_context;
     struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
     struct ttp_growing segments; /* struct ttp_index_segment */
     struct ttp_growing values;   /* ttape_value */
@@ -88,13 +91,18 @@ static void get_stream(const ttape_reader *r, uint32_t scope, uint32_t id,
     row->hash = hash_string(row->hash, row->stream.name);
 }
 
+static void hash_site(struct definition_row *row)
+{
+    row->hash = hash_number(hash_number(row->site.address, row->site.module), row->site.line);
+    row->hash = hash_string(hash_string(hash_number(row->hash, row->site.kind), row->site.symbol),
+                            row->site.file);
+}
+
 static void get_site(const ttape_reader *r, uint32_t scope, uint32_t id, struct definition_row *row)
 {
     (void)ttape_reader_get_site(r, ttp_scope_site(r, scope, id), &row->site);
     row->site.module = local_or_none(ttp_local_module, r, row->site.module);
-    row->hash = hash_number(hash_number(row->site.address, row->site.module), row->site.line);
-    row->hash = hash_string(hash_string(hash_number(row->hash, row->site.kind), row->site.symbol),
-                            row->site.file);
+    hash_site(row);
 }
 
 static void get_definition(const ttape_reader *r, uint32_t scope, int kind, uint32_t id,
@@ -161,6 +169,21 @@ static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, ui
     return false;
 }
 
+/* Takes the caller's names of a site, and nothing else of what it says. */
+static ttape_status rename_site(const ttape_copier *c, uint32_t scope, uint32_t id,
+                                struct definition_row *row, ttape_error *err)
+{
+    ttape_site site = {0};
+    uint32_t number = ttp_scope_site(c->reader, scope, id);
+    (void)ttape_reader_get_site(c->reader, number, &site);
+    TTP_TRY(c->rename(c->rename_context, number, &site, err));
+    row->site.symbol = site.symbol;
+    row->site.file = site.file;
+    row->site.line = site.line;
+    hash_site(row);
+    return TTAPE_OK;
+}
+
 static ttape_status add_definition(ttape_writer *w, struct ttp_scope *to, int kind,
                                    const struct definition_row *row, ttape_error *err)
 {
@@ -185,6 +208,8 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
         for (uint32_t id = (uint32_t)to->definition_hashes[kind].count; id < count; id++) {
             struct definition_row row;
             get_definition(c->reader, scope, kind, id, &row);
+            if (kind == SITES && c->rename != NULL)
+                TTP_TRY(rename_site(c, scope, id, &row, err));
             TTP_TRY(add_definition(c->writer, to, kind, &row, err));
         }
     }
@@ -223,7 +248,8 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     ttape_writer *w = c->writer;
     const uint8_t *trace_id = ttp_scope_trace_id(c->reader, scope);
     struct ttp_scope **known = w->scopes.data, *to = NULL;
-    for (size_t i = 1; i < w->scopes.count && to == NULL; i++) /* 0 is the writer's own */
+    size_t shareable = c->rename == NULL ? w->scopes.count : 0;
+    for (size_t i = 1; i < shareable && to == NULL; i++) /* 0 is the writer's own */
         if (memcmp(known[i]->trace_id, trace_id, TTP_TRACE_ID_BYTES) == 0 &&
             definitions_agree(c, known[i], scope) && !events_overlap(c, known[i], scope))
             to = known[i];
@@ -232,6 +258,8 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
         TTP_TRY(add_metadata(c, to, scope, err));
     }
     TTP_TRY(add_definitions(c, to, scope, err));
+    if (c->rename != NULL) /* scopes are numbered as they are introduced: in the reader's order */
+        TTP_TRY(ttp_writer_introduce(w, to, err));
     struct ttp_scope **slot = ttp_push(&w->allocator, &c->scopes, sizeof(struct ttp_scope *), err);
     if (slot == NULL)
         return TTAPE_E_MEMORY;
@@ -242,6 +270,13 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
 ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
                                ttape_error *err)
 {
+    return ttape_copier_open_renamed(out, writer, reader, NULL, NULL, err);
+}
+
+ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
+                                       ttape_reader *reader, ttape_site_callback rename,
+                                       void *context, ttape_error *err)
+{
     *out = NULL;
     TTP_TRY(ttp_writer_check(writer, err));
     ttape_copier *c = writer->allocator.allocate(writer->allocator.context, sizeof *c);
@@ -250,6 +285,8 @@ ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_r
     memset(c, 0, sizeof *c);
     c->writer = writer;
     c->reader = reader;
+    c->rename = rename;
+    c->rename_context = context;
     uint32_t count = ttp_scope_count(reader);
     ttape_status status = TTAPE_OK;
     for (uint32_t scope = 0; scope < count && status == TTAPE_OK; scope++)
@@ -272,6 +309,11 @@ void ttape_copier_close(ttape_copier *c)
     ttp_grown_free(a, &c->values);
     ttp_edge_frames_free(c->reader, c->frames, c->frame_capacity);
     a->release(a->context, c, sizeof *c);
+}
+
+struct ttp_scope *ttp_copier_scope(const ttape_copier *c, uint32_t scope)
+{
+    return scope < c->scopes.count ? ((struct ttp_scope **)c->scopes.data)[scope] : NULL;
 }
 
 static struct ttp_scope *scope_of(const ttape_copier *c, uint32_t partition)
@@ -344,25 +386,25 @@ static struct ttp_index_entry describe(const struct ttp_partition_head *head,
 ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_error *err)
 {
     ttape_partition_info info;
-    struct ttp_partition_head head;
+    struct ttp_loaded *loaded;
     struct ttp_chunk chunk;
     uint8_t *payload;
     TTP_TRY(ttp_writer_check(c->writer, err));
     if (ttape_reader_get_partition(c->reader, partition, &info) != TTAPE_OK)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "there is no partition %u", partition);
+    /* Of a partition whose light sections are damaged, or are not what the index says, segments
+     * and counts are not known: it is not copied. */
+    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
+    struct ttp_partition_head head = loaded->head;
     struct ttp_scope *to = scope_of(c, partition);
-    TTP_TRY(local_segments(c, partition, info.segment_count, err));
+    TTP_TRY(local_segments(c, partition, head.segment_count, err));
     if (info.model != TTAPE_NONE)
         TTP_TRY(copy_model(c, to, partition, info.model, err));
     TTP_TRY(ttp_payload_read(c->reader, partition, &chunk, &payload, err));
-    ttape_status status = ttp_partition_head_read(payload, (size_t)chunk.stored_bytes,
-                                                  chunk.stored_bytes, &head, err);
-    if (status == TTAPE_OK) {
-        struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
-        status = ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry,
-                                             c->segments.data, err);
-    }
+    struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
+    ttape_status status =
+        ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
     ttp_payload_free(c->reader, payload, &chunk);
     return status;
 }

@@ -260,7 +260,7 @@ ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint3
     TTP_TRY(stored_edge(&o, g, true, &info.end, err));
     info.end.frame_count = o.count - info.start.frame_count;
     info.start.frames = r->frames;
-    info.end.frames = r->frames + info.start.frame_count;
+    info.end.frames = r->frames != NULL ? r->frames + info.start.frame_count : NULL;
     *out = info;
     return TTAPE_OK;
 }

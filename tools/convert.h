@@ -43,6 +43,8 @@ typedef struct tool_converter {
 
 extern const tool_converter tool_converter_uftrace;
 extern const tool_converter tool_converter_text;
+extern const tool_converter tool_converter_chrome; /* with jansson */
+extern const tool_converter tool_converter_ctf;    /* with babeltrace2 */
 
 /* Opens output and writer, once the input is known to be usable. `content` gives the trace id
  * unless one was asked for. Returns a tool_exit. */

@@ -53,6 +53,27 @@ void tool_json_number(tool_json *json, const char *key, uint64_t value)
     tool_output_commit(json->out, tool_put_decimal(at, value));
 }
 
+void tool_json_signed(tool_json *json, const char *key, int64_t value)
+{
+    lead(json, key);
+    if (value < 0) {
+        tool_output_text(json->out, "-");
+    }
+    char *at = tool_output_reserve(json->out, 20);
+    tool_output_commit(json->out,
+                       tool_put_decimal(at, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
+}
+
+void tool_json_fixed(tool_json *json, const char *key, double value)
+{
+    lead(json, key);
+    if (isfinite(value)) {
+        tool_output_printf(json->out, "%.3f", value);
+    } else {
+        tool_output_text(json->out, "null");
+    }
+}
+
 void tool_json_real(tool_json *json, const char *key, double value)
 {
     lead(json, key);

@@ -20,6 +20,8 @@ void tool_json_open(tool_json *json, tool_output *out);
 void tool_json_begin(tool_json *json, const char *key, char brace);
 void tool_json_end(tool_json *json, char brace); /* '}' or ']' */
 void tool_json_number(tool_json *json, const char *key, uint64_t value);
+void tool_json_signed(tool_json *json, const char *key, int64_t value);
+void tool_json_fixed(tool_json *json, const char *key, double value); /* three decimals */
 void tool_json_real(tool_json *json, const char *key, double value); /* null unless finite */
 void tool_json_bool(tool_json *json, const char *key, bool value);
 void tool_json_null(tool_json *json, const char *key);

@@ -12,12 +12,16 @@
 #include "tool.h"
 
 static const tool_verb verbs[] = {
+    {"record", "run a command and record its calls", tool_verb_record},
+    {"recover", "make a trace of what a killed recorder left behind", tool_verb_recover},
     {"convert", "turn a recording of another tool into a trace", tool_verb_convert},
     {"info", "say what is in a trace and where its bytes went", tool_verb_info},
     {"verify", "check a trace against every rule of the format", tool_verb_verify},
     {"dump", "print events as a call tree, CSV or JSON lines", tool_verb_dump},
     {"cut", "copy a part of a trace", tool_verb_cut},
     {"merge", "join traces, or the pieces of one", tool_verb_merge},
+    {"symbolize", "fill in names, files and lines from the binaries", tool_verb_symbolize},
+    {"export", "write a trace in a format that other tools read", tool_verb_export},
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 

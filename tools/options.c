@@ -137,7 +137,8 @@ static bool asks_help(int argc, char **argv)
 static int check_operands(const tool_command *command, int count, char **argv)
 {
     if (count < command->operands_min) {
-        return tool_usage(command->verb, "%s needs a file", command->verb);
+        return tool_usage(command->verb, "%s needs a %s", command->verb,
+                          command->runs_command ? "command" : "file");
     }
     if (count > command->operands_max) {
         return tool_usage(command->verb, "cannot use operand '%s'", argv[command->operands_max]);
@@ -149,7 +150,7 @@ tool_parsed tool_options_parse(const tool_command *command, int argc, char **arg
                                int *operand_count, int *status)
 {
     *status = TOOL_OK;
-    if (asks_help(argc, argv)) {
+    if (!command->runs_command && asks_help(argc, argv)) {
         *status = print_help(command);
         return TOOL_PARSED_HELP;
     }
@@ -160,6 +161,11 @@ tool_parsed tool_options_parse(const tool_command *command, int argc, char **arg
         char *word = argv[line.at];
         if (ended || word[0] != '-' || word[1] == '\0') {
             argv[count++] = word;
+            ended |= command->runs_command;
+        } else if (command->runs_command &&
+                   (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+            *status = print_help(command);
+            return TOOL_PARSED_HELP;
         } else if (strcmp(word, "--") == 0) {
             ended = true;
         } else if (word[1] == '-') {

@@ -27,6 +27,7 @@ typedef struct tool_command {
     const char *examples; /* one command per line */
     const char *statuses; /* NULL: the usual ones */
     int operands_min, operands_max;
+    bool runs_command; /* the first operand ends the options: what follows is another command's */
 } tool_command;
 
 /* What a verb goes on with. */
@@ -58,6 +59,9 @@ bool tool_parse_u32(const char *text, void *into);   /* uint32_t, 1 .. UINT32_MA
 bool tool_parse_time(const char *text, void *into);  /* tool_time */
 bool tool_parse_range(const char *text, void *into); /* tool_range */
 bool tool_parse_id(const char *text, void *into);    /* tool_id: "123" */
+bool tool_parse_size(const char *text, void *into);  /* uint64_t: "4096", "64K", "1.5G" */
+bool tool_parse_resolution(const char *text, void *into); /* uint64_t: exact, none, "64ns" */
+bool tool_parse_level(const char *text, void *into); /* int32_t, of ttape_writer_options */
 
 typedef struct tool_id {
     bool given;

@@ -1,6 +1,8 @@
 /* Numbers, times and ranges as people write them. No locale, no silent overflow. */
 #include <string.h>
 
+#include <tracetape/writer.h>
+
 #include "options.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -129,4 +131,51 @@ bool tool_parse_range(const char *text, void *into)
         return false;
     }
     return range->from <= range->to;
+}
+
+bool tool_parse_resolution(const char *text, void *into)
+{
+    uint64_t *resolution = into;
+    if (strcmp(text, "exact") == 0) {
+        *resolution = 1;
+        return true;
+    }
+    if (strcmp(text, "none") == 0) {
+        *resolution = TTAPE_TIME_NONE;
+        return true;
+    }
+    return tool_scan_time(&text, resolution) && *text == '\0' && *resolution > 0 &&
+           *resolution != TTAPE_TIME_NONE;
+}
+
+bool tool_parse_level(const char *text, void *into)
+{
+    uint64_t level = 0;
+    if (!tool_parse_u64(text, &level) || level > TTAPE_LEVEL_MAX) {
+        return false;
+    }
+    *(int32_t *)into = (int32_t)level;
+    return true;
+}
+
+/* Binary multiples, as file sizes are. */
+bool tool_parse_size(const char *text, void *into)
+{
+    static const char units[] = "KMGT";
+    uint64_t whole = 0, tenths = 0;
+    if (!scan_u64(&text, &whole)) {
+        return false;
+    }
+    if (*text == '.' && is_digit(text[1])) {
+        tenths = (uint64_t)(text[1] - '0');
+        text += 2;
+    }
+    const char *unit = *text != '\0' ? strchr(units, *text) : NULL;
+    uint32_t shift = unit != NULL ? 10 * (uint32_t)(unit - units + 1) : 0;
+    text += unit != NULL;
+    if (*text != '\0' || whole == 0 || whole >> (63 - shift) != 0 || (tenths != 0 && shift == 0)) {
+        return false;
+    }
+    *(uint64_t *)into = (whole << shift) + (tenths << shift) / 10;
+    return true;
 }

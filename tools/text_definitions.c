@@ -333,6 +333,9 @@ ttape_status tool_text_meta(tool_text *text, char **at)
         tool_next_token(at, &rest) != TTAPE_END) {
         return tool_text_refuse(text, "'meta' needs a key and one value");
     }
+    if (strcmp(key.text, "trace_id") == 0) {
+        return tool_text_refuse(text, "the trace id is not set by 'meta', but by --trace-id");
+    }
     if (tool_token_u64(&value, &number)) {
         return ttape_writer_set_number(text->writer, key.text, number, &text->err);
     }

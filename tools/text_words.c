@@ -19,9 +19,12 @@ static bool unescape(const char **at, char *out)
     if (c == 'x') {
         int high = hex_digit((*at)[0]);
         int low = high >= 0 ? hex_digit((*at)[1]) : -1;
+        if (low < 0) {
+            return false;
+        }
         *out = (char)(high << 4 | low);
         *at += 2;
-        return low >= 0;
+        return true;
     }
     *out = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c);
     return c == 'n' || c == 't' || c == '"' || c == '\\';

@@ -26,12 +26,16 @@ typedef struct tool_verb {
     int (*run)(int argc, char **argv);
 } tool_verb;
 
+int tool_verb_record(int argc, char **argv);
+int tool_verb_recover(int argc, char **argv);
 int tool_verb_convert(int argc, char **argv);
 int tool_verb_info(int argc, char **argv);
 int tool_verb_verify(int argc, char **argv);
 int tool_verb_dump(int argc, char **argv);
 int tool_verb_cut(int argc, char **argv);
 int tool_verb_merge(int argc, char **argv);
+int tool_verb_symbolize(int argc, char **argv);
+int tool_verb_export(int argc, char **argv);
 
 /* One line on standard error, "tracetape: ...", escaped whole: names from files may be in it. */
 void tool_message(const char *format, ...) TOOL_PRINTF(1, 2);

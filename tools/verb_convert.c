@@ -15,33 +15,15 @@
 
 #define WARNINGS_SHOWN 20u
 
-static const tool_converter *const converters[] = {&tool_converter_uftrace, &tool_converter_text};
+static const tool_converter *const converters[] = {&tool_converter_uftrace,
+#ifdef TOOL_WITH_JSON
+                                                   &tool_converter_chrome,
+#endif
+#ifdef TOOL_WITH_CTF
+                                                   &tool_converter_ctf,
+#endif
+                                                   &tool_converter_text};
 #define CONVERTER_COUNT (sizeof(converters) / sizeof(converters[0]))
-
-static bool parse_resolution(const char *text, void *into)
-{
-    uint64_t *resolution = into;
-    if (strcmp(text, "exact") == 0) {
-        *resolution = 1;
-        return true;
-    }
-    if (strcmp(text, "none") == 0) {
-        *resolution = TTAPE_TIME_NONE;
-        return true;
-    }
-    return tool_scan_time(&text, resolution) && *text == '\0' && *resolution > 0 &&
-           *resolution != TTAPE_TIME_NONE;
-}
-
-static bool parse_level(const char *text, void *into)
-{
-    uint64_t level = 0;
-    if (!tool_parse_u64(text, &level) || level > TTAPE_LEVEL_MAX) {
-        return false;
-    }
-    *(int32_t *)into = (int32_t)level;
-    return true;
-}
 
 static bool parse_partition(const char *text, void *into)
 {
@@ -94,10 +76,10 @@ static struct {
 static const tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
-    {"from-format", 0, "NAME", "uftrace or text; found out without it", NULL, &options.format},
+    {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL, &options.format},
     {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
-     parse_resolution, &options.resolution_ns},
-    {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", parse_level,
+     tool_parse_resolution, &options.resolution_ns},
+    {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
      &options.level},
     {"threshold", 0, "N", "literal form: times that a successor must follow (default 2)",
      tool_parse_u32, &options.threshold},
@@ -115,11 +97,14 @@ static const tool_command command = {
     .verb = "convert",
     .usage = "[OPTION]... INPUT -o FILE",
     .about =
-        "Turns a recording into a trace. INPUT is a directory that uftrace recorded, a file in\n"
-        "tracetape's plain text form (see spec/raw-text.md), or - for such text on standard input.",
+        "Turns a recording into a trace. INPUT is a directory that uftrace recorded, one in the\n"
+        "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a file in\n"
+        "tracetape's plain text form (see spec/raw-text.md), or - for JSON or text on standard "
+        "input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
                 "  tracetape convert run.uftrace -o small.ttape --time 64ns --level 9\n"
+                "  tracetape convert trace.json -o run.ttape\n"
                 "  printf '0 1 enter main\\n9 1 exit\\n' | tracetape convert - -o tiny.ttape\n"
                 "  tracetape convert run.uftrace -o - | tracetape verify -\n",
     .operands_min = 1,
@@ -248,7 +233,8 @@ static int convert(tool_conversion *conversion, uint8_t *head)
     }
     const tool_converter *converter = find_converter(conversion);
     if (converter == NULL) {
-        return tool_fail("cannot tell the format of '%s': neither a uftrace directory nor text",
+        return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
+                         "nor Chrome trace JSON nor text",
                          conversion->input);
     }
     if (conversion->verbose) {
@@ -272,6 +258,11 @@ static bool is_format(const char *name)
     return false;
 }
 
+static bool is_optional(const char *name)
+{
+    return strcmp(name, "chrome") == 0 || strcmp(name, "ctf") == 0;
+}
+
 int tool_verb_convert(int argc, char **argv)
 {
     int count, status;
@@ -282,7 +273,9 @@ int tool_verb_convert(int argc, char **argv)
         return tool_usage("convert", "-o FILE is missing");
     }
     if (options.format != NULL && !is_format(options.format)) {
-        return tool_usage("convert", "unknown format '%s'", options.format);
+        return is_optional(options.format)
+                   ? tool_fail("'%s' is not in this build: its library was missing", options.format)
+                   : tool_usage("convert", "unknown format '%s'", options.format);
     }
     tool_conversion conversion = {.input = argv[0],
                                   .fd = -1,

@@ -441,8 +441,9 @@ static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t
 {
     if (p->event_count == start)
         return TTAPE_OK;
-    struct ttp_run *run = (struct ttp_run *)p->runs.data + p->runs.count - (p->runs.count != 0);
-    if (p->runs.count == 0 || run->segment != segment) {
+    struct ttp_run *run =
+        p->runs.count != 0 ? (struct ttp_run *)p->runs.data + p->runs.count - 1 : NULL;
+    if (run == NULL || run->segment != segment) {
         run = ttp_push(&w->allocator, &p->runs, sizeof *run, err);
         if (run == NULL)
             return TTAPE_E_MEMORY;

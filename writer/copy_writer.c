@@ -8,6 +8,7 @@
 #include "format/fail.h"
 #include "format/limits.h"
 #include "writer/cbor_encoder.h"
+#include "writer/metadata_pairs.h"
 
 ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns,
                                   ttape_error *err)
@@ -37,22 +38,16 @@ ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope,
                                        bool is_text, ttape_string text, uint64_t number,
                                        ttape_error *err)
 {
-    struct ttp_growing *pairs = &scope->fresh.metadata;
     uint8_t head[TTP_CBOR_HEAD_BYTES];
-    TTP_TRY(ttp_push_bytes(&w->allocator, pairs, head, ttp_cbor_text(key.size_bytes, head), err));
-    TTP_TRY(ttp_push_bytes(&w->allocator, pairs, key.data, key.size_bytes, err));
     size_t head_bytes =
         is_text ? ttp_cbor_text(text.size_bytes, head) : ttp_cbor_number(number, head);
-    TTP_TRY(ttp_push_bytes(&w->allocator, pairs, head, head_bytes, err));
-    if (is_text)
-        TTP_TRY(ttp_push_bytes(&w->allocator, pairs, text.data, text.size_bytes, err));
-    scope->fresh.metadata_count++;
-    return TTAPE_OK;
+    return ttp_metadata_set(w, scope, key, head, head_bytes,
+                            is_text ? text : (ttape_string){NULL, 0}, err);
 }
 
 /* Everything before goes out first: chunks of a file stand in the order in which they were asked
  * for. */
-static ttape_status prepare(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
+ttape_status ttp_writer_introduce(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
 {
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err));
@@ -90,7 +85,7 @@ ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scop
                                          struct ttp_index_entry *entry,
                                          const struct ttp_index_segment *segments, ttape_error *err)
 {
-    TTP_TRY(prepare(w, scope, err));
+    TTP_TRY(ttp_writer_introduce(w, scope, err));
     struct ttp_chunk copy = *chunk;
     copy.scope = scope->number;
     TTP_TRY(ttp_emit_chunk(w, &copy, payload, err));
@@ -101,8 +96,18 @@ ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope,
                                      const struct ttp_chunk *chunk, const void *payload,
                                      ttape_error *err)
 {
-    TTP_TRY(prepare(w, scope, err));
+    TTP_TRY(ttp_writer_introduce(w, scope, err));
     struct ttp_chunk copy = *chunk;
     copy.scope = scope->number;
     return ttp_emit_chunk(w, &copy, payload, err);
+}
+
+void ttp_writer_take_over(ttape_writer *w, struct ttp_scope *scope)
+{
+    struct ttp_scope **scopes = w->scopes.data;
+    for (size_t i = 1; i < w->scopes.count; i++)
+        if (scopes[i] == scope) {
+            scopes[i] = scopes[0];
+            scopes[0] = scope;
+        }
 }

@@ -19,6 +19,9 @@ ttape_status ttp_writer_scope_metadata(ttape_writer *w, struct ttp_scope *scope,
                                        bool is_text, ttape_string text, uint64_t number,
                                        ttape_error *err);
 
+/* Writes what is not written yet of a scope's definitions, all that was appended before first. */
+ttape_status ttp_writer_introduce(ttape_writer *w, struct ttp_scope *scope, ttape_error *err);
+
 /* Appends a stored chunk (partition or model) as it is under a new header. For a partition, `entry`
  * describes it (scope is filled in here) with its segments in the scope's stream numbers; those
  * streams need a resume before appends. */
@@ -30,5 +33,13 @@ ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scop
 ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope,
                                      const struct ttp_chunk *chunk, const void *payload,
                                      ttape_error *err);
+
+/* Makes a copied scope the writer's own: what is added and appended from now on goes into it. The
+ * writer's first own scope has to be empty. */
+void ttp_writer_take_over(ttape_writer *w, struct ttp_scope *scope);
+
+/* libtrace/copy.c: the writer's scope for one of the reader's; NULL: the reader has not so many. */
+struct ttape_copier;
+struct ttp_scope *ttp_copier_scope(const struct ttape_copier *copier, uint32_t scope);
 
 #endif

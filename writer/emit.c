@@ -6,6 +6,7 @@
 #include "format/chunk.h"
 #include "format/fail.h"
 #include "format/index.h"
+#include "format/limits.h"
 #include "writer/cbor_encoder.h"
 #include "writer/writer_internal.h"
 #include "writer/zstd_encoder.h"
@@ -108,6 +109,10 @@ static ttape_status emit_metadata(ttape_writer *w, struct ttp_scope *scope,
     struct ttp_growing map = {0};
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     bool first = scope->number == TTAPE_NONE;
+    if (w->metadata_entries + pair_count + first > TTP_MAX_METADATA)
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-MET-01", TTAPE_ERROR_NO_OFFSET,
+                        "more than %u metadata entries", TTP_MAX_METADATA);
+    w->metadata_entries += pair_count + first;
     if (first) {
         scope->number = w->scopes_introduced++;
         if (!scope->has_trace_id)

@@ -8,6 +8,7 @@
 #include "format/definitions.h"
 #include "format/fail.h"
 #include "format/limits.h"
+#include "writer/metadata_pairs.h"
 #include "writer/writer_internal.h"
 
 static void *allocate_zeroed(ttape_writer *w, size_t size_bytes, ttape_error *err)
@@ -49,6 +50,7 @@ static void free_definitions(ttape_writer *w, struct ttp_definitions *d)
     ttp_grown_free(&w->allocator, &d->sites);
     ttp_grown_free(&w->allocator, &d->text);
     ttp_grown_free(&w->allocator, &d->metadata);
+    ttp_grown_free(&w->allocator, &d->pairs);
 }
 
 void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
@@ -373,15 +375,11 @@ ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
         TTP_TRY(collect_streams(w, scope, &pending->streams_chunk, err));
     if (d->module_count + d->file_count + d->site_count != 0)
         TTP_TRY(collect_sites(w, scope, &pending->sites_chunk, err));
-    TTP_TRY(ttp_push_bytes(&w->allocator, &pending->metadata_chunk, d->metadata.data,
-                           d->metadata.count, err));
-    pending->metadata_pairs = d->metadata_count;
+    TTP_TRY(ttp_metadata_collect(w, d, &pending->metadata_chunk, &pending->metadata_pairs, err));
     d->modules.count = d->files.count = d->processes.count = d->streams.count = 0;
-    d->metadata.count = 0;
     ttp_grown_free(&w->allocator, &d->sites); /* names are the bulk of a large site table */
     ttp_grown_free(&w->allocator, &d->text);
     d->module_count = d->file_count = d->process_count = d->stream_count = d->site_count = 0;
-    d->metadata_count = 0;
     d->first_module = scope->module_count;
     d->first_file = scope->file_count;
     d->first_site = scope->site_count;

@@ -143,6 +143,7 @@ static ttape_status submit(ttape_writer *w, struct ttp_job *job, ttape_error *er
     w->model.age++;
     job->model = !model_due && w->model.ready ? &w->model : NULL;
     w->queued_jobs++;
+    w->sealed_count++;
     if (w->workers == NULL)
         ttp_encode_job(w, job);
     else

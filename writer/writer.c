@@ -4,6 +4,7 @@
 #include "format/fail.h"
 #include "format/limits.h"
 #include "writer/cbor_encoder.h"
+#include "writer/metadata_pairs.h"
 #include "writer/writer_internal.h"
 
 #define DEFAULT_PARTITION_EVENTS 1000000u
@@ -167,18 +168,11 @@ static struct ttp_scope *own_scope(ttape_writer *w) { return *(struct ttp_scope 
 static ttape_status add_pair(ttape_writer *w, const char *key, const uint8_t *head,
                              size_t head_bytes, ttape_string text, ttape_error *err)
 {
-    struct ttp_definitions *d = &own_scope(w)->fresh;
-    uint8_t key_head[TTP_CBOR_HEAD_BYTES];
-    if (key == NULL || strlen(key) > TTP_MAX_STRING_BYTES || text.size_bytes > TTP_MAX_STRING_BYTES)
+    if (key == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "F-MET-01", TTAPE_ERROR_NO_OFFSET,
-                        "metadata is too long");
-    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key_head,
-                           ttp_cbor_text(strlen(key), key_head), err));
-    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, key, strlen(key), err));
-    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, head, head_bytes, err));
-    TTP_TRY(ttp_push_bytes(&w->allocator, &d->metadata, text.data, text.size_bytes, err));
-    d->metadata_count++;
-    return TTAPE_OK;
+                        "metadata without a key");
+    return ttp_metadata_set(w, own_scope(w), (ttape_string){key, strlen(key)}, head, head_bytes,
+                            text, err);
 }
 
 ttape_status ttape_writer_set_text(ttape_writer *w, const char *key, ttape_string value,
@@ -239,6 +233,11 @@ ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_e
     KEEP(w, err, ttp_resume(w, own_scope(w), stream, edge, &kept_error));
 }
 
+ttape_status ttape_writer_seal(ttape_writer *w, ttape_error *err)
+{
+    KEEP(w, err, ttp_seal(w, &kept_error));
+}
+
 static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
 {
     TTP_TRY(ttp_seal(w, err));
@@ -268,5 +267,6 @@ void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *pro
 {
     progress->event_count = w->event_count + w->jobs[w->next_job].pending.event_count;
     progress->partition_count = w->partition_count;
+    progress->sealed_count = w->sealed_count;
     progress->written_bytes = w->offset;
 }

@@ -81,7 +81,8 @@ struct ttp_definitions {
     struct ttp_growing text;                               /* symbols of sites */
     uint32_t first_module, module_count, first_file, file_count, first_site, site_count;
     uint32_t first_process, process_count, first_stream, stream_count;
-    struct ttp_growing metadata; /* encoded CBOR pairs */
+    struct ttp_growing metadata; /* encoded CBOR pairs ... */
+    struct ttp_growing pairs;    /* ... those that count: metadata_pairs.c */
     uint32_t metadata_count;
 };
 
@@ -208,6 +209,7 @@ struct ttape_writer {
     struct ttp_growing scopes; /* struct ttp_scope * */
     struct ttp_scope *scope;   /* appended to now */
     uint32_t scopes_introduced;
+    uint32_t metadata_entries; /* in the file so far */
     struct ttp_stream_state *loaded; /* whose frames site_state.active counts */
     uint32_t epoch;                  /* of the pending partition, from 1 */
     struct ttp_job *jobs; /* ring of job_count slots; the open partition is slot next_job */
@@ -219,6 +221,7 @@ struct ttape_writer {
     bool has_trace_id;
     uint64_t offset, chunk_count, last_index;
     uint64_t event_count, partition_count, next_index_at;
+    uint64_t sealed_count; /* partitions handed over, emitted or not */
     struct ttp_growing index; /* encoded entries so far */
     uint64_t index_entries;
     struct ttp_growing scratch;

@@ -17,6 +17,15 @@ typedef struct ttape_copier ttape_copier;
  * unwritten) if nothing is appended to it. Reader and writer must outlive the copier. */
 TTAPE_API ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer,
                                          ttape_reader *reader, ttape_error *err);
+/* Says anew what the reader's site `number` is called: what it leaves in site->symbol, file and
+ * line is copied (strings borrowed until the next call), what it does to the rest is ignored. */
+typedef ttape_status (*ttape_site_callback)(void *context, uint32_t number, ttape_site *site,
+                                            ttape_error *err);
+/* The same as ttape_copier_open, with names given anew, and with a new scope for each of the
+ * reader's: numbers of sites, and with them the partitions, stay what they are. */
+TTAPE_API ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
+                                                 ttape_reader *reader, ttape_site_callback rename,
+                                                 void *context, ttape_error *err);
 TTAPE_API void ttape_copier_close(ttape_copier *copier);
 /* Copies one partition's payload byte for byte (with the model chunk that it names, once) under a
  * new chunk header. */

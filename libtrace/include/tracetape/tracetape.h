@@ -5,6 +5,10 @@
 #include <tracetape/copy.h>
 #include <tracetape/error.h>
 #include <tracetape/reader.h>
+#include <tracetape/recording.h>
+#include <tracetape/recover.h>
+#include <tracetape/report.h>
+#include <tracetape/tree.h>
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
 

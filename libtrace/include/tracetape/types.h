@@ -47,9 +47,11 @@ typedef struct ttape_site {
     ttape_string file;   /* "" when unknown */
 } ttape_site;
 
-/* A mapped executable or library. */
+/* A mapped executable or library. Its range starts with the page (of 4,096 bytes) of the file's
+ * lowest loaded segment and ends behind its highest: an address that the file's symbols know as
+ * `v` is start + v - that page (F-SIT-10). */
 typedef struct ttape_module {
-    uint64_t start, end; /* address range [start, end) of its mapping, 0,0 when unknown */
+    uint64_t start, end; /* address range [start, end), 0,0 when unknown */
     uint32_t process;    /* whose mapping this is, or TTAPE_NONE */
     ttape_string path;
     ttape_string build_id; /* bytes, not hex */

@@ -82,7 +82,8 @@ TTAPE_API ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *s
                                          const ttape_writer_options *options, ttape_error *err);
 
 /* Metadata of the trace, by key (see spec/metadata.cddl); the last value of a key stands. Keys set
- * before the first partition stand at the file's start, later ones at its end. */
+ * before the first partition stand at the file's start, later ones at its end. TTAPE_E_ARGUMENT for
+ * the key "trace_id" (it is an option) and strings over 1 MiB, TTAPE_E_LIMIT past 65,536 entries. */
 TTAPE_API ttape_status ttape_writer_set_text(ttape_writer *writer, const char *key,
                                              ttape_string value, ttape_error *err);
 TTAPE_API ttape_status ttape_writer_set_number(ttape_writer *writer, const char *key,
@@ -117,7 +118,11 @@ TTAPE_API ttape_status ttape_writer_attach(ttape_writer *writer, uint32_t stream
 TTAPE_API ttape_status ttape_writer_resume(ttape_writer *writer, uint32_t stream,
                                            const ttape_edge *edge, ttape_error *err);
 
-/* Seals the open partition (nothing when it is empty); sync also syncs the sink. */
+/* Ends the open partition (nothing when it is empty). With jobs > 1 it may reach the sink later:
+ * when progress.partition_count has come up to the sealed_count of now. */
+TTAPE_API ttape_status ttape_writer_seal(ttape_writer *writer, ttape_error *err);
+
+/* Seals, and waits until all is with the sink; sync also syncs the sink. */
 TTAPE_API ttape_status ttape_writer_flush(ttape_writer *writer, bool sync, ttape_error *err);
 
 /* Seals, writes index and footer, syncs. No more calls but close. */
@@ -130,6 +135,7 @@ TTAPE_API void ttape_writer_close(ttape_writer *writer);
 /* Bytes and counts so far (for progress). */
 typedef struct ttape_writer_progress {
     uint64_t event_count, partition_count, written_bytes;
+    uint64_t sealed_count; /* partitions ended, written or not */
 } ttape_writer_progress;
 TTAPE_API void ttape_writer_get_progress(const ttape_writer *writer,
                                          ttape_writer_progress *progress);

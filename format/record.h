@@ -1,0 +1,116 @@
+/* The eight-byte record: what a hook leaves behind, one aligned store that says by itself what it is.
+ *
+ *      63                        17 16          2 1 0
+ *     +----------------------------+-------------+---+
+ *     | address                 47 | time     15 |tag|   1 enter, 2 exit
+ *     +----------------------------+-------------+---+
+ *      63                        21 20          6 5  2 1 0
+ *     +----------------------------+-------------+----+---+
+ *     | payload                 43 | time     15 |type| 3 |   extension
+ *     +----------------------------+-------------+----+---+
+ *
+ * Zero is no record: what is not zero is committed. Times are the low bits of the clock; the epoch
+ * before them (in the block's head, or the last epoch record) holds the rest. Epoch and data records
+ * have no time: their payload is 58 bits. See spec/recording.md. */
+#ifndef TTP_FORMAT_RECORD_H
+#define TTP_FORMAT_RECORD_H
+
+#include <stdint.h>
+
+#define TTP_RECORD_TAG_BITS     2u
+#define TTP_RECORD_TAG_MASK     3u
+#define TTP_RECORD_TIME_BITS    15u
+#define TTP_RECORD_TIME_MASK    0x7FFFu
+#define TTP_RECORD_ADDRESS_BITS 47u
+#define TTP_RECORD_ADDRESS_SHIFT (TTP_RECORD_TAG_BITS + TTP_RECORD_TIME_BITS)
+
+#define TTP_EXTENSION_TYPE_BITS    4u
+#define TTP_EXTENSION_TIME_SHIFT   6u
+#define TTP_EXTENSION_PAYLOAD_SHIFT 21u
+#define TTP_EXTENSION_PAYLOAD_BITS 43u
+#define TTP_EPOCH_SHIFT            6u
+#define TTP_DATA_SHIFT             8u
+#define TTP_DATA_BYTES             7u /* of a message in a data record */
+
+enum ttp_record_tag { TTP_TAG_EMPTY = 0, TTP_TAG_ENTER = 1, TTP_TAG_EXIT = 2, TTP_TAG_EXTENSION = 3 };
+
+/* What an extension record says; payload in brackets. */
+enum ttp_extension {
+    TTP_EXT_EPOCH = 0,        /* high bits of the clock from here on */
+    TTP_EXT_UNWIND = 1,       /* [frames] innermost frames were left by unwinding */
+    TTP_EXT_SWITCH = 2,       /* [stack] the stream goes on on another stack */
+    TTP_EXT_SIGNAL_BEGIN = 3, /* [signal number, 0: unknown] */
+    TTP_EXT_SIGNAL_END = 4,   /* happened at the time of the record before */
+    TTP_EXT_GAP = 5,          /* [reason 3 bits, count 40 bits] events were lost here */
+    TTP_EXT_OPEN = 6,         /* the enter record behind this one is of a frame opened before */
+    TTP_EXT_UNSEEN = 7,       /* the exit record behind this one closes nothing that was recorded */
+    TTP_EXT_MESSAGE = 8,      /* [kind 8 bits, size in bytes 24 bits] data records follow */
+    TTP_EXT_DATA = 9,         /* seven bytes of the message before */
+    TTP_EXT_NOTHING = 10      /* a place that was reserved and not needed */
+};
+
+/* Kinds of messages; their bytes are in spec/recording.md. */
+enum ttp_message {
+    TTP_MESSAGE_PROCESS = 1, /* a process image begins */
+    TTP_MESSAGE_MODULE = 2,  /* a mapped object */
+    TTP_MESSAGE_MODULES_END = 3, /* the list of modules is complete: others are gone */
+    TTP_MESSAGE_SITE = 4,    /* defines a site of the API by its address */
+    TTP_MESSAGE_LEAF = 5,    /* a marker or counter with values */
+    TTP_MESSAGE_THREAD = 6,  /* the thread's name */
+    TTP_MESSAGE_VALUES = 7   /* values of the event before */
+};
+
+static inline uint64_t ttp_record_call(uint64_t tag, uint64_t clock, uint64_t address)
+{
+    return address << TTP_RECORD_ADDRESS_SHIFT |
+           (clock & TTP_RECORD_TIME_MASK) << TTP_RECORD_TAG_BITS | tag;
+}
+
+static inline uint64_t ttp_record_extension(uint64_t type, uint64_t clock, uint64_t payload)
+{
+    return payload << TTP_EXTENSION_PAYLOAD_SHIFT |
+           (clock & TTP_RECORD_TIME_MASK) << TTP_EXTENSION_TIME_SHIFT |
+           type << TTP_RECORD_TAG_BITS | TTP_TAG_EXTENSION;
+}
+
+static inline uint64_t ttp_record_epoch(uint64_t epoch)
+{
+    return epoch << TTP_EPOCH_SHIFT | (uint64_t)TTP_EXT_EPOCH << TTP_RECORD_TAG_BITS |
+           TTP_TAG_EXTENSION;
+}
+
+static inline uint64_t ttp_record_data(uint64_t seven_bytes)
+{
+    return seven_bytes << TTP_DATA_SHIFT | (uint64_t)TTP_EXT_DATA << TTP_RECORD_TAG_BITS |
+           TTP_TAG_EXTENSION;
+}
+
+static inline uint32_t ttp_record_tag(uint64_t record)
+{
+    return (uint32_t)(record & TTP_RECORD_TAG_MASK);
+}
+
+static inline uint32_t ttp_record_type(uint64_t record)
+{
+    return (uint32_t)(record >> TTP_RECORD_TAG_BITS & 15u);
+}
+
+static inline uint64_t ttp_record_address(uint64_t record)
+{
+    return record >> TTP_RECORD_ADDRESS_SHIFT;
+}
+
+/* Low bits of the clock of an enter or exit, or of an extension that has a time. */
+static inline uint64_t ttp_record_time(uint64_t record)
+{
+    uint32_t shift = (record & TTP_RECORD_TAG_MASK) == TTP_TAG_EXTENSION ? TTP_EXTENSION_TIME_SHIFT
+                                                                         : TTP_RECORD_TAG_BITS;
+    return record >> shift & TTP_RECORD_TIME_MASK;
+}
+
+static inline uint64_t ttp_record_payload(uint64_t record)
+{
+    return record >> TTP_EXTENSION_PAYLOAD_SHIFT;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* What every fuzz target shares: requirements, parameters out of the input, counted memory, bytes
+ * that grow.
+ *
+ * An input starts with the target's parameters; what is left is the bytes that are not trusted. */
+#ifndef FUZZ_COMMON_H
+#define FUZZ_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+#include <tracetape/types.h>
+
+/* The entry points of libFuzzer, AFL++ and replay.c. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *two,
+                                 size_t two_size, uint8_t *out, size_t max_size, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+/* What must hold whatever the input is; ends the process as a crash, so that every engine sees it.
+ */
+#define FUZZ_REQUIRE(condition) ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #condition))
+_Noreturn void fuzz_fail(const char *file, int line, const char *what);
+
+/* ---- parameters: little-endian numbers from the front; zeros when there are no more bytes ---- */
+
+struct fuzz_input {
+    const uint8_t *data;
+    size_t size;
+};
+uint32_t fuzz_number(struct fuzz_input *in, unsigned bytes);
+/* Up to `most` of the bytes that are left. */
+struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most);
+
+/* ---- memory that is counted ---- */
+
+/* No input may cost more than the options allow: `limit_bytes` is what they allow. Callable from
+ * several threads. */
+struct fuzz_memory {
+    ttape_allocator allocator;
+    uint64_t used_bytes, most_bytes, limit_bytes;
+};
+void fuzz_memory_open(struct fuzz_memory *memory, uint64_t limit_bytes);
+/* Everything was given back. */
+void fuzz_memory_close(struct fuzz_memory *memory);
+
+/* Memory of the harness itself: zeroed, given back all at once. */
+void *fuzz_take(size_t size_bytes);
+void fuzz_release_all(void);
+
+struct fuzz_bytes {
+    uint8_t *data; /* of fuzz_take */
+    size_t size, capacity;
+};
+void fuzz_put(struct fuzz_bytes *to, const void *data, size_t size_bytes);
+void fuzz_put_number(struct fuzz_bytes *to, uint64_t value, unsigned bytes);
+struct fuzz_bytes fuzz_copy(const void *data, size_t size_bytes);
+
+/* ---- random numbers from a seed, and hashes ---- */
+
+struct fuzz_random {
+    uint64_t state;
+};
+uint64_t fuzz_random(struct fuzz_random *random);
+static inline uint32_t fuzz_below(struct fuzz_random *random, uint32_t below)
+{
+    return below == 0 ? 0 : (uint32_t)(fuzz_random(random) >> 33) % below;
+}
+uint64_t fuzz_hash(uint64_t hash, const void *data, size_t size_bytes);
+
+#endif

@@ -1,0 +1,32 @@
+/* Running a verb of the command in this process: its input is a file in memory, its outputs are
+ * caught and looked at. */
+#ifndef FUZZ_VERB_H
+#define FUZZ_VERB_H
+
+#include "fuzz_common.h"
+
+/* A file in memory with these bytes, by name; two of them (slot 0 and 1) stay until they are set
+ * again. */
+const char *fuzz_verb_file(unsigned slot, const uint8_t *data, size_t size);
+
+struct fuzz_outcome {
+    int status;
+    struct fuzz_bytes out, messages; /* of fuzz_take */
+};
+
+/* Runs verb(argc, argv) with argv ending in NULL. Every message is clean (below), and the status is
+ * one of those that a verb may have. */
+struct fuzz_outcome fuzz_verb_run(int (*verb)(int argc, char **argv), const char *const *argv);
+
+/* The same for anything that prints: begin, print, end. */
+void fuzz_catch_begin(void);
+struct fuzz_outcome fuzz_catch_end(int status);
+
+/* Valid UTF-8 without a control character (C1 included) but line feeds, and without bidi marks. */
+void fuzz_require_clean(const struct fuzz_bytes *text);
+/* One JSON value; ndjson: one a line. */
+void fuzz_require_json(const struct fuzz_bytes *text, bool lines);
+/* RFC 4180 with that many columns in each row. */
+void fuzz_require_csv(const struct fuzz_bytes *text, unsigned columns);
+
+#endif

@@ -1,0 +1,134 @@
+/* Seeds written by hand: text, a uftrace recording, CBOR. */
+#include <string.h>
+
+#include "fuzz_folder.h"
+#include "fuzz_seeds.h"
+
+static const char *const texts[] = {
+    "0 1 enter main\n5 1 enter work\n9 1 exit\n12 1 exit\n",
+    "process 1 \"a \\x1b b\" start=1s\nprocess 2 parent=1\nthread 1 10 \"t\"\n"
+    "module 0x1000 0x2000 /bin/x build-id=0aff\nsymbol 0x1010 main main.c:12 kind=function\n"
+    "symbol 0x1020 b x.c:1 kind=block\nmeta clock monotonic\nmeta exit_status 3\n"
+    "100 10 enter 0x1010 1 -2 0x30 0.5 \"text\" hex:00ff null\n+5 10 leaf 0x1020\n"
+    "- 10 exit - 7\n",
+    "1us 1 open a\n2us 1 open b\n3 1 signal 11\n4 1 enter h\n5 1 signal-end 11\n6 1 unwind 1\n"
+    "7 1 switch 3\n8 1 enter co\n9 1 switch 0\n10 1 gap 5 overflow\n11 1 gap\n12 1 exit zzz\n"
+    "13 1 marker \"0x5\"\n14 1 syscall write 1 2 3\n15 1 branch x\n16 1 block y depth=3\n",
+    "# comment\n\n5 1 exit nothing\n4 1 enter back\n18446744073709551615 2 enter late\n"
+    "bad line\n9 1\n1 x enter y\n\"quoted\" 1 enter y\n",
+    "1 1 enter a depth=7\n2 1 enter b depth=2\n3 1 exit b depth=0\n4 1 exit a\n"};
+
+static void put_record(struct fuzz_bytes *to, uint64_t time, uint64_t type, uint64_t depth,
+                       uint64_t address, uint64_t more)
+{
+    fuzz_put_number(to, time, 8);
+    fuzz_put_number(to, type | more << 2 | 5 << 3 | depth << 6 | address << 16, 8);
+}
+
+static struct fuzz_bytes info_file(const char *lines)
+{
+    struct fuzz_bytes info = fuzz_copy("Ftrace!\0", 8);
+    fuzz_put_number(&info, 4, 4);
+    fuzz_put_number(&info, 40, 2);
+    fuzz_put_number(&info, 1 | 2 << 8, 2);
+    fuzz_put_number(&info, 0x77a, 8);
+    fuzz_put_number(&info, 0x3fff, 8);
+    fuzz_put_number(&info, 1024, 8);
+    fuzz_put(&info, lines, strlen(lines));
+    return info;
+}
+
+static void pack_text(struct fuzz_bytes *to, const char *name, const char *text)
+{
+    fuzz_folder_pack(to, name, text, strlen(text));
+}
+
+static void pack_tables(struct fuzz_bytes *to)
+{
+    struct fuzz_bytes info = info_file(
+        "exename:/bin/prog\ncmdline:prog \x1b[31m\nargspec:lines=2\n"
+        "argspec:f@arg1/s,arg2/d32,arg3/f32,arg4/c,arg5/t3;^g.*@fparg1/80\n"
+        "retspec:f@retval/i16\nauto-args:1\nargauto:h@arg1/p,arg2/x64\nretauto:h@retval/s\n"
+        "pattern_type:regex\n");
+    fuzz_folder_pack(to, "info", info.data, info.size);
+    pack_text(to, "task.txt",
+              "SESS timestamp=1.000000000 pid=10 sid=aa exename=\"/bin/prog\"\n"
+              "TASK timestamp=1.000000001 tid=10 pid=10\nTASK timestamp=1.000000900 tid=11 pid=10\n"
+              "FORK timestamp=1.000000500 pid=12 ppid=10\n"
+              "DLOP timestamp=1.5 tid=10 sid=aa base=7f0000000000 libname=\"/lib/x.so\"\n"
+              "SESS timestamp=2.000000000 pid=12 sid=bb exename=\"/bin/other\"\n");
+    pack_text(to, "sid-aa.map",
+              "555500000000-555500010000 r-xp 00000000 00:00 0   /bin/prog build-id:0102\n"
+              "7ffc00000000-7ffc00010000 rw-p 00000000 00:00 0   [stack]\n");
+    pack_text(to, "sid-bb.map", "555500000000-555500010000 r-xp 00000000 00:00 0   /bin/other\n");
+    pack_text(to, "prog.sym",
+              "# path name: /bin/prog\n# build-id: 0102\n0000000000001000 T main\n"
+              "0000000000001100 t f\n0000000000001200 T g1\n0000000000001280 00000020 T h\n"
+              "0000000000001300 ? end\n");
+    pack_text(to, "prog.dbg", "# path name: /bin/prog\nF: 1280 h\nL: 12 /src/h.c\nA: @arg1/p\n");
+    pack_text(to, "other.sym", "# path name: /bin/other\n0000000000001000 00000010 T other_main\n");
+    pack_text(to, "events.txt", "EVENT: 1000000 provider:event\n");
+}
+
+static void seed_uftrace(void)
+{
+    const uint64_t base = 0x555500000000, s = 1000000000;
+    static const char arguments[] = "\x06\0hello\0\xf9\xff\xff\xff\0\0\0\x3f"
+                                    "c\0\0\0abc\0\0\0\0";
+    struct fuzz_bytes all = {0}, one = {0}, two = {0}, three = {0};
+    fuzz_put_number(&all, 3, FUZZ_FOLDER_MAX == 24 ? 4 : 0);
+    pack_tables(&all);
+    put_record(&one, s + 10, 0, 0, base + 0x1004, 0);
+    put_record(&one, s + 20, 0, 1, base + 0x1104, 1);
+    fuzz_put(&one, arguments, 24);
+    put_record(&one, s + 30, 3, 0, 100002, 1);
+    fuzz_put(&one, "\x10\0\3\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+    put_record(&one, s + 40, 1, 1, base + 0x1104, 1);
+    fuzz_put(&one, "\xfd\xff\0\0\0\0\0\0", 8);
+    put_record(&one, s + 50, 2, 0, 12345, 0);
+    put_record(&one, s + 60, 0, 1, base + 0x1280, 1);
+    fuzz_put(&one, "\1\2\3\4\5\6\7\10\1\2\3\4\5\6\7\10", 16);
+    put_record(&one, s + 70, 1, 1, base + 0x1280, 0);
+    put_record(&one, s + 80, 1, 0, base + 0x1004, 0);
+    put_record(&two, s + 900, 0, 0, base + 0x9000, 0);
+    put_record(&two, s + 901, 1, 0, base + 0x9000, 0);
+    put_record(&three, s + 500, 0, 3, base + 0x1104, 0);
+    put_record(&three, 2 * s + 5, 0, 0, base + 0x1004, 0);
+    put_record(&three, 2 * s + 6, 1, 0, base + 0x1004, 0);
+    fuzz_folder_pack(&all, "10.dat", one.data, one.size);
+    fuzz_folder_pack(&all, "11.dat", two.data, two.size);
+    fuzz_folder_pack(&all, "12.dat", three.data, three.size);
+    fuzz_seed("convert_uftrace", "all", &all);
+    struct fuzz_bytes few = {0};
+    fuzz_put_number(&few, 0, 4);
+    struct fuzz_bytes info = info_file("exename:a\n");
+    fuzz_folder_pack(&few, "info", info.data, info.size);
+    fuzz_folder_pack(&few, "10.dat", two.data, two.size);
+    fuzz_seed("convert_uftrace", "few", &few);
+}
+
+static void seed_bytes(const char *corpus, const char *name, const void *data, size_t size)
+{
+    struct fuzz_bytes bytes = fuzz_copy(data, size);
+    fuzz_seed(corpus, name, &bytes);
+}
+
+void fuzz_seed_texts(void)
+{
+    static const char nested[] = "\xa3\x61"
+                                 "a\x82\x20\xf6\x61"
+                                 "b\xbf\x61x\x5f\x41\0\x41\1\xff\xff\x7f\x61"
+                                 "c\x61"
+                                 "d\xff\xc1\xfb\x3f\xf0\0\0\0\0\0\0";
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct fuzz_bytes seed = {0};
+        char name[] = {'t', 'e', 'x', 't', (char)('0' + i), 0};
+        fuzz_put_number(&seed, i, 4);
+        fuzz_put(&seed, texts[i], strlen(texts[i]));
+        fuzz_seed("convert_text", name, &seed);
+    }
+    seed_uftrace();
+    seed_bytes("metadata", "nested", nested, sizeof nested - 1);
+    seed_bytes("metadata", "giant", "\xba\xff\xff\xff\xff", 5);
+    seed_bytes("canary", "near", "BUG?", 4);
+}

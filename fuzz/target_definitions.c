@@ -1,0 +1,52 @@
+/* Site tables and stream tables, as a reader takes them in: several, one behind the other. */
+#include <string.h>
+
+#include "fuzz_codec.h"
+#include "reader/definitions_reader.h"
+
+static const uint8_t scope_metadata[] = "\xa1\x68trace_id\x50"
+                                        "0123456789abcdef";
+
+static ttape_status add(struct ttp_definition_tables *tables, uint16_t kind, const void *data,
+                        size_t size, ttape_error *err)
+{
+    struct ttp_chunk chunk = {.kind = kind, .stored_bytes = size, .content_bytes = size};
+    uint8_t *content = ttp_memory_take(tables->memory, size, 1, err);
+    if (content == NULL)
+        return TTAPE_E_LIMIT;
+    if (size > 0)
+        memcpy(content, data, size);
+    return ttp_definitions_add(tables, &chunk, content, size, err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {data, size};
+    struct fuzz_memory counted;
+    struct ttp_memory memory;
+    struct ttp_definition_tables tables;
+    ttape_error err = {0};
+    const ttape_limits limits = {16u << 20, 65536, 4096, 4096, 4096, 1024};
+    fuzz_memory_open(&counted, 16u << 20);
+    ttp_memory_init(&memory, &counted.allocator, limits.memory_bytes);
+    ttp_definitions_init(&tables, &memory, &limits);
+    ttape_status status =
+        add(&tables, TTP_CHUNK_METADATA, scope_metadata, sizeof scope_metadata - 1, &err);
+    FUZZ_REQUIRE(status == TTAPE_OK);
+    while (status == TTAPE_OK && in.size > 0) {
+        uint16_t kind = fuzz_number(&in, 1) & 1 ? TTP_CHUNK_STREAMS : TTP_CHUNK_SITES;
+        struct fuzz_input content = fuzz_part(&in, fuzz_number(&in, 2));
+        status = add(&tables, kind, content.data, content.size, &err);
+    }
+    if (status == TTAPE_OK)
+        status = ttp_definitions_settle(&tables, &err);
+    if (status == TTAPE_OK)
+        status = ttp_definitions_check(&tables, &err);
+    if (status != TTAPE_OK)
+        fuzz_require_error(status, &err, SIZE_MAX);
+    for (uint32_t i = 0; i < tables.site_count; i++)
+        FUZZ_REQUIRE(ttp_definitions_find(&tables, 0, TTP_DEFINES_SITES, i) == i);
+    ttp_definitions_reset(&tables);
+    fuzz_memory_close(&counted);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* What info and verify print of a trace, as text and as JSON. */
+#include "fuzz_trace.h"
+#include "fuzz_verb.h"
+#include "tools/verb_info.c" /* its options are static: each input starts with fresh ones */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {data, size};
+    struct fuzz_input p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
+    uint32_t flags = fuzz_number(&p, 1);
+    const char *path = fuzz_verb_file(0, in.data, in.size);
+    const char *argv[] = {"info", path, flags & 1 ? "--json" : "--all", flags & 2 ? "--all" : NULL,
+                          NULL};
+    memset(&options, 0, sizeof options);
+    struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_info, argv);
+    fuzz_require_clean(&outcome.out);
+    if ((flags & 1) && outcome.out.size > 0)
+        fuzz_require_json(&outcome.out, false);
+    FUZZ_REQUIRE(outcome.status != TOOL_OK || outcome.out.size > 0);
+    fuzz_release_all();
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* The mixing form of times. */
+#include "format/time_mix.h"
+#include "fuzz_codec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct fuzz_times_form form = {2048,
+                                                ttp_time_mix_decode_workspace,
+                                                ttp_time_mix_decode,
+                                                ttp_time_mix_directory,
+                                                ttp_time_mix_encode_workspace,
+                                                ttp_time_mix_encode_bound,
+                                                ttp_time_mix_encode};
+    fuzz_times(&form, data, size);
+    return 0;
+}

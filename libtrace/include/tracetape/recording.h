@@ -1,0 +1,159 @@
+/* Recording: the receiving end of the runtime. Traced processes leave records in a shared mapping (the
+ * arena); this drains it, encodes and appends while they run, and keeps on disk what is not in the
+ * trace yet, so that nothing that was recorded is lost with this process.
+ *
+ *   open -> (poll)* -> finish -> close
+ *
+ * Everything lies in a directory OUTPUT.recording (mode 0700) until finish gives the trace its
+ * name. A recorder that dies leaves it behind for ttape_recover. Threads: one thread calls poll and
+ * finish; set_mode, request_snapshot and get_status may come from others. A thread of its own
+ * encodes. Memory: about 64 MiB, not depending on the length of the run. */
+#ifndef TRACETAPE_RECORDING_H
+#define TRACETAPE_RECORDING_H
+
+#include <stdbool.h>
+
+#include <tracetape/error.h>
+#include <tracetape/types.h>
+#include <tracetape/writer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ttape_recording ttape_recording;
+
+typedef enum ttape_clock {
+    TTAPE_CLOCK_AUTO = 0,      /* TSC where the kernel trusts it, else monotonic */
+    TTAPE_CLOCK_TSC = 1,       /* time stamp counter, calibrated against CLOCK_MONOTONIC */
+    TTAPE_CLOCK_MONOTONIC = 2, /* clock_gettime: about 20 ns more per event */
+    TTAPE_CLOCK_COARSE = 3,    /* the kernel's tick: 1 to 4 ms */
+    TTAPE_CLOCK_NONE = 4       /* order only */
+} ttape_clock;
+
+/* What select says of a site. */
+#define TTAPE_SELECT_KEEP  0u
+#define TTAPE_SELECT_DROP  1u /* its calls are left out, those below it stay */
+#define TTAPE_SELECT_BELOW 2u /* keeps calls from here down (where any site says so) */
+
+/* Called once per site, from the encoding thread, before it is defined: `name` may fill in symbol,
+ * file and line (strings valid until the next call); `select` says what becomes of its calls. */
+typedef struct ttape_site_rules {
+    void *context;
+    void (*name)(void *context, ttape_site *site, const ttape_module *module);
+    uint32_t (*select)(void *context, const ttape_site *site, const ttape_module *module);
+    bool has_below;     /* select may say TTAPE_SELECT_BELOW */
+    bool cull_hot;      /* leave out calls of leaf functions that are many and short */
+    uint32_t max_depth; /* calls that are kept, one in another; 0: any */
+    uint64_t min_ns;    /* calls that take less, and hold none that takes more, are left out */
+} ttape_site_rules;
+
+typedef struct ttape_recording_options {
+    size_t size; /* sizeof(ttape_recording_options) */
+    bool replace;        /* OUTPUT may exist */
+    bool blocking;       /* programs wait when the recorder falls behind, instead of losing events */
+    bool start_off;      /* wait for set_mode */
+    bool live;           /* OUTPUT is there from the start and grows in short partitions */
+    bool separate_files; /* one file for each process image: OUTPUT.PID-N */
+    bool only_first;     /* of the first process; others are left alone */
+    uint32_t clock;           /* ttape_clock */
+    uint64_t buffer_bytes;    /* the arena; default 4 MiB */
+    uint64_t thread_bytes;    /* added to it for every thread as needed; default 896 KiB */
+    uint64_t spill_bytes;     /* waiting to be encoded, on disk; default 4 GiB */
+    uint64_t max_bytes;       /* stop when the trace is as large; 0: never */
+    uint64_t max_ns;          /* stop after so long */
+    uint64_t rotate_bytes;    /* begin a new file OUTPUT.0001, ... when one is as large */
+    uint64_t keep_bytes;      /* keep only the last of it (flight recorder); 0: all */
+    uint64_t keep_ns;         /* the same by time */
+    ttape_writer_options writer; /* of the trace; its size may be 0 where all is default */
+    ttape_site_rules rules;
+    const char *command; /* for the metadata; NULL: unknown */
+} ttape_recording_options;
+
+typedef struct ttape_recording_status {
+    uint64_t event_count;   /* appended to the trace */
+    uint64_t lost_count;    /* dropped, damaged or never written, with gaps or without */
+    uint64_t culled_count;  /* left out by min_ns and cull_hot */
+    uint64_t written_bytes; /* of trace files */
+    uint64_t spill_bytes, spill_peak_bytes; /* waiting */
+    uint32_t process_count, thread_count;   /* ever */
+    uint32_t live_count;    /* processes that hold blocks now */
+    uint32_t file_count;    /* trace files begun */
+    bool stopped;           /* by max_bytes, max_ns, a request or a failure */
+    bool failed;            /* finish will say why */
+} ttape_recording_status;
+
+/* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */
+TTAPE_API ttape_status ttape_recording_open(ttape_recording **out, const char *output,
+                                            const ttape_recording_options *options,
+                                            ttape_error *err);
+/* Path of the arena: traced programs find it in the environment as TRACETAPE_ARENA. */
+TTAPE_API const char *ttape_recording_arena(const ttape_recording *recording);
+/* One round: takes what is there. *drained: bytes taken; poll again soon when it is not 0. A failure
+ * while status.failed is not set (a snapshot that could not be written, say) leaves the recording
+ * as it was. */
+TTAPE_API ttape_status ttape_recording_poll(ttape_recording *recording, uint64_t *drained,
+                                            ttape_error *err);
+TTAPE_API void ttape_recording_set_mode(ttape_recording *recording, bool on);
+/* A copy of the trace as it is at the next poll (of a flight recorder: all that it keeps; with
+ * rotate_bytes: the current file) as OUTPUT.snapshot-N, N from 1, while recording goes on. */
+TTAPE_API void ttape_recording_request_snapshot(ttape_recording *recording);
+TTAPE_API void ttape_recording_get_status(const ttape_recording *recording,
+                                          ttape_recording_status *status);
+/* Adds metadata, before finish. */
+TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
+                                                  uint64_t value, ttape_error *err);
+/* Takes the rest (of processes that run on, what they have recorded so far), ends the trace, gives
+ * it its name and removes the directory. After a failure the directory stays. */
+TTAPE_API ttape_status ttape_recording_finish(ttape_recording *recording, ttape_error *err);
+/* Without finish, the directory stays as a killed recorder would leave it. */
+TTAPE_API void ttape_recording_close(ttape_recording *recording);
+/* Closes and leaves nothing behind. */
+TTAPE_API void ttape_recording_discard(ttape_recording *recording);
+/* Names of the trace files, after finish; the oldest first. With keep_bytes or keep_ns they are to
+ * be merged. Valid until close. */
+TTAPE_API const char *ttape_recording_file(const ttape_recording *recording, uint32_t index);
+
+/* Steering a recording from another process, by the process id of a traced program or of the
+ * recorder. Same user only. A control is used by one thread at a time; it stays valid (and says
+ * so) when the recording has ended. */
+typedef struct ttape_control ttape_control;
+
+typedef enum ttape_control_request {
+    TTAPE_CONTROL_ON = 0,
+    TTAPE_CONTROL_OFF = 1,
+    TTAPE_CONTROL_FLUSH = 2,    /* what was recorded until now goes into the trace file */
+    TTAPE_CONTROL_SNAPSHOT = 3, /* and a copy of it into a file of its own, OUTPUT.snapshot-N */
+    TTAPE_CONTROL_STOP = 4      /* nothing more is recorded, for ever; the programs go on */
+} ttape_control_request;
+
+typedef enum ttape_mode {
+    TTAPE_MODE_OFF = 0,
+    TTAPE_MODE_ON = 1,
+    TTAPE_MODE_STOPPED = 2
+} ttape_mode;
+
+typedef struct ttape_control_status {
+    uint32_t mode;  /* ttape_mode */
+    uint32_t clock; /* ttape_clock */
+    uint32_t block_used, block_ready, block_max, block_bytes; /* of the shared buffer */
+    uint64_t event_count, lost_count; /* in the trace and lost so far, as the recorder knows */
+    uint32_t snapshot_count;          /* written so far */
+    uint32_t recorder_pid;
+    bool recorder_lives;
+} ttape_control_status;
+
+/* TTAPE_E_NOT_FOUND: no such process, or it is not recorded; TTAPE_E_IO: not permitted. */
+TTAPE_API ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *err);
+TTAPE_API void ttape_control_close(ttape_control *control);
+TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_control_status *status);
+/* Sends a ttape_control_request. FLUSH and SNAPSHOT wait up to wait_ns for the recorder to have done
+ * it (0: not at all); TTAPE_E_IO when it has not, or could not. TTAPE_E_STATE: the recording has
+ * stopped, or its recorder is gone. */
+TTAPE_API ttape_status ttape_control_send(ttape_control *control, uint32_t request,
+                                          uint64_t wait_ns, ttape_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

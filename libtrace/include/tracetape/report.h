@@ -1,0 +1,147 @@
+/* Where the time went: calls, self and total time, durations and idle time per function, module,
+ * file, thread, process, call or group of functions.
+ *
+ *   self    time in which a frame of the row's is the top of its thread's current stack
+ *   total   time in which a frame of the row's is anywhere on it: recursion counts once, so that no
+ *           total exceeds the time of the threads
+ *   calls   enters. A frame that was open when its thread's recording began is no call, but has
+ *           time
+ *   min, max, squares, percentiles: over whole durations (from enter to end) of the frames that
+ *           ended, by return or by unwinding. A frame that is still open has self and total only
+ *   idle    the part of total in which a blocking call (a wait, a sleep, I/O) is on the stack
+ *
+ * A frame's time ends with its thread's last event. Time between two events of a thread belongs to
+ * what was on the stack before the later one. All are sums over intervals and events, so reports of
+ * adjoining time ranges add up to that of the whole, to the nanosecond.
+ *
+ * A report by function over whole partitions is added up from their summaries and reads no events.
+ * Everything else decodes: other rows (times of several functions overlap), a part of a partition's
+ * threads, the partitions that a time range cuts.
+ *
+ * Threads: a report is made by one thread (with `jobs`, helped by others of its own) and does not
+ * change afterwards: any thread may read it. The reader must not be used while it is made, and must
+ * outlive it. */
+#ifndef TRACETAPE_REPORT_H
+#define TRACETAPE_REPORT_H
+
+#include <stdbool.h>
+
+#include <tracetape/error.h>
+#include <tracetape/reader.h>
+#include <tracetape/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ttape_report ttape_report;
+
+/* What a row is about. */
+typedef enum ttape_report_by {
+    TTAPE_REPORT_BY_FUNCTION = 0, /* sites that are the same in several scopes are one function */
+    TTAPE_REPORT_BY_NAME = 1,     /* all functions of one name */
+    TTAPE_REPORT_BY_MODULE = 2,   /* executable or library */
+    TTAPE_REPORT_BY_FILE = 3,     /* source file */
+    TTAPE_REPORT_BY_THREAD = 4,
+    TTAPE_REPORT_BY_PROCESS = 5,
+    TTAPE_REPORT_BY_CALL = 6, /* caller and function: the caller is the finest call site recorded */
+    TTAPE_REPORT_BY_GROUP = 7, /* sets of functions that the caller names */
+    TTAPE_REPORT_BY_COUNT = 8
+} ttape_report_by;
+
+/* Zero means the default everywhere. */
+typedef struct ttape_report_options {
+    size_t size;      /* sizeof(ttape_report_options) */
+    uint32_t by;      /* ttape_report_by */
+    bool exact;       /* decode even where summaries say the same */
+    bool percentiles; /* keep durations; decodes */
+    bool has_range;   /* only [from_ns, to_ns) */
+    uint64_t from_ns, to_ns;
+    const uint32_t *streams; /* only these; NULL: all. Borrowed for the call */
+    uint32_t stream_count;
+    /* BY_GROUP: the number of a site's group, or TTAPE_NONE. */
+    uint32_t (*group)(void *context, uint32_t site);
+    /* BY_CALL: only calls by or of these functions; NULL: all. */
+    bool (*focus)(void *context, uint32_t site);
+    /* What blocks; NULL: what ttape_is_idle_name says of the symbol. */
+    bool (*is_idle)(void *context, uint32_t site);
+    /* A partition that cannot be read and is left out, in file order; NULL: the call fails. */
+    void (*damage)(void *context, uint32_t partition, const ttape_error *error);
+    void *context;         /* of all four, which are called from the calling thread only */
+    uint32_t jobs;         /* threads; 0: as many as the reader's options say */
+    uint64_t memory_bytes; /* of the report; default 256 MiB */
+} ttape_report_options;
+
+#define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */
+
+typedef struct ttape_report_row {
+    uint32_t site;    /* a site of the row's; TTAPE_NONE: none (threads, processes), or unknown */
+    uint32_t caller;  /* BY_CALL: a site, TTAPE_REPORT_SIGNAL, or TTAPE_NONE (outermost frames) */
+    uint32_t module;  /* of the site (BY_MODULE: of the row), or TTAPE_NONE */
+    uint32_t stream;  /* BY_THREAD */
+    uint32_t process; /* BY_THREAD, BY_PROCESS */
+    uint32_t group;   /* BY_GROUP */
+    uint64_t call_count;
+    uint64_t exit_count; /* frames that ended: what the measures of durations are over */
+    int64_t self_ns, total_ns;
+    int64_t min_ns, max_ns; /* 0, 0 without ended frames */
+    double mean_ns;         /* total_ns by calls (by ended frames where there are no calls) */
+    double
+        deviation_ns; /* of durations, where the row is never on a stack twice at once and no range
+                          * cuts it; otherwise see duration_deviation_ns */
+    double sum_of_squares; /* of durations; exact value, 128 bits, in the next two */
+    uint64_t squares_high, squares_low;
+    int64_t idle_ns;
+    bool idle_known; /* summaries tell idle_ns of blocking functions, and where there are none */
+    bool decoded;    /* the rest of the row is known */
+    /* Decoded rows: of durations as they are. Summaries lack their sum; for mean_ns and
+     * deviation_ns the total stands for it, which counts recursion once. */
+    int64_t duration_ns;
+    double duration_mean_ns, duration_deviation_ns;
+    uint64_t recursion_count; /* calls while the row was on the stack already */
+    uint64_t unseen_count;    /* exits whose enter is not in the trace; no calls, no time */
+    uint64_t event_count;     /* BY_THREAD, BY_PROCESS */
+    int64_t span_ns;          /* BY_THREAD, BY_PROCESS: time between events, on any stack or none */
+} ttape_report_row;
+
+typedef struct ttape_report_info {
+    uint32_t row_count;
+    uint32_t stream_count;    /* selected streams */
+    uint64_t partition_count; /* that were looked at ... */
+    uint64_t decoded_count;   /* ... of which decoded */
+    uint64_t damaged_count;   /* ... and left out */
+    uint64_t event_count;     /* in those that were looked at, of the streams, cut or not */
+    uint64_t call_count;      /* over all functions */
+    int64_t span_ns;          /* time of all threads together */
+    int64_t idle_ns;          /* of that in blocking calls */
+    bool idle_known;          /* otherwise idle_ns is the self time of blocking functions */
+    bool has_idle;            /* there are blocking functions */
+    bool has_times;           /* of any partition that was looked at */
+    double percentile_error;  /* percentiles are at most this part too low; 0: exact */
+} ttape_report_info;
+
+/* *out is NULL on failure. Rows come by descending total, then by their number. Limits: TTAPE_E_LIMIT
+ * past memory_bytes. */
+TTAPE_API ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
+                                         const ttape_report_options *options, ttape_error *err);
+TTAPE_API void ttape_report_close(ttape_report *report);
+
+TTAPE_API void ttape_report_get_info(const ttape_report *report, ttape_report_info *info);
+/* They live as long as the report. */
+TTAPE_API const ttape_report_row *ttape_report_get_rows(const ttape_report *report,
+                                                        uint32_t *row_count);
+/* The smallest duration that at least `share` (0 .. 1) of the row's ended frames do not exceed.
+ * TTAPE_E_NOT_FOUND: no such row, no ended frames, or no percentiles were asked for. */
+TTAPE_API ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t row,
+                                                   double share, int64_t *duration_ns);
+
+/* Functions that wait for something else than the processor: waits, sleeps, locks, I/O, and
+ * uftrace's linux:schedule. Leading underscores, versions and other decorations do not matter. */
+TTAPE_API bool ttape_is_idle_name(ttape_string symbol);
+/* The list, for showing it; NULL past the end. */
+TTAPE_API const char *ttape_idle_name(uint32_t number);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

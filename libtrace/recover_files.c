@@ -1,0 +1,411 @@
+/* Finding and reading what a killed recorder left: all of it may be cut off anywhere. */
+#define _GNU_SOURCE /* asprintf */
+#include "libtrace/recover_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/fail.h"
+#include "writer/recording/journal.h"
+
+#define JOURNAL_MAX   (1u << 30)
+#define HEARTBEAT_NS  60000000
+#define SUFFIX        ".recording"
+#define NAME_PREFIX   "trace."
+#define STATES_OFFSET TTP_ARENA_HEAD_BYTES
+
+static ttape_status no_memory(ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+}
+
+static ttape_status fail_file(ttape_error *err, const char *what, const char *path)
+{
+    int code = errno;
+    (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
+                   strerror(code));
+    if (err != NULL)
+        err->os_errno = code;
+    return TTAPE_E_IO;
+}
+
+static char *join(const char *directory, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+static int open_in(const char *directory, const char *name)
+{
+    char *path = join(directory, name);
+    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat info;
+    if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+        (void)close(fd);
+        fd = -1;
+        errno = EINVAL;
+    }
+    free(path);
+    return fd;
+}
+
+/* The journal */
+
+static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
+{
+    struct stat info;
+    int fd = open_in(files->directory, "journal");
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        ttape_status status = fail_file(err, "opening the journal in", files->directory);
+        if (fd >= 0)
+            (void)close(fd);
+        return status;
+    }
+    size_t size = info.st_size > JOURNAL_MAX ? JOURNAL_MAX : (size_t)info.st_size, got = 0;
+    files->journal = malloc(size + 1);
+    while (files->journal != NULL && got < size) {
+        ssize_t n = read(fd, files->journal + got, size - got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    (void)close(fd);
+    files->journal_bytes = got;
+    return files->journal == NULL ? no_memory(err) : TTAPE_OK;
+}
+
+static ttp_recovered_file *file_at(ttp_recovered_files *files, uint32_t number)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (files->items[i].number == number)
+            return &files->items[i];
+    ttp_recovered_file *more = realloc(files->items, (files->count + 1) * sizeof *more);
+    if (more == NULL)
+        return NULL;
+    files->items = more;
+    more[files->count] = (ttp_recovered_file){.number = number};
+    return &more[files->count++];
+}
+
+static void take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t *bytes,
+                       size_t size)
+{
+    if (kind == TTP_JOURNAL_START && size == TTP_JOURNAL_START_BYTES)
+        files->is_separate = ttp_load32(bytes + 48) != 0;
+    if (kind == TTP_JOURNAL_ARENA && files->arena_path == NULL)
+        files->arena_path = strndup((const char *)bytes, size);
+    if (kind == TTP_JOURNAL_COMMAND && files->command == NULL)
+        files->command = strndup((const char *)bytes, size);
+    if (kind == TTP_JOURNAL_CHECKPOINT && size == TTP_JOURNAL_CHECKPOINT_BYTES) {
+        ttp_recovered_file *file = file_at(files, ttp_load32(bytes));
+        if (file != NULL)
+            file->partitions = ttp_load64(bytes + 8);
+    }
+}
+
+/* Goes through the whole entries; journal_bytes becomes the end of the last checkpoint. */
+static ttape_status check_journal(ttp_recovered_files *files, ttape_error *err)
+{
+    size_t at = 0, end = 0, done = 0, all = files->journal_bytes;
+    while (all - at >= TTP_JOURNAL_HEAD_BYTES) {
+        uint32_t kind = ttp_load32(files->journal + at);
+        size_t size = ttp_load32(files->journal + at + 4);
+        const uint8_t *bytes = files->journal + at + TTP_JOURNAL_HEAD_BYTES;
+        if (size > all - at - TTP_JOURNAL_HEAD_BYTES ||
+            ttp_load64(files->journal + at + 8) != (ttp_checksum(bytes, size) ^ kind))
+            break;
+        at += TTP_JOURNAL_HEAD_BYTES + size;
+        if (kind == TTP_JOURNAL_CHECKPOINT)
+            end = at;
+    }
+    while (done < end) {
+        size_t size = ttp_load32(files->journal + done + 4);
+        take_entry(files, ttp_load32(files->journal + done),
+                   files->journal + done + TTP_JOURNAL_HEAD_BYTES, size);
+        done += TTP_JOURNAL_HEAD_BYTES + size;
+    }
+    files->journal_lost_bytes = all - end;
+    files->journal_bytes = end;
+    if (end == 0)
+        return ttp_fail(err, TTAPE_E_NOT_TRACE, "", TTAPE_ERROR_NO_OFFSET,
+                        "'%s' holds no recording: its journal has no checkpoint",
+                        files->directory);
+    return TTAPE_OK;
+}
+
+/* The trace files */
+
+static int by_number(const void *a, const void *b)
+{
+    const ttp_recovered_file *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* With `live` the only file has its final name. */
+static char *live_name(const char *directory)
+{
+    size_t size = strlen(directory), suffix = strlen(SUFFIX);
+    while (size > 1 && directory[size - 1] == '/')
+        size--;
+    if (size <= suffix || memcmp(directory + size - suffix, SUFFIX, suffix) != 0)
+        return NULL;
+    char *path = strndup(directory, size - suffix);
+    if (path == NULL || access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
+{
+    DIR *listing = opendir(files->directory);
+    const struct dirent *entry;
+    size_t unfinished = 0;
+    if (listing == NULL)
+        return fail_file(err, "opening", files->directory);
+    while ((entry = readdir(listing)) != NULL) {
+        char *end;
+        if (strncmp(entry->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
+            continue;
+        unsigned long number = strtoul(entry->d_name + strlen(NAME_PREFIX), &end, 10);
+        ttp_recovered_file *file = *end != '\0' || number > UINT32_MAX
+                                       ? NULL
+                                       : file_at(files, (uint32_t)number);
+        if (file == NULL || file->path != NULL)
+            continue;
+        file->path = join(files->directory, entry->d_name);
+        unfinished++;
+    }
+    (void)closedir(listing);
+    if (unfinished == 0 && files->count == 1)
+        files->items[0].path = live_name(files->directory);
+    size_t kept = 0;
+    for (size_t i = 0; i < files->count; i++)
+        if (files->items[i].path != NULL) /* the others were finished and have their names */
+            files->items[kept++] = files->items[i];
+    files->count = kept;
+    if (kept > 1)
+        qsort(files->items, kept, sizeof *files->items, by_number);
+    return TTAPE_OK;
+}
+
+/* Slots and blocks */
+
+static ttape_status add_slot(ttp_recovered_files *files, const ttp_recovered_slot *slot,
+                             ttape_error *err)
+{
+    if (files->slot_count == files->slot_capacity) {
+        size_t capacity = files->slot_capacity == 0 ? 256 : files->slot_capacity * 2;
+        ttp_recovered_slot *more = realloc(files->slots, capacity * sizeof *more);
+        if (more == NULL)
+            return no_memory(err);
+        files->slots = more;
+        files->slot_capacity = capacity;
+    }
+    files->slots[files->slot_count++] = *slot;
+    return TTAPE_OK;
+}
+
+static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
+{
+    struct ttp_slot *slot = malloc(sizeof *slot);
+    struct stat info;
+    ttape_status status = TTAPE_OK;
+    if (slot == NULL)
+        return no_memory(err);
+    files->spill_fd = open_in(files->directory, "spill");
+    uint32_t count = 0;
+    if (files->spill_fd >= 0 && fstat(files->spill_fd, &info) == 0)
+        count = (uint32_t)(((uint64_t)info.st_size + TTP_SLOT_BYTES - 1) / TTP_SLOT_BYTES);
+    for (uint32_t i = 0; i < count && status == TTAPE_OK; i++) {
+        status = ttp_spill_read(files->spill_fd, i, slot, err);
+        if (status == TTAPE_OK && ttp_slot_is_whole(slot))
+            status = add_slot(files,
+                              &(ttp_recovered_slot){.serial = slot->block.serial,
+                                                    .sequence = slot->block.sequence,
+                                                    .first = slot->head.first,
+                                                    .number = i},
+                              err);
+    }
+    free(slot);
+    return status;
+}
+
+static const struct ttp_block_head *block_at(const ttp_recovered_files *files, uint32_t index)
+{
+    const struct ttp_arena_head *head = (const struct ttp_arena_head *)files->arena;
+    return (const struct ttp_block_head *)(files->arena + head->blocks_offset +
+                                           (size_t)index * TTP_BLOCK_BYTES);
+}
+
+static bool check_arena(const ttp_recovered_files *files)
+{
+    const struct ttp_arena_head *head = (const struct ttp_arena_head *)files->arena;
+    return head->magic == TTP_ARENA_MAGIC && head->version == TTP_ARENA_VERSION &&
+           head->block_bytes == TTP_BLOCK_BYTES && head->block_ready <= TTP_ARENA_BLOCKS_MAX &&
+           head->blocks_offset >= STATES_OFFSET + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
+           head->blocks_offset % TTP_BLOCK_BYTES == 0 &&
+           head->blocks_offset + (uint64_t)head->block_ready * TTP_BLOCK_BYTES <=
+               files->arena_bytes;
+}
+
+static bool recorder_lives(const struct ttp_arena_head *head)
+{
+    struct timespec pause = {0, HEARTBEAT_NS};
+    uint64_t before = __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED);
+    (void)nanosleep(&pause, NULL);
+    return __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED) != before;
+}
+
+static void map_arena(ttp_recovered_files *files)
+{
+    struct stat info;
+    int fd = files->arena_path == NULL
+                 ? -1
+                 : open(files->arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    void *memory = MAP_FAILED;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+        (size_t)info.st_size >= STATES_OFFSET) {
+        files->arena_bytes = (size_t)info.st_size;
+        memory = mmap(NULL, files->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    (void)close(fd);
+    if (memory == MAP_FAILED)
+        return;
+    files->arena = memory;
+    files->has_arena = check_arena(files);
+}
+
+static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
+{
+    map_arena(files);
+    if (!files->has_arena)
+        return TTAPE_OK;
+    struct ttp_arena_head *head = (struct ttp_arena_head *)files->arena;
+    if (recorder_lives(head))
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "'%s' is still being recorded by process %u", files->directory,
+                        head->recorder_pid);
+    __atomic_store_n(&head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
+    struct timespec pause = {0, HEARTBEAT_NS}; /* for hooks that have seen it on */
+    (void)nanosleep(&pause, NULL);
+    files->arena_lost = head->lost;
+    const uint32_t *states = (const uint32_t *)(files->arena + STATES_OFFSET);
+    for (uint32_t i = 0; i < head->block_ready; i++) {
+        const struct ttp_block_head *block = block_at(files, i);
+        if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)
+            continue;
+        TTP_TRY(add_slot(files,
+                         &(ttp_recovered_slot){.serial = block->serial,
+                                               .sequence = block->sequence,
+                                               .number = i,
+                                               .in_arena = true},
+                         err));
+    }
+    return TTAPE_OK;
+}
+
+bool ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *place,
+                        struct ttp_slot *out)
+{
+    if (!place->in_arena)
+        return ttp_spill_read(files->spill_fd, place->number, out, NULL) == TTAPE_OK &&
+               ttp_slot_is_whole(out);
+    const struct ttp_block_head *block = block_at(files, place->number);
+    const uint64_t *records = (const uint64_t *)(block + 1);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++) {
+        out->records[i] = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
+        if (out->records[i] != 0)
+            end = i + 1;
+    }
+    out->head = (struct ttp_slot_head){.count = end};
+    out->block = *block;
+    return out->block.serial != 0;
+}
+
+ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
+                                ttape_error *err)
+{
+    files->spill_fd = -1;
+    files->directory = strdup(directory);
+    if (files->directory == NULL)
+        return no_memory(err);
+    TTP_TRY(read_journal(files, err));
+    TTP_TRY(check_journal(files, err));
+    TTP_TRY(find_files(files, err));
+    TTP_TRY(find_blocks(files, err)); /* first: a block that is in both is then the arena's too */
+    return find_slots(files, err);
+}
+
+void ttp_recovered_close(ttp_recovered_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        free(files->items[i].path);
+    free(files->items);
+    if (files->arena != NULL)
+        (void)munmap((void *)files->arena, files->arena_bytes);
+    if (files->spill_fd >= 0)
+        (void)close(files->spill_fd);
+    free(files->slots);
+    free(files->journal);
+    free(files->arena_path);
+    free(files->command);
+    free(files->directory);
+}
+
+/* Removing */
+
+static void remove_arena(const char *path)
+{
+    char *directory = strdup(path), *slash = directory == NULL ? NULL : strrchr(directory, '/');
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+        unlink(path) == 0 && slash != NULL) {
+        *slash = '\0';
+        (void)rmdir(directory);
+    }
+    free(directory);
+}
+
+ttape_status ttape_recover_remove(const char *directory, ttape_error *err)
+{
+    ttp_recovered_files files = {.spill_fd = -1, .directory = strdup(directory)};
+    ttape_status status = files.directory == NULL ? no_memory(err) : read_journal(&files, err);
+    if (status == TTAPE_OK)
+        status = check_journal(&files, err);
+    if (status == TTAPE_OK)
+        status = find_files(&files, err);
+    if (status == TTAPE_OK) {
+        if (files.arena_path != NULL)
+            remove_arena(files.arena_path);
+        static const char *const names[] = {"spill", "journal"};
+        for (size_t i = 0; i < files.count; i++)
+            if (strncmp(files.items[i].path, directory, strlen(directory)) == 0)
+                (void)unlink(files.items[i].path);
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            char *path = join(directory, names[i]);
+            if (path != NULL)
+                (void)unlink(path);
+            free(path);
+        }
+        if (rmdir(directory) != 0)
+            status = fail_file(err, "removing", directory);
+    }
+    ttp_recovered_close(&files);
+    return status;
+}

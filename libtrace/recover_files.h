@@ -1,0 +1,51 @@
+/* What lies in the directory of a recorder that was killed. */
+#ifndef TTP_LIBTRACE_RECOVER_FILES_H
+#define TTP_LIBTRACE_RECOVER_FILES_H
+
+#include <stdbool.h>
+
+#include <tracetape/recover.h>
+
+#include "writer/recording/recording_internal.h"
+
+/* A trace file, and how many of its partitions the journal says are complete. */
+typedef struct ttp_recovered_file {
+    char *path;
+    uint32_t number;
+    uint64_t partitions;
+} ttp_recovered_file;
+
+/* Records outside of the trace: in the spill file, or in a block of the arena. */
+typedef struct ttp_recovered_slot {
+    uint64_t serial, sequence;
+    uint32_t first;
+    uint32_t number; /* of the slot or block */
+    bool in_arena;
+} ttp_recovered_slot;
+
+typedef struct ttp_recovered_files {
+    char *directory, *arena_path, *command;
+    uint8_t *journal;
+    size_t journal_bytes;        /* up to and with the last checkpoint */
+    uint64_t journal_lost_bytes; /* behind it */
+    ttp_recovered_file *items;   /* by number */
+    size_t count;
+    bool is_separate; /* files of several processes, side by side */
+    int spill_fd;
+    const uint8_t *arena; /* mapped; NULL: gone */
+    size_t arena_bytes;
+    uint64_t arena_lost;
+    bool has_arena;
+    ttp_recovered_slot *slots;
+    size_t slot_count, slot_capacity;
+} ttp_recovered_files;
+
+/* Opens everything; tells the arena to stop. TTAPE_E_STATE: its recorder lives. */
+ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
+                                ttape_error *err);
+/* Fills *out; false: what was there is not whole. */
+bool ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *slot,
+                        struct ttp_slot *out);
+void ttp_recovered_close(ttp_recovered_files *files);
+
+#endif

@@ -1,0 +1,115 @@
+/* The tree's inside.
+ *
+ *   light part, summary -> tree_ends.c  -> record of a partition (tree_parts.c, a cache)
+ *   records             -> tree_span.c  -> spanning frames, parts        nothing is decoded
+ *   events              -> tree_scan.c  -> local frames, exact ends      tree_local.c
+ *                       -> tree_walk.c  -> children in order
+ *
+ * A *run* is a stream's segment in a partition; runs of a stream are numbered by *ordinal*. A
+ * *piece* is a series of runs without a hole between them: frames do not cross holes. A frame's
+ * place is (stack, level): how many frames are below it on its stack. */
+#ifndef TTP_READER_TREE_INTERNAL_H
+#define TTP_READER_TREE_INTERNAL_H
+
+#include <tracetape/tree.h>
+
+#include "reader/partition_reader.h"
+#include "reader/reader_internal.h"
+
+#define TTP_NO_PLACE UINT32_MAX
+
+/* A frame that is open at an edge of a run. */
+struct ttp_tree_frame {
+    uint64_t enter_ns;
+    uint64_t end_ns;     /* start edge, not kept: when it ends, or the least that this can be */
+    int64_t self_ns;     /* up to this edge */
+    int64_t end_self_ns; /* start edge: up to the end edge or its own end, where that is known */
+    int64_t known_ns;    /* self time in the run of this frame and those above it on its stack, as
+                            far as it is known */
+    uint32_t site, argument, stack;
+    uint8_t kind; /* ttape_event_kind */
+    bool end_known, self_known;
+};
+
+/* Start frames; the first `kept` of them are the end edge's first too, and then come the added. */
+struct ttp_tree_segment {
+    uint64_t first_event, base_ns, end_ns;
+    uint64_t call_count;
+    uint32_t stream, event_count;
+    uint32_t start_first, start_count, added_first, end_count, kept;
+    bool one_stack;   /* stack 0, as far as the edges tell */
+    bool calls_exact; /* otherwise shared out */
+};
+
+/* What the tree keeps of a partition; segments and frames stand behind it in one block. */
+struct ttp_tree_part {
+    struct ttp_tree_part *newer, *older;
+    uint64_t size_bytes;
+    uint32_t partition, segment_count, frame_count;
+    bool damaged; /* it could not be read: no segments */
+    struct ttp_tree_segment *segments;
+    struct ttp_tree_frame *frames;
+};
+
+struct ttape_tree {
+    ttape_reader *reader;
+    struct ttp_memory memory;
+    struct ttp_tree_part **parts; /* by partition; NULL: not in the cache */
+    struct ttp_tree_part *newest, *oldest;
+    uint64_t cache_bytes, used_bytes;
+    uint32_t jobs, ahead; /* partitions that are read at once where one is missed */
+    uint32_t part_capacity;
+    ttape_tree_walk *walks;
+};
+
+/* ---- tree_parts.c ---- */
+
+ttape_status ttp_tree_parts_open(struct ttape_tree *tree, ttape_error *err);
+void ttp_tree_parts_close(struct ttape_tree *tree);
+
+uint32_t ttp_tree_run_count(const struct ttape_tree *tree, uint32_t stream);
+const struct ttp_segment_run *ttp_tree_run(const struct ttape_tree *tree, uint32_t stream,
+                                           uint32_t ordinal);
+/* The stream's run in a partition; TTP_NO_PLACE when there is none. */
+uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition);
+
+/* A run's record, read if need be; pointers are good until the next call. *segment is NULL where
+ * the partition is damaged. */
+ttape_status ttp_tree_record(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                             const struct ttp_tree_part **part,
+                             const struct ttp_tree_segment **segment, ttape_error *err);
+/* Why a partition is damaged. */
+ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err);
+
+/* ---- tree_ends.c ---- */
+
+/* Fills in what the partition's measures say of a new record. rows is NULL where it has no
+ * summary. */
+ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loaded *p,
+                                const struct ttp_definition_tables *d,
+                                const struct ttp_measure *rows, uint32_t row_count,
+                                struct ttp_memory *memory, ttape_error *err);
+
+/* ---- frames of a record ---- */
+
+/* The frame at a place of the start (end) edge: its number there, or TTP_NO_PLACE. */
+uint32_t ttp_tree_start_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+                           uint32_t stack, uint32_t level);
+uint32_t ttp_tree_end_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+                         uint32_t stack, uint32_t level);
+const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_tree_part *part,
+                                                  const struct ttp_tree_segment *segment,
+                                                  uint32_t number);
+const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_tree_part *part,
+                                                const struct ttp_tree_segment *segment,
+                                                uint32_t number);
+/* Level of the frame `number` of an edge. */
+uint32_t ttp_tree_level(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+                        uint32_t number, bool at_start);
+/* Frames of a stack that are open at the start edge; and those of them that stay open to the end. */
+uint32_t ttp_tree_start_height(const struct ttp_tree_part *part,
+                               const struct ttp_tree_segment *segment, uint32_t stack);
+uint32_t ttp_tree_stay_height(const struct ttp_tree_part *part,
+                              const struct ttp_tree_segment *segment, uint32_t stack);
+
+#endif

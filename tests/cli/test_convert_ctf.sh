@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# CTF traces of functions become traces: streams of CPUs put into threads by time, modules from the
+# state dump, losses as gaps; our own exports come back; damage costs what it hits and nothing else.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+export PYTHONPATH=$TTAPE_SRC/tests/cli
+
+if "$T" convert --from-format ctf /nonexistent -o x 2>&1 | grep -q 'not in this build'; then
+    printf 'SKIPPED: built without babeltrace2\n'
+    exit 77
+fi
+
+# events NAME < LINES: what "tid,time,kind,depth,address" the trace holds, times from the start
+events() {
+    status 0 "$T" verify "$1.ttape"
+    status 0 "$T" dump --format csv "$1.ttape"
+    awk -F, 'NR > 1 { print $2 "," substr($3, 13) + 0 "," $4 "," $5 "," $6 }' out >got
+    cat >want
+    same got want
+}
+
+python3 - <<'END'
+from ctf_writer import *
+A, B, C = 0x401000, 0x401100, 0x7f0000001000
+state = [(1, 7, 7, BIN_INFO, 0x400000, 0x2000, "/usr/bin/traced"),
+         (2, 7, 7, BUILD_ID, 0x400000, bytes(range(20))),
+         (3, 7, 7, BIN_INFO, 0x7f0000000000, 0x10000, "/usr/lib/libx.so"), (4, 7, 7, OTHER, "x")]
+one = [(10, 7, 7, ENTRY, A), (20, 7, 8, ENTRY, B), (30, 7, 7, ENTRY, C), (60, 7, 8, EXIT, B)]
+two = [(40, 7, 7, EXIT, C), (50, 7, 8, ENTRY, C), (55, 7, 8, EXIT, C), (70, 7, 7, EXIT, A)]
+write("plain/ust/uid/0/64-bit", [[(state + one, 0)], [(two, 0)]])
+write("fast", [[([(10, 7, 7, FAST_ENTRY, A), (20, 7, 7, FAST_ENTRY, B), (30, 7, 7, FAST_EXIT),
+                  (40, 7, 7, FAST_EXIT), (50, 7, 7, FAST_EXIT)], 0)]])
+write("lost", [[(one[:2], 0), ([(60, 7, 8, EXIT, B), (70, 7, 7, EXIT, A)], 3)],
+               [(two[:1], 0)]])
+write("cpus", [[([(10, 0, 0, ENTRY, A), (20, 0, 0, EXIT, A)], 0)],
+               [([(15, 0, 0, ENTRY, B), (25, 0, 0, EXIT, B)], 0)]], threads=False)
+write("none", [[([(10, 7, 7, OTHER, "x")], 0)]])
+write("pids/one", [[([(10, 7, 7, ENTRY, A), (30, 7, 7, EXIT, A)], 0)]])
+write("pids/two", [[([(20, 9, 9, ENTRY, A), (40, 9, 9, EXIT, A)], 0)]])
+END
+
+# By time, whatever the CPU; modules by what was mapped where.
+status 0 "$T" convert plain -o plain.ttape
+events plain <<'END'
+7,10,enter,0,0x401000
+7,30,enter,1,0x7f0000001000
+7,40,exit,1,0x7f0000001000
+7,70,exit,0,0x401000
+8,20,enter,0,0x401100
+8,50,enter,1,0x7f0000001000
+8,55,exit,1,0x7f0000001000
+8,60,exit,0,0x401100
+END
+status 0 "$T" info --json plain.ttape
+has out '"modules": 2'
+has out '"processes": 1'
+has out '"name": "p7"'
+status 0 "$T" convert plain/ust/uid/0/64-bit -o inner.ttape
+cmp -s plain.ttape inner.ttape || fail "the folder above gives another trace"
+status 0 "$T" convert --verbose plain -o again.ttape --force
+has err '1 events of other kinds left out'
+status 0 "$T" export --to csv plain.ttape
+has out '/usr/bin/traced'
+has out '/usr/lib/libx.so'
+
+# Exits without an address; two traces as one; losses; CPUs where threads are not known.
+status 3 "$T" convert fast -o fast.ttape
+has err '1 events left out'
+events fast <<'END'
+7,10,enter,0,0x401000
+7,20,enter,1,0x401100
+7,30,exit,1,0x401100
+7,40,exit,0,0x401000
+END
+status 0 "$T" convert pids -o pids.ttape
+status 0 "$T" info --json pids.ttape
+has out '"streams": 2'
+has out '"processes": 2'
+status 0 "$T" convert lost -o lost.ttape
+status 0 "$T" dump --format ndjson lost.ttape
+has out '"tid":8.*"kind":"gap".*"lost":3,"reason":"overflow"'
+status 3 "$T" convert cpus -o cpus.ttape
+has err "without a context 'vtid'"
+lines <("$T" dump --format csv cpus.ttape) 5
+status 4 "$T" convert none -o none.ttape
+has err 'no event of lttng-ust-cyg-profile'
+mkdir empty
+status 4 "$T" convert empty -o none.ttape
+status 4 "$T" convert --from-format ctf empty -o none.ttape
+absent none.ttape
+
+# Links and pipes in a trace are not followed.
+cp -r fast links
+ln -s /etc/hostname links/channel0_9
+status 4 "$T" convert links -o none.ttape
+has err "no regular file"
+rm links/channel0_9
+mkfifo links/channel0_9
+status 4 timeout 20 "$T" convert links -o none.ttape
+
+# Our own export comes back: every frame, point, value and name.
+python3 - "$T" <<'END' || fail "an export does not come back"
+import subprocess, sys
+from collections import Counter
+import export_model
+tool = sys.argv[1]
+def run(*words, data=None):
+    done = subprocess.run([tool, *words], input=data, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+def shape(trace):
+    streams = export_model.dump(tool, trace)
+    seen = export_model.Selection(streams)
+    value = lambda v: str(v)
+    return Counter((f.stream, f.stack, f.start, f.end, f.site, tuple(map(value, f.values)),
+                    tuple(map(value, f.results)) if f.ending == "exit" else ())
+                   for f in seen.frames), \
+        Counter((p.stream, p.time, p.kind, p.name, tuple(map(value, p.values)), p.detail)
+                for p in seen.points)
+run("convert", "-", "-o", "model.ttape", data=export_model.make_text(8, 2000).encode())
+run("export", "--to", "ctf", "model.ttape", "-o", "model.ctf")
+run("convert", "model.ctf", "-o", "back.ttape")
+run("verify", "back.ttape")
+for want, got in zip(shape("model.ttape"), shape("back.ttape")):
+    assert want == got and want, (list((want - got).items())[:3], list((got - want).items())[:3])
+END
+status 0 "$T" info back.ttape
+has out 'thread3'
+
+# Damage of any kind: what could be read, or a refusal; nothing is left running.
+python3 - "$T" <<'END' || fail "damage is not survived"
+import random, shutil, subprocess, sys
+from pathlib import Path
+draw = random.Random(3)
+tool, source, place = sys.argv[1], Path("plain/ust/uid/0/64-bit"), Path("damaged")
+statuses = set()
+for turn in range(60):
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(source, place)
+    victim = place / draw.choice(["metadata", "channel0_0", "channel0_1", "channel0_0"])
+    data = bytearray(victim.read_bytes())
+    if turn % 3 == 0:
+        del data[draw.randrange(len(data)):]
+    else:
+        for _ in range(draw.randrange(1, 4)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+    victim.write_bytes(data)
+    done = subprocess.run([tool, "convert", "--from-format", "ctf", place, "-o", "-"],
+                          capture_output=True, check=False, timeout=100)
+    assert done.returncode in (0, 3, 4), (turn, done.returncode, done.stderr[-300:])
+    statuses.add(done.returncode)
+    if done.returncode != 4:
+        check = subprocess.run([tool, "verify", "-"], input=done.stdout, capture_output=True,
+                               check=False)
+        assert check.returncode == 0, (turn, check.stdout[:300])
+assert statuses == {0, 3, 4}, statuses
+END
+
+# When the library dies over a trace, what it read until then is kept.
+if [ -z "${TTAPE_SANITIZE:-}" ]; then
+    cat >die.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+static int calls;
+int bt_message_iterator_next(void *iterator, void *messages, void *count)
+{
+    int (*real)(void *, void *, void *) = (int (*)(void *, void *, void *))dlsym(
+        RTLD_NEXT, "bt_message_iterator_next");
+    if (++calls == 40)
+        abort();
+    return real(iterator, messages, count);
+}
+END
+    if "${TTAPE_CC:-gcc}" -shared -fPIC -o die.so die.c -ldl 2>err; then
+        status 3 env LD_PRELOAD="$PWD/die.so" "$T" convert model.ctf -o died.ttape
+        has err 'babeltrace2 died'
+        status 0 "$T" verify died.ttape
+        "$T" info --json died.ttape | grep -qE '"events": [1-9]' || fail "nothing was kept"
+    fi
+fi
+verdict

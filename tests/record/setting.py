@@ -1,0 +1,221 @@
+"""Where the tests of recording run: the command, the build, skipping, compiled programs, processes
+that cannot hang.
+
+Everything here treats `tracetape record` as a black box: command line, exit status, files."""
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCE = Path(os.environ.get("TTAPE_SRC") or HERE.parents[1])
+BUILD = Path(os.environ.get("TTAPE_BUILD") or SOURCE / "build" / "release")
+COMMAND = Path(os.environ.get("TTAPE_BIN") or BUILD / "tracetape")
+PROGRAMS = HERE / "programs"
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
+MESSAGE = b"tracetape: "  # every line that the command says begins so
+OURS = ("OWN_", "TRACETAPE", "KILL_")
+DIED = 128
+
+
+def skip(why):
+    print(f"SKIPPED: {why}")
+    sys.exit(77)
+
+
+def need_command(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            skip(f"'{program}' is not installed")
+
+
+def need_root():
+    if os.geteuid() != 0:
+        skip("this needs root")
+
+
+def need_verb(*verbs):
+    """Skips while the command does not know a verb."""
+    if not COMMAND.is_file():
+        skip(f"no command at '{COMMAND}'")
+    if os.environ.get("TTAPE_SANITIZE"):
+        skip("a preloaded runtime and a sanitizer's cannot be in one process")
+    for verb in verbs or ("record",):
+        if subprocess.run([COMMAND, verb, "--help"], check=False, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=30).returncode:
+            skip(f"'tracetape {verb}' does not exist")
+
+
+# ---- programs ----
+
+def runtime_archive():
+    """The static runtime of this build, or None."""
+    found = sorted(BUILD.glob("**/libtracetape-rt*.a"))
+    return found[0] if found else None
+
+
+def compiler_of(name, compiler):
+    return COMPILERS[compiler][1 if name.endswith(".cc") else 0]
+
+
+def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=True):
+    """A program of programs/, instrumented, made once per content and options: its path."""
+    tool = compiler_of(name, compiler)
+    if shutil.which(tool) is None:
+        skip(f"'{tool}' is not installed")
+    words = [tool, "-g", "-D_GNU_SOURCE", *flags]
+    facts = [" ".join(map(str, [*words, *libraries]))]
+    for path in (PROGRAMS / name, PROGRAMS / "own.c", PROGRAMS / "own.h"):
+        facts.append(path.read_text(encoding="utf-8"))
+    key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
+    place = BUILD / "record-programs" / f"{Path(name).stem}-{compiler}-{key}"
+    target = place / (output or Path(name).stem)
+    if target.is_file():
+        return target
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place) as work:
+        made, plain = Path(work, "made"), Path(work, "own.o")
+        link = ["-rdynamic", "-pthread", *libraries, "-ldl"]
+        objects = []
+        if log:
+            call([COMPILERS[compiler][0], "-O1", "-fPIC", "-c", PROGRAMS / "own.c", "-o", plain])
+            objects = [plain]
+        call([*words, "-w", "-finstrument-functions", "-o", made, PROGRAMS / name, *objects, *link])
+        made.rename(target)
+    return target
+
+
+def call(words):
+    done = subprocess.run([str(w) for w in words], check=False, capture_output=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+    if done.returncode:
+        text = done.stderr.decode(errors="replace")[-2000:]
+        raise RuntimeError(f"{' '.join(map(str, words))}: status {done.returncode}\n{text}")
+    return done.stdout
+
+
+# ---- processes ----
+
+@dataclass
+class Result:
+    status: int
+    out: bytes
+    err: bytes
+    wall: float
+    timed_out: bool = False
+    words: list = field(default_factory=list)
+
+    @property
+    def command_line(self):
+        return " ".join(map(str, self.words))
+
+    def said(self):
+        """What the command itself says on standard error, line by line."""
+        return [s.decode(errors="replace") for s in self.err.splitlines() if s.startswith(MESSAGE)]
+
+    def program_err(self):
+        return b"".join(s for s in self.err.splitlines(True) if not s.startswith(MESSAGE))
+
+
+def environment(**extra):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+    env.update({"LC_ALL": "C", "LANG": "C"})
+    env.update({k: str(v) for k, v in extra.items()})
+    return env
+
+
+def kill_group(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def start(words, cwd=None, env=None, out=subprocess.PIPE, err=subprocess.PIPE, before=None):
+    """A process in a session of its own, so that all of it can be ended."""
+    return subprocess.Popen([str(w) for w in words], cwd=cwd, env=env or environment(),
+                            stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                            start_new_session=True, preexec_fn=before)
+
+
+def finish(process, words, timeout):
+    """Waits for a process that `start` made."""
+    begin = time.monotonic()
+    timed_out = False
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        kill_group(process)
+        try:
+            out, err = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:  # somebody out of the group still holds the pipes
+            out, err = b"", b""
+    status = process.returncode if process.returncode is not None else -signal.SIGKILL
+    status = DIED - status if status < 0 else status
+    return Result(status, out or b"", err or b"", time.monotonic() - begin, timed_out, list(words))
+
+
+def run(words, timeout=60, **options):
+    begin = time.monotonic()
+    result = finish(start(words, **options), words, timeout)
+    result.wall = time.monotonic() - begin
+    return result
+
+
+def record_words(output, program, *options):
+    return [COMMAND, "record", "-q", "-o", output, *options, "--", *program]
+
+
+def tracetape(*words, timeout=120, **options):
+    return run([COMMAND, *words], timeout=timeout, **options)
+
+
+# ---- verdicts ----
+
+class Checks:
+    """Collects what does not hold; ends the test."""
+
+    def __init__(self, name):
+        self.name, self.count, self.problems = name, 0, []
+
+    def that(self, holds, what, *details):
+        self.count += 1
+        if not holds:
+            self.problems.append(what)
+            print(f"FAILED: {what}", flush=True)
+            for detail in details:
+                for line in str(detail).splitlines()[:12]:
+                    print(f"    {line}", flush=True)
+        return bool(holds)
+
+    def equal(self, found, wanted, what):
+        return self.that(found == wanted, what, f"found:  {found!r}"[:600],
+                         f"wanted: {wanted!r}"[:600])
+
+    def extend(self, problems, label):
+        self.count += 1
+        for problem in problems[:20]:
+            self.that(False, f"{label}: {problem}")
+        if len(problems) > 20:
+            print(f"    and {len(problems) - 20} more", flush=True)
+
+    def verdict(self):
+        if self.problems:
+            print(f"{self.name}: FAILED, {len(self.problems)} of {self.count} checks")
+            sys.exit(1)
+        print(f"{self.name}: ok, {self.count} checks")
+        sys.exit(0)
+
+
+def work_dir(prefix="ttape-record."):
+    """A folder that goes away; others may enter it, since some programs run as somebody else."""
+    holder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+    os.chmod(holder.name, 0o755)
+    return holder

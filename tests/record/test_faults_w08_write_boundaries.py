@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""W8: SIGKILL of the recorder at each of its writes: before it, after it, and in the middle of it.
+The program comes to its end; `recover` gives all calls that it made, up to what found no room."""
+import faults
+import setting
+
+MOST = 16
+WRITERS = ("write", "pwrite", "writev", "rename", "renameat", "renameat2", "linkat", "link",
+           "unlink", "unlinkat", "ftruncate", "ftruncate64", "fallocate", "mmap", "open")
+WAYS = {"write": ("kill", "after", "torn"), "pwrite": ("kill", "after", "torn")}
+
+
+def main():
+    setting.need_verb("record", "recover")
+    checks = setting.Checks("W8, write boundaries")
+    with setting.work_dir() as work:
+        # few enough calls for the buffers to hold them all when nobody drains them
+        host = faults.Host(work, "p_steady.c", [60, 2, 200])
+        counts = faults.calls_of_recorder(host)
+        tried = 0
+        for name in WRITERS:
+            for number in faults.spread(counts.get(name, 0), MOST):
+                for how in WAYS.get(name, ("kill",)):
+                    label = f"{how} at {name} {number}"
+                    outcome = host.run(label, env=faults.disturbed(f"{name}:{how}:{number}"))
+                    tried += 1
+                    check(checks, host, outcome)
+        checks.that(tried > 20, f"only {tried} kills: {counts}")
+    checks.verdict()
+
+
+def check(checks, host, outcome):
+    label = outcome.label
+    killed = outcome.result.status == setting.DIED + 9
+    if outcome.status is None:  # before the program was started, or it was not killed: refused
+        checks.that(killed or outcome.result.status == faults.NOT_RECORDED,
+                    f"{label}: recorder ended with {outcome.result.status}")
+        return
+    host.check_lives(checks, outcome, may_refuse=False)
+    trace = faults.recover(checks, outcome)
+    if checks.that(trace is not None, f"{label}: nothing is left"):
+        made = read_report(outcome)
+        faults.check_calls(checks, label, trace, made)
+
+
+def read_report(outcome):
+    lines = (outcome.folder / "report").read_text(encoding="ascii").splitlines()
+    return {name: int(count) for name, count in (line.split() for line in lines)}
+
+
+main()

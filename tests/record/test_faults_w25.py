@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""W25: large numbers, as far as a short test can have them: a symbol of 64 KiB, 20,000 functions,
+many streams, small partitions by the thousand: no count wraps, and the recorder's memory is
+bounded. More streams than 16 bits count: test_faults_w16_slow.py."""
+import resource
+from pathlib import Path
+
+import setting
+import traces
+
+FUNCTIONS = 20000
+NAME = "f" + "x" * 65534
+
+
+def compile_text(work, name, text):
+    source, program = Path(work, f"{name}.c"), Path(work, name)
+    source.write_text(text, encoding="ascii")
+    setting.call(["gcc", "-O0", "-g0", "-finstrument-functions", "-o", program, source])
+    return program
+
+
+def record(checks, work, name, program, *options):
+    """A recording, and the most memory that any process of it had, in KiB."""
+    out = Path(work, f"{name}.ttape")
+    done = setting.run(setting.record_words(out, [program], *options), cwd=work, timeout=120)
+    checks.equal(done.status, 0, f"{name}: status ({done.err.decode(errors='replace')[-200:]})")
+    problem = traces.verify(out) if out.is_file() else "no trace"
+    checks.that(problem is None, f"{name}: {problem}")
+    return out if problem is None else None
+
+
+def long_symbol(checks, work):
+    text = f"void {NAME}(void) {{}}\nint main(void) {{ {NAME}(); {NAME}(); return 0; }}\n"
+    out = record(checks, work, "long", compile_text(work, "long", text))
+    if out:
+        counts = traces.call_counts(out)["enter"]
+        names = {len(name): count for name, count in counts.items() if name != "main"}
+        checks.that(sum(names.values()) == 2, f"long symbol: calls {names}")
+        checks.that(max(names, default=0) > 1000, f"long symbol: name of {names} bytes")
+
+
+def many_functions(checks, work):
+    lines = [f"void f{i}(void) {{}}" for i in range(FUNCTIONS)]
+    lines.append("void (*const all[])(void) = {" + ",".join(f"f{i}" for i in range(FUNCTIONS)) +
+                 "};")
+    lines.append(f"int main(void) {{ for (int k = 0; k < 3; k++) for (int i = 0; i < {FUNCTIONS};"
+                 " i++) all[i](); return 0; }")
+    program = compile_text(work, "many", "\n".join(lines) + "\n")
+    out = record(checks, work, "many", program)
+    if out:
+        counts = traces.call_counts(out)["enter"]
+        checks.equal(len(counts), FUNCTIONS + 1, "many functions: different ones")
+        checks.that(all(c == 3 for n, c in counts.items() if n != "main"),
+                    "many functions: calls of each")
+    out = record(checks, work, "many partitions", program, "--partition-events", "50")
+    if out:
+        about = traces.info(out)
+        checks.that(about["partitions"] > 2000, f"partitions: {about['partitions']}")
+        checks.equal(about["events"], 6 * FUNCTIONS + 2, "many partitions: events")
+
+
+def main():
+    setting.need_verb("record")
+    checks = setting.Checks("W25")
+    with setting.work_dir() as work:
+        long_symbol(checks, work)
+        many_functions(checks, work)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        print(f"the most memory that any process had: {peak} KiB")
+        checks.that(peak < 1 << 20, f"{peak} KiB of memory")
+    checks.verdict()
+
+
+main()

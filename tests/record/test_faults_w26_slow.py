@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""W26: the recorder under helgrind and memcheck while it records 16 threads, snapshots, flushes and
+forks: no report, no leak. (The runtime in the program has no locks and is not a subject for
+them.)"""
+import time
+from pathlib import Path
+
+import faults
+import setting
+
+TOOLS = {"helgrind": ["--tool=helgrind", "--history-level=approx"],
+         "memcheck": ["--tool=memcheck", "--leak-check=full", "--errors-for-leak-kinds=definite"]}
+REPORT = 88
+
+
+def control(process, outcome):
+    """Asks for everything that `control` knows while it runs."""
+    for _ in range(6):
+        time.sleep(0.5)
+        for verb in ("flush", "snapshot", "off", "on", "status"):
+            setting.tracetape("control", process.pid, verb)
+
+
+def main():
+    setting.need_verb("record", "recover")
+    setting.need_command("valgrind")
+    checks = setting.Checks("W26")
+    with setting.work_dir() as work:
+        for name, args in (("p_threads.c", [16, 30]), ("p_fork_busy.c", [30, 15]),
+                           ("p_steady.c", [4000, 16, 500])):
+            host = faults.Host(work, name, args, timeout=300)
+            for tool, words in TOOLS.items():
+                log = Path(work, f"{tool}.{name}.log")
+                prefix = ["valgrind", *words, "--trace-children=no", f"--log-file={log}",
+                          f"--error-exitcode={REPORT}", "-q"]
+                outcome = host.run(f"{tool}, {name}", ["--jobs", "2"], prefix=prefix,
+                                   then=control if name == "p_steady.c" else None)
+                checks.that(outcome.result.status != REPORT, f"{tool}, {name}: reports",
+                            log.read_text(encoding="utf-8", errors="replace")[:3000])
+                host.check_lives(checks, outcome, may_refuse=False)
+                faults.recover(checks, outcome)
+    checks.verdict()
+
+
+main()

@@ -1,0 +1,89 @@
+/* The arena: the shared mapping between traced processes and the recorder. The recorder makes the
+ * file; the runtime writes records into blocks that it takes from it.
+ *
+ *     0        head (struct ttp_arena_head, 4 KiB)
+ *     4096     block states, u32 each: owner's process id << 2 | state; 0 is free
+ *     ...      blocks of 32 KiB: 64 bytes of head, then records
+ *
+ * Life of a block: free --(runtime: compare and swap)--> filling --(runtime)--> full, or done when its
+ * thread ended --(recorder: copied to the spill file and zeroed)--> free. A free block is all zero. So
+ * whatever dies, whoever looks finds each committed record, and whose it is. Everything here is
+ * memory of one machine while it runs: native byte order, natural alignment; nothing is kept. */
+#ifndef TTP_WRITER_ARENA_H
+#define TTP_WRITER_ARENA_H
+
+#include <stdint.h>
+
+#define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
+#define TTP_ARENA_VERSION    1u
+#define TTP_ARENA_HEAD_BYTES 4096u
+#define TTP_BLOCK_BYTES      32768u
+#define TTP_BLOCK_HEAD_BYTES 64u
+#define TTP_BLOCK_RECORDS    ((TTP_BLOCK_BYTES - TTP_BLOCK_HEAD_BYTES) / 8u)
+#define TTP_ARENA_BLOCKS_MAX 16384u /* 512 MiB */
+
+/* Names in the traced program's environment. */
+#define TTP_ENV_ARENA  "TRACETAPE_ARENA"
+#define TTP_ENV_OUTPUT "TRACETAPE"
+
+enum ttp_block_state {
+    TTP_BLOCK_FREE = 0,
+    TTP_BLOCK_FILLING = 1,
+    TTP_BLOCK_FULL = 2,
+    TTP_BLOCK_DONE = 3 /* the last of its thread */
+};
+
+enum ttp_arena_clock {
+    TTP_CLOCK_TSC = 1,
+    TTP_CLOCK_MONOTONIC = 2,
+    TTP_CLOCK_COARSE = 3,
+    TTP_CLOCK_NONE = 4
+};
+
+enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /* for ever */ };
+
+#define TTP_ARENA_BLOCKING 1u /* flags: wait for a block instead of dropping events */
+
+/* Requests of traced programs are counters: the recorder acts when one has changed. */
+struct ttp_arena_head {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t block_bytes;
+    uint32_t block_capacity; /* blocks that the file may ever have */
+    uint32_t clock;          /* enum ttp_arena_clock */
+    uint32_t flags;
+    uint32_t recorder_pid;
+    uint64_t blocks_offset; /* in the file */
+    uint8_t reserved[16];
+    /* written by the recorder and by `control`, read by everybody */
+    uint32_t mode;        /* enum ttp_arena_mode */
+    uint32_t periods;     /* counts the times that mode went on */
+    uint32_t block_ready; /* blocks that are allocated in the file */
+    uint32_t reserved_ready;
+    uint64_t heartbeat;   /* counts the recorder's rounds */
+    uint64_t freed;       /* counts blocks given back */
+    uint32_t flushes_done, snapshots_done; /* requests served, as their counters were */
+    uint32_t snapshots_failed;             /* how many of those served were not written */
+    uint32_t reserved_control;
+    uint64_t event_count, lost_count; /* appended to the trace; lost, but for `lost` below */
+    /* written by traced programs */
+    uint64_t next_serial;    /* of threads, from 1 */
+    uint64_t lost;           /* events that no record tells of: their threads never had a block */
+    uint32_t flush_requests, snapshot_requests, module_changes, stop_requests;
+};
+
+/* One thread's blocks have ascending sequence numbers. */
+struct ttp_block_head {
+    uint64_t serial; /* of the thread image; stored last: not 0 when the rest is there */
+    uint64_t sequence;
+    uint64_t epoch; /* high bits of the clock at the first record */
+    uint64_t started; /* clock when the thread began */
+    uint32_t process_id, thread_id;
+    uint64_t image; /* serial of the process image: of its first thread */
+    char name[16];
+};
+
+_Static_assert(sizeof(struct ttp_arena_head) <= TTP_ARENA_HEAD_BYTES, "the head has one page");
+_Static_assert(sizeof(struct ttp_block_head) == TTP_BLOCK_HEAD_BYTES, "as drawn");
+
+#endif

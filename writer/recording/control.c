@@ -1,0 +1,383 @@
+/* Steering a recording from another process: by the arena that it shares with the recorder.
+ *
+ *   process id --> /proc/PID/maps: a shared mapping of a file called "arena"
+ *              --> that file, opened anew and checked: the same inode, ours alone, an arena
+ *              --> its head: mode, request counters, the recorder's answers
+ *
+ * The recorder removes the file when it ends; then the mapping itself is the only way to it, which the
+ * kernel opens for root only. */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tracetape/recording.h>
+
+#include "format/fail.h"
+#include "writer/arena.h"
+
+#define PAUSE_NS     2000000
+#define STALL_NS     2000000000u /* without a round of the recorder: it does nothing any more */
+#define OWNER_SHIFT  2u
+#define FILE_NAME    "/arena"
+#define FILE_DELETED " (deleted)"
+
+struct ttape_control {
+    struct ttp_arena_head *head;
+    const uint32_t *states;
+    size_t map_bytes;
+    dev_t device;
+    ino_t inode;
+    uint32_t pid;
+};
+
+/* A line of /proc/PID/maps that may be an arena's. */
+struct mapping {
+    uint64_t start, end, inode;
+    unsigned major, minor;
+    bool is_deleted;
+    char *path; /* in the line, which is changed */
+};
+
+/* The kernel writes a line feed in a name as \012, and nothing else differently. */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from != '\0';) {
+        bool is_feed = strncmp(from, "\\012", 4) == 0;
+        *to++ = is_feed ? '\n' : *from;
+        from += is_feed ? 4 : 1;
+    }
+    *to = '\0';
+}
+
+static bool ends_with(const char *text, size_t size, const char *end)
+{
+    size_t end_size = strlen(end);
+    return size >= end_size && memcmp(text + size - end_size, end, end_size) == 0;
+}
+
+static bool parse_mapping(char *line, struct mapping *m)
+{
+    char rights[5] = "";
+    int at = 0;
+    *m = (struct mapping){0};
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %x:%x %" SCNu64 " %n", &m->start, &m->end,
+               rights, &m->major, &m->minor, &m->inode, &at) < 6 ||
+        at == 0 || rights[3] != 's' || line[at] != '/')
+        return false;
+    m->path = line + at;
+    size_t size = strlen(m->path);
+    if (ends_with(m->path, size, FILE_DELETED)) {
+        m->is_deleted = true;
+        size -= strlen(FILE_DELETED);
+        m->path[size] = '\0';
+    }
+    if (!ends_with(m->path, size, FILE_NAME))
+        return false;
+    unescape(m->path);
+    return true;
+}
+
+static ttape_status fail_open(uint32_t pid, ttape_error *err)
+{
+    int code = errno;
+    ttape_status status = TTAPE_E_IO;
+    if (code == ENOENT || code == ESRCH)
+        status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                          "there is no process %" PRIu32, pid);
+    else
+        (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
+                       "looking at process %" PRIu32 " failed: %s", pid,
+                       code == EACCES || code == EPERM ? "it is not yours" : strerror(code));
+    if (err != NULL)
+        err->os_errno = code;
+    return status;
+}
+
+/* The mapped file itself: by its name, as seen from here or from the process; where it has none any
+ * more, by the mapping. What is opened must be what is mapped. */
+static int open_mapped(const struct mapping *m, uint32_t pid)
+{
+    char *names[2] = {NULL, NULL};
+    int fd = -1, flags = O_RDWR | O_CLOEXEC | O_NONBLOCK;
+    if (m->is_deleted) {
+        if (asprintf(&names[0], "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+                     m->end) < 0)
+            return -1;
+    } else {
+        names[0] = strdup(m->path);
+        if (asprintf(&names[1], "/proc/%" PRIu32 "/root%s", pid, m->path) < 0)
+            names[1] = NULL;
+        flags |= O_NOFOLLOW;
+    }
+    for (int i = 0; i < 2 && fd < 0; i++) {
+        struct stat file;
+        if (names[i] == NULL || (fd = open(names[i], flags)) < 0)
+            continue;
+        if (fstat(fd, &file) != 0 || file.st_ino != m->inode || major(file.st_dev) != m->major ||
+            minor(file.st_dev) != m->minor) {
+            (void)close(fd);
+            fd = -1;
+            errno = ENOENT;
+        }
+    }
+    free(names[0]);
+    free(names[1]);
+    return fd;
+}
+
+static bool is_ours(const struct stat *file)
+{
+    return S_ISREG(file->st_mode) && file->st_uid == geteuid() && (file->st_mode & 077) == 0;
+}
+
+static bool is_arena(const struct ttp_arena_head *head, const struct stat *file)
+{
+    return __atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == TTP_ARENA_MAGIC &&
+           head->version == TTP_ARENA_VERSION && head->block_bytes == TTP_BLOCK_BYTES &&
+           head->block_capacity != 0 && head->block_capacity <= TTP_ARENA_BLOCKS_MAX &&
+           head->blocks_offset >=
+               TTP_ARENA_HEAD_BYTES + (uint64_t)head->block_capacity * sizeof(uint32_t) &&
+           (uint64_t)file->st_size >=
+               head->blocks_offset + (uint64_t)head->block_capacity * TTP_BLOCK_BYTES;
+}
+
+/* Maps head and block states. TTAPE_E_NOT_FOUND: it is some other file. */
+static ttape_status map(ttape_control *c, int fd, ttape_error *err)
+{
+    struct stat file;
+    c->map_bytes = TTP_ARENA_HEAD_BYTES + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t);
+    if (fstat(fd, &file) != 0 || !is_ours(&file))
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                        "process %" PRIu32 " is recorded by somebody else", c->pid);
+    if ((uint64_t)file.st_size < c->map_bytes)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "not an arena");
+    void *memory = mmap(NULL, c->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "mapping the arena failed: %s",
+                        strerror(errno));
+    if (!is_arena(memory, &file)) {
+        (void)munmap(memory, c->map_bytes);
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "not an arena");
+    }
+    c->head = memory;
+    c->states = (const uint32_t *)((const uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
+    c->device = file.st_dev;
+    c->inode = file.st_ino;
+    return TTAPE_OK;
+}
+
+static ttape_status try_mapping(ttape_control *c, const struct mapping *m, ttape_error *err)
+{
+    int fd = open_mapped(m, c->pid);
+    if (fd < 0) {
+        int code = errno;
+        (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                       m->is_deleted ? "the recording of process %" PRIu32 " has ended"
+                                     : "opening the arena of process %" PRIu32 " failed: %s",
+                       c->pid, strerror(code));
+        if (err != NULL)
+            err->os_errno = code;
+        return TTAPE_E_IO;
+    }
+    ttape_status status = map(c, fd, err);
+    (void)close(fd);
+    return status;
+}
+
+static ttape_status find(ttape_control *c, FILE *maps, ttape_error *err)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    struct mapping m;
+    ttape_status status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                                   "process %" PRIu32 " is not being recorded", c->pid);
+    while (c->head == NULL && getline(&line, &capacity, maps) > 0) {
+        ttape_error why = {0};
+        if (!parse_mapping(line, &m))
+            continue;
+        ttape_status tried = try_mapping(c, &m, &why);
+        if (tried != TTAPE_OK && tried != TTAPE_E_NOT_FOUND && err != NULL)
+            *err = why;
+        status = tried == TTAPE_E_NOT_FOUND ? status : tried;
+    }
+    free(line);
+    return status;
+}
+
+ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *err)
+{
+    char path[32];
+    *out = NULL;
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
+    FILE *maps = fopen(path, "re");
+    if (maps == NULL)
+        return fail_open(pid, err);
+    ttape_control *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        (void)fclose(maps);
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    }
+    c->pid = pid;
+    ttape_status status = find(c, maps, err);
+    (void)fclose(maps);
+    if (status != TTAPE_OK) {
+        ttape_control_close(c);
+        return status;
+    }
+    *out = c;
+    return TTAPE_OK;
+}
+
+void ttape_control_close(ttape_control *c)
+{
+    if (c == NULL)
+        return;
+    if (c->head != NULL)
+        (void)munmap(c->head, c->map_bytes);
+    free(c);
+}
+
+/* The recorder has the arena mapped, too; another process may have its number by now. */
+static bool recorder_lives(const ttape_control *c)
+{
+    char path[32], *line = NULL;
+    size_t capacity = 0;
+    bool found = false;
+    struct mapping m;
+    uint32_t pid = c->head->recorder_pid;
+    if (pid == 0 || (kill((pid_t)pid, 0) != 0 && errno == ESRCH))
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
+    FILE *maps = fopen(path, "re");
+    if (maps == NULL)
+        return errno == EACCES;
+    while (!found && getline(&line, &capacity, maps) > 0)
+        found = parse_mapping(line, &m) && m.inode == c->inode && m.major == major(c->device) &&
+                m.minor == minor(c->device);
+    free(line);
+    (void)fclose(maps);
+    return found;
+}
+
+void ttape_control_get_status(const ttape_control *c, ttape_control_status *status)
+{
+    const struct ttp_arena_head *head = c->head;
+    uint32_t mode = __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE);
+    *status = (ttape_control_status){
+        .mode = mode,
+        .clock = head->clock,
+        .block_ready = __atomic_load_n(&head->block_ready, __ATOMIC_ACQUIRE),
+        .block_max = head->block_capacity,
+        .block_bytes = head->block_bytes,
+        .event_count = __atomic_load_n(&head->event_count, __ATOMIC_RELAXED),
+        .lost_count = __atomic_load_n(&head->lost_count, __ATOMIC_RELAXED) +
+                      __atomic_load_n(&head->lost, __ATOMIC_RELAXED),
+        .snapshot_count = __atomic_load_n(&head->snapshots_done, __ATOMIC_RELAXED) -
+                          __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED),
+        .recorder_pid = head->recorder_pid,
+        .recorder_lives = recorder_lives(c)};
+    if (status->block_ready > head->block_capacity)
+        status->block_ready = head->block_capacity;
+    for (uint32_t i = 0; i < status->block_ready; i++)
+        status->block_used += __atomic_load_n(&c->states[i], __ATOMIC_RELAXED) != TTP_BLOCK_FREE;
+}
+
+static ttape_status set_mode(struct ttp_arena_head *head, bool on, ttape_error *err)
+{
+    uint32_t expected = on ? TTP_MODE_OFF : TTP_MODE_ON;
+    /* Threads notice by the count that there was a time of being off: it goes first. */
+    if (on && __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_OFF)
+        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
+    (void)__atomic_compare_exchange_n(&head->mode, &expected, on ? TTP_MODE_ON : TTP_MODE_OFF,
+                                      false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_STOPPED)
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "the recording has stopped for good");
+    return TTAPE_OK;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Until the answer has come up to the request. A recorder that makes no rounds will not answer. */
+static ttape_status wait_for(const ttape_control *c, const uint32_t *answer, uint32_t request,
+                             uint64_t wait_ns, ttape_error *err)
+{
+    const struct ttp_arena_head *head = c->head;
+    struct timespec pause = {0, PAUSE_NS};
+    uint64_t start = now_ns(), moved = start;
+    uint64_t rounds = __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED);
+    while ((int32_t)(__atomic_load_n(answer, __ATOMIC_ACQUIRE) - request) < 0) {
+        uint64_t now = now_ns(), seen = __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED);
+        moved = seen != rounds ? now : moved;
+        rounds = seen;
+        if (now - moved >= STALL_NS && !recorder_lives(c))
+            return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                            "the recorder has ended before it answered");
+        if (now - start >= wait_ns)
+            return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                            "the recorder has not answered yet");
+        (void)nanosleep(&pause, NULL);
+    }
+    return TTAPE_OK;
+}
+
+/* A request that only a living recorder can serve. */
+static ttape_status ask(const ttape_control *c, uint32_t *counter, const uint32_t *answer,
+                        uint64_t wait_ns, ttape_error *err)
+{
+    if (!recorder_lives(c))
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "the recorder, process %" PRIu32 ", is gone", c->head->recorder_pid);
+    uint32_t request = __atomic_add_fetch(counter, 1, __ATOMIC_ACQ_REL);
+    return wait_ns == 0 ? TTAPE_OK : wait_for(c, answer, request, wait_ns, err);
+}
+
+static ttape_status take_snapshot(const ttape_control *c, uint64_t wait_ns, ttape_error *err)
+{
+    struct ttp_arena_head *head = c->head;
+    uint32_t failed = __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED);
+    TTP_TRY(ask(c, &head->snapshot_requests, &head->snapshots_done, wait_ns, err));
+    if (wait_ns != 0 && __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED) != failed)
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                        "the recorder could not write the snapshot");
+    return TTAPE_OK;
+}
+
+/* Without a recorder nobody else would tell the programs. */
+static void stop(struct ttp_arena_head *head)
+{
+    (void)__atomic_add_fetch(&head->stop_requests, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
+}
+
+ttape_status ttape_control_send(ttape_control *c, uint32_t request, uint64_t wait_ns,
+                                ttape_error *err)
+{
+    struct ttp_arena_head *head = c->head;
+    switch (request) {
+    case TTAPE_CONTROL_ON:
+    case TTAPE_CONTROL_OFF: return set_mode(head, request == TTAPE_CONTROL_ON, err);
+    case TTAPE_CONTROL_FLUSH:
+        return ask(c, &head->flush_requests, &head->flushes_done, wait_ns, err);
+    case TTAPE_CONTROL_SNAPSHOT: return take_snapshot(c, wait_ns, err);
+    case TTAPE_CONTROL_STOP: stop(head); return TTAPE_OK;
+    default: return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no such request");
+    }
+}

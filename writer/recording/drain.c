@@ -1,0 +1,274 @@
+/* Draining: what programs have recorded goes from the arena to the spill file, thread by thread in
+ * order, and the blocks back to the programs.
+ *
+ * A block is taken as a whole when it is full, done, or its thread is dead; what is in blocks that are
+ * still being filled is taken when somebody wants it now. A zero before a record is a hole: a hook
+ * that was interrupted. It is waited for; if it is never filled, it counts as one lost event, and
+ * its block is not given to others before its thread is gone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/fail.h"
+#include "writer/recording/recording_internal.h"
+
+#define HOLE_WAIT_MS      200u
+#define PROCESS_CHECK_MS  20u
+#define FEW_PROCESSES     4u /* that cost nothing to look at in each round */
+#define THREAD_CHECK_MS   500u
+#define OWNER_SHIFT       2u
+#define STATE_MASK        3u
+
+static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
+{
+    return (const struct ttp_block_head *)(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
+}
+
+static struct ttp_pid_seen *find_pid(ttape_recording *r, uint32_t pid)
+{
+    struct ttp_pid_seen *pids = r->pids.data;
+    for (size_t i = 0; i < r->pids.count; i++)
+        if (pids[i].pid == pid)
+            return &pids[i];
+    struct ttp_pid_seen *added = ttp_push(&r->allocator, &r->pids, sizeof *added, NULL);
+    if (added == NULL)
+        return NULL;
+    *added = (struct ttp_pid_seen){.pid = pid};
+    added->fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    added->is_dead = added->fd < 0 && errno == ESRCH;
+    return added;
+}
+
+/* A zombie counts as dead: it records nothing any more. */
+static bool has_died(const struct ttp_pid_seen *seen)
+{
+    if (seen->fd < 0)
+        return kill((pid_t)seen->pid, 0) != 0 && errno == ESRCH;
+    struct pollfd ended = {.fd = seen->fd, .events = POLLIN};
+    return poll(&ended, 1, 0) > 0;
+}
+
+static void check_processes(ttape_recording *r)
+{
+    struct ttp_pid_seen *pids = r->pids.data;
+    size_t kept = 0;
+    uint32_t live = 0;
+    for (size_t i = 0; i < r->pids.count; i++) {
+        if (!pids[i].is_used) {
+            if (pids[i].fd >= 0)
+                (void)close(pids[i].fd);
+            continue;
+        }
+        pids[i].is_used = false;
+        pids[i].is_dead = pids[i].is_dead || has_died(&pids[i]);
+        live += !pids[i].is_dead;
+        pids[kept++] = pids[i];
+    }
+    r->pids.count = kept;
+    r->live_count = live;
+}
+
+static bool thread_is_gone(const struct ttp_candidate *c)
+{
+    char path[64];
+    if (c->tid == c->pid)
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u", c->pid, c->tid);
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct ttp_candidate *x = a, *y = b;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct ttp_candidate *x = a, *y = b;
+    if (x->serial != y->serial)
+        return x->serial < y->serial ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+/* Threads that ended without a word: killed by an exec or a raw system call. The same thread id
+ * with a later serial means that an exec put a new image in its place. */
+static void check_threads(ttape_recording *r)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    size_t count = r->candidates.count;
+    if (count != 0)
+        qsort(c, count, sizeof *c, by_thread);
+    for (size_t i = 0; i < count; i++) {
+        bool replaced = i + 1 < count && c[i + 1].tid == c[i].tid && c[i + 1].pid == c[i].pid &&
+                        c[i + 1].serial != c[i].serial;
+        if (replaced || thread_is_gone(&c[i]))
+            r->arena.seen[c[i].index].is_dead = true;
+    }
+}
+
+/* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. */
+static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free_count,
+                           ttape_error *err)
+{
+    r->candidates.count = 0;
+    *threads = *free_count = 0;
+    for (uint32_t i = 0; i < r->arena.ready; i++) {
+        uint32_t state = __atomic_load_n(&r->arena.states[i], __ATOMIC_ACQUIRE);
+        if (state == TTP_BLOCK_FREE) {
+            ++*free_count;
+            continue;
+        }
+        const struct ttp_block_head *block = block_at(r, i);
+        struct ttp_pid_seen *pid = find_pid(r, state >> OWNER_SHIFT);
+        bool dead = pid != NULL && pid->is_dead;
+        if (pid != NULL)
+            pid->is_used = true;
+        if (__atomic_load_n(&block->serial, __ATOMIC_ACQUIRE) == 0) {
+            if (dead)
+                ttp_arena_free_block(r, i);
+            continue;
+        }
+        struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
+        if (c == NULL)
+            return TTAPE_E_MEMORY;
+        *c = (struct ttp_candidate){block->serial,     block->sequence,  block->image,
+                                    i,                 block->process_id, block->thread_id,
+                                    state & STATE_MASK, false};
+        r->arena.seen[i].is_dead |= dead;
+        *threads += c->state == TTP_BLOCK_FILLING;
+    }
+    return TTAPE_OK;
+}
+
+/* Copies the records in [from, end) and says where they end; whole: to the last one, else to the
+ * first hole. */
+static uint32_t copy_records(const ttape_recording *r, uint32_t index, uint32_t from, bool whole,
+                             uint64_t *records, bool *has_hole)
+{
+    const uint64_t *source = (const uint64_t *)(block_at(r, index) + 1);
+    uint32_t end = from, zeros = 0;
+    *has_hole = false;
+    for (uint32_t i = from; i < TTP_BLOCK_RECORDS; i++) {
+        uint64_t record = __atomic_load_n(&source[i], __ATOMIC_ACQUIRE);
+        records[i - from] = record;
+        if (record == 0) {
+            zeros++;
+            if (!whole)
+                break;
+            continue;
+        }
+        *has_hole |= zeros != 0;
+        end = i + 1;
+    }
+    return end;
+}
+
+/* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
+static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool at_end,
+                         bool *later, ttape_error *err)
+{
+    struct ttp_block_seen *seen = &r->arena.seen[c->index];
+    struct ttp_slot *slot = r->slot;
+    bool full = c->state == TTP_BLOCK_FULL, whole = full || c->state == TTP_BLOCK_DONE ||
+                                                    seen->is_dead;
+    bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
+    if (seen->is_held) {
+        if (dead && !r->is_direct)
+            ttp_arena_free_block(r, c->index);
+        return TTAPE_OK;
+    }
+    uint32_t end = copy_records(r, c->index, seen->consumed, whole, slot->records, &has_hole);
+    has_hole |= full && end < TTP_BLOCK_RECORDS;
+    if (has_hole && !dead && !at_end) {
+        seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
+        if (r->polled_ms - seen->full_since < HOLE_WAIT_MS) {
+            *later = true;
+            return TTAPE_OK;
+        }
+    }
+    slot->head = (struct ttp_slot_head){.first = seen->consumed,
+                                        .count = end - seen->consumed,
+                                        .is_last = whole,
+                                        .ends_thread = dead && !full};
+    slot->block = *block_at(r, c->index);
+    if (slot->head.count != 0 || dead) {
+        TTP_TRY(r->is_direct ? ttp_decode_slot(r, slot, err) : ttp_spill_put(r, slot, err));
+        r->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
+    }
+    seen->consumed = end;
+    if (whole && (r->is_direct || (has_hole && !dead)))
+        seen->is_held = true;
+    else if (whole)
+        ttp_arena_free_block(r, c->index);
+    return TTAPE_OK;
+}
+
+static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    return c->is_wanted || c->state != TTP_BLOCK_FILLING || r->arena.seen[c->index].is_dead;
+}
+
+/* Before anything of a new process comes what says which process it is, and what its parent is: the
+ * records of the first threads of all processes that are new. Serials ascend from parent to child. */
+static void want_first_threads(ttape_recording *r, bool everything)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    bool is_new = false;
+    for (size_t i = 0; i < r->candidates.count; i++) {
+        c[i].is_wanted |= everything;
+        is_new |= is_taken(r, &c[i]) && ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
+    }
+    for (size_t i = 0; is_new && i < r->candidates.count; i++) {
+        c[i].is_wanted |= c[i].serial == c[i].image &&
+                          ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
+        if (is_taken(r, &c[i])) /* also one whose first thread ended unseen: not asked again */
+            (void)ttp_map_set(&r->allocator, &r->known, c[i].image, 1, NULL);
+    }
+}
+
+ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err)
+{
+    uint32_t threads, free_count;
+    uint64_t waiting_serial = 0;
+    __atomic_store_n(&r->arena.head->heartbeat, ++r->round, __ATOMIC_RELAXED);
+    r->polled_ms = ttp_now_ms();
+    TTP_TRY(gather(r, &threads, &free_count, err));
+    if (at_end || r->pids.count <= FEW_PROCESSES ||
+        r->polled_ms - r->checked_ms >= PROCESS_CHECK_MS) {
+        r->checked_ms = r->polled_ms;
+        check_processes(r);
+    }
+    if (r->polled_ms - r->threads_checked_ms >= THREAD_CHECK_MS ||
+        (free_count * 8 < r->arena.ready && r->polled_ms - r->threads_checked_ms >= PROCESS_CHECK_MS)) {
+        r->threads_checked_ms = r->polled_ms;
+        check_threads(r);
+    }
+    ttp_arena_grow(r, threads, free_count);
+    if (r->candidates.count == 0)
+        return TTAPE_OK;
+    qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);
+    want_first_threads(r, everything);
+    const struct ttp_candidate *c = r->candidates.data;
+    for (size_t i = 0; i < r->candidates.count; i++) {
+        bool later = false;
+        if (!is_taken(r, &c[i]) || c[i].serial == waiting_serial)
+            continue;
+        if (!r->is_direct && !ttp_spill_has_room(r))
+            break;
+        TTP_TRY(take(r, &c[i], at_end, &later, err));
+        /* A block that is still being filled may be full by now, and have a successor: that one's
+         * turn comes when the rest of this one was taken. */
+        if (later || (c[i].state == TTP_BLOCK_FILLING && !r->arena.seen[c[i].index].is_dead))
+            waiting_serial = c[i].serial;
+    }
+    return TTAPE_OK;
+}

@@ -1,0 +1,127 @@
+/* The journal: what a recovery has to know of the encoding thread's state. Entries are appended
+ * together with the checkpoint that ends them; what follows the last checkpoint does not count.
+ *
+ *     entry: u32 kind, u32 size, u64 XXH3-64 of the bytes, bytes
+ *
+ * Kinds and bytes: spec/recording.md. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/fail.h"
+#include "writer/recording/journal.h"
+
+static ttape_status add(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size_bytes,
+                        ttape_error *err)
+{
+    if (r->is_replaying)
+        return TTAPE_OK;
+    uint8_t head[TTP_JOURNAL_HEAD_BYTES];
+    ttp_store32(head, kind);
+    ttp_store32(head + 4, (uint32_t)size_bytes);
+    ttp_store64(head + 8, ttp_checksum(bytes, size_bytes) ^ kind);
+    TTP_TRY(ttp_push_bytes(&r->allocator, &r->journal, head, sizeof head, err));
+    return ttp_push_bytes(&r->allocator, &r->journal, bytes, size_bytes, err);
+}
+
+ttape_status ttp_journal_write(ttape_recording *r, const struct ttp_growing *bytes,
+                               ttape_error *err)
+{
+    const uint8_t *at = bytes->data;
+    for (size_t left = bytes->count; left > 0;) {
+        ssize_t n = write(r->journal_fd, at, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                            "writing the journal failed: %s", strerror(errno));
+        at += n;
+        left -= (size_t)n;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status add_start(ttape_recording *r, ttape_error *err)
+{
+    uint8_t bytes[TTP_JOURNAL_START_BYTES] = {0};
+    const ttape_writer_options *w = &r->options.writer;
+    ttp_store32(bytes, r->options.clock);
+    ttp_store32(bytes + 4, w->partition_events);
+    ttp_store64(bytes + 8, r->clock_base);
+    ttp_store64(bytes + 16, r->clock_base_ns);
+    ttp_store64(bytes + 24, r->clock_scale);
+    ttp_store64(bytes + 32, w->resolution_ns);
+    ttp_store32(bytes + 40, (uint32_t)w->level);
+    ttp_store32(bytes + 44, w->literal);
+    ttp_store32(bytes + 48, r->options.separate_files);
+    memcpy(bytes + 56, w->trace_id, sizeof w->trace_id);
+    return add(r, TTP_JOURNAL_START, bytes, sizeof bytes, err);
+}
+
+ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err)
+{
+    r->journal_fd = ttp_directory_create(r, "journal", O_WRONLY);
+    if (r->journal_fd < 0)
+        return ttp_directory_fail(err, "creating the journal in", r->directory);
+    const char *arena = r->arena.path;
+    TTP_TRY(add_start(r, err));
+    TTP_TRY(add(r, TTP_JOURNAL_ARENA, (const uint8_t *)arena, strlen(arena), err));
+    if (r->options.command != NULL)
+        TTP_TRY(add(r, TTP_JOURNAL_COMMAND, (const uint8_t *)r->options.command,
+                    strlen(r->options.command), err));
+    uint8_t none[TTP_JOURNAL_CHECKPOINT_BYTES] = {0};
+    TTP_TRY(add(r, TTP_JOURNAL_CHECKPOINT, none, sizeof none, err));
+    TTP_TRY(ttp_journal_write(r, &r->journal, err));
+    r->journal.count = 0;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_journal_message(ttape_recording *r, const struct ttp_thread *thread, uint32_t kind,
+                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err)
+{
+    uint8_t *copy = malloc(size_bytes + 12);
+    if (copy == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    ttp_store64(copy, thread->serial);
+    ttp_store32(copy + 8, kind);
+    memcpy(copy + 12, bytes, size_bytes);
+    ttape_status status = ttp_journal_thread(r, thread, err);
+    if (status == TTAPE_OK)
+        status = add(r, TTP_JOURNAL_MESSAGE, copy, size_bytes + 12, err);
+    free(copy);
+    return status;
+}
+
+ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thread,
+                                ttape_error *err)
+{
+    const struct ttp_image *image = (const struct ttp_image *)r->images.data + thread->image;
+    uint8_t bytes[TTP_JOURNAL_THREAD_BYTES];
+    ttp_store64(bytes, thread->serial);
+    ttp_store64(bytes + 8, image->serial);
+    ttp_store64(bytes + 16, thread->started);
+    ttp_store64(bytes + 24, thread->sequence);
+    ttp_store64(bytes + 32, thread->epoch);
+    ttp_store64(bytes + 40, thread->last_ns);
+    ttp_store32(bytes + 48, thread->consumed);
+    ttp_store32(bytes + 52, thread->tid);
+    ttp_store32(bytes + 56, thread->stream);
+    ttp_store32(bytes + 60, image->pid);
+    ttp_store32(bytes + 64, image->process);
+    memcpy(bytes + 68, thread->name, sizeof thread->name);
+    return add(r, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
+}
+
+ttape_status ttp_journal_checkpoint(ttape_recording *r, uint32_t file, uint64_t partitions,
+                                    ttape_error *err)
+{
+    uint8_t bytes[TTP_JOURNAL_CHECKPOINT_BYTES];
+    ttp_store32(bytes, file);
+    ttp_store32(bytes + 4, 0);
+    ttp_store64(bytes + 8, partitions);
+    return add(r, TTP_JOURNAL_CHECKPOINT, bytes, sizeof bytes, err);
+}

@@ -1,0 +1,32 @@
+/* The journal's entries, for the recorder that writes them and the recovery that reads them. */
+#ifndef TTP_RECORDING_JOURNAL_H
+#define TTP_RECORDING_JOURNAL_H
+
+#include "writer/recording/recording_internal.h"
+
+#define TTP_JOURNAL_HEAD_BYTES       16u
+#define TTP_JOURNAL_START_BYTES      72u
+#define TTP_JOURNAL_THREAD_BYTES     84u
+#define TTP_JOURNAL_CHECKPOINT_BYTES 16u
+
+enum ttp_journal_kind {
+    TTP_JOURNAL_START = 1,     /* clock and options */
+    TTP_JOURNAL_ARENA = 2,     /* its path */
+    TTP_JOURNAL_COMMAND = 3,   /* the command line */
+    TTP_JOURNAL_MESSAGE = 4,   /* u64 thread serial, u32 kind, its bytes: a message that was decoded */
+    TTP_JOURNAL_THREAD = 5,    /* how far a thread is in the trace */
+    TTP_JOURNAL_CHECKPOINT = 6 /* u32 file, u32 0, u64 partitions of it that are complete */
+};
+
+ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err);
+/* These add to r->journal; nothing is written before the checkpoint is. */
+ttape_status ttp_journal_message(ttape_recording *r, const struct ttp_thread *thread, uint32_t kind,
+                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err);
+ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thread,
+                                ttape_error *err);
+ttape_status ttp_journal_checkpoint(ttape_recording *r, uint32_t file, uint64_t partitions,
+                                    ttape_error *err);
+ttape_status ttp_journal_write(ttape_recording *r, const struct ttp_growing *bytes,
+                               ttape_error *err);
+
+#endif

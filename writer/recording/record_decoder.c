@@ -1,0 +1,341 @@
+/* Slots become events: the clock put together, addresses turned into sites, messages read.
+ *
+ * Records are never trusted: what the stream cannot bear (an unwind of more frames than are open, data
+ * without its message, a signal's end without its beginning) is cut down or counted as lost. */
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/fail.h"
+#include "format/record.h"
+#include "writer/recording/recording_internal.h"
+#include "writer/stream_edge.h"
+
+#define MESSAGE_MAX  (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
+#define REASON_BITS  3u
+#define VALUES_MAX   TTAPE_EVENT_MAX_VALUES
+
+/* Where in a slot. */
+struct decoding {
+    ttape_recording *r;
+    struct ttp_thread *thread;
+    const struct ttp_slot *slot;
+    uint32_t at;
+    uint64_t epoch;
+    bool is_open, is_unseen; /* what the record before said of this one */
+    bool is_timed, is_filtered;
+    ttape_error *err;
+};
+
+ttape_status ttp_decode_flush(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+{
+    uint32_t count = r->event_count;
+    r->event_count = 0;
+    return count == 0 ? TTAPE_OK : ttp_output_append(r, thread, r->events, count, err);
+}
+
+/* The clock of one thread never goes back: a record that seems to was reserved before a signal
+ * handler ran, and stored with the time from before it. */
+static uint64_t time_of(struct decoding *d, uint64_t low_bits)
+{
+    if (!d->is_timed)
+        return 0;
+    uint64_t ns = ttp_clock_ns(d->r, d->epoch << TTP_RECORD_TIME_BITS | low_bits);
+    if (ns < d->thread->last_ns)
+        ns = d->thread->last_ns;
+    d->thread->last_ns = ns;
+    return ns;
+}
+
+static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t site)
+{
+    ttape_recording *r = d->r;
+    ttape_event copy = *event;
+    if (d->is_filtered)
+        return ttp_filter_event(r, d->thread, &copy, site, d->err);
+    r->events[r->event_count++] = copy;
+    return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, d->thread, d->err) : TTAPE_OK;
+}
+
+static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
+{
+    uint32_t site;
+    uint64_t ns = time_of(d, ttp_record_time(record));
+    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_record_address(record), &site, d->err));
+    ttape_event event = {.time_ns = ns,
+                         .kind = kind,
+                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return put(d, &event, site);
+}
+
+static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argument, uint64_t count,
+                             uint64_t ns)
+{
+    ttape_event event = {.time_ns = ns,
+                         .kind = kind,
+                         .site = TTAPE_NONE,
+                         .argument = argument,
+                         .count = count,
+                         .depth = TTAPE_DEPTH_AUTO};
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    return put(d, &event, TTAPE_NONE);
+}
+
+static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
+{
+    d->r->lost += count;
+    return put_fact(d, TTAPE_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
+}
+
+static ttape_status unwind(struct decoding *d, uint64_t count, uint64_t ns)
+{
+    if (d->is_filtered) /* it counts frames itself */
+        return put_fact(d, TTAPE_UNWIND, (uint32_t)(count < UINT32_MAX / 2 ? count : 0), 0, ns);
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    const struct ttp_output *output = ttp_output_of(d->r, d->thread);
+    uint32_t open = ttp_stream_open_count(output->writer, d->thread->stream);
+    uint32_t n = count < open ? (uint32_t)count : open;
+    return n == 0 ? TTAPE_OK : put_fact(d, TTAPE_UNWIND, n, 0, ns);
+}
+
+static ttape_status end_signal(struct decoding *d)
+{
+    uint32_t number = 0;
+    uint64_t ns = d->is_timed ? d->thread->last_ns : 0;
+    if (d->is_filtered)
+        return put_fact(d, TTAPE_SIGNAL_END, 0, 0, ns);
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    const struct ttp_output *output = ttp_output_of(d->r, d->thread);
+    if (!ttp_stream_open_signal(output->writer, d->thread->stream, &number))
+        return TTAPE_OK;
+    return put_fact(d, TTAPE_SIGNAL_END, number, 0, ns);
+}
+
+/* The bytes of a message, from the data records behind its head; false: they are not all there. */
+static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
+{
+    uint32_t records = (size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES;
+    if (size > MESSAGE_MAX - TTP_DATA_BYTES || records > d->slot->head.count - d->at - 1)
+        return false;
+    for (uint32_t i = 0; i < records; i++) {
+        uint64_t record = d->slot->records[d->at + 1 + i];
+        if (ttp_record_tag(record) != TTP_TAG_EXTENSION ||
+            ttp_record_type(record) != TTP_EXT_DATA)
+            return false;
+        for (uint32_t k = 0; k < TTP_DATA_BYTES; k++)
+            bytes[i * TTP_DATA_BYTES + k] = (uint8_t)(record >> (TTP_DATA_SHIFT + 8 * k));
+    }
+    d->at += records;
+    return true;
+}
+
+/* Values: each a type, then its number, or its size and bytes. What does not fit ends them. */
+static uint32_t parse_values(ttape_recording *r, const uint8_t *at, const uint8_t *end,
+                             ttape_error *err)
+{
+    r->values.count = 0;
+    while (at < end && r->values.count < VALUES_MAX) {
+        ttape_value value = {.type = *at++};
+        bool has_bytes = value.type == TTAPE_VALUE_BYTES || value.type == TTAPE_VALUE_STRING;
+        if (value.type > TTAPE_VALUE_NULL || end - at < (has_bytes ? 4 : 8))
+            break;
+        if (has_bytes) {
+            uint32_t size = ttp_load32(at);
+            at += 4;
+            if (size > (size_t)(end - at) || size > TTAPE_VALUE_MAX_BYTES)
+                break;
+            value.bytes = (ttape_string){(const char *)at, size};
+            at += size;
+        } else {
+            value.number = ttp_load64(at);
+            at += 8;
+        }
+        ttape_value *added = ttp_push(&r->allocator, &r->values, sizeof *added, err);
+        if (added == NULL)
+            break;
+        *added = value;
+    }
+    return (uint32_t)r->values.count;
+}
+
+static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t count = parse_values(d->r, at, end, d->err);
+    if (count == 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    return ttape_writer_attach(ttp_output_of(d->r, d->thread)->writer, d->thread->stream,
+                               d->r->values.data, count, d->err);
+}
+
+static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *bytes, uint32_t size)
+{
+    uint32_t site;
+    if (size < 8)
+        return lose(d, 1, TTAPE_GAP_DAMAGE);
+    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_load64(bytes), &site, d->err));
+    ttape_event event = {.time_ns = ns,
+                         .kind = TTAPE_LEAF,
+                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    uint64_t before = d->r->event_count;
+    TTP_TRY(put(d, &event, site));
+    if (d->is_filtered && d->r->event_count == before)
+        return TTAPE_OK; /* left out */
+    return attach(d, bytes + 8, bytes + size);
+}
+
+static ttape_status message(struct decoding *d, uint64_t record)
+{
+    uint8_t bytes[MESSAGE_MAX];
+    uint64_t payload = ttp_record_payload(record), ns = time_of(d, ttp_record_time(record));
+    uint32_t kind = (uint32_t)(payload >> 24 & 0xFF), size = (uint32_t)(payload & 0xFFFFFF);
+    if (!gather(d, size, bytes))
+        return lose(d, 1, TTAPE_GAP_DAMAGE);
+    if (kind == TTP_MESSAGE_LEAF)
+        return put_leaf(d, ns, bytes, size);
+    if (kind == TTP_MESSAGE_VALUES)
+        return attach(d, bytes, bytes + size);
+    if (kind == TTP_MESSAGE_THREAD) {
+        memset(d->thread->name, 0, sizeof d->thread->name);
+        memcpy(d->thread->name, bytes, size < sizeof d->thread->name ? size : 15);
+        return TTAPE_OK;
+    }
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    return ttp_image_message(d->r, d->thread, kind, bytes, size, d->err);
+}
+
+static ttape_status extension(struct decoding *d, uint64_t record)
+{
+    uint64_t payload = ttp_record_payload(record), time = ttp_record_time(record);
+    switch (ttp_record_type(record)) {
+    case TTP_EXT_EPOCH: d->epoch = record >> TTP_EPOCH_SHIFT; return TTAPE_OK;
+    case TTP_EXT_NOTHING: return TTAPE_OK;
+    case TTP_EXT_OPEN: d->is_open = true; return TTAPE_OK;
+    case TTP_EXT_UNSEEN: d->is_unseen = true; return TTAPE_OK;
+    case TTP_EXT_UNWIND: return unwind(d, payload, time_of(d, time));
+    case TTP_EXT_SWITCH:
+        return put_fact(d, TTAPE_SWITCH, (uint32_t)payload & 0xFFFFFu, 0, time_of(d, time));
+    case TTP_EXT_SIGNAL_BEGIN:
+        return put_fact(d, TTAPE_SIGNAL_BEGIN, (uint32_t)payload & 0xFFu, 0, time_of(d, time));
+    case TTP_EXT_SIGNAL_END: return end_signal(d);
+    case TTP_EXT_GAP:
+        if ((payload & 7u) == TTAPE_GAP_OVERFLOW)
+            d->r->lost += payload >> REASON_BITS;
+        return put_fact(d, TTAPE_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
+                        time_of(d, time));
+    case TTP_EXT_MESSAGE: return message(d, record);
+    default: return lose(d, 1, TTAPE_GAP_DAMAGE);
+    }
+}
+
+static ttape_status decode_record(struct decoding *d, uint64_t record)
+{
+    bool is_open = d->is_open, is_unseen = d->is_unseen;
+    d->is_open = d->is_unseen = false;
+    switch (ttp_record_tag(record)) {
+    case TTP_TAG_ENTER: return put_call(d, record, is_open ? TTAPE_OPEN : TTAPE_ENTER);
+    case TTP_TAG_EXIT: return put_call(d, record, is_unseen ? TTAPE_EXIT_UNSEEN : TTAPE_EXIT);
+    case TTP_TAG_EXTENSION: return extension(d, record);
+    default: return lose(d, 1, TTAPE_GAP_UNKNOWN);
+    }
+}
+
+/* Whether the slot is the next of its thread. One that was decoded already is left out; where one is
+ * missing, nobody knows how much it held. */
+static ttape_status check_place(struct decoding *d, bool *is_next)
+{
+    const struct ttp_block_head *block = &d->slot->block;
+    struct ttp_thread *thread = d->thread;
+    bool same = block->sequence == thread->sequence;
+    *is_next = block->sequence > thread->sequence ||
+               (same && d->slot->head.first + d->slot->head.count > thread->consumed);
+    if (!*is_next || (same && d->slot->head.first == thread->consumed) ||
+        (block->sequence == thread->sequence + 1 && d->slot->head.first == 0))
+        return TTAPE_OK;
+    if (same && d->slot->head.first < thread->consumed) {
+        d->at = thread->consumed - d->slot->head.first; /* the block itself, seen again whole */
+        return TTAPE_OK;
+    }
+    return lose(d, 0, TTAPE_GAP_DAMAGE);
+}
+
+/* Where decoding starts inside of a slot, the epochs before it are looked through. */
+static void skip_to(struct decoding *d, uint32_t target)
+{
+    for (uint32_t i = 0; i < target; i++) {
+        uint64_t record = d->slot->records[i];
+        if (ttp_record_tag(record) == TTP_TAG_EXTENSION &&
+            ttp_record_type(record) == TTP_EXT_EPOCH)
+            d->epoch = record >> TTP_EPOCH_SHIFT;
+    }
+    d->at = target;
+}
+
+/* The tight loop: calls of sites that have an id, unfiltered, until something else comes. */
+static void decode_plain(struct decoding *d)
+{
+    ttape_recording *r = d->r;
+    const struct ttp_image *image = (const struct ttp_image *)r->images.data + d->thread->image;
+    if (d->is_filtered || d->thread->stream == TTAPE_NONE || d->is_open || d->is_unseen)
+        return;
+    const struct ttp_layout *layout = (const struct ttp_layout *)r->layouts.data + image->layout;
+    const struct ttp_site_seen *sites = layout->sites.data;
+    uint64_t last_ns = d->thread->last_ns, high = d->epoch << TTP_RECORD_TIME_BITS;
+    uint32_t used = r->event_count, at = d->at;
+    for (; at < d->slot->head.count && used < TTP_BATCH_EVENTS; at++) {
+        uint64_t record = d->slot->records[at];
+        uint32_t tag = ttp_record_tag(record);
+        uint32_t site = ttp_map_find(&layout->by_address, ttp_record_address(record));
+        if ((tag != TTP_TAG_ENTER && tag != TTP_TAG_EXIT) || site == TTAPE_NONE ||
+            sites[site].id == TTAPE_NONE)
+            break;
+        uint64_t ns = 0;
+        if (d->is_timed) {
+            uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK;
+            ns = ttp_clock_ns(r, high | low);
+            last_ns = ns = ns < last_ns ? last_ns : ns;
+        }
+        r->events[used++] = (ttape_event){.time_ns = ns,
+                                          .kind = tag == TTP_TAG_ENTER ? TTAPE_ENTER : TTAPE_EXIT,
+                                          .site = sites[site].id,
+                                          .depth = TTAPE_DEPTH_AUTO};
+    }
+    r->event_count = used;
+    d->thread->last_ns = last_ns;
+    d->at = at;
+}
+
+ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, ttape_error *err)
+{
+    struct decoding d = {.r = r,
+                         .slot = slot,
+                         .is_timed = r->options.clock != TTAPE_CLOCK_NONE,
+                         .is_filtered = ttp_filter_is_on(r),
+                         .err = err};
+    bool is_next;
+    r->first_pid = r->first_pid == 0 ? slot->block.process_id : r->first_pid;
+    if (r->options.only_first && slot->block.process_id != r->first_pid)
+        return TTAPE_OK;
+    TTP_TRY(ttp_thread_of(r, &slot->block, &d.thread, err));
+    d.epoch = slot->head.first == 0 ? slot->block.epoch : d.thread->epoch;
+    TTP_TRY(check_place(&d, &is_next));
+    if (!is_next)
+        return TTAPE_OK;
+    skip_to(&d, d.at);
+    if (d.thread->stream == TTAPE_NONE)
+        memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
+    while (decode_plain(&d), d.at < slot->head.count) {
+        if (r->event_count == TTP_BATCH_EVENTS)
+            TTP_TRY(ttp_decode_flush(r, d.thread, err));
+        TTP_TRY(decode_record(&d, slot->records[d.at]));
+        d.at++;
+    }
+    d.thread->epoch = d.epoch;
+    d.thread->sequence = slot->block.sequence;
+    d.thread->consumed = slot->head.first + slot->head.count;
+    TTP_TRY(ttp_thread_touch(r, d.thread, err));
+    return ttp_decode_flush(r, d.thread, err);
+}

@@ -1,0 +1,420 @@
+/* The recording's handle: opening, the rounds, the encoding thread, the end. */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/fail.h"
+#include "writer/recording/journal.h"
+
+#define DEFAULT_BUFFER    (4u << 20)
+#define DEFAULT_THREAD    (896u << 10)
+#define DEFAULT_SPILL     (4ull << 30)
+#define DEFAULT_PARTITION 1000000u
+#define LIVE_PARTITION    65536u
+#define ENCODING_NICE     5
+#define DRAINING_NICE     (-10)
+#define DRAINING_SLICE_NS 100000u
+#define IDLE_WAIT_MS      100u
+#define PARTIAL_MS        1000u /* blocks that fill slowly are looked into so often */
+#define LIVE_PARTIAL_MS   200u
+
+static ttape_status no_memory(ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+}
+
+/* The encoding thread */
+
+static ttape_status encode_slot(ttape_recording *r, uint32_t number, struct ttp_slot *slot)
+{
+    TTP_TRY(ttp_spill_read(r->spill.fd, number, slot, &r->error));
+    uint32_t *place = ttp_push(&r->allocator, &r->consumed, sizeof *place, &r->error);
+    if (place == NULL)
+        return TTAPE_E_MEMORY;
+    *place = number;
+    if (!ttp_slot_is_whole(slot))
+        return ttp_fail(&r->error, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                        "the spill file was changed by somebody else");
+    return ttp_decode_slot(r, slot, &r->error);
+}
+
+static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot)
+{
+    for (;;) {
+        uint32_t number;
+        bool timed_out;
+        struct ttp_mark mark;
+        bool got = ttp_spill_take(r, &number, IDLE_WAIT_MS, &timed_out);
+        if (!got && !timed_out)
+            return TTAPE_OK;
+        if (got && number == TTP_SLOT_MARK) {
+            ttp_spill_take_mark(r, &mark);
+            TTP_TRY(ttp_mark_serve(r, &mark, &r->error));
+        } else if (got) {
+            TTP_TRY(encode_slot(r, number, slot));
+        }
+        TTP_TRY(ttp_output_due(r, false, &r->error));
+    }
+}
+
+/* What is still in the arena at the end is decoded where it lies: no spill file is needed, should
+ * its disk be full. Blocks are not given back, so that this process may still be killed. Twice: a
+ * hole is given one more chance. */
+static ttape_status drain_rest(ttape_recording *r)
+{
+    r->is_direct = true;
+    for (int i = 0; i < 2; i++) {
+        uint64_t before;
+        do {
+            before = r->drained_bytes;
+            TTP_TRY(ttp_drain_round(r, true, i != 0, &r->error));
+        } while (r->drained_bytes != before);
+    }
+    return TTAPE_OK;
+}
+
+/* Says how the beginning went; only then open returns. */
+static void report_start(ttape_recording *r, ttape_status status)
+{
+    (void)pthread_mutex_lock(&r->spill.lock);
+    r->status = status;
+    r->has_started = true;
+    (void)pthread_cond_signal(&r->started);
+    (void)pthread_mutex_unlock(&r->spill.lock);
+}
+
+/* Encoding can wait, draining and the traced program cannot. The writer's own threads are started
+ * from here, and inherit this. */
+static void step_back(void)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), ENCODING_NICE);
+}
+
+/* Draining is short and must not wait: a small slice of time, soon. Kernels from 6.12 on take the
+ * slice of an ordinary thread from here; a higher priority is for who may have it. */
+static void step_forward(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {.size = sizeof attributes, .nice = DRAINING_NICE, .runtime = DRAINING_SLICE_NS};
+    if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0)
+        return;
+    attributes.nice = getpriority(PRIO_PROCESS, 0);
+    (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+static void *encode(void *context)
+{
+    ttape_recording *r = context;
+    step_back();
+    struct ttp_slot *slot = malloc(sizeof *slot);
+    ttape_status started = slot == NULL ? no_memory(&r->error) : TTAPE_OK;
+    if (started == TTAPE_OK && !r->options.separate_files)
+        started = ttp_output_begin(r, 0, &r->current, &r->error);
+    report_start(r, started);
+    if (started != TTAPE_OK) {
+        free(slot);
+        return NULL;
+    }
+    r->status = encode_all(r, slot);
+    if (r->status == TTAPE_OK && !r->is_discarded)
+        r->status = drain_rest(r);
+    if (r->status == TTAPE_OK && !r->is_discarded)
+        r->status = ttp_outputs_finish(r, &r->error);
+    ttp_snapshots_end(r);
+    free(slot);
+    if (r->status != TTAPE_OK)
+        r->failed = r->stopped = true;
+    return NULL;
+}
+
+/* Signals are the caller's business: none is delivered to this thread. */
+static ttape_status start_thread(ttape_recording *r, ttape_error *err)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&r->thread, NULL, encode, r);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r->has_thread = code == 0;
+    if (code != 0)
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "starting a thread failed: %s",
+                        strerror(code));
+    (void)pthread_mutex_lock(&r->spill.lock);
+    while (!r->has_started)
+        (void)pthread_cond_wait(&r->started, &r->spill.lock);
+    ttape_status status = r->status;
+    (void)pthread_mutex_unlock(&r->spill.lock);
+    if (status != TTAPE_OK) {
+        (void)pthread_join(r->thread, NULL);
+        r->has_thread = false;
+        if (err != NULL)
+            *err = r->error;
+    }
+    return status;
+}
+
+/* Opening */
+
+static ttape_status take_options(ttape_recording *r, const ttape_recording_options *options,
+                                 ttape_error *err)
+{
+    ttape_recording_options *o = &r->options;
+    if (options != NULL) {
+        size_t known = options->size < sizeof *o ? options->size : sizeof *o;
+        for (size_t i = sizeof *o; i < options->size; i++)
+            if (((const uint8_t *)options)[i] != 0)
+                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                                "options of a newer library");
+        memcpy(o, options, known);
+    }
+    o->buffer_bytes = o->buffer_bytes == 0 ? DEFAULT_BUFFER : o->buffer_bytes;
+    o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
+    o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
+    if (o->writer.partition_events == 0)
+        o->writer.partition_events = o->live ? LIVE_PARTITION : DEFAULT_PARTITION;
+    if (o->clock > TTAPE_CLOCK_NONE || o->writer.partition_events > 16000000u)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "an option is out of range");
+    return TTAPE_OK;
+}
+
+/* All files of a recording are pieces of one trace. */
+static ttape_status draw_trace_id(ttape_recording *r, ttape_error *err)
+{
+    ttape_writer_options *w = &r->options.writer;
+    if (w->has_trace_id)
+        return TTAPE_OK;
+    if (getrandom(w->trace_id, sizeof w->trace_id, 0) != (ssize_t)sizeof w->trace_id)
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "no random number: %s",
+                        strerror(errno));
+    w->has_trace_id = true;
+    return TTAPE_OK;
+}
+
+static ttape_status set_up(ttape_recording *r, const char *output,
+                           const ttape_recording_options *options, ttape_error *err)
+{
+    TTP_TRY(take_options(r, options, err));
+    r->allocator = ttp_allocator_or_default(r->options.writer.allocator);
+    r->slot = malloc(sizeof *r->slot);
+    if (r->slot == NULL)
+        return no_memory(err);
+    TTP_TRY(ttp_directory_make(r, output, err));
+    ttp_clock_choose(r);
+    TTP_TRY(draw_trace_id(r, err));
+    TTP_TRY(ttp_spill_open(r, err));
+    r->has_spill = true;
+    (void)pthread_cond_init(&r->started, NULL);
+    TTP_TRY(ttp_arena_make(r, err));
+    TTP_TRY(ttp_journal_open(r, err));
+    r->opened_ms = r->sealed_ms = r->partial_ms = ttp_now_ms();
+    return start_thread(r, err);
+}
+
+static void free_all(ttape_recording *r)
+{
+    ttp_arena_remove(r);
+    ttp_directory_close(r, r->is_finished || !r->is_opened);
+    ttp_images_close(r);
+    ttp_outputs_close(r);
+    if (r->has_spill) {
+        (void)pthread_cond_destroy(&r->started);
+        ttp_spill_close(r);
+    }
+    if (r->journal_fd >= 0)
+        (void)close(r->journal_fd);
+    const struct ttp_pid_seen *pids = r->pids.data;
+    for (size_t i = 0; i < r->pids.count; i++)
+        if (pids[i].fd >= 0)
+            (void)close(pids[i].fd);
+    for (size_t i = 0; i < r->files.count; i++)
+        free(((char **)r->files.data)[i]);
+    struct ttp_growing *lists[] = {&r->pids,    &r->candidates, &r->consumed, &r->journal,
+                                   &r->touched, &r->values,     &r->files,    &r->numbers};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        ttp_grown_free(&r->allocator, lists[i]);
+    ttp_map_free(&r->allocator, &r->known);
+    free(r->slot);
+    free(r->output);
+    free(r->directory);
+    free(r);
+}
+
+ttape_status ttp_recording_open(ttape_recording **out, const char *output,
+                                const ttape_recording_options *options, ttp_joiner join,
+                                ttape_error *err)
+{
+    *out = NULL;
+    ttape_recording *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return no_memory(err);
+    r->journal_fd = r->spill.fd = r->arena.fd = r->parent_fd = r->directory_fd = -1;
+    r->snapshots.join = join;
+    ttape_status status = set_up(r, output, options, err);
+    if (status != TTAPE_OK) {
+        free_all(r);
+        return status;
+    }
+    r->is_opened = true;
+    *out = r;
+    return TTAPE_OK;
+}
+
+const char *ttape_recording_arena(const ttape_recording *r) { return r->arena.path; }
+
+/* Rounds */
+
+static void stop(ttape_recording *r)
+{
+    if (r->arena.head->mode != TTP_MODE_STOPPED)
+        __atomic_store_n(&r->arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
+}
+
+static bool has_changed(const uint32_t *counter, uint32_t *seen)
+{
+    uint32_t now = __atomic_load_n(counter, __ATOMIC_RELAXED);
+    bool changed = now != *seen;
+    *seen = now;
+    return changed;
+}
+
+ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_error *err)
+{
+    struct ttp_arena_head *head = r->arena.head;
+    uint64_t before = r->drained_bytes, now = ttp_now_ms();
+    uint32_t partial_ms = r->options.live ? LIVE_PARTIAL_MS : PARTIAL_MS;
+    bool flush = has_changed(&head->flush_requests, &r->flushes_seen);
+    bool snapshot = has_changed(&head->snapshot_requests, &r->snapshots_seen);
+    bool everything = flush || snapshot;
+    *drained = 0;
+    if (r->round == 0)
+        step_forward();
+    if (r->failed) {
+        stop(r);
+        return TTAPE_E_STATE;
+    }
+    if (r->wants_snapshot) {
+        r->wants_snapshot = false;
+        snapshot = everything = true;
+    }
+    if (has_changed(&head->stop_requests, &r->stops_seen))
+        r->stopped = true;
+    if (r->options.max_ns != 0 && (now - r->opened_ms) * 1000000u >= r->options.max_ns)
+        r->stopped = true;
+    if (r->stopped)
+        stop(r);
+    if (now - r->partial_ms >= partial_ms) {
+        r->partial_ms = now;
+        everything = true;
+    }
+    r->arena_lost = __atomic_load_n(&head->lost, __ATOMIC_RELAXED);
+    ttape_status status = ttp_drain_round(r, everything, false, err);
+    *drained = r->drained_bytes - before;
+    __atomic_store_n(&head->event_count, r->appended, __ATOMIC_RELAXED);
+    __atomic_store_n(&head->lost_count, r->lost, __ATOMIC_RELAXED);
+    if (status == TTAPE_OK && (flush || snapshot)) {
+        struct ttp_mark mark = {r->flushes_seen, r->snapshots_seen, snapshot};
+        status = ttp_spill_mark(r, &mark, err);
+    }
+    if (status == TTAPE_OK && ttp_snapshots_tell(r, err))
+        return TTAPE_E_IO;
+    return status;
+}
+
+void ttape_recording_set_mode(ttape_recording *r, bool on)
+{
+    struct ttp_arena_head *head = r->arena.head;
+    if (head->mode == TTP_MODE_STOPPED || (head->mode == TTP_MODE_ON) == on)
+        return;
+    if (on)
+        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->mode, on ? TTP_MODE_ON : TTP_MODE_OFF, __ATOMIC_RELEASE);
+}
+
+void ttape_recording_request_snapshot(ttape_recording *r) { r->wants_snapshot = true; }
+
+void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status *status)
+{
+    const struct ttp_spill *spill = &r->spill;
+    *status = (ttape_recording_status){.event_count = r->appended,
+                                       .lost_count = r->lost + r->arena_lost,
+                                       .culled_count = r->culled,
+                                       .written_bytes = r->written,
+                                       .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
+                                       .spill_peak_bytes =
+                                           (uint64_t)spill->in_use_peak * TTP_SLOT_BYTES,
+                                       .process_count = r->process_count,
+                                       .thread_count = r->thread_count,
+                                       .live_count = r->live_count,
+                                       .file_count = r->file_count,
+                                       .stopped = r->stopped,
+                                       .failed = r->failed};
+}
+
+ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uint64_t value,
+                                        ttape_error *err)
+{
+    struct ttp_number *number = ttp_push(&r->allocator, &r->numbers, sizeof *number, err);
+    if (number == NULL)
+        return TTAPE_E_MEMORY;
+    (void)snprintf(number->key, sizeof number->key, "%s", key);
+    number->value = value;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
+{
+    if (!r->has_thread)
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "the recording was finished before");
+    stop(r);
+    r->arena_lost = __atomic_load_n(&r->arena.head->lost, __ATOMIC_RELAXED);
+    ttp_spill_end(r);
+    (void)pthread_join(r->thread, NULL);
+    r->has_thread = false;
+    if (r->status != TTAPE_OK && err != NULL)
+        *err = r->error;
+    r->is_finished = r->status == TTAPE_OK;
+    return r->status;
+}
+
+/* Without finish, what is not in the trace stays in the directory, arena and all. */
+void ttape_recording_close(ttape_recording *r)
+{
+    if (r == NULL)
+        return;
+    if (r->has_thread) {
+        stop(r);
+        r->is_discarded = true; /* or left as it is: not finished in any case */
+        ttp_spill_end(r);
+        (void)pthread_join(r->thread, NULL);
+    }
+    free_all(r);
+}
+
+void ttape_recording_discard(ttape_recording *r)
+{
+    if (r == NULL)
+        return;
+    r->is_discarded = r->is_finished = true;
+    ttape_recording_close(r);
+}
+
+const char *ttape_recording_file(const ttape_recording *r, uint32_t index)
+{
+    return index < r->files.count ? ((char *const *)r->files.data)[index] : NULL;
+}

@@ -1,0 +1,225 @@
+/* Snapshots: the trace as it is now, in a file that opens alone, while recording goes on.
+ *
+ * The encoding thread only seals, and opens the files: descriptors keep what rotation removes or
+ * renames meanwhile. Copying takes a thread of its own, so that a large trace does not hold up
+ * encoding. The copy is made in the recording's directory and gets its name when it is complete. */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/fail.h"
+#include "writer/recording/recording_internal.h"
+
+#define NUMBER_MAX 1000000u
+#define MADE       "snapshot" /* what is being made, in the recording's directory */
+
+static void forget_copies(ttape_recording *r)
+{
+    const struct ttp_piece *pieces = r->snapshots.pieces.data;
+    const struct ttp_copy *copies = r->snapshots.copies.data;
+    for (size_t i = 0; i < r->snapshots.pieces.count; i++)
+        (void)close(pieces[i].fd);
+    for (size_t i = 0; i < r->snapshots.copies.count; i++)
+        free(copies[i].base);
+    ttp_grown_free(&r->allocator, &r->snapshots.pieces);
+    ttp_grown_free(&r->allocator, &r->snapshots.copies);
+}
+
+/* Links MADE under its name; where the file system has no links, an empty file keeps the name for it. */
+static bool name_it(const ttape_recording *r, const char *name)
+{
+    if (linkat(r->directory_fd, MADE, r->parent_fd, name, 0) == 0)
+        return true;
+    if (errno == EEXIST)
+        return false;
+    int fd = openat(r->parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd >= 0 && close(fd) == 0 && renameat(r->directory_fd, MADE, r->parent_fd, name) == 0;
+}
+
+/* The next number that no file has: a snapshot never replaces anything. */
+static ttape_status give_name(ttape_recording *r, const char *base, ttape_error *err)
+{
+    for (uint32_t *number = &r->snapshots.number; *number < NUMBER_MAX; ++*number) {
+        char *name = NULL;
+        if (asprintf(&name, "%s.snapshot-%u", base, *number) < 0)
+            return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        bool done = name_it(r, ttp_directory_base(name));
+        ttape_status status = TTAPE_OK;
+        if (!done && errno != EEXIST)
+            status = ttp_directory_fail(err, "creating", name);
+        free(name);
+        if (done || status != TTAPE_OK)
+            return status;
+    }
+    return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "too many snapshots of '%s'",
+                    base);
+}
+
+static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *copy, int fd,
+                               ttape_error *err)
+{
+    const struct ttp_snapshots *s = &r->snapshots;
+    ttape_sink sink = ttape_sink_fd(fd);
+    ttape_writer_options options = r->options.writer;
+    options.size = sizeof options;
+    options.jobs = 1;
+    options.allocator = &r->allocator;
+    TTP_TRY(s->join((const struct ttp_piece *)s->pieces.data + copy->first, copy->count, &options,
+                    &sink, err));
+    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+        return ttp_directory_fail(err, "syncing a snapshot of", copy->base);
+    return TTAPE_OK;
+}
+
+static ttape_status make(ttape_recording *r, const struct ttp_copy *copy, ttape_error *err)
+{
+    int fd = ttp_directory_create(r, MADE, O_WRONLY);
+    if (fd < 0)
+        return ttp_directory_fail(err, "creating a snapshot in", r->directory);
+    ttape_status status = write_file(r, copy, fd, err);
+    (void)close(fd);
+    if (status == TTAPE_OK)
+        status = give_name(r, copy->base, err);
+    (void)unlinkat(r->directory_fd, MADE, 0);
+    return status;
+}
+
+static void answer(ttape_recording *r, ttape_status status)
+{
+    struct ttp_arena_head *head = r->arena.head;
+    if (status != TTAPE_OK) {
+        r->snapshots.has_failed = true;
+        (void)__atomic_add_fetch(&head->snapshots_failed, 1, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&head->snapshots_done, r->snapshots.request, __ATOMIC_RELEASE);
+}
+
+static void *copy_all(void *context)
+{
+    ttape_recording *r = context;
+    ttape_status worst = TTAPE_OK;
+    const struct ttp_copy *copies = r->snapshots.copies.data;
+    for (size_t i = 0; i < r->snapshots.copies.count; i++) {
+        ttape_status status = make(r, &copies[i], &r->snapshots.error);
+        worst = status != TTAPE_OK ? status : worst;
+    }
+    forget_copies(r);
+    answer(r, worst);
+    return NULL;
+}
+
+static bool keeps_last(const ttape_recording *r)
+{
+    return r->options.keep_bytes != 0 || r->options.keep_ns != 0;
+}
+
+/* What is in the output now; nothing where it has nothing yet. */
+static ttape_status add_output(ttape_recording *r, const struct ttp_output *o, ttape_error *err)
+{
+    ttape_writer_progress progress = {.written_bytes = o->written_bytes};
+    if (o->writer != NULL)
+        ttape_writer_get_progress(o->writer, &progress);
+    if (o->path == NULL || progress.written_bytes == 0)
+        return TTAPE_OK;
+    bool has_final_name = o->final_path == NULL && !keeps_last(r);
+    int fd = openat(has_final_name ? r->parent_fd : r->directory_fd, ttp_directory_base(o->path),
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return ttp_directory_fail(err, "opening", o->path);
+    struct ttp_piece *piece = ttp_push(&r->allocator, &r->snapshots.pieces, sizeof *piece, err);
+    if (piece == NULL) {
+        (void)close(fd);
+        return TTAPE_E_MEMORY;
+    }
+    *piece = (struct ttp_piece){fd, progress.written_bytes};
+    return TTAPE_OK;
+}
+
+/* One copy: of a file; of the current one of a flight recorder, with all that it keeps. */
+static ttape_status add_copy(ttape_recording *r, const struct ttp_output *of, const char *base,
+                             ttape_error *err)
+{
+    struct ttp_output *const *outputs = r->outputs.data;
+    struct ttp_copy *copy = ttp_push(&r->allocator, &r->snapshots.copies, sizeof *copy, err);
+    if (copy == NULL)
+        return TTAPE_E_MEMORY;
+    copy->first = r->snapshots.pieces.count;
+    copy->base = strdup(base);
+    if (copy->base == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    for (size_t i = 0; i < r->outputs.count; i++)
+        if (outputs[i] == of || keeps_last(r))
+            TTP_TRY(add_output(r, outputs[i], err));
+    copy->count = r->snapshots.pieces.count - copy->first;
+    return TTAPE_OK;
+}
+
+/* One for each file, where each process has its own. */
+static ttape_status gather_copies(ttape_recording *r, ttape_error *err)
+{
+    struct ttp_output *const *outputs = r->outputs.data;
+    if (r->current != NULL)
+        return add_copy(r, r->current, r->output, err);
+    for (size_t i = 0; i < r->outputs.count; i++) {
+        const struct ttp_output *o = outputs[i];
+        TTP_TRY(add_copy(r, o, o->final_path != NULL ? o->final_path : o->path, err));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status start_copy(ttape_recording *r, ttape_error *err)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&r->snapshots.thread, NULL, copy_all, r);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r->snapshots.has_thread = code == 0;
+    if (code != 0)
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "starting a thread failed: %s",
+                        strerror(code));
+    return TTAPE_OK;
+}
+
+ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
+{
+    if (mark->is_snapshot)
+        TTP_TRY(ttp_outputs_count(r, err));
+    TTP_TRY(ttp_outputs_flush(r, err));
+    __atomic_store_n(&r->arena.head->flushes_done, mark->flush_requests, __ATOMIC_RELEASE);
+    if (!mark->is_snapshot)
+        return TTAPE_OK;
+    ttp_snapshots_end(r);
+    r->snapshots.request = mark->snapshot_requests;
+    r->snapshots.number++;
+    ttape_status status = gather_copies(r, &r->snapshots.error);
+    if (status == TTAPE_OK)
+        status = start_copy(r, &r->snapshots.error);
+    if (status != TTAPE_OK) {
+        forget_copies(r);
+        answer(r, status);
+    }
+    return TTAPE_OK;
+}
+
+void ttp_snapshots_end(ttape_recording *r)
+{
+    if (r->snapshots.has_thread)
+        (void)pthread_join(r->snapshots.thread, NULL);
+    r->snapshots.has_thread = false;
+}
+
+bool ttp_snapshots_tell(ttape_recording *r, ttape_error *err)
+{
+    if (!r->snapshots.has_failed)
+        return false;
+    if (err != NULL)
+        *err = r->snapshots.error;
+    r->snapshots.has_failed = false;
+    return true;
+}

@@ -1,0 +1,69 @@
+/* Flushes and snapshots: what is asked of the encoding thread while recording goes on.
+ *
+ *   poll (a request was seen) --> drains everything --> a mark in the queue behind it
+ *   encoding thread, at the mark --> seals and writes --> answers the flush
+ *                                --> opens the trace's files as they are now
+ *   snapshot thread              --> joins them into a file of its own, names it, answers
+ */
+#ifndef TTP_RECORDING_SNAPSHOT_H
+#define TTP_RECORDING_SNAPSHOT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <tracetape/writer.h>
+
+#include "writer/growing.h"
+
+/* A trace file up to a place where a partition ends. */
+struct ttp_piece {
+    int fd;
+    uint64_t size_bytes;
+};
+
+/* Writes pieces of one trace, each following the one before, as one trace with an index. Above the
+ * writer's layer, because it reads. */
+typedef ttape_status (*ttp_joiner)(const struct ttp_piece *pieces, size_t count,
+                                   const ttape_writer_options *options, const ttape_sink *sink,
+                                   ttape_error *err);
+
+/* A place in the queue of slots, with the requests that made it. */
+struct ttp_mark {
+    uint32_t flush_requests, snapshot_requests;
+    bool is_snapshot;
+};
+
+/* One file to be written, from some of the pieces. */
+struct ttp_copy {
+    char *base; /* what its name begins with */
+    size_t first, count;
+};
+
+struct ttp_snapshots {
+    ttp_joiner join;
+    pthread_t thread;
+    bool has_thread;
+    struct ttp_growing pieces; /* struct ttp_piece, of what is under way */
+    struct ttp_growing copies; /* struct ttp_copy */
+    uint32_t number;           /* of the last one */
+    uint32_t request;          /* that it answers */
+    ttape_error error;         /* of the last that failed */
+    _Atomic bool has_failed;   /* nobody has been told yet */
+};
+
+typedef struct ttape_recording ttape_recording;
+
+/* recording.c, without the joiner of its own that the public call gives it. */
+struct ttape_recording_options;
+ttape_status ttp_recording_open(ttape_recording **out, const char *output,
+                                const struct ttape_recording_options *options, ttp_joiner join,
+                                ttape_error *err);
+
+/* Of the encoding thread: serves a mark. Failures of a snapshot are told, not returned. */
+ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
+/* Waits for a snapshot that is under way. */
+void ttp_snapshots_end(ttape_recording *r);
+/* Whether one failed since the last call. Of the polling thread. */
+bool ttp_snapshots_tell(ttape_recording *r, ttape_error *err);
+
+#endif

@@ -1,0 +1,77 @@
+/* The machine below the runtime: system calls without errno, the time stamp counter, and updates
+ * that a signal handler of the same thread cannot tear. x86-64 Linux only: others need this file. */
+#ifndef TTP_RUNTIME_ARCH_H
+#define TTP_RUNTIME_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if !defined(__x86_64__) || !defined(__linux__)
+#error "the recording runtime knows x86-64 Linux only"
+#endif
+
+#define TTP_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define TTP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TTP_COLD        __attribute__((cold, noinline))
+#define TTP_EXPORT      __attribute__((visibility("default")))
+
+/* What the compiler must not move across, because a signal handler of this thread may look. */
+#define TTP_SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+static inline uint64_t ttp_tsc(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+/* Adds and returns what was there, in one instruction but without locking the bus: indivisible
+ * for this thread and its signal handlers, not for other threads. */
+static inline uint64_t ttp_add_here(uint64_t *where, uint64_t amount)
+{
+    __asm__ volatile("xaddq %0, %1" : "+r"(amount), "+m"(*where) : : "memory", "cc");
+    return amount;
+}
+
+/* Compare and swap of the same kind. */
+static inline bool ttp_swap_here(uint64_t *where, uint64_t expected, uint64_t wanted)
+{
+    uint64_t seen = expected;
+    __asm__ volatile("cmpxchgq %2, %1" : "+a"(seen), "+m"(*where) : "r"(wanted) : "memory", "cc");
+    return seen == expected;
+}
+
+/* Returns the result or a negative errno; touches neither errno nor the stack's red zone. */
+static inline long ttp_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* The thread control block, which glibc and musl keep at the upper end of a thread's stack. */
+static inline uintptr_t ttp_thread_block(void)
+{
+    uintptr_t value;
+    __asm__("movq %%fs:0, %0" : "=r"(value));
+    return value;
+}
+
+/* What glibc hides pointers in a jmp_buf with. */
+static inline uintptr_t ttp_unhide(uintptr_t hidden)
+{
+    uintptr_t value = hidden;
+    __asm__("rorq $17, %0\n\txorq %%fs:0x30, %0" : "+r"(value) : : "cc");
+    return value;
+}
+
+/* mov $15,%rax; syscall: how the C library returns from a signal handler. */
+#define TTP_SIGNAL_RETURN_CODE 0x0f0000000fc0c748ull
+
+#endif

@@ -1,0 +1,200 @@
+/* Places for records: taking blocks from the arena, in order, whatever interrupts; and what happens
+ * when there is none.
+ *
+ * The cursor is in a block (its low bits past the head), at a block's end, or TTP_NO_BLOCK. Hot hooks
+ * that find no room have moved it up to 8 bytes each past the end: less than a head for seven that
+ * interrupt one another right there. */
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "writer/runtime/hot.h"
+#include "writer/runtime/slow.h"
+
+#define WAIT_NS    50000
+#define DEAD_AFTER 100000u /* waits of WAIT_NS without a heartbeat: five seconds */
+
+static struct ttp_block_head *block_of(uint64_t place)
+{
+    return (struct ttp_block_head *)(place & ~TTP_BLOCK_MASK);
+}
+
+static void set_state(const struct ttp_block_head *block, uint32_t state)
+{
+    size_t index = (size_t)((const uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
+    __atomic_store_n(&ttp_process.block_states[index], block->process_id << 2 | state,
+                     __ATOMIC_RELEASE);
+}
+
+/* The lowest free block, so that as few as possible are ever touched. */
+static struct ttp_block_head *take_free(void)
+{
+    uint32_t ready = __atomic_load_n(&ttp_arena.head.block_ready, __ATOMIC_ACQUIRE);
+    uint32_t count = ready < ttp_process.block_limit ? ready : ttp_process.block_limit;
+    uint32_t mine = ttp_thread.process_id << 2 | TTP_BLOCK_FILLING;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t expected = TTP_BLOCK_FREE;
+        uint32_t *state = &ttp_process.block_states[i];
+        if (__atomic_load_n(state, __ATOMIC_RELAXED) == TTP_BLOCK_FREE &&
+            __atomic_compare_exchange_n(state, &expected, mine, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return (struct ttp_block_head *)(ttp_process.blocks + (size_t)i * TTP_BLOCK_BYTES);
+    }
+    return NULL;
+}
+
+static bool recorder_lives(uint64_t *heartbeat, uint32_t *waits)
+{
+    uint64_t now = __atomic_load_n(&ttp_arena.head.heartbeat, __ATOMIC_RELAXED);
+    if (now != *heartbeat) {
+        *heartbeat = now;
+        *waits = 0;
+    }
+    return ++*waits < DEAD_AFTER;
+}
+
+/* With `--block` the program waits, but not for a recorder that is gone. */
+static struct ttp_block_head *take(void)
+{
+    static bool has_no_recorder;
+    struct ttp_block_head *block = take_free();
+    if (block != NULL || (ttp_arena.head.flags & TTP_ARENA_BLOCKING) == 0 || has_no_recorder)
+        return block;
+    struct timespec pause = {0, WAIT_NS};
+    uint64_t heartbeat = 0;
+    uint32_t waits = 0;
+    while (block == NULL &&
+           __atomic_load_n(&ttp_arena.head.mode, __ATOMIC_RELAXED) == TTP_MODE_ON &&
+           !has_no_recorder) {
+        has_no_recorder = !recorder_lives(&heartbeat, &waits);
+        ttp_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+        block = take_free();
+    }
+    return block;
+}
+
+static void fill_head(struct ttp_block_head *block, uint64_t sequence)
+{
+    const struct ttp_line *line = ttp_thread.line;
+    block->sequence = sequence;
+    block->epoch = line->epoch;
+    block->started = ttp_thread.started;
+    block->process_id = ttp_thread.process_id;
+    block->thread_id = line->thread_id;
+    block->image = ttp_process.own->image;
+    for (uint32_t i = 0; i < sizeof(block->name); i++)
+        block->name[i] = line->name[i];
+    __atomic_store_n(&block->serial, ttp_thread.serial, __ATOMIC_RELEASE);
+}
+
+static void give_back(struct ttp_block_head *block)
+{
+    *block = (struct ttp_block_head){0};
+    size_t index = (size_t)((uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
+    __atomic_store_n(&ttp_process.block_states[index], TTP_BLOCK_FREE, __ATOMIC_RELEASE);
+}
+
+/* The number of the thread's last block only grows, whoever says it first. */
+static void set_sequence(uint64_t sequence)
+{
+    ttp_swap_here(&ttp_thread.sequence, sequence - 1, sequence);
+}
+
+/* Lets go of a block at whose end the cursor is. It is full from here on, so that the recorder gets
+ * it back even when there is none to follow it. */
+static void let_go(uint64_t at)
+{
+    const struct ttp_block_head *old = block_of(at - TTP_BLOCK_HEAD_BYTES);
+    uint64_t sequence = old->sequence;
+    set_sequence(sequence);
+    if (ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | sequence << 15))
+        set_state(old, TTP_BLOCK_FULL);
+}
+
+bool ttp_block_next(void)
+{
+    for (;;) {
+        uint64_t at = ttp_thread.cursor;
+        if ((at & TTP_NO_BLOCK) == 0) {
+            if (ttp_has_room(at))
+                return true;
+            let_go(at);
+            continue;
+        }
+        uint64_t sequence = ttp_thread.sequence + 1;
+        struct ttp_block_head *block = take();
+        if (block == NULL) {
+            /* Places that were asked for meanwhile must not add up to a head. */
+            ttp_swap_here(&ttp_thread.cursor, at, at & ~TTP_BLOCK_MASK);
+            return (ttp_thread.cursor & TTP_NO_BLOCK) == 0 && ttp_has_room(ttp_thread.cursor);
+        }
+        fill_head(block, sequence);
+        if (ttp_swap_here(&ttp_thread.cursor, at, (uint64_t)block + TTP_BLOCK_HEAD_BYTES)) {
+            set_sequence(sequence);
+            return true;
+        }
+        give_back(block); /* a handler of this thread was faster */
+    }
+}
+
+void ttp_block_end(void)
+{
+    uint64_t at = ttp_thread.cursor;
+    while (!ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | ttp_thread.sequence << 15))
+        at = ttp_thread.cursor;
+    if ((at & TTP_NO_BLOCK) == 0)
+        set_state(block_of(ttp_has_room(at) ? at : at - TTP_BLOCK_HEAD_BYTES), TTP_BLOCK_DONE);
+}
+
+static uint64_t *reserve(uint32_t count)
+{
+    for (;;) {
+        uint64_t at = ttp_thread.cursor;
+        if ((at & TTP_NO_BLOCK) != 0 || !ttp_has_room(at)) {
+            if (!ttp_block_next())
+                return NULL;
+            continue;
+        }
+        uint64_t end = (at & ~TTP_BLOCK_MASK) + TTP_BLOCK_BYTES;
+        bool fits = at + 8ull * count <= end;
+        if (!ttp_swap_here(&ttp_thread.cursor, at, fits ? at + 8ull * count : end))
+            continue;
+        if (fits)
+            return (uint64_t *)at;
+        for (; at < end; at += 8)
+            ttp_slot_fill(at);
+    }
+}
+
+void ttp_slot_fill(uint64_t slot)
+{
+    if ((slot & TTP_NO_BLOCK) == 0 && ttp_has_room(slot))
+        ttp_store((uint64_t *)slot, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
+}
+
+/* A handler may come at any point and tell of a later epoch. Places that were reserved before that do
+ * for times before it, places after it for times after it; so the epoch must be the same, and that
+ * of the clock, on both sides of the reservation. */
+uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
+{
+    volatile uint64_t *told = &ttp_thread.line->epoch;
+    for (;;) {
+        uint64_t before = *told;
+        *now = ttp_process.clock();
+        uint64_t epoch = *now >> TTP_RECORD_TIME_BITS;
+        uint64_t *place = reserve(count);
+        if (place == NULL)
+            return NULL;
+        if (*told == before && epoch == before)
+            return place;
+        for (uint32_t i = 1; i < count; i++)
+            ttp_slot_fill((uint64_t)(place + i));
+        if (*told != before) {
+            ttp_slot_fill((uint64_t)place);
+            continue;
+        }
+        /* Told before it counts: who comes between tells it again. */
+        ttp_store(place, ttp_record_epoch(epoch));
+        TTP_SIGNAL_FENCE();
+        ttp_swap_here(&ttp_thread.line->epoch, before, epoch);
+    }
+}

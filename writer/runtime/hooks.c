@@ -1,0 +1,91 @@
+/* The hooks that compilers call around each function: one leaf each, see hot.h. */
+#include "writer/runtime/hot.h"
+#include "writer/runtime/slow.h"
+
+TTP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
+TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
+
+/* All that a program pays while tracing is off: one comparison with the arena's own page. */
+static inline bool is_off(void)
+{
+    return TTP_UNLIKELY(ttp_arena.head.mode != TTP_MODE_ON);
+}
+
+static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t call_site,
+                                                  uintptr_t sp, const struct ttp_line *line)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    uint64_t place;
+    if (!ttp_is_other_gate(line) || !ttp_fits_enter(top, line, sp, call_site)) {
+        ttp_enter_slow(function, call_site, sp);
+        return;
+    }
+    ttp_push(top, function, call_site, sp);
+    uint64_t epoch = line->epoch, now = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock();
+    if (!ttp_record_now(line, TTP_TAG_ENTER, epoch, now, function, &place))
+        ttp_enter_put(function, place);
+}
+
+static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t call_site,
+                                                 uintptr_t sp, const struct ttp_line *line)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    uint64_t place;
+    if (!ttp_is_other_gate(line) || !ttp_fits_exit(top, function, call_site, sp)) {
+        ttp_exit_slow(function, call_site, sp);
+        return;
+    }
+    ttp_pop(top);
+    uint64_t epoch = line->epoch, now = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock();
+    if (!ttp_record_now(line, TTP_TAG_EXIT, epoch, now, function, &place))
+        ttp_exit_put(function, place);
+}
+
+void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
+{
+    uintptr_t function = (uintptr_t)function_pointer, call_site = (uintptr_t)call_site_pointer;
+    if (is_off())
+        return;
+    uintptr_t sp = TTP_CALLER_SP();
+    const struct ttp_line *line = ttp_thread.line;
+    if (TTP_UNLIKELY(line->gate != TTP_GATE_TSC)) {
+        enter_other(function, call_site, sp, line);
+        return;
+    }
+    struct ttp_frame_seen *top = ttp_thread.top;
+    uint64_t place;
+    if (TTP_UNLIKELY(!ttp_fits_enter(top, line, sp, call_site))) {
+        ttp_enter_slow(function, call_site, sp);
+        return;
+    }
+    ttp_push(top, function, call_site, sp);
+    uint64_t epoch = line->epoch;
+    if (TTP_UNLIKELY(!ttp_record_now(line, TTP_TAG_ENTER, epoch, ttp_tsc(), function, &place)))
+        ttp_enter_put(function, place);
+}
+
+void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
+{
+    uintptr_t function = (uintptr_t)function_pointer, call_site = (uintptr_t)call_site_pointer;
+    if (is_off())
+        return;
+    uintptr_t sp = TTP_CALLER_SP();
+    const struct ttp_line *line = ttp_thread.line;
+    if (TTP_UNLIKELY(line->gate != TTP_GATE_TSC)) {
+        exit_other(function, call_site, sp, line);
+        return;
+    }
+    struct ttp_frame_seen *top = ttp_thread.top;
+    uint64_t place;
+    if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
+        ttp_exit_slow(function, call_site, sp);
+        return;
+    }
+    ttp_pop(top);
+    uint64_t epoch = line->epoch;
+    if (TTP_UNLIKELY(!ttp_record_now(line, TTP_TAG_EXIT, epoch, ttp_tsc(), function, &place)))
+        ttp_exit_put(function, place);
+}
+
+extern __typeof__(__cyg_profile_func_enter) ttp_own_enter
+    __attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")));

@@ -1,0 +1,277 @@
+/* Functions of the C and C++ libraries that we stand in front of, in the shared library only, because
+ * they leave frames, move stacks or change what is mapped in ways that no hook sees.
+ *
+ *   caller --call--> ours: saves the arguments, tells the runtime, restores them --jump--> the real one
+ *
+ * The real function finds registers, stack and return address as if it had been called: it returns to
+ * the caller, jumps away, or looks at who called it. What cannot be resolved or does not fit what
+ * we know changes nothing. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "format/record.h"
+#include "writer/runtime/slow.h"
+
+#define JUMP_STACK_POINTER 6 /* in the jmp_buf of glibc and musl on x86-64 */
+
+/* `before` gets the first two arguments, the caller's stack pointer and the return address, and returns
+ * the real function. All registers that may hold arguments are as they were when that begins. */
+#define IN_FRONT_OF(name, before)                                                                  \
+    __asm__(".text\n\t.globl " #name "\n\t.type " #name ", @function\n\t.p2align 4\n" #name        \
+            ":\n\t.cfi_startproc\n\t"                                                              \
+            "pushq %rdi\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
+            "pushq %rsi\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
+            "pushq %rdx\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
+            "pushq %rcx\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
+            "pushq %r8\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
+            "pushq %r9\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
+            "pushq %rax\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
+            "leaq 64(%rsp), %rdx\n\t"                                                              \
+            "movq 56(%rsp), %rcx\n\t"                                                              \
+            "call " #before "\n\t"                                                                 \
+            "movq %rax, %r11\n\t"                                                                  \
+            "popq %rax\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
+            "popq %r9\n\t.cfi_adjust_cfa_offset -8\n\t"                                            \
+            "popq %r8\n\t.cfi_adjust_cfa_offset -8\n\t"                                            \
+            "popq %rcx\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
+            "popq %rdx\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
+            "popq %rsi\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
+            "popq %rdi\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
+            "jmp *%r11\n\t.cfi_endproc\n\t.size " #name ", . - " #name "\n\t"                      \
+            ".globl " #name "\n")
+
+#define BEFORE __attribute__((used, visibility("hidden")))
+
+enum real_name {
+    REAL_LONGJMP,
+    REAL__LONGJMP,
+    REAL_SIGLONGJMP,
+    REAL_LONGJMP_CHK,
+    REAL_MAKECONTEXT,
+    REAL_DLOPEN,
+    REAL_DLMOPEN,
+    REAL_DLCLOSE,
+    REAL_SIGNAL,
+    REAL_SIGACTION,
+    REAL_PRCTL,
+    REAL_SYSCALL,
+    REAL_SETNAME,
+    REAL_CATCH,
+    REAL_COUNT
+};
+
+static const char *const real_names[REAL_COUNT] = {
+    "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "makecontext",
+    "dlopen",  "dlmopen",  "dlclose",    "signal",        "sigaction",
+    "prctl",   "syscall",  "pthread_setname_np", "__cxa_begin_catch"};
+static void *real_functions[REAL_COUNT];
+
+/* Without us the caller's own link would have failed where this does. */
+static void *real(enum real_name name)
+{
+    if (real_functions[name] == NULL)
+        real_functions[name] = dlsym(RTLD_NEXT, real_names[name]);
+    if (real_functions[name] == NULL)
+        abort();
+    return real_functions[name];
+}
+
+void ttp_interpose_begin(void)
+{
+    for (uint32_t i = 0; i < REAL_CATCH; i++)
+        real_functions[i] = dlsym(RTLD_NEXT, real_names[i]);
+    dlerror(); /* the program's next call must not hear of ours */
+}
+
+/* -- jumps -- */
+
+#define JUMP_IN_FRONT_OF(name, number)                                                             \
+    void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp);               \
+    BEFORE void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp)         \
+    {                                                                                              \
+        (void)value;                                                                               \
+        ttp_left(sp, ttp_unhide(buffer[JUMP_STACK_POINTER]));                                      \
+        return real(number);                                                                       \
+    }                                                                                              \
+    IN_FRONT_OF(name, ttp_before_##name)
+
+JUMP_IN_FRONT_OF(longjmp, REAL_LONGJMP);
+JUMP_IN_FRONT_OF(_longjmp, REAL__LONGJMP);
+JUMP_IN_FRONT_OF(siglongjmp, REAL_SIGLONGJMP);
+JUMP_IN_FRONT_OF(__longjmp_chk, REAL_LONGJMP_CHK);
+
+void *ttp_before_makecontext(const ucontext_t *context);
+BEFORE void *ttp_before_makecontext(const ucontext_t *context)
+{
+    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
+    ttp_stack_register(low, low + context->uc_stack.ss_size);
+    return real(REAL_MAKECONTEXT);
+}
+IN_FRONT_OF(makecontext, ttp_before_makecontext);
+
+/* -- catching: by clang's code the frames in between were left without a word -- */
+
+struct catch_search {
+    void *found;
+};
+
+static void *find_catch_in(const char *path)
+{
+    void *(*open_it)(const char *, int) = (void *(*)(const char *, int))real(REAL_DLOPEN);
+    int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
+    void *handle = open_it(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL)
+        return NULL;
+    void *found = dlsym(handle, real_names[REAL_CATCH]);
+    close_it(handle); /* it stays: its code is what called us */
+    return found;
+}
+
+static int find_catch_anywhere(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct catch_search *search = data;
+    (void)size;
+    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
+        search->found = find_catch_in(info->dlpi_name);
+    if (search->found == (void *)0 || search->found == dlsym(RTLD_DEFAULT, "__cxa_begin_catch"))
+        search->found = NULL; /* none, or ours */
+    return search->found != NULL;
+}
+
+/* Where the C++ library is not in the program's own scope, a plugin brought it. */
+static void *find_catch(uintptr_t return_address)
+{
+    struct catch_search search = {NULL};
+    Dl_info caller;
+    int saved = errno;
+    if (dladdr((const void *)return_address, &caller) != 0 && caller.dli_fname != NULL)
+        search.found = find_catch_in(caller.dli_fname);
+    if (search.found == NULL)
+        dl_iterate_phdr(find_catch_anywhere, &search);
+    dlerror();
+    errno = saved;
+    if (search.found == NULL)
+        abort();
+    return search.found;
+}
+
+void *ttp_before_catch(const void *exception, uintptr_t unused, uintptr_t sp,
+                       uintptr_t return_address);
+BEFORE void *ttp_before_catch(const void *exception, uintptr_t unused, uintptr_t sp,
+                              uintptr_t return_address)
+{
+    (void)exception;
+    (void)unused;
+    ttp_left(sp, sp);
+    if (real_functions[REAL_CATCH] == NULL)
+        real_functions[REAL_CATCH] = dlsym(RTLD_NEXT, real_names[REAL_CATCH]);
+    return real_functions[REAL_CATCH] != NULL ? real_functions[REAL_CATCH]
+                                              : find_catch(return_address);
+}
+IN_FRONT_OF(__cxa_begin_catch, ttp_before_catch);
+
+/* -- what is mapped -- */
+
+static void modules_change(void)
+{
+    __atomic_add_fetch(&ttp_process.module_changes, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&ttp_arena.head.module_changes, 1, __ATOMIC_RELAXED);
+}
+
+/* The loader looks at the return address for whose search path is meant. */
+void *ttp_before_dlopen(void);
+BEFORE void *ttp_before_dlopen(void)
+{
+    modules_change();
+    return real(REAL_DLOPEN);
+}
+IN_FRONT_OF(dlopen, ttp_before_dlopen);
+
+void *ttp_before_dlmopen(void);
+BEFORE void *ttp_before_dlmopen(void)
+{
+    modules_change();
+    return real(REAL_DLMOPEN);
+}
+IN_FRONT_OF(dlmopen, ttp_before_dlmopen);
+
+TTP_EXPORT int dlclose(void *handle)
+{
+    int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
+    if (ttp_process.state != TTP_PROCESS_ON)
+        return close_it(handle);
+    ttp_modules_tell();
+    int result = close_it(handle);
+    modules_change();
+    ttp_modules_tell();
+    return result;
+}
+
+/* -- handlers, names, and what system calls are allowed -- */
+
+void *ttp_before_signal(void);
+BEFORE void *ttp_before_signal(void)
+{
+    __atomic_add_fetch(&ttp_process.signal_changes, 1, __ATOMIC_RELAXED);
+    return real(REAL_SIGNAL);
+}
+IN_FRONT_OF(signal, ttp_before_signal);
+
+void *ttp_before_sigaction(void);
+BEFORE void *ttp_before_sigaction(void)
+{
+    __atomic_add_fetch(&ttp_process.signal_changes, 1, __ATOMIC_RELAXED);
+    return real(REAL_SIGACTION);
+}
+IN_FRONT_OF(sigaction, ttp_before_sigaction);
+
+static void name_changes(const char *name)
+{
+    struct ttp_line *line = ttp_thread.line;
+    uint32_t size = 0;
+    if (name == NULL || line->gate == TTP_GATE_COLD || line->gate == TTP_GATE_HELD ||
+        line->gate == TTP_GATE_CHILD)
+        return;
+    for (; size < sizeof(line->name) - 1 && name[size] != '\0'; size++)
+        line->name[size] = name[size];
+    line->name[size] = '\0';
+    struct ttp_part part = {line->name, size};
+    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
+        ttp_message(TTP_MESSAGE_THREAD, &part, 1);
+}
+
+void *ttp_before_prctl(uintptr_t option, const char *name);
+BEFORE void *ttp_before_prctl(uintptr_t option, const char *name)
+{
+    if ((int)option == PR_SET_SECCOMP)
+        ttp_process.is_quiet = true;
+    else if ((int)option == PR_SET_NAME)
+        name_changes(name);
+    return real(REAL_PRCTL);
+}
+IN_FRONT_OF(prctl, ttp_before_prctl);
+
+void *ttp_before_syscall(uintptr_t number, uintptr_t option);
+BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t option)
+{
+    if (number == SYS_seccomp || (number == SYS_prctl && (int)option == PR_SET_SECCOMP))
+        ttp_process.is_quiet = true;
+    return real(REAL_SYSCALL);
+}
+IN_FRONT_OF(syscall, ttp_before_syscall);
+
+void *ttp_before_setname(pthread_t thread, const char *name);
+BEFORE void *ttp_before_setname(pthread_t thread, const char *name)
+{
+    if (pthread_equal(thread, pthread_self()))
+        name_changes(name);
+    return real(REAL_SETNAME);
+}
+IN_FRONT_OF(pthread_setname_np, ttp_before_setname);

@@ -1,0 +1,101 @@
+/* When the runtime is called by the loader and by thread ends: before everything else of the process,
+ * after everything that is orderly, and at each thread's end. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/slow.h"
+
+#define KEYS_INLINE   32u   /* glibc keeps the first ones in the thread's own memory */
+#define TID_BITS      32u
+#define TID_AT_MOST   4096u /* its offset in the thread's control block */
+
+extern void __cyg_profile_func_enter(void *function, void *call_site);
+
+/* A thread's destructors run in rounds; ours ends the thread in the last, so that what the others
+ * call is still recorded. What comes after that is counted as lost. */
+static void end_round(void *line)
+{
+    (void)line;
+    if (++ttp_thread.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+        ttp_thread_watch();
+    else
+        ttp_thread_end();
+}
+
+void ttp_thread_watch(void)
+{
+    if (ttp_process.has_thread_key)
+        pthread_setspecific(ttp_process.thread_key, &ttp_no_line);
+}
+
+static void make_key(void)
+{
+    pthread_key_t key;
+    if (pthread_key_create(&key, end_round) != 0)
+        return;
+    if (key >= KEYS_INLINE) {
+        pthread_key_delete(key);
+        return;
+    }
+    ttp_process.thread_key = key;
+    ttp_process.has_thread_key = true;
+}
+
+/* Where the C library's threads have their ids, which it says for debuggers; believed when it is right
+ * here. Saves the system call, which a sandboxed program may not be allowed. */
+static void find_thread_ids(void)
+{
+#ifdef TTP_RUNTIME_SHARED
+    const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+    dlerror();
+    if (field == NULL || field[0] != TID_BITS || field[2] == 0 || field[2] > TID_AT_MOST)
+        return;
+    if (*(const uint32_t *)(ttp_thread_block() + field[2]) ==
+        (uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0))
+        ttp_process.tid_offset = field[2];
+#endif
+}
+
+/* Of two copies in one process, the one whose hooks are called is the one that records. */
+static bool hooks_are_ours(void)
+{
+    void (*volatile called)(void *, void *) = __cyg_profile_func_enter;
+    return called == ttp_own_enter;
+}
+
+void ttp_process_follow(void)
+{
+    make_key();
+    ttp_libc_find();
+    find_thread_ids();
+    ttp_modules_tell();
+    if (ttp_thread.line != &ttp_no_line)
+        ttp_thread_watch();
+}
+
+__attribute__((constructor(101))) static void begin(int count, char **arguments, char **environment)
+{
+    (void)count;
+    (void)arguments;
+#ifdef TTP_RUNTIME_SHARED
+    ttp_interpose_begin();
+#endif
+#ifndef __GLIBC__ /* gives constructors no arguments, but has its environment by now */
+    environment = NULL;
+#endif
+    if (!hooks_are_ours()) {
+        ttp_process_refuse();
+        return;
+    }
+    ttp_process_start(environment);
+    if (ttp_process.state == TTP_PROCESS_ON)
+        ttp_process_follow();
+}
+
+__attribute__((destructor(101))) static void end(void)
+{
+    if (ttp_process.state == TTP_PROCESS_ON && ttp_process.module_changes != 0)
+        ttp_modules_tell();
+}

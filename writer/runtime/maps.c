@@ -1,0 +1,136 @@
+/* The kernel's list of this process's mappings, read with small buffers because stacks may be small:
+ * which mapping an address is in, what file it is of, and whether a file is mapped already. */
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/slow.h"
+
+struct maps_reader {
+    long fd;
+    uint32_t at, size;
+    char buffer[256];
+};
+
+static bool open_maps(struct maps_reader *in)
+{
+    in->at = in->size = 0;
+    in->fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    return in->fd >= 0;
+}
+
+static void close_maps(struct maps_reader *in) { ttp_syscall(SYS_close, in->fd, 0, 0, 0, 0, 0); }
+
+static int next_char(struct maps_reader *in)
+{
+    if (in->at == in->size) {
+        long got = ttp_syscall(SYS_read, in->fd, (long)in->buffer, sizeof(in->buffer), 0, 0, 0);
+        if (got <= 0)
+            return -1;
+        in->size = (uint32_t)got;
+        in->at = 0;
+    }
+    return (unsigned char)in->buffer[in->at++];
+}
+
+/* Returns the character behind the number. */
+static int read_number(struct maps_reader *in, uint32_t base, uint64_t *value)
+{
+    int c;
+    *value = 0;
+    while ((c = next_char(in)) >= 0) {
+        uint32_t digit = c >= 'a' ? (uint32_t)c - 'a' + 10 : (uint32_t)c - '0';
+        if (digit >= base)
+            break;
+        *value = *value * base + digit;
+    }
+    return c;
+}
+
+static int skip_to(struct maps_reader *in, int wanted)
+{
+    int c;
+    while ((c = next_char(in)) >= 0 && c != wanted && c != '\n') {
+    }
+    return c;
+}
+
+/* The next line's range. */
+static bool next_mapping(struct maps_reader *in, uint64_t *low, uint64_t *high)
+{
+    return read_number(in, 16, low) == '-' && read_number(in, 16, high) == ' ';
+}
+
+/* `before` is the end of the mapping below, so that nothing lies between it and this one. */
+bool ttp_mapping_find(uintptr_t address, uintptr_t *low, uintptr_t *high, uintptr_t *before)
+{
+    struct maps_reader in;
+    bool found = false;
+    *before = *high = 0;
+    if (!open_maps(&in))
+        return false;
+    while (!found) {
+        *before = *high;
+        if (!next_mapping(&in, low, high))
+            break;
+        found = address >= *low && address < *high;
+        if (skip_to(&in, '\n') != '\n')
+            break;
+    }
+    close_maps(&in);
+    return found;
+}
+
+/* Behind the range come rights, offset, device, inode and the path, apart by spaces. */
+static size_t read_path(struct maps_reader *in, char *path, size_t room)
+{
+    size_t size = 0;
+    int c = 0;
+    for (int field = 0; field < 4 && c != '\n' && c >= 0; field++)
+        c = skip_to(in, ' ');
+    while (c == ' ')
+        c = next_char(in);
+    for (; c >= 0 && c != '\n'; c = next_char(in))
+        if (size < room)
+            path[size++] = (char)c;
+    return size;
+}
+
+size_t ttp_mapping_path(uintptr_t address, char *path, size_t room)
+{
+    struct maps_reader in;
+    uint64_t low, high;
+    size_t size = 0;
+    if (!open_maps(&in))
+        return 0;
+    while (next_mapping(&in, &low, &high)) {
+        if (address >= low && address < high) {
+            size = read_path(&in, path, room);
+            break;
+        }
+        if (skip_to(&in, '\n') != '\n')
+            break;
+    }
+    close_maps(&in);
+    return size != 0 && path[0] == '/' ? size : 0;
+}
+
+bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t inode)
+{
+    struct maps_reader in;
+    uint64_t low, high, major, minor, number;
+    bool found = false;
+    if (!open_maps(&in))
+        return false;
+    while (!found && next_mapping(&in, &low, &high)) {
+        skip_to(&in, ' '); /* rights */
+        skip_to(&in, ' '); /* offset */
+        if (read_number(&in, 16, &major) != ':' || read_number(&in, 16, &minor) != ' ')
+            break;
+        int c = read_number(&in, 10, &number);
+        found = major == device_major && minor == device_minor && number == inode;
+        if (c != '\n' && skip_to(&in, '\n') != '\n')
+            break;
+    }
+    close_maps(&in);
+    return found;
+}

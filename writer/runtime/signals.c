@@ -1,0 +1,107 @@
+/* Which signal a handler was called for, and where its frame is: from what the kernel left on the stack,
+ * and where that does not say it, from the table of handlers.
+ *
+ *   handler's frame | return address = C library's trampoline | ucontext (304 bytes) | siginfo, if
+ *                     ^ location                                 the handler asked for it */
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/slow.h"
+
+#define SCAN_WORDS 32768u /* more of a handler's own frame than that is not looked through */
+#define SIGNALS    64u
+#define USER_CODE  0x33u /* the code segment */
+
+/* Words of the kernel's frame from the return address on. */
+enum frame_word {
+    WORD_FLAGS = 1,
+    WORD_LINK = 2,
+    WORD_STACK = 3,
+    WORD_STACK_FLAGS = 4,
+    WORD_STACK_SIZE = 5,
+    WORD_SEGMENTS = 24,
+    WORD_INFO = 39
+};
+
+/* handler << 16 | changes of the table << 8 | asked for siginfo << 7 | number */
+static uint64_t known[64];
+
+struct kernel_sigaction {
+    uintptr_t handler;
+    unsigned long flags;
+    uintptr_t restorer;
+    uint64_t mask;
+};
+
+bool ttp_is_signal_return(uintptr_t call_site)
+{
+    return call_site - ttp_process.libc_low < ttp_process.libc_high - ttp_process.libc_low &&
+           *(const uint64_t *)call_site == TTP_SIGNAL_RETURN_CODE;
+}
+
+/* The return address is somewhere above sp, for the handler was called with it; copies of it may lie
+ * before, but not with a context behind them. */
+static const uint64_t *find_frame(uintptr_t call_site, uintptr_t sp)
+{
+    const uint64_t *word = (const uint64_t *)(sp & ~(uintptr_t)7);
+    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+        if (word[i] == call_site && word[i + WORD_FLAGS] < 16 && word[i + WORD_LINK] == 0 &&
+            (word[i + WORD_SEGMENTS] & 0xFFFF) == USER_CODE)
+            return word + i;
+    return NULL;
+}
+
+static void note_alternate(const uint64_t *frame, uintptr_t sp)
+{
+    uint64_t low = frame[WORD_STACK], size = frame[WORD_STACK_SIZE];
+    if (((uint32_t)frame[WORD_STACK_FLAGS] & SS_DISABLE) != 0 || sp - low >= size)
+        return;
+    ttp_thread.stacks->alternate_low = low;
+    ttp_thread.stacks->alternate_high = low + size;
+}
+
+/* Number and whether siginfo was asked for, as the low eight bits; 0: several, or none. */
+static uint32_t ask_table(uintptr_t handler)
+{
+    uint32_t found = 0;
+    for (uint32_t number = 1; number <= SIGNALS; number++) {
+        struct kernel_sigaction action = {0};
+        if (ttp_syscall(SYS_rt_sigaction, number, 0, (long)&action, sizeof(action.mask), 0, 0) != 0 ||
+            action.handler != handler)
+            continue;
+        if ((action.flags & SA_SIGINFO) != 0)
+            return 0x80;
+        if (found != 0)
+            return 0; /* one handler for several, and nothing tells which */
+        found = number;
+    }
+    return found;
+}
+
+static uint32_t look_up(uintptr_t handler)
+{
+    uint64_t *slot = &known[(handler >> 4) % (sizeof(known) / sizeof(known[0]))];
+    uint64_t changes = __atomic_load_n(&ttp_process.signal_changes, __ATOMIC_RELAXED) & 0xFF;
+    uint64_t key = handler << 8 | changes, entry = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    if (entry >> 8 == key)
+        return entry & 0xFF;
+    if (ttp_process.is_quiet)
+        return 0;
+    uint32_t found = ask_table(handler);
+    __atomic_store_n(slot, key << 8 | found, __ATOMIC_RELAXED);
+    return found;
+}
+
+uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number)
+{
+    const uint64_t *frame = find_frame(call_site, sp);
+    *number = 0;
+    if (frame == NULL)
+        return 0;
+    note_alternate(frame, sp);
+    uint32_t found = look_up(handler);
+    if ((found & 0x80) != 0)
+        found = (uint32_t)frame[WORD_INFO];
+    *number = found <= SIGNALS ? found : 0;
+    return (uintptr_t)frame;
+}

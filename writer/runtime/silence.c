@@ -1,0 +1,172 @@
+/* Times without recording: no block to be had, or tracing turned off. Frames are kept as far as they
+ * are seen; when recording goes on, a gap says how much is missing, and the frames that were left
+ * or opened meanwhile follow, so that the tree is right from there on.
+ *
+ *   told    frames of a stack that the records say are open
+ *   known   how many of those still are, the outermost ones: the fewest there have been since */
+#include "format/record.h"
+#include "writer/runtime/slow.h"
+
+#define TRY_EVERY       1024u /* dropped events between two tries for a block, without a sign of one */
+#define GAP_REASON_BITS 3u
+#define GAP_OVERFLOW    1u
+#define GAP_FILTER      3u
+#define GAP_COUNT_MAX   ((1ull << (TTP_EXTENSION_PAYLOAD_BITS - GAP_REASON_BITS)) - 1)
+
+uint32_t ttp_gate_wanted(void)
+{
+    switch (ttp_arena.head.clock) {
+    case TTP_CLOCK_TSC: return TTP_GATE_TSC;
+    case TTP_CLOCK_NONE: return TTP_GATE_NONE;
+    default: return TTP_GATE_CLOCK;
+    }
+}
+
+void ttp_silence_begin(uint32_t gate, uint32_t reason)
+{
+    struct ttp_line *line = ttp_thread.line;
+    struct ttp_stacks *stacks = ttp_thread.stacks;
+    ttp_stack_current()->top = ttp_thread.top;
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        struct ttp_stack_seen *stack = &stacks->list[i];
+        stack->told = stack->known = (size_t)(stack->top - stack->base);
+    }
+    ttp_stack_current()->told += line->deep - line->deep_unseen;
+    line->deep_unseen = line->deep;
+    line->stack_told = stacks->current;
+    line->gap_reason = reason;
+    line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
+    TTP_SIGNAL_FENCE();
+    line->gate = gate;
+}
+
+/* Handlers that ran in between left the frames as they were, so `known` says on which side of the
+ * push or pop the silence began: before it, it counts the frame as it was; after it, as it is. */
+void ttp_silence_missed(long change)
+{
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    size_t count = (size_t)(ttp_thread.top - ttp_thread.base);
+    size_t frames = (size_t)(change < 0 ? -change : change);
+    if (change > 0 && stack->known >= count) { /* told of frames that have no record */
+        stack->told -= frames;
+        stack->known = count - frames;
+    } else if (change < 0 && stack->known >= count + frames) {
+        stack->known = count;
+    } else if (change < 0) { /* their ends have no record */
+        stack->told += frames;
+    }
+}
+
+static bool put_fact(uint64_t type, uint64_t payload)
+{
+    uint64_t now, *place = ttp_reserve_timed(1, &now);
+    if (place != NULL)
+        ttp_store(place, ttp_record_extension(type, now, payload));
+    return place != NULL;
+}
+
+static bool put_open(const struct ttp_frame_seen *frame)
+{
+    if (ttp_is_mark(frame))
+        return put_fact(TTP_EXT_SIGNAL_BEGIN, frame->function - TTP_FRAME_MARK);
+    uint64_t now, *place = ttp_reserve_timed(2, &now);
+    if (place == NULL)
+        return false;
+    ttp_store(place + 1,
+              ttp_record_call(TTP_TAG_ENTER, now, frame->function & ~TTP_FRAME_HANDLER));
+    ttp_store(place, ttp_record_extension(TTP_EXT_OPEN, now, 0));
+    return true;
+}
+
+static bool tell_switch(uint32_t index)
+{
+    struct ttp_line *line = ttp_thread.line;
+    if (line->stack_told == index)
+        return true;
+    if (!put_fact(TTP_EXT_SWITCH, index))
+        return false;
+    line->stack_told = index;
+    return true;
+}
+
+static bool tell_stack(uint32_t index, struct ttp_stack_seen *stack)
+{
+    size_t count = (size_t)(stack->top - stack->base);
+    if (stack->known > count)
+        stack->known = count;
+    if (stack->told == stack->known && stack->known == count)
+        return true;
+    if (!tell_switch(index))
+        return false;
+    if (stack->told > stack->known && !put_fact(TTP_EXT_UNWIND, stack->told - stack->known))
+        return false;
+    for (stack->told = stack->known; stack->told < count; stack->known = ++stack->told)
+        if (!put_open(&stack->base[stack->told + 1]))
+            return false;
+    return true;
+}
+
+static bool tell_gap(struct ttp_line *line)
+{
+    uint64_t dropped = line->dropped;
+    uint64_t count = dropped < GAP_COUNT_MAX ? dropped : GAP_COUNT_MAX;
+    if (line->gap_reason == 0 && dropped != 0)
+        line->gap_reason = GAP_OVERFLOW;
+    if (line->gap_reason == 0)
+        return true;
+    if (!put_fact(TTP_EXT_GAP, count << GAP_REASON_BITS | line->gap_reason))
+        return false;
+    ttp_add_here(&line->dropped, -dropped);
+    line->gap_reason = 0;
+    return true;
+}
+
+static bool tell(struct ttp_line *line)
+{
+    struct ttp_stacks *stacks = ttp_thread.stacks;
+    if (!ttp_owes_pay() || !tell_gap(line))
+        return false;
+    ttp_stack_current()->top = ttp_thread.top;
+    for (uint32_t i = 0; i < stacks->count; i++)
+        if (!tell_stack(i, &stacks->list[i]))
+            return false;
+    return tell_switch(stacks->current);
+}
+
+/* Only where no other operation of this thread is under way. */
+bool ttp_silence_end(void)
+{
+    struct ttp_line *line = ttp_thread.line;
+    uint64_t freed = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
+    if (freed == line->freed_seen && line->dropped % TRY_EVERY != 0)
+        return false;
+    line->freed_seen = freed;
+    if (!ttp_block_next() || !tell(line))
+        return false;
+    line->gate = ttp_gate_wanted();
+    ttp_silence_gap();
+    return true;
+}
+
+/* What handlers lost while a silence was ended, or a state made. */
+void ttp_silence_gap(void)
+{
+    struct ttp_line *line = ttp_thread.line;
+    while (!ttp_is_silent() && line->dropped != 0)
+        if (!tell_gap(line))
+            return;
+}
+
+/* After a time of being off, frames are as they were before it as far as anybody knows; what
+ * contradicts that is found by the stack pointer. */
+void ttp_period_check(void)
+{
+    struct ttp_line *line = ttp_thread.line;
+    uint32_t period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
+    if (period == line->period)
+        return;
+    line->period = period;
+    if (!ttp_is_silent())
+        ttp_silence_begin(TTP_GATE_DROP, GAP_FILTER);
+    line->freed_seen--; /* there may be a block: try */
+}

@@ -1,0 +1,516 @@
+/* Calls that do not fit the hot path: a new epoch or block, frames that were left by unwinding,
+ * another stack, signal handlers, no state yet.
+ *
+ * What is certain: when a function at stack pointer S calls us, every frame of the same stack below S
+ * is gone. What is not: an inlined function shows its parent's stack pointer and call site; a frame
+ * that was left by longjmp, and then one called from further out that reaches below it, look
+ * like parent and child (where longjmp and catch are interposed, they are not: see interpose.c). */
+#include <sys/syscall.h>
+
+#include "writer/runtime/hot.h"
+#include "writer/runtime/slow.h"
+
+#define SEARCH_MAX 4096 /* frames that an exit looks through for its own */
+
+/* What an operation knows: was_silent as of before it touched any frame. */
+struct operation {
+    uintptr_t sp;
+    bool is_begun; /* none other is under way */
+    bool was_silent;
+};
+
+/* -- one at a time: handlers that interrupt one may record, but not end a silence or add stacks -- */
+
+/* One that was left by a jump is noticed by the first that begins further out on the same stack. */
+bool ttp_busy_begin(uintptr_t sp)
+{
+    struct ttp_line *line = ttp_thread.line;
+    if (line->busy_sp != 0 && (sp < line->busy_sp || !ttp_stack_holds(ttp_stack_current(), sp)))
+        return false;
+    line->busy_sp = sp;
+    TTP_SIGNAL_FENCE();
+    return true;
+}
+
+void ttp_busy_end(bool was_begun)
+{
+    TTP_SIGNAL_FENCE();
+    if (was_begun)
+        ttp_thread.line->busy_sp = 0;
+}
+
+void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC_RELAXED); }
+
+/* A vfork child runs on its parent's memory; so does the parent when a handler of its own comes
+ * before it could say that it is back. */
+static bool is_child(void)
+{
+    uint32_t process = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    if (process != ttp_thread.process_id || ttp_thread.held == NULL)
+        return true;
+    ttp_thread.line = ttp_thread.held;
+    return false;
+}
+
+/* Whether to go on at all: a thread that has its state, or gets it. */
+static bool ready(uintptr_t sp)
+{
+    uint32_t gate = ttp_thread.line->gate;
+    if (gate == TTP_GATE_CHILD) {
+        if (is_child())
+            return false;
+        gate = ttp_thread.line->gate;
+    }
+    if (gate == TTP_GATE_HELD) {
+        if (ttp_thread.is_starting)
+            ttp_thread.early++;
+        else
+            ttp_event_lost();
+        return false;
+    }
+    if (gate == TTP_GATE_COLD && !ttp_thread_start(sp))
+        return false;
+    ttp_period_check();
+    return true;
+}
+
+static struct operation begin(uintptr_t sp)
+{
+    struct operation op = {.sp = sp, .is_begun = ttp_busy_begin(sp)};
+    if (ttp_is_silent() && op.is_begun)
+        ttp_silence_end();
+    op.was_silent = ttp_is_silent();
+    if (!op.was_silent && op.is_begun && ttp_thread.line->dropped != 0)
+        ttp_silence_gap();
+    return op;
+}
+
+static void end(const struct operation *op) { ttp_busy_end(op->is_begun); }
+
+/* -- frames first, then the record -- */
+
+/* Places a record of two (a head that says more of it, or 0) or one; false: silence. */
+static bool put_record(uint64_t head, uint64_t tag_or_type, bool is_call, uint64_t value)
+{
+    uint64_t now;
+    if (ttp_is_silent())
+        return false;
+    uint64_t *place = ttp_reserve_timed(head != 0 ? 2 : 1, &now);
+    if (place == NULL) {
+        if (!ttp_is_silent())
+            ttp_silence_begin(TTP_GATE_DROP, 1);
+        return false;
+    }
+    uint64_t *own = head != 0 ? place + 1 : place;
+    if (ttp_is_silent()) { /* began in a handler, just now */
+        ttp_slot_fill((uint64_t)place);
+        ttp_slot_fill((uint64_t)own);
+        return false;
+    }
+    ttp_store(own, is_call ? ttp_record_call(tag_or_type, now, value)
+                           : ttp_record_extension(tag_or_type, now, value));
+    if (head != 0)
+        ttp_store(place, ttp_record_extension(head, now, 0));
+    return true;
+}
+
+static void count_dropped(void) { ttp_add_here(&ttp_thread.line->dropped, 1); }
+
+static void missed(long change, bool was_silent)
+{
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    size_t count = (size_t)(ttp_thread.top - ttp_thread.base);
+    if (!was_silent)
+        ttp_silence_missed(change);
+    else if (stack->known > count)
+        stack->known = count;
+}
+
+/* Of frames that were pushed or popped on the shadow stack. */
+static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
+{
+    if (put_record(0, tag, true, function))
+        return;
+    count_dropped();
+    missed(change, op->was_silent);
+}
+
+static void put_fact(const struct operation *op, uint64_t type, uint64_t payload, long change)
+{
+    if (!put_record(0, type, false, payload))
+        missed(change, op->was_silent);
+}
+
+static void pop_to(struct ttp_frame_seen *top)
+{
+    ttp_thread.top = top;
+    TTP_SIGNAL_FENCE();
+}
+
+/* Takes n frames off that were left without their exits. */
+static void unwind_to(const struct operation *op, struct ttp_frame_seen *top)
+{
+    long count = ttp_thread.top - top;
+    if (count == 0)
+        return;
+    pop_to(top);
+    put_fact(op, TTP_EXT_UNWIND, (uint64_t)count, -count);
+}
+
+static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    if (top == ttp_thread.base && sp != UINTPTR_MAX)
+        top->sp = sp + TTP_LARGE_FRAME / 2; /* so that the next call from the same place fits */
+    ttp_push(top, function, call_site, sp);
+}
+
+/* -- frames above the shadow stack's end: only their number is known -- */
+
+static bool is_full(uint32_t more) { return ttp_thread.top + more > ttp_thread.line->frames_end; }
+
+/* Of a deep frame: counts are corrected where its record is missing. */
+static void put_deep(const struct operation *op, uint64_t tag_or_type, bool is_call, uint64_t value,
+                     long change)
+{
+    struct ttp_line *line = ttp_thread.line;
+    line->deep = (uint64_t)((long)line->deep + change);
+    bool was_unseen = line->deep < line->deep_unseen;
+    if (was_unseen)
+        line->deep_unseen = line->deep;
+    if (put_record(was_unseen && is_call ? TTP_EXT_UNSEEN : 0, tag_or_type, is_call, value))
+        return;
+    if (is_call)
+        count_dropped();
+    if (op->was_silent)
+        line->deep_unseen = line->deep;
+    else if (!was_unseen)
+        ttp_stack_current()->told -= (size_t)change;
+}
+
+static void forget_deep(const struct operation *op)
+{
+    struct ttp_line *line = ttp_thread.line;
+    long count = (long)(line->deep - line->deep_unseen);
+    line->deep = line->deep_unseen = 0;
+    line->deep_handler_count = 0;
+    if (count != 0 && !put_record(0, TTP_EXT_UNWIND, false, (uint64_t)count) && !op->was_silent)
+        ttp_stack_current()->told += (size_t)count;
+}
+
+static void enter_deep_handler(const struct operation *op, uintptr_t function, uint32_t number)
+{
+    struct ttp_line *line = ttp_thread.line;
+    put_deep(op, TTP_EXT_SIGNAL_BEGIN, false, number, 1);
+    put_deep(op, TTP_TAG_ENTER, true, function, 1);
+    if (line->deep_handler_count < TTP_DEEP_HANDLERS)
+        line->deep_handlers[line->deep_handler_count++] = line->deep;
+}
+
+static void exit_deep(const struct operation *op, uintptr_t function)
+{
+    struct ttp_line *line = ttp_thread.line;
+    uint64_t depth = line->deep;
+    while (line->deep_handler_count != 0 &&
+           line->deep_handlers[line->deep_handler_count - 1] > depth)
+        line->deep_handler_count--;
+    put_deep(op, TTP_TAG_EXIT, true, function, -1);
+    if (line->deep_handler_count != 0 &&
+        line->deep_handlers[line->deep_handler_count - 1] == depth) {
+        line->deep_handler_count--;
+        put_deep(op, TTP_EXT_SIGNAL_END, false, 0, -1);
+    }
+}
+
+/* -- what is gone -- */
+
+/* Frames of this stack below sp are gone; so is a handler on the alternate stack when the code that
+ * it interrupted runs again, and a sibling at the same place called from elsewhere. */
+static bool is_gone(const struct ttp_frame_seen *frame, uintptr_t sp, uintptr_t call_site,
+                    bool is_alternate)
+{
+    const struct ttp_stack_seen *stack = ttp_stack_current();
+    bool frame_inside = ttp_stack_holds(stack, frame->sp);
+    if (frame_inside == is_alternate)
+        return !is_alternate && stack->exact;
+    return frame->sp < sp || (frame->sp == sp && call_site != 0 && frame->call_site != 0 &&
+                              frame->call_site != call_site);
+}
+
+static void leave(const struct operation *op, uintptr_t sp, uintptr_t call_site, bool is_alternate)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    if (op->is_begun && !is_alternate && top > ttp_thread.base &&
+        !ttp_stack_holds(ttp_stack_current(), top->sp))
+        ttp_stack_exact();
+    while (top > ttp_thread.base && is_gone(top, sp, call_site, is_alternate)) {
+        bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
+        top -= is_handler && ttp_is_mark(top - 1) ? 2 : 1;
+    }
+    unwind_to(op, top);
+}
+
+/* The memory of a stack was given to another coroutine: what was open there never ends. */
+static void drop_stale(const struct operation *op)
+{
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    if (!stack->is_stale)
+        return;
+    stack->is_stale = false;
+    unwind_to(op, ttp_thread.base);
+}
+
+/* Moves to the stack that sp is on. False: another task runs on a copy of this thread's pointer. */
+static bool move_to(const struct operation *op, uintptr_t sp, bool *is_alternate)
+{
+    *is_alternate = false;
+    if (!op->is_begun)
+        return true;
+    uint32_t index = ttp_stack_locate(sp, is_alternate);
+    if (index == UINT32_MAX)
+        return false;
+    if (index != ttp_thread.stacks->current) {
+        if (ttp_thread.line->deep != 0)
+            forget_deep(op);
+        ttp_stack_switch(index);
+        if (put_record(0, TTP_EXT_SWITCH, false, index))
+            ttp_thread.line->stack_told = index;
+        else if (!op->was_silent)
+            ttp_thread.line->stack_told = UINT32_MAX;
+    }
+    drop_stale(op);
+    return true;
+}
+
+/* -- enter -- */
+
+/* Whether the handler whose return address lies there is on the shadow stack already, and what calls
+ * us was inlined in it. */
+static bool is_running_handler(uintptr_t location, uintptr_t call_site)
+{
+    for (const struct ttp_frame_seen *at = ttp_thread.top; at > ttp_thread.base; at--) {
+        if ((at->function & TTP_FRAME_HANDLER) != 0)
+            return at[-1].call_site == location;
+        if (at->call_site != call_site)
+            return false;
+    }
+    return false;
+}
+
+static bool enter_handler(const struct operation *op, uintptr_t function, uintptr_t call_site)
+{
+    uint32_t number;
+    uintptr_t location = ttp_signal_find(function, call_site, op->sp, &number);
+    if (location == 0 || is_running_handler(location, call_site))
+        return false;
+    if (ttp_thread.line->deep != 0 || is_full(2)) {
+        enter_deep_handler(op, function, number);
+        return true;
+    }
+    push_frame(UINTPTR_MAX, TTP_FRAME_MARK + number, location);
+    put_fact(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
+    push_frame(op->sp, function | TTP_FRAME_HANDLER, call_site);
+    put_call(op, TTP_TAG_ENTER, function, 1);
+    return true;
+}
+
+static void enter(const struct operation *op, uintptr_t function, uintptr_t call_site)
+{
+    const struct ttp_frame_seen *top = ttp_thread.top;
+    bool is_inlined = top->sp == op->sp && (top->call_site == call_site || call_site == 0 ||
+                                            top->call_site == 0);
+    bool is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
+    if (!is_inlined && ttp_is_signal_return(call_site) && enter_handler(op, function, call_site))
+        return;
+    if (op->is_begun && (!is_near || ttp_thread.line->deep != 0)) {
+        bool is_alternate;
+        if (!move_to(op, op->sp, &is_alternate))
+            return;
+        if (ttp_thread.line->deep != 0 && !is_alternate && op->sp > ttp_thread.top->sp)
+            forget_deep(op);
+        if (ttp_thread.line->deep == 0)
+            leave(op, op->sp, call_site, is_alternate);
+    }
+    if (ttp_thread.line->deep != 0 || is_full(1)) {
+        put_deep(op, TTP_TAG_ENTER, true, function, 1);
+        return;
+    }
+    push_frame(op->sp, function, call_site);
+    put_call(op, TTP_TAG_ENTER, function, 1);
+}
+
+void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (!ready(sp))
+        return;
+    struct operation op = begin(sp);
+    enter(&op, function, call_site);
+    end(&op);
+}
+
+/* As part of the call around it, whatever functions of its own the program has for beginning one. */
+void ttp_enter_loose(uintptr_t function, uintptr_t sp)
+{
+    bool is_alternate;
+    if (!ready(sp))
+        return;
+    struct operation op = begin(sp);
+    if (move_to(&op, sp, &is_alternate) && ttp_thread.line->deep == 0) {
+        leave(&op, sp, 0, is_alternate);
+        if (!is_full(1)) {
+            ttp_push(ttp_thread.top, function, ttp_thread.top->call_site, ttp_thread.top->sp);
+            put_call(&op, TTP_TAG_ENTER, function, 1);
+        } else {
+            put_deep(&op, TTP_TAG_ENTER, true, function, 1);
+        }
+    } else if (ttp_thread.line->deep != 0) {
+        put_deep(&op, TTP_TAG_ENTER, true, function, 1);
+    }
+    end(&op);
+}
+
+/* -- exit -- */
+
+/* The innermost open frame that can be the one that exits here, or NULL. Its parent began at sp or
+ * above; the same call site is better evidence than the function alone; a handler that runs is the
+ * limit. */
+static struct ttp_frame_seen *find_exiting(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                                           bool is_alternate)
+{
+    struct ttp_frame_seen *base = ttp_thread.base, *found = NULL;
+    int steps = 0;
+    for (struct ttp_frame_seen *at = ttp_thread.top; at > base && steps < SEARCH_MAX;
+         at--, steps++) {
+        bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
+        bool agrees = (at->function & ~TTP_FRAME_HANDLER) == function &&
+                      (at - 1 == base || sp <= at[-1].sp);
+        if (agrees && at->call_site == call_site)
+            return at;
+        if (agrees && found == NULL)
+            found = at;
+        if (is_handler && !is_gone(at, sp, 0, is_alternate))
+            break;
+    }
+    return found;
+}
+
+static void leave_top(const struct operation *op, uintptr_t function)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
+    pop_to(top - 1);
+    put_call(op, TTP_TAG_EXIT, function, -1);
+    if (is_handler && ttp_is_mark(top - 1)) {
+        pop_to(top - 2);
+        put_fact(op, TTP_EXT_SIGNAL_END, 0, -1);
+    }
+}
+
+static void exit_far(const struct operation *op, uintptr_t function, uintptr_t call_site)
+{
+    bool is_alternate;
+    if (!move_to(op, op->sp, &is_alternate))
+        return;
+    if (ttp_thread.line->deep != 0) {
+        if (is_alternate || op->sp < ttp_thread.top->sp) {
+            exit_deep(op, function);
+            return;
+        }
+        forget_deep(op);
+    }
+    struct ttp_frame_seen *frame = find_exiting(function, call_site, op->sp, is_alternate);
+    if (frame == NULL) {
+        if (!put_record(TTP_EXT_UNSEEN, TTP_TAG_EXIT, true, function))
+            count_dropped();
+        return;
+    }
+    unwind_to(op, frame);
+    leave_top(op, function);
+}
+
+void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (!ready(sp))
+        return;
+    struct operation op = begin(sp);
+    const struct ttp_frame_seen *top = ttp_thread.top;
+    if (ttp_thread.line->deep == 0 && top > ttp_thread.base && top->call_site == call_site &&
+        (top->function & ~TTP_FRAME_HANDLER) == function &&
+        sp - top->sp <= top[-1].sp - top->sp)
+        leave_top(&op, function);
+    else
+        exit_far(&op, function, call_site);
+    end(&op);
+}
+
+/* -- the hot path did the frame, and found no room or another epoch -- */
+
+static bool is_forked(void)
+{
+    /* By a handler that came just then: the place is the parent's, the frames are inherited. */
+    return ttp_thread.line->gate == TTP_GATE_COLD;
+}
+
+static bool is_other_period(void)
+{
+    return __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED) != ttp_thread.line->period;
+}
+
+/* After a time of being off, the frame is taken back, so that all is told in its order. */
+void ttp_enter_put(uintptr_t function, uint64_t slot)
+{
+    struct operation op = {.was_silent = false};
+    struct ttp_frame_seen *top = ttp_thread.top;
+    if (is_forked())
+        return;
+    ttp_slot_fill(slot);
+    if (is_other_period()) {
+        pop_to(top - 1);
+        ttp_enter_slow(function, top->call_site, top->sp);
+        return;
+    }
+    put_call(&op, TTP_TAG_ENTER, function, 1);
+}
+
+void ttp_exit_put(uintptr_t function, uint64_t slot)
+{
+    struct operation op = {.was_silent = false};
+    struct ttp_frame_seen *popped = ttp_thread.top + 1;
+    if (is_forked())
+        return;
+    ttp_slot_fill(slot);
+    if (is_other_period() && popped->function == function) {
+        pop_to(popped);
+        ttp_exit_slow(function, popped->call_site, popped->sp);
+        return;
+    }
+    put_call(&op, TTP_TAG_EXIT, function, -1);
+}
+
+/* -- for others -- */
+
+bool ttp_thread_ready(uintptr_t sp)
+{
+    if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ready(sp))
+        return false;
+    struct operation op = begin(sp);
+    end(&op);
+    return !ttp_is_silent();
+}
+
+void ttp_left(uintptr_t sp, uintptr_t target)
+{
+    uint32_t gate = ttp_thread.line->gate;
+    bool is_alternate = false;
+    if (ttp_arena.head.mode != TTP_MODE_ON || gate == TTP_GATE_COLD || gate == TTP_GATE_HELD ||
+        gate == TTP_GATE_CHILD)
+        return;
+    struct operation op = begin(sp);
+    if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
+        if (ttp_thread.line->deep != 0 && target > ttp_thread.top->sp)
+            forget_deep(&op);
+        if (ttp_thread.line->deep == 0)
+            leave(&op, target, 0, is_alternate);
+    }
+    end(&op);
+}

@@ -1,0 +1,119 @@
+/* The runtime's slow side, for its own files: records with their time, frames that do not fit,
+ * threads and processes that begin. All of it may run inside a signal handler, in a program that
+ * is in any state: no libc calls but those named in lifetime.c, modules.c and helper.c. */
+#ifndef TTP_RUNTIME_SLOW_H
+#define TTP_RUNTIME_SLOW_H
+
+#include "writer/runtime/state.h"
+
+static inline void ttp_store(uint64_t *place, uint64_t record)
+{
+    *(volatile uint64_t *)place = record;
+}
+
+static inline bool ttp_failed(long result) { return result < 0 && result > -4096; }
+
+/* block.c: NULL or false where no block is to be had. */
+bool ttp_block_next(void);
+void ttp_block_end(void);                              /* the thread's block is done */
+uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
+void ttp_slot_fill(uint64_t slot);                     /* a place that is not needed */
+
+/* silence.c: what was not recorded, and how recording goes on after it. Silence may begin in a signal
+ * handler at any moment, and ends only where no other operation is under way. */
+void ttp_silence_begin(uint32_t gate, uint32_t reason);
+bool ttp_silence_end(void);
+void ttp_silence_gap(void); /* tells of events that were dropped without a silence */
+/* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence began
+ * before or after that. */
+void ttp_silence_missed(long change);
+void ttp_period_check(void); /* whether tracing was off since the last record */
+uint32_t ttp_gate_wanted(void);
+static inline bool ttp_is_silent(void) { return ttp_thread.line->gate == TTP_GATE_DROP; }
+
+/* slow.c: one operation at a time. False: another one is under way below. */
+bool ttp_busy_begin(uintptr_t sp);
+void ttp_busy_end(bool was_begun);
+/* Frames below sp are gone (call_site 0: those at sp stay). */
+void ttp_frames_leave(uintptr_t sp, uintptr_t call_site, bool is_alternate);
+/* Control goes from sp to target by a jump or a catch. */
+void ttp_left(uintptr_t sp, uintptr_t target);
+bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
+void ttp_enter_loose(uintptr_t function, uintptr_t sp); /* lives as long as the call around it */
+void ttp_event_lost(void); /* one more, counted where there is a place for it */
+
+/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
+uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
+void ttp_stack_switch(uint32_t index);
+void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_frame_seen *frames,
+                     uint32_t frame_count);
+void ttp_stacks_close(struct ttp_stacks *stacks);
+void ttp_stack_register(uintptr_t low, uintptr_t high);
+void ttp_stack_exact(void); /* finds the current stack's bounds */
+static inline struct ttp_stack_seen *ttp_stack_current(void)
+{
+    return &ttp_thread.stacks->list[ttp_thread.stacks->current];
+}
+static inline bool ttp_stack_holds(const struct ttp_stack_seen *stack, uintptr_t address)
+{
+    return address >= stack->low && address < stack->high;
+}
+
+/* signals.c: whether this is a handler's own frame: then where its return address is, and the signal,
+ * 0 where it cannot be told. */
+bool ttp_is_signal_return(uintptr_t call_site);
+uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
+
+/* start.c: false: nothing to record into. */
+bool ttp_thread_start(uintptr_t sp);
+void ttp_thread_end(void);
+void ttp_process_start(char **environment);
+bool ttp_process_attach(const char *path);
+void ttp_process_refuse(void); /* never records */
+bool ttp_owes_pay(void); /* writes what has to come before all other records */
+
+/* arena_attach.c */
+bool ttp_arena_attach(const char *path);
+
+/* vdso.c */
+void ttp_vdso_find(void);
+uint64_t ttp_clock_monotonic(void);
+uint64_t ttp_clock_coarse(void);
+
+/* message.c: begin, then exactly size_bytes, then end. */
+struct ttp_message_out {
+    uint64_t *head, *place;
+    uint64_t word, now;
+    uint32_t count;
+    size_t size_bytes;
+};
+struct ttp_part {
+    const void *data;
+    size_t size_bytes;
+};
+bool ttp_message_begin(struct ttp_message_out *out, size_t size_bytes);
+void ttp_message_bytes(struct ttp_message_out *out, const void *data, size_t size_bytes);
+void ttp_message_end(struct ttp_message_out *out, uint32_t kind);
+bool ttp_message(uint32_t kind, const struct ttp_part *parts, uint32_t count);
+#define TTP_MESSAGE_MAX ((TTP_BLOCK_RECORDS - 1) * 7u)
+
+/* modules.c */
+bool ttp_modules_tell(void);
+void ttp_libc_find(void);
+
+/* maps.c */
+bool ttp_mapping_find(uintptr_t address, uintptr_t *low, uintptr_t *high, uintptr_t *before);
+size_t ttp_mapping_path(uintptr_t address, char *path, size_t room); /* 0: no file */
+bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t inode);
+
+/* lifetime.c */
+void ttp_thread_watch(void);   /* have the current thread's end told */
+void ttp_process_follow(void); /* once records can be written */
+
+/* interpose.c */
+void ttp_interpose_begin(void);
+
+/* hooks.c: this copy's, whatever the name stands for in this process */
+void ttp_own_enter(void *function, void *call_site);
+
+#endif

@@ -1,0 +1,167 @@
+/* What the runtime knows: per thread (thread-local, line, stacks), per process.
+ *
+ *   thread-local ttp_thread ---> line (own page, zeroed in a forked child): gate, epoch, what is silent
+ *        |  |
+ *        |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
+ *        +-----> next record in the thread's block of the arena (shared)
+ *
+ * A signal handler may run between any two instructions, on this same state, and leaves it as it found
+ * it or never returns. Rules that keep it whole:
+ *   - the cursor is only moved by ttp_add_here and ttp_swap_here;
+ *   - a frame is pushed or popped first and its record's place is reserved after, so that whoever
+ *     comes between sees either both or can tell (ttp_silence_missed);
+ *   - the clock is read before the place is reserved, the epoch compared after. */
+#ifndef TTP_RUNTIME_STATE_H
+#define TTP_RUNTIME_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "writer/arena.h"
+#include "writer/runtime/arch.h"
+
+/* What a hook does, by its thread's line. Zero is what a fresh thread and a forked child see. */
+enum ttp_gate {
+    TTP_GATE_COLD = 0,  /* no state yet */
+    TTP_GATE_TSC = 1,   /* record with the time stamp counter: the hot path */
+    TTP_GATE_NONE = 2,  /* record without a clock */
+    TTP_GATE_CLOCK = 3, /* record with clock_gettime */
+    TTP_GATE_DROP = 4,  /* no block to be had: keep frames, count */
+    TTP_GATE_HELD = 5,  /* the thread's state is being made, or was given up: nothing */
+    TTP_GATE_CHILD = 6  /* a vfork child runs: nothing */
+};
+
+/* An open call. */
+struct ttp_frame_seen {
+    uintptr_t sp; /* the caller's stack pointer where the hook was called */
+    uintptr_t function;
+    uintptr_t call_site; /* 0: unknown, agrees with any */
+};
+
+/* A signal handler's own frame: the bit in `function` keeps its exit off the hot path. Below it lies its
+ * mark: function 1 + signal number, call_site the address of the handler's return address. */
+#define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
+#define TTP_FRAME_MARK    1u
+#define TTP_MARKS         66u
+
+static inline bool ttp_is_mark(const struct ttp_frame_seen *frame)
+{
+    return frame->function - TTP_FRAME_MARK < TTP_MARKS;
+}
+
+/* A stack that the thread runs on. */
+struct ttp_stack_seen {
+    uintptr_t low, high; /* addresses that belong to it, half-open */
+    struct ttp_frame_seen *base, *top, *end;
+    uint64_t generation; /* of the registered range that it was made from; 0: none */
+    size_t told, known;  /* while nothing is recorded: frames that the records say are open, and
+                          * how many of them still are */
+    bool exact;    /* bounds are known, not guessed */
+    bool is_stale; /* the memory is another coroutine's now */
+};
+
+#define TTP_STACKS_INLINE 32u
+#define TTP_STACKS_MAX    4096u
+#define TTP_FRAMES_MAIN   65536u /* of a thread's own stack: 1.5 MiB, touched as used */
+#define TTP_FRAMES_OTHER  4096u
+#define TTP_LARGE_FRAME   1024u /* bytes; calls with more below are looked at more closely */
+#define TTP_STACK_GUESS   65536u
+#define TTP_DEEP_HANDLERS 6u
+
+/* The stacks of a thread; a forked child goes on with its copy. */
+struct ttp_stacks {
+    uint32_t count, current, capacity;
+    struct ttp_stack_seen *list;
+    uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
+    uintptr_t first_sp;
+    struct ttp_stack_seen first[TTP_STACKS_INLINE];
+};
+
+struct ttp_line {
+    uint32_t gate;
+    uint32_t period; /* of the arena, when this thread last recorded */
+    uint64_t epoch;
+    struct ttp_frame_seen *frames_end;
+    /* cold from here */
+    uint64_t dropped; /* events since the last that was recorded */
+    uint64_t freed_seen;
+    uint64_t deep;        /* frames above the shadow stack's end */
+    uint64_t deep_unseen; /* of those, the outermost, which no record tells of */
+    uint64_t deep_handlers[TTP_DEEP_HANDLERS]; /* depths among them that are handlers' own frames */
+    uint32_t deep_handler_count;
+    uint32_t gap_reason;
+    uint32_t stack_told; /* the stack that the records are on; UINT32_MAX: to be told */
+    bool owes_process;   /* the image's first message could not be written yet */
+    uint64_t owes_parent;
+    uintptr_t busy_sp; /* not 0: a slow operation is under way there */
+    uint32_t thread_id;
+    char name[16];
+};
+
+struct ttp_thread_state {
+    uint64_t cursor; /* address of the next record; TTP_NO_BLOCK in it: no block */
+    struct ttp_frame_seen *top;
+    struct ttp_line *line; /* never NULL */
+    struct ttp_frame_seen *base; /* of the current stack */
+    struct ttp_stacks *stacks;
+    struct ttp_line *held;  /* the line while a vfork child runs */
+    uint64_t serial;        /* of the thread image, 0: none yet */
+    uint64_t sequence;      /* of its last block */
+    uint64_t started;       /* clock then */
+    uint32_t process_id;    /* that drew the serial */
+    uint32_t end_rounds;    /* of destructors at the thread's end */
+    uint64_t early;         /* events lost while the state was being made */
+    bool is_starting;
+};
+
+/* The cursor without a block: different after each block, and without room as the hot path sees it. */
+#define TTP_NO_BLOCK ((uint64_t)1 << 63)
+
+extern __thread struct ttp_thread_state ttp_thread __attribute__((tls_model("initial-exec")));
+
+/* The lines of threads that have none: not yet; given up; in a vfork child. */
+extern struct ttp_line ttp_no_line, ttp_lost_line, ttp_child_line;
+
+enum ttp_process_state { TTP_PROCESS_NEW = 0, TTP_PROCESS_STARTING, TTP_PROCESS_ON, TTP_PROCESS_NEVER };
+
+/* In a page of its own, zeroed in a forked child. */
+struct ttp_process_own {
+    uint64_t image; /* serial of the first thread */
+    uint32_t process_id;
+};
+
+struct ttp_process_seen {
+    uint32_t state;          /* enum ttp_process_state */
+    uint32_t block_limit;    /* blocks that are mapped here */
+    uint32_t *block_states;
+    uint8_t *blocks; /* aligned to their size */
+    struct ttp_process_own *own;
+    uint64_t last_image; /* this process's, or in a forked child its parent's */
+    uint64_t (*clock)(void);
+    uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
+    uint32_t tid_offset;     /* of a thread's id in its control block; 0: ask the kernel */
+    uint32_t module_changes; /* since the process began */
+    uint32_t signal_changes; /* of handlers */
+    uint32_t thread_key;
+    bool has_thread_key;
+    bool is_quiet; /* a filter of system calls may be on: none that can be done without */
+};
+
+extern struct ttp_process_seen ttp_process;
+
+/* The arena's first page is mapped over this one, so that hooks find it without a pointer. Before
+ * that, and for ever where there is no arena, it is the process's own. */
+extern union ttp_arena_page {
+    struct ttp_arena_head head;
+    uint8_t bytes[TTP_ARENA_HEAD_BYTES];
+} ttp_arena;
+
+/* slow.c. The first two: nothing was done. The others: the frame was pushed or popped, the record is
+ * missing; `slot` is the place that was reserved for it. */
+void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_enter_put(uintptr_t function, uint64_t slot);
+void ttp_exit_put(uintptr_t function, uint64_t slot);
+
+#endif

@@ -1,0 +1,18 @@
+/* Looking at a stream while it is written: what is open now. For the recorder, whose records may say
+ * more than the stream can bear, and which goes on in another file after a rotation. */
+#ifndef TTP_WRITER_STREAM_EDGE_H
+#define TTP_WRITER_STREAM_EDGE_H
+
+#include "writer/writer_internal.h"
+
+/* Frames open on the stream's current stack. */
+uint32_t ttp_stream_open_count(const ttape_writer *w, uint32_t stream);
+
+/* The number of the innermost signal whose handler is open there; false: none within reach. */
+bool ttp_stream_open_signal(const ttape_writer *w, uint32_t stream, uint32_t *number);
+
+/* The state at its end. frames: struct ttape_open_frame, of which edge->frames borrows. */
+ttape_status ttp_stream_get_edge(const ttape_writer *w, uint32_t stream, ttape_edge *edge,
+                                 struct ttp_growing *frames, ttape_error *err);
+
+#endif
