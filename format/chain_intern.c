@@ -6,6 +6,10 @@
 
 #include "format/chain_model.h"
 
+/* A subtree that finds no place within so many slots is not kept. In a table that is at most half
+ * full this does not happen by chance, only to subtrees that were chosen to collide. */
+#define PROBES_MAX 256u
+
 /* info: symbol in the lower 20 bits, height above. */
 #define INFO_HEIGHT_SHIFT 20u
 
@@ -71,7 +75,8 @@ uint32_t ttp_chain_intern_add(struct ttp_chain_intern *t, uint32_t symbol, const
     }
     h *= UINT64_C(0x9e3779b97f4a7c15);
     uint32_t hash = (uint32_t)(h >> 32), mask = (1u << t->slot_bits) - 1;
-    for (uint32_t i = hash >> (32 - t->slot_bits);; i = (i + 1) & mask) {
+    uint32_t i = hash >> (32 - t->slot_bits);
+    for (uint32_t probes = 0; probes < PROBES_MAX; probes++, i = (i + 1) & mask) {
         struct ttp_chain_intern_slot *slot = &t->slots[i];
         if (slot->chain == 0)
             return add(t, slot, hash, symbol, children, child_count);
@@ -83,6 +88,7 @@ uint32_t ttp_chain_intern_add(struct ttp_chain_intern *t, uint32_t symbol, const
             same_children(t->children + start, children, child_count))
             return chain;
     }
+    return TTP_CHAIN_NONE;
 }
 
 bool ttp_chain_intern_load(struct ttp_chain_intern *t, const struct ttp_chain_primer *primer)

@@ -4,7 +4,8 @@
  * in info[i] slots             open addressing by a 64-bit hash of symbol and children; equality is
  * then compared
  *
- * Bounded: when chains or children are full, TTP_CHAIN_NONE says that the subtree stays open-coded.
+ * Bounded: when chains or children are full, or its place in the table is (the hash is no secret),
+ * TTP_CHAIN_NONE says that the subtree stays open-coded.
  */
 #ifndef TTP_FORMAT_CHAIN_INTERN_H
 #define TTP_FORMAT_CHAIN_INTERN_H

@@ -1,4 +1,5 @@
-/* The eight-byte record: what a hook leaves behind, one aligned store that says by itself what it is.
+/* The eight-byte record: what a hook leaves behind, one aligned store that says by itself what it
+ * is.
  *
  *      63                        17 16          2 1 0
  *     +----------------------------+-------------+---+
@@ -10,29 +11,34 @@
  *     +----------------------------+-------------+----+---+
  *
  * Zero is no record: what is not zero is committed. Times are the low bits of the clock; the epoch
- * before them (in the block's head, or the last epoch record) holds the rest. Epoch and data records
- * have no time: their payload is 58 bits. See spec/recording.md. */
+ * before them (in the block's head, or the last epoch record) holds the rest. Epoch and data
+ * records have no time: their payload is 58 bits. See spec/recording.md. */
 #ifndef TTP_FORMAT_RECORD_H
 #define TTP_FORMAT_RECORD_H
 
 #include <stdint.h>
 
-#define TTP_RECORD_TAG_BITS     2u
-#define TTP_RECORD_TAG_MASK     3u
-#define TTP_RECORD_TIME_BITS    15u
-#define TTP_RECORD_TIME_MASK    0x7FFFu
-#define TTP_RECORD_ADDRESS_BITS 47u
+#define TTP_RECORD_TAG_BITS      2u
+#define TTP_RECORD_TAG_MASK      3u
+#define TTP_RECORD_TIME_BITS     15u
+#define TTP_RECORD_TIME_MASK     0x7FFFu
+#define TTP_RECORD_ADDRESS_BITS  47u
 #define TTP_RECORD_ADDRESS_SHIFT (TTP_RECORD_TAG_BITS + TTP_RECORD_TIME_BITS)
 
-#define TTP_EXTENSION_TYPE_BITS    4u
-#define TTP_EXTENSION_TIME_SHIFT   6u
+#define TTP_EXTENSION_TYPE_BITS     4u
+#define TTP_EXTENSION_TIME_SHIFT    6u
 #define TTP_EXTENSION_PAYLOAD_SHIFT 21u
-#define TTP_EXTENSION_PAYLOAD_BITS 43u
-#define TTP_EPOCH_SHIFT            6u
-#define TTP_DATA_SHIFT             8u
-#define TTP_DATA_BYTES             7u /* of a message in a data record */
+#define TTP_EXTENSION_PAYLOAD_BITS  43u
+#define TTP_EPOCH_SHIFT             6u
+#define TTP_DATA_SHIFT              8u
+#define TTP_DATA_BYTES              7u /* of a message in a data record */
 
-enum ttp_record_tag { TTP_TAG_EMPTY = 0, TTP_TAG_ENTER = 1, TTP_TAG_EXIT = 2, TTP_TAG_EXTENSION = 3 };
+enum ttp_record_tag {
+    TTP_TAG_EMPTY = 0,
+    TTP_TAG_ENTER = 1,
+    TTP_TAG_EXIT = 2,
+    TTP_TAG_EXTENSION = 3
+};
 
 /* What an extension record says; payload in brackets. */
 enum ttp_extension {
@@ -51,13 +57,13 @@ enum ttp_extension {
 
 /* Kinds of messages; their bytes are in spec/recording.md. */
 enum ttp_message {
-    TTP_MESSAGE_PROCESS = 1, /* a process image begins */
-    TTP_MESSAGE_MODULE = 2,  /* a mapped object */
+    TTP_MESSAGE_PROCESS = 1,     /* a process image begins */
+    TTP_MESSAGE_MODULE = 2,      /* a mapped object */
     TTP_MESSAGE_MODULES_END = 3, /* the list of modules is complete: others are gone */
-    TTP_MESSAGE_SITE = 4,    /* defines a site of the API by its address */
-    TTP_MESSAGE_LEAF = 5,    /* a marker or counter with values */
-    TTP_MESSAGE_THREAD = 6,  /* the thread's name */
-    TTP_MESSAGE_VALUES = 7   /* values of the event before */
+    TTP_MESSAGE_SITE = 4,        /* defines a site of the API by its address */
+    TTP_MESSAGE_LEAF = 5,        /* a marker or counter with values */
+    TTP_MESSAGE_THREAD = 6,      /* the thread's name */
+    TTP_MESSAGE_VALUES = 7       /* values of the event before */
 };
 
 static inline uint64_t ttp_record_call(uint64_t tag, uint64_t clock, uint64_t address)

@@ -10,8 +10,9 @@
 
 /* Parameters, 16 bytes:
  *
- *   u16 events - 1 | u8 segments - 1 | u8 open frames | u8 symbols of open frames | u16 other symbols
- *   u16 bytes of the first section | u16 wide differences | u8 flags | u16 codes | 2 reserved
+ *   u16 events - 1 | u8 segments - 1 | u8 open frames | u8 symbols of open frames
+ *   u16 other symbols | u16 bytes of the first section | u16 wide differences | u8 flags
+ *   u16 codes | 2 reserved
  *
  * Segments have equally many events. For the times, the codes follow (2 bytes each) and repeat. */
 #define FUZZ_CODEC_BYTES 16u

@@ -104,7 +104,7 @@ struct fuzz_section *fuzz_section_make(struct fuzz_partition *p, uint16_t kind)
     memmove(&p->sections[at + 1], &p->sections[at],
             (p->section_count - at) * sizeof p->sections[0]);
     p->section_count++;
-    p->sections[at] = (struct fuzz_section){.kind = kind};
+    p->sections[at] = (struct fuzz_section){.kind = kind, .content = fuzz_copy("", 0)};
     return &p->sections[at];
 }
 

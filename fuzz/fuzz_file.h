@@ -10,7 +10,7 @@
 #include "format/partition.h"
 #include "fuzz_common.h"
 
-#define FUZZ_MAX_CHUNKS 128u
+#define FUZZ_MAX_CHUNKS 256u
 
 /* A zstd frame that does not decompress is kept as it is: packed is false then, but `flags` still
  * says zstd, and `claimed` what the content's size was said to be. */

@@ -9,7 +9,8 @@
 #define FUZZ_FOLDER_MARK "\xfe=FILE="
 #define FUZZ_FOLDER_MAX  24u
 
-/* Writes the files into a folder in memory and returns its path; names with a slash are left out. */
+/* Writes the files into a folder in memory and returns its path; names with a slash are left out.
+ */
 const char *fuzz_folder_make(const uint8_t *data, size_t size);
 /* Removes its files again. */
 void fuzz_folder_empty(void);

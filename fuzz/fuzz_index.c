@@ -8,11 +8,12 @@
 #include "fuzz_file.h"
 
 #define SEGMENTS_MAX 1024u
-#define STREAMS_MAX  256u
+#define SCOPES_MAX   32u
+#define STREAMS_MAX  64u
 
 /* Next event numbers by (scope, stream), as far as there is room for them. */
 struct expected {
-    uint64_t next[4][STREAMS_MAX];
+    uint64_t next[SCOPES_MAX][STREAMS_MAX];
 };
 
 static void count_bytes(struct ttp_index_entry *e, const struct ttp_section *s)
@@ -83,7 +84,7 @@ static void put_partition(struct fuzz_chunk *chunk, struct ttp_index_state *stat
     for (uint32_t i = 0; i < entry.segment_count; i++) {
         const struct ttp_segment *g = &segments.segments[i];
         struct ttp_index_segment s = {g->stream, g->event_count, g->first_event};
-        uint64_t *next = &expected->next[entry.scope % 4][g->stream % STREAMS_MAX];
+        uint64_t *next = &expected->next[entry.scope % SCOPES_MAX][g->stream % STREAMS_MAX];
         ttp_index_segment_write(&c, &before, *next, &s);
         *next = s.first_event + s.event_count;
         before = s;

@@ -1,7 +1,7 @@
 /* A driver with a plain main(): runs inputs through a target, and mutations of them, with any
  * compiler.
  *
- *   fuzz_NAME [--mutate N] [--seed N] FILE|FOLDER...
+ *   fuzz_NAME [--mutate N] [--seconds N] [--seed N] FILE|FOLDER...
  *
  * What crashes is left as ./crash-NAME. Exit status 2: the command line is wrong, or there is
  * nothing to run. */
@@ -181,10 +181,11 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
     return size;
 }
 
-static void run_mutants(uint64_t count)
+/* At least `count`, and as many as there is time for. */
+static void run_mutants(uint64_t count, uint64_t until_ns)
 {
     static uint8_t mutant[MUTANT_BYTES];
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count || now_ns() < until_ns; i++) {
         const struct fuzz_bytes *from = &run.inputs[fuzz_below(&dice, (uint32_t)run.count)];
         size_t size = from->size < sizeof mutant ? from->size : sizeof mutant;
         memcpy(mutant, from->data, size);
@@ -201,29 +202,32 @@ static void run_mutants(uint64_t count)
 
 int main(int argc, char **argv)
 {
-    uint64_t mutants = 0;
+    uint64_t mutants = 0, seconds = 0;
     struct rusage usage;
     catch_crashes(argv[0]);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--mutate") == 0 && i + 1 < argc)
             mutants = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+            seconds = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
             dice.state = strtoull(argv[++i], NULL, 10);
         else if (!take_path(argv[i]))
             return 2;
     }
     if (run.count == 0) {
-        (void)fprintf(stderr, "usage: %s [--mutate N] [--seed N] FILE|FOLDER...\n", argv[0]);
+        (void)fprintf(stderr, "usage: %s [--mutate N] [--seconds N] [--seed N] FILE|FOLDER...\n",
+                      argv[0]);
         return 2;
     }
     uint64_t start = now_ns();
     for (size_t i = 0; i < run.count; i++)
         run_one(run.inputs[i].data, run.inputs[i].size);
-    run_mutants(mutants);
-    double seconds = (double)(now_ns() - start) / 1e9;
+    run_mutants(mutants, seconds == 0 ? 0 : start + seconds * 1000000000u);
+    double took = (double)(now_ns() - start) / 1e9;
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)printf("%zu inputs, %llu runs, %.0f a second, slowest %.0f ms, %ld MiB\n", run.count,
-                 (unsigned long long)run.runs, (double)run.runs / seconds,
+                 (unsigned long long)run.runs, (double)run.runs / took,
                  (double)run.slowest_ns / 1e6, usage.ru_maxrss / 1024);
     for (size_t i = 0; i < run.count; i++)
         free(run.inputs[i].data);

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const formats[] = {"text", "csv", "ndjson"};
+    static const char *const dump_formats[] = {"text", "csv", "ndjson"};
     struct fuzz_input in = {data, size};
     struct fuzz_input p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
     char first[32], time[32];
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)snprintf(first, sizeof first, "%u..%u", fuzz_number(&p, 2), 60000u);
     (void)snprintf(time, sizeof time, "%s%u", select & 4 ? "+" : "", fuzz_number(&p, 4));
     const char *path = fuzz_verb_file(0, in.data, in.size);
-    const char *argv[16] = {"dump", path, "--limit", "2000", "--format", formats[format]};
+    const char *argv[16] = {"dump", path, "--limit", "2000", "--format", dump_formats[format]};
     int count = 6;
     if (select & 1) {
         argv[count++] = "--events";

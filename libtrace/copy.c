@@ -227,6 +227,28 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
     return TTAPE_OK;
 }
 
+/* Whether the scope has this pair already. Of pieces of one trace, what the last one says stands. */
+static ttape_status is_known_pair(const ttape_copier *c, struct ttp_scope *to,
+                                  const ttape_metadata_entry *entry, bool *is_known,
+                                  ttape_error *err)
+{
+    uint64_t key = hash_string(0, entry->key);
+    uint64_t value = entry->type == 0 ? hash_string(1, entry->text) : hash_number(2, entry->number);
+    struct ttp_pair_hash *known = to->metadata_hashes.data;
+    for (size_t i = 0; i < to->metadata_hashes.count; i++)
+        if (known[i].key == key) {
+            *is_known = known[i].value == value;
+            known[i].value = value;
+            return TTAPE_OK;
+        }
+    known = ttp_push(&c->writer->allocator, &to->metadata_hashes, sizeof *known, err);
+    if (known == NULL)
+        return TTAPE_E_MEMORY;
+    *known = (struct ttp_pair_hash){key, value};
+    *is_known = false;
+    return TTAPE_OK;
+}
+
 static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
                                  ttape_error *err)
 {
@@ -235,7 +257,11 @@ static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t
     for (uint32_t i = 0; ttape_reader_get_metadata(c->reader, i, &entry) == TTAPE_OK; i++) {
         bool own = entry.key.size_bytes == sizeof own_key - 1 &&
                    memcmp(entry.key.data, own_key, sizeof own_key - 1) == 0;
+        bool is_known = false;
         if (entry.scope != scope || entry.type > 1 || own)
+            continue;
+        TTP_TRY(is_known_pair(c, to, &entry, &is_known, err));
+        if (is_known)
             continue;
         TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key, entry.type == 0, entry.text,
                                           entry.number, err));
@@ -253,10 +279,9 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
         if (memcmp(known[i]->trace_id, trace_id, TTP_TRACE_ID_BYTES) == 0 &&
             definitions_agree(c, known[i], scope) && !events_overlap(c, known[i], scope))
             to = known[i];
-    if (to == NULL) {
+    if (to == NULL)
         TTP_TRY(ttp_writer_new_scope(w, trace_id, &to, err));
-        TTP_TRY(add_metadata(c, to, scope, err));
-    }
+    TTP_TRY(add_metadata(c, to, scope, err));
     TTP_TRY(add_definitions(c, to, scope, err));
     if (c->rename != NULL) /* scopes are numbered as they are introduced: in the reader's order */
         TTP_TRY(ttp_writer_introduce(w, to, err));

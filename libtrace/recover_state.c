@@ -1,4 +1,5 @@
-/* Replaying the journal: the recorder's own structures, filled as they were at the last checkpoint. */
+/* Replaying the journal: the recorder's own structures, filled as they were at the last checkpoint.
+ */
 #include "libtrace/recover_state.h"
 
 #include <stdlib.h>
@@ -29,8 +30,8 @@ static ttape_status each_entry(const ttp_recovered_files *files,
     return TTAPE_OK;
 }
 
-static ttape_status take_start(ttape_recording *r, uint32_t kind, const uint8_t *bytes,
-                               size_t size, ttape_error *err)
+static ttape_status take_start(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size,
+                               ttape_error *err)
 {
     (void)err;
     if (kind != TTP_JOURNAL_START || size != TTP_JOURNAL_START_BYTES)
@@ -96,8 +97,8 @@ static ttape_status take_thread(ttape_recording *r, const uint8_t *bytes, ttape_
     return TTAPE_OK;
 }
 
-static ttape_status take_entry(ttape_recording *r, uint32_t kind, const uint8_t *bytes,
-                               size_t size, ttape_error *err)
+static ttape_status take_entry(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size,
+                               ttape_error *err)
 {
     if (kind == TTP_JOURNAL_THREAD && size == TTP_JOURNAL_THREAD_BYTES)
         return take_thread(r, bytes, err);
@@ -133,8 +134,7 @@ static uint32_t place_module(ttape_recording *r, const ttape_module *module, uin
         struct ttp_module_seen *seen = layout->modules.data;
         for (uint32_t k = 0; k < layout->modules.count; k++)
             if (seen[k].id == TTAPE_NONE && seen[k].module.start == module->start &&
-                seen[k].module.end == module->end &&
-                same_path(seen[k].module.path, module->path)) {
+                seen[k].module.end == module->end && same_path(seen[k].module.path, module->path)) {
                 seen[k].id = id;
                 *index = k;
                 return i;
@@ -210,8 +210,8 @@ static struct ttp_thread *thread_of_stream(const ttape_recording *r, uint32_t st
     return NULL;
 }
 
-static ttape_status keep_edge(ttape_recording *r, struct ttp_thread *thread,
-                              const ttape_edge *edge, ttape_error *err)
+static ttape_status keep_edge(ttape_recording *r, struct ttp_thread *thread, const ttape_edge *edge,
+                              ttape_error *err)
 {
     thread->frames.count = 0;
     TTP_TRY(ttp_grow(&r->allocator, &thread->frames, sizeof(ttape_open_frame),
@@ -259,8 +259,8 @@ static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, cons
         struct ttp_thread *thread = thread_of_stream(r, i);
         if (thread == NULL || !last[i].is_there)
             continue;
-        status = ttape_reader_get_segment(reader, last[i].partition, last[i].segment, &segment,
-                                          err);
+        status =
+            ttape_reader_get_segment(reader, last[i].partition, last[i].segment, &segment, err);
         if (status == TTAPE_OK)
             status = keep_edge(r, thread, &segment.end, err);
     }
@@ -268,7 +268,8 @@ static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, cons
     return status;
 }
 
-/* Ids that the journal names and the trace has not: its definitions were in a chunk that is lost. */
+/* Ids that the journal names and the trace has not: its definitions were in a chunk that is lost.
+ */
 static void drop_unknown(ttape_recording *r, const ttape_info *info)
 {
     for (size_t i = 0; i < r->threads.count; i++) {

@@ -1,4 +1,5 @@
-/* The recorder's state as the journal tells it: so that its own decoder can go on where it stopped. */
+/* The recorder's state as the journal tells it: so that its own decoder can go on where it stopped.
+ */
 #ifndef TTP_LIBTRACE_RECOVER_STATE_H
 #define TTP_LIBTRACE_RECOVER_STATE_H
 

@@ -3,6 +3,7 @@
 
 #include "format/checksum.h"
 #include "format/fail.h"
+#include "reader/placeholders.h"
 #include "reader/reader_internal.h"
 
 ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,
@@ -118,7 +119,7 @@ ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event
 {
     const struct ttp_part *part = &r->parts[r->part_count - 1];
     uint32_t number =
-        ttp_definitions_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, stream);
+        ttp_placeholders_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, stream);
     if (number == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", part->offset,
                         "a partition names stream '%u', which is not defined", stream);

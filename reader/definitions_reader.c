@@ -8,6 +8,7 @@
 #include "format/fail.h"
 #include "format/limits.h"
 #include "reader/metadata_reader.h"
+#include "reader/placeholders.h"
 
 struct ttp_kept {
     struct ttp_kept *next;
@@ -64,10 +65,9 @@ uint32_t ttp_definitions_find(const struct ttp_definition_tables *d, uint32_t sc
     return map->blocks[low].file_first + (id - map->blocks[low].local_first);
 }
 
-/* Gives the scope's next `count` ids the file-wide numbers from file_first on. */
-static ttape_status map_ids(struct ttp_definition_tables *d, uint32_t scope,
-                            enum ttp_definition_kind kind, uint32_t file_first, uint32_t count,
-                            ttape_error *err)
+ttape_status ttp_definitions_map(struct ttp_definition_tables *d, uint32_t scope,
+                                 enum ttp_definition_kind kind, uint32_t file_first, uint32_t count,
+                                 ttape_error *err)
 {
     struct ttp_id_map *map = &d->scopes[scope].maps[kind];
     struct ttp_id_block *last = map->block_count == 0 ? NULL : &map->blocks[map->block_count - 1];
@@ -89,10 +89,12 @@ static ttape_status map_ids(struct ttp_definition_tables *d, uint32_t scope,
 }
 
 /* Ids of a kind ascend without holes over a scope's chunks. */
-static ttape_status check_range(const struct ttp_definition_tables *d, uint32_t scope,
+static ttape_status check_range(struct ttp_definition_tables *d, uint32_t scope,
                                 enum ttp_definition_kind kind, uint32_t first, ttape_error *err)
 {
     uint32_t expected = d->scopes[scope].maps[kind].id_count;
+    if (first > expected && d->placeholders != NULL)
+        return ttp_placeholders_fill(d, scope, kind, first, err);
     if (first != expected)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-02", 0,
                         "a table starts with id '%u' where '%u' is next", first, expected);
@@ -134,7 +136,7 @@ static ttape_status add_modules(struct ttp_definition_tables *d, uint32_t scope,
         TTP_TRY(ttp_module_read(c, d->limits->string_bytes, &module->module, err));
     }
     d->module_count += count;
-    return map_ids(d, scope, TTP_DEFINES_MODULES, first, count, err);
+    return ttp_definitions_map(d, scope, TTP_DEFINES_MODULES, first, count, err);
 }
 
 static ttape_status add_files(struct ttp_definition_tables *d, uint32_t scope,
@@ -147,16 +149,16 @@ static ttape_status add_files(struct ttp_definition_tables *d, uint32_t scope,
     for (uint32_t i = 0; i < count; i++)
         TTP_TRY(ttp_string_read(c, d->limits->string_bytes, &d->files[first + i], err));
     d->file_count += count;
-    return map_ids(d, scope, TTP_DEFINES_FILES, first, count, err);
+    return ttp_definitions_map(d, scope, TTP_DEFINES_FILES, first, count, err);
 }
 
 /* Turns an id plus one of the scope into a file-wide number plus one. */
-static ttape_status resolve(const struct ttp_definition_tables *d, uint32_t scope,
+static ttape_status resolve(struct ttp_definition_tables *d, uint32_t scope,
                             enum ttp_definition_kind kind, uint32_t *plus_one, ttape_error *err)
 {
     if (*plus_one == 0)
         return TTAPE_OK;
-    uint32_t number = ttp_definitions_find(d, scope, kind, *plus_one - 1);
+    uint32_t number = ttp_placeholders_find(d, scope, kind, *plus_one - 1);
     if (number == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-09", 0,
                         "a site names a module or file that is not defined");
@@ -208,7 +210,7 @@ static ttape_status add_site_table(struct ttp_definition_tables *d, uint32_t sco
     if (ttp_reader_left(c) != 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-08", ttp_reader_offset(c),
                         "site table goes on behind its last symbol");
-    TTP_TRY(map_ids(d, scope, TTP_DEFINES_SITES, d->site_count, counts.site_count, err));
+    TTP_TRY(ttp_definitions_map(d, scope, TTP_DEFINES_SITES, d->site_count, counts.site_count, err));
     d->site_count += counts.site_count;
     return TTAPE_OK;
 }
@@ -227,7 +229,7 @@ static ttape_status add_processes(struct ttp_definition_tables *d, uint32_t scop
         process->scope = scope;
         TTP_TRY(ttp_process_read(c, d->limits->string_bytes, &process->process, err));
     }
-    TTP_TRY(map_ids(d, scope, TTP_DEFINES_PROCESSES, d->process_count, count, err));
+    TTP_TRY(ttp_definitions_map(d, scope, TTP_DEFINES_PROCESSES, d->process_count, count, err));
     d->process_count += count;
     return TTAPE_OK;
 }
@@ -246,7 +248,7 @@ static ttape_status add_streams(struct ttp_definition_tables *d, uint32_t scope,
         stream->scope = scope;
         TTP_TRY(ttp_stream_read(c, d->limits->string_bytes, &stream->stream, err));
         uint32_t process =
-            ttp_definitions_find(d, scope, TTP_DEFINES_PROCESSES, stream->stream.process);
+            ttp_placeholders_find(d, scope, TTP_DEFINES_PROCESSES, stream->stream.process);
         if (process == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-STR-02", ttp_reader_offset(c),
                             "a stream names a process that is not defined");
@@ -255,7 +257,7 @@ static ttape_status add_streams(struct ttp_definition_tables *d, uint32_t scope,
     if (ttp_reader_left(c) != 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-STR-01", ttp_reader_offset(c),
                         "stream table goes on behind its last stream");
-    TTP_TRY(map_ids(d, scope, TTP_DEFINES_STREAMS, d->stream_count, count, err));
+    TTP_TRY(ttp_definitions_map(d, scope, TTP_DEFINES_STREAMS, d->stream_count, count, err));
     d->stream_count += count;
     return TTAPE_OK;
 }

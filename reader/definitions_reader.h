@@ -82,6 +82,7 @@ struct ttp_definition_tables {
     uint32_t scope_capacity, site_capacity, module_capacity, file_capacity, process_capacity,
         stream_capacity, metadata_capacity;
     struct ttp_kept *kept;
+    struct ttp_placeholders *placeholders; /* NULL but while a damaged file is recovered */
 };
 
 void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *memory,
@@ -99,6 +100,11 @@ ttape_status ttp_definitions_add(struct ttp_definition_tables *d, const struct t
 ttape_status ttp_definitions_settle(struct ttp_definition_tables *d, ttape_error *err);
 /* F-SIT-09: every process that is named is defined. */
 ttape_status ttp_definitions_check(const struct ttp_definition_tables *d, ttape_error *err);
+
+/* Gives the scope's next `count` ids the file-wide numbers from file_first on. */
+ttape_status ttp_definitions_map(struct ttp_definition_tables *d, uint32_t scope,
+                                 enum ttp_definition_kind kind, uint32_t file_first, uint32_t count,
+                                 ttape_error *err);
 
 /* File-wide number of a scope's id, or TTAPE_NONE. */
 uint32_t ttp_definitions_find(const struct ttp_definition_tables *d, uint32_t scope,

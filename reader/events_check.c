@@ -10,6 +10,7 @@
 #include "format/times.h"
 #include "reader/frame_stacks.h"
 #include "reader/partition_decoder.h"
+#include "reader/placeholders.h"
 
 /* ---- views ---- */
 
@@ -78,7 +79,7 @@ ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_
         struct ttp_symbol s = p->symbols[i];
         uint32_t site = TTAPE_NONE;
         if (names_site(s.event_class)) {
-            site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, s.argument);
+            site = ttp_placeholders_find(&r->definitions, p->scope, TTP_DEFINES_SITES, s.argument);
             if (site == TTAPE_NONE)
                 return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
                                 "partition names site '%u', which is not defined", s.argument);

@@ -104,7 +104,7 @@ static ttape_status get_trace(ttape_tree *tree, uint32_t mode, ttape_node *out, 
     return TTAPE_OK;
 }
 
-static ttape_status check_id(const ttape_tree *tree, const ttape_node_id *id, ttape_error *err)
+ttape_status ttp_tree_check_id(const ttape_tree *tree, const ttape_node_id *id, ttape_error *err)
 {
     if (id->kind != TTAPE_NODE_TRACE && ttp_tree_run_count(tree, id->stream) == 0)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
@@ -120,7 +120,7 @@ ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, uint
 {
     if (tree == NULL || id == NULL || out == NULL || mode >= TTAPE_TREE_MODE_COUNT)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no such node or mode");
-    TTP_TRY(check_id(tree, id, err));
+    TTP_TRY(ttp_tree_check_id(tree, id, err));
     switch (id->kind) {
     case TTAPE_NODE_TRACE: return get_trace(tree, mode, out, err);
     case TTAPE_NODE_STREAM:

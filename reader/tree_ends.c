@@ -205,6 +205,65 @@ static void add_up_known(struct ttp_tree_part *part, const struct ttp_tree_segme
         known += added[i].self_ns;
 }
 
+/* ---- the holder ---- */
+
+static int64_t length(uint64_t from_ns, uint64_t to_ns) { return (int64_t)(to_ns - from_ns); }
+
+static void offer(struct ttp_tree_segment *g, int64_t *best, enum ttp_tree_holder holder,
+                  uint32_t level, int64_t time_ns)
+{
+    if (time_ns <= *best)
+        return;
+    *best = time_ns;
+    g->holder = (uint8_t)holder;
+    g->holder_level = level;
+}
+
+/* Without times: the outermost frame of those that come, or else end, where none stays. */
+static void find_untimed_holder(struct ttp_tree_segment *g)
+{
+    if (g->kept == 0 && g->end_count + g->start_count > 0)
+        g->holder = g->end_count > 0 ? TTP_HOLDER_COMES : TTP_HOLDER_ENDS;
+}
+
+static void find_holder(const struct ttp_tree_part *part, struct ttp_tree_segment *g, bool timed)
+{
+    const struct ttp_tree_frame *start = part->frames + g->start_first;
+    const struct ttp_tree_frame *added = part->frames + g->added_first;
+    uint32_t added_count = g->end_count - g->kept;
+    g->holder = g->kept > 0 ? TTP_HOLDER_STAYS : TTP_HOLDER_STREAM;
+    g->holder_level = g->kept > 0 ? g->kept - 1 : 0;
+    int64_t best = length(g->base_ns, g->end_ns);
+    if (!g->one_stack) {
+        g->holder = TTP_HOLDER_STREAM;
+        g->held_ns = best;
+        return;
+    }
+    if (!timed) {
+        find_untimed_holder(g);
+        return;
+    }
+    if (g->kept > 0)
+        best -= start[g->kept - 1].end_self_ns - start[g->kept - 1].self_ns;
+    if (g->start_count > g->kept)
+        best -= length(g->base_ns, start[g->kept].end_ns);
+    if (added_count > 0)
+        best -= length(added[0].enter_ns, g->end_ns);
+    int64_t middle = best;
+    for (uint32_t i = g->kept; i < g->start_count; i++) {
+        uint64_t child_end = i + 1 < g->start_count ? start[i + 1].end_ns : g->base_ns;
+        int64_t self = start[i].self_known ? start[i].end_self_ns - start[i].self_ns : 0;
+        offer(g, &best, TTP_HOLDER_ENDS, i, length(child_end, start[i].end_ns) - self);
+    }
+    for (uint32_t i = 0; i < added_count; i++) {
+        uint64_t child_enter = i + 1 < added_count ? added[i + 1].enter_ns : g->end_ns;
+        offer(g, &best, TTP_HOLDER_COMES, g->kept + i,
+              length(added[i].enter_ns, child_enter) - added[i].self_ns);
+    }
+    g->held_ns = best;
+    g->middle_ns = g->holder == TTP_HOLDER_STAYS || g->holder == TTP_HOLDER_STREAM ? 0 : middle;
+}
+
 /* ---- calls ---- */
 
 /* Events of a segment that would be enters if each of the others ended one frame; -1: they cannot. */
@@ -272,6 +331,7 @@ ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loa
     for (uint32_t s = 0; status == TTAPE_OK && s < part->segment_count; s++) {
         bound_ends(part, &part->segments[s]);
         add_up_known(part, &part->segments[s]);
+        find_holder(part, &part->segments[s], p->head.resolution_ns != 0);
     }
     if (status == TTAPE_OK)
         share_calls(part, rows, row_count);

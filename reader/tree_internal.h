@@ -29,14 +29,29 @@ struct ttp_tree_frame {
     uint32_t site, argument, stack;
     uint8_t kind; /* ttape_event_kind */
     bool end_known, self_known;
+    bool stays; /* start edge: it is open at the end edge too */
+};
+
+/* What the part of a run hangs below: of the frames that are open at one of its edges that below
+ * which most of its time is that nobody split. */
+enum ttp_tree_holder {
+    TTP_HOLDER_STREAM, /* no frame */
+    TTP_HOLDER_STAYS,  /* the innermost frame that is open at both edges */
+    TTP_HOLDER_ENDS,   /* one that ends in the run */
+    TTP_HOLDER_COMES   /* one that comes in the run and stays */
 };
 
 /* Start frames; the first `kept` of them are the end edge's first too, and then come the added. */
 struct ttp_tree_segment {
     uint64_t first_event, base_ns, end_ns;
     uint64_t call_count;
+    int64_t held_ns;   /* the part's time */
+    int64_t middle_ns; /* time that nobody split of what stays, or of the stream, if that is not the
+                          holder */
     uint32_t stream, event_count;
     uint32_t start_first, start_count, added_first, end_count, kept;
+    uint32_t holder_level;
+    uint8_t holder;   /* enum ttp_tree_holder; a frame on stack 0 */
     bool one_stack;   /* stack 0, as far as the edges tell */
     bool calls_exact; /* otherwise shared out */
 };
@@ -90,6 +105,11 @@ ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loa
                                 const struct ttp_measure *rows, uint32_t row_count,
                                 struct ttp_memory *memory, ttape_error *err);
 
+/* ---- tree.c ---- */
+
+ttape_status ttp_tree_check_id(const struct ttape_tree *tree, const ttape_node_id *id,
+                               ttape_error *err);
+
 /* ---- frames of a record ---- */
 
 /* The frame at a place of the start (end) edge: its number there, or TTP_NO_PLACE. */
@@ -106,6 +126,10 @@ const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_tree_part *part
 /* Level of the frame `number` of an edge. */
 uint32_t ttp_tree_level(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
                         uint32_t number, bool at_start);
+/* Finds out which start frames stay. `p` is at stage EVENTS where ttp_tree_needs_events. */
+void ttp_tree_find_stays(struct ttp_tree_part *part, const struct ttp_loaded *p);
+/* Without times frames of several stacks cannot be told apart by when they were entered. */
+bool ttp_tree_needs_events(const struct ttp_loaded *p);
 /* Frames of a stack that are open at the start edge; and those of them that stay open to the end. */
 uint32_t ttp_tree_start_height(const struct ttp_tree_part *part,
                                const struct ttp_tree_segment *segment, uint32_t stack);

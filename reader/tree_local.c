@@ -248,7 +248,8 @@ ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, uin
     TTP_TRY(fill_tail(tree, s, &f, err));
     s->node.pruned.time_ns = s->between_ns;
     s->node.rest_ns = f.away_ns;
-    bool whole = s->node.pruned.part_count == 0; /* it begins and ends in neighbouring partitions */
+    add_ns(&s->node.rest_ns, s->middle_ns);
+    bool whole = s->stay_count == 0; /* it begins and ends in neighbouring partitions */
     if (mode != TTAPE_TREE_FULL && !whole)
         return TTAPE_OK;
     uint32_t first = s->from_start ? s->first : s->first + 1;
@@ -299,6 +300,7 @@ ttape_status ttp_tree_fill_stream(struct ttape_tree *tree, ttape_node *node, tta
     node->self_exact = node->counts_exact = true;
     node->event_count = f.event_count;
     node->call_count = f.call_count;
+    node->rest_ns = 0;
     node->pruned = (ttape_pruned){.calls_exact = true};
     return TTAPE_OK;
 }

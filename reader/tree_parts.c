@@ -6,6 +6,7 @@
 #include "format/fail.h"
 #include "format/times.h"
 #include "reader/part_jobs.h"
+#include "reader/summary_reader.h"
 #include "reader/tree_internal.h"
 
 #define AHEAD_FIRST 4u
@@ -170,6 +171,7 @@ static ttape_status make_part(struct making *m, ttape_reader *r, const struct tt
         return status;
     for (uint32_t s = 0; s < g->segment_count; s++)
         fill_segment(part, p, r, s);
+    ttp_tree_find_stays(part, p);
     status = ttp_tree_find_ends(part, p, &r->definitions, rows, row_count, &r->memory, err);
     pthread_mutex_lock(&m->mutex);
     if (status == TTAPE_OK) {
@@ -191,8 +193,7 @@ static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
     (void)context;
     (void)worker;
     (void)r;
-    (void)p;
-    return TTP_WISH_SUMMARY;
+    return ttp_tree_needs_events(p) ? TTP_WISH_EVENTS : TTP_WISH_SUMMARY;
 }
 
 static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
@@ -201,6 +202,18 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
 {
     (void)worker;
     return make_part(context, r, p, rows, row_count, err);
+}
+
+static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
+                                const struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_measure *rows;
+    uint32_t row_count;
+    (void)worker;
+    TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
+    ttape_status status = make_part(context, r, p, rows, row_count, err);
+    ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
+    return status;
 }
 
 static ttape_status take_damage(void *context, uint32_t partition, const ttape_error *problem)
@@ -237,8 +250,11 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
 {
     uint32_t list[AHEAD_MOST];
     struct making m = {.tree = tree};
-    const struct ttp_part_work work = {
-        .context = &m, .wish = wish, .summary = take_summary, .damaged = take_damage};
+    const struct ttp_part_work work = {.context = &m,
+                                       .wish = wish,
+                                       .summary = take_summary,
+                                       .events = take_events,
+                                       .damaged = take_damage};
     uint32_t count = list_missing(tree, stream, ordinal, list), first = list[0];
     pthread_mutex_init(&m.mutex, NULL);
     ttape_status status = ttp_part_work(tree->reader, list, count, tree->jobs, &work, err);

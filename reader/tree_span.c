@@ -33,11 +33,23 @@ enum ttp_span_fate ttp_tree_fate(const struct ttp_tree_part *part,
     return level < ttp_tree_stay_height(part, segment, stack) ? TTP_SPAN_STAYS : TTP_SPAN_ENDS;
 }
 
-bool ttp_tree_exposes(const struct ttp_tree_segment *segment, uint32_t stack, uint32_t level)
+bool ttp_tree_holds(const struct ttp_tree_segment *segment, enum ttp_tree_holder as, uint32_t stack,
+                    uint32_t level)
 {
-    if (!segment->one_stack)
-        return level == TTP_NO_PLACE;
-    return level == TTP_NO_PLACE ? segment->kept == 0 : stack == 0 && level + 1 == segment->kept;
+    return segment->holder == as &&
+           (as == TTP_HOLDER_STREAM || (stack == 0 && segment->holder_level == level));
+}
+
+/* The part of a run counts for the frame that holds it, and for those below that one. */
+static void count_part(struct ttp_span *s, const struct ttp_tree_segment *g,
+                       enum ttp_tree_holder as)
+{
+    if (as != TTP_HOLDER_STAYS && (g->holder != as || s->stack != 0 || g->holder_level < s->level))
+        return;
+    s->node.pruned.part_count++;
+    s->node.pruned.event_count += g->event_count;
+    s->node.pruned.call_count += g->call_count;
+    s->node.pruned.calls_exact = s->node.pruned.calls_exact && g->calls_exact;
 }
 
 /* ---- one run's share ---- */
@@ -64,10 +76,12 @@ static void add_stay(struct ttp_span *s, const struct ttp_tree_part *part,
     add_ns(known, here);
     add_ns(&s->between_ns, between(g->base_ns, g->end_ns) - here);
     s->node.end_ns = g->end_ns;
-    s->node.pruned.part_count++;
-    s->node.pruned.event_count += g->event_count;
-    s->node.pruned.call_count += g->call_count;
-    s->node.pruned.calls_exact = s->node.pruned.calls_exact && g->calls_exact;
+    s->stay_count++;
+    if (g->one_stack && s->level + 1 == g->kept) {
+        add_ns(&s->node.rest_ns, g->middle_ns);
+        add_ns(&s->middle_ns, g->middle_ns);
+    }
+    count_part(s, g, TTP_HOLDER_STAYS);
 }
 
 /* Time behind the base that belongs to the child that was open there, as far as that is known. */
@@ -94,8 +108,10 @@ static void add_end(struct ttp_span *s, const struct ttp_tree_part *part,
     s->self_before_ns = s->node.self_ns;
     add_ns(&s->node.self_ns, self);
     add_ns(known, f->known_ns);
-    add_ns(&s->node.rest_ns, between(g->base_ns, f->end_ns) - self -
-                                 child_tail(part, g, s->stack, s->level + 1));
+    count_part(s, g, TTP_HOLDER_ENDS);
+    if (!ttp_tree_holds(g, TTP_HOLDER_ENDS, s->stack, s->level))
+        add_ns(&s->node.rest_ns,
+               between(g->base_ns, f->end_ns) - self - child_tail(part, g, s->stack, s->level + 1));
 }
 
 /* From the enter to the end of the run. */
@@ -109,7 +125,8 @@ static void add_start(struct ttp_span *s, const struct ttp_tree_part *part,
     s->node.end_ns = g->end_ns;
     if (child != TTP_NO_PLACE)
         rest -= between(ttp_tree_end_frame(part, g, child)->enter_ns, g->end_ns);
-    s->node.rest_ns = rest;
+    s->node.rest_ns = ttp_tree_holds(g, TTP_HOLDER_COMES, s->stack, s->level) ? 0 : rest;
+    count_part(s, g, TTP_HOLDER_COMES);
     *known = g->one_stack ? f->known_ns : f->self_ns;
 }
 
@@ -224,22 +241,6 @@ static int64_t known_of(const struct ttp_tree_part *part, const struct ttp_tree_
     return known + added_known(part, g, g->kept);
 }
 
-/* The time that is neither of the frame that it hangs below, nor of the spanning frames before and
- * behind it. */
-static int64_t part_time(const struct ttp_tree_part *part, const struct ttp_tree_segment *g)
-{
-    int64_t time = between(g->base_ns, g->end_ns);
-    if (!g->one_stack)
-        return time;
-    if (g->kept > 0) {
-        const struct ttp_tree_frame *f = ttp_tree_start_frame(part, g, g->kept - 1);
-        time -= f->end_self_ns - f->self_ns;
-    }
-    if (g->end_count > g->kept)
-        time -= between(ttp_tree_end_frame(part, g, g->kept)->enter_ns, g->end_ns);
-    return time - child_tail(part, g, 0, g->kept);
-}
-
 ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                 ttape_node *out, ttape_error *err)
 {
@@ -258,7 +259,7 @@ ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32
         .start_ns = g->base_ns,
         .end_ns = g->end_ns,
         .end_most_ns = g->end_ns,
-        .time_ns = part_time(part, g),
+        .time_ns = g->held_ns,
         .pruned = {.part_count = 1,
                    .event_count = g->event_count,
                    .call_count = g->call_count,
@@ -278,6 +279,8 @@ static void add_run(ttape_node *node, const struct ttp_tree_part *part,
     node->end_ns = node->end_most_ns = g->end_ns;
     node->last_partition = part->partition;
     add_ns(&node->time_ns, time);
+    if (g->kept == 0)
+        add_ns(&node->rest_ns, g->middle_ns);
     add_ns(&node->pruned.time_ns, time - known_of(part, g));
     node->pruned.part_count++;
     node->pruned.event_count += g->event_count;

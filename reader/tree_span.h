@@ -11,7 +11,9 @@ struct ttp_span {
     uint32_t first;         /* ordinal of the run at whose end (or start) it is first open */
     uint32_t last;          /* of the run in which it ends, or the last one that it is open in */
     bool from_start;        /* first open at the start of run `first` */
+    uint32_t stay_count;    /* runs that it stays open in from edge to edge */
     int64_t self_before_ns; /* self up to the run in which it ends */
+    int64_t middle_ns;      /* of node.rest_ns: in runs that it stays open in */
     int64_t between_ns; /* of its runs from edge to edge: time that no known frame was on top for */
 };
 
@@ -29,11 +31,11 @@ enum ttp_span_fate ttp_tree_fate(const struct ttp_tree_part *part,
                                  const struct ttp_tree_segment *segment, uint32_t stack,
                                  uint32_t level);
 
-/* True where the part of a run hangs below the frame at this place; level TTP_NO_PLACE: below the
- * stream. */
-bool ttp_tree_exposes(const struct ttp_tree_segment *segment, uint32_t stack, uint32_t level);
+/* True where the part of a run hangs below the frame at this place, which does there what `as` says;
+ * or below the stream. */
+bool ttp_tree_holds(const struct ttp_tree_segment *segment, enum ttp_tree_holder as, uint32_t stack,
+                    uint32_t level);
 
-/* The part of a run; *id of what it hangs below. */
 ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                 ttape_node *out, ttape_error *err);
 ttape_status ttp_tree_stream_node(struct ttape_tree *tree, uint32_t stream, ttape_node *out,

@@ -172,22 +172,30 @@ static ttape_status do_local(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     }
     if (is_stream(w) && w->mode == TTAPE_TREE_FULL)
         return start_stream_scan(w, err);
-    bool exposes = !ends_here(w) && ttp_tree_exposes(g, stack, level);
+    enum ttp_tree_holder as = is_stream(w)   ? TTP_HOLDER_STREAM
+                              : ends_here(w) ? TTP_HOLDER_ENDS
+                                             : TTP_HOLDER_STAYS;
+    bool holds = ttp_tree_holds(g, as, stack, level);
     bool child_stays = !is_stream(w) && ttp_tree_stay_height(part, g, stack) > level + 1;
     after_local(w);
     if (ends_here(w) ? w->mode != TTAPE_TREE_PRUNED : w->mode == TTAPE_TREE_FULL && !child_stays)
         TTP_TRY(start_scan(w, stack, level, err));
-    else if (exposes)
+    else if (holds)
         return ttp_tree_part_node(w->tree, w->stream, w->ordinal, out, err);
     return TTAPE_END;
 }
 
-static ttape_status do_head(ttape_tree_walk *w, ttape_error *err)
+static ttape_status do_head(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
+    const struct ttp_tree_part *part;
+    const struct ttp_tree_segment *g;
     w->phase = ADDED;
     w->number = 0;
-    if (w->mode == TTAPE_TREE_PRUNED)
-        return TTAPE_END;
+    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
+    if (w->mode == TTAPE_TREE_PRUNED) {
+        bool holds = g != NULL && ttp_tree_holds(g, TTP_HOLDER_COMES, w->span.stack, w->span.level);
+        return holds ? ttp_tree_part_node(w->tree, w->stream, w->ordinal, out, err) : TTAPE_END;
+    }
     w->child_level = w->span.level + 1;
     TTP_TRY(ttp_tree_scan_head(w->tree, &w->span, &w->scan, err));
     w->scanning = true;
@@ -198,7 +206,7 @@ static ttape_status do_head(ttape_tree_walk *w, ttape_error *err)
 static ttape_status do_phase(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
     switch (w->phase) {
-    case HEAD: return do_head(w, err);
+    case HEAD: return do_head(w, out, err);
     case START: return do_start(w, out, err);
     case LOCAL: return do_local(w, out, err);
     case ADDED: return do_added(w, out, err);
@@ -220,7 +228,40 @@ static ttape_status next_of_runs(ttape_tree_walk *w, ttape_node *out, ttape_erro
     return TTAPE_END;
 }
 
-/* A part's: of all its stacks what is above the frames that stay. */
+/* What came in the run and holds its part. */
+static ttape_status start_head_scan(ttape_tree_walk *w, uint32_t level, ttape_error *err)
+{
+    const struct ttp_span holder = {
+        .stream = w->stream, .level = level, .first = w->ordinal, .last = w->ordinal};
+    w->child_level = level + 1;
+    TTP_TRY(ttp_tree_scan_head(w->tree, &holder, &w->scan, err));
+    w->scanning = true;
+    return TTAPE_OK;
+}
+
+/* A part's: what is local to its holder; of several stacks, what is above the frames that stay. */
+static ttape_status start_part_scan(ttape_tree_walk *w, ttape_error *err)
+{
+    const struct ttp_tree_part *part;
+    const struct ttp_tree_segment *g;
+    uint32_t stay = 0, stack = TTP_NO_PLACE;
+    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
+    if (g == NULL || w->next_stack == TTP_NO_PLACE) {
+        w->next_stack = TTP_NO_PLACE;
+        return g == NULL ? ttp_tree_damage(w->tree, part->partition, err) : TTAPE_END;
+    }
+    if (g->holder != TTP_HOLDER_STREAM) {
+        uint32_t level = g->holder_level;
+        w->next_stack = TTP_NO_PLACE;
+        return g->holder == TTP_HOLDER_COMES ? start_head_scan(w, level, err)
+                                             : start_scan(w, 0, level, err);
+    }
+    TTP_TRY(next_stack(w, &stack, &stay, err));
+    if (stack == TTP_NO_PLACE)
+        return TTAPE_END;
+    return start_scan(w, stack, stay == 0 ? TTP_NO_PLACE : stay - 1, err);
+}
+
 static ttape_status next_of_part(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
     for (;;) {
@@ -229,11 +270,7 @@ static ttape_status next_of_part(ttape_tree_walk *w, ttape_node *out, ttape_erro
             if (status != TTAPE_END)
                 return status;
         }
-        uint32_t stay = 0, stack = TTP_NO_PLACE;
-        TTP_TRY(next_stack(w, &stack, &stay, err));
-        if (stack == TTP_NO_PLACE)
-            return TTAPE_END;
-        TTP_TRY(start_scan(w, stack, stay == 0 ? TTP_NO_PLACE : stay - 1, err));
+        TTP_TRY(start_part_scan(w, err)); /* TTAPE_END among others */
     }
 }
 
@@ -298,9 +335,6 @@ static ttape_status open_walk(ttape_tree_walk *w, const ttape_node_id *id, ttape
         return TTAPE_OK;
     if (id->kind == TTAPE_NODE_FRAME)
         return open_frame(w, id, err);
-    if (runs == 0)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                        id->stream);
     if (id->kind == TTAPE_NODE_STREAM) {
         w->by_edge = true;
         w->phase = START;
@@ -323,6 +357,7 @@ ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *tree, const
     if (tree == NULL || id == NULL || id->kind >= TTAPE_NODE_KIND_COUNT ||
         mode >= TTAPE_TREE_MODE_COUNT)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no such node or mode");
+    TTP_TRY(ttp_tree_check_id(tree, id, err));
     ttape_tree_walk *w = ttp_memory_take(&tree->memory, 1, sizeof *w, err);
     if (w == NULL)
         return tree->memory.status;

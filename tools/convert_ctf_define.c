@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert_ctf_events.h"
+#include "export_ctf.h"
 
 #define SITES_MAX   (1u << 24)
 #define MODULES_MAX (1u << 20)
@@ -20,7 +21,7 @@ static const char *next_text(const char **at, const char *end)
 static void set_text(char **into, const char *text)
 {
     free(*into);
-    *into = tool_copy_text(text, strlen(text));
+    *into = tool_copy_text(text, strcmp(text, TOOL_CTF_NO_TEXT) != 0 ? strlen(text) : 0);
 }
 
 static uint32_t process_of(tool_ctf *ctf, uint64_t pid, uint64_t time_ns)

@@ -108,7 +108,8 @@ static void drop(tool_ctf_thread *thread, size_t at)
             (thread->frame_count - (at - 1)) * sizeof(tool_ctf_frame));
 }
 
-/* Takes the frame of a site (or signal) off the stack, and those above it; false: it is not there. */
+/* Takes the frame of a site (or signal) off the stack, and those above it. False: it is not
+ * there. */
 static bool leave(tool_ctf_thread *thread, uint32_t site, uint32_t signal)
 {
     uint32_t count = 0;

@@ -12,8 +12,10 @@
 #include "convert_ctf.h"
 #include "export_ctf.h"
 
-#define OUT_BYTES (256u * 1024u)
-#define CLASSES   1024u /* event classes whose kind is remembered; a power of two */
+#define OUT_BYTES     (256u * 1024u)
+#define HELD_BYTES    (16u * 1024u) /* at most what a sudden end takes along */
+#define EPOCH_SECONDS 500000000     /* no machine is up that long */
+#define CLASSES       1024u         /* event classes whose kind is remembered; a power of two */
 
 /* What an event's name makes of it. */
 typedef enum event_kind {
@@ -166,11 +168,12 @@ static bool get_number(const bt_event *event, const char *name, uint64_t *number
 }
 
 /* "" where there is no such text; arrays of characters (LTTng's procname) are texts to the reader
- * already. */
+ * already. An empty text has a length of 0, but maybe the bytes of the text before it. */
 static const char *get_text(const bt_event *event, const char *name)
 {
     const bt_field *field = find_field(event, name);
-    return field != NULL && bt_field_get_class_type(field) == BT_FIELD_CLASS_TYPE_STRING
+    return field != NULL && bt_field_get_class_type(field) == BT_FIELD_CLASS_TYPE_STRING &&
+                   bt_field_string_get_length(field) > 0
                ? bt_field_string_get_value(field)
                : "";
 }
@@ -323,6 +326,17 @@ static void send_event(graph_reader *reader, const bt_event *event, event_kind k
     send(reader, wire);
 }
 
+/* LTTng calls its clock monotonic, but adds what makes it count from 1970. */
+static const char *clock_name(const bt_clock_class *clock_class)
+{
+    int64_t seconds = 0;
+    uint64_t cycles = 0;
+    bt_clock_class_get_offset(clock_class, &seconds, &cycles);
+    return bt_clock_class_origin_is_unix_epoch(clock_class) || seconds > EPOCH_SECONDS
+               ? "realtime"
+               : bt_clock_class_get_name(clock_class);
+}
+
 static void take_event(graph_reader *reader, const bt_message *message)
 {
     const bt_event *event = bt_message_event_borrow_event_const(message);
@@ -342,8 +356,7 @@ static void take_event(graph_reader *reader, const bt_message *message)
     if (!reader->has_clock) {
         tool_ctf_wire said = {.kind = TOOL_CTF_WIRE_CLOCK};
         reader->has_clock = true;
-        add_text(reader,
-                 bt_clock_class_get_name(bt_clock_snapshot_borrow_clock_class_const(clock)));
+        add_text(reader, clock_name(bt_clock_snapshot_borrow_clock_class_const(clock)));
         send(reader, &said);
     }
     set_thread(reader, event, &wire);
@@ -410,6 +423,9 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
             }
             bt_message_put_ref(messages[i]);
         }
+    }
+    if (reader->used > HELD_BYTES) {
+        flush(reader);
     }
     return reader->failed ? BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR
                           : (bt_component_class_sink_consume_method_status)status;

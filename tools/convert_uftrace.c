@@ -146,6 +146,10 @@ static void close_recording(tool_uft_recording *recording)
         tool_uft_sites_close(&session->sites);
     }
     tool_uft_sites_close(&recording->events);
+    for (size_t i = 0; i < recording->user_event_count; i++) {
+        free(recording->user_events[i].name);
+    }
+    free(recording->user_events);
     tool_uft_info_close(&recording->info);
     free(recording->modules);
     free(recording->sessions);

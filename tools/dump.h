@@ -18,8 +18,23 @@ typedef struct tool_site_text {
 /* Writes what a format prints for a site. */
 typedef void (*tool_site_printer)(tool_output *out, const ttape_site *site);
 
-typedef struct tool_dump {
+typedef struct tool_dump tool_dump;
+
+/* A format: open once, print for each reader (one, but when following), close once. Its state lives
+ * in dump->state. */
+typedef struct tool_dump_format {
+    const char *name;
+    void (*open)(tool_dump *dump);
+    void (*print)(tool_dump *dump); /* what is selected of dump->reader */
+    void (*close)(tool_dump *dump);
+} tool_dump_format;
+
+extern const tool_dump_format tool_dump_text, tool_dump_csv, tool_dump_ndjson;
+
+struct tool_dump {
     const tool_input *input;
+    const tool_dump_format *format;
+    void *state;
     ttape_reader *reader;
     ttape_info info;
     bool has_times;
@@ -35,7 +50,12 @@ typedef struct tool_dump {
     tool_output scratch; /* a sink for site texts; never written out */
     tool_site_printer print_site;
     tool_site_text *sites;
-} tool_dump;
+    size_t site_count, site_capacity;
+    bool is_prepared;
+};
+
+/* Takes in what the reader holds now: its definitions, the selection among its streams. */
+int tool_dump_prepare(tool_dump *dump);
 
 /* The site's text; `site` is below info.site_count. */
 const tool_site_text *tool_dump_make_site(tool_dump *dump, uint32_t site);
@@ -63,9 +83,9 @@ typedef void (*tool_item_taker)(void *context, const ttape_item *item);
 typedef void (*tool_edge_taker)(void *context, uint32_t stream, const ttape_edge *edge);
 void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker start, void *context);
 
-void tool_dump_csv(tool_dump *dump);
-void tool_dump_text(tool_dump *dump);
-void tool_dump_ndjson(tool_dump *dump);
+/* Prints partition after partition as they come, until the file is complete or its recorder is gone.
+ * wait_ns: how long the file may not be there yet. */
+int tool_dump_follow(tool_dump *dump, const char *path, uint64_t wait_ns);
 
 /* Longest a number, kind and fixed text of one line can be, names and values apart. */
 #define TOOL_DUMP_LINE_BYTES 512u

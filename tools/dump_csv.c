@@ -21,6 +21,7 @@ typedef struct csv_state {
     char kinds[TTAPE_EVENT_KIND_COUNT + 5]
               [24]; /* ",KIND,": event kinds, then the site kinds of leaves */
     size_t kind_bytes[TTAPE_EVENT_KIND_COUNT + 5];
+    ttape_event events[BATCH_EVENTS];
 } csv_state;
 
 /* ",0xADDRESS,SYMBOL\n", the symbol in quotes where RFC 4180 asks for it. */
@@ -53,17 +54,6 @@ static void set_kind(csv_state *csv, size_t index, const char *name)
     end = tool_put_bytes(end, name, strlen(name));
     end = tool_put_bytes(end, ",", 1);
     csv->kind_bytes[index] = (size_t)(end - csv->kinds[index]);
-}
-
-static void open_csv(csv_state *csv, tool_dump *dump)
-{
-    *csv = (csv_state){.dump = dump, .high = UINT64_MAX};
-    for (uint32_t kind = 0; kind < TTAPE_EVENT_KIND_COUNT; kind++) {
-        set_kind(csv, kind, ttape_event_kind_name(kind, TTAPE_SITE_MARKER));
-    }
-    for (uint32_t kind = 0; kind <= TTAPE_SITE_MARKER; kind++) {
-        set_kind(csv, TTAPE_EVENT_KIND_COUNT + kind, ttape_event_kind_name(TTAPE_LEAF, kind));
-    }
 }
 
 static void open_stream(csv_state *csv, uint32_t number)
@@ -147,13 +137,14 @@ static bool put_batch(csv_state *csv, const ttape_event *events, size_t count)
 }
 
 /* All of a stream, batch by batch. */
-static void put_stream(csv_state *csv, ttape_cursor *cursor, ttape_event *events)
+static void put_stream(csv_state *csv, ttape_cursor *cursor)
 {
     ttape_error err = {0};
     while (!tool_dump_done(csv->dump)) {
         size_t count = 0;
-        ttape_status status = ttape_cursor_next_events(cursor, events, BATCH_EVENTS, &count, &err);
-        if (status == TTAPE_END || !put_batch(csv, events, count)) {
+        ttape_status status =
+            ttape_cursor_next_events(cursor, csv->events, BATCH_EVENTS, &count, &err);
+        if (status == TTAPE_END || !put_batch(csv, csv->events, count)) {
             return;
         }
         if (status != TTAPE_OK && !tool_dump_go_on(csv->dump, &err)) {
@@ -184,25 +175,40 @@ static void put_range(csv_state *csv, ttape_cursor *cursor)
     }
 }
 
-void tool_dump_csv(tool_dump *dump)
+static void open_csv(tool_dump *dump)
 {
-    csv_state csv;
-    ttape_event *events = tool_allocate(BATCH_EVENTS, sizeof(ttape_event));
+    csv_state *csv = tool_allocate(1, sizeof(*csv));
+    csv->dump = dump;
+    csv->high = UINT64_MAX;
+    for (uint32_t kind = 0; kind < TTAPE_EVENT_KIND_COUNT; kind++) {
+        set_kind(csv, kind, ttape_event_kind_name(kind, TTAPE_SITE_MARKER));
+    }
+    for (uint32_t kind = 0; kind <= TTAPE_SITE_MARKER; kind++) {
+        set_kind(csv, TTAPE_EVENT_KIND_COUNT + kind, ttape_event_kind_name(TTAPE_LEAF, kind));
+    }
+    dump->state = csv;
     dump->print_site = print_site;
-    open_csv(&csv, dump);
     tool_output_text(&dump->out, "stream,tid,time_ns,kind,depth,address,symbol\n");
+}
+
+static void print_csv(tool_dump *dump)
+{
+    csv_state *csv = dump->state;
     for (uint32_t i = 0; i < dump->stream_count && !tool_dump_done(dump); i++) {
         ttape_cursor *cursor = tool_dump_open_stream(dump, dump->streams[i]);
         if (cursor == NULL) {
             continue;
         }
-        open_stream(&csv, dump->streams[i]);
+        open_stream(csv, dump->streams[i]);
         if (dump->events.given) {
-            put_range(&csv, cursor);
+            put_range(csv, cursor);
         } else {
-            put_stream(&csv, cursor, events);
+            put_stream(csv, cursor);
         }
         ttape_cursor_close(cursor);
     }
-    free(events);
 }
+
+static void close_csv(tool_dump *dump) { free(dump->state); }
+
+const tool_dump_format tool_dump_csv = {"csv", open_csv, print_csv, close_csv};

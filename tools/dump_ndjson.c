@@ -8,6 +8,7 @@
 typedef struct json_state {
     tool_dump *dump;
     uint64_t *tids; /* by stream */
+    size_t tid_count, tid_capacity;
 } json_state;
 
 /* ,"address":"0x...","symbol":"..." */
@@ -110,16 +111,32 @@ static void take_item(void *context, const ttape_item *item)
     tool_output_text(out, item->value_count > 0 ? "]}\n" : "}\n");
 }
 
-void tool_dump_ndjson(tool_dump *dump)
+static void open_ndjson(tool_dump *dump)
 {
-    json_state ndjson = {.dump = dump};
+    json_state *ndjson = tool_allocate(1, sizeof(*ndjson));
+    ndjson->dump = dump;
+    dump->state = ndjson;
     dump->print_site = print_site;
-    ndjson.tids = tool_allocate(dump->info.stream_count, sizeof(uint64_t));
-    for (uint32_t i = 0; i < dump->info.stream_count; i++) {
-        ttape_stream_info stream = {0};
-        (void)ttape_reader_get_stream(dump->reader, i, &stream);
-        ndjson.tids[i] = stream.stream.tid;
-    }
-    tool_dump_merged(dump, take_item, NULL, &ndjson);
-    free(ndjson.tids);
 }
+
+static void print_ndjson(tool_dump *dump)
+{
+    json_state *ndjson = dump->state;
+    size_t count = dump->info.stream_count;
+    tool_grow((void **)&ndjson->tids, &ndjson->tid_capacity, count, sizeof(uint64_t));
+    for (; ndjson->tid_count < count; ndjson->tid_count++) {
+        ttape_stream_info stream = {0};
+        (void)ttape_reader_get_stream(dump->reader, (uint32_t)ndjson->tid_count, &stream);
+        ndjson->tids[ndjson->tid_count] = stream.stream.tid;
+    }
+    tool_dump_merged(dump, take_item, NULL, ndjson);
+}
+
+static void close_ndjson(tool_dump *dump)
+{
+    json_state *ndjson = dump->state;
+    free(ndjson->tids);
+    free(ndjson);
+}
+
+const tool_dump_format tool_dump_ndjson = {"ndjson", open_ndjson, print_ndjson, close_ndjson};

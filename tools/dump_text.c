@@ -34,7 +34,8 @@ typedef struct follow {
 typedef struct text_state {
     tool_dump *dump;
     follow **streams; /* by stream number; NULL until its first event */
-    bool pending;     /* an enter line without its end: "name(...)" */
+    size_t stream_count, stream_capacity;
+    bool pending; /* an enter line without its end: "name(...)" */
     ttape_event pending_event;
     uint32_t pending_stream;
     uint64_t
@@ -344,17 +345,33 @@ static void take_edge(void *context, uint32_t number, const ttape_edge *edge)
     }
 }
 
-void tool_dump_text(tool_dump *dump)
+static void open_text(tool_dump *dump)
 {
-    text_state text = {.dump = dump};
+    text_state *text = tool_allocate(1, sizeof(*text));
+    text->dump = dump;
+    dump->state = text;
     dump->print_site = print_site;
-    text.streams = tool_allocate(dump->info.stream_count, sizeof(follow *));
     tool_output_text(&dump->out, dump->has_times ? "          TIME (s)" : "");
     tool_output_text(&dump->out, "      TID  DURATION  EVENT\n");
-    tool_dump_merged(dump, take_item, take_edge, &text);
-    end_pending(&text);
-    for (uint32_t i = 0; i < dump->info.stream_count; i++) {
-        follow *stream = text.streams[i];
+}
+
+static void print_text(tool_dump *dump)
+{
+    text_state *text = dump->state;
+    size_t count = dump->info.stream_count;
+    tool_grow((void **)&text->streams, &text->stream_capacity, count, sizeof(follow *));
+    for (; text->stream_count < count; text->stream_count++) {
+        text->streams[text->stream_count] = NULL;
+    }
+    tool_dump_merged(dump, take_item, take_edge, text);
+    end_pending(text);
+}
+
+static void close_text(tool_dump *dump)
+{
+    text_state *text = dump->state;
+    for (size_t i = 0; i < text->stream_count; i++) {
+        follow *stream = text->streams[i];
         for (size_t k = 0; stream != NULL && k < stream->track_count; k++) {
             free(stream->tracks[k].frames);
         }
@@ -363,5 +380,8 @@ void tool_dump_text(tool_dump *dump)
         }
         free(stream);
     }
-    free(text.streams);
+    free(text->streams);
+    free(text);
 }
+
+const tool_dump_format tool_dump_text = {"text", open_text, print_text, close_text};

@@ -58,7 +58,7 @@ typedef struct tool_elf_mapping {
 bool tool_elf_address_in_mapping(const tool_elf_head *head, const tool_elf_mapping *mapping,
                                  uint64_t address, uint64_t *elf_address);
 
-/* The module's address range [*start, *end) as a trace keeps it (F-SIT-10), from any one mapping
+/* The module's address range [*start, *end) as a trace keeps it (F-SIT-10), from such a mapping
  * of the file. */
 bool tool_elf_module_range(const tool_elf_head *head, const tool_elf_mapping *mapping,
                            uint64_t *start, uint64_t *end);

@@ -145,7 +145,7 @@ typedef struct tool_export_calls {
     void (*point)(void *context, tool_walk *walk, const tool_moment *now);
     /* the stream goes on on walk->stack; `from` is the stack that it leaves */
     void (*changed)(void *context, tool_walk *walk, uint32_t from, const tool_moment *now);
-    /* events are missing until to_ns: what was open ran on until walk->now_ns, as far as is known */
+    /* events are missing until to_ns: what was open ran until walk->now_ns, as far as is known */
     void (*skip)(void *context, tool_walk *walk, uint64_t to_ns);
     void (*stream_end)(void *context, tool_walk *walk, uint64_t time_ns);
 } tool_export_calls;

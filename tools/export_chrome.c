@@ -17,6 +17,7 @@
 #define PREFIX_BYTES 64u
 #define HIGH_BYTES   16u
 #define LOW_RANGE    100000000u
+#define PAD_BYTES    48u   /* short site texts are copied with bytes behind them */
 #define SHORT_BYTES  2048u /* a longer site text goes around the reserved room */
 #define LINE_BYTES   (PREFIX_BYTES + HIGH_BYTES + 64u)
 
@@ -38,7 +39,9 @@ typedef struct chrome {
     tool_buffer scratch;
 } chrome;
 
-/* ,"name":"..."} */
+static const char padding[PAD_BYTES];
+
+/* ,"name":"..."} and bytes behind it that can be read */
 static void write_site(const tool_export *export, tool_buffer *buffer, const ttape_site *site)
 {
     char room[24];
@@ -46,6 +49,9 @@ static void write_site(const tool_export *export, tool_buffer *buffer, const tta
     tool_buffer_text(buffer, ",\"name\":");
     tool_buffer_json(buffer, tool_export_label(site, room));
     tool_buffer_text(buffer, "}");
+    size_t size = buffer->size_bytes;
+    tool_buffer_add(buffer, padding, sizeof(padding));
+    buffer->size_bytes = size;
 }
 
 static void set_prefix(prefix *line, const char *start, uint32_t pid, uint32_t tid)
@@ -64,12 +70,13 @@ static void set_prefixes(chrome *json, uint32_t pid, uint32_t tid)
     set_prefix(&json->point, ",\n{\"ph\":\"i\",\"s\":\"t\",", pid, tid);
 }
 
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                            "25262728293031323334353637383940414243444546474849"
+                            "50515253545556575859606162636465666768697071727374"
+                            "75767778798081828384858687888990919293949596979899";
+
 /* Two digits of 0 .. 99 at `at`. */
-static inline void put_pair(char *at, uint32_t value)
-{
-    at[0] = (char)('0' + value / 10);
-    at[1] = (char)('0' + value % 10);
-}
+static inline void put_pair(char *at, uint32_t value) { memcpy(at, pairs + value * 2, 2); }
 
 static inline char *put_time(chrome *json, char *at, uint64_t time_ns)
 {
@@ -117,8 +124,9 @@ static void make_args(chrome *json, const tool_moment *now, uint32_t event_kind)
     char room[16];
     json->scratch.size_bytes = 0;
     for (uint32_t i = 0; i < now->value_count; i++) {
-        tool_buffer_printf(&json->scratch, "%s\"%s\":", i == 0 ? ",\"args\":{" : ",",
-                           tool_value_name(room, event_kind, i, now->value_count));
+        tool_buffer_text(&json->scratch, i == 0 ? ",\"args\":{\"" : ",\"");
+        tool_buffer_text(&json->scratch, tool_value_name(room, event_kind, i, now->value_count));
+        tool_buffer_text(&json->scratch, "\":");
         tool_buffer_json_value(&json->scratch, &now->values[i]);
     }
     tool_buffer_text(&json->scratch, now->value_count > 0 ? "}}" : "}");
@@ -197,8 +205,12 @@ static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const 
     }
     const tool_buffer *name = tool_export_site(json->export, frame->site);
     if (__builtin_expect(name->size_bytes <= SHORT_BYTES && now->value_count == 0, 1)) {
-        at = tool_put_bytes(at, name->data, name->size_bytes);
-        tool_output_commit(&json->export->out, at);
+        if (name->size_bytes <= PAD_BYTES) {
+            memcpy(at, name->data, PAD_BYTES);
+        } else {
+            memcpy(at, name->data, name->size_bytes);
+        }
+        tool_output_commit(&json->export->out, at + name->size_bytes);
     } else {
         end_line(json, at, name, now, frame->kind);
     }

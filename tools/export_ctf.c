@@ -1,7 +1,7 @@
 /* CTF through babeltrace2's library: a source component of our own, whose messages its sink.ctf.fs
  * writes into a folder.
  *
- *   tool_merged -> record -> message iterator (next) -> sink.ctf.fs -> FOLDER/metadata, FOLDER/trace
+ *   tool_merged -> record -> message iterator (next) -> sink.ctf.fs -> metadata, trace
  *
  * One CTF stream holds all threads in the order of time, with the thread in every event's context,
  * as LTTng's per-CPU streams do. This is a door to babeltrace2. */
@@ -202,13 +202,14 @@ static const bt_message *make_message(ctf *out, bt_self_message_iterator *self, 
     return message;
 }
 
-/* A name, escaped, that lives until the next call with the same room. */
+/* A name, escaped, that lives until the next call with the same room. No text is empty: babeltrace2
+ * (2.0.4) reads an empty one as the text that the field held before. */
 static const char *escaped(ctf *out, int room, ttape_string name)
 {
     tool_buffer *text = &out->texts[room];
     text->size_bytes = 0;
     tool_buffer_name(text, TOOL_ESCAPE_TERMINAL, name);
-    return text->data;
+    return text->size_bytes > 0 ? text->data : TOOL_CTF_NO_TEXT;
 }
 
 static const bt_message *make_thread(ctf *out, bt_self_message_iterator *self, uint32_t index)
@@ -248,11 +249,16 @@ static const bt_message *make_site(ctf *out, bt_self_message_iterator *self,
     return make_message(out, self, EVENT_SITE, record->stream, values);
 }
 
+static const char *values_of(const tool_record *record)
+{
+    return record->values != NULL ? record->values : "()";
+}
+
 static const bt_message *make_call(ctf *out, bt_self_message_iterator *self,
                                    const tool_record *record)
 {
     bool is_begin = record->kind == TOOL_RECORD_BEGIN;
-    const char *text = record->values != NULL ? record->values : "";
+    const char *text = values_of(record);
     const field_value how =
         is_begin ? (field_value){record->number, NULL} : (field_value){0, endings[record->number]};
     if (record->site == TTAPE_NONE) {
@@ -284,9 +290,8 @@ static const bt_message *make_event(ctf *out, bt_self_message_iterator *self,
     }
     ttape_site site = {0};
     (void)ttape_reader_get_site(out->export->reader, record->site, &site);
-    const field_value values[] = {{site.address, NULL},
-                                  {record->site, NULL},
-                                  {0, record->values != NULL ? record->values : ""}};
+    const field_value values[] = {
+        {site.address, NULL}, {record->site, NULL}, {0, values_of(record)}};
     return make_message(out, self, record->event == TTAPE_EXIT_UNSEEN ? EVENT_UNSEEN : EVENT_POINT,
                         record->stream, values);
 }

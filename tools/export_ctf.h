@@ -7,6 +7,8 @@
 #define TOOL_CTF_ENTRY "lttng_ust_cyg_profile:func_entry"
 #define TOOL_CTF_EXIT  "lttng_ust_cyg_profile:func_exit"
 
+#define TOOL_CTF_NO_TEXT "-" /* stands where a name is not known */
+
 #define TOOL_CTF_THREAD      "tracetape:thread"
 #define TOOL_CTF_SITE        "tracetape:site"
 #define TOOL_CTF_POINT       "tracetape:point"

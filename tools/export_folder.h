@@ -11,8 +11,8 @@ typedef struct tool_folder {
     bool force;
 } tool_folder;
 
-/* Makes the temporary folder, not yet the one inside, and keeps signals from ending the command before it is removed.
- * Returns a tool_exit; what failed has been reported. */
+/* Makes the temporary folder, not yet the one inside, and keeps signals from ending the command
+ * before it is removed. Returns a tool_exit; what failed has been reported. */
 int tool_folder_open(tool_folder *folder, const char *path, bool force);
 
 /* Gives it its name. An old folder is replaced only when force was given and it holds nothing but

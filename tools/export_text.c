@@ -177,6 +177,8 @@ const char *tool_value_name(char room[16], uint32_t event_kind, uint32_t index, 
     if (is_return && count == 1) {
         return "return";
     }
-    snprintf(room, 16, "%s%u", is_return ? "return" : "arg", index + 1);
+    size_t size = is_return ? 6 : 3;
+    memcpy(room, is_return ? "return" : "arg", size);
+    *tool_put_decimal(room + size, index + 1) = '\0';
     return room;
 }

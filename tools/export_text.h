@@ -34,7 +34,7 @@ void tool_buffer_json_value(tool_buffer *buffer, const ttape_value *value);
 /* Values as text, "(1, 0x2, "three")", escaped. */
 void tool_buffer_values(tool_buffer *buffer, const ttape_value *values, uint32_t count);
 
-/* What value `index` is called: "return" of an exit, "arg1" and so on otherwise; `room` holds it. */
+/* What value `index` is called: "return" of an exit, otherwise "arg1" and so on; in `room`. */
 const char *tool_value_name(char room[16], uint32_t event_kind, uint32_t index, uint32_t count);
 
 #endif

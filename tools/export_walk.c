@@ -84,28 +84,32 @@ void tool_walk_show(tool_walk *walk, uint64_t time_ns)
     }
 }
 
-static tool_frame *push(tool_walk *walk, const tool_frame *frame)
+/* A new frame on top, all zero but for what every frame has. */
+static inline tool_frame *push(tool_walk *walk, uint32_t kind, uint32_t site, uint64_t time_ns)
 {
     tool_stack *stack = tool_walk_stack(walk);
-    if (stack->count == stack->capacity) {
-        tool_grow((void **)&stack->frames, &stack->capacity, stack->count + 1, sizeof(*frame));
+    if (__builtin_expect(stack->count == stack->capacity, 0)) {
+        tool_grow((void **)&stack->frames, &stack->capacity, stack->count + 1, sizeof(tool_frame));
     }
-    stack->frames[stack->count] = *frame;
-    return &stack->frames[stack->count++];
+    tool_frame *frame = &stack->frames[stack->count++];
+    *frame = (tool_frame){.enter_ns = time_ns, .start_ns = time_ns, .kind = kind, .site = site};
+    return frame;
 }
 
-static void enter(tool_walk *walk, const tool_frame *frame, const tool_moment *now)
+static inline void enter(tool_walk *walk, uint32_t kind, uint32_t site, uint32_t signal,
+                         const tool_moment *now)
 {
-    tool_frame *pushed = push(walk, frame);
-    if (walk->export->min_ns == 0) {
+    tool_frame *frame = push(walk, kind, site, now->time_ns);
+    frame->signal = signal;
+    if (__builtin_expect(walk->export->min_ns == 0, 1)) {
         tool_walk_stack(walk)->shown++;
-        walk->calls->begin(walk->context, walk, pushed, now);
+        walk->calls->begin(walk->context, walk, frame, now);
     } else if (now->value_count > 0) {
-        pushed->kept = keep(now->values, now->value_count);
+        frame->kept = keep(now->values, now->value_count);
     }
 }
 
-static void leave(tool_walk *walk, const tool_moment *now, tool_ending ending)
+static inline void leave(tool_walk *walk, const tool_moment *now, tool_ending ending)
 {
     tool_stack *stack = tool_walk_stack(walk);
     if (stack->count == 0) {
@@ -166,13 +170,10 @@ static void push_missing(tool_walk *walk, const ttape_edge *edge, uint64_t time_
         place = i > 0 && edge->frames[i - 1].stack == open->stack ? place + 1 : 0;
         walk->stack = open->stack;
         if (place >= stack_of(walk, open->stack)->count) {
-            push(walk,
-                 &(tool_frame){.enter_ns = walk->export->has_times ? open->enter_time_ns : time_ns,
-                               .start_ns = time_ns,
-                               .kind = open->kind,
-                               .site = open->site,
-                               .signal = open->argument,
-                               .is_cut = true});
+            tool_frame *frame = push(walk, open->kind, open->site, time_ns);
+            frame->enter_ns = walk->export->has_times ? open->enter_time_ns : time_ns;
+            frame->signal = open->argument;
+            frame->is_cut = true;
         }
     }
     walk->stack = walk->active;
@@ -299,21 +300,9 @@ static inline void take(tool_walk *walk, const ttape_event *event, const ttape_v
     }
     switch (event->kind) {
     case TTAPE_ENTER:
-    case TTAPE_OPEN:
-        enter(
-            walk,
-            &(tool_frame){
-                .enter_ns = time_ns, .start_ns = time_ns, .kind = event->kind, .site = event->site},
-            &now);
-        break;
+    case TTAPE_OPEN: enter(walk, event->kind, event->site, 0, &now); break;
     case TTAPE_SIGNAL_BEGIN:
-        enter(walk,
-              &(tool_frame){.enter_ns = time_ns,
-                            .start_ns = time_ns,
-                            .kind = TTAPE_SIGNAL_BEGIN,
-                            .site = TTAPE_NONE,
-                            .signal = event->argument},
-              &now);
+        enter(walk, TTAPE_SIGNAL_BEGIN, TTAPE_NONE, event->argument, &now);
         break;
     case TTAPE_SIGNAL_END:
     case TTAPE_EXIT: leave(walk, &now, TOOL_ENDING_EXIT); break;

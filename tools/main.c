@@ -13,11 +13,14 @@
 
 static const tool_verb verbs[] = {
     {"record", "run a command and record its calls", tool_verb_record},
+    {"control", "steer a recording that runs: on, off, flush, snapshot, stop", tool_verb_control},
     {"recover", "make a trace of what a killed recorder left behind", tool_verb_recover},
     {"convert", "turn a recording of another tool into a trace", tool_verb_convert},
     {"info", "say what is in a trace and where its bytes went", tool_verb_info},
     {"verify", "check a trace against every rule of the format", tool_verb_verify},
     {"dump", "print events as a call tree, CSV or JSON lines", tool_verb_dump},
+    {"tree", "show what called what, opened where you look", tool_verb_tree},
+    {"report", "say where the time went: functions, modules, threads, callers", tool_verb_report},
     {"cut", "copy a part of a trace", tool_verb_cut},
     {"merge", "join traces, or the pieces of one", tool_verb_merge},
     {"symbolize", "fill in names, files and lines from the binaries", tool_verb_symbolize},

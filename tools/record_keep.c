@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "options.h"
 #include "tool.h"
@@ -38,7 +39,9 @@ int tool_keep_merge(const ttape_recording *recording, const char *output, bool f
         words[used++] = ttape_recording_file(recording, i);
     }
     words[used] = NULL;
+    mode_t before = umask(077); /* as private as every other recording */
     int status = tool_verb_merge(used, (char **)words); /* moves words, changes none */
+    (void)umask(before);
     free(words);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Which sites are recorded, and what they are called: the rules that `record` hands to the library. */
+/* Which sites are recorded, and what they are called: the rules that `record` hands to the library.
+ */
 #ifndef RECORD_RULES_H
 #define RECORD_RULES_H
 

@@ -29,10 +29,11 @@ bool tool_token_address(const tool_token *token, uint64_t *value);
 /* The text behind "key=", or NULL. */
 const char *tool_token_after(const tool_token *token, const char *key);
 
-/* Byte strings -> numbers: open addressing, grows. */
+/* Byte strings -> numbers: open addressing, grows. Places are found under a secret. */
 typedef struct tool_names {
     struct tool_name_slot *slots;
     size_t count, capacity;
+    uint64_t secret;
 } tool_names;
 /* The place of a key's number; *is_new: it was not there (and holds TTAPE_NONE). Lives until the
  * next call. */

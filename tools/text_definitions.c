@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "hash_key.h"
 #include "text.h"
 
 struct tool_name_slot {
@@ -13,9 +14,10 @@ struct tool_name_slot {
     uint32_t number;
 };
 
-static uint64_t hash_of(const void *key, size_t size_bytes)
+/* The secret goes in first: without it nobody can tell which names collide. */
+static uint64_t hash_of(const tool_names *names, const void *key, size_t size_bytes)
 {
-    tool_hash hash = {0};
+    tool_hash hash = {.low = names->secret, .high = ~names->secret};
     tool_hash_bytes(&hash, key, size_bytes);
     return tool_mix(hash.low ^ hash.high);
 }
@@ -37,7 +39,8 @@ uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes,
 {
     if ((names->count + 1) * 2 > names->capacity) {
         tool_names bigger = {.count = names->count,
-                             .capacity = names->capacity > 0 ? names->capacity * 2 : 64};
+                             .capacity = names->capacity > 0 ? names->capacity * 2 : 64,
+                             .secret = names->capacity > 0 ? names->secret : tool_hash_key()};
         bigger.slots = tool_allocate(bigger.capacity, sizeof(struct tool_name_slot));
         for (size_t i = 0; i < names->capacity; i++) {
             struct tool_name_slot *old = &names->slots[i];
@@ -48,7 +51,7 @@ uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes,
         free(names->slots);
         *names = bigger;
     }
-    uint64_t hash = hash_of(key, size_bytes);
+    uint64_t hash = hash_of(names, key, size_bytes);
     struct tool_name_slot *slot = probe(names, key, size_bytes, hash);
     *is_new = slot->key == NULL;
     if (*is_new) {

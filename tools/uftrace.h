@@ -59,7 +59,7 @@ typedef struct tool_uft_map {
 } tool_uft_map;
 
 /* Address -> site id: open addressing, power of two, at most half full. Empty slots have site
- * TTAPE_NONE. */
+ * TTAPE_NONE. Places are found under a secret key. */
 typedef struct tool_uft_slot {
     uint64_t address;
     uint32_t site;
@@ -69,6 +69,7 @@ typedef struct tool_uft_slot {
 typedef struct tool_uft_sites {
     tool_uft_slot *slots;
     uint32_t shift; /* 64 - log2(slots) */
+    uint64_t key;
     size_t count, capacity;
 } tool_uft_sites;
 
@@ -105,6 +106,13 @@ typedef struct tool_uft_task {
     bool evicted;      /* it lost a buffer with unread bytes: small reads from then on */
 } tool_uft_task;
 
+/* A line of events.txt. */
+typedef struct tool_uft_user_event {
+    uint64_t id;
+    size_t place; /* of the line */
+    char *name;
+} tool_uft_user_event;
+
 typedef struct tool_uft_recording {
     tool_conversion *conversion;
     int directory;
@@ -120,8 +128,11 @@ typedef struct tool_uft_recording {
     size_t thread_count, thread_capacity;
     tool_uft_task *tasks; /* by (pid, tid, start): the streams' order */
     size_t task_count, task_capacity;
-    tool_uft_sites events; /* event id -> marker site */
-    uint32_t site_count;   /* of the trace so far */
+    tool_uft_sites events;            /* event id -> marker site */
+    tool_uft_user_event *user_events; /* by id and place, once they were asked for */
+    size_t user_event_count, user_event_capacity;
+    bool has_user_events;
+    uint32_t site_count; /* of the trace so far */
 } tool_uft_recording;
 
 /* A value in a payload. */
@@ -178,10 +189,16 @@ void tool_uft_symbol_reset(tool_uft_symbol *symbol);
 uint64_t tool_uft_symbols_end(const tool_uft_recording *recording, tool_uft_module *module);
 
 /* uftrace_sites.c: address -> site. */
+static inline size_t tool_uft_place(const tool_uft_sites *sites, uint64_t address)
+{
+    uint64_t hash = address * sites->key;
+    hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
+    return (size_t)(hash >> sites->shift);
+}
 static inline const tool_uft_slot *tool_uft_find_site(const tool_uft_sites *sites, uint64_t address)
 {
     size_t mask = sites->capacity - 1;
-    size_t at = (size_t)((address * 0x9E3779B97F4A7C15u) >> sites->shift);
+    size_t at = tool_uft_place(sites, address);
     while (sites->slots[at].address != address && sites->slots[at].site != UINT32_MAX) {
         at = (at + 1) & mask;
     }
@@ -198,6 +215,11 @@ ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id
  * it. */
 bool tool_uft_find_layout(const tool_uft_recording *recording, tool_uft_session *session,
                           uint64_t address, bool is_return, tool_uft_layout *layout);
+
+/* uftrace_patterns.c: does a specification's pattern mean this function? `type` is the recording's
+ * pattern_type, or NULL. Bounded in time and memory, whatever the pattern is. */
+bool tool_uft_pattern_is_simple(const char *pattern, const char *type); /* just a name */
+bool tool_uft_pattern_matches(const char *pattern, const char *type, const char *name);
 
 /* uftrace_payload.c: decodes a payload at data. Returns its size with padding, 0 when it does not
  * fit into size_bytes. Strings are borrowed from data. */

@@ -5,8 +5,6 @@
  * this direction and automatic arguments were on, the module's debug file, then the built-in list
  * by name. A later specification of one place replaces an earlier one's format, but a pattern never
  * an exact name's. Values stand in the order in which their places were first named. */
-#include <fnmatch.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +39,8 @@ static const char *operator_name(const char *mangled)
 static char *plain_name(const char *name)
 {
     const char *at = tool_after(name, "_Z");
-    const char *operator = at != NULL ? operator_name(at) : NULL;
-    if (operator != NULL) {
+    const char *operator= at != NULL ? operator_name(at) : NULL;
+    if (operator!= NULL) {
         return tool_copy_text(operator, strlen(operator));
     }
     char *plain = tool_copy_text(name, strlen(name));
@@ -168,32 +166,6 @@ static void add_spec(tool_uft_layout *layout, const tool_uft_spec *spec)
     }
 }
 
-static bool is_simple(const char *pattern, const char *type)
-{
-    if (type != NULL && strcmp(type, "simple") == 0) {
-        return true;
-    }
-    bool glob = type != NULL && strcmp(type, "glob") == 0;
-    return strpbrk(pattern, glob ? "*?[]{}" : ".?*+-^$|()[]{}") == NULL;
-}
-
-static bool matches_one(const char *pattern, const char *type, const char *name)
-{
-    if (is_simple(pattern, type)) {
-        return strcmp(pattern, name) == 0;
-    }
-    if (type != NULL && strcmp(type, "glob") == 0) {
-        return fnmatch(pattern, name, 0) == 0;
-    }
-    regex_t regex;
-    if (regcomp(&regex, pattern, REG_NOSUB | REG_EXTENDED) != 0) {
-        return false;
-    }
-    bool found = regexec(&regex, name, 0, NULL, 0) == 0;
-    regfree(&regex);
-    return found;
-}
-
 /* A pattern that is a mangled name stands for all that is called the same in the source, as it does
  * for the recorder. */
 static bool same_plain_name(const subject *about, const char *pattern)
@@ -210,8 +182,8 @@ static bool same_plain_name(const subject *about, const char *pattern)
 static bool matches(const subject *about, const char *pattern)
 {
     return same_plain_name(about, pattern) ||
-           matches_one(pattern, about->pattern_type, about->name) ||
-           matches_one(pattern, about->pattern_type, about->plain);
+           tool_uft_pattern_matches(pattern, about->pattern_type, about->name) ||
+           tool_uft_pattern_matches(pattern, about->pattern_type, about->plain);
 }
 
 /* Adds the specifications of a comma list. `module` gets a word that is none: a module's name. */
@@ -247,7 +219,8 @@ static void take_entry(const subject *about, const char *entry, size_t length,
     if (matches(about, pattern)) {
         tool_uft_layout added = *layout;
         const char *module = NULL;
-        take_list(about, list, is_simple(pattern, about->pattern_type), &added, &module);
+        take_list(about, list, tool_uft_pattern_is_simple(pattern, about->pattern_type), &added,
+                  &module);
         bool here = module == NULL || strcasecmp(module, "plt") == 0 ||
                     strcmp(module, "auto-args") == 0 ||
                     strncmp(about->module, module, strlen(module)) == 0;

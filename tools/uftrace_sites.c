@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hash_key.h"
 #include "lines.h"
 #include "uftrace.h"
 
@@ -25,7 +26,7 @@ void tool_uft_sites_open(tool_uft_sites *sites)
 {
     /* Never written to: the first addition makes a table of its own. */
     static tool_uft_slot nothing[2] = {{0, UINT32_MAX, 0}, {0, UINT32_MAX, 0}};
-    *sites = (tool_uft_sites){.slots = nothing, .capacity = 2, .shift = 63};
+    *sites = (tool_uft_sites){.slots = nothing, .capacity = 2, .shift = 63, .key = 1};
 }
 
 void tool_uft_sites_close(tool_uft_sites *sites)
@@ -39,7 +40,7 @@ void tool_uft_sites_close(tool_uft_sites *sites)
 static void insert(tool_uft_sites *sites, tool_uft_slot slot)
 {
     size_t mask = sites->capacity - 1;
-    size_t at = (size_t)((slot.address * 0x9E3779B97F4A7C15u) >> sites->shift);
+    size_t at = tool_uft_place(sites, slot.address);
     while (sites->slots[at].site != UINT32_MAX) {
         at = (at + 1) & mask;
     }
@@ -51,8 +52,10 @@ static void add(tool_uft_sites *sites, tool_uft_slot slot)
 {
     if (sites->capacity <= 2 || (sites->count + 1) * 2 > sites->capacity) {
         size_t capacity = sites->capacity > 2 ? sites->capacity * 2 : FIRST_CAPACITY;
-        tool_uft_sites bigger = {
-            .slots = make_slots(capacity), .capacity = capacity, .shift = shift_of(capacity)};
+        tool_uft_sites bigger = {.slots = make_slots(capacity),
+                                 .capacity = capacity,
+                                 .shift = shift_of(capacity),
+                                 .key = tool_hash_key()};
         for (size_t i = 0; i < sites->capacity; i++) {
             if (sites->slots[i].site != UINT32_MAX) {
                 insert(&bigger, sites->slots[i]);
@@ -120,27 +123,64 @@ ttape_status tool_uft_add_site(tool_uft_recording *recording, tool_uft_session *
     return status;
 }
 
-/* "EVENT: ID PROVIDER:NAME" of events.txt; freed by the caller; NULL: not there. */
-static char *find_user_event(const tool_uft_recording *recording, uint64_t event_id)
+static int compare_user_events(const void *a, const void *b)
 {
-    char *found = NULL;
+    const tool_uft_user_event *one = a, *two = b;
+    if (one->id != two->id) {
+        return one->id < two->id ? -1 : 1;
+    }
+    return one->place < two->place ? -1 : 1;
+}
+
+/* "EVENT: ID PROVIDER:NAME" of events.txt, all at once: a recording may name as many as it likes. */
+static void read_user_events(tool_uft_recording *recording)
+{
     tool_lines lines;
     tool_line line = {0};
     int fd = tool_uft_open(recording, "events.txt");
+    recording->has_user_events = true;
     if (fd < 0) {
-        return NULL;
+        return;
     }
     tool_lines_open(&lines, fd, NULL, 0);
-    while (found == NULL && tool_lines_next(&lines, &line)) {
+    while (tool_lines_next(&lines, &line)) {
         const char *text = tool_after(line.text, "EVENT: ");
         char *end = NULL;
-        if (text != NULL && strtoull(text, &end, 10) == event_id && *end == ' ') {
-            found = tool_copy_text(end + 1, strlen(end + 1));
+        uint64_t id = text != NULL ? strtoull(text, &end, 10) : 0;
+        if (text == NULL || *end != ' ') {
+            continue;
         }
+        tool_grow((void **)&recording->user_events, &recording->user_event_capacity,
+                  recording->user_event_count + 1, sizeof(tool_uft_user_event));
+        recording->user_events[recording->user_event_count] = (tool_uft_user_event){
+            id, recording->user_event_count, tool_copy_text(end + 1, strlen(end + 1))};
+        recording->user_event_count++;
     }
     tool_lines_close(&lines);
     close(fd);
-    return found;
+    if (recording->user_event_count > 0) {
+        qsort(recording->user_events, recording->user_event_count, sizeof(tool_uft_user_event),
+              compare_user_events);
+    }
+}
+
+/* The name that the first line about an event gives it; NULL: there is none. */
+static const char *find_user_event(tool_uft_recording *recording, uint64_t event_id)
+{
+    if (!recording->has_user_events) {
+        read_user_events(recording);
+    }
+    size_t low = 0, high = recording->user_event_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recording->user_events[middle].id < event_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < recording->user_event_count && recording->user_events[low].id == event_id;
+    return found ? recording->user_events[low].name : NULL;
 }
 
 ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id, ttape_error *err)
@@ -148,7 +188,7 @@ ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id
     char number[32];
     tool_uft_slot slot = {.address = event_id, .map = TTAPE_NONE};
     const char *name = tool_uft_event_name(event_id);
-    char *user = name == NULL ? find_user_event(recording, event_id) : NULL;
+    const char *user = name == NULL ? find_user_event(recording, event_id) : NULL;
     if (name == NULL) {
         snprintf(number, sizeof(number), "event:%llu", (unsigned long long)event_id);
         name = user != NULL ? user : number;
@@ -163,6 +203,5 @@ ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id
         add(&recording->events, slot);
         recording->site_count++;
     }
-    free(user);
     return status;
 }

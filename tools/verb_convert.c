@@ -76,7 +76,8 @@ static struct {
 static const tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
-    {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL, &options.format},
+    {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL,
+     &options.format},
     {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, &options.resolution_ns},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,

@@ -121,7 +121,8 @@ static ttape_status cover(cutting *cut, uint32_t partition, coverage *result)
     ttape_partition_info info;
     ttape_status status = ttape_reader_get_partition(cut->reader, partition, &info);
     uint32_t inside = 0, outside = 0;
-    for (uint32_t i = 0; status == TTAPE_OK && i < info.segment_count; i++) {
+    /* A damaged partition has no segments that are known: asking for one says what is wrong. */
+    for (uint32_t i = 0; status == TTAPE_OK && (i == 0 || i < info.segment_count); i++) {
         ttape_segment_info segment;
         status = ttape_reader_get_segment(cut->reader, partition, i, &segment, &cut->err);
         if (status == TTAPE_OK && segment.stream < cut->info.stream_count) {

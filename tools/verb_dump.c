@@ -8,6 +8,7 @@
 #include "dump.h"
 
 #define ERRORS_SHOWN   20u
+#define WAIT_NS        60000000000u
 #define SITE_BYTES_MAX (8u * 1024u * 1024u)
 
 static struct {
@@ -16,7 +17,12 @@ static struct {
     tool_range events;
     tool_id tid, stream, limit;
     uint32_t jobs;
+    bool follow;
+    tool_time wait;
 } options;
+
+static const tool_dump_format *const formats[] = {&tool_dump_text, &tool_dump_csv,
+                                                  &tool_dump_ndjson};
 
 static const tool_option table[] = {
     {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, &options.format},
@@ -30,6 +36,10 @@ static const tool_option table[] = {
      &options.stream},
     {"limit", 'n', "N", "at most N lines", tool_parse_id, &options.limit},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+    {"follow", 'F', NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
+     &options.follow},
+    {"wait", 'w', "TIME", "with --follow: how long FILE may not be there yet (default 60s)",
+     tool_parse_time, &options.wait},
     {0}};
 
 static const tool_command command = {
@@ -41,7 +51,8 @@ static const tool_command command = {
     .options = table,
     .examples = "  tracetape dump run.ttape --limit 40\n"
                 "  tracetape dump run.ttape --from +1.5s --to +1.6s --tid 4711\n"
-                "  tracetape dump run.ttape --format csv > run.csv\n",
+                "  tracetape dump run.ttape --format csv > run.csv\n"
+                "  tracetape dump --follow live.ttape\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  the file is truncated or damaged: printed is what is there\n"
@@ -180,6 +191,9 @@ static int select_streams(tool_dump *dump)
 {
     uint32_t count = dump->info.stream_count;
     ordered *order = tool_allocate(count, sizeof(*order));
+    free(dump->selected);
+    free(dump->streams);
+    dump->stream_count = 0;
     dump->selected = tool_allocate(count, sizeof(bool));
     dump->streams = tool_allocate(count, sizeof(uint32_t));
     for (uint32_t i = 0; i < count; i++) {
@@ -200,7 +214,7 @@ static int select_streams(tool_dump *dump)
         dump->streams[i] = order[i].stream;
     }
     free(order);
-    if (dump->stream_count == 0 && (options.stream.given || options.tid.given)) {
+    if (dump->stream_count == 0 && (options.stream.given || options.tid.given) && !options.follow) {
         return tool_fail("'%s' has no such stream", dump->input->name);
     }
     return TOOL_OK;
@@ -216,9 +230,9 @@ static void resolve(const tool_dump *dump, tool_time *time)
     time->relative = false;
 }
 
-static int prepare(tool_dump *dump)
+/* What stays the same, however much is added to the file. */
+static int choose(tool_dump *dump)
 {
-    ttape_reader_get_info(dump->reader, &dump->info);
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
     dump->from = options.from;
     dump->to = options.to;
@@ -226,59 +240,89 @@ static int prepare(tool_dump *dump)
     dump->lines_left = options.limit.given ? options.limit.value : UINT64_MAX;
     resolve(dump, &dump->from);
     resolve(dump, &dump->to);
+    dump->is_prepared = true;
     if (!dump->has_times && (dump->from.given || dump->to.given)) {
         return tool_fail("'%s' has no times: --from and --to cannot be used", dump->input->name);
     }
-    dump->sites = tool_allocate(dump->info.site_count, sizeof(tool_site_text));
-    return select_streams(dump);
+    return TOOL_OK;
 }
 
-static int print_all(const tool_input *input)
+int tool_dump_prepare(tool_dump *dump)
 {
-    tool_dump dump = {.input = input, .reader = input->reader, .status = TOOL_OK};
-    int status = prepare(&dump);
-    tool_output_open(&dump.out, STDOUT_FILENO);
-    tool_output_open(&dump.scratch, -1);
+    ttape_reader_get_info(dump->reader, &dump->info);
+    int status = dump->is_prepared ? TOOL_OK : choose(dump);
+    tool_grow((void **)&dump->sites, &dump->site_capacity, dump->info.site_count,
+              sizeof(tool_site_text));
+    for (; dump->site_count < dump->info.site_count; dump->site_count++) {
+        dump->sites[dump->site_count] = (tool_site_text){0};
+    }
+    return status == TOOL_OK ? select_streams(dump) : status;
+}
+
+static int print_file(tool_dump *dump, const char *path)
+{
+    tool_input input;
+    int status = tool_input_read(&input, path, options.jobs);
     if (status == TOOL_OK) {
-        if (options.format == NULL || strcmp(options.format, "text") == 0) {
-            tool_dump_text(&dump);
-        } else if (strcmp(options.format, "csv") == 0) {
-            tool_dump_csv(&dump);
-        } else {
-            tool_dump_ndjson(&dump);
+        dump->input = &input;
+        dump->reader = input.reader;
+        status = tool_dump_prepare(dump);
+        if (status == TOOL_OK) {
+            dump->format->open(dump);
+            dump->format->print(dump);
+            dump->format->close(dump);
+            status = dump->status;
         }
-        status = dump.status;
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
     }
-    int closed = tool_output_close(&dump.out);
-    status = closed != TOOL_OK ? closed : status;
-    for (uint32_t i = 0; dump.sites != NULL && i < dump.info.site_count; i++) {
-        free(dump.sites[i].text);
-    }
-    free(dump.scratch.data);
-    free(dump.sites);
-    free(dump.selected);
-    free(dump.streams);
+    tool_input_close(&input);
+    dump->input = NULL;
     return status;
+}
+
+static int print_all(tool_dump *dump, const char *path)
+{
+    tool_output_open(&dump->out, STDOUT_FILENO);
+    tool_output_open(&dump->scratch, -1);
+    int status =
+        options.follow
+            ? tool_dump_follow(dump, path, options.wait.given ? options.wait.value_ns : WAIT_NS)
+            : print_file(dump, path);
+    int closed = tool_output_close(&dump->out);
+    for (size_t i = 0; i < dump->site_count; i++) {
+        free(dump->sites[i].text);
+    }
+    free(dump->scratch.data);
+    free(dump->sites);
+    free(dump->selected);
+    free(dump->streams);
+    return closed != TOOL_OK ? closed : status;
+}
+
+static const tool_dump_format *find_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (strcmp(formats[i]->name, name) == 0) {
+            return formats[i];
+        }
+    }
+    return NULL;
 }
 
 int tool_verb_dump(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
+    tool_dump dump = {.status = TOOL_OK};
     if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
         return status;
     }
-    const char *format = options.format;
-    if (format != NULL && strcmp(format, "text") != 0 && strcmp(format, "csv") != 0 &&
-        strcmp(format, "ndjson") != 0) {
-        return tool_usage("dump", "unknown format '%s'", format);
+    dump.format = find_format(options.format == NULL ? "text" : options.format);
+    if (dump.format == NULL) {
+        return tool_usage("dump", "unknown format '%s'", options.format);
     }
-    status = tool_input_read(&input, argv[0], options.jobs);
-    if (status == TOOL_OK) {
-        status = print_all(&input);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
+    if (options.wait.given && !options.follow) {
+        return tool_usage("dump", "--wait goes with --follow");
     }
-    tool_input_close(&input);
-    return status;
+    return print_all(&dump, argv[0]);
 }

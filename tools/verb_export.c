@@ -72,7 +72,8 @@ static const tool_option table[] = {
     {"process", 0, "P", "processes with this number only", tool_parse_id, &options.choice.process},
     {"min-time", 0, "TIME", "leave out frames that are shorter, and points", parse_length,
      &options.min_ns},
-    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+    {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
+     tool_parse_u32, &options.jobs},
     {0}};
 
 static const tool_command command = {
@@ -253,6 +254,9 @@ int tool_verb_export(int argc, char **argv)
     if (format->shape >= TOOL_EXPORT_FILE &&
         (options.output == NULL || strcmp(options.output, "-") == 0)) {
         return tool_usage("export", "format '%s' needs -o OUT", format->name);
+    }
+    if (options.jobs == 0) {
+        options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     }
     status = tool_input_read(&input, argv[0], options.jobs);
     if (status == TOOL_OK) {

@@ -400,6 +400,7 @@ int tool_verb_record(int argc, char **argv)
     if (!options.no_symbols) {
         tool_symbols_options symbols = {.no_lines = options.no_lines};
         options.rules.symbols = tool_symbols_open(&symbols);
+        (void)tool_symbols_start(options.rules.symbols); /* while this process is small */
     }
     tool_record_rules_apply(&options.rules, &recording_options.rules);
     argv[count] = NULL;

@@ -5,10 +5,11 @@
  *     4096     block states, u32 each: owner's process id << 2 | state; 0 is free
  *     ...      blocks of 32 KiB: 64 bytes of head, then records
  *
- * Life of a block: free --(runtime: compare and swap)--> filling --(runtime)--> full, or done when its
- * thread ended --(recorder: copied to the spill file and zeroed)--> free. A free block is all zero. So
- * whatever dies, whoever looks finds each committed record, and whose it is. Everything here is
- * memory of one machine while it runs: native byte order, natural alignment; nothing is kept. */
+ * Life of a block: free --(runtime: compare and swap)--> filling --(runtime)--> full, or done when
+ * its thread ended --(recorder: copied to the spill file and zeroed)--> free. A free block is all
+ * zero. So whatever dies, whoever looks finds each committed record, and whose it is. Everything
+ * here is memory of one machine while it runs: native byte order, natural alignment; nothing is
+ * kept. */
 #ifndef TTP_WRITER_ARENA_H
 #define TTP_WRITER_ARENA_H
 
@@ -60,15 +61,15 @@ struct ttp_arena_head {
     uint32_t periods;     /* counts the times that mode went on */
     uint32_t block_ready; /* blocks that are allocated in the file */
     uint32_t reserved_ready;
-    uint64_t heartbeat;   /* counts the recorder's rounds */
-    uint64_t freed;       /* counts blocks given back */
+    uint64_t heartbeat;                    /* counts the recorder's rounds */
+    uint64_t freed;                        /* counts blocks given back */
     uint32_t flushes_done, snapshots_done; /* requests served, as their counters were */
     uint32_t snapshots_failed;             /* how many of those served were not written */
     uint32_t reserved_control;
     uint64_t event_count, lost_count; /* appended to the trace; lost, but for `lost` below */
     /* written by traced programs */
-    uint64_t next_serial;    /* of threads, from 1 */
-    uint64_t lost;           /* events that no record tells of: their threads never had a block */
+    uint64_t next_serial; /* of threads, from 1 */
+    uint64_t lost;        /* events that no record tells of: their threads never had a block */
     uint32_t flush_requests, snapshot_requests, module_changes, stop_requests;
 };
 
@@ -76,7 +77,7 @@ struct ttp_arena_head {
 struct ttp_block_head {
     uint64_t serial; /* of the thread image; stored last: not 0 when the rest is there */
     uint64_t sequence;
-    uint64_t epoch; /* high bits of the clock at the first record */
+    uint64_t epoch;   /* high bits of the clock at the first record */
     uint64_t started; /* clock when the thread began */
     uint32_t process_id, thread_id;
     uint64_t image; /* serial of the process image: of its first thread */

@@ -1,6 +1,6 @@
-/* Bytes of pairs are appended to d->metadata and stay where they are; d->pairs says where each key's
- * last ones are. Keys are looked for one by one, by their hashes: they are few, and never more than
- * TTP_MAX_METADATA. */
+/* Bytes of pairs are appended to d->metadata and stay where they are; d->pairs says where each
+ * key's last ones are. Keys are looked for one by one, by their hashes: they are few, and never
+ * more than TTP_MAX_METADATA. */
 #include "writer/metadata_pairs.h"
 
 #include <string.h>

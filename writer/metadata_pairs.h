@@ -11,8 +11,8 @@
 ttape_status ttp_metadata_set(ttape_writer *w, struct ttp_scope *scope, ttape_string key,
                               const uint8_t *head, size_t head_bytes, ttape_string text,
                               ttape_error *err);
-/* Appends all pairs to a list of bytes, in the order in which their keys were first set, and forgets
- * them. *count gets how many there were. */
+/* Appends all pairs to a list of bytes, in the order in which their keys were first set, and
+ * forgets them. *count gets how many there were. */
 ttape_status ttp_metadata_collect(ttape_writer *w, struct ttp_definitions *d,
                                   struct ttp_growing *to, uint32_t *count, ttape_error *err);
 

@@ -9,6 +9,7 @@
 #include "format/fail.h"
 #include "format/limits.h"
 #include "writer/metadata_pairs.h"
+#include "writer/secret.h"
 #include "writer/writer_internal.h"
 
 static void *allocate_zeroed(ttape_writer *w, size_t size_bytes, ttape_error *err)
@@ -69,6 +70,7 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     ttp_grown_free(a, &scope->touched);
     for (int i = 0; i < 4; i++)
         ttp_grown_free(a, &scope->definition_hashes[i]);
+    ttp_grown_free(a, &scope->metadata_hashes);
     ttp_grown_free(a, &scope->claimed);
     ttp_grown_free(a, &scope->models);
     ttp_grown_free(a, &scope->stream_states);
@@ -96,10 +98,10 @@ static ttape_status new_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t
     return TTAPE_OK;
 }
 
-static uint32_t symbol_hash(uint8_t event_class, uint32_t argument)
+/* Arguments are what programs and files say: signal numbers, gap reasons. */
+static uint64_t symbol_hash(const ttape_writer *w, uint8_t event_class, uint32_t argument)
 {
-    uint64_t h = ((uint64_t)argument << 8 | event_class) * 0x9E3779B97F4A7C15ull;
-    return (uint32_t)(h >> 32);
+    return ttp_secret_hash((uint64_t)argument << 8 | event_class, w->hash_key);
 }
 
 static ttape_status grow_symbol_slots(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
@@ -113,7 +115,7 @@ static ttape_status grow_symbol_slots(ttape_writer *w, struct ttp_scope *scope, 
         if (from[i] == 0)
             continue;
         const struct ttp_symbol *s = ttp_scope_symbol_at(scope, from[i] - 1);
-        size_t at = symbol_hash(s->event_class, s->argument) & (slots - 1);
+        size_t at = symbol_hash(w, s->event_class, s->argument) & (slots - 1);
         while (to[at] != 0)
             at = (at + 1) & (slots - 1);
         to[at] = from[i];
@@ -130,7 +132,7 @@ ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t 
     if ((scope->symbol_used + 1ull) * 2 > scope->symbol_slots.count)
         TTP_TRY(grow_symbol_slots(w, scope, err));
     uint32_t *slots = scope->symbol_slots.data;
-    size_t mask = scope->symbol_slots.count - 1, at = symbol_hash(event_class, argument) & mask;
+    size_t mask = scope->symbol_slots.count - 1, at = symbol_hash(w, event_class, argument) & mask;
     for (; slots[at] != 0; at = (at + 1) & mask) {
         const struct ttp_symbol *s = ttp_scope_symbol_at(scope, slots[at] - 1);
         if (s->event_class == event_class && s->argument == argument) {
@@ -244,7 +246,7 @@ static ttape_status grow_file_slots(ttape_writer *w, struct ttp_scope *scope, tt
     struct ttp_file_slot *to = bigger.data, *from = scope->file_slots.data;
     memset(to, 0, slots * sizeof *to);
     for (size_t i = 0; i < scope->file_slots.count; i++) {
-        size_t at = from[i].hash & (slots - 1);
+        size_t at = ttp_secret_hash(from[i].hash, w->hash_key) & (slots - 1);
         while (from[i].id_plus_one != 0 && to[at].id_plus_one != 0)
             at = (at + 1) & (slots - 1);
         if (from[i].id_plus_one != 0)
@@ -269,7 +271,7 @@ static ttape_status intern_file(ttape_writer *w, struct ttp_scope *scope, ttape_
         TTP_TRY(grow_file_slots(w, scope, err));
     struct ttp_file_slot *slots = scope->file_slots.data;
     uint64_t hash = ttp_checksum(name.data, name.size_bytes);
-    size_t mask = scope->file_slots.count - 1, at = hash & mask;
+    size_t mask = scope->file_slots.count - 1, at = ttp_secret_hash(hash, w->hash_key) & mask;
     while (slots[at].id_plus_one != 0 && slots[at].hash != hash)
         at = (at + 1) & mask;
     if (slots[at].id_plus_one == 0) {

@@ -1,5 +1,5 @@
-/* Looking at a stream while it is written: what is open now. For the recorder, whose records may say
- * more than the stream can bear, and which goes on in another file after a rotation. */
+/* Looking at a stream while it is written: what is open now. For the recorder, whose records may
+ * say more than the stream can bear, and which goes on in another file after a rotation. */
 #ifndef TTP_WRITER_STREAM_EDGE_H
 #define TTP_WRITER_STREAM_EDGE_H
 

@@ -5,6 +5,7 @@
 #include "format/limits.h"
 #include "writer/cbor_encoder.h"
 #include "writer/metadata_pairs.h"
+#include "writer/secret.h"
 #include "writer/writer_internal.h"
 
 #define DEFAULT_PARTITION_EVENTS 1000000u
@@ -118,6 +119,7 @@ static ttape_status set_up(ttape_writer *w, const ttape_writer_options *options,
     w->job_count = w->workers == NULL ? 1 : w->options.jobs + 1;
     TTP_TRY(allocate_jobs(w, err));
     w->epoch = 1;
+    w->hash_key = ttp_secret_key();
     return ttp_scope_add(w, &w->scope, err);
 }
 

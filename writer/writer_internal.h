@@ -116,8 +116,14 @@ struct ttp_scope {
     uint32_t site_count, stream_count, process_count, module_count, file_count;
     /* copied scopes only, see libtrace/copy.c: */
     struct ttp_growing definition_hashes[4]; /* uint64_t each: modules, processes, streams, sites */
+    struct ttp_growing metadata_hashes;      /* struct ttp_pair_hash */
     struct ttp_growing claimed;              /* struct ttp_claim: events that came from files */
     struct ttp_growing models;               /* uint32_t: models that are in the file already */
+};
+
+/* A key of a copied scope's metadata, and the value that stands. */
+struct ttp_pair_hash {
+    uint64_t key, value;
 };
 
 /* Events [start, end) of a scope's stream. */
@@ -210,6 +216,7 @@ struct ttape_writer {
     struct ttp_scope *scope;   /* appended to now */
     uint32_t scopes_introduced;
     uint32_t metadata_entries; /* in the file so far */
+    uint64_t hash_key;         /* of tables that inputs fill: secret.h */
     struct ttp_stream_state *loaded; /* whose frames site_state.active counts */
     uint32_t epoch;                  /* of the pending partition, from 1 */
     struct ttp_job *jobs; /* ring of job_count slots; the open partition is slot next_job */

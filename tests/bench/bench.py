@@ -1,6 +1,6 @@
 """Prints each figure of the format beside the others', measured in one run: see scripts/bench.
 
-  bench.py --source DIR --build DIR --work DIR [--quick] [--only PATTERN] [--list]"""
+  bench.py --source DIR --build DIR --work DIR [--quick] [--soak] [--only PATTERN]"""
 import argparse
 import fnmatch
 import json
@@ -12,7 +12,9 @@ from pathlib import Path
 
 import measure
 import recordings
+import sections_export
 import sections_file
+import sections_record
 import sections_size
 import sections_speed
 
@@ -28,6 +30,9 @@ SECTIONS = {  # name: generator of rows
     "memory": sections_file.memory,
     "large": sections_file.large,
     "curve": sections_file.curve,
+    "export": sections_export.chrome,
+    "record": sections_record.record,
+    "soak": sections_record.soak,
 }
 SHORT, BROKEN = 1, 4
 LAYOUT = "{:<50} {:>27} {:>17} {:>8} {:>7} {:>6}  {}"
@@ -38,6 +43,7 @@ def arguments():
     for name in ("--source", "--build", "--work"):
         parser.add_argument(name, required=True)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--soak", action="store_true")
     parser.add_argument("--only", default="*")
     return parser.parse_args()
 
@@ -103,6 +109,7 @@ def main():
         return 2
     corpus = recordings.corpus_dir(os.environ, options.source)
     bench = measure.Bench(options.source, options.build, options.work, corpus, options.quick)
+    bench.soak = options.soak
     if bench.fallback:
         print(f"SKIPPED: no recordings in '{corpus}': measuring a recording of examples/minilang")
     about = environment()

@@ -65,7 +65,7 @@ class Bench:
         self.source, self.work, self.corpus = Path(source), Path(work), Path(corpus)
         self.command = Path(build) / "tracetape"
         self.programs = self.work / "programs"
-        self.quick = quick
+        self.quick, self.soak = quick, False
         self.repeats = 3 if quick else 9
         self.cpu = os.environ.get("TTAPE_BENCH_CPU", "0")
         self.cache = self.work / "cache"

@@ -16,7 +16,8 @@ trace {{ major = 1; minor = 8; uuid = "00010203-0405-0607-0809-0a0b0c0d0e0f"; by
   packet.header := struct {{ uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; }}; }};
 env {{ domain = "ust"; tracer_name = "lttng-ust"; {env} }};
 clock {{ name = "monotonic"; freq = 1000000000; offset = {start}; }};
-typealias integer {{ size = 64; align = 8; signed = false; map = clock.monotonic.value; }} := time_t;
+typealias integer {{ size = 64; align = 8; signed = false;
+  map = clock.monotonic.value; }} := time_t;
 stream {{ id = 0;
   packet.context := struct {{ time_t timestamp_begin; time_t timestamp_end; uint64_t content_size;
     uint64_t packet_size; uint64_t events_discarded; uint32_t cpu_id; }};

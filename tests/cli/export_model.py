@@ -1,5 +1,5 @@
-"""What an export must show, computed from `tracetape dump --format ndjson` alone: frames, points and
-times of a selection; and made-up recordings with everything in them to try it on."""
+"""What an export must show, computed from `tracetape dump --format ndjson` alone: frames, points
+and times of a selection; and made-up recordings with everything in them to try it on."""
 import json
 import random
 import subprocess
@@ -233,8 +233,8 @@ class Thread:
         if choice < 0.04:
             return f"{head} gap {draw.randrange(9)} overflow"
         if choice < 0.08:
-            return f"{head} {draw.choice(('marker', 'block', 'syscall'))} place{draw.randrange(3)} " \
-                   + values
+            kind = draw.choice(("marker", "block", "syscall"))
+            return f"{head} {kind} place{draw.randrange(3)} {values}"
         if choice < 0.09:
             return f"{head} exit never_entered"
         if len(stack) > 1 and choice < 0.12:
@@ -264,7 +264,7 @@ class Thread:
 
 
 def make_text(seed, count, threads=4, base=0):
-    """A recording in the plain text form, with everything that can happen but steps of the clock."""
+    """A recording as plain text, with everything that can happen but steps of the clock."""
     draw = random.Random(seed)
     lines = ["process 100 first", "process 200 second parent=100 start=5"]
     made = []

@@ -109,11 +109,11 @@ def run(*words, data=None):
 def shape(trace):
     streams = export_model.dump(tool, trace)
     seen = export_model.Selection(streams)
-    value = lambda v: str(v)
-    return Counter((f.stream, f.stack, f.start, f.end, f.site, tuple(map(value, f.values)),
+    value, tid = lambda v: str(v), {number: e[0]["tid"] for number, e in streams.items()}
+    return Counter((tid[f.stream], f.stack, f.start, f.end, f.site, tuple(map(value, f.values)),
                     tuple(map(value, f.results)) if f.ending == "exit" else ())
                    for f in seen.frames), \
-        Counter((p.stream, p.time, p.kind, p.name, tuple(map(value, p.values)), p.detail)
+        Counter((tid[p.stream], p.time, p.kind, p.name, tuple(map(value, p.values)), p.detail)
                 for p in seen.points)
 run("convert", "-", "-o", "model.ttape", data=export_model.make_text(8, 2000).encode())
 run("export", "--to", "ctf", "model.ttape", "-o", "model.ctf")
@@ -165,7 +165,7 @@ int bt_message_iterator_next(void *iterator, void *messages, void *count)
 {
     int (*real)(void *, void *, void *) = (int (*)(void *, void *, void *))dlsym(
         RTLD_NEXT, "bt_message_iterator_next");
-    if (++calls == 40)
+    if (++calls == 300)
         abort();
     return real(iterator, messages, count);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Exports of traces that are odd: without times, damaged, with holes, merged, with a clock that
-steps back or counts from 1970, with more stacks than memory should hold; and the command's ways out."""
+steps back or counts from 1970, with more stacks than memory should hold; and the ways out."""
 import json
 import os
 import resource
@@ -134,8 +134,8 @@ def with_holes(work):
 
 def stepping_back(work):
     """A clock that steps back: said, and no negative length anywhere."""
-    trace = convert(work / "steps.ttape", "5 1 enter a\n9 1 enter b\n7 1 exit\n6 1 exit\n3 2 enter c\n"
-                    "2 2 exit\n", "--strict")
+    trace = convert(work / "steps.ttape", "5 1 enter a\n9 1 enter b\n7 1 exit\n6 1 exit\n"
+                    "3 2 enter c\n2 2 exit\n", "--strict")
     for name in TEXTS:
         done = call("export", "--to", name, trace)
         assert done.returncode == 3 and b"steps back 3 times" in done.stderr, (name, done.stderr)

@@ -13,7 +13,7 @@ import traces
 
 SECTOR = 512
 CUTS = 60
-CALL = re.compile(r"^(?:\d+ +)?(\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+)")
+CALL = re.compile(r"^(\d+\.\d+) (\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+)")
 STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 
@@ -62,21 +62,35 @@ class Disk:
         return bytes(content)
 
 
-def replay(log):
-    disk = Disk()
-    for line in log.read_text(encoding="latin-1").splitlines():
-        match = CALL.match(line)
-        if not match or int(match.group(3), 0) < 0:
+def calls(folder):
+    """(name, words, result) of the recorder's calls, all of its threads, in the order of their
+    times. A log that has a successful execve beside the recorder's own is the program's."""
+    lines = []
+    for log in folder.glob("calls.*"):
+        text = log.read_text(encoding="latin-1")
+        execs = [m.group(0) for m in re.finditer(r"execve\(.*= 0$", text, re.M)]
+        if any(b"p_steady" in unescape(e) or b"sh" == unescape(e)[-2:] for e in execs):
             continue
-        name, words, result = match.group(1), match.group(2), int(match.group(3), 0)
-        text = STRING.search(words)
-        data = bytes.fromhex(text.group(1).replace("\\x", "")) if text else b""
+        lines += [match.groups() for match in map(CALL.match, text.splitlines()) if match]
+    for _, name, words, result in sorted(lines, key=lambda groups: float(groups[0])):
+        if int(result, 0) >= 0:
+            yield name, words, int(result, 0)
+
+
+def unescape(words):
+    text = STRING.search(words)
+    return bytes.fromhex(text.group(1).replace("\\x", "")) if text else b""
+
+
+def replay(folder):
+    disk = Disk()
+    for name, words, result in calls(folder):
         if name == "openat":
-            disk.opened(result, data.decode(errors="replace"))
+            disk.opened(result, unescape(words).decode(errors="replace"))
         elif name in ("write", "pwrite64"):
             fd = int(words.split(",", 1)[0])
             offset = int(words.rsplit(",", 1)[1]) if name == "pwrite64" else None
-            disk.wrote(fd, data[:result], offset)
+            disk.wrote(fd, unescape(words)[:result], offset)
         elif name in ("fsync", "fdatasync"):
             disk.synced(int(words))
     return disk
@@ -94,13 +108,12 @@ def main():
     with setting.work_dir() as work:
         host = faults.Host(work, "p_steady.c", [80, 2, 20])
         folder = host.folder()
-        log = folder / "calls"
-        prefix = ["strace", "-xx", "-qq", "-s", "10000000", "-o", log, "-e",
-                  "trace=openat,write,pwrite64,fsync,fdatasync"]
+        prefix = ["strace", "-ff", "-ttt", "-xx", "-qq", "-s", "10000000", "-o", folder / "calls",
+                  "-e", "trace=execve,openat,write,pwrite64,fsync,fdatasync"]
         options = ["--partition-events", "1000"]
         outcome = host.run("logged", options, prefix=prefix, folder=folder)
         checks.equal(outcome.status, 0, "the program's status")
-        whole, disk = sequences(outcome.trace), replay(log)
+        whole, disk = sequences(outcome.trace), replay(folder)
         written = [path for path, writes in disk.writes.items() if writes]
         if not checks.that(written, "no write to the trace was seen"):
             checks.verdict()

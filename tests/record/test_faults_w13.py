@@ -19,13 +19,14 @@ def separate(checks, work):
     checks.equal(done.status, 0, "--files: status")
     checks.equal(done.out, b"forks 12 bad 0\n", "--files: output")
     files = sorted(folder.glob("out*ttape*"))
-    checks.equal(len(files), 13, f"--files: files {[f.name for f in files]}")
+    # those that exec /bin/true may leave a file without calls
+    checks.that(13 <= len(files) <= 16, f"--files: files {[f.name for f in files]}")
     total = {}
     for path in files:
         problem = traces.verify(path)
         checks.that(problem is None, f"--files: {path.name}: {problem}")
         pids = {s["pid"] for s in traces.info(path)["stream_list"]}
-        checks.equal(len(pids), 1, f"--files: processes in {path.name}")
+        checks.that(len(pids) <= 1, f"--files: processes in {path.name}: {pids}")
         names = traces.call_counts(path)["enter"]
         both = names.get("busy_pair") and names.get("in_child")
         checks.that(not both, f"--files: parent and child in {path.name}")

@@ -10,6 +10,20 @@ import faults
 import setting
 
 
+def listening(pid):
+    """Inodes of the sockets that a process listens on."""
+    inodes = set()
+    for name, state, value, inode in (("tcp", 3, "0A", 9), ("tcp6", 3, "0A", 9),
+                                      ("unix", 3, "00010000", 6)):
+        for line in Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii",
+                                                              errors="replace").splitlines()[1:]:
+            words = line.split()
+            if words[state] == value:
+                inodes.add(words[inode])
+    own = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.is_symlink()}
+    return {inode for inode in inodes if f"socket:[{inode}]" in own}
+
+
 def modes(checks, host):
     """While it records: everything that the recorder made is for its owner only."""
     seen = {}
@@ -19,13 +33,12 @@ def modes(checks, host):
         for path in [outcome.trace, outcome.remains, *outcome.folder.rglob("*.recording/*")]:
             if path.exists():
                 seen[path.name] = stat.S_IMODE(path.lstat().st_mode)
-        seen["sockets"] = [os.readlink(fd) for fd in Path(f"/proc/{process.pid}/fd").iterdir()
-                           if os.path.islink(fd) and "socket" in os.readlink(fd)]
+        seen["listening"] = listening(process.pid)
     os.umask(0)
     outcome = host.run("modes", then=then)
     os.umask(0o022)
     host.check_lives(checks, outcome, may_refuse=False)
-    checks.equal(seen.pop("sockets"), [], "sockets of the recorder")
+    checks.equal(seen.pop("listening"), set(), "sockets that the recorder listens on")
     checks.that(seen, "nothing of the recorder was seen while it ran")
     for name, mode in seen.items():
         checks.equal(oct(mode & 0o077), "0o0", f"rights of others on '{name}'")

@@ -145,7 +145,7 @@ class Names:
     tables = {}
 
     def __init__(self):
-        self.modules, self.sites = [], {}
+        self.modules, self.sites, self.exe = [], {}, ""
 
     @classmethod
     def table(cls, path):
@@ -301,6 +301,16 @@ class Stream:
         return at + (len(data) + 6) // 7
 
 
+def parent_of(blocks):
+    """The parent's image, by the first message."""
+    for at, word in enumerate(blocks[0].records[:8]):
+        if word & 0x3F == 8 << 2 | 3 and word >> 45 & 0xFF == 1:
+            words = blocks[0].records[at + 1:at + 5]
+            data = b"".join(struct.pack("<Q", word)[1:] for word in words)
+            return struct.unpack_from("<Q", data, 8)[0]
+    return 0
+
+
 def streams(blocks, lenient=False):
     """By serial; names are those of each process image."""
     names, groups, result = {}, {}, []
@@ -310,7 +320,10 @@ def streams(blocks, lenient=False):
         image = groups[serial][0].image
         if image not in names:
             names[image] = Names()
-            names[image].exe = ""
+            parent = parent_of(groups[serial])
+            if parent in names:
+                names[image].modules = list(names[parent].modules)
+                names[image].sites = dict(names[parent].sites)
         result.append(Stream(groups[serial], names[image], lenient))
     return result
 

@@ -1,4 +1,5 @@
-/* The arena's file: made exclusively in a directory of our own, in memory where there is room for it
+/* The arena's file: made exclusively in a directory of our own, in memory where there is room for
+ * it
  * (/dev/shm), beside the output otherwise. Blocks are allocated in the file before programs may use
  * them, so that no store into one can fail. */
 #define _GNU_SOURCE /* asprintf */
@@ -39,8 +40,7 @@ static uint32_t allocate(int fd, uint32_t wanted)
 static bool map(struct ttp_arena_file *arena)
 {
     arena->map_bytes = file_bytes(TTP_ARENA_BLOCKS_MAX);
-    void *memory =
-        mmap(NULL, arena->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd, 0);
+    void *memory = mmap(NULL, arena->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd, 0);
     if (memory == MAP_FAILED)
         return false;
     (void)madvise(memory, arena->map_bytes, MADV_DONTFORK); /* helpers of the caller need none */
@@ -81,7 +81,8 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
         arena->fd = open(arena->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (arena->fd >= 0) {
         arena->ready = allocate(arena->fd, wanted);
-        /* Room that is promised and not there yet: programs map all of it, and use what is ready. */
+        /* Room that is promised and not there yet: programs map all of it, and use what is ready.
+         */
         if (arena->ready != 0 &&
             ftruncate(arena->fd, (off_t)file_bytes(TTP_ARENA_BLOCKS_MAX)) == 0 && map(arena))
             return true;
@@ -129,8 +130,7 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
 void ttp_arena_grow(ttape_recording *r, uint32_t thread_count, uint32_t free_count)
 {
     struct ttp_arena_file *arena = &r->arena;
-    uint64_t allowed =
-        arena->limit + thread_count * (r->options.thread_bytes / TTP_BLOCK_BYTES);
+    uint64_t allowed = arena->limit + thread_count * (r->options.thread_bytes / TTP_BLOCK_BYTES);
     if (allowed > TTP_ARENA_BLOCKS_MAX)
         allowed = TTP_ARENA_BLOCKS_MAX;
     if (arena->ready >= allowed || free_count * 2 > arena->ready)

@@ -1,9 +1,10 @@
-/* What is kept of the calls: chosen sites, a depth, what is below chosen sites, calls of some length.
+/* What is kept of the calls: chosen sites, a depth, what is below chosen sites, calls of some
+ * length.
  *
- * The filter keeps the frames itself: a call that is left out takes nothing with it, and its exit is
- * left out with it, so that no frame is broken. A call whose length decides waits (pending) until it
- * ends or something below it is kept. What culling leaves out is counted, in a gap per thread and
- * checkpoint, and per function in the metadata. */
+ * The filter keeps the frames itself: a call that is left out takes nothing with it, and its exit
+ * is left out with it, so that no frame is broken. A call whose length decides waits (pending)
+ * until it ends or something below it is kept. What culling leaves out is counted, in a gap per
+ * thread and checkpoint, and per function in the metadata. */
 #include <string.h>
 
 #include "format/fail.h"
@@ -73,10 +74,7 @@ static ttape_status keep_pending(ttape_recording *r, struct ttp_thread *thread,
     return TTAPE_OK;
 }
 
-static bool waits(const ttape_site_rules *rules)
-{
-    return rules->min_ns != 0 || rules->cull_hot;
-}
+static bool waits(const ttape_site_rules *rules) { return rules->min_ns != 0 || rules->cull_hot; }
 
 static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
                        const struct ttp_site_seen *site)
@@ -138,8 +136,8 @@ static void judge_hot(const ttape_site_rules *rules, struct ttp_site_seen *site,
     if (!rules->cull_hot || site->has_callees)
         return;
     site->short_calls += ns < HOT_NS;
-    site->is_culled = site->calls >= HOT_CALLS &&
-                      site->short_calls >= site->calls - site->calls / HOT_SHARE;
+    site->is_culled =
+        site->calls >= HOT_CALLS && site->short_calls >= site->calls - site->calls / HOT_SHARE;
 }
 
 /* Leaves n calls without their exits; what of them is in the stream is unwound there. */
@@ -234,8 +232,7 @@ ttape_status ttp_filter_event(ttape_recording *r, struct ttp_thread *thread, tta
     case TTAPE_ENTER:
     case TTAPE_OPEN: return enter(r, thread, stack, event, index, err);
     case TTAPE_EXIT: return leave_call(r, thread, stack, event, index, err);
-    case TTAPE_UNWIND:
-        return leave(r, thread, stack, event->argument, event->time_ns, err);
+    case TTAPE_UNWIND: return leave(r, thread, stack, event->argument, event->time_ns, err);
     case TTAPE_SIGNAL_BEGIN: return begin_signal(r, thread, stack, event, err);
     case TTAPE_SIGNAL_END: return end_signal(r, thread, stack, event, err);
     case TTAPE_SWITCH:

@@ -4,8 +4,8 @@
  *              --> that file, opened anew and checked: the same inode, ours alone, an arena
  *              --> its head: mode, request counters, the recorder's answers
  *
- * The recorder removes the file when it ends; then the mapping itself is the only way to it, which the
- * kernel opens for root only. */
+ * The recorder removes the file when it ends; then the mapping itself is the only way to it, which
+ * the kernel opens for root only. */
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* Draining: what programs have recorded goes from the arena to the spill file, thread by thread in
  * order, and the blocks back to the programs.
  *
- * A block is taken as a whole when it is full, done, or its thread is dead; what is in blocks that are
- * still being filled is taken when somebody wants it now. A zero before a record is a hole: a hook
- * that was interrupted. It is waited for; if it is never filled, it counts as one lost event, and
- * its block is not given to others before its thread is gone. */
+ * A block is taken as a whole when it is full, done, or its thread is dead; what is in blocks that
+ * are still being filled is taken when somebody wants it now. A zero before a record is a hole: a
+ * hook that was interrupted. It is waited for; if it is never filled, it counts as one lost event,
+ * and its block is not given to others before its thread is gone. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,12 +18,12 @@
 #include "format/fail.h"
 #include "writer/recording/recording_internal.h"
 
-#define HOLE_WAIT_MS      200u
-#define PROCESS_CHECK_MS  20u
-#define FEW_PROCESSES     4u /* that cost nothing to look at in each round */
-#define THREAD_CHECK_MS   500u
-#define OWNER_SHIFT       2u
-#define STATE_MASK        3u
+#define HOLE_WAIT_MS     200u
+#define PROCESS_CHECK_MS 20u
+#define FEW_PROCESSES    4u /* that cost nothing to look at in each round */
+#define THREAD_CHECK_MS  500u
+#define OWNER_SHIFT      2u
+#define STATE_MASK       3u
 
 static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
 {
@@ -140,9 +140,8 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
         struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
         if (c == NULL)
             return TTAPE_E_MEMORY;
-        *c = (struct ttp_candidate){block->serial,     block->sequence,  block->image,
-                                    i,                 block->process_id, block->thread_id,
-                                    state & STATE_MASK, false};
+        *c = (struct ttp_candidate){block->serial,     block->sequence,  block->image,       i,
+                                    block->process_id, block->thread_id, state & STATE_MASK, false};
         r->arena.seen[i].is_dead |= dead;
         *threads += c->state == TTP_BLOCK_FILLING;
     }
@@ -178,8 +177,8 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
 {
     struct ttp_block_seen *seen = &r->arena.seen[c->index];
     struct ttp_slot *slot = r->slot;
-    bool full = c->state == TTP_BLOCK_FULL, whole = full || c->state == TTP_BLOCK_DONE ||
-                                                    seen->is_dead;
+    bool full = c->state == TTP_BLOCK_FULL,
+         whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead;
     bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
     if (seen->is_held) {
         if (dead && !r->is_direct)
@@ -218,7 +217,8 @@ static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
 }
 
 /* Before anything of a new process comes what says which process it is, and what its parent is: the
- * records of the first threads of all processes that are new. Serials ascend from parent to child. */
+ * records of the first threads of all processes that are new. Serials ascend from parent to child.
+ */
 static void want_first_threads(ttape_recording *r, bool everything)
 {
     struct ttp_candidate *c = r->candidates.data;
@@ -228,8 +228,8 @@ static void want_first_threads(ttape_recording *r, bool everything)
         is_new |= is_taken(r, &c[i]) && ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
     }
     for (size_t i = 0; is_new && i < r->candidates.count; i++) {
-        c[i].is_wanted |= c[i].serial == c[i].image &&
-                          ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
+        c[i].is_wanted |=
+            c[i].serial == c[i].image && ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
         if (is_taken(r, &c[i])) /* also one whose first thread ended unseen: not asked again */
             (void)ttp_map_set(&r->allocator, &r->known, c[i].image, 1, NULL);
     }
@@ -248,7 +248,8 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         check_processes(r);
     }
     if (r->polled_ms - r->threads_checked_ms >= THREAD_CHECK_MS ||
-        (free_count * 8 < r->arena.ready && r->polled_ms - r->threads_checked_ms >= PROCESS_CHECK_MS)) {
+        (free_count * 8 < r->arena.ready &&
+         r->polled_ms - r->threads_checked_ms >= PROCESS_CHECK_MS)) {
         r->threads_checked_ms = r->polled_ms;
         check_threads(r);
     }
@@ -259,14 +260,15 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
     want_first_threads(r, everything);
     const struct ttp_candidate *c = r->candidates.data;
     for (size_t i = 0; i < r->candidates.count; i++) {
-        bool later = false;
-        if (!is_taken(r, &c[i]) || c[i].serial == waiting_serial)
+        bool later = !is_taken(r, &c[i]);
+        if (c[i].serial == waiting_serial)
             continue;
-        if (!r->is_direct && !ttp_spill_has_room(r))
+        if (!later && !r->is_direct && !ttp_spill_has_room(r))
             break;
-        TTP_TRY(take(r, &c[i], at_end, &later, err));
-        /* A block that is still being filled may be full by now, and have a successor: that one's
-         * turn comes when the rest of this one was taken. */
+        if (!later)
+            TTP_TRY(take(r, &c[i], at_end, &later, err));
+        /* A block that was seen being filled may be full by now, and have a successor, full as
+         * well: that one's turn comes when the rest of this one was taken. */
         if (later || (c[i].state == TTP_BLOCK_FILLING && !r->arena.seen[c[i].index].is_dead))
             waiting_serial = c[i].serial;
     }

@@ -10,11 +10,12 @@
 #define TTP_JOURNAL_CHECKPOINT_BYTES 16u
 
 enum ttp_journal_kind {
-    TTP_JOURNAL_START = 1,     /* clock and options */
-    TTP_JOURNAL_ARENA = 2,     /* its path */
-    TTP_JOURNAL_COMMAND = 3,   /* the command line */
-    TTP_JOURNAL_MESSAGE = 4,   /* u64 thread serial, u32 kind, its bytes: a message that was decoded */
-    TTP_JOURNAL_THREAD = 5,    /* how far a thread is in the trace */
+    TTP_JOURNAL_START = 1,   /* clock and options */
+    TTP_JOURNAL_ARENA = 2,   /* its path */
+    TTP_JOURNAL_COMMAND = 3, /* the command line */
+    TTP_JOURNAL_MESSAGE =
+        4,                  /* u64 thread serial, u32 kind, its bytes: a message that was decoded */
+    TTP_JOURNAL_THREAD = 5, /* how far a thread is in the trace */
     TTP_JOURNAL_CHECKPOINT = 6 /* u32 file, u32 0, u64 partitions of it that are complete */
 };
 

@@ -1,7 +1,8 @@
 /* Slots become events: the clock put together, addresses turned into sites, messages read.
  *
- * Records are never trusted: what the stream cannot bear (an unwind of more frames than are open, data
- * without its message, a signal's end without its beginning) is cut down or counted as lost. */
+ * Records are never trusted: what the stream cannot bear (an unwind of more frames than are open,
+ * data without its message, a signal's end without its beginning) is cut down or counted as lost.
+ */
 #include <string.h>
 
 #include "format/bytes.h"
@@ -10,9 +11,9 @@
 #include "writer/recording/recording_internal.h"
 #include "writer/stream_edge.h"
 
-#define MESSAGE_MAX  (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
-#define REASON_BITS  3u
-#define VALUES_MAX   TTAPE_EVENT_MAX_VALUES
+#define MESSAGE_MAX (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
+#define REASON_BITS 3u
+#define VALUES_MAX  TTAPE_EVENT_MAX_VALUES
 
 /* Where in a slot. */
 struct decoding {
@@ -121,8 +122,7 @@ static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
         return false;
     for (uint32_t i = 0; i < records; i++) {
         uint64_t record = d->slot->records[d->at + 1 + i];
-        if (ttp_record_tag(record) != TTP_TAG_EXTENSION ||
-            ttp_record_type(record) != TTP_EXT_DATA)
+        if (ttp_record_tag(record) != TTP_TAG_EXTENSION || ttp_record_type(record) != TTP_EXT_DATA)
             return false;
         for (uint32_t k = 0; k < TTP_DATA_BYTES; k++)
             bytes[i * TTP_DATA_BYTES + k] = (uint8_t)(record >> (TTP_DATA_SHIFT + 8 * k));
@@ -243,8 +243,8 @@ static ttape_status decode_record(struct decoding *d, uint64_t record)
     }
 }
 
-/* Whether the slot is the next of its thread. One that was decoded already is left out; where one is
- * missing, nobody knows how much it held. */
+/* Whether the slot is the next of its thread. One that was decoded already is left out; where one
+ * is missing, nobody knows how much it held. */
 static ttape_status check_place(struct decoding *d, bool *is_next)
 {
     const struct ttp_block_head *block = &d->slot->block;
@@ -267,8 +267,7 @@ static void skip_to(struct decoding *d, uint32_t target)
 {
     for (uint32_t i = 0; i < target; i++) {
         uint64_t record = d->slot->records[i];
-        if (ttp_record_tag(record) == TTP_TAG_EXTENSION &&
-            ttp_record_type(record) == TTP_EXT_EPOCH)
+        if (ttp_record_tag(record) == TTP_TAG_EXTENSION && ttp_record_type(record) == TTP_EXT_EPOCH)
             d->epoch = record >> TTP_EPOCH_SHIFT;
     }
     d->at = target;

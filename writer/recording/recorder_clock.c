@@ -1,9 +1,9 @@
 /* The clock of records: which one, and how its ticks become nanoseconds of CLOCK_MONOTONIC.
  *
  * The time stamp counter is taken where the kernel itself keeps time by it: then it is constant and
- * the same on all cores to within what the kernel checks (tens of nanoseconds). Its rate is measured
- * once, between two pairs of readings; each pair is the closest of many, so that the rate is good
- * to about one part in a million. */
+ * the same on all cores to within what the kernel checks (tens of nanoseconds). Its rate is
+ * measured once, between two pairs of readings; each pair is the closest of many, so that the rate
+ * is good to about one part in a million. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,7 @@
 /* Where a recording's files lie: a directory of our own beside the output. Both it and the output's
- * directory are held open from the start, and names are looked up in them and nowhere else: whatever
- * is moved or replaced by a symbolic link meanwhile, nothing is written outside of them. */
+ * directory are held open from the start, and names are looked up in them and nowhere else:
+ * whatever is moved or replaced by a symbolic link meanwhile, nothing is written outside of them.
+ */
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,15 +35,13 @@ ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *
 static ttape_status open_parent(ttape_recording *r, ttape_error *err)
 {
     const char *slash = strrchr(r->output, '/');
-    char *parent = slash == NULL ? strdup(".")
-                                 : strndup(r->output, slash == r->output
-                                                          ? 1
-                                                          : (size_t)(slash - r->output));
+    char *parent = slash == NULL
+                       ? strdup(".")
+                       : strndup(r->output, slash == r->output ? 1 : (size_t)(slash - r->output));
     if (parent == NULL)
         return no_memory(err);
     r->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ttape_status status =
-        r->parent_fd < 0 ? ttp_directory_fail(err, "opening", parent) : TTAPE_OK;
+    ttape_status status = r->parent_fd < 0 ? ttp_directory_fail(err, "opening", parent) : TTAPE_OK;
     free(parent);
     return status;
 }

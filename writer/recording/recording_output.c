@@ -1,8 +1,8 @@
 /* The trace files of a recording: beginning, appending, checkpoints, rotation, the end.
  *
- * A file is written in the recording's directory and gets its name when it is complete (with `live`: it
- * has it from the start). A checkpoint is a sealed partition at a place where everything decoded so
- * far is in it. */
+ * A file is written in the recording's directory and gets its name when it is complete (with
+ * `live`: it has it from the start). A checkpoint is a sealed partition at a place where everything
+ * decoded so far is in it. */
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>
@@ -102,6 +102,13 @@ static ttape_status set_metadata(const ttape_recording *r, ttape_writer *w, ttap
     return set_text(w, "kernel", system.release, err);
 }
 
+/* Tells those who follow the file that somebody is writing it. */
+static void hold(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_OFD_SETLK, &lock); /* not every file system can: no failure */
+}
+
 static ttape_status open_writer(ttape_recording *r, struct ttp_output *o, ttape_error *err)
 {
     ttape_writer_options options = r->options.writer;
@@ -115,6 +122,8 @@ static ttape_status open_writer(ttape_recording *r, struct ttp_output *o, ttape_
                 : ttp_directory_create(r, ttp_directory_base(o->path), O_WRONLY);
     if (o->fd < 0)
         return ttp_directory_fail(err, "creating", o->path);
+    if (r->options.live)
+        hold(o->fd);
     ttape_sink sink = ttape_sink_fd(o->fd);
     TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
     return set_metadata(r, o->writer, err);
@@ -313,9 +322,9 @@ static void drop_oldest(ttape_recording *r)
     struct ttp_output **outputs = r->outputs.data;
     for (size_t i = r->outputs.count; i-- > 0;) {
         struct ttp_output *o = outputs[i];
-        bool enough = (r->options.keep_bytes != 0 && bytes >= r->options.keep_bytes) ||
-                      (r->options.keep_ns != 0 &&
-                       (now - o->last_event_ms) * 1000000u > r->options.keep_ns);
+        bool enough =
+            (r->options.keep_bytes != 0 && bytes >= r->options.keep_bytes) ||
+            (r->options.keep_ns != 0 && (now - o->last_event_ms) * 1000000u > r->options.keep_ns);
         bytes += o->written_bytes;
         if (!enough || o->writer != NULL || o->path == NULL)
             continue;
@@ -362,9 +371,10 @@ static bool rotation_due(const ttape_recording *r)
 
 static void check_limits(ttape_recording *r)
 {
-    bool large = r->options.max_bytes != 0 && r->finished_bytes + r->written >= r->options.max_bytes;
-    bool late = r->options.max_ns != 0 &&
-                (ttp_now_ms() - r->opened_ms) * 1000000u >= r->options.max_ns;
+    bool large =
+        r->options.max_bytes != 0 && r->finished_bytes + r->written >= r->options.max_bytes;
+    bool late =
+        r->options.max_ns != 0 && (ttp_now_ms() - r->opened_ms) * 1000000u >= r->options.max_ns;
     if (large || late)
         r->stopped = true;
 }

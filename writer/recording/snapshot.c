@@ -30,7 +30,8 @@ static void forget_copies(ttape_recording *r)
     ttp_grown_free(&r->allocator, &r->snapshots.copies);
 }
 
-/* Links MADE under its name; where the file system has no links, an empty file keeps the name for it. */
+/* Links MADE under its name; where the file system has no links, an empty file keeps the name for
+ * it. */
 static bool name_it(const ttape_recording *r, const char *name)
 {
     if (linkat(r->directory_fd, MADE, r->parent_fd, name, 0) == 0)

@@ -107,7 +107,7 @@ static bool is_taken(const struct stat *file)
     return ttp_mapping_has_file(major(file->st_dev), minor(file->st_dev), file->st_ino);
 }
 
-bool ttp_arena_attach(const char *path)
+bool ttp_arena_attach(const char *path, bool is_own)
 {
     struct stat file;
     long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
@@ -116,7 +116,8 @@ bool ttp_arena_attach(const char *path)
     bool attached = ttp_syscall(SYS_fstat, fd, (long)&file, 0, 0, 0, 0) == 0 &&
                     S_ISREG(file.st_mode) &&
                     file.st_uid == (uid_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
-                    (file.st_mode & 077) == 0 && !is_taken(&file) && map_arena(fd, &file);
+                    (file.st_mode & 077) == 0 && (is_own || !is_taken(&file)) &&
+                    map_arena(fd, &file);
     ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
     return attached;
 }

@@ -63,6 +63,8 @@ enum real_name {
     REAL_PRCTL,
     REAL_SYSCALL,
     REAL_SETNAME,
+    REAL__EXIT,
+    REAL_EXIT,
     REAL_CATCH,
     REAL_COUNT
 };
@@ -70,7 +72,8 @@ enum real_name {
 static const char *const real_names[REAL_COUNT] = {
     "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "makecontext",
     "dlopen",  "dlmopen",  "dlclose",    "signal",        "sigaction",
-    "prctl",   "syscall",  "pthread_setname_np", "__cxa_begin_catch"};
+    "prctl",   "syscall",  "pthread_setname_np", "_exit",
+    "_Exit",   "__cxa_begin_catch"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -236,8 +239,7 @@ static void name_changes(const char *name)
 {
     struct ttp_line *line = ttp_thread.line;
     uint32_t size = 0;
-    if (name == NULL || line->gate == TTP_GATE_COLD || line->gate == TTP_GATE_HELD ||
-        line->gate == TTP_GATE_CHILD)
+    if (name == NULL || !ttp_has_state())
         return;
     for (; size < sizeof(line->name) - 1 && name[size] != '\0'; size++)
         line->name[size] = name[size];
@@ -275,3 +277,21 @@ BEFORE void *ttp_before_setname(pthread_t thread, const char *name)
     return real(REAL_SETNAME);
 }
 IN_FRONT_OF(pthread_setname_np, ttp_before_setname);
+
+/* -- ends without destructors, where the recorder is a thread of this process -- */
+
+void *ttp_before__exit(void);
+BEFORE void *ttp_before__exit(void)
+{
+    ttp_helper_end(true);
+    return real(REAL__EXIT);
+}
+IN_FRONT_OF(_exit, ttp_before__exit);
+
+void *ttp_before_exit(void);
+BEFORE void *ttp_before_exit(void)
+{
+    ttp_helper_end(true);
+    return real(REAL_EXIT);
+}
+IN_FRONT_OF(_Exit, ttp_before_exit);

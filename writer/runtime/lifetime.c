@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "writer/runtime/slow.h"
 
@@ -59,7 +62,7 @@ static void find_thread_ids(void)
 }
 
 /* Of two copies in one process, the one whose hooks are called is the one that records. */
-static bool hooks_are_ours(void)
+bool ttp_hooks_are_ours(void)
 {
     void (*volatile called)(void *, void *) = __cyg_profile_func_enter;
     return called == ttp_own_enter;
@@ -75,27 +78,49 @@ void ttp_process_follow(void)
         ttp_thread_watch();
 }
 
+/* What this program executes writes into the same arena: its environment is given the name. */
+static void record_itself(char **environment)
+{
+    static char entry[sizeof(TTP_ENV_ARENA) + PATH_MAX];
+    const char *path;
+    char **place = ttp_environment_find(environment, TTP_ENV_OUTPUT, &path);
+    if (place == NULL || getauxval(AT_SECURE) != 0)
+        return;
+    const char *arena = ttp_helper_begin(path);
+    if (arena != NULL && strlen(arena) < PATH_MAX) {
+        memcpy(entry, TTP_ENV_ARENA "=", sizeof(TTP_ENV_ARENA));
+        memcpy(entry + sizeof(TTP_ENV_ARENA), arena, strlen(arena) + 1);
+        *place = entry;
+    }
+}
+
 __attribute__((constructor(101))) static void begin(int count, char **arguments, char **environment)
 {
+    const char *path;
     (void)count;
     (void)arguments;
 #ifdef TTP_RUNTIME_SHARED
     ttp_interpose_begin();
 #endif
 #ifndef __GLIBC__ /* gives constructors no arguments, but has its environment by now */
-    environment = NULL;
+    environment = environ;
 #endif
-    if (!hooks_are_ours()) {
+    if (!ttp_hooks_are_ours()) {
         ttp_process_refuse();
         return;
     }
     ttp_process_start(environment);
     if (ttp_process.state == TTP_PROCESS_ON)
         ttp_process_follow();
+    else if (ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
+        record_itself(environment);
 }
 
 __attribute__((destructor(101))) static void end(void)
 {
     if (ttp_process.state == TTP_PROCESS_ON && ttp_process.module_changes != 0)
         ttp_modules_tell();
+    if (ttp_has_state())
+        ttp_silence_last();
+    ttp_helper_end(false);
 }

@@ -20,10 +20,14 @@ enum frame_word {
     WORD_STACK_FLAGS = 4,
     WORD_STACK_SIZE = 5,
     WORD_SEGMENTS = 24,
+    WORD_MASK = 38,
     WORD_INFO = 39
 };
 
-/* handler << 16 | changes of the table << 8 | asked for siginfo << 7 | number */
+#define FOUND_SEVERAL 0x7Fu
+#define FOUND_IN_INFO 0x80u
+
+/* handler << 16 | changes of the table << 8 | number, or how to find it */
 static uint64_t known[64];
 
 struct kernel_sigaction {
@@ -60,19 +64,41 @@ static void note_alternate(const uint64_t *frame, uintptr_t sp)
     ttp_thread.stacks->alternate_high = low + size;
 }
 
-/* Number and whether siginfo was asked for, as the low eight bits; 0: several, or none. */
+static bool ask_action(uint32_t number, struct kernel_sigaction *action)
+{
+    return ttp_syscall(SYS_rt_sigaction, number, 0, (long)action, sizeof(action->mask), 0, 0) == 0;
+}
+
+/* The number, or how to find it; 0: no signal has this handler any more. */
 static uint32_t ask_table(uintptr_t handler)
 {
     uint32_t found = 0;
     for (uint32_t number = 1; number <= SIGNALS; number++) {
         struct kernel_sigaction action = {0};
-        if (ttp_syscall(SYS_rt_sigaction, number, 0, (long)&action, sizeof(action.mask), 0, 0) != 0 ||
-            action.handler != handler)
+        if (!ask_action(number, &action) || action.handler != handler)
             continue;
         if ((action.flags & SA_SIGINFO) != 0)
-            return 0x80;
+            return FOUND_IN_INFO;
+        found = found != 0 ? FOUND_SEVERAL : number;
+    }
+    return found;
+}
+
+/* One handler for several signals: it is the one that has been blocked since the handler was called. */
+static uint32_t ask_mask(uintptr_t handler, uint64_t mask_before)
+{
+    uint64_t mask = 0;
+    uint32_t found = 0;
+    if (ttp_process.is_quiet ||
+        ttp_syscall(SYS_rt_sigprocmask, 0, 0, (long)&mask, sizeof(mask), 0, 0) != 0)
+        return 0;
+    for (uint32_t number = 1; number <= SIGNALS; number++) {
+        struct kernel_sigaction action = {0};
+        if (((mask & ~mask_before) >> (number - 1) & 1) == 0 || !ask_action(number, &action) ||
+            action.handler != handler)
+            continue;
         if (found != 0)
-            return 0; /* one handler for several, and nothing tells which */
+            return 0;
         found = number;
     }
     return found;
@@ -100,8 +126,10 @@ uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, 
         return 0;
     note_alternate(frame, sp);
     uint32_t found = look_up(handler);
-    if ((found & 0x80) != 0)
+    if (found == FOUND_IN_INFO)
         found = (uint32_t)frame[WORD_INFO];
+    else if (found == FOUND_SEVERAL)
+        found = ask_mask(handler, frame[WORD_MASK]);
     *number = found <= SIGNALS ? found : 0;
     return (uintptr_t)frame;
 }

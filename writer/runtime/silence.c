@@ -26,6 +26,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
 {
     struct ttp_line *line = ttp_thread.line;
     struct ttp_stacks *stacks = ttp_thread.stacks;
+    ttp_stack_verify();
     ttp_stack_current()->top = ttp_thread.top;
     for (uint32_t i = 0; i < stacks->count; i++) {
         struct ttp_stack_seen *stack = &stacks->list[i];
@@ -45,7 +46,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
 void ttp_silence_missed(long change)
 {
     struct ttp_stack_seen *stack = ttp_stack_current();
-    size_t count = (size_t)(ttp_thread.top - ttp_thread.base);
+    size_t count = ttp_frame_count();
     size_t frames = (size_t)(change < 0 ? -change : change);
     if (change > 0 && stack->known >= count) { /* told of frames that have no record */
         stack->told -= frames;
@@ -118,7 +119,18 @@ static bool tell_gap(struct ttp_line *line)
         return false;
     ttp_add_here(&line->dropped, -dropped);
     line->gap_reason = 0;
+    __atomic_sub_fetch(&ttp_arena.head.lost, line->published, __ATOMIC_RELAXED);
+    line->published = 0;
     return true;
+}
+
+/* So that few are forgotten when the process dies in silence; taken back when a gap tells of them. */
+void ttp_silence_publish(void)
+{
+    struct ttp_line *line = ttp_thread.line;
+    uint64_t dropped = line->dropped;
+    __atomic_add_fetch(&ttp_arena.head.lost, dropped - line->published, __ATOMIC_RELAXED);
+    line->published = dropped;
 }
 
 static bool tell(struct ttp_line *line)
@@ -126,6 +138,7 @@ static bool tell(struct ttp_line *line)
     struct ttp_stacks *stacks = ttp_thread.stacks;
     if (!ttp_owes_pay() || !tell_gap(line))
         return false;
+    ttp_stack_verify();
     ttp_stack_current()->top = ttp_thread.top;
     for (uint32_t i = 0; i < stacks->count; i++)
         if (!tell_stack(i, &stacks->list[i]))
@@ -141,8 +154,10 @@ bool ttp_silence_end(void)
     if (freed == line->freed_seen && line->dropped % TRY_EVERY != 0)
         return false;
     line->freed_seen = freed;
-    if (!ttp_block_next() || !tell(line))
+    if (!ttp_block_next() || !tell(line)) {
+        ttp_silence_publish();
         return false;
+    }
     line->gate = ttp_gate_wanted();
     ttp_silence_gap();
     return true;

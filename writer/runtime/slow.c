@@ -68,7 +68,7 @@ static bool ready(uintptr_t sp)
             ttp_event_lost();
         return false;
     }
-    if (gate == TTP_GATE_COLD && !ttp_thread_start(sp))
+    if (gate == TTP_GATE_ALIEN || (gate == TTP_GATE_COLD && !ttp_thread_start(sp)))
         return false;
     ttp_period_check();
     return true;
@@ -76,6 +76,7 @@ static bool ready(uintptr_t sp)
 
 static struct operation begin(uintptr_t sp)
 {
+    ttp_stack_verify();
     struct operation op = {.sp = sp, .is_begun = ttp_busy_begin(sp)};
     if (ttp_is_silent() && op.is_begun)
         ttp_silence_end();
@@ -119,7 +120,7 @@ static void count_dropped(void) { ttp_add_here(&ttp_thread.line->dropped, 1); }
 static void missed(long change, bool was_silent)
 {
     struct ttp_stack_seen *stack = ttp_stack_current();
-    size_t count = (size_t)(ttp_thread.top - ttp_thread.base);
+    size_t count = ttp_frame_count();
     if (!was_silent)
         ttp_silence_missed(change);
     else if (stack->known > count)
@@ -160,7 +161,7 @@ static void unwind_to(const struct operation *op, struct ttp_frame_seen *top)
 static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
 {
     struct ttp_frame_seen *top = ttp_thread.top;
-    if (top == ttp_thread.base && sp != UINTPTR_MAX)
+    if (ttp_is_base(top) && sp != UINTPTR_MAX)
         top->sp = sp + TTP_LARGE_FRAME / 2; /* so that the next call from the same place fits */
     ttp_push(top, function, call_site, sp);
 }
@@ -240,10 +241,10 @@ static bool is_gone(const struct ttp_frame_seen *frame, uintptr_t sp, uintptr_t 
 static void leave(const struct operation *op, uintptr_t sp, uintptr_t call_site, bool is_alternate)
 {
     struct ttp_frame_seen *top = ttp_thread.top;
-    if (op->is_begun && !is_alternate && top > ttp_thread.base &&
+    if (op->is_begun && !is_alternate && !ttp_is_base(top) &&
         !ttp_stack_holds(ttp_stack_current(), top->sp))
         ttp_stack_exact();
-    while (top > ttp_thread.base && is_gone(top, sp, call_site, is_alternate)) {
+    while (!ttp_is_base(top) && is_gone(top, sp, call_site, is_alternate)) {
         bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
         top -= is_handler && ttp_is_mark(top - 1) ? 2 : 1;
     }
@@ -257,7 +258,7 @@ static void drop_stale(const struct operation *op)
     if (!stack->is_stale)
         return;
     stack->is_stale = false;
-    unwind_to(op, ttp_thread.base);
+    unwind_to(op, stack->base);
 }
 
 /* Moves to the stack that sp is on. False: another task runs on a copy of this thread's pointer. */
@@ -288,7 +289,7 @@ static bool move_to(const struct operation *op, uintptr_t sp, bool *is_alternate
  * us was inlined in it. */
 static bool is_running_handler(uintptr_t location, uintptr_t call_site)
 {
-    for (const struct ttp_frame_seen *at = ttp_thread.top; at > ttp_thread.base; at--) {
+    for (const struct ttp_frame_seen *at = ttp_thread.top; !ttp_is_base(at); at--) {
         if ((at->function & TTP_FRAME_HANDLER) != 0)
             return at[-1].call_site == location;
         if (at->call_site != call_site)
@@ -377,13 +378,13 @@ void ttp_enter_loose(uintptr_t function, uintptr_t sp)
 static struct ttp_frame_seen *find_exiting(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                                            bool is_alternate)
 {
-    struct ttp_frame_seen *base = ttp_thread.base, *found = NULL;
+    struct ttp_frame_seen *found = NULL;
     int steps = 0;
-    for (struct ttp_frame_seen *at = ttp_thread.top; at > base && steps < SEARCH_MAX;
+    for (struct ttp_frame_seen *at = ttp_thread.top; !ttp_is_base(at) && steps < SEARCH_MAX;
          at--, steps++) {
         bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
         bool agrees = (at->function & ~TTP_FRAME_HANDLER) == function &&
-                      (at - 1 == base || sp <= at[-1].sp);
+                      (ttp_is_base(at - 1) || sp <= at[-1].sp);
         if (agrees && at->call_site == call_site)
             return at;
         if (agrees && found == NULL)
@@ -412,7 +413,9 @@ static void exit_far(const struct operation *op, uintptr_t function, uintptr_t c
     if (!move_to(op, op->sp, &is_alternate))
         return;
     if (ttp_thread.line->deep != 0) {
-        if (is_alternate || op->sp < ttp_thread.top->sp) {
+        /* The outermost of them may jump to the hook from where the one below it called. */
+        if (is_alternate || op->sp < ttp_thread.top->sp ||
+            (op->sp == ttp_thread.top->sp && ttp_thread.line->deep == 1)) {
             exit_deep(op, function);
             return;
         }
@@ -434,7 +437,7 @@ void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         return;
     struct operation op = begin(sp);
     const struct ttp_frame_seen *top = ttp_thread.top;
-    if (ttp_thread.line->deep == 0 && top > ttp_thread.base && top->call_site == call_site &&
+    if (ttp_thread.line->deep == 0 && !ttp_is_base(top) && top->call_site == call_site &&
         (top->function & ~TTP_FRAME_HANDLER) == function &&
         sp - top->sp <= top[-1].sp - top->sp)
         leave_top(&op, function);
@@ -500,10 +503,8 @@ bool ttp_thread_ready(uintptr_t sp)
 
 void ttp_left(uintptr_t sp, uintptr_t target)
 {
-    uint32_t gate = ttp_thread.line->gate;
     bool is_alternate = false;
-    if (ttp_arena.head.mode != TTP_MODE_ON || gate == TTP_GATE_COLD || gate == TTP_GATE_HELD ||
-        gate == TTP_GATE_CHILD)
+    if (ttp_arena.head.mode != TTP_MODE_ON || !ttp_has_state())
         return;
     struct operation op = begin(sp);
     if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {

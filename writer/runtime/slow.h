@@ -23,6 +23,7 @@ void ttp_slot_fill(uint64_t slot);                     /* a place that is not ne
  * handler at any moment, and ends only where no other operation is under way. */
 void ttp_silence_begin(uint32_t gate, uint32_t reason);
 bool ttp_silence_end(void);
+void ttp_silence_publish(void); /* counts what was dropped in the arena */
 void ttp_silence_gap(void); /* tells of events that were dropped without a silence */
 /* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence began
  * before or after that. */
@@ -45,6 +46,8 @@ void ttp_event_lost(void); /* one more, counted where there is a place for it */
 /* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
 uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
 void ttp_stack_switch(uint32_t index);
+void ttp_stack_verify(void); /* that the current stack is the one with the frames */
+size_t ttp_frame_count(void);
 void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_frame_seen *frames,
                      uint32_t frame_count);
 void ttp_stacks_close(struct ttp_stacks *stacks);
@@ -67,13 +70,15 @@ uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, 
 /* start.c: false: nothing to record into. */
 bool ttp_thread_start(uintptr_t sp);
 void ttp_thread_end(void);
+void ttp_silence_last(void); /* of the thread, or of the process */
 void ttp_process_start(char **environment);
-bool ttp_process_attach(const char *path);
+bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
+char **ttp_environment_find(char **environment, const char *name, const char **value);
 void ttp_process_refuse(void); /* never records */
 bool ttp_owes_pay(void); /* writes what has to come before all other records */
 
 /* arena_attach.c */
-bool ttp_arena_attach(const char *path);
+bool ttp_arena_attach(const char *path, bool is_own);
 
 /* vdso.c */
 void ttp_vdso_find(void);
@@ -109,6 +114,12 @@ bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t
 /* lifetime.c */
 void ttp_thread_watch(void);   /* have the current thread's end told */
 void ttp_process_follow(void); /* once records can be written */
+
+bool ttp_hooks_are_ours(void);
+
+/* helper.c */
+const char *ttp_helper_begin(const char *path); /* path of the arena, or NULL */
+void ttp_helper_end(bool at_once);
 
 /* interpose.c */
 void ttp_interpose_begin(void);

@@ -143,12 +143,12 @@ static bool grow_stacks(struct ttp_stacks *stacks)
 static struct ttp_stack_seen new_stack(uintptr_t low, uintptr_t high, struct ttp_frame_seen *frames,
                                        uint32_t frame_count)
 {
-    frames[0] = (struct ttp_frame_seen){high, UINTPTR_MAX, 0};
+    frames[0] = (struct ttp_frame_seen){high, TTP_FRAME_NONE, 0};
     return (struct ttp_stack_seen){.low = low,
                                    .high = high,
                                    .base = frames,
                                    .top = frames,
-                                   .end = frames + frame_count - 1};
+                                   .end = frames + frame_count - 1 - TTP_FRAMES_SPARE};
 }
 
 /* A new stack of the thread; the current one where there is no room for more. */
@@ -294,8 +294,33 @@ void ttp_stack_switch(uint32_t index)
     struct ttp_stacks *stacks = ttp_thread.stacks;
     struct ttp_stack_seen *to = &stacks->list[index];
     ttp_stack_current()->top = ttp_thread.top;
-    stacks->current = index;
-    ttp_thread.base = to->base;
     ttp_thread.top = to->top;
+    TTP_SIGNAL_FENCE();
+    stacks->current = index;
     ttp_thread.line->frames_end = to->end;
+}
+
+static bool holds_frame(const struct ttp_stack_seen *stack, const struct ttp_frame_seen *frame)
+{
+    return frame >= stack->base && frame <= stack->end + TTP_FRAMES_SPARE;
+}
+
+/* A handler may come in the middle of a switch, or switch itself, and what it interrupted then goes on
+ * with its own frames: these say what the stack is. */
+void ttp_stack_verify(void)
+{
+    struct ttp_stacks *stacks = ttp_thread.stacks;
+    if (TTP_LIKELY(holds_frame(ttp_stack_current(), ttp_thread.top)))
+        return;
+    for (uint32_t i = 0; i < stacks->count; i++)
+        if (holds_frame(&stacks->list[i], ttp_thread.top)) {
+            stacks->current = i;
+            ttp_thread.line->frames_end = stacks->list[i].end;
+        }
+}
+
+size_t ttp_frame_count(void)
+{
+    ttp_stack_verify();
+    return (size_t)(ttp_thread.top - ttp_stack_current()->base);
 }

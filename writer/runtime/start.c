@@ -28,6 +28,7 @@ _Static_assert(sizeof(struct ttp_stacks) <= PAGE, "and so have stacks");
 struct ttp_line ttp_no_line = {.gate = TTP_GATE_COLD};
 struct ttp_line ttp_lost_line = {.gate = TTP_GATE_HELD};
 struct ttp_line ttp_child_line = {.gate = TTP_GATE_CHILD};
+struct ttp_line ttp_alien_line = {.gate = TTP_GATE_ALIEN};
 struct ttp_process_seen ttp_process;
 union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
     .head = {.mode = TTP_MODE_ON}}; /* until the arena was looked for */
@@ -39,7 +40,8 @@ static void *kept_states[KEPT_STATES];
 
 /* -- process -- */
 
-static const char *from_environment(char **environment, const char *name)
+/* Returns the place of the entry. */
+char **ttp_environment_find(char **environment, const char *name, const char **value)
 {
     for (char **at = environment; at != NULL && *at != NULL; at++) {
         const char *entry = *at, *wanted = name;
@@ -47,8 +49,10 @@ static const char *from_environment(char **environment, const char *name)
             entry++;
             wanted++;
         }
-        if (*wanted == '\0' && *entry == '=')
-            return entry + 1;
+        if (*wanted == '\0' && *entry == '=') {
+            *value = entry + 1;
+            return at;
+        }
     }
     return NULL;
 }
@@ -59,9 +63,9 @@ void ttp_process_refuse(void)
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_NEVER, __ATOMIC_RELEASE);
 }
 
-bool ttp_process_attach(const char *path)
+bool ttp_process_attach(const char *path, bool is_own)
 {
-    if (!ttp_arena_attach(path)) {
+    if (!ttp_arena_attach(path, is_own)) {
         ttp_process_refuse();
         return false;
     }
@@ -83,12 +87,12 @@ void ttp_process_start(char **environment)
     if (!__atomic_compare_exchange_n(&ttp_process.state, &expected, TTP_PROCESS_STARTING, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
-    const char *path =
-        getauxval(AT_SECURE) != 0 ? NULL : from_environment(environment, TTP_ENV_ARENA);
-    if (path == NULL)
+    const char *path;
+    if (getauxval(AT_SECURE) != 0 ||
+        ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
         ttp_process_refuse();
     else
-        ttp_process_attach(path);
+        ttp_process_attach(path, false);
 }
 
 /* -- a thread's memory -- */
@@ -208,7 +212,7 @@ static struct ttp_line *new_state(uintptr_t sp)
     *line = (struct ttp_line){.gate = TTP_GATE_HELD};
     ttp_stacks_open(stacks, sp, (struct ttp_frame_seen *)(memory + 2 * PAGE), TTP_FRAMES_MAIN);
     ttp_thread.stacks = stacks;
-    ttp_thread.base = ttp_thread.top = stacks->list[0].base;
+    ttp_thread.top = stacks->list[0].base;
     return line;
 }
 
@@ -271,34 +275,40 @@ bool ttp_thread_start(uintptr_t sp)
 
 /* -- ends -- */
 
+/* Once more, whatever speaks against it. */
+void ttp_silence_last(void)
+{
+    if (ttp_is_silent() && ttp_busy_begin(UINTPTR_MAX)) {
+        ttp_thread.line->freed_seen--;
+        ttp_silence_end();
+        ttp_busy_end(true);
+    }
+    if (ttp_is_silent())
+        ttp_silence_publish();
+}
+
 static void tell_end(struct ttp_line *line)
 {
     uint64_t now;
-    if (ttp_is_silent() && ttp_busy_begin(UINTPTR_MAX)) {
-        line->freed_seen--;
-        ttp_silence_end();
-    }
-    uint64_t count =
-        (uint64_t)(ttp_thread.top - ttp_thread.base) + line->deep - line->deep_unseen;
+    ttp_silence_last();
+    uint64_t count = ttp_frame_count() + line->deep - line->deep_unseen;
     uint64_t *place = ttp_is_silent() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
     if (place != NULL)
         ttp_store(place, ttp_record_extension(TTP_EXT_UNWIND, now, count));
-    if (ttp_is_silent())
-        __atomic_add_fetch(&ttp_arena.head.lost, line->dropped, __ATOMIC_RELAXED);
+    ttp_silence_publish();
 }
 
 void ttp_thread_end(void)
 {
     struct ttp_line *line = ttp_thread.line;
-    uint32_t gate = line->gate;
-    if (gate == TTP_GATE_COLD || gate == TTP_GATE_HELD || gate == TTP_GATE_CHILD)
+    if (!ttp_has_state())
         return;
     tell_end(line);
     line->gate = TTP_GATE_HELD;
     ttp_block_end();
     struct ttp_stacks *stacks = ttp_thread.stacks;
     ttp_thread.line = &ttp_no_line;
-    ttp_thread.top = ttp_thread.base = NULL;
+    ttp_thread.top = NULL;
     TTP_SIGNAL_FENCE();
     ttp_stacks_close(stacks);
     keep_or_unmap(line);

@@ -29,7 +29,8 @@ enum ttp_gate {
     TTP_GATE_CLOCK = 3, /* record with clock_gettime */
     TTP_GATE_DROP = 4,  /* no block to be had: keep frames, count */
     TTP_GATE_HELD = 5,  /* the thread's state is being made, or was given up: nothing */
-    TTP_GATE_CHILD = 6  /* a vfork child runs: nothing */
+    TTP_GATE_CHILD = 6, /* a vfork child runs: nothing */
+    TTP_GATE_ALIEN = 7  /* the recorder's own thread: nothing */
 };
 
 /* An open call. */
@@ -44,6 +45,13 @@ struct ttp_frame_seen {
 #define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
 #define TTP_FRAME_MARK    1u
 #define TTP_MARKS         66u
+
+#define TTP_FRAME_NONE    UINTPTR_MAX /* below all frames of a stack */
+
+static inline bool ttp_is_base(const struct ttp_frame_seen *frame)
+{
+    return frame->function == TTP_FRAME_NONE;
+}
 
 static inline bool ttp_is_mark(const struct ttp_frame_seen *frame)
 {
@@ -65,6 +73,7 @@ struct ttp_stack_seen {
 #define TTP_STACKS_MAX    4096u
 #define TTP_FRAMES_MAIN   65536u /* of a thread's own stack: 1.5 MiB, touched as used */
 #define TTP_FRAMES_OTHER  4096u
+#define TTP_FRAMES_SPARE  32u /* at the end, for handlers in the middle of a switch */
 #define TTP_LARGE_FRAME   1024u /* bytes; calls with more below are looked at more closely */
 #define TTP_STACK_GUESS   65536u
 #define TTP_DEEP_HANDLERS 6u
@@ -85,6 +94,7 @@ struct ttp_line {
     struct ttp_frame_seen *frames_end;
     /* cold from here */
     uint64_t dropped; /* events since the last that was recorded */
+    uint64_t published; /* of those, in the arena's count of lost ones for now */
     uint64_t freed_seen;
     uint64_t deep;        /* frames above the shadow stack's end */
     uint64_t deep_unseen; /* of those, the outermost, which no record tells of */
@@ -103,7 +113,6 @@ struct ttp_thread_state {
     uint64_t cursor; /* address of the next record; TTP_NO_BLOCK in it: no block */
     struct ttp_frame_seen *top;
     struct ttp_line *line; /* never NULL */
-    struct ttp_frame_seen *base; /* of the current stack */
     struct ttp_stacks *stacks;
     struct ttp_line *held;  /* the line while a vfork child runs */
     uint64_t serial;        /* of the thread image, 0: none yet */
@@ -120,8 +129,14 @@ struct ttp_thread_state {
 
 extern __thread struct ttp_thread_state ttp_thread __attribute__((tls_model("initial-exec")));
 
-/* The lines of threads that have none: not yet; given up; in a vfork child. */
-extern struct ttp_line ttp_no_line, ttp_lost_line, ttp_child_line;
+/* The lines of threads that have none: not yet; given up; in a vfork child; the recorder's. */
+extern struct ttp_line ttp_no_line, ttp_lost_line, ttp_child_line, ttp_alien_line;
+
+static inline bool ttp_has_state(void)
+{
+    uint32_t gate = ttp_thread.line->gate;
+    return gate >= TTP_GATE_TSC && gate <= TTP_GATE_DROP;
+}
 
 enum ttp_process_state { TTP_PROCESS_NEW = 0, TTP_PROCESS_STARTING, TTP_PROCESS_ON, TTP_PROCESS_NEVER };
 

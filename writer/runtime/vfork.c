@@ -8,7 +8,7 @@
 #include "writer/runtime/state.h"
 
 _Static_assert(offsetof(struct ttp_thread_state, line) == 16, "as below");
-_Static_assert(offsetof(struct ttp_thread_state, held) == 40, "as below");
+_Static_assert(offsetof(struct ttp_thread_state, held) == 32, "as below");
 
 __asm__(".text\n\t"
         ".globl vfork\n\t.type vfork, @function\n\t.p2align 4\n"
@@ -25,12 +25,12 @@ __asm__(".text\n\t"
         "testl %eax, %eax\n\t"
         "jz 1f\n\t"
         "movq %rdx, %fs:16(%rsi)\n\t"
-        "movq $0, %fs:40(%rsi)\n\t" /* held */
+        "movq $0, %fs:32(%rsi)\n\t" /* held */
         "cmpq $-4095, %rax\n\t"
         "jae 2f\n\t"
         "ret\n"
         "1:\n\t"
-        "movq %rdx, %fs:40(%rsi)\n\t"
+        "movq %rdx, %fs:32(%rsi)\n\t"
         "leaq ttp_child_line(%rip), %rcx\n\t"
         "movq %rcx, %fs:16(%rsi)\n\t"
         "ret\n"

@@ -1,6 +1,6 @@
-/* Recording: the receiving end of the runtime. Traced processes leave records in a shared mapping (the
- * arena); this drains it, encodes and appends while they run, and keeps on disk what is not in the
- * trace yet, so that nothing that was recorded is lost with this process.
+/* Recording: the receiving end of the runtime. Traced processes leave records in a shared mapping
+ * (the arena); this drains it, encodes and appends while they run, and keeps on disk what is not in
+ * the trace yet, so that nothing that was recorded is lost with this process.
  *
  *   open -> (poll)* -> finish -> close
  *
@@ -49,22 +49,22 @@ typedef struct ttape_site_rules {
 } ttape_site_rules;
 
 typedef struct ttape_recording_options {
-    size_t size; /* sizeof(ttape_recording_options) */
-    bool replace;        /* OUTPUT may exist */
-    bool blocking;       /* programs wait when the recorder falls behind, instead of losing events */
-    bool start_off;      /* wait for set_mode */
-    bool live;           /* OUTPUT is there from the start and grows in short partitions */
-    bool separate_files; /* one file for each process image: OUTPUT.PID-N */
-    bool only_first;     /* of the first process; others are left alone */
-    uint32_t clock;           /* ttape_clock */
-    uint64_t buffer_bytes;    /* the arena; default 4 MiB */
-    uint64_t thread_bytes;    /* added to it for every thread as needed; default 896 KiB */
-    uint64_t spill_bytes;     /* waiting to be encoded, on disk; default 4 GiB */
-    uint64_t max_bytes;       /* stop when the trace is as large; 0: never */
-    uint64_t max_ns;          /* stop after so long */
-    uint64_t rotate_bytes;    /* begin a new file OUTPUT.0001, ... when one is as large */
-    uint64_t keep_bytes;      /* keep only the last of it (flight recorder); 0: all */
-    uint64_t keep_ns;         /* the same by time */
+    size_t size;    /* sizeof(ttape_recording_options) */
+    bool replace;   /* OUTPUT may exist */
+    bool blocking;  /* programs wait when the recorder falls behind, instead of losing events */
+    bool start_off; /* wait for set_mode */
+    bool live;      /* OUTPUT is there from the start and grows in short partitions */
+    bool separate_files;         /* one file for each process image: OUTPUT.PID-N */
+    bool only_first;             /* of the first process; others are left alone */
+    uint32_t clock;              /* ttape_clock */
+    uint64_t buffer_bytes;       /* the arena; default 4 MiB */
+    uint64_t thread_bytes;       /* added to it for every thread as needed; default 896 KiB */
+    uint64_t spill_bytes;        /* waiting to be encoded, on disk; default 4 GiB */
+    uint64_t max_bytes;          /* stop when the trace is as large; 0: never */
+    uint64_t max_ns;             /* stop after so long */
+    uint64_t rotate_bytes;       /* begin a new file OUTPUT.0001, ... when one is as large */
+    uint64_t keep_bytes;         /* keep only the last of it (flight recorder); 0: all */
+    uint64_t keep_ns;            /* the same by time */
     ttape_writer_options writer; /* of the trace; its size may be 0 where all is default */
     ttape_site_rules rules;
     const char *command; /* for the metadata; NULL: unknown */
@@ -77,10 +77,10 @@ typedef struct ttape_recording_status {
     uint64_t written_bytes; /* of trace files */
     uint64_t spill_bytes, spill_peak_bytes; /* waiting */
     uint32_t process_count, thread_count;   /* ever */
-    uint32_t live_count;    /* processes that hold blocks now */
-    uint32_t file_count;    /* trace files begun */
-    bool stopped;           /* by max_bytes, max_ns, a request or a failure */
-    bool failed;            /* finish will say why */
+    uint32_t live_count;                    /* processes that hold blocks now */
+    uint32_t file_count;                    /* trace files begun */
+    bool stopped;                           /* by max_bytes, max_ns, a request or a failure */
+    bool failed;                            /* finish will say why */
 } ttape_recording_status;
 
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */
@@ -89,9 +89,9 @@ TTAPE_API ttape_status ttape_recording_open(ttape_recording **out, const char *o
                                             ttape_error *err);
 /* Path of the arena: traced programs find it in the environment as TRACETAPE_ARENA. */
 TTAPE_API const char *ttape_recording_arena(const ttape_recording *recording);
-/* One round: takes what is there. *drained: bytes taken; poll again soon when it is not 0. A failure
- * while status.failed is not set (a snapshot that could not be written, say) leaves the recording
- * as it was. */
+/* One round: takes what is there. *drained: bytes taken; poll again soon when it is not 0. A
+ * failure while status.failed is not set (a snapshot that could not be written, say) leaves the
+ * recording as it was. */
 TTAPE_API ttape_status ttape_recording_poll(ttape_recording *recording, uint64_t *drained,
                                             ttape_error *err);
 TTAPE_API void ttape_recording_set_mode(ttape_recording *recording, bool on);
@@ -134,8 +134,8 @@ typedef enum ttape_mode {
 } ttape_mode;
 
 typedef struct ttape_control_status {
-    uint32_t mode;  /* ttape_mode */
-    uint32_t clock; /* ttape_clock */
+    uint32_t mode;                                            /* ttape_mode */
+    uint32_t clock;                                           /* ttape_clock */
     uint32_t block_used, block_ready, block_max, block_bytes; /* of the shared buffer */
     uint64_t event_count, lost_count; /* in the trace and lost so far, as the recorder knows */
     uint32_t snapshot_count;          /* written so far */
@@ -147,9 +147,9 @@ typedef struct ttape_control_status {
 TTAPE_API ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *err);
 TTAPE_API void ttape_control_close(ttape_control *control);
 TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_control_status *status);
-/* Sends a ttape_control_request. FLUSH and SNAPSHOT wait up to wait_ns for the recorder to have done
- * it (0: not at all); TTAPE_E_IO when it has not, or could not. TTAPE_E_STATE: the recording has
- * stopped, or its recorder is gone. */
+/* Sends a ttape_control_request. FLUSH and SNAPSHOT wait up to wait_ns for the recorder to have
+ * done it (0: not at all); TTAPE_E_IO when it has not, or could not. TTAPE_E_STATE: the recording
+ * has stopped, or its recorder is gone. */
 TTAPE_API ttape_status ttape_control_send(ttape_control *control, uint32_t request,
                                           uint64_t wait_ns, ttape_error *err);
 

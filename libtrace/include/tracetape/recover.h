@@ -1,6 +1,7 @@
-/* Recovering what a killed recorder left behind: the partitions that are in its unfinished trace, as
- * they are, and behind them everything that programs had recorded and that was not in a partition
- * yet. Never in place: what is read is not changed, but for the arena, which is told to stop. */
+/* Recovering: of a recording whose recorder was killed, the partitions that are in its unfinished
+ * trace, as they are, and behind them everything that programs had recorded and that was not in a
+ * partition yet; of a damaged or unfinished trace, everything that still verifies. Never in place,
+ * never silent: what is read is not changed, but for a recording's arena, which is told to stop. */
 #ifndef TRACETAPE_RECOVER_H
 #define TRACETAPE_RECOVER_H
 
@@ -17,6 +18,41 @@ extern "C" {
 /* What was found, one line each; borrowed for the call. is_loss: something is not in the output. */
 typedef void (*ttape_recover_callback)(void *context, bool is_loss, const char *line);
 
+/* What became of a piece of a damaged trace. */
+typedef enum ttape_recover_fate {
+    TTAPE_RECOVER_KEPT = 0,
+    TTAPE_RECOVER_MOVED = 1,     /* kept, but it stood out of order */
+    TTAPE_RECOVER_LOST = 2,      /* not in the output */
+    TTAPE_RECOVER_DUPLICATE = 3, /* another copy of it is kept, or told as lost */
+    TTAPE_RECOVER_FOREIGN = 4,   /* of another trace, and left out */
+    TTAPE_RECOVER_SKIPPED = 5 /* nothing is lost with it: an index (the output has its own), bytes
+                               * in a place where no chunk is missing */
+} ttape_recover_fate;
+#define TTAPE_RECOVER_FATES 6
+
+/* Kinds of pieces: 0 bytes that are no chunk, 1..6 the chunk kinds of the format, 7 others. */
+#define TTAPE_RECOVER_BYTES     0
+#define TTAPE_RECOVER_METADATA  1
+#define TTAPE_RECOVER_SITES     2
+#define TTAPE_RECOVER_STREAMS   3
+#define TTAPE_RECOVER_PARTITION 4
+#define TTAPE_RECOVER_MODEL     5
+#define TTAPE_RECOVER_INDEX     6
+#define TTAPE_RECOVER_OTHER     7
+#define TTAPE_RECOVER_KINDS     8
+
+typedef struct ttape_recover_piece {
+    uint32_t fate; /* ttape_recover_fate */
+    uint32_t kind; /* TTAPE_RECOVER_... */
+    uint64_t offset, size_bytes;
+    uint64_t sequence;    /* of a chunk; UINT64_MAX: not known */
+    uint64_t event_count; /* of a partition, where events_known */
+    bool events_known;
+    ttape_error why; /* status TTAPE_OK: nothing is wrong with it; otherwise with rule and offset */
+} ttape_recover_piece;
+/* Called for every piece of the input, in its order, before anything is written. */
+typedef void (*ttape_recover_piece_callback)(void *context, const ttape_recover_piece *piece);
+
 typedef struct ttape_recover_options {
     size_t size; /* sizeof(ttape_recover_options) */
     /* Names sites that come behind the trace's partitions, as in ttape_site_rules; NULL: none. */
@@ -24,6 +60,7 @@ typedef struct ttape_recover_options {
     ttape_recover_callback found; /* NULL: not told */
     void *context;
     const ttape_allocator *allocator;
+    ttape_recover_piece_callback piece; /* of traces; NULL: not told */
 } ttape_recover_options;
 
 typedef struct ttape_recover_report {
@@ -32,12 +69,27 @@ typedef struct ttape_recover_report {
     uint64_t recovered_events; /* from the spill file and the arena */
     uint64_t lost_events;      /* known to be lost */
     uint64_t loss_count;       /* findings that are losses */
+    /* of traces: */
+    uint64_t pieces[TTAPE_RECOVER_KINDS][TTAPE_RECOVER_FATES];
+    uint64_t missing_chunks;    /* numbers of chunks that are nowhere, indexes apart */
+    uint64_t gap_count;         /* gap events that mark losses in the output */
+    uint64_t placeholder_count; /* sites, modules, files, processes, streams without their names */
 } ttape_recover_report;
 
-/* `directory`: OUTPUT.recording. Recovers into the sink. TTAPE_E_STATE: it is still being recorded. */
+/* `directory`: OUTPUT.recording. Recovers into the sink. TTAPE_E_STATE: it is still being recorded.
+ */
 TTAPE_API ttape_status ttape_recover_recording(const char *directory, const ttape_sink *sink,
                                                const ttape_recover_options *options,
                                                ttape_recover_report *report, ttape_error *err);
+
+/* Recovers a damaged or unfinished trace into the sink: chunks that verify, partitions after they
+ * were decoded as a whole. Where a stream's events are lost, a gap event (TTAPE_GAP_DAMAGE) has the
+ * number of the last of them, and counts them where that is known. The output is complete, and
+ * verifies. TTAPE_E_NOT_TRACE: nothing of a trace is there. TTAPE_E_VERSION: it needs a newer
+ * library. */
+TTAPE_API ttape_status ttape_recover_trace(const ttape_source *source, const ttape_sink *sink,
+                                           const ttape_recover_options *options,
+                                           ttape_recover_report *report, ttape_error *err);
 
 /* Removes what such a directory holds, and the arena that it names. */
 TTAPE_API ttape_status ttape_recover_remove(const char *directory, ttape_error *err);

@@ -86,10 +86,9 @@ typedef struct ttape_report_row {
     int64_t self_ns, total_ns;
     int64_t min_ns, max_ns; /* 0, 0 without ended frames */
     double mean_ns;         /* total_ns by calls (by ended frames where there are no calls) */
-    double
-        deviation_ns; /* of durations, where the row is never on a stack twice at once and no range
-                          * cuts it; otherwise see duration_deviation_ns */
-    double sum_of_squares; /* of durations; exact value, 128 bits, in the next two */
+    double deviation_ns;    /* of durations, where the row is never on a stack twice at once and no
+                             * range    cuts it; otherwise see duration_deviation_ns */
+    double sum_of_squares;  /* of durations; exact value, 128 bits, in the next two */
     uint64_t squares_high, squares_low;
     int64_t idle_ns;
     bool idle_known; /* summaries tell idle_ns of blocking functions, and where there are none */
@@ -120,8 +119,8 @@ typedef struct ttape_report_info {
     double percentile_error;  /* percentiles are at most this part too low; 0: exact */
 } ttape_report_info;
 
-/* *out is NULL on failure. Rows come by descending total, then by their number. Limits: TTAPE_E_LIMIT
- * past memory_bytes. */
+/* *out is NULL on failure. Rows come by descending total, then by their number. Limits:
+ * TTAPE_E_LIMIT past memory_bytes. */
 TTAPE_API ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
                                          const ttape_report_options *options, ttape_error *err);
 TTAPE_API void ttape_report_close(ttape_report *report);

@@ -5,8 +5,9 @@
  *
  * A frame is local when it begins and ends inside one partition, and spanning when it crosses a
  * boundary between two. What is open at the boundaries is stored, so all spanning frames are known
- * without decoding anything; everything local to a partition hangs as one *part* below the
- * innermost frame that was open during all of it (or below the stream), pruned until it is opened.
+ * without decoding anything. What is local to a partition hangs as one *part* below a spanning frame
+ * that is open in it (that to which most of its time belongs), or below the stream, and is pruned
+ * until somebody opens it.
  *
  * A node's time is from its enter to its end, self the time in which it is on top of its stack.
  * Always, to the nanosecond, where a thread keeps to one stack:
@@ -77,7 +78,9 @@ typedef enum ttape_node_end {
     TTAPE_NODE_LOST = 3    /* events behind end_ns are missing in the file */
 } ttape_node_end;
 
-/* What was pruned below a node: parts. */
+/* What was pruned below a node: parts. Counts are those of a thread's whole run in a partition, also
+ * where some of that lies below other frames that begin or end there: so each event counts once, and
+ * a stream's parts have all of its events. */
 typedef struct ttape_pruned {
     uint64_t part_count;
     uint64_t event_count;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static volatile long sink;
-static volatile int go;
+static volatile int go, late_begun, late_done;
 
 __attribute__((noinline)) static void leaf(long n) { sink += n; }
 
@@ -52,9 +52,13 @@ __attribute__((no_instrument_function)) static int confine(unsigned int denied, 
 /* Has called nothing instrumented before the filter is there. */
 __attribute__((no_instrument_function)) static void *late_thread(void *unused)
 {
+    late_begun = 1;
     while (!go)
         ;
     calls(10000);
+    late_done = 1;
+    for (;;) /* its end would need more system calls than are allowed */
+        ;
     return unused;
 }
 
@@ -75,13 +79,15 @@ int main(int argc, char **argv)
         strcmp(way, "seccomp_kill") == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
     if (threads)
         pthread_create(&thread, NULL, late_thread, NULL);
+    while (threads && !late_begun)
+        ;
     if (confine(denied, threads ? SECCOMP_FILTER_FLAG_TSYNC : 0) != 0)
         return 4;
     say("confined\n");
     go = 1;
     calls(100000);
-    if (threads)
-        pthread_join(thread, NULL);
+    while (threads && !late_done)
+        ;
     say("called\n");
     syscall(SYS_exit_group, 17);
     return 0;

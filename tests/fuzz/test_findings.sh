@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# What fuzzing and reading for it found in the command, each with what must hold since.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+
+# strings_of_several_streams: strings of streams that take turns in a partition were written in the
+# order of arrival, and read as those of other events.
+cat >turns.txt <<'END'
+1 1 enter a "first of one"
+2 2 enter b "two"
+3 1 enter c "second of one" hex:0102
+4 2 exit b "two again, longer"
+5 1 exit c ""
+END
+status 0 "$T" convert turns.txt -o turns.ttape
+status 0 "$T" verify turns.ttape
+status 0 "$T" dump turns.ttape
+has out 'a\("first of one"\)'
+has out 'b\("two"\)'
+has out 'c\("second of one", hex:0102\)'
+has out '= "two again, longer"'
+
+# metadata_key_twice: a key that was set twice before the first partition stood twice in one map.
+cat >meta.txt <<'END'
+meta key first
+meta other 5
+meta key "the last stands"
+meta source mine
+1 1 enter a
+END
+status 0 "$T" convert meta.txt -o meta.ttape
+status 0 "$T" verify meta.ttape
+status 0 "$T" info meta.ttape
+has out 'key +the last stands'
+has out 'source +mine'
+printf 'meta trace_id 5\n1 1 enter a\n' >own.txt
+status 3 "$T" convert own.txt -o own.ttape
+has err 'trace id'
+status 0 "$T" verify own.ttape
+
+# damaged_partition_is_not_merged: of a partition whose light sections are damaged, merge copied the
+# bytes and read segments that it did not know.
+calls 2000 >calls.txt
+status 0 "$T" convert calls.txt -o calls.ttape --partition-events 500
+python3 - <<'END'
+import json, subprocess, os
+info = json.loads(subprocess.run([os.environ["TTAPE_BIN"], "info", "--json", "--all", "calls.ttape"],
+                                 check=True, capture_output=True).stdout)
+data = bytearray(open("calls.ttape", "rb").read())
+at = data.find(b"\xf3TTchk\xb1\x1a\x04\x00")
+data[at + 64 + 12] ^= 1
+open("head.ttape", "wb").write(data[:-64])  # without the footer: opened by a scan
+open("indexed.ttape", "wb").write(data)
+END
+for name in head indexed; do
+    status 4 timeout 20 "$T" merge "$name.ttape" -o "merged-$name.ttape"
+    has err 'F-PAR-03|F-CHK-03|F-IDX-08'
+    absent "merged-$name.ttape"
+    status 4 timeout 20 "$T" cut "$name.ttape" --partitions 0..9 -o "cut-$name.ttape"
+    absent "cut-$name.ttape"
+done
+
+# pattern_bombs: sixty bytes of a recording asked regcomp for gigabytes; a nested repeat, a chain of
+# pluses, a deep nesting, a back reference.
+mkdir bomb
+python3 - <<'END'
+import struct
+header = b"Ftrace!\0" + struct.pack("<IHBBQQHHI", 4, 40, 1, 2, 0x77A, 0x3FFF, 1024, 0, 0)
+plus = "(" * 30 + "a" + "+)" * 30
+deep = "(" * 100000 + "a" + ")" * 100000
+specs = ["((((a{200}){200}){200}){20})@arg1/d32", plus + "@arg1/d32", deep + "@arg1/d32",
+         "(a*)*\\1\\1\\1b@arg1/d32", "(((((((((a{9}){9}){9}){9}){9}){9}){9}){9}){9})@arg1"]
+open("bomb/info", "wb").write(header + b"exename:/bin/prog\npattern_type:regex\nargspec:" +
+                              ";".join(specs).encode() + b";^ma.n$@arg1/d32\n")
+open("bomb/task.txt", "w").write(
+    'SESS timestamp=1.000000000 pid=10 sid=aa exename="/bin/prog"\n'
+    "TASK timestamp=1.000000001 tid=10 pid=10\n")
+open("bomb/sid-aa.map", "w").write(
+    "555500000000-555500010000 r-xp 00000000 00:00 0   /bin/prog build-id:0102\n")
+open("bomb/prog.sym", "w").write("# path name: /bin/prog\n# build-id: 0102\n"
+                                 "0000000000001000 T main\n0000000000001100 ? end\n")
+record = lambda time, kind, address, more: struct.pack(
+    "<QQ", time, kind | more << 2 | 5 << 3 | address << 16)
+open("bomb/10.dat", "wb").write(record(1000000010, 0, 0x555500001004, 1) +
+                                struct.pack("<ixxxx", -7) +
+                                record(1000000020, 1, 0x555500001004, 0))
+END
+(
+    case ${TTAPE_SANITIZE:-} in *address*) ;; *) ulimit -v 1000000 ;; esac
+    exec timeout 20 "$T" convert bomb -o bomb.ttape
+) >out 2>err || fail "the bomb goes off: $(head -n 2 err)"
+status 0 "$T" dump bomb.ttape
+has out 'main\(-7\)' # other patterns still count
+verdict

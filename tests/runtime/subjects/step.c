@@ -1,0 +1,257 @@
+/* Interrupts hooks at each of their instructions: a traced child stops before a target, is stepped n
+ * instructions on, gets a signal there, and runs on; for all n until the target is done.
+ * Arguments: scenario, stride, first n, requests' socket. The parent is not instrumented. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "writer/arena.h"
+
+#define NOINLINE __attribute__((noinline))
+#define NOHOOKS  __attribute__((no_instrument_function))
+
+static volatile unsigned long leaves, handlers, targets, others;
+static volatile long is_over; /* the parent's word */
+static jmp_buf out;
+static const char *scenario;
+static int requests;
+static struct ttp_arena_head *arena;
+static char alternate[65536];
+static ucontext_t back, other;
+
+NOINLINE void leaf(void) { __atomic_add_fetch(&leaves, 1, __ATOMIC_RELAXED); }
+NOINLINE void handler(int number)
+{
+    (void)number;
+    handlers++;
+    leaf();
+}
+NOINLINE void target(void) { targets++; }
+NOINLINE void thrower(void)
+{
+    others++;
+    longjmp(out, 1);
+}
+static void NOHOOKS on_coroutine(void)
+{
+    for (;;) {
+        leaf();
+        swapcontext(&other, &back);
+    }
+}
+
+/* -- the arena, as the recorder sees it -- */
+
+static void NOHOOKS request(char what)
+{
+    char reply;
+    if (write(requests, &what, 1) != 1 || read(requests, &reply, 1) != 1)
+        abort();
+}
+
+static void NOHOOKS map_arena(void)
+{
+    int fd = open(getenv(TTP_ENV_ARENA), O_RDWR);
+    void *memory = mmap(NULL, 4u << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd < 0 || memory == MAP_FAILED)
+        abort();
+    arena = memory;
+    close(fd);
+}
+
+/* Places that are left in the block that is being filled. */
+static unsigned NOHOOKS left_in_block(void)
+{
+    const uint32_t *states = (const uint32_t *)((char *)arena + TTP_ARENA_HEAD_BYTES);
+    const struct ttp_block_head *last = NULL;
+    for (uint32_t i = 0; i < arena->block_ready; i++) {
+        const struct ttp_block_head *block =
+            (const void *)((char *)arena + arena->blocks_offset + (size_t)i * TTP_BLOCK_BYTES);
+        if ((states[i] & 3) == TTP_BLOCK_FILLING && block->process_id == (uint32_t)getpid() &&
+            (last == NULL || block->sequence > last->sequence))
+            last = block;
+    }
+    if (last == NULL)
+        return 0;
+    const uint64_t *records = (const uint64_t *)(last + 1);
+    unsigned used = TTP_BLOCK_RECORDS;
+    while (used > 0 && records[used - 1] == 0)
+        used--;
+    return TTP_BLOCK_RECORDS - used;
+}
+
+static void NOHOOKS align(unsigned places)
+{
+    while (left_in_block() > places + 3)
+        leaf();
+}
+
+/* -- scenarios: what is prepared, and what is stepped over -- */
+
+static void NOHOOKS stop(void) { raise(SIGSTOP); }
+
+static void NOHOOKS *in_thread(void *unused)
+{
+    stop();
+    target();
+    stop();
+    return unused;
+}
+
+static void NOHOOKS play(unsigned round)
+{
+    if (strcmp(scenario, "thread") == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, in_thread, NULL) != 0)
+            abort();
+        pthread_join(thread, NULL);
+        return;
+    }
+    if (strcmp(scenario, "block") == 0)
+        align(round % 6);
+    if (strcmp(scenario, "silence") == 0) {
+        request('h');
+        align(round % 6);
+    }
+    if (strcmp(scenario, "speech") == 0) {
+        request('h');
+        for (int i = 0; i < 20000; i++)
+            leaf();
+        request('f');
+    }
+    if (strcmp(scenario, "off") == 0) {
+        __atomic_store_n(&arena->mode, TTP_MODE_OFF, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch(&arena->periods, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&arena->mode, TTP_MODE_ON, __ATOMIC_SEQ_CST);
+    }
+    if (strcmp(scenario, "jump") == 0) {
+        if (setjmp(out) == 0) {
+            stop();
+            thrower();
+        }
+    } else if (strcmp(scenario, "coroutine") == 0) {
+        stop();
+        swapcontext(&back, &other);
+    } else {
+        stop();
+    }
+    target();
+    stop();
+    if (strcmp(scenario, "silence") == 0)
+        request('f');
+}
+
+static void NOHOOKS run_child(void)
+{
+    stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
+    struct sigaction action = {.sa_handler = handler};
+    map_arena();
+    sigaltstack(&stack, NULL);
+    action.sa_flags = strcmp(scenario, "alternate") == 0 ? SA_ONSTACK : 0;
+    sigaction(SIGUSR1, &action, NULL);
+    getcontext(&other);
+    other.uc_stack.ss_sp = malloc(65536);
+    other.uc_stack.ss_size = 65536;
+    makecontext(&other, on_coroutine, 0);
+    leaf();
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    for (unsigned round = 0; !is_over; round++) {
+        play(round);
+        raise(SIGTRAP);
+    }
+    printf("leaf %lu\nhandler %lu\ntarget %lu\nthrower %lu\n", leaves, handlers, targets, others);
+}
+
+/* -- the parent -- */
+
+/* The next stop that counts: not those of threads that begin. */
+static void NOHOOKS wait_stop(pid_t *who, int *status)
+{
+    static pid_t known[2];
+    for (;;) {
+        *who = waitpid(-1, status, __WALL);
+        if (*who < 0) {
+            perror("waitpid");
+            exit(2);
+        }
+        if (known[0] == 0) {
+            known[0] = *who;
+            ptrace(PTRACE_SETOPTIONS, *who, NULL, (void *)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL));
+        }
+        if (*who != known[0] && (WIFEXITED(*status) || WIFSIGNALED(*status)))
+            continue;
+        if (!WIFSTOPPED(*status))
+            return;
+        bool begins = *who != known[0] && *who != known[1];
+        if (!begins && *status >> 16 == 0)
+            return;
+        if (begins)
+            known[1] = *who;
+        ptrace(PTRACE_CONT, *who, NULL, NULL);
+    }
+}
+
+/* One round: false when the target was done before n steps. */
+static int NOHOOKS interrupt_at(long n)
+{
+    pid_t who;
+    int status, is_done = 0;
+    wait_stop(&who, &status); /* before the target */
+    for (long i = 0; i < n && !is_done; i++) {
+        ptrace(PTRACE_SINGLESTEP, who, NULL, NULL);
+        wait_stop(&who, &status);
+        is_done = WSTOPSIG(status) == SIGSTOP;
+    }
+    if (!is_done) {
+        ptrace(PTRACE_CONT, who, NULL, (void *)SIGUSR1);
+        wait_stop(&who, &status);
+    }
+    if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGSTOP) {
+        fprintf(stderr, "status %x after %ld steps\n", status, n);
+        exit(3);
+    }
+    ptrace(PTRACE_CONT, who, NULL, NULL); /* behind the target */
+    wait_stop(&who, &status);
+    if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) {
+        fprintf(stderr, "status %x behind %ld steps\n", status, n);
+        exit(3);
+    }
+    if (is_done)
+        ptrace(PTRACE_POKEDATA, who, (void *)&is_over, (void *)1);
+    ptrace(PTRACE_CONT, who, NULL, NULL);
+    return !is_done;
+}
+
+int NOHOOKS main(int count, char **arguments)
+{
+    if (count < 5)
+        return 2;
+    scenario = arguments[1];
+    requests = atoi(arguments[4]);
+    pid_t child = fork();
+    if (child == 0) {
+        run_child();
+        return 0;
+    }
+    long stride = atol(arguments[2]), n = atol(arguments[3]);
+    while (interrupt_at(n))
+        n += stride;
+    printf("steps %ld\n", n);
+    fflush(stdout);
+    int status;
+    while (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status))
+        ptrace(PTRACE_CONT, child, NULL, NULL);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 4;
+}

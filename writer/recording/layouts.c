@@ -1,0 +1,267 @@
+/* Address spaces: the modules that are mapped in them, as programs tell of them, or as the kernel's
+ * list shows them when a program calls code that it never told of. */
+#include "writer/recording/layouts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/fail.h"
+
+#define SCAN_PAUSE_MS 50u
+
+static ttape_status no_memory(ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+}
+
+static struct ttp_layout *layout_at(const ttape_recording *r, uint32_t index)
+{
+    return (struct ttp_layout *)r->layouts.data + index;
+}
+
+ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, ttape_error *err)
+{
+    struct ttp_layout *layout = ttp_push(&r->allocator, &r->layouts, sizeof *layout, err);
+    if (layout == NULL)
+        return TTAPE_E_MEMORY;
+    layout->users = 1;
+    layout->output = r->current;
+    *index = (uint32_t)(r->layouts.count - 1);
+    return r->current != NULL ? TTAPE_OK : ttp_output_begin(r, pid, &layout->output, err);
+}
+
+static void free_module(ttape_recording *r, struct ttp_module_seen *module)
+{
+    (void)r;
+    free((void *)module->module.path.data);
+    free((void *)module->module.build_id.data);
+}
+
+ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_bytes,
+                            ttape_error *err)
+{
+    char *copy = malloc(size_bytes + 1);
+    *out = (ttape_string){copy, size_bytes};
+    if (copy == NULL)
+        return no_memory(err);
+    if (size_bytes != 0)
+        memcpy(copy, data, size_bytes);
+    copy[size_bytes] = '\0';
+    return TTAPE_OK;
+}
+
+ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
+                             const ttape_module *module, ttape_error *err)
+{
+    struct ttp_module_seen *added = ttp_push(&r->allocator, list, sizeof *added, err);
+    if (added == NULL)
+        return TTAPE_E_MEMORY;
+    *added = (struct ttp_module_seen){.module = {.start = module->start, .end = module->end},
+                                      .id = TTAPE_NONE};
+    TTP_TRY(ttp_keep_bytes(&added->module.path, module->path.data, module->path.size_bytes, err));
+    return ttp_keep_bytes(&added->module.build_id, module->build_id.data,
+                          module->build_id.size_bytes, err);
+}
+
+static bool same_string(ttape_string a, ttape_string b)
+{
+    return a.size_bytes == b.size_bytes &&
+           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+}
+
+static bool same_module(const struct ttp_module_seen *a, const struct ttp_module_seen *b)
+{
+    return a->module.start == b->module.start && a->module.end == b->module.end &&
+           same_string(a->module.path, b->module.path) &&
+           same_string(a->module.build_id, b->module.build_id);
+}
+
+static bool holds(const struct ttp_growing *list, const struct ttp_module_seen *module)
+{
+    const struct ttp_module_seen *modules = list->data;
+    for (size_t i = 0; i < list->count; i++)
+        if (same_module(&modules[i], module))
+            return true;
+    return false;
+}
+
+/* Modules never leave the list: sites and files refer to them. One that is gone has no addresses.
+ */
+static ttape_status unmap_missing(ttape_recording *r, struct ttp_layout *layout,
+                                  const struct ttp_growing *complete, ttape_error *err)
+{
+    struct ttp_module_seen *modules = layout->modules.data;
+    bool changed = false;
+    for (size_t i = 0; i < layout->modules.count; i++)
+        if (modules[i].module.end != 0 && !holds(complete, &modules[i])) {
+            modules[i].is_gone = true;
+            changed = true;
+        }
+    if (!changed)
+        return TTAPE_OK;
+    const struct ttp_site_seen *sites = layout->sites.data;
+    ttp_map_free(&r->allocator, &layout->by_address);
+    for (size_t i = 0; i < layout->sites.count; i++)
+        if (sites[i].module == TTAPE_NONE || !modules[sites[i].module].is_gone)
+            TTP_TRY(ttp_map_set(&r->allocator, &layout->by_address, sites[i].address, (uint32_t)i,
+                                err));
+    return TTAPE_OK;
+}
+
+static char *copy_text(const char *s) { return s == NULL ? NULL : strdup(s); }
+
+/* The image gets an address space of its own, as it is now. */
+static ttape_status separate(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+{
+    uint32_t index, old = image->layout;
+    TTP_TRY(ttp_layout_new(r, image->pid, &index, err));
+    image->layout = index;
+    layout_at(r, old)->users--;
+    const struct ttp_module_seen *modules = layout_at(r, old)->modules.data;
+    for (size_t i = 0; i < layout_at(r, old)->modules.count; i++) {
+        TTP_TRY(ttp_modules_add(r, &layout_at(r, index)->modules, &modules[i].module, err));
+        ((struct ttp_module_seen *)layout_at(r, index)->modules.data)[i].is_gone =
+            modules[i].is_gone;
+    }
+    struct ttp_layout *layout = layout_at(r, index);
+    const struct ttp_site_seen *sites = layout_at(r, old)->sites.data;
+    for (size_t i = 0; i < layout_at(r, old)->sites.count; i++) {
+        if (ttp_map_find(&layout_at(r, old)->by_address, sites[i].address) != i ||
+            sites[i].symbol == NULL)
+            continue; /* others are found again when they are met */
+        struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
+        if (added == NULL)
+            return TTAPE_E_MEMORY;
+        *added = sites[i];
+        added->symbol = copy_text(sites[i].symbol);
+        added->file = copy_text(sites[i].file);
+        added->id = TTAPE_NONE;
+        TTP_TRY(ttp_map_set(&r->allocator, &layout->by_address, added->address,
+                            (uint32_t)(layout->sites.count - 1), err));
+    }
+    return TTAPE_OK;
+}
+
+/* `complete`: the list says all; otherwise it adds. */
+ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool complete,
+                               ttape_error *err)
+{
+    const struct ttp_module_seen *incoming = image->incoming.data;
+    struct ttp_layout *layout = layout_at(r, image->layout);
+    bool equal = !complete || layout->modules.count == image->incoming.count;
+    for (size_t i = 0; i < image->incoming.count; i++)
+        equal &= holds(&layout->modules, &incoming[i]);
+    if (equal)
+        return TTAPE_OK;
+    if (layout->users > 1 && layout->modules.count != 0)
+        TTP_TRY(separate(r, image, err));
+    layout = layout_at(r, image->layout);
+    if (complete)
+        TTP_TRY(unmap_missing(r, layout, &image->incoming, err));
+    for (size_t i = 0; i < image->incoming.count; i++)
+        if (!holds(&layout->modules, &incoming[i]))
+            TTP_TRY(ttp_modules_add(r, &layout->modules, &incoming[i].module, err));
+    return TTAPE_OK;
+}
+
+void ttp_modules_clear(ttape_recording *r, struct ttp_image *image)
+{
+    for (size_t i = 0; i < image->incoming.count; i++)
+        free_module(r, (struct ttp_module_seen *)image->incoming.data + i);
+    image->incoming.count = 0;
+}
+
+/* One line of /proc/PID/maps: mappings of one file that lie together are one module. */
+static ttape_status take_mapping(ttape_recording *r, struct ttp_image *image, const char *line,
+                                 ttape_error *err)
+{
+    uint64_t start, end, offset;
+    int at = 0;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &start, &end, &offset,
+               &at) < 3 ||
+        at == 0 || line[at] != '/')
+        return TTAPE_OK;
+    size_t size = strcspn(line + at, "\n");
+    struct ttp_module_seen *modules = image->incoming.data;
+    struct ttp_module_seen *last =
+        image->incoming.count == 0 ? NULL : &modules[image->incoming.count - 1];
+    if (last != NULL && offset != 0 &&
+        same_string(last->module.path, (ttape_string){line + at, size})) {
+        last->module.end = end;
+        return TTAPE_OK;
+    }
+    ttape_module module = {.start = start, .end = end, .path = {line + at, size}};
+    return ttp_modules_add(r, &image->incoming, &module, err);
+}
+
+static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
+{
+    const struct ttp_module_seen *modules = list->data;
+    for (size_t i = 0; i < list->count; i++)
+        if (!modules[i].is_gone && modules[i].module.start < module->end &&
+            modules[i].module.end > module->start)
+            return true;
+    return false;
+}
+
+/* The program called code that it never told of: a library it opened just now. */
+ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+{
+    char path[32], *line = NULL;
+    size_t capacity = 0;
+    uint64_t now = ttp_now_ms();
+    ttape_status status = TTAPE_OK;
+    if (image->scanned_ms != 0 && now - image->scanned_ms < SCAN_PAUSE_MS)
+        return TTAPE_OK;
+    image->scanned_ms = now;
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", image->pid);
+    FILE *maps = fopen(path, "re");
+    if (maps == NULL)
+        return TTAPE_OK;
+    struct ttp_growing told = image->incoming;
+    image->incoming = (struct ttp_growing){0};
+    while (status == TTAPE_OK && getline(&line, &capacity, maps) > 0)
+        status = take_mapping(r, image, line, err);
+    free(line);
+    (void)fclose(maps);
+    struct ttp_module_seen *found = image->incoming.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < image->incoming.count; i++) {
+        if (overlaps(&layout_at(r, image->layout)->modules, &found[i].module))
+            free_module(r, &found[i]);
+        else
+            found[kept++] = found[i];
+    }
+    image->incoming.count = kept;
+    if (status == TTAPE_OK && kept != 0)
+        status = ttp_modules_apply(r, image, false, err);
+    ttp_modules_clear(r, image);
+    ttp_grown_free(&r->allocator, &image->incoming);
+    image->incoming = told;
+    return status;
+}
+
+uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address)
+{
+    const struct ttp_module_seen *modules = layout->modules.data;
+    for (size_t i = layout->modules.count; i-- > 0;)
+        if (!modules[i].is_gone && address >= modules[i].module.start &&
+            address < modules[i].module.end)
+            return (uint32_t)i;
+    return TTAPE_NONE;
+}
+
+void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout)
+{
+    for (size_t i = 0; i < layout->modules.count; i++)
+        free_module(r, (struct ttp_module_seen *)layout->modules.data + i);
+    for (size_t i = 0; i < layout->sites.count; i++) {
+        free(((struct ttp_site_seen *)layout->sites.data)[i].symbol);
+        free(((struct ttp_site_seen *)layout->sites.data)[i].file);
+    }
+    ttp_grown_free(&r->allocator, &layout->modules);
+    ttp_grown_free(&r->allocator, &layout->sites);
+    ttp_map_free(&r->allocator, &layout->by_address);
+}

@@ -1,0 +1,27 @@
+/* Address spaces and their modules, for images.c. */
+#ifndef TTP_RECORDING_LAYOUTS_H
+#define TTP_RECORDING_LAYOUTS_H
+
+#include "writer/recording/recording_internal.h"
+
+/* A new one with one user; with separate files, pid names its file. */
+ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, ttape_error *err);
+void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout);
+
+/* A copy of bytes, with a zero behind them; to be freed with free. */
+ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_bytes,
+                            ttape_error *err);
+
+ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
+                             const ttape_module *module, ttape_error *err);
+/* Applies image->incoming. `complete`: the list says all, what is not in it was unmapped. An image
+ * that shares its layout gets one of its own where they differ. */
+ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool complete,
+                               ttape_error *err);
+void ttp_modules_clear(ttape_recording *r, struct ttp_image *image);
+/* Reads /proc/PID/maps and adds what nobody told of. */
+ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err);
+/* Index in the layout, or TTAPE_NONE. */
+uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address);
+
+#endif
