@@ -16,6 +16,7 @@
 #ifndef TTP_FORMAT_RECORD_H
 #define TTP_FORMAT_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TTP_RECORD_TAG_BITS      2u
@@ -94,6 +95,12 @@ static inline uint64_t ttp_record_data(uint64_t seven_bytes)
 static inline uint32_t ttp_record_tag(uint64_t record)
 {
     return (uint32_t)(record & TTP_RECORD_TAG_MASK);
+}
+
+static inline bool ttp_record_is_call(uint64_t record)
+{
+    uint32_t tag = ttp_record_tag(record);
+    return tag == TTP_TAG_ENTER || tag == TTP_TAG_EXIT;
 }
 
 static inline uint32_t ttp_record_type(uint64_t record)

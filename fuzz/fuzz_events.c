@@ -14,7 +14,7 @@ struct maker {
     struct stack stacks[FUZZ_STREAMS][FUZZ_STACKS];
     uint32_t current[FUZZ_STREAMS], stream, site_count;
     uint64_t time_ns;
-    uint32_t flush_count;
+    uint32_t flush_count, flush_limit;
     bool flush;
 };
 
@@ -149,7 +149,7 @@ static void step(struct maker *m, const uint8_t *bytes)
         return;
     }
     if (kind == 254) {
-        m->flush = m->flush_count++ < FUZZ_PARTITIONS;
+        m->flush = m->flush_count++ < m->flush_limit;
         return;
     }
     struct fuzz_step *to = &p->steps[p->step_count++];
@@ -167,7 +167,8 @@ static void step(struct maker *m, const uint8_t *bytes)
         give_values(to, operand);
 }
 
-struct fuzz_program *fuzz_program_make(struct fuzz_input in)
+struct fuzz_program *fuzz_program_make(struct fuzz_input in, uint32_t most_steps,
+                                       uint32_t most_partitions)
 {
     static const uint64_t resolutions[] = {0, 1, 10, 64, 1000, TTAPE_TIME_NONE, 3, INT64_MAX};
     struct fuzz_input p = fuzz_part(&in, FUZZ_PROGRAM_BYTES);
@@ -180,9 +181,9 @@ struct fuzz_program *fuzz_program_make(struct fuzz_input in)
     ttape_writer_options *o = &program->options;
     o->resolution_ns = resolutions[fuzz_number(&p, 1) % 8];
     o->partition_events = 1 + fuzz_number(&p, 2) % 4096;
-    program->step_limit = FUZZ_PARTITIONS * o->partition_events < FUZZ_STEPS_MAX
-                              ? FUZZ_PARTITIONS * o->partition_events
-                              : FUZZ_STEPS_MAX;
+    uint64_t limit = (uint64_t)most_partitions * o->partition_events;
+    program->step_limit = limit < most_steps ? (uint32_t)limit : most_steps;
+    m->flush_limit = most_partitions;
     o->jobs = fuzz_number(&p, 1) >= 240 ? 3 : 0;
     program->stream_count = 1 + fuzz_number(&p, 1) % FUZZ_STREAMS;
     program->site_count = 1 + fuzz_number(&p, 1) % FUZZ_SITES;

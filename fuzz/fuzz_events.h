@@ -8,13 +8,14 @@
 
 #include "fuzz_common.h"
 
-#define FUZZ_STEPS_MAX  256u
+#define FUZZ_STEPS_MAX  256u  /* of a fuzzed program */
+#define FUZZ_STEPS_ROOM 1024u /* of any */
 #define FUZZ_STREAMS    8u
 #define FUZZ_STACKS     4u
 #define FUZZ_SITES      64u
 #define FUZZ_FRAMES_MAX 256u
 #define FUZZ_VALUES_MAX 3u
-#define FUZZ_PARTITIONS 4u /* about so many at most: each costs as much as hundreds of steps */
+#define FUZZ_PARTITIONS 4u /* of a fuzzed program */
 
 /* Parameters of a program, 16 bytes:
  *
@@ -35,11 +36,13 @@ struct fuzz_step {
 struct fuzz_program {
     ttape_writer_options options;
     uint32_t stream_count, site_count, step_count, step_limit;
-    struct fuzz_step steps[FUZZ_STEPS_MAX];
+    struct fuzz_step steps[FUZZ_STEPS_ROOM];
 };
 
-/* Memory of fuzz_take. */
-struct fuzz_program *fuzz_program_make(struct fuzz_input in);
+/* Memory of fuzz_take. At most `most_steps` steps, and `most_partitions` partitions or so: each
+ * costs as much as hundreds of steps. */
+struct fuzz_program *fuzz_program_make(struct fuzz_input in, uint32_t most_steps,
+                                       uint32_t most_partitions);
 /* Writes it: event by event, or in runs as long as they get. */
 ttape_status fuzz_program_write(const struct fuzz_program *program,
                                 const ttape_writer_options *options, bool in_runs,

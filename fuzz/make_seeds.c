@@ -252,7 +252,8 @@ static void seed_programs(void)
     for (uint32_t i = 0; i < 48; i++) {
         char name[32];
         struct fuzz_bytes program = random_program(i), trace;
-        struct fuzz_program *p = fuzz_program_make((struct fuzz_input){program.data, program.size});
+        struct fuzz_program *p = fuzz_program_make((struct fuzz_input){program.data, program.size},
+                                                   FUZZ_STEPS_MAX, FUZZ_PARTITIONS);
         (void)snprintf(name, sizeof name, "program-%02u", i);
         fuzz_seed("roundtrip", name, &program);
         if (fuzz_program_write(p, &p->options, true, &trace) == TTAPE_OK)

@@ -22,7 +22,8 @@ static void require_events(const struct fuzz_program *program, const ttape_sourc
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fuzz_program *program = fuzz_program_make((struct fuzz_input){data, size});
+    struct fuzz_program *program =
+        fuzz_program_make((struct fuzz_input){data, size}, FUZZ_STEPS_MAX, FUZZ_PARTITIONS);
     ttape_writer_options options = program->options;
     struct fuzz_bytes one, two;
     ttape_status status = fuzz_program_write(program, &options, false, &one);

@@ -9,8 +9,8 @@
 
 /* How far a stream has come in the output. */
 struct ttp_gap_stream {
-    uint64_t next;              /* the number behind its last kept event */
-    uint32_t losses;            /* lost chunks before that event's partition */
+    uint64_t next;               /* the number behind its last kept event */
+    uint32_t losses;             /* lost chunks before that event's partition */
     uint32_t partition, segment; /* its last ones; TTAPE_NONE: none yet */
 };
 

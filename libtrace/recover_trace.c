@@ -58,8 +58,7 @@ static void tell_piece(struct trace_recovery *v, const struct ttp_piece *piece)
                                .event_count = piece->event_count,
                                .events_known = piece->events_known};
     v->report->pieces[out.kind][out.fate]++;
-    v->report->loss_count +=
-        out.fate == TTAPE_RECOVER_LOST || out.fate == TTAPE_RECOVER_FOREIGN;
+    v->report->loss_count += out.fate == TTAPE_RECOVER_LOST || out.fate == TTAPE_RECOVER_FOREIGN;
     if (v->options->piece == NULL)
         return;
     if (piece->why != TTP_NO_PIECE)
@@ -134,8 +133,8 @@ static ttape_status write_trace(struct trace_recovery *v, const ttape_sink *sink
 }
 
 ttape_status ttape_recover_trace(const ttape_source *source, const ttape_sink *sink,
-                                 const ttape_recover_options *options,
-                                 ttape_recover_report *report, ttape_error *err)
+                                 const ttape_recover_options *options, ttape_recover_report *report,
+                                 ttape_error *err)
 {
     static const ttape_recover_options none = {.size = sizeof none};
     ttape_recover_report unused;

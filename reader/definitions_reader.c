@@ -210,7 +210,8 @@ static ttape_status add_site_table(struct ttp_definition_tables *d, uint32_t sco
     if (ttp_reader_left(c) != 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-08", ttp_reader_offset(c),
                         "site table goes on behind its last symbol");
-    TTP_TRY(ttp_definitions_map(d, scope, TTP_DEFINES_SITES, d->site_count, counts.site_count, err));
+    TTP_TRY(
+        ttp_definitions_map(d, scope, TTP_DEFINES_SITES, d->site_count, counts.site_count, err));
     d->site_count += counts.site_count;
     return TTAPE_OK;
 }

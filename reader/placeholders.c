@@ -80,8 +80,7 @@ static ttape_status fill_streams(struct ttp_definition_tables *d, uint32_t scope
     TTP_TRY(APPEND_ROWS(d, streams, stream_count, stream_capacity, count, err));
     for (uint32_t i = first; i < d->stream_count; i++) {
         d->streams[i].scope = scope;
-        d->streams[i].stream.process =
-            ttp_definitions_find(d, scope, TTP_DEFINES_PROCESSES, 0);
+        d->streams[i].stream.process = ttp_definitions_find(d, scope, TTP_DEFINES_PROCESSES, 0);
     }
     return ttp_definitions_map(d, scope, TTP_DEFINES_STREAMS, first, count, err);
 }

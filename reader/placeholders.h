@@ -1,5 +1,5 @@
 /* Definitions that a damaged file has lost: later ones say how many there were, so ids keep their
- * meaning and only names are gone. Only recovery asks for them; no other reader invents anything. */
+ * meaning and only names are gone. Only recovery asks for them: no other reader invents a thing. */
 #ifndef TTP_READER_PLACEHOLDERS_H
 #define TTP_READER_PLACEHOLDERS_H
 
@@ -9,8 +9,8 @@
 #define TTP_MAX_PLACEHOLDERS (1u << 20)
 
 struct ttp_placeholders {
-    uint64_t count;   /* made so far, of all kinds */
-    bool on_demand;   /* also for ids that events name and no definition comes behind */
+    uint64_t count; /* made so far, of all kinds */
+    bool on_demand; /* also for ids that events name and no definition comes behind */
 };
 
 /* Makes the scope's ids below `end` exist. F-SIT-02 past the bound. */

@@ -1,6 +1,6 @@
 /* From sorted pieces to a reader: definitions, with the holes between them filled, then models and
- * partitions in the order in which they were written. A partition stays when every one of its events
- * was decoded and everything that it says of itself was found to be so. */
+ * partitions in the order in which they were written. A partition stays when every one of its
+ * events was decoded and everything that it says of itself was found to be so. */
 #include "reader/salvage.h"
 
 #include <string.h>
@@ -75,7 +75,8 @@ static ttape_status add_model(struct taking *t, const struct ttp_piece *piece)
                                  &t->problem));
     ttape_status status = ttp_model_load(r, place, &t->problem);
     for (uint32_t i = 0; i < place && status == TTAPE_OK; i++)
-        if (r->models[i].scope == piece->head.scope && r->models[i].number == r->models[place].number)
+        if (r->models[i].scope == piece->head.scope &&
+            r->models[i].number == r->models[place].number)
             status = ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-MOD-02", piece->offset,
                               "model number '%u' stands twice", r->models[i].number);
     if (status != TTAPE_OK) {
@@ -110,9 +111,9 @@ static ttape_status reserve_streams(struct taking *t)
 {
     struct ttp_memory *memory = &t->s->r->memory;
     uint32_t before = t->next_event == NULL ? 0 : t->stream_capacity;
-    uint64_t *next = ttp_memory_grow(memory, t->next_event, &t->stream_capacity,
-                                     t->s->r->definitions.stream_count + 1ull, sizeof *next,
-                                     &t->problem);
+    uint64_t *next =
+        ttp_memory_grow(memory, t->next_event, &t->stream_capacity,
+                        t->s->r->definitions.stream_count + 1ull, sizeof *next, &t->problem);
     if (next == NULL)
         return memory->status;
     t->next_event = next;
@@ -168,8 +169,8 @@ static ttape_status note_lost(struct taking *t, struct ttp_piece *piece,
         if (lost == NULL)
             return s->r->memory.status;
         s->lost = lost;
-        lost[s->lost_count++] = (struct ttp_lost_segment){
-            run->first_event, piece->head.sequence, run->stream, run->event_count};
+        lost[s->lost_count++] = (struct ttp_lost_segment){run->first_event, piece->head.sequence,
+                                                          run->stream, run->event_count};
     }
     return TTAPE_OK;
 }
@@ -257,8 +258,7 @@ static ttape_status take_piece(struct taking *t, struct ttp_piece *piece, ttape_
     case TTP_CHUNK_METADATA:
     case TTP_CHUNK_SITES:
     case TTP_CHUNK_STREAMS: return TTAPE_OK;
-    case TTP_CHUNK_INDEX:
-        return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_SKIPPED, NULL, err);
+    case TTP_CHUNK_INDEX: return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_SKIPPED, NULL, err);
     case TTP_CHUNK_PARTITION: return add_partition(t, piece, err);
     case TTP_CHUNK_MODEL: {
         ttape_status status = piece->is_sound ? add_model(t, piece) : TTAPE_OK;

@@ -5,8 +5,8 @@
  *   salvage.c       pieces -> a reader  definitions (holes filled), models, then partitions, each
  *                                       decoded and verified as a whole
  *
- * The reader that comes out has its partitions in the order in which they were written, and every one
- * of them is sound. */
+ * The reader that comes out has its partitions in the order in which they were written, and every
+ * one of them is sound. */
 #ifndef TTP_READER_SALVAGE_H
 #define TTP_READER_SALVAGE_H
 
@@ -70,7 +70,7 @@ struct ttp_salvage {
     bool has_footer;
     struct ttp_footer footer; /* the last sound one */
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
-    uint64_t index_end; /* an index tells about all chunks with numbers below this */
+    uint64_t index_end;    /* an index tells about all chunks with numbers below this */
     uint32_t *part_losses; /* per partition of the reader: holes and lost chunks before it */
     uint32_t part_losses_capacity;
 };

@@ -1,5 +1,5 @@
-/* What a sound index tells about chunks that are gone: their kinds, and the events of partitions. It
- * is never believed about a chunk that is there. */
+/* What a sound index tells about chunks that are gone: the events of partitions. It is never
+ * believed about a chunk that is there. */
 #include <string.h>
 
 #include "format/fail.h"
@@ -138,8 +138,8 @@ static ttape_status take_lost(void *context, uint64_t sequence, uint32_t stream,
     if (lost == NULL)
         return s->r->memory.status;
     s->lost = lost;
-    lost[s->lost_count++] = (struct ttp_lost_segment){segment->first_event, sequence, stream,
-                                                      segment->event_count};
+    lost[s->lost_count++] =
+        (struct ttp_lost_segment){segment->first_event, sequence, stream, segment->event_count};
     return TTAPE_OK;
 }
 

@@ -20,6 +20,18 @@ _Static_assert(TTP_CHUNK_HEADER_BYTES == BLOCK_BYTES && TTP_FOOTER_BYTES == BLOC
 
 enum block_kind { BLOCK_NONE, BLOCK_CHUNK, BLOCK_FOOTER, BLOCK_FILE };
 
+/* A footer wherever it stands: that it is not at its place any more is no wonder here. */
+static bool read_footer(const uint8_t *data, struct ttp_footer *footer)
+{
+    if (memcmp(data, TTP_FOOTER_MAGIC, TTP_FOOTER_MAGIC_BYTES) != 0 ||
+        ttp_checksum(data, TTP_FOOTER_HASH_AT) != ttp_load64(data + TTP_FOOTER_HASH_AT))
+        return false;
+    *footer = (struct ttp_footer){.index_offset = ttp_load64(data + TTP_FOOTER_INDEX_AT),
+                                  .file_bytes = ttp_load64(data + TTP_FOOTER_FILE_BYTES_AT),
+                                  .chunk_count = ttp_load64(data + TTP_FOOTER_CHUNKS_AT)};
+    return true;
+}
+
 static enum block_kind read_block(const uint8_t *data, uint64_t offset, struct ttp_chunk *chunk,
                                   struct ttp_footer *footer, struct ttp_file_header *file)
 {
@@ -27,7 +39,7 @@ static enum block_kind read_block(const uint8_t *data, uint64_t offset, struct t
     case (uint8_t)'\xF3':
         return ttp_chunk_read(data, offset, chunk, NULL) == TTAPE_OK ? BLOCK_CHUNK : BLOCK_NONE;
     case (uint8_t)'\xE5':
-        return ttp_footer_read(data, offset, footer, NULL) == TTAPE_OK ? BLOCK_FOOTER : BLOCK_NONE;
+        return read_footer(data, footer) ? BLOCK_FOOTER : BLOCK_NONE;
     case (uint8_t)'\x89':
         return ttp_file_header_read(data, BLOCK_BYTES, file, NULL) == TTAPE_OK ? BLOCK_FILE
                                                                                : BLOCK_NONE;
@@ -64,7 +76,7 @@ static ttape_status find_block(struct ttp_salvage *s, uint64_t from, uint64_t *o
 static ttape_status add_run(struct ttp_salvage *s, ttape_error *err)
 {
     struct ttp_chunk_run *runs = ttp_memory_grow(&s->r->memory, s->runs, &s->run_capacity,
-                                           s->run_count + 1ull, sizeof *runs, err);
+                                                 s->run_count + 1ull, sizeof *runs, err);
     if (runs == NULL)
         return s->r->memory.status;
     s->runs = runs;
@@ -156,9 +168,9 @@ static ttape_status check_payload(struct ttp_salvage *s, uint64_t offset,
         ttp_source_read(&r->source, payload, stored, (size_t)chunk->stored_bytes, why);
     if (status == TTAPE_OK &&
         ttp_checksum(stored, (size_t)chunk->stored_bytes) != chunk->payload_hash)
-        status = ttp_fail(why, TTAPE_E_CHECKSUM, "F-CHK-03", payload,
-                          "checksum of a %s chunk does not match",
-                          ttp_chunk_kind_name(chunk->kind));
+        status =
+            ttp_fail(why, TTAPE_E_CHECKSUM, "F-CHK-03", payload,
+                     "checksum of a %s chunk does not match", ttp_chunk_kind_name(chunk->kind));
     ttp_memory_give(&r->memory, stored, chunk->stored_bytes, 1);
     return status;
 }
@@ -180,7 +192,7 @@ static ttape_status is_boundary(struct ttp_salvage *s, uint64_t offset, bool *is
 }
 
 /* Where reading goes on behind a chunk whose payload is damaged: at its end where a block begins
- * there, otherwise at the first one inside: bytes are missing, or its header is what is left of it. */
+ * there, otherwise at the first one inside: bytes are missing, or only its header is left. */
 static ttape_status behind_damage(struct ttp_salvage *s, uint64_t offset,
                                   const struct ttp_chunk *chunk, uint64_t *next, ttape_error *err)
 {
@@ -263,8 +275,8 @@ static ttape_status scan_header(struct ttp_salvage *s, ttape_error *err)
     TTP_TRY(ttp_source_read(&r->source, 0, data, have, err));
     ttape_status status = ttp_file_header_read(data, have, &r->header, &s->header_error);
     s->has_header = status == TTAPE_OK;
-    bool is_whole = have == sizeof data && ttp_checksum(data, TTP_FILE_HASH_AT) ==
-                                               ttp_load64(data + TTP_FILE_HASH_AT);
+    bool is_whole = have == sizeof data &&
+                    ttp_checksum(data, TTP_FILE_HASH_AT) == ttp_load64(data + TTP_FILE_HASH_AT);
     if (status == TTAPE_E_VERSION && is_whole) {
         if (err != NULL)
             *err = s->header_error;

@@ -14,9 +14,9 @@
 
 struct sorting {
     struct ttp_salvage *s;
-    uint32_t *sorted;    /* chunks by number, then place */
-    uint32_t *group;     /* of a piece: the place in `sorted` where chunks of its number begin */
-    uint32_t *ours;      /* by that place: our chunk of this number, or TTP_NO_PIECE */
+    uint32_t *sorted; /* chunks by number, then place */
+    uint32_t *group;  /* of a piece: the place in `sorted` where chunks of its number begin */
+    uint32_t *ours;   /* by that place: our chunk of this number, or TTP_NO_PIECE */
     uint32_t chunk_count;
 };
 
@@ -71,7 +71,8 @@ static ttape_status take_id(void *context, const struct ttp_cbor_entry *entry, t
     struct id_taker *taker = context;
     (void)err;
     if (entry->is_bytes && entry->text.size_bytes == TTP_TRACE_ID_BYTES &&
-        entry->key.size_bytes == sizeof key - 1 && memcmp(entry->key.data, key, sizeof key - 1) == 0) {
+        entry->key.size_bytes == sizeof key - 1 &&
+        memcmp(entry->key.data, key, sizeof key - 1) == 0) {
         taker->has = true;
         memcpy(taker->id, entry->text.data, TTP_TRACE_ID_BYTES);
     }
@@ -182,9 +183,24 @@ static bool entry_fits(const struct ttp_index_entry *entry, const struct ttp_pie
            entry->stored_bytes == piece->head.stored_bytes;
 }
 
+/* Two traces of one program may have the same definitions. */
+static bool tells_apart(uint16_t kind)
+{
+    return kind == TTP_CHUNK_PARTITION || kind == TTP_CHUNK_MODEL;
+}
+
+/* A footer that is right about its index's place and the file's size: nothing was put together
+ * here, and an index that is wrong is just wrong. */
+static bool is_confirmed(const struct ttp_salvage *s, const struct ttp_piece *index)
+{
+    return s->has_footer && s->footer.index_offset == index->offset &&
+           s->footer.file_bytes == s->r->source.size_bytes;
+}
+
 /* `sorted` is by number and so are entries: one pass over both. */
-static struct agreement compare_index(const struct sorting *k, const struct ttp_index_entry *entries,
-                                      uint32_t count, uint64_t below)
+static struct agreement compare_index(const struct sorting *k,
+                                      const struct ttp_index_entry *entries, uint32_t count,
+                                      uint64_t below)
 {
     struct agreement found = {0};
     for (uint32_t i = 0; i < k->chunk_count; i++) {
@@ -192,7 +208,7 @@ static struct agreement compare_index(const struct sorting *k, const struct ttp_
         const struct ttp_piece *ours = our_chunk(k, k->sorted[i]);
         if (number >= count || number >= below)
             break;
-        if (k->group[k->sorted[i]] != i || ours == NULL)
+        if (k->group[k->sorted[i]] != i || ours == NULL || !tells_apart(ours->head.kind))
             continue;
         found.compared++;
         found.wrong += !entry_fits(&entries[number], ours);
@@ -215,9 +231,10 @@ static ttape_status index_objects(const struct sorting *k, uint32_t first, uint3
 {
     struct ttp_index_entry *entries;
     uint32_t count, capacity, index = last_index_of(k->s, first, last);
-    if (index == TTP_NO_PIECE)
+    if (index == TTP_NO_PIECE || is_confirmed(k->s, &k->s->pieces[index]))
         return TTAPE_OK;
-    TTP_TRY(ttp_salvage_read_index(k->s->r, &k->s->pieces[index], &entries, &count, &capacity, err));
+    TTP_TRY(
+        ttp_salvage_read_index(k->s->r, &k->s->pieces[index], &entries, &count, &capacity, err));
     if (entries == NULL)
         return TTAPE_OK;
     struct agreement found = compare_index(k, entries, count, UINT64_MAX);
@@ -232,8 +249,8 @@ static ttape_status split_run(struct sorting *k, uint32_t first, uint32_t last, 
 {
     struct ttp_index_entry *entries;
     struct ttp_salvage *s = k->s;
-    uint32_t count, capacity, at = last_index_of(s, first, last);
-    if (at == TTP_NO_PIECE)
+    uint32_t count, capacity, index = last_index_of(s, first, last), at = index;
+    if (index == TTP_NO_PIECE || is_confirmed(s, &s->pieces[index]))
         return TTAPE_OK;
     TTP_TRY(ttp_salvage_read_index(s->r, &s->pieces[at], &entries, &count, &capacity, err));
     if (entries == NULL)
@@ -352,8 +369,7 @@ static ttape_status note_holes(struct ttp_salvage *s, ttape_error *err)
     if (s->has_footer && s->footer.chunk_count > next &&
         s->footer.chunk_count <= next + s->r->source.size_bytes / TTP_CHUNK_HEADER_BYTES + 1) {
         struct ttp_hole hole = {next, s->footer.chunk_count - next,
-                                s->footer.chunk_count - next == 1 &&
-                                    s->footer.index_offset == end};
+                                s->footer.chunk_count - next == 1 && s->footer.index_offset == end};
         TTP_TRY(add_hole(s, &hole, err));
     }
     return TTAPE_OK;

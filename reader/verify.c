@@ -271,6 +271,10 @@ static ttape_status verify_file(struct verify *v)
     if (status != TTAPE_OK)
         return note(v, status);
     TTP_TRY(verify_chunks(v));
+    if (r->definitions.scope_count != 0 &&
+        memcmp(r->header.trace_id, r->definitions.scopes[0].trace_id, TTP_TRACE_ID_BYTES) != 0)
+        TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-FIL-07", TTP_FILE_TRACE_ID_AT,
+                             "trace id of the file is not that of its first scope"));
     if (r->complete)
         TTP_TRY(note(v, ttp_definitions_check(&r->definitions, &v->problem)));
     if (v->progress != NULL)

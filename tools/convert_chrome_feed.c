@@ -1,9 +1,9 @@
 /* The converter for Chrome trace JSON, second half: sorted records become frames.
  *
  * A B is open until its E. An X closes by itself at its end, which lies inside the X around it;
- * what lies across is a mistake of the file and is counted. Records of one thread and one time come as a
- * group: first the ends of what was open, then X from the longest to the shortest, then the others
- * in the order of the file. */
+ * what lies across is a mistake of the file and is counted. Records of one thread and one
+ * time come as a group: first the ends of what was open, then X from the longest to the shortest,
+ * then the others in the order of the file. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -39,25 +39,26 @@ bool tool_parse_numbers(const char *text, void *into)
     }
 }
 
-static bool scan_end(const char **text, tool_time *time)
+/* One end of a range: all of text[0, length); nothing: open. */
+static bool parse_end(const char *text, size_t length, tool_time *time)
 {
-    *time = (tool_time){.given = true, .relative = **text == '+'};
-    *text += time->relative;
-    return tool_scan_time(text, &time->value_ns);
+    char copy[64];
+    *time = (tool_time){0};
+    if (length >= sizeof(copy)) {
+        return false;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return length == 0 || tool_parse_time(copy, time);
 }
 
 bool tool_parse_span(const char *text, void *into)
 {
     tool_span *span = into;
+    const char *dots = strstr(text, "..");
     *span = (tool_span){.given = true};
-    if (*text != '.' && !scan_end(&text, &span->from)) {
-        return false;
-    }
-    if (strncmp(text, "..", 2) != 0) {
-        return false;
-    }
-    text += 2;
-    return *text == '\0' || (scan_end(&text, &span->to) && *text == '\0');
+    return dots != NULL && parse_end(text, (size_t)(dots - text), &span->from) &&
+           parse_end(dots + 2, strlen(dots + 2), &span->to);
 }
 
 static uint64_t resolve(const tool_time *time, const ttape_info *info, uint64_t missing)

@@ -109,13 +109,37 @@ static bool is_short(const tool_tree *view, const tool_item *item)
            !(hidden && item->node.pruned.part_count > 0);
 }
 
-static void add_short(tool_shorts *shorts, const tool_item *item)
+/* `times`: how often the item's parent stands for. */
+static void add_short(tool_shorts *shorts, const tool_item *item, uint64_t times)
 {
-    shorts->count++;
+    bool is_call = item->node.frame_kind == TTAPE_ENTER && item->node.site != TTAPE_NONE;
+    shorts->count += item->count * times;
     shorts->time_ns += item->time_ns;
     shorts->event_count += item->node.event_count + item->node.pruned.event_count;
-    shorts->call_count += item->node.call_count + item->node.pruned.call_count +
-                          (item->node.frame_kind == TTAPE_ENTER && item->node.site != TTAPE_NONE);
+    shorts->call_count +=
+        item->node.call_count + item->node.pruned.call_count + (is_call ? item->count * times : 0);
+}
+
+/* Where siblings are folded, what is short is only known then. */
+static void drop_short(const tool_tree *view, tool_item *parent, uint64_t times)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < parent->child_count; i++) {
+        tool_item *child = &parent->children[i];
+        if (child->kind == TOOL_ITEM_PARTS || !is_short(view, child)) {
+            drop_short(view, child, times * child->count);
+            parent->children[kept++] = *child;
+            continue;
+        }
+        for (size_t k = 0; child->kind == TOOL_ITEM_SEQUENCE && k < child->child_count; k++) {
+            add_short(&parent->shorts, &child->children[k], times * child->count);
+        }
+        if (child->kind == TOOL_ITEM_NODE) {
+            add_short(&parent->shorts, child, times);
+        }
+        clear(child);
+    }
+    parent->child_count = kept;
 }
 
 /* ---- building ---- */
@@ -157,8 +181,8 @@ static void add_child(building *b, tool_item *parent, const ttape_node *node)
         }
         return;
     }
-    if (is_short(view, &item)) {
-        add_short(&parent->shorts, &item);
+    if (!view->fold && is_short(view, &item)) {
+        add_short(&parent->shorts, &item, 1);
         return;
     }
     tool_item *added =
@@ -229,6 +253,9 @@ void tool_tree_build_node(tool_tree *view, const ttape_node *node, bool opened, 
         item.node.is_spanning = true; /* to be opened */
     }
     build_children(view, &item, view->depth, mode);
+    if (view->fold) {
+        drop_short(view, &item, 1);
+    }
     *tool_item_add(list, count, capacity) = item;
 }
 
@@ -289,7 +316,7 @@ void tool_tree_build_streams(tool_tree *view)
         tool_item item = {.kind = TOOL_ITEM_NODE, .node = list.nodes[i], .count = 1};
         (void)tool_tree_cut(view, &item);
         if (is_short(view, &item)) {
-            add_short(&view->shorts, &item);
+            add_short(&view->shorts, &item, 1);
         } else {
             tool_tree_build_node(view, &list.nodes[i], false, &view->items, &view->item_count,
                                  &view->item_capacity);

@@ -31,7 +31,7 @@ static uint64_t hash_of(const tool_item *item)
 {
     uint64_t hash = mix(item->kind, item->count);
     hash = mix(mix(mix(hash, item->node.site), item->node.frame_kind), item->node.argument);
-    hash = mix(mix(hash, item->deeper), item->child_count);
+    hash = mix(hash, item->child_count);
     for (size_t i = 0; i < item->child_count; i++) {
         hash = mix(hash, item->children[i].hash);
     }
@@ -45,9 +45,8 @@ static bool equal(const tool_item *a, const tool_item *b, bool any_count)
 {
     return a->kind == b->kind && (any_count || a->count == b->count) &&
            a->node.site == b->node.site && a->node.frame_kind == b->node.frame_kind &&
-           a->node.argument == b->node.argument && a->deeper == b->deeper &&
-           a->child_count == b->child_count && can_repeat(a) && can_repeat(b) &&
-           equal_lists(a->children, b->children, a->child_count);
+           a->node.argument == b->node.argument && a->child_count == b->child_count &&
+           can_repeat(a) && can_repeat(b) && equal_lists(a->children, b->children, a->child_count);
 }
 
 static bool equal_lists(const tool_item *a, const tool_item *b, size_t count)

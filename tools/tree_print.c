@@ -75,11 +75,17 @@ static size_t put_stream(printing *print, char *at, size_t size_bytes, uint32_t 
     return length < 0 ? 0 : (size_t)length < size_bytes ? (size_t)length : size_bytes - 1;
 }
 
-static const char *end_text(const ttape_node *node)
+static size_t put_end(char *at, size_t size_bytes, const ttape_node *node)
 {
-    static const char *const texts[] = {"", "  [open at the end]", "  [ends later]",
-                                        "  [end is missing]"};
-    return node->end < sizeof(texts) / sizeof(texts[0]) ? texts[node->end] : "";
+    char text[64] = "";
+    if (node->end == TTAPE_NODE_OPEN) {
+        snprintf(text, sizeof(text), "  [open at the end]");
+    } else if (node->end == TTAPE_NODE_LOST) {
+        snprintf(text, sizeof(text), "  [end is missing]");
+    } else if (node->end == TTAPE_NODE_HIDDEN) {
+        snprintf(text, sizeof(text), "  [ends in partition %" PRIu32 "]", node->last_partition);
+    }
+    return put_text(at, size_bytes, text);
 }
 
 static size_t put_frame(printing *print, char *at, size_t size_bytes, const tool_item *item)
@@ -101,7 +107,7 @@ static size_t put_frame(printing *print, char *at, size_t size_bytes, const tool
         snprintf(number, sizeof(number), " (stack %" PRIu32 ")", node->stack);
         size += put_text(at + size, size_bytes - size, number);
     }
-    size += put_text(at + size, size_bytes - size, end_text(node));
+    size += put_end(at + size, size_bytes - size, node);
     if (item->deeper) {
         size += put_text(at + size, size_bytes - size, "  ...");
     }

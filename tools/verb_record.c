@@ -305,6 +305,13 @@ static int finish(ttape_recording *recording, int status)
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
 }
 
+/* The library's message names the file already. */
+static int fail_open(const ttape_error *err)
+{
+    bool is_there = err->status == TTAPE_E_EXISTS && is_file(options.output) && !options.force;
+    return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
+}
+
 static int record(char **argv, const ttape_recording_options *recording_options)
 {
     ttape_error err = {0};
@@ -316,7 +323,7 @@ static int record(char **argv, const ttape_recording_options *recording_options)
                          " names it)");
     if (ttape_recording_open(&recording, options.output, recording_options, &err) != TTAPE_OK) {
         free(runtime);
-        return tool_fail_error(options.output, &err);
+        return fail_open(&err);
     }
     pid_t child = start(argv, ttape_recording_arena(recording), runtime, &code);
     catch_signals();

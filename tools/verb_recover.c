@@ -1,6 +1,8 @@
-/* recover: makes a trace of what a killed recorder left behind. Never in place, never silent. */
+/* recover: makes a trace of what a killed recorder left behind, or of a damaged or unfinished
+ * trace. Never in place, never silent. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,7 +16,7 @@
 
 static struct {
     const char *output;
-    bool force, clean, no_symbols, quiet;
+    bool force, clean, no_symbols, quiet, verbose;
 } options;
 
 static const tool_option table[] = {
@@ -25,17 +27,21 @@ static const tool_option table[] = {
     {"no-symbols", 0, NULL, "no names for functions that were not in the trace yet", NULL,
      &options.no_symbols},
     {"quiet", 'q', NULL, "say only what was lost", NULL, &options.quiet},
+    {"verbose", 'v', NULL, "of a trace, also say what was kept", NULL, &options.verbose},
     {0}};
 
 static const tool_command command = {
     .verb = "recover",
-    .usage = "[OPTION]... FILE.recording -o OUT",
-    .about = "Makes a trace of what a recorder left behind that was killed, or could not finish:\n"
-             "the partitions of its unfinished trace, and all that programs had recorded since.\n"
-             "Its input is left as it is.",
+    .usage = "[OPTION]... FILE.recording|FILE.ttape -o OUT",
+    .about =
+        "Makes a trace of what a recorder left behind that was killed, or could not finish\n"
+        "(a directory): the partitions of its unfinished trace, and all that programs had\n"
+        "recorded since. Or of a trace that is damaged or unfinished (a file): all that still\n"
+        "verifies, with a gap event where events are lost. Its input is left as it is.",
     .options = table,
     .examples = "  tracetape recover run.ttape.recording -o run.ttape\n"
-                "  tracetape recover run.ttape.recording -o run.ttape --clean\n",
+                "  tracetape recover run.ttape.recording -o run.ttape --clean\n"
+                "  tracetape recover damaged.ttape -o sound.ttape\n",
     .statuses = "  0  all that was recorded is in OUT\n"
                 "  2  the command line is wrong\n"
                 "  3  something was lost: each loss is named\n"
@@ -64,7 +70,97 @@ static void found(void *context, bool is_loss, const char *line)
         tool_message("%s", line);
 }
 
-static int recover(const char *directory, struct recovering *at)
+static const char *const fate_names[TTAPE_RECOVER_FATES] = {
+    "kept",      "kept, out of order", "lost", "left out, a copy", "left out, of another trace",
+    "not needed"};
+static const char *const kind_names[TTAPE_RECOVER_KINDS] = {"bytes that are no chunk",
+                                                            "metadata chunk",
+                                                            "site table",
+                                                            "stream table",
+                                                            "partition",
+                                                            "model chunk",
+                                                            "index",
+                                                            "chunk of unknown kind"};
+
+/* "byte 123: partition 4 lost, 1000 events: why [rule]" */
+static void take_piece(void *context, const ttape_recover_piece *piece)
+{
+    char events[48] = "", number[32] = "", size[32] = "";
+    bool is_kept = piece->fate == TTAPE_RECOVER_KEPT;
+    bool is_loss = piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
+    (void)context;
+    if (is_kept || (piece->fate == TTAPE_RECOVER_SKIPPED && piece->why.status == TTAPE_OK)
+            ? !options.verbose
+            : options.quiet && !is_loss)
+        return;
+    if (piece->events_known)
+        (void)snprintf(events, sizeof events, ", %" PRIu64 " events", piece->event_count);
+    if (piece->kind == TTAPE_RECOVER_BYTES)
+        (void)snprintf(size, sizeof size, "%" PRIu64 " ", piece->size_bytes);
+    else
+        (void)snprintf(number, sizeof number, " (chunk %" PRIu64 ")", piece->sequence);
+    if (piece->why.status == TTAPE_OK)
+        tool_message("byte %" PRIu64 ": %s%s%s: %s%s", piece->offset, size, kind_names[piece->kind],
+                     number, fate_names[piece->fate], events);
+    else
+        tool_message("byte %" PRIu64 ": %s%s%s: %s%s: %s [%s]", piece->offset, size,
+                     kind_names[piece->kind], number, fate_names[piece->fate], events,
+                     piece->why.message, piece->why.rule);
+}
+
+/* One line per kind of chunk: "partitions: 12 kept, 1 lost". */
+static void say_pieces(const ttape_recover_report *report)
+{
+    for (unsigned kind = 0; kind < TTAPE_RECOVER_KINDS; kind++) {
+        char line[256];
+        size_t used = 0;
+        for (unsigned fate = 0; fate < TTAPE_RECOVER_FATES; fate++)
+            if (report->pieces[kind][fate] != 0 && used < sizeof line) {
+                int n =
+                    snprintf(line + used, sizeof line - used, "%s%" PRIu64 " %s",
+                             used == 0 ? "" : "; ", report->pieces[kind][fate], fate_names[fate]);
+                used += n > 0 ? (size_t)n : 0;
+            }
+        if (used != 0)
+            tool_message("%s: %s", kind_names[kind], line);
+    }
+    if (report->gap_count != 0)
+        tool_message("%" PRIu64 " gap events mark the losses", report->gap_count);
+}
+
+static void say_report(const ttape_recover_report *report, bool is_directory)
+{
+    if (options.quiet)
+        return;
+    if (!is_directory)
+        say_pieces(report);
+    tool_message("'%s': %" PRIu64 " events in %" PRIu64 " partitions kept, %" PRIu64
+                 " events recovered, %" PRIu64 " lost",
+                 options.output, report->copied_events, report->partition_count,
+                 report->recovered_events, report->lost_events);
+}
+
+static ttape_status recover_into(const char *path, bool is_directory, const ttape_sink *sink,
+                                 struct recovering *at, ttape_recover_report *report,
+                                 ttape_error *err)
+{
+    ttape_source source;
+    ttape_recover_options recover_options = {.size = sizeof recover_options,
+                                             .name = name_site,
+                                             .found = found,
+                                             .piece = take_piece,
+                                             .context = at};
+    if (is_directory)
+        return ttape_recover_recording(path, sink, &recover_options, report, err);
+    ttape_status status = ttape_source_file_open(&source, path, err);
+    if (status != TTAPE_OK)
+        return status;
+    status = ttape_recover_trace(&source, sink, &recover_options, report, err);
+    ttape_source_file_close(&source);
+    return status;
+}
+
+static int recover(const char *path, bool is_directory, struct recovering *at)
 {
     ttape_error err = {0};
     ttape_recover_report report;
@@ -72,26 +168,28 @@ static int recover(const char *directory, struct recovering *at)
     int status = tool_target_open(&target, options.output, options.force);
     if (status != TOOL_OK)
         return status;
-    ttape_recover_options recover_options = {
-        .size = sizeof recover_options, .name = name_site, .found = found, .context = at};
-    if (ttape_recover_recording(directory, &target.sink, &recover_options, &report, &err) !=
-        TTAPE_OK) {
-        status = tool_fail_error(directory, &err);
-    } else {
+    if (recover_into(path, is_directory, &target.sink, at, &report, &err) != TTAPE_OK)
+        status = tool_fail_error(path, &err);
+    else
         status = tool_target_commit(&target);
-    }
     tool_target_close(&target);
     if (status != TOOL_OK)
         return status;
-    if (!options.quiet)
-        tool_message("'%s': %llu events in %llu partitions kept, %llu events recovered, %llu lost",
-                     options.output, (unsigned long long)report.copied_events,
-                     (unsigned long long)report.partition_count,
-                     (unsigned long long)report.recovered_events,
-                     (unsigned long long)report.lost_events);
-    if (options.clean && ttape_recover_remove(directory, &err) != TTAPE_OK)
-        return tool_fail_error(directory, &err);
+    say_report(&report, is_directory);
+    if (options.clean && ttape_recover_remove(path, &err) != TTAPE_OK)
+        return tool_fail_error(path, &err);
     return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;
+}
+
+/* Never in place: not by another name either, nor through a link. */
+static bool is_output(const struct stat *input)
+{
+    struct stat output;
+    return strcmp(options.output, "-") == 0
+               ? fstat(1, &output) == 0 && S_ISREG(output.st_mode) &&
+                     output.st_dev == input->st_dev && output.st_ino == input->st_ino
+               : stat(options.output, &output) == 0 && output.st_dev == input->st_dev &&
+                     output.st_ino == input->st_ino;
 }
 
 int tool_verb_recover(int argc, char **argv)
@@ -103,15 +201,23 @@ int tool_verb_recover(int argc, char **argv)
         return status;
     if (options.output == NULL)
         return tool_usage("recover", "-o FILE is missing");
-    if (stat(argv[0], &info) != 0 || !S_ISDIR(info.st_mode))
-        return tool_fail("cannot recover '%s': no directory of a recorder", argv[0]);
+    if (stat(argv[0], &info) != 0)
+        return tool_fail("cannot recover '%s': %s", argv[0], strerror(errno));
+    bool is_directory = S_ISDIR(info.st_mode);
+    if (!is_directory && !S_ISREG(info.st_mode))
+        return tool_fail("cannot recover '%s': neither a directory of a recorder nor a file",
+                         argv[0]);
+    if (options.clean && !is_directory)
+        return tool_usage("recover", "--clean is for directories of a recorder");
+    if (is_output(&info))
+        return tool_fail("cannot recover '%s' in place: it is the output too", argv[0]);
     tool_signals_catch();
-    if (!options.no_symbols) {
+    if (!options.no_symbols && is_directory) {
         tool_symbols_options symbols = {0};
         at.rules.symbols = tool_symbols_open(&symbols);
     }
     tool_record_rules_apply(&at.rules, &at.named);
-    status = recover(argv[0], &at);
+    status = recover(argv[0], is_directory, &at);
     tool_record_rules_close(&at.rules);
     return status;
 }

@@ -58,19 +58,37 @@ static const char *status_name(ttape_status status)
     }
 }
 
+static const char *chunk_name(uint32_t kind)
+{
+    static const char *const names[] = {"metadata",  "site table", "stream table",
+                                        "partition", "model",      "index"};
+    return kind >= 1 && kind <= sizeof names / sizeof names[0] ? names[kind - 1] : "unknown";
+}
+
+/* Every key is always there; null where there is nothing to say. */
 static void print_json(verification *run, const ttape_finding *finding)
 {
-    tool_json_begin(&run->json, NULL, '{');
-    if (finding->error.offset != TTAPE_ERROR_NO_OFFSET) {
-        tool_json_number(&run->json, "offset", finding->error.offset);
-    }
-    if (finding->partition != TTAPE_NONE) {
-        tool_json_number(&run->json, "partition", finding->partition);
-    }
-    tool_json_text(&run->json, "rule", finding->error.rule);
-    tool_json_text(&run->json, "status", status_name(finding->error.status));
-    tool_json_text(&run->json, "message", finding->error.message);
-    tool_json_end(&run->json, '}');
+    tool_json *json = &run->json;
+    tool_json_begin(json, NULL, '{');
+    if (finding->error.offset != TTAPE_ERROR_NO_OFFSET)
+        tool_json_number(json, "offset", finding->error.offset);
+    else
+        tool_json_null(json, "offset");
+    if (finding->error.rule[0] != '\0')
+        tool_json_text(json, "rule", finding->error.rule);
+    else
+        tool_json_null(json, "rule");
+    tool_json_text(json, "status", status_name(finding->error.status));
+    if (finding->chunk_kind != 0)
+        tool_json_text(json, "chunk_kind", chunk_name(finding->chunk_kind));
+    else
+        tool_json_null(json, "chunk_kind");
+    if (finding->partition != TTAPE_NONE)
+        tool_json_number(json, "partition", finding->partition);
+    else
+        tool_json_null(json, "partition");
+    tool_json_text(json, "message", finding->error.message);
+    tool_json_end(json, '}');
 }
 
 static bool take_finding(void *context, const ttape_finding *finding)
@@ -126,6 +144,7 @@ static int verify(verification *run, const tool_input *input)
         tool_json_end(&run->json, ']');
         tool_json_number(&run->json, "finding_count", count);
         tool_json_bool(&run->json, "verified", status == TTAPE_OK);
+        tool_json_bool(&run->json, "ok", status == TTAPE_OK && count == 0);
         tool_json_end(&run->json, '}');
     } else if (!options.quiet && status == TTAPE_OK && count == 0) {
         tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT,

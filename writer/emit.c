@@ -24,8 +24,9 @@ static ttape_status append_bytes(ttape_writer *w, const void *data, size_t size_
     return TTAPE_OK;
 }
 
-/* Without a given trace id one is drawn from what is written first, so that the same run gives the
- * same bytes. */
+/* The id is that of the first scope (F-FIL-07): of a copied one its own, otherwise the writer's.
+ * Where none was given one is drawn from what is written first, so that the same run gives the same
+ * bytes. */
 static ttape_status write_header(ttape_writer *w, const struct ttp_scope *scope, const void *seed,
                                  size_t seed_bytes, ttape_error *err)
 {
@@ -33,14 +34,15 @@ static ttape_status write_header(ttape_writer *w, const struct ttp_scope *scope,
         return TTAPE_OK;
     uint8_t block[TTP_FILE_HEADER_BYTES];
     struct ttp_file_header header = {.minor = TTP_MINOR_VERSION};
-    if (!w->has_trace_id && scope != NULL && scope->has_trace_id)
+    bool copied = scope != NULL && scope->has_trace_id;
+    if (!w->has_trace_id && copied)
         memcpy(w->trace_id, scope->trace_id, TTP_TRACE_ID_BYTES);
     else if (!w->has_trace_id) {
         ttp_store64(w->trace_id, ttp_checksum(seed, seed_bytes));
         ttp_store64(w->trace_id + 8, ttp_checksum(seed, seed_bytes / 2) ^ seed_bytes);
     }
     w->has_trace_id = true;
-    memcpy(header.trace_id, w->trace_id, TTP_TRACE_ID_BYTES);
+    memcpy(header.trace_id, copied ? scope->trace_id : w->trace_id, TTP_TRACE_ID_BYTES);
     ttp_file_header_write(&header, block);
     w->header_written = true;
     return append_bytes(w, block, sizeof block, err);

@@ -38,9 +38,9 @@ class Recorded:
         """A measured run: what the program says of itself, and the whole command's wall time."""
         self.result.unlink(missing_ok=True)
         kept = dict(os.environ)
+        mine = {**record_programs.clean_environment(), "BENCH_RESULT": str(self.result), **env}
         os.environ.clear()
-        os.environ.update(record_programs.clean_environment())
-        os.environ.update({"BENCH_RESULT": str(self.result), **env})
+        os.environ.update(mine)
         try:
             whole = self.bench.run(words, good=RECORDED)
         finally:

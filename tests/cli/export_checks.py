@@ -1,5 +1,5 @@
-"""Checks of every export against what a selection must show: read back by a strict parser and by the
-tool that it is for. The names of threads are thread0, thread1, ... by stream."""
+"""Checks of every export against what a selection must show: read back by a strict parser and by
+the tool that it is for. The names of threads are thread0, thread1, ... by stream."""
 import os
 import subprocess
 from collections import Counter

@@ -51,6 +51,7 @@ events plain <<'END'
 8,60,exit,0,0x401100
 END
 status 0 "$T" info --json plain.ttape
+has out '"value": "realtime"'
 has out '"modules": 2'
 has out '"processes": 1'
 has out '"name": "p7"'

@@ -15,8 +15,17 @@ done
     skip "built without babeltrace2"
 export LTTNG_HOME=$work
 export HOME=$work
-timeout 20 lttng list >/dev/null 2>&1 && skip "a session daemon of LTTng is running already"
-trap '[ -s "$work/pid" ] && kill "$(cat "$work/pid")"; cd /; rm -rf "$work"' EXIT
+session=tracetape-$$
+finish() {
+    if [ -s "$work/pid" ]; then # the daemon is ours
+        kill "$(cat "$work/pid")"
+    else
+        timeout 30 lttng destroy "$session" >/dev/null 2>&1
+    fi
+    cd /
+    rm -rf "$work"
+}
+trap finish EXIT
 
 cat >program.c <<'END'
 #include <pthread.h>
@@ -40,17 +49,19 @@ int main(void)
 END
 gcc -g -O1 -fno-optimize-sibling-calls -finstrument-functions -pthread program.c -o program
 
-timeout 30 lttng-sessiond --daemonize --no-kernel --pidfile "$work/pid" >log 2>&1 ||
-    skip "no session daemon starts here: $(tail -n 1 log)"
+if ! timeout 20 lttng list >log 2>&1; then # none is running
+    timeout 30 lttng-sessiond --daemonize --no-kernel --pidfile "$work/pid" >log 2>&1 ||
+        skip "no session daemon starts here: $(tail -n 1 log)"
+fi
 (
     set -e
-    timeout 30 lttng create --output="$work/trace" session
+    timeout 30 lttng create --output="$work/trace" "$session"
     timeout 30 lttng enable-event --userspace --all
     timeout 30 lttng add-context --userspace -t vpid -t vtid -t procname
     timeout 30 lttng start
     LD_PRELOAD=liblttng-ust-cyg-profile.so timeout 60 ./program
     timeout 30 lttng stop
-    timeout 30 lttng destroy session
+    timeout 30 lttng destroy "$session"
 ) >log 2>&1 || skip "LTTng does not record here: $(tail -n 1 log)"
 
 status 0 "$T" convert trace -o run.ttape

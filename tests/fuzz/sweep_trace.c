@@ -38,7 +38,7 @@ static struct fuzz_program *make_program(uint32_t piece, uint64_t seed)
     fuzz_put_number(&p, piece == 0 ? 3 : 255, 1); /* models */
     fuzz_put_number(&p, piece == 5 ? 1 : 0, 1);
     fuzz_put_number(&p, 0, 7);
-    for (int i = 0; i < 250; i++) {
+    for (int i = 0; i < 900; i++) {
         uint32_t what = fuzz_below(&random, 2) * 9, dice = fuzz_below(&random, 100);
         what = dice < 12 ? 18 : dice < 16 ? 21 + fuzz_below(&random, 9) : what;
         what |= dice == 20 ? 32 : dice >= 96 ? 64 : 0;
@@ -47,7 +47,7 @@ static struct fuzz_program *make_program(uint32_t piece, uint64_t seed)
         fuzz_put_number(&p, piece == 5 ? fuzz_below(&random, 256) % 250 : fuzz_below(&random, 90),
                         1);
     }
-    return fuzz_program_make((struct fuzz_input){p.data, p.size});
+    return fuzz_program_make((struct fuzz_input){p.data, p.size}, FUZZ_STEPS_ROOM, 64);
 }
 
 static struct fuzz_bytes make_piece(uint32_t piece, uint64_t seed)

@@ -31,6 +31,7 @@ class Outcome:
     trace: Path
     status: int  # of the program, None: it did not come to its end
     out: bytes
+    recorder: int = 0  # its process id
 
     @property
     def remains(self):
@@ -67,7 +68,7 @@ class Host:
             words = setting.record_words(trace, words, *options)
         words = [*prefix, *words]
         process = setting.start(words, cwd=folder, env=setting.environment(**facts), before=before)
-        outcome = Outcome(label, None, folder, trace, None, b"")
+        outcome = Outcome(label, None, folder, trace, None, b"", process.pid)
         if then:
             then(process, outcome)
         outcome.result = setting.finish(process, words, self.timeout)
@@ -103,6 +104,13 @@ class Host:
 
 def recover(checks, outcome):
     """A verified trace of what is on disk, or None where nothing is."""
+    try:
+        return recovered(checks, outcome)
+    finally:
+        setting.forget_arena(outcome.recorder)
+
+
+def recovered(checks, outcome):
     label, remains = outcome.label, outcome.remains
     if outcome.trace.is_file():
         target = outcome.trace  # it comes to its name when it is whole

@@ -274,6 +274,7 @@ def one_kill(number, seed, truth, program, work):
     problems += more
     if trace:
         problems += check_trace(trace, log, truth, done_as == "program")
+    setting.forget_arena(recorder.pid)
     if done_as == "recorder" and log.main_pid() and not log.path.read_bytes()[4]:
         problems.append("the program did not come to its end after the recorder was killed")
     if not problems:

@@ -35,6 +35,7 @@ def check(checks, host, outcome):
     if outcome.status is None:  # before the program was started, or it was not killed: refused
         checks.that(killed or outcome.result.status == faults.NOT_RECORDED,
                     f"{label}: recorder ended with {outcome.result.status}")
+        setting.forget_arena(outcome.recorder)
         return
     host.check_lives(checks, outcome, may_refuse=False)
     trace = faults.recover(checks, outcome)

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 SRC = os.environ.get("TTAPE_SRC") or os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
@@ -55,7 +56,7 @@ class Arena:
         os.ftruncate(fd, OFFSET + CAPACITY * BLOCK)
         self.map = mmap.mmap(fd, OFFSET + blocks * BLOCK)
         os.close(fd)
-        self.count, self.taken, self.holds = blocks, [], False
+        self.count, self.taken, self.holds, self.lock = blocks, [], False, threading.RLock()
         struct.pack_into("<QIIIIIIQ", self.map, 0, 0, 1, BLOCK, CAPACITY, clock, flags,
                          os.getpid(), OFFSET)
         self.put(MODE, mode)
@@ -87,12 +88,11 @@ class Arena:
         self.add(FREED, True)
 
     def poll(self):
-        self.add(BEAT, True)
-        if self.holds:
-            return
-        for index in range(self.count):
-            if self.state(index) & 3 >= FULL:
-                self.take(index)
+        with self.lock:
+            self.add(BEAT, True)
+            for index in range(self.count):
+                if self.state(index) & 3 >= FULL and not self.holds:
+                    self.take(index)
 
     def finish(self):
         self.poll()
@@ -113,10 +113,10 @@ class Arena:
         env.update(extra or {})
         return env
 
-    def run(self, command, preload=True, extra=None, on_stop=None, timeout=120, stdin=None):
+    def run(self, command, preload=True, extra=None, on_stop=None, timeout=120, pass_fds=()):
         """Runs to the end; `on_stop(pid)` each time the program stops itself. The wait status."""
-        process = subprocess.Popen(command, env=self.environment(preload, extra), stdin=stdin,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, env=self.environment(preload, extra),
+                                   pass_fds=pass_fds, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         end = time.monotonic() + timeout
         os.set_blocking(process.stdout.fileno(), False)
         self.output = b""
@@ -185,6 +185,8 @@ class Stream:
         self.back, self.lost, self.holes, self.lenient = 0, 0, 0, lenient
         self.state, self.pending = blocks[-1].state, None
         for index, block in enumerate(blocks):
+            self.find_modules(block.records)
+        for index, block in enumerate(blocks):
             if block.sequence != blocks[0].sequence + index:
                 self.error(f"block {block.sequence} follows {blocks[0].sequence + index - 1}")
             self.decode(block, last=index == len(blocks) - 1)
@@ -219,6 +221,18 @@ class Stream:
                 at = self.message(block.records, at, record)
             else:
                 self.record(record)
+
+    def find_modules(self, records):
+        """What was opened is told when it is closed: looked for first."""
+        for at, record in enumerate(records):
+            if record & 0x3F == 8 << 2 | 3 and record >> 45 & 0xFF in (1, 2):
+                kind, data = self.data(records, at + 1, record)
+                if kind == 1:
+                    self.names.exe = data[32:].decode()
+                else:
+                    start, end, size = struct.unpack_from("<QQI", data)
+                    path = data[20 + size:].decode() or self.names.exe
+                    self.names.modules.append((start, end, path))
 
     def record(self, record):
         tag, pending, self.pending = record & 3, self.pending, None
@@ -274,25 +288,20 @@ class Stream:
         elif kind != 10:
             self.error(f"extension {kind}")
 
-    def message(self, records, at, head):
-        payload, self.pending = head >> 21, None
-        kind, size = payload >> 24 & 0xFF, payload & 0xFFFFFF
+    def data(self, records, at, head):
+        kind, size = head >> 45 & 0xFF, head >> 21 & 0xFFFFFF
         data = b""
         for record in records[at:at + (size + 6) // 7]:
             if record & 0x3F != 9 << 2 | 3:
                 self.error("message without its data")
             data += struct.pack("<Q", record)[1:]
-        data = data[:size]
+        return kind, data[:size]
+
+    def message(self, records, at, head):
+        kind, data = self.data(records, at, head)
+        self.pending = None
         self.messages.append((MESSAGES.get(kind, kind), data))
-        if kind == 2:
-            start, end, size = struct.unpack_from("<QQI", data)
-            path = data[20 + size:].decode()
-            if not path and self.names.exe:
-                path = self.names.exe
-            self.names.modules.append((start, end, path))
-        elif kind == 1:
-            self.names.exe = data[32:].decode()
-        elif kind == 4:
+        if kind == 4:
             address, _, _, length = struct.unpack_from("<QIIH", data)
             self.names.sites[address] = data[18:18 + length].decode()
         elif kind == 5:

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""ABI gate: functions declared TTAPE_API == names in the version script == dynamic symbols.
+"""ABI gate: functions declared TTAPE_API == names in the version script == dynamic symbols, for the
+library and for the runtime (whose names begin with ttape_rt_; what else it exports are other
+libraries' names, in its version script and in the file alike).
 
-`test_abi.py --write-map` writes the version script anew from the headers."""
+`test_abi.py --write-map` writes the library's version script anew from the headers."""
 import re
 import subprocess
 import sys
@@ -9,6 +11,8 @@ import sys
 import tidy
 
 MAP = tidy.ROOT / "libtrace" / "libtracetape.map"
+RUNTIME_MAP = tidy.ROOT / "writer" / "runtime" / "libtracetape-rt.map"
+RUNTIME_PREFIX = "ttape_rt_"
 HEAD = """/* What libtracetape exports. After adding a public function (the linker says 'undefined
  * reference' until then): `tests/tidy/test_abi.py --write-map` takes the names from the headers. */
 """
@@ -26,9 +30,9 @@ def declared():
     return names
 
 
-def mapped():
-    """The global names of the version script, local ones left out."""
-    script = tidy.without_comments(MAP.read_text(encoding="utf-8"))
+def mapped(path):
+    """The global names of a version script, local ones left out."""
+    script = tidy.without_comments(path.read_text(encoding="utf-8"))
     names = set()
     for node in re.findall(r"\{(.*?)\}", script, re.S):
         scope = "global"
@@ -52,8 +56,29 @@ def write_map(names):
     print(f"wrote {len(names)} names to libtrace/libtracetape.map")
 
 
+def compare(sides):
+    problems = []
+    for name in sorted(set().union(*sides.values())):
+        missing = [side for side, names in sides.items() if name not in names]
+        if missing:
+            problems.append(f"'{name}' is not in {' nor in '.join(missing)}")
+    return problems
+
+
+def compare_runtime(headers):
+    library = tidy.BUILD / "libtracetape-rt.so"
+    if not library.exists():
+        return [f"'{library.name}' was not built"]
+    there, wanted = exported(library), mapped(RUNTIME_MAP)
+    foreign = {name for name in there | wanted if not name.startswith(RUNTIME_PREFIX)}
+    return compare({"the public headers": headers | foreign, RUNTIME_MAP.name: wanted,
+                    "the runtime": there})
+
+
 def main():
     headers = declared()
+    runtime = {name for name in headers if name.startswith(RUNTIME_PREFIX)}
+    headers -= runtime
     if "--write-map" in sys.argv:
         write_map(headers)
         return
@@ -62,16 +87,13 @@ def main():
         tidy.skip("no shared library in this build")
     if not headers:
         tidy.skip("no public header declares a TTAPE_API function yet")
-    sides = {"the public headers": headers, "libtrace/libtracetape.map": mapped(),
-             "the shared library": exported(library)}
-    problems = []
-    for name in sorted(set().union(*sides.values())):
-        missing = [side for side, names in sides.items() if name not in names]
-        if missing:
-            problems.append(f"'{name}' is not in {' nor in '.join(missing)}")
+    problems = compare({"the public headers": headers, "libtrace/libtracetape.map": mapped(MAP),
+                        "the shared library": exported(library)})
+    problems += compare_runtime(runtime)
     if problems:
         problems.append("(tests/tidy/test_abi.py --write-map rewrites the map from the headers)")
-    tidy.verdict("abi", problems, f"{len(headers)} functions declared, mapped and exported")
+    tidy.verdict("abi", problems,
+                 f"{len(headers) + len(runtime)} functions declared, mapped and exported")
 
 
 main()

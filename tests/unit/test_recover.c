@@ -1,223 +1,14 @@
-/* Recovery of damaged traces: whatever is done to a file, what comes out verifies, holds events of the
- * original only, each with its number, and the report owns up to everything else. */
-#include <check.h>
-
-#include <tracetape/recover.h>
-
-#include "test_reader_fixture.h"
-
-/* Every kind of chunk but private ones: models, an early index. */
-static const struct ttest_plan plan = {.resolution_ns = 1,
-                                       .partition_events = 60,
-                                       .level = 3,
-                                       .streams = 3,
-                                       .events = 700,
-                                       .model_period = 4};
-static const struct ttest_plan other_plan = {.resolution_ns = 1,
-                                             .partition_events = 75,
-                                             .level = 3,
-                                             .streams = 2,
-                                             .events = 500,
-                                             .model_period = 4,
-                                             .plain = true};
-
-/* ---- events, one hash each, by stream and number ---- */
-
-#define STREAMS    4u
-#define PER_STREAM 4096u
-
-struct known {
-    uint64_t hash[STREAMS][PER_STREAM];
-    uint64_t count, lost, damage_gaps;
-};
-
-static uint64_t hash_item(const ttape_item *item)
-{
-    struct ttest_sum sum = {0};
-    ttest_mix_item(&sum, item);
-    return sum.hash;
-}
-
-static bool is_mark(const ttape_item *item)
-{
-    return item->event.kind == TTAPE_GAP && item->event.argument == TTAPE_GAP_DAMAGE;
-}
-
-static void read_known(const void *data, size_t size_bytes, struct known *out)
-{
-    ttape_error err = {0};
-    ttape_reader *r;
-    ttape_info info;
-    ttape_source source = ttape_source_memory(data, size_bytes);
-    memset(out, 0, sizeof *out);
-    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
-    ttape_reader_get_info(r, &info);
-    ck_assert_uint_le(info.stream_count, STREAMS);
-    for (uint32_t s = 0; s < info.stream_count; s++) {
-        ttape_cursor *cursor;
-        ttape_item item;
-        ttape_status status;
-        TTEST_OK(ttape_cursor_open(&cursor, r, s, &err));
-        while ((status = ttape_cursor_next(cursor, &item, &err)) == TTAPE_OK) {
-            ck_assert_uint_lt(item.number, PER_STREAM);
-            if (is_mark(&item)) {
-                out->damage_gaps++;
-                out->lost += item.event.count;
-                continue;
-            }
-            out->hash[s][item.number] = hash_item(&item);
-            out->count++;
-        }
-        ck_assert_int_eq(status, TTAPE_END);
-        ttape_cursor_close(cursor);
-    }
-    ttape_reader_close(r);
-}
-
-/* ---- places in a file ---- */
-
-struct place {
-    size_t offset, size_bytes;
-    struct ttp_chunk head;
-};
-
-static size_t find_chunks(const struct ttest_file *file, struct place *places, size_t room)
-{
-    size_t count = 0, at = TTP_FILE_HEADER_BYTES;
-    struct ttp_chunk chunk;
-    while (at + TTP_FOOTER_BYTES < file->size_bytes &&
-           ttp_chunk_read(file->data + at, at, &chunk, NULL) == TTAPE_OK) {
-        size_t size = TTP_CHUNK_HEADER_BYTES + (size_t)chunk.stored_bytes;
-        ck_assert_uint_lt(count, room);
-        places[count++] = (struct place){at, size, chunk};
-        at += size;
-    }
-    return count;
-}
-
-#define ROOM 128u
-static struct known whole, other_whole;
-static struct ttest_file file, other;
-static struct place places[ROOM];
-static size_t place_count;
-
-/* ---- one recovery ---- */
-
-struct outcome {
-    ttape_memory_sink out;
-    ttape_status status;
-    ttape_recover_report report;
-    ttape_error err;
-    uint64_t end, told[TTAPE_RECOVER_FATES], told_lost_events;
-    bool cut_between_chunks; /* then nothing says that there was more */
-};
-
-/* Pieces cover the input without holes, in its order. */
-static void take_piece(void *context, const ttape_recover_piece *piece)
-{
-    struct outcome *o = context;
-    ck_assert_uint_lt(piece->fate, TTAPE_RECOVER_FATES);
-    ck_assert_uint_lt(piece->kind, TTAPE_RECOVER_KINDS);
-    ck_assert(o->end == 0 || piece->offset == o->end);
-    if (piece->fate == TTAPE_RECOVER_KEPT)
-        ck_assert_int_eq(piece->why.status, TTAPE_OK);
-    else if (piece->fate != TTAPE_RECOVER_SKIPPED)
-        ck_assert_msg(piece->why.status != TTAPE_OK && piece->why.message[0] != '\0' &&
-                          piece->why.rule[0] != '\0' &&
-                          piece->why.offset != TTAPE_ERROR_NO_OFFSET,
-                      "a piece without a reason");
-    o->end = piece->offset + piece->size_bytes;
-    o->told[piece->fate]++;
-    if (piece->fate == TTAPE_RECOVER_LOST && piece->events_known)
-        o->told_lost_events += piece->event_count;
-}
-
-static void recover(const void *data, size_t size_bytes, struct outcome *o)
-{
-    memset(o, 0, sizeof *o);
-    /* A copy of exactly the size, so that ASan sees one byte over. */
-    void *copy = malloc(size_bytes == 0 ? 1 : size_bytes);
-    memcpy(copy, data, size_bytes);
-    ttape_source source = ttape_source_memory(copy, size_bytes);
-    ttape_sink sink = ttape_sink_memory(&o->out);
-    ttape_recover_options options = {.size = sizeof options, .context = o, .piece = take_piece};
-    o->status = ttape_recover_trace(&source, &sink, &options, &o->report, &o->err);
-    if (o->status == TTAPE_OK)
-        ck_assert_uint_eq(o->end, size_bytes);
-    ck_assert(memcmp(copy, data, size_bytes) == 0);
-    free(copy);
-}
-
-static void release(struct outcome *o) { ttape_memory_sink_close(&o->out); }
-
-/* What must hold of every output. */
-static void check_output(const struct outcome *o, const struct known *whole, const char *what,
-                         size_t at)
-{
-    static struct known have;
-    ttape_error err = {0};
-    uint64_t findings = 0;
-    ttape_source source = ttape_source_memory(o->out.data, o->out.size_bytes);
-    TTEST_OK(ttape_verify(&source, NULL, ttest_print_finding, NULL, NULL, &findings, &err));
-    ck_assert_msg(findings == 0, "%s %zu: the output does not verify", what, at);
-    read_known(o->out.data, o->out.size_bytes, &have);
-    for (uint32_t s = 0; s < STREAMS; s++)
-        for (uint32_t i = 0; i < PER_STREAM; i++)
-            ck_assert_msg(have.hash[s][i] == 0 || have.hash[s][i] == whole->hash[s][i],
-                          "%s %zu: event %u of stream %u is not the original's", what, at, i, s);
-    ck_assert_uint_eq(have.count, o->report.copied_events);
-    ck_assert_uint_eq(have.damage_gaps, o->report.gap_count);
-    if (have.count < whole->count && !o->cut_between_chunks)
-        ck_assert_msg(o->report.loss_count != 0, "%s %zu: %llu of %llu events, and no loss told",
-                      what, at, (unsigned long long)have.count, (unsigned long long)whole->count);
-}
-
-static void try_one(const void *data, size_t size_bytes, const struct known *whole,
-                    const char *what, size_t at, struct outcome *o)
-{
-    recover(data, size_bytes, o);
-    for (size_t i = 0; data != other.data && i < place_count; i++)
-        o->cut_between_chunks |= size_bytes == places[i].offset;
-    if (o->status == TTAPE_OK)
-        check_output(o, whole, what, at);
-    else
-        ck_assert_msg(o->status == TTAPE_E_NOT_TRACE, "%s %zu: %s", what, at, o->err.message);
-}
-
-static void setup(void)
-{
-    file = ttest_write(&plan);
-    other = ttest_write(&other_plan);
-    read_known(file.data, file.size_bytes, &whole);
-    read_known(other.data, other.size_bytes, &other_whole);
-    place_count = find_chunks(&file, places, ROOM);
-    uint32_t kinds = 0;
-    for (size_t i = 0; i < place_count; i++)
-        kinds |= 1u << places[i].head.kind;
-    ck_assert_uint_eq(kinds, 0x7e); /* every kind is there */
-}
-
-static void teardown(void)
-{
-    free(file.data);
-    free(other.data);
-}
-
-static size_t find_kind(uint16_t kind, unsigned nth)
-{
-    for (size_t i = 0; i < place_count; i++)
-        if (places[i].head.kind == kind && nth-- == 0)
-            return i;
-    ck_abort_msg("no such chunk");
-    return 0;
-}
+/* Recovery of damaged traces: whatever is done to a file, what comes out verifies, holds events of
+ * the original only, each with its number, and the report owns up to everything else. */
+#define _GNU_SOURCE /* memmem */
+#include "recover_fixture.h"
 
 /* ---- tests ---- */
 
 START_TEST(a_sound_file)
 {
     struct outcome o;
-    try_one(file.data, file.size_bytes, &whole, "sound", 0, &o);
+    try_one(file.data, file.size_bytes, "sound", 0, &o);
     ck_assert_int_eq(o.status, TTAPE_OK);
     ck_assert_uint_eq(o.report.loss_count, 0);
     ck_assert_uint_eq(o.report.copied_events, whole.count);
@@ -234,7 +25,7 @@ START_TEST(every_truncation)
     size_t index = places[place_count - 1].offset;
     for (size_t size = 0; size < file.size_bytes; size++) {
         struct outcome o;
-        try_one(file.data, size, &whole, "cut at", size, &o);
+        try_one(file.data, size, "cut at", size, &o);
         if (size >= places[1].offset)
             ck_assert_int_eq(o.status, TTAPE_OK);
         if (o.status == TTAPE_OK) {
@@ -250,63 +41,21 @@ START_TEST(every_truncation)
 }
 END_TEST
 
-static uint64_t events_of(size_t place)
-{
-    uint32_t count;
-    memcpy(&count, file.data + places[place].offset + TTP_CHUNK_HEADER_BYTES + 12, sizeof count);
-    return count;
-}
-
-/* R2: one flipped bit costs at most one chunk, and what depends on it. */
-static void flip_bits(size_t step)
-{
-    uint64_t seed = 3;
-    for (size_t bit = ttest_random(&seed, (uint32_t)step); bit < file.size_bytes * 8;
-         bit += step == 1 ? 1 : 1 + ttest_random(&seed, (uint32_t)step * 2)) {
-        struct outcome o;
-        size_t byte = bit / 8, at = 0;
-        while (at < place_count && places[at].offset + places[at].size_bytes <= byte)
-            at++;
-        uint64_t events = at < place_count && places[at].head.kind == TTP_CHUNK_PARTITION
-                              ? events_of(at)
-                              : 0;
-        file.data[byte] ^= (uint8_t)(1u << (bit % 8));
-        try_one(file.data, file.size_bytes, &whole, "bit", bit, &o);
-        ck_assert_int_eq(o.status, TTAPE_OK);
-        bool in_chunk = byte >= TTP_FILE_HEADER_BYTES && at < place_count;
-        if (!in_chunk || places[at].head.kind == TTP_CHUNK_INDEX) {
-            ck_assert_msg(o.report.loss_count == 0, "bit %zu: only a header or index is hit", bit);
-            ck_assert_uint_eq(o.report.copied_events, whole.count);
-        } else {
-            ck_assert_msg(o.report.loss_count != 0, "bit %zu is lost silently", bit);
-            if (places[at].head.kind == TTP_CHUNK_PARTITION) {
-                ck_assert_uint_eq(o.report.copied_events, whole.count - events);
-                ck_assert_uint_eq(o.report.lost_events, events);
-                ck_assert_uint_ge(o.report.gap_count, 1);
-            } else if (places[at].head.kind != TTP_CHUNK_MODEL) {
-                ck_assert_uint_eq(o.report.copied_events, whole.count);
-            }
-        }
-        release(&o);
-        file.data[byte] ^= (uint8_t)(1u << (bit % 8));
-    }
-}
-
-START_TEST(sampled_bit_flips) { flip_bits(97); }
+START_TEST(sampled_bit_flips) { flip_bits(211); }
 END_TEST
 
 START_TEST(zeroed_blocks)
 {
     uint64_t seed = 11;
     uint8_t *copy = malloc(file.size_bytes);
-    for (size_t k = 0; k < 600; k++) {
+    for (size_t k = 0; k < 300; k++) {
         struct outcome o;
         size_t size = 1 + ttest_random(&seed, k % 3 == 0 ? 5000 : 300);
         size_t at = ttest_random(&seed, (uint32_t)file.size_bytes);
         size = size < file.size_bytes - at ? size : file.size_bytes - at;
         memcpy(copy, file.data, file.size_bytes);
         memset(copy + at, 0, size);
-        try_one(copy, file.size_bytes, &whole, "zeros", k, &o);
+        try_one(copy, file.size_bytes, "zeros", k, &o);
         release(&o);
     }
     free(copy);
@@ -318,7 +67,7 @@ START_TEST(moved_blocks)
 {
     uint64_t seed = 12;
     uint8_t *copy = malloc(2 * file.size_bytes);
-    for (size_t k = 0; k < 600; k++) {
+    for (size_t k = 0; k < 300; k++) {
         struct outcome o;
         size_t at = ttest_random(&seed, (uint32_t)file.size_bytes - 1);
         size_t size = 1 + ttest_random(&seed, (uint32_t)(file.size_bytes - at));
@@ -331,7 +80,7 @@ START_TEST(moved_blocks)
             end += size;
         }
         memcpy(copy + end, file.data + at + size, rest);
-        try_one(copy, end + rest, &whole, k % 2 == 0 ? "twice" : "taken out", k, &o);
+        try_one(copy, end + rest, k % 2 == 0 ? "twice" : "taken out", k, &o);
         size_t broken = 0; /* the chunk that the second copy stands in; a copy of it may be whole */
         while (broken + 1 < place_count && places[broken + 1].offset < at + size)
             broken++;
@@ -347,13 +96,13 @@ START_TEST(random_noise)
 {
     uint64_t seed = 13;
     uint8_t *copy = malloc(file.size_bytes);
-    for (size_t k = 0; k < 400; k++) {
+    for (size_t k = 0; k < 200; k++) {
         struct outcome o;
         uint32_t size = (uint32_t)file.size_bytes, hits = 1 + size / (k % 2 == 0 ? 100 : 4000);
         memcpy(copy, file.data, file.size_bytes);
         for (uint32_t i = 0; i < hits; i++)
             copy[ttest_random(&seed, size)] = (uint8_t)ttest_random(&seed, 256);
-        try_one(copy, file.size_bytes, &whole, "noise", k, &o);
+        try_one(copy, file.size_bytes, "noise", k, &o);
         release(&o);
     }
     free(copy);
@@ -384,12 +133,11 @@ START_TEST(swapped_chunks)
             for (size_t i = 0; i < place_count; i++)
                 order[i] = i == a ? b : i == b ? a : i;
             uint8_t *copy = arrange(order, place_count, &size);
-            try_one(copy, size, &whole, "swapped", a * ROOM + b, &o);
+            try_one(copy, size, "swapped", a * ROOM + b, &o);
             ck_assert_uint_eq(o.report.loss_count, 0);
             ck_assert_uint_eq(o.report.copied_events, whole.count);
             ck_assert_uint_eq(o.report.gap_count, 0);
-            ck_assert(o.told[TTAPE_RECOVER_MOVED] != 0 ||
-                      places[b].head.kind == TTP_CHUNK_INDEX ||
+            ck_assert(o.told[TTAPE_RECOVER_MOVED] != 0 || places[b].head.kind == TTP_CHUNK_INDEX ||
                       places[a].head.kind == TTP_CHUNK_INDEX);
             free(copy);
             release(&o);
@@ -408,7 +156,7 @@ START_TEST(duplicated_chunks)
                 order[n++] = a;
         }
         uint8_t *copy = arrange(order, n, &size);
-        try_one(copy, size, &whole, "duplicated", a, &o);
+        try_one(copy, size, "duplicated", a, &o);
         ck_assert_msg(o.report.loss_count == 0, "chunk %zu of kind %u twice: a loss is told", a,
                       places[a].head.kind);
         ck_assert_uint_eq(o.report.copied_events, whole.count);
@@ -426,12 +174,15 @@ START_TEST(spliced_traces)
     size_t their_count = find_chunks(&other, theirs, ROOM);
     uint64_t seed = 21;
     uint8_t *copy = malloc(file.size_bytes + other.size_bytes);
-    for (size_t k = 0; k < 400; k++) {
+    for (size_t k = 0; k < 200; k++) {
         struct outcome o;
-        size_t a = ttest_random(&seed, (uint32_t)file.size_bytes);
+        size_t start = places[find_kind(TTP_CHUNK_PARTITION, 1)].offset;
+        size_t a = start + ttest_random(&seed, (uint32_t)(file.size_bytes - start));
         size_t b = ttest_random(&seed, (uint32_t)other.size_bytes);
         if (k % 2 == 0) {
-            size_t i = 1 + ttest_random(&seed, (uint32_t)place_count - 1);
+            /* behind a partition: before that, both traces are the same but for their id */
+            size_t i = find_kind(TTP_CHUNK_PARTITION, 1);
+            i += ttest_random(&seed, (uint32_t)(place_count - i));
             a = places[i].offset;
             b = theirs[k % 4 == 0 && i < their_count ? i
                                                      : ttest_random(&seed, (uint32_t)their_count)]
@@ -439,7 +190,7 @@ START_TEST(spliced_traces)
         }
         memcpy(copy, file.data, a);
         memcpy(copy + a, other.data + b, other.size_bytes - b);
-        try_one(copy, a + other.size_bytes - b, &whole, "spliced", k, &o);
+        try_one(copy, a + other.size_bytes - b, "spliced", k, &o);
         release(&o);
     }
     free(copy);
@@ -453,7 +204,7 @@ START_TEST(two_files_in_one)
     uint8_t *copy = malloc(size);
     memcpy(copy, file.data, file.size_bytes);
     memcpy(copy + file.size_bytes, other.data, other.size_bytes);
-    try_one(copy, size, &whole, "behind one another", 0, &o);
+    try_one(copy, size, "behind one another", 0, &o);
     ck_assert_uint_eq(o.report.copied_events, whole.count);
     ck_assert_uint_ne(o.told[TTAPE_RECOVER_FOREIGN], 0);
     ck_assert_uint_ne(o.report.loss_count, 0);
@@ -482,7 +233,7 @@ START_TEST(damaged_header)
             memcpy(copy + 100, file.data, file.size_bytes);
             size += 100;
         }
-        try_one(copy, size, &whole, "header", (size_t)way, &o);
+        try_one(copy, size, "header", (size_t)way, &o);
         ck_assert_uint_eq(o.report.loss_count, 0);
         ck_assert_uint_eq(o.report.copied_events, whole.count);
         ck_assert_mem_eq(o.out.data + TTP_FILE_TRACE_ID_AT, file.data + TTP_FILE_TRACE_ID_AT,
@@ -497,7 +248,7 @@ static struct outcome without(size_t place)
 {
     struct outcome o;
     file.data[places[place].offset + TTP_CHUNK_HEADER_BYTES] ^= 1;
-    try_one(file.data, file.size_bytes, &whole, "without chunk", place, &o);
+    try_one(file.data, file.size_bytes, "without chunk", place, &o);
     file.data[places[place].offset + TTP_CHUNK_HEADER_BYTES] ^= 1;
     return o;
 }
@@ -534,7 +285,7 @@ END_TEST
 START_TEST(gaps_count)
 {
     static struct known have;
-    for (unsigned nth = 0; nth < 11; nth++) {
+    for (unsigned nth = 0; nth < 7; nth++) {
         size_t place = find_kind(TTP_CHUNK_PARTITION, nth);
         struct outcome o = without(place);
         read_known(o.out.data, o.out.size_bytes, &have);
@@ -555,7 +306,7 @@ START_TEST(gaps_without_an_index)
     struct outcome o;
     (void)index;
     memset(file.data + places[place].offset, 0, places[place].size_bytes);
-    try_one(file.data, size, &whole, "no index", 0, &o);
+    try_one(file.data, size, "no index", 0, &o);
     read_known(o.out.data, o.out.size_bytes, &have);
     ck_assert_uint_eq(o.report.missing_chunks, 1);
     ck_assert_uint_eq(have.lost + have.count, whole.count);

@@ -89,7 +89,7 @@ START_TEST(frames_by_name)
 {
     struct opened o = open_plan(_i, NULL);
     uint32_t spanning = 0, hidden = 0;
-    for (size_t i = 0; i < o.model.frame_count; i++) {
+    for (size_t i = 0; i < o.model.frame_count; i += _i < 2 ? 1 : 3) {
         const struct ttest_frame *f = &o.model.frames[i];
         ttape_node_id id = id_of(f);
         ttape_node full = get(&o, &id, TTAPE_TREE_FULL), pruned = get(&o, &id, TTAPE_TREE_PRUNED);

@@ -288,10 +288,10 @@ static ttape_status take_process(ttape_recording *r, struct ttp_thread *thread,
     image->path = strndup((const char *)bytes + PROCESS_BYTES, size_bytes - PROCESS_BYTES);
     if (parent != TTAPE_NONE && parent != thread->image) {
         image->parent = parent;
-        if (!r->options.separate_files && image_at(r, parent)->layout != TTAPE_NONE) {
+        if (image_at(r, parent)->layout != TTAPE_NONE) {
             image->layout = image_at(r, parent)->layout;
             layout_at(r, image->layout)->users++;
-            return TTAPE_OK;
+            return r->options.separate_files ? ttp_layout_separate(r, image, err) : TTAPE_OK;
         }
     }
     for (uint32_t i = (uint32_t)r->images.count; parent == TTAPE_NONE && i-- > 0;)

@@ -112,8 +112,7 @@ static ttape_status unmap_missing(ttape_recording *r, struct ttp_layout *layout,
 
 static char *copy_text(const char *s) { return s == NULL ? NULL : strdup(s); }
 
-/* The image gets an address space of its own, as it is now. */
-static ttape_status separate(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err)
 {
     uint32_t index, old = image->layout;
     TTP_TRY(ttp_layout_new(r, image->pid, &index, err));
@@ -156,7 +155,7 @@ ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool
     if (equal)
         return TTAPE_OK;
     if (layout->users > 1 && layout->modules.count != 0)
-        TTP_TRY(separate(r, image, err));
+        TTP_TRY(ttp_layout_separate(r, image, err));
     layout = layout_at(r, image->layout);
     if (complete)
         TTP_TRY(unmap_missing(r, layout, &image->incoming, err));

@@ -6,6 +6,8 @@
 
 /* A new one with one user; with separate files, pid names its file. */
 ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, ttape_error *err);
+/* The image gets a copy of its own of the one that it shares, as it is now. */
+ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err);
 void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout);
 
 /* A copy of bytes, with a zero behind them; to be freed with free. */

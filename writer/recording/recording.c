@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/fail.h"
+#include "format/record.h"
 #include "writer/recording/journal.h"
 
 #define DEFAULT_BUFFER    (4u << 20)
@@ -44,6 +45,11 @@ static ttape_status encode_slot(ttape_recording *r, uint32_t number, struct ttp_
     if (!ttp_slot_is_whole(slot))
         return ttp_fail(&r->error, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
                         "the spill file was changed by somebody else");
+    if (r->is_full) {
+        for (uint32_t i = 0; i < slot->head.count; i++)
+            r->overwritten += ttp_record_is_call(slot->records[i]);
+        return TTAPE_OK;
+    }
     return ttp_decode_slot(r, slot, &r->error);
 }
 

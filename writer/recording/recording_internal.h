@@ -222,7 +222,9 @@ struct ttape_recording {
     bool is_direct;     /* the end: slots are decoded at once, by the encoding thread */
     bool is_replaying;  /* a recovery: nothing is journaled */
     struct ttp_snapshots snapshots;
-    uint64_t arena_lost, overwritten, finished_bytes;
+    uint64_t arena_lost, finished_bytes;
+    uint64_t overwritten; /* events that were recorded and are not kept */
+    bool is_full;         /* the trace has its full size: nothing more goes into it */
     struct ttp_growing images;  /* struct ttp_image */
     struct ttp_growing layouts; /* struct ttp_layout */
     struct ttp_growing threads; /* struct ttp_thread * */

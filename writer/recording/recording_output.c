@@ -168,13 +168,26 @@ ttape_status ttp_output_append(ttape_recording *r, struct ttp_thread *thread,
     return ttape_writer_append(o->writer, thread->stream, events, count, err);
 }
 
+static void count_written(ttape_recording *r)
+{
+    uint64_t bytes = r->finished_bytes;
+    struct ttp_output **outputs = r->outputs.data;
+    for (size_t i = 0; i < r->outputs.count; i++) {
+        ttape_writer_progress progress = {0};
+        if (outputs[i]->writer != NULL)
+            ttape_writer_get_progress(outputs[i]->writer, &progress);
+        bytes += progress.written_bytes;
+    }
+    r->written = bytes;
+}
+
 /* Checkpoints whose partitions are all in the file: the journal says so, their slots are free. */
 static ttape_status reap(ttape_recording *r, ttape_error *err)
 {
     ttape_writer_progress progress = {0};
     if (r->current != NULL)
         ttape_writer_get_progress(r->current->writer, &progress);
-    r->written = progress.written_bytes;
+    count_written(r);
     struct ttp_checkpoint *waiting = r->waiting.data;
     size_t done = 0;
     while (done < r->waiting.count &&
@@ -193,6 +206,27 @@ static ttape_status reap(ttape_recording *r, ttape_error *err)
     return TTAPE_OK;
 }
 
+static uint64_t rotation_bytes(const ttape_recording *r)
+{
+    if (r->options.rotate_bytes != 0)
+        return r->options.rotate_bytes;
+    return r->options.keep_bytes / 8;
+}
+
+/* How many events a partition has at most where sizes are kept to (an event is about a byte); 0: any. */
+static uint64_t events_wanted(const ttape_recording *r)
+{
+    uint64_t bytes = rotation_bytes(r), of_limit = r->options.max_bytes / 8;
+    return bytes != 0 && (of_limit == 0 || bytes < of_limit) ? bytes : of_limit;
+}
+
+/* Partitions are small then, and written at once: how large the file is is known before the next. */
+static bool is_small(const ttape_recording *r)
+{
+    uint64_t wanted = events_wanted(r);
+    return wanted != 0 && wanted < r->options.writer.partition_events;
+}
+
 static ttape_status seal_all(ttape_recording *r, ttape_error *err)
 {
     struct ttp_output **outputs = r->outputs.data;
@@ -200,7 +234,7 @@ static ttape_status seal_all(ttape_recording *r, ttape_error *err)
         if (outputs[i]->writer == NULL || outputs[i]->sealed_at == outputs[i]->event_count)
             continue;
         outputs[i]->sealed_at = outputs[i]->event_count;
-        if (r->current != NULL && !r->options.live)
+        if (r->current != NULL && !r->options.live && !is_small(r))
             TTP_TRY(ttape_writer_seal(outputs[i]->writer, err));
         else
             TTP_TRY(ttape_writer_flush(outputs[i]->writer, false, err));
@@ -295,9 +329,9 @@ static ttape_status finish_output(ttape_recording *r, struct ttp_output *o, ttap
     ttape_writer_progress progress;
     ttape_writer_get_progress(o->writer, &progress);
     r->finished_bytes += progress.written_bytes;
-    r->written = r->finished_bytes;
     ttape_writer_close(o->writer);
     o->writer = NULL;
+    count_written(r);
     (void)close(o->fd);
     o->fd = -1;
     o->written_bytes = progress.written_bytes;
@@ -350,13 +384,6 @@ static ttape_status rotate(ttape_recording *r, ttape_error *err)
     return ttp_journal_checkpoint(r, r->current->number, 0, err);
 }
 
-static uint64_t rotation_bytes(const ttape_recording *r)
-{
-    if (r->options.rotate_bytes != 0)
-        return r->options.rotate_bytes;
-    return r->options.keep_bytes / 8;
-}
-
 static bool rotation_due(const ttape_recording *r)
 {
     ttape_writer_progress progress;
@@ -371,10 +398,10 @@ static bool rotation_due(const ttape_recording *r)
 
 static void check_limits(ttape_recording *r)
 {
-    bool large =
-        r->options.max_bytes != 0 && r->finished_bytes + r->written >= r->options.max_bytes;
+    bool large = r->options.max_bytes != 0 && r->written >= r->options.max_bytes;
     bool late =
         r->options.max_ns != 0 && (ttp_now_ms() - r->opened_ms) * 1000000u >= r->options.max_ns;
+    r->is_full |= large;
     if (large || late)
         r->stopped = true;
 }
@@ -386,8 +413,8 @@ ttape_status ttp_output_due(ttape_recording *r, bool now, ttape_error *err)
     for (size_t i = 0; i < r->outputs.count; i++)
         ready += outputs[i]->event_count - outputs[i]->sealed_at;
     bool live = r->options.live && ttp_now_ms() - r->sealed_ms >= LIVE_SEAL_MS;
-    if (rotation_bytes(r) != 0 && limit > rotation_bytes(r))
-        limit = rotation_bytes(r); /* small files: about a byte an event */
+    if (is_small(r))
+        limit = events_wanted(r);
     bool by_time = r->options.keep_ns != 0 && rotation_due(r);
     if (ready != 0 && (ready >= limit || now || live || by_time)) {
         TTP_TRY(checkpoint(r, err));

@@ -12,17 +12,17 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "format/record.h"
 #include "writer/runtime/slow.h"
 
 #define JUMP_STACK_POINTER 6 /* in the jmp_buf of glibc and musl on x86-64 */
 
-/* `before` gets the first two arguments, the caller's stack pointer and the return address, and returns
- * the real function. All registers that may hold arguments are as they were when that begins. */
+/* `before` gets the first two arguments, the caller's stack pointer and the return address, then the
+ * third argument, and returns the real function. All registers that may hold arguments are as they were when that begins. */
 #define IN_FRONT_OF(name, before)                                                                  \
     __asm__(".text\n\t.globl " #name "\n\t.type " #name ", @function\n\t.p2align 4\n" #name        \
             ":\n\t.cfi_startproc\n\t"                                                              \
@@ -33,6 +33,7 @@
             "pushq %r8\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
             "pushq %r9\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
             "pushq %rax\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
+            "movq %rdx, %r8\n\t"                                                                   \
             "leaq 64(%rsp), %rdx\n\t"                                                              \
             "movq 56(%rsp), %rcx\n\t"                                                              \
             "call " #before "\n\t"                                                                 \
@@ -60,7 +61,6 @@ enum real_name {
     REAL_DLCLOSE,
     REAL_SIGNAL,
     REAL_SIGACTION,
-    REAL_PRCTL,
     REAL_SYSCALL,
     REAL_SETNAME,
     REAL__EXIT,
@@ -72,8 +72,7 @@ enum real_name {
 static const char *const real_names[REAL_COUNT] = {
     "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "makecontext",
     "dlopen",  "dlmopen",  "dlclose",    "signal",        "sigaction",
-    "prctl",   "syscall",  "pthread_setname_np", "_exit",
-    "_Exit",   "__cxa_begin_catch"};
+    "syscall", "pthread_setname_np", "_exit", "_Exit", "__cxa_begin_catch"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -235,36 +234,18 @@ BEFORE void *ttp_before_sigaction(void)
 }
 IN_FRONT_OF(sigaction, ttp_before_sigaction);
 
-static void name_changes(const char *name)
+void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp, uintptr_t return_address,
+                         uintptr_t second);
+BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
+                                uintptr_t return_address, uintptr_t second)
 {
-    struct ttp_line *line = ttp_thread.line;
-    uint32_t size = 0;
-    if (name == NULL || !ttp_has_state())
-        return;
-    for (; size < sizeof(line->name) - 1 && name[size] != '\0'; size++)
-        line->name[size] = name[size];
-    line->name[size] = '\0';
-    struct ttp_part part = {line->name, size};
-    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
-        ttp_message(TTP_MESSAGE_THREAD, &part, 1);
-}
-
-void *ttp_before_prctl(uintptr_t option, const char *name);
-BEFORE void *ttp_before_prctl(uintptr_t option, const char *name)
-{
-    if ((int)option == PR_SET_SECCOMP)
-        ttp_process.is_quiet = true;
-    else if ((int)option == PR_SET_NAME)
-        name_changes(name);
-    return real(REAL_PRCTL);
-}
-IN_FRONT_OF(prctl, ttp_before_prctl);
-
-void *ttp_before_syscall(uintptr_t number, uintptr_t option);
-BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t option)
-{
-    if (number == SYS_seccomp || (number == SYS_prctl && (int)option == PR_SET_SECCOMP))
-        ttp_process.is_quiet = true;
+    (void)sp;
+    (void)return_address;
+    if (number == SYS_seccomp)
+        ttp_prctl_seen(PR_SET_SECCOMP, first == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
+                                                                        : SECCOMP_MODE_FILTER);
+    else if (number == SYS_prctl)
+        ttp_prctl_seen((int)first, second);
     return real(REAL_SYSCALL);
 }
 IN_FRONT_OF(syscall, ttp_before_syscall);
@@ -273,7 +254,7 @@ void *ttp_before_setname(pthread_t thread, const char *name);
 BEFORE void *ttp_before_setname(pthread_t thread, const char *name)
 {
     if (pthread_equal(thread, pthread_self()))
-        name_changes(name);
+        ttp_prctl_seen(PR_SET_NAME, (uintptr_t)name);
     return real(REAL_SETNAME);
 }
 IN_FRONT_OF(pthread_setname_np, ttp_before_setname);

@@ -24,6 +24,13 @@ enum frame_word {
     WORD_INFO = 39
 };
 
+/* Where sigaction is not ours, what was found once may not be true any more. */
+#ifdef TTP_RUNTIME_SHARED
+#define KNOWS_CHANGES true
+#else
+#define KNOWS_CHANGES false
+#endif
+
 #define FOUND_SEVERAL 0x7Fu
 #define FOUND_IN_INFO 0x80u
 
@@ -84,7 +91,7 @@ static uint32_t ask_table(uintptr_t handler)
     return found;
 }
 
-/* One handler for several signals: it is the one that has been blocked since the handler was called. */
+/* It is one that has been blocked since the handler was called. */
 static uint32_t ask_mask(uintptr_t handler, uint64_t mask_before)
 {
     uint64_t mask = 0;
@@ -92,9 +99,12 @@ static uint32_t ask_mask(uintptr_t handler, uint64_t mask_before)
     if (ttp_process.is_quiet ||
         ttp_syscall(SYS_rt_sigprocmask, 0, 0, (long)&mask, sizeof(mask), 0, 0) != 0)
         return 0;
+    uint64_t fresh = mask & ~mask_before;
+    if (fresh != 0 && (fresh & (fresh - 1)) == 0)
+        return (uint32_t)__builtin_ctzll(fresh) + 1;
     for (uint32_t number = 1; number <= SIGNALS; number++) {
         struct kernel_sigaction action = {0};
-        if (((mask & ~mask_before) >> (number - 1) & 1) == 0 || !ask_action(number, &action) ||
+        if ((fresh >> (number - 1) & 1) == 0 || !ask_action(number, &action) ||
             action.handler != handler)
             continue;
         if (found != 0)
@@ -109,7 +119,7 @@ static uint32_t look_up(uintptr_t handler)
     uint64_t *slot = &known[(handler >> 4) % (sizeof(known) / sizeof(known[0]))];
     uint64_t changes = __atomic_load_n(&ttp_process.signal_changes, __ATOMIC_RELAXED) & 0xFF;
     uint64_t key = handler << 8 | changes, entry = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    if (entry >> 8 == key)
+    if (KNOWS_CHANGES && entry >> 8 == key)
         return entry & 0xFF;
     if (ttp_process.is_quiet)
         return 0;
@@ -125,7 +135,9 @@ uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, 
     if (frame == NULL)
         return 0;
     note_alternate(frame, sp);
-    uint32_t found = look_up(handler);
+    uint32_t found = KNOWS_CHANGES ? look_up(handler) : ask_mask(handler, frame[WORD_MASK]);
+    if (found == 0)
+        found = look_up(handler);
     if (found == FOUND_IN_INFO)
         found = (uint32_t)frame[WORD_INFO];
     else if (found == FOUND_SEVERAL)

@@ -373,26 +373,28 @@ void ttp_enter_loose(uintptr_t function, uintptr_t sp)
 /* -- exit -- */
 
 /* The innermost open frame that can be the one that exits here, or NULL. Its parent began at sp or
- * above; the same call site is better evidence than the function alone; a handler that runs is the
- * limit. */
+ * above, unless that was left unnoticed; the same call site is better evidence than the function
+ * alone; a handler that runs is the limit. */
 static struct ttp_frame_seen *find_exiting(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                                            bool is_alternate)
 {
-    struct ttp_frame_seen *found = NULL;
+    struct ttp_frame_seen *found = NULL, *orphan = NULL;
     int steps = 0;
     for (struct ttp_frame_seen *at = ttp_thread.top; !ttp_is_base(at) && steps < SEARCH_MAX;
          at--, steps++) {
         bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
-        bool agrees = (at->function & ~TTP_FRAME_HANDLER) == function &&
-                      (ttp_is_base(at - 1) || sp <= at[-1].sp);
-        if (agrees && at->call_site == call_site)
+        bool is_same = (at->function & ~TTP_FRAME_HANDLER) == function;
+        bool is_below = ttp_is_base(at - 1) || sp <= at[-1].sp;
+        if (is_same && is_below && at->call_site == call_site)
             return at;
-        if (agrees && found == NULL)
+        if (is_same && is_below && found == NULL)
             found = at;
+        if (is_same && at->call_site == call_site && orphan == NULL)
+            orphan = at;
         if (is_handler && !is_gone(at, sp, 0, is_alternate))
             break;
     }
-    return found;
+    return found != NULL ? found : orphan;
 }
 
 static void leave_top(const struct operation *op, uintptr_t function)

@@ -111,6 +111,9 @@ bool ttp_mapping_find(uintptr_t address, uintptr_t *low, uintptr_t *high, uintpt
 size_t ttp_mapping_path(uintptr_t address, char *path, size_t room); /* 0: no file */
 bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t inode);
 
+/* prctl.c: what the program asks the kernel for */
+void ttp_prctl_seen(int option, uintptr_t argument);
+
 /* lifetime.c */
 void ttp_thread_watch(void);   /* have the current thread's end told */
 void ttp_process_follow(void); /* once records can be written */

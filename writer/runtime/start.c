@@ -202,8 +202,9 @@ static void fill_line(struct ttp_line *line, bool is_child)
 
 static struct ttp_line *new_state(uintptr_t sp)
 {
-    uint8_t *memory = ttp_thread.end_rounds >= ROUNDS_MAX ? NULL : take_kept();
-    if (memory == NULL && ttp_thread.end_rounds < ROUNDS_MAX)
+    bool can_begin = ttp_thread.end_rounds < ROUNDS_MAX && !ttp_process.has_no_counter;
+    uint8_t *memory = can_begin ? take_kept() : NULL;
+    if (memory == NULL && can_begin)
         memory = map_state();
     if (memory == NULL)
         return NULL;
@@ -248,6 +249,10 @@ bool ttp_thread_start(uintptr_t sp)
     }
     ttp_thread.is_starting = true;
     TTP_SIGNAL_FENCE();
+    if (ttp_thread.line->gate != TTP_GATE_COLD) { /* a handler was faster */
+        ttp_thread.is_starting = false;
+        return ttp_has_state();
+    }
     bool is_child = ttp_thread.line != &ttp_no_line;
     struct ttp_line *line = is_child ? ttp_thread.line : new_state(sp);
     if (line == NULL)

@@ -160,6 +160,7 @@ struct ttp_process_seen {
     uint32_t signal_changes; /* of handlers */
     uint32_t thread_key;
     bool has_thread_key;
+    bool has_no_counter; /* threads that begin may not read a clock */
     bool is_quiet; /* a filter of system calls may be on: none that can be done without */
 };
 

@@ -127,7 +127,7 @@ static void NOHOOKS play(unsigned round)
     }
     if (strcmp(scenario, "speech") == 0) {
         request('h');
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 9000; i++)
             leaf();
         request('f');
     }
@@ -167,6 +167,7 @@ static void NOHOOKS run_child(void)
     makecontext(&other, on_coroutine, 0);
     leaf();
     ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    raise(SIGTRAP); /* so that the parent follows threads from here on */
     for (unsigned round = 0; !is_over; round++) {
         play(round);
         raise(SIGTRAP);
@@ -246,11 +247,14 @@ int NOHOOKS main(int count, char **arguments)
         return 0;
     }
     long stride = atol(arguments[2]), n = atol(arguments[3]);
+    pid_t who;
+    int status;
+    wait_stop(&who, &status);
+    ptrace(PTRACE_CONT, who, NULL, NULL);
     while (interrupt_at(n))
         n += stride;
     printf("steps %ld\n", n);
     fflush(stdout);
-    int status;
     while (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status))
         ptrace(PTRACE_CONT, child, NULL, NULL);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 4;

@@ -1,0 +1,316 @@
+#!/usr/bin/env bash
+# The execution tree: what is pruned and what is shown add up, however it is cut, folded and opened.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+
+cat >tree.py <<'END'
+"""tree(options) -> nested nodes of `tracetape tree --json`, each checked: time = self + rest +
+children + shorter ones."""
+import json, os, subprocess
+
+class Node(dict):
+    def __init__(self, row):
+        super().__init__(row)
+        self.children = []
+
+    def walk(self):
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+def tree(*options, checked=True):
+    command = [os.environ["TTAPE_BIN"], "tree", "--json", *options]
+    out = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    top, path = [], []
+    for row in out["nodes"]:
+        node = Node(row)
+        del path[row["level"]:]
+        (path[-1].children if path else top).append(node)
+        path.append(node)
+    if checked:
+        for node in top:
+            for one in node.walk():
+                check(one)
+    return top, out
+
+def check(node):
+    inside = sum(c["time_ns"] for c in node.children) + node.get("shorter", {}).get("time_ns", 0)
+    if node["kind"] == "sequence":
+        assert node["time_ns"] == inside, node
+    elif "self_ns" in node and not node["deeper"]:
+        assert node["time_ns"] == node["self_ns"] + node["rest_ns"] + inside, (node, inside)
+
+def totals(top):
+    """What a view shows of everything: calls, and time of threads."""
+    calls = events = 0
+    for node in (n for t in top for n in t.walk()):
+        calls += node.get("shorter", {}).get("count", 0)
+        calls += node["calls"] if node["kind"] == "call" else 0
+    return calls, sum(t["time_ns"] for t in top)
+END
+export PYTHONPATH=.
+check_python() { # TEXT ON STANDARD INPUT
+    checks=$((checks + 1))
+    python3 - || fail "line ${BASH_LINENO[0]}: an assertion of Python does not hold"
+}
+
+# main -> 40 times: step -> work, work, work(sub); a long tail that ends in other partitions
+awk 'BEGIN { t = 1000; print t, "1 enter main"
+    for (i = 0; i < 40; i++) { print t += 10, "1 enter step"
+        for (k = 0; k < 3; k++) { print t += 5, "1 enter work"
+            if (k == 2) { print t += 2, "1 enter sub"; print t += 3, "1 exit" }
+            print t += 7, "1 exit" }
+        print t += 4, "1 exit" }
+    print t += 6, "1 enter tail"; print t += 500, "1 enter last"; print t += 1, "1 exit"
+    print t += 9, "1 exit"; print t += 1, "1 exit" }' >in.txt
+status 0 "$T" convert in.txt -o a.ttape --partition-events 50
+status 0 "$T" verify a.ttape
+export calls=$((1 + 40 * 5 + 2))
+
+# Pruned: read from the summaries alone, nothing decoded. Every event is somewhere, once.
+check_python <<'END'
+from tree import *
+top, out = tree("a.ttape", "--min-time", "0")
+(thread,) = top
+(main,) = [n for n in thread.children if n["kind"] == "call"]
+assert main["name"] == "main" and main["end"] == "ended", main
+lines = sum(1 for _ in open("in.txt"))
+assert thread["pruned"]["events"] == lines and thread["pruned"]["calls"] == int(os.environ["calls"])
+parts = [n for n in thread.walk() if n["kind"] == "part"]
+assert sum(p["pruned"]["events"] for p in parts) == lines and len(parts) >= 1
+assert sum(p["pruned"]["partitions"] for p in parts) == thread["pruned"]["partitions"] == 9
+spanning = [n for n in thread.walk() if n["kind"] == "call"]
+assert {n["name"] for n in spanning} >= {"main", "step"}
+assert thread["time_ns"] == main["time_ns"] == main["end_ns"] - main["enter_ns"]
+END
+python3 - <<'END'
+data = bytearray(open("a.ttape", "rb").read())
+sync, at = b"\xf3\x54\x54\x63\x68\x6b\xb1\x1a", -1
+while (at := data.find(sync, at + 1)) >= 0:
+    if int.from_bytes(data[at + 8:at + 10], "little") == 4:
+        data[at + 63 + int.from_bytes(data[at + 24:at + 32], "little")] ^= 1  # its last byte
+open("spoilt.ttape", "wb").write(data)
+END
+status 0 "$T" tree --json a.ttape
+sed 's/a.ttape/spoilt.ttape/' out >want
+status 0 "$T" tree --json spoilt.ttape
+same out want
+status 3 "$T" tree --full spoilt.ttape
+
+# Full: every call, in every node the time that the pruned tree gives it.
+check_python <<'END'
+from tree import *
+top, _ = tree("a.ttape", "--full", "--min-time", "0")
+assert totals(top)[0] == int(os.environ["calls"])
+nodes = {n["node"]: n for t in top for n in t.walk()}
+assert all(n["rest_ns"] == 0 for n in nodes.values())
+assert not [n for n in nodes.values() if n["kind"] == "part"]
+pruned, _ = tree("a.ttape", "--min-time", "0")
+known = 0
+for n in (n for t in pruned for n in t.walk()):
+    if n["kind"] == "call":
+        assert n["time_ns"] <= nodes[n["node"]]["time_ns"] and n["self_ns"] <= nodes[n["node"]]["self_ns"]
+    if n["kind"] == "call" and n["end"] == "ended":
+        assert n["time_ns"] == nodes[n["node"]]["time_ns"]
+        known += 1
+    if n["kind"] == "call" and n["self_exact"]:
+        assert n["self_ns"] == nodes[n["node"]]["self_ns"]
+assert known >= 2
+assert pruned[0]["time_ns"] == top[0]["time_ns"]
+main = top[0].children[0]
+assert [c["name"] for c in main.children] == ["step"] * 40 + ["tail"]
+assert [c["name"] for c in main.children[7].children] == ["work"] * 3
+assert main["calls_below"] == int(os.environ["calls"]) - 1
+
+# --depth and --min-time leave out, and lose nothing.
+for options in (["--depth", "2"], ["--depth", "1"], ["--depth", "0"], ["--min-time", "40ns"],
+                ["--min-time", "1us", "--depth", "3"], ["--min-time", "1s"]):
+    for full in ([], ["--full"]):
+        some, _ = tree("a.ttape", *full, *options)
+        assert (some or _["shorter"]) and sum(t["time_ns"] for t in some) + \
+            _.get("shorter", {}).get("time_ns", 0) == top[0]["time_ns"], options
+END
+
+# --fold: equal siblings once; the sums of calls and times stay.
+check_python <<'END'
+from tree import *
+plain, _ = tree("a.ttape", "--full", "--min-time", "0")
+fold, _ = tree("a.ttape", "--full", "--min-time", "0", "--fold")
+assert totals(plain) == totals(fold), (totals(plain), totals(fold))
+main = fold[0].children[0]
+assert [(c["name"], c["calls"]) for c in main.children] == [("step", 40), ("tail", 1)]
+step = main.children[0]
+assert [(c["name"], c["calls"]) for c in step.children] == [("work", 80), ("work", 40)]
+assert step["time_ns"] == sum(c["time_ns"] for c in plain[0].children[0].children[:40])
+assert [(c["name"], c["calls"]) for c in step.children[1].children] == [("sub", 40)]
+END
+status 0 "$T" tree --full --fold --min-time 0 a.ttape
+has out ' +step x 40$'
+
+# Series of siblings: (a b b)(a b b)(a b b) c
+printf '%s\n' a b b a b b a b b c | awk 'BEGIN { print "0 1 enter main" }
+    { print NR * 10, "1 enter", $1; print NR * 10 + 4, "1 exit" } END { print "200 1 exit" }' >series.txt
+status 0 "$T" convert series.txt -o series.ttape
+status 0 "$T" tree --full --fold series.ttape --min-time 0
+has out ' +3 times:$'
+has out ' +b x 2$'
+lines out 7
+check_python <<'END'
+from tree import *
+assert totals(tree("series.ttape", "--full", "--fold")[0]) == totals(tree("series.ttape", "--full")[0])
+END
+
+# --open: a part, a call, a path, a time. What is opened is whole.
+check_python <<'END'
+from tree import *
+full, _ = tree("a.ttape", "--full", "--min-time", "0")
+main = full[0].children[0]
+shown, _ = tree("a.ttape", "--min-time", "0")
+found = 0
+for node in (n for n in shown[0].walk() if n["kind"] == "part"):
+    first = int(node["node"].split("p")[1])
+    for partition in range(first, first + node["pruned"]["partitions"]):
+        ((part,), _) = tree("a.ttape", "--open", f"s0p{partition}", "--min-time", "0", "--depth", "9")
+        assert all(c["name"] in ("step", "work", "sub", "tail", "last") for c in part.children)
+        found += len([n for n in part.walk() if n["kind"] == "call"])
+assert found > int(os.environ["calls"]) * 0.7, found
+for want in [n for n in full[0].walk() if n["kind"] == "call"][::7]:
+    ((got,), _) = tree("a.ttape", "--open", want["node"], "--min-time", "0", "--depth", "9")
+    for key in ("name", "enter_ns", "end_ns", "time_ns", "self_ns", "node", "end"):
+        assert got[key] == want[key], (key, got, want)
+    if not any("pruned" in n for n in got.walk()):
+        assert [n["node"] for n in got.walk()] == [n["node"] for n in want.walk()]
+step = main.children[4]
+((got,), _) = tree("a.ttape", "--open", "main/step[5]")
+assert got["node"] == step["node"], (got, step)
+((got,), _) = tree("a.ttape", "--open", "main/step[5]/work[3]/sub")
+assert got["node"] == step.children[2].children[0]["node"]
+((got,), _) = tree("a.ttape", "--open", "main/tail/last")
+assert got["name"] == "last" and got["time_ns"] == 1
+sub = step.children[2].children[0]
+for moment in (f"{sub['enter_ns']}", f"+{sub['enter_ns'] - 1000 + 1}ns"):
+    top, _ = tree("a.ttape", "--open", moment, checked=False)
+    assert [n.get("name") for n in top[0].walk()][1:] == ["main", "step", "work", "sub"], top
+    assert list(top[0].walk())[-1]["node"] == sub["node"]
+END
+status 4 "$T" tree --open main/nothing a.ttape
+has err "no call 'main/nothing'"
+status 4 "$T" tree --open 'main/step[41]' a.ttape
+status 4 "$T" tree --open s9 a.ttape
+status 4 "$T" tree --open s0p99 a.ttape
+status 4 "$T" tree --open s0e1 --thread 99 a.ttape
+status 4 "$T" tree --open 500s a.ttape
+has err 'no thread of .* runs at that time'
+
+# --time: what is cut is shown as far as it is inside.
+check_python <<'END'
+from tree import *
+for span, length in (("+100ns..+300ns", 200), ("..+50ns", 50), ("+1500ns..", None)):
+    top, out = tree("a.ttape", "--time", span, "--min-time", "0", checked=False)
+    whole, _ = tree("a.ttape", checked=False)
+    length = length or whole[0]["time_ns"] - 1500
+    assert top[0]["time_ns"] == length == top[0].children[0]["time_ns"], (span, top[0])
+    for n in top[0].walk():
+        assert n["start_ns"] < out["to_ns"] and n.get("end_most_ns", n["end_ns"]) >= out["from_ns"], n
+END
+status 0 "$T" tree --time 0..1 a.ttape
+status 2 "$T" tree --time 5 a.ttape
+
+# Threads, signals, stacks, unwinding, what is open at the end and the start.
+cat >mixed.txt <<'END'
+process 7 prog
+thread 7 1 one
+thread 7 2 two
+0 1 open outer
+0 1 open inner
+10 1 enter a
+20 1 signal 11
+25 1 enter handler
+30 1 exit
+35 1 signal-end 11
+40 1 unwind 2
+50 1 enter b
+0 2 enter main
+10 2 switch 1
+15 2 enter coroutine
+20 2 switch 0
+30 2 enter c
+40 2 switch 1
+60 2 exit
+70 2 switch 0
+80 2 exit
+90 2 exit
+END
+for events in 2 3 1000; do
+    status 0 "$T" convert mixed.txt -o mixed.ttape --partition-events $events --force
+    status 0 "$T" tree --full --min-time 0 mixed.ttape
+    has out 'thread 1 of process 7, one$'
+    has out ' +outer +\[open at the end\]$'
+    has out ' +\(signal 11\)'
+    has out ' +handler'
+    has out ' +coroutine \(stack 1\)$'
+    status 0 "$T" tree --thread 2 --min-time 0 mixed.ttape
+    checks=$((checks + 1))
+    grep -q 'thread 1 ' out && fail "--thread shows another one"
+    status 0 "$T" tree --stream 0 --min-time 0 mixed.ttape
+done
+check_python <<'END'
+from tree import *
+top, _ = tree("mixed.ttape", "--full", "--min-time", "0", "--thread", "1")
+names = [(n["level"], n.get("name"), n["time_ns"]) for n in top[0].walk()]
+assert names == [(0, "one", 50), (1, "outer", 50), (2, "inner", 40), (3, "a", 30),
+                 (4, "(signal)", 15), (5, "handler", 5), (2, "b", 0)], names
+END
+
+# A piece of a trace knows what was open before it.
+status 0 "$T" cut a.ttape -o cut.ttape --events 100..300
+status 0 "$T" tree --min-time 0 cut.ttape
+has out ' s0p0b0 +main'
+status 0 "$T" tree --full --min-time 0 --json cut.ttape
+check_python <<'END'
+from tree import *
+top, _ = tree("cut.ttape", "--full", "--min-time", "0")
+(main,) = [n for n in top[0].children if n["name"] == "main"]
+assert main["enter_ns"] == 1000 < main["start_ns"] and main["end"] == "open", main
+((again,), _) = tree("cut.ttape", "--open", "s0p0b0")
+assert again["name"] == "main"
+END
+
+# Without times, through a pipe, spoilt, hostile.
+status 0 "$T" convert in.txt -o order.ttape --time none --partition-events 50
+status 0 "$T" tree order.ttape
+has out ' main +\[ends in partition 8\]$'
+status 0 "$T" tree --full --fold order.ttape
+has out 'step x 40$'
+status 4 "$T" tree --open 5ms order.ttape
+"$T" tree --json - <a.ttape >piped 2>err || fail "no tree of a pipe"
+sed 's/standard input/a.ttape/' piped >piped2
+status 0 "$T" tree --json a.ttape
+same out piped2
+status 0 "$T" tree --json --jobs 3 a.ttape
+same out piped2
+python3 - <<'END'
+data = bytearray(open("a.ttape", "rb").read())
+sync, at, seen = b"\xf3\x54\x54\x63\x68\x6b\xb1\x1a", -1, 0
+while (at := data.find(sync, at + 1)) >= 0:
+    seen += int.from_bytes(data[at + 8:at + 10], "little") == 4
+    if seen == 4:
+        data[at + 64 + 20] ^= 1
+        break
+open("damaged.ttape", "wb").write(data)
+END
+status 3 "$T" tree --min-time 0 damaged.ttape
+has err 'F-PAR-03'
+has out '\[end is missing\]$'
+printf '0 1 enter "\\x1b[31mred"\n5 1 enter "a\\x00b/c"\n6 1 exit\n9 1 exit\n' |
+    "$T" convert - -o hostile.ttape
+for options in "" "--full" "--json --full" "--open 0x0" "--open s0p0"; do
+    # shellcheck disable=SC2086 # words
+    "$T" tree $options hostile.ttape >out 2>err
+    clean out
+    clean err
+done
+status 2 "$T" tree
+status 2 "$T" tree --min-time +5 a.ttape
+status 2 "$T" tree --depth x a.ttape
+status 4 "$T" tree in.txt
+verdict

@@ -1,0 +1,303 @@
+/* R1 and R3 over whole files: cuts, blocks of zeros, blocks twice, partitions swapped, two traces
+ * spliced, random damage. Nothing crashes or hangs, what is reported is true, and what is not
+ * touched is read as it was. Run over the valid vectors of spec/vectors and a trace of every kind of
+ * chunk. */
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/chunk.h"
+#include "fuzz/fuzz_read.h"
+#include "sweep_trace.h"
+
+/* Rounds of random damage a file: a few here, all in test_sweep_damage_slow.c. */
+#ifndef ROUNDS
+#define ROUNDS 25u
+#endif
+
+static struct ttest_trace *files;
+static uint32_t file_count;
+
+static void add_file(const uint8_t *data, size_t size_bytes)
+{
+    files = realloc(files, (file_count + 1) * sizeof *files);
+    files[file_count] = (struct ttest_trace){malloc(size_bytes), size_bytes};
+    memcpy(files[file_count++].data, data, size_bytes);
+}
+
+static uint64_t count_findings(const uint8_t *data, size_t size_bytes)
+{
+    ttape_source source = ttape_source_memory(data, size_bytes);
+    ttape_error err = {0};
+    uint64_t findings = 0;
+    ttape_status status = ttape_verify(&source, NULL, NULL, NULL, NULL, &findings, &err);
+    ck_assert_int_eq(status, TTAPE_OK);
+    return findings;
+}
+
+/* The vectors in which verify finds nothing, and one trace with everything. */
+static void load_files(void)
+{
+    static uint8_t data[65536];
+    char folder[4096], path[8192];
+    const char *src = getenv("TTAPE_SRC");
+    (void)snprintf(folder, sizeof folder, "%s/spec/vectors", src != NULL ? src : ".");
+    DIR *d = opendir(folder);
+    ck_assert_msg(d != NULL, "no %s", folder);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        size_t length = strlen(e->d_name);
+        if (length < 6 || strcmp(e->d_name + length - 6, ".ttape") != 0)
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        FILE *f = fopen(path, "rb");
+        size_t size = f != NULL ? fread(data, 1, sizeof data, f) : 0;
+        if (f != NULL)
+            (void)fclose(f);
+        if (size < sizeof data && count_findings(data, size) == 0)
+            add_file(data, size);
+    }
+    (void)closedir(d);
+    ck_assert(file_count > 30);
+    struct ttest_trace trace = ttest_sweep_trace(12000);
+    add_file(trace.data, trace.size_bytes);
+    free(trace.data);
+}
+
+static ttape_reader *open_exact(const uint8_t *data, size_t size_bytes, bool scan, uint8_t **exact,
+                                ttape_source *source, ttape_error *err)
+{
+    ttape_reader_options options = {.size = sizeof options, .ignore_index = scan};
+    ttape_reader *reader;
+    *exact = malloc(size_bytes + (size_bytes == 0));
+    memcpy(*exact, data, size_bytes);
+    *source = ttape_source_memory(*exact, size_bytes);
+    ttape_status status = ttape_reader_open(&reader, source, &options, err);
+    ck_assert(status == TTAPE_OK || status >= TTAPE_E_TRUNCATED);
+    ck_assert(status == TTAPE_OK || err->message[0] != '\0');
+    return reader;
+}
+
+/* Reads what there is; returns how many partitions could be read in full. */
+static uint32_t read_damaged(const uint8_t *data, size_t size_bytes, bool scan)
+{
+    uint8_t *exact;
+    ttape_source source;
+    ttape_error err = {0};
+    uint32_t good = 0;
+    ttape_reader *reader = open_exact(data, size_bytes, scan, &exact, &source, &err);
+    if (reader != NULL) {
+        ttape_info info;
+        ttape_reader_get_info(reader, &info);
+        for (uint32_t p = 0; p < info.partition_count; p++) {
+            ttape_status status;
+            (void)ttest_read_partition(reader, p, &status, &err);
+            good += status == TTAPE_OK;
+        }
+        (void)fuzz_read_stream(reader, TTAPE_ALL_STREAMS);
+    }
+    ttape_reader_close(reader);
+    free(exact);
+    return good;
+}
+
+/* Partitions that end at or before a byte, and where the last whole chunk before it ends. */
+static uint32_t whole_before(const struct ttest_trace *file, size_t size, size_t *chunk_end)
+{
+    size_t at = TTP_FILE_HEADER_BYTES;
+    uint32_t partitions = 0;
+    struct ttp_chunk chunk;
+    *chunk_end = at;
+    while (at + TTP_CHUNK_HEADER_BYTES <= size &&
+           ttp_chunk_read(file->data + at, at, &chunk, NULL) == TTAPE_OK &&
+           chunk.stored_bytes <= size - at - TTP_CHUNK_HEADER_BYTES) {
+        at += TTP_CHUNK_HEADER_BYTES + (size_t)chunk.stored_bytes;
+        partitions += chunk.kind == TTP_CHUNK_PARTITION;
+        *chunk_end = at;
+    }
+    return partitions;
+}
+
+START_TEST(r1_every_cut_gives_all_whole_partitions)
+{
+    load_files();
+    for (uint32_t f = 0; f < file_count; f++)
+        for (size_t size = TTP_FILE_HEADER_BYTES; size < files[f].size_bytes; size++) {
+            size_t chunk_end;
+            uint8_t *exact;
+            ttape_source source;
+            ttape_info info;
+            ttape_error err = {0};
+            uint32_t whole = whole_before(&files[f], size, &chunk_end);
+            ttape_reader *reader = open_exact(files[f].data, size, size % 2, &exact, &source, &err);
+            ck_assert_msg(reader != NULL, "file %u cut at %zu: %s", f, size, err.message);
+            ttape_reader_get_info(reader, &info);
+            ck_assert(!info.complete && !info.by_index);
+            ck_assert_uint_eq(info.partition_count, whole);
+            ck_assert(info.truncated == (chunk_end != size));
+            ck_assert_uint_eq(info.truncated_at, info.truncated ? chunk_end : info.truncated_at);
+            ttape_reader_close(reader);
+            free(exact);
+            if (size % 61 == 0)
+                ck_assert_uint_eq(read_damaged(files[f].data, size, false), whole);
+            if (size % 127 == 0)
+                ck_assert(count_findings(files[f].data, size) > 0);
+        }
+}
+END_TEST
+
+/* A block of zeros, or of what stands elsewhere: whatever lies outside of it is read. */
+START_TEST(r3_blocks_of_zeros_and_blocks_twice)
+{
+    static const size_t sizes[] = {16, 64, 512};
+    load_files();
+    for (uint32_t f = 0; f < file_count; f++) {
+        const struct ttest_trace *file = &files[f];
+        size_t end;
+        uint32_t all = whole_before(file, file->size_bytes, &end);
+        uint8_t *copy = malloc(file->size_bytes);
+        for (size_t at = TTP_FILE_HEADER_BYTES; at + 16 <= file->size_bytes; at += 48) {
+            size_t size = sizes[at / 48 % 3];
+            size = size < file->size_bytes - at ? size : file->size_bytes - at;
+            memcpy(copy, file->data, file->size_bytes);
+            if (at % 96 == 0)
+                memset(copy + at, 0, size);
+            else
+                memmove(copy + at, copy + (at * 7) % (file->size_bytes - size), size);
+            if (memcmp(copy, file->data, file->size_bytes) == 0)
+                continue;
+            ck_assert(read_damaged(copy, file->size_bytes, at % 5 == 0) <= all);
+            ck_assert_msg(count_findings(copy, file->size_bytes) > 0, "file %u, block at %zu", f,
+                          at);
+        }
+        free(copy);
+    }
+}
+END_TEST
+
+static size_t find_partition(const struct ttest_trace *file, uint32_t which, size_t *size)
+{
+    size_t at = TTP_FILE_HEADER_BYTES;
+    struct ttp_chunk chunk;
+    while (ttp_chunk_read(file->data + at, at, &chunk, NULL) == TTAPE_OK) {
+        *size = TTP_CHUNK_HEADER_BYTES + (size_t)chunk.stored_bytes;
+        if (chunk.kind == TTP_CHUNK_PARTITION && which-- == 0)
+            return at;
+        at += *size;
+    }
+    ck_abort_msg("no such partition");
+    return 0;
+}
+
+/* Swapped as they are: the numbers of the chunks tell, and nothing is taken for another time. */
+START_TEST(r3_partitions_swapped)
+{
+    struct ttest_trace file = ttest_sweep_trace(12000);
+    for (uint32_t i = 0; i < 5; i++) {
+        size_t one_size, two_size, at = 0;
+        size_t one = find_partition(&file, i, &one_size);
+        size_t two = find_partition(&file, i + 1 + i % 3, &two_size);
+        uint8_t *copy = malloc(file.size_bytes);
+        memcpy(copy, file.data, at = one);
+        memcpy(copy + at, file.data + two, two_size);
+        at += two_size;
+        memcpy(copy + at, file.data + one + one_size, two - one - one_size);
+        at += two - one - one_size;
+        memcpy(copy + at, file.data + one, one_size);
+        at += one_size;
+        memcpy(copy + at, file.data + at, file.size_bytes - at);
+        ck_assert(count_findings(copy, file.size_bytes) > 0);
+        for (int scan = 0; scan < 2; scan++) {
+            ttape_source source;
+            ttape_error err = {0};
+            uint8_t *exact;
+            ttape_reader *reader = open_exact(copy, file.size_bytes, scan, &exact, &source, &err);
+            if (reader == NULL) {
+                ck_assert_str_eq(err.rule, "F-CHK-07");
+            } else {
+                ttape_status status;
+                (void)ttest_read_partition(reader, i, &status, &err);
+                ck_assert_int_ne(status, TTAPE_OK);
+            }
+            ttape_reader_close(reader);
+            free(exact);
+        }
+        free(copy);
+    }
+    free(file.data);
+}
+END_TEST
+
+/* The beginning of one trace and the end of another, cut between two chunks of the same number.
+ * Where all chunks before the cut have the same sizes in both, their metadata and definitions may
+ * take each other's place: chunks do not name their trace, and nothing contradicts. */
+START_TEST(r3_two_traces_spliced)
+{
+    struct ttest_trace one = ttest_sweep_trace(12000), two = ttest_sweep_other(12000);
+    size_t at = TTP_FILE_HEADER_BYTES, other = at;
+    struct ttp_chunk a, b;
+    uint32_t splices = 0, partitions = 0;
+    while (ttp_chunk_read(one.data + at, at, &a, NULL) == TTAPE_OK &&
+           ttp_chunk_read(two.data + other, other, &b, NULL) == TTAPE_OK) {
+        size_t size = at + two.size_bytes - other;
+        uint8_t *copy = malloc(size);
+        memcpy(copy, one.data, at);
+        memcpy(copy + at, two.data + other, two.size_bytes - other);
+        bool seen = count_findings(copy, size) > 0;
+        ck_assert_msg(seen || (at == other && partitions == 0), "splice %u is not seen", splices);
+        (void)read_damaged(copy, size, false);
+        (void)read_damaged(copy, size, true);
+        free(copy);
+        splices++;
+        partitions += a.kind == TTP_CHUNK_PARTITION;
+        at += TTP_CHUNK_HEADER_BYTES + (size_t)a.stored_bytes;
+        other += TTP_CHUNK_HEADER_BYTES + (size_t)b.stored_bytes;
+    }
+    ck_assert(splices > 10);
+    free(one.data);
+    free(two.data);
+}
+END_TEST
+
+START_TEST(r3_random_damage)
+{
+    load_files();
+    for (uint32_t f = 0; f < file_count; f++) {
+        struct fuzz_random random = {f + 1};
+        const struct ttest_trace *file = &files[f];
+        uint8_t *copy = malloc(file->size_bytes);
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            uint32_t hits = 1 + (uint32_t)(file->size_bytes / 100);
+            memcpy(copy, file->data, file->size_bytes);
+            while (hits-- > 0)
+                copy[fuzz_below(&random, (uint32_t)file->size_bytes)] =
+                    (uint8_t)fuzz_random(&random);
+            (void)read_damaged(copy, file->size_bytes, round % 2);
+            ck_assert(memcmp(copy, file->data, file->size_bytes) == 0 ||
+                      count_findings(copy, file->size_bytes) > 0);
+        }
+        free(copy);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sweep_damage");
+    TCase *tests = tcase_create("damage");
+    tcase_set_timeout(tests, 3000);
+    tcase_add_test(tests, r1_every_cut_gives_all_whole_partitions);
+    tcase_add_test(tests, r3_blocks_of_zeros_and_blocks_twice);
+    tcase_add_test(tests, r3_partitions_swapped);
+    tcase_add_test(tests, r3_two_traces_spliced);
+    tcase_add_test(tests, r3_random_damage);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

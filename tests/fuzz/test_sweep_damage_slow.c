@@ -1,0 +1,3 @@
+/* R3 with 1,000 rounds of random damage for each file: test_sweep_damage.c. */
+#define ROUNDS 1000u
+#include "test_sweep_damage.c"

@@ -1,0 +1,69 @@
+"""Interrupts hooks at each of their instructions (subjects/step.c): after each, the stream is well-formed,
+nothing is missing but what is counted, and nothing was invented."""
+import collections
+import socket
+import sys
+import threading
+
+import arena as rt
+
+SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off", "thread")
+FUNCTIONS = ("leaf", "handler", "target", "thrower")
+
+
+def serve(place, ours):
+    """The program asks for blocks to be held back and freed."""
+    while True:
+        request = ours.recv(1)
+        if not request:
+            return
+        with place.lock:
+            place.holds = request == b"h"
+        place.poll()
+        ours.send(b"k")
+
+
+def interrupt(exe, scenario, clock, stride, first):
+    """The problems of one scenario."""
+    blocks = {"silence": 2, "thread": 16}.get(scenario, 4)
+    place = rt.Arena(clock=clock, blocks=blocks)
+    ours, theirs = socket.socketpair()
+    threading.Thread(target=serve, args=(place, ours), daemon=True).start()
+    try:
+        status = place.run([exe, scenario, str(stride), str(first), str(theirs.fileno())],
+                           timeout=3000, pass_fds=[theirs.fileno()])
+    finally:
+        theirs.close()
+        place.close()
+    if status != 0:
+        return [f"exit {status}: {place.output[-300:]}"], 0
+    told = dict(line.split() for line in place.output.decode().splitlines())
+    streams = rt.streams(place.taken)
+    problems = [f"thread {s.serial}: {e}" for s in streams for e in s.errors[:3]]
+    words = collections.Counter(w for s in streams for w in s.words)
+    lost = place.get(rt.LOST, True) + sum(s.lost for s in streams)
+    recorded = sum(words[sign + name] for name in FUNCTIONS for sign in "+-?")
+    wanted = 2 * sum(int(told[name]) for name in FUNCTIONS)
+    if scenario == "jump": # its exits are the unwinds
+        wanted -= int(told["thrower"])
+    if recorded + lost != wanted:
+        problems.append(f"{recorded} recorded + {lost} lost, the program counted {wanted}")
+    if scenario in ("plain", "alternate", "jump", "coroutine", "block") and lost:
+        problems.append(f"{lost} lost where nothing had to be")
+    return problems, int(told["steps"])
+
+
+def main(stride):
+    shop = rt.Workshop()
+    failed = False
+    exe = shop.build("step.c", "-O2")
+    for scenario in SCENARIOS:
+        for clock in (rt.TSC, rt.NONE):
+            problems, steps = interrupt(exe, scenario, clock, stride, 0)
+            print(f"{scenario} clock {clock}: {steps} instructions, {len(problems)} problems")
+            for problem in problems:
+                failed = True
+                print(f"    {problem}")
+    shop.close()
+    print(f"runtime steps: {'FAILED' if failed else 'ok'}")
+    sys.exit(1 if failed else 0)

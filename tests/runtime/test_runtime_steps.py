@@ -1,0 +1,5 @@
+#!/usr/bin/env python3
+"""A signal at every eleventh instruction of hooks in every state; the slow form takes each one."""
+import stepping
+
+stepping.main(11)
