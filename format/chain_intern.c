@@ -8,7 +8,7 @@
 
 /* A subtree that finds no place within so many slots is not kept. In a table that is at most half
  * full this does not happen by chance, only to subtrees that were chosen to collide. */
-#define PROBES_MAX 256u
+#define PROBES_MAX 64u
 
 /* info: symbol in the lower 20 bits, height above. */
 #define INFO_HEIGHT_SHIFT 20u

@@ -227,7 +227,8 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
     return TTAPE_OK;
 }
 
-/* Whether the scope has this pair already. Of pieces of one trace, what the last one says stands. */
+/* Whether the scope has this pair already. Of pieces of one trace, what the last one says stands.
+ */
 static ttape_status is_known_pair(const ttape_copier *c, struct ttp_scope *to,
                                   const ttape_metadata_entry *entry, bool *is_known,
                                   ttape_error *err)

@@ -101,7 +101,9 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
         ttape_source_file_close(&source);
         return status == TTAPE_E_MEMORY ? status : TTAPE_OK;
     }
-    uint64_t limit = goes_on ? file->partitions : UINT64_MAX;
+    /* What open files have behind the checkpoint is in the spill file too. */
+    bool was_open = goes_on || v->files.is_separate;
+    uint64_t limit = was_open ? file->partitions : UINT64_MAX;
     status = ttape_copier_open(&copier, v->writer, reader, err);
     if (status == TTAPE_OK)
         status = copy_partitions(v, copier, reader, file->path, limit, err);
@@ -171,6 +173,7 @@ static ttape_status open_writer(struct recovery *v, const ttape_sink *sink, ttap
     options.size = sizeof options;
     options.allocator = v->options->allocator;
     options.jobs = 2;
+    options.model_period = UINT32_MAX; /* copied models have the numbers that it would give */
     if (v->r->options.clock == TTAPE_CLOCK_NONE)
         options.resolution_ns = TTAPE_TIME_NONE;
     TTP_TRY(ttape_writer_open(&v->writer, sink, &options, err));

@@ -123,7 +123,10 @@ static ttape_status copy_partitions(struct trace_recovery *v, ttape_error *err)
 
 static ttape_status write_trace(struct trace_recovery *v, const ttape_sink *sink, ttape_error *err)
 {
-    ttape_writer_options options = {.size = sizeof options, .allocator = v->options->allocator};
+    /* No models of its own: copied ones have the numbers that it would give. */
+    ttape_writer_options options = {.size = sizeof options,
+                                    .model_period = UINT32_MAX,
+                                    .allocator = v->options->allocator};
     TTP_TRY(ttape_writer_open(&v->writer, sink, &options, err));
     TTP_TRY(ttape_copier_open(&v->copier, v->writer, v->salvage.r, err));
     TTP_TRY(ttp_gaps_open(&v->gaps, &v->salvage, v->writer, v->copier, err));

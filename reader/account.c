@@ -319,6 +319,7 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
             calls += one;
         } else if (v->event_class == TTP_CLASS_EXIT_UNSEEN && counts) {
             a->rows->rows[a->symbols[code >> 1].row].unseen_count++;
+            a->rows->unseen_count++;
         } else if (general && v->event_class == TTP_CLASS_SWITCH) {
             st = switch_to(a, v->argument);
         }

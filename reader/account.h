@@ -3,8 +3,8 @@
  *   symbols of a partition -> rows (by key, or by caller and key)
  *   codes, differences     -> stacks of frames, each with its row -> self, total, idle, durations
  *
- * The conventions are those of summaries (F-SUM-05), in nanoseconds, cut to a time range: so rows of
- * decoded partitions, rows of summaries, and rows of neighbouring ranges add up. */
+ * The conventions are those of summaries (F-SUM-05), in nanoseconds, cut to a time range: so rows
+ * of decoded partitions, rows of summaries, and rows of neighbouring ranges add up. */
 #ifndef TTP_READER_ACCOUNT_H
 #define TTP_READER_ACCOUNT_H
 
@@ -41,7 +41,7 @@ struct ttp_account_rows {
     struct ttp_durations_store store;
     /* over all threads, whatever the rows are */
     int64_t span_ns, idle_ns;
-    uint64_t call_count;
+    uint64_t call_count, unseen_count;
     bool has_idle;
 };
 
@@ -54,8 +54,8 @@ uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32
 /* Adds all of `from`, which loses its durations. */
 ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_rows *from,
                                ttape_error *err);
-/* A frame that is open at the end of its stream, outermost first: counts where it is its row's first
- * on its stack. For each stack rows->stamp must be another one. */
+/* A frame that is open at the end of its stream, outermost first: counts where it is its row's
+ * first on its stack. For each stack rows->stamp must be another one. */
 void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t enter_ns,
                           uint64_t end_ns);
 /* Adds durations of ended frames to a row: count, least, largest, and the sum of squares. */

@@ -147,6 +147,7 @@ ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_r
     add_signed(&to->span_ns, from->span_ns);
     add_signed(&to->idle_ns, from->idle_ns);
     to->call_count += from->call_count;
+    to->unseen_count += from->unseen_count;
     to->has_idle = to->has_idle || from->has_idle;
     return TTAPE_OK;
 }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Sorted, for the search (tests/unit/test_report.c checks it). What copies from or to a file counts:
- * it may wait for the device. */
+/* Sorted, for the search (tests/unit/test_report_limits.c checks it). What copies from or to a file
+ * counts: it may wait for the device. */
 static const char *const names[] = {
     "accept",
     "accept4",

@@ -142,7 +142,8 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number
 {
     for (uint32_t i = r->model_count; i-- > 0;) {
         struct ttp_model_chunk *model = &r->models[i];
-        if (model->scope != r->parts[partition].scope || model->sequence > r->parts[partition].sequence)
+        if (model->scope != r->parts[partition].scope ||
+            model->sequence > r->parts[partition].sequence)
             continue;
         TTP_TRY(learn_number(r, model, err));
         if (model->number == number && number != TTP_NO_MODEL) {

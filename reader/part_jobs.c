@@ -206,8 +206,8 @@ static ttape_status run_members(ttape_reader *r, struct crew *c, uint32_t worker
 
 static bool of_the_bytes(ttape_status status) { return status >= TTAPE_E_TRUNCATED; }
 
-/* Through the cache, which makes room where a worker's share of the memory did not suffice. *unread:
- * it failed for the partition, not for the work. */
+/* Through the cache, which makes room where a worker's share of the memory did not suffice.
+ * *unread: it failed for the partition, not for the work. */
 static ttape_status do_again(ttape_reader *r, const struct ttp_part_work *work, uint32_t partition,
                              bool *unread, ttape_error *err)
 {

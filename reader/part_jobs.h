@@ -36,7 +36,8 @@ struct ttp_part_work {
 /* Workers that a run with so many jobs over so many partitions has. */
 uint32_t ttp_part_workers(uint32_t jobs, uint32_t partition_count);
 
-/* Does the work for each partition. On failure (of the work, of memory, of I/O) some of it is done. */
+/* Does the work for each partition. On failure (of the work, of memory, of I/O) some of it is
+ * done. */
 ttape_status ttp_part_work(ttape_reader *r, const uint32_t *partitions, uint32_t partition_count,
                            uint32_t jobs, const struct ttp_part_work *work, ttape_error *err);
 

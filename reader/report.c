@@ -300,6 +300,7 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
     report->info.row_count = report->shown_count;
     report->info.span_ns = report->rows.span_ns;
     report->info.call_count = report->rows.call_count;
+    report->info.unseen_count = report->rows.unseen_count;
     return TTAPE_OK;
 }
 

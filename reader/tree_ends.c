@@ -266,7 +266,8 @@ static void find_holder(const struct ttp_tree_part *part, struct ttp_tree_segmen
 
 /* ---- calls ---- */
 
-/* Events of a segment that would be enters if each of the others ended one frame; -1: they cannot. */
+/* Events of a segment that would be enters if each of the others ended one frame; -1: they
+ * cannot. */
 static int64_t even_calls(const struct ttp_tree_segment *g)
 {
     int64_t twice = (int64_t)g->event_count + (int64_t)g->end_count - (int64_t)g->start_count;

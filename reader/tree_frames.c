@@ -93,8 +93,8 @@ static bool is_same(const struct ttp_tree_frame *a, const struct ttp_tree_frame 
            a->argument == b->argument;
 }
 
-/* A frame of the lists' common beginning stays; one behind it, if the one below it on its stack does
- * and the same place has the same frame at the end. */
+/* A frame of the lists' common beginning stays; one behind it, if the one below it on its stack
+ * does and the same place has the same frame at the end. */
 static void find_timed(struct ttp_tree_part *part, const struct ttp_tree_segment *g)
 {
     struct ttp_tree_frame *start = part->frames + g->start_first;

@@ -130,7 +130,8 @@ uint32_t ttp_tree_level(const struct ttp_tree_part *part, const struct ttp_tree_
 void ttp_tree_find_stays(struct ttp_tree_part *part, const struct ttp_loaded *p);
 /* Without times frames of several stacks cannot be told apart by when they were entered. */
 bool ttp_tree_needs_events(const struct ttp_loaded *p);
-/* Frames of a stack that are open at the start edge; and those of them that stay open to the end. */
+/* Frames of a stack that are open at the start edge; and those of them that stay open to the
+ * end. */
 uint32_t ttp_tree_start_height(const struct ttp_tree_part *part,
                                const struct ttp_tree_segment *segment, uint32_t stack);
 uint32_t ttp_tree_stay_height(const struct ttp_tree_part *part,

@@ -1,5 +1,5 @@
-/* Scans give parts of a node: from its enter to the segment's end, a whole segment, from a segment's
- * start to its end. Their sum is the node. */
+/* Scans give parts of a node: from its enter to the segment's end, a whole segment, from a
+ * segment's start to its end. Their sum is the node. */
 #include "reader/tree_local.h"
 
 #include "format/fail.h"

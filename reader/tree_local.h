@@ -8,8 +8,8 @@
 /* The number of a run's segment in its partition. */
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal);
 
-/* A scan of what a frame (level TTP_NO_PLACE: the stack itself) does in a run that it is open at the
- * start of. *there is false where it is not. */
+/* A scan of what a frame (level TTP_NO_PLACE: the stack itself) does in a run that it is open at
+ * the start of. *there is false where it is not. */
 ttape_status ttp_tree_scan_run(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
                                bool *there, ttape_error *err);

@@ -273,7 +273,15 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
 ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err)
 {
     struct ttp_loaded *p;
-    return ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err);
+    struct ttp_measure *rows;
+    uint32_t row_count;
+    TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err));
+    if (ttp_tree_needs_events(p))
+        TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_summary_load(tree->reader, p, &rows, &row_count, err));
+    ttp_memory_give(&tree->reader->memory, rows, row_count, sizeof *rows);
+    return ttp_fail(err, TTAPE_E_LIMIT, "", p->payload_offset,
+                    "partition could not be read while there was too little memory");
 }
 
 /* ---- runs ---- */

@@ -45,8 +45,8 @@ ttape_status ttp_scan_rest(struct ttp_scan *scan, struct ttape_tree *tree, ttape
 /* The current stack before an event of a segment. */
 ttape_status ttp_scan_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                             uint32_t event, uint32_t *stack, ttape_error *err);
-/* The least stack from `from` on that a segment has frames on or runs on; TTP_NO_PLACE when there is
- * none. */
+/* The least stack from `from` on that a segment has frames on or runs on; TTP_NO_PLACE when there
+ * is none. */
 ttape_status ttp_scan_next_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                                  uint32_t from, uint32_t *out, ttape_error *err);
 /* Backwards from an event, which the partition is reached up to: the events that entered the frames

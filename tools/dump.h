@@ -83,8 +83,8 @@ typedef void (*tool_item_taker)(void *context, const ttape_item *item);
 typedef void (*tool_edge_taker)(void *context, uint32_t stream, const ttape_edge *edge);
 void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker start, void *context);
 
-/* Prints partition after partition as they come, until the file is complete or its recorder is gone.
- * wait_ns: how long the file may not be there yet. */
+/* Prints partition after partition as they come, until the file is complete or its recorder is
+ * gone. wait_ns: how long the file may not be there yet. */
 int tool_dump_follow(tool_dump *dump, const char *path, uint64_t wait_ns);
 
 /* Longest a number, kind and fixed text of one line can be, names and values apart. */

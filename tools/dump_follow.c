@@ -2,8 +2,8 @@
  *
  *   file that grows --(waiting at its end)--> forward reader --> partition --> format --> flush
  *
- * The end is the footer; or, of a file that a recorder held locked, that nobody does so any more: the
- * recorder was killed. A pipe just ends. */
+ * The end is the footer; or, of a file that a recorder held locked, that nobody does so any more:
+ * the recorder was killed. A pipe just ends. */
 #define _GNU_SOURCE /* open file description locks */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,11 @@
-/* A graph as a picture: DOT, and SVG through Graphviz's `dot`, which gets it on its standard input.
+/* A graph as a picture: DOT, and SVG through Graphviz's `dot`, which gets it as its standard input.
  *
  * Names go into double-quoted strings: controls are escaped as everywhere, then backslashes, quotes
  * and ampersands as DOT has them (a label's "&lt;" is an entity to Graphviz). */
 #include <errno.h>
 #include <inttypes.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -148,54 +149,59 @@ void tool_graph_dot(tool_graph_view *view, tool_output *out)
 
 /* ---- SVG ---- */
 
-/* Starts `dot` on the end of a pipe; *input is its other end. */
-static int start_dot(pid_t *child, int *input)
+static int start_dot(pid_t *child, int input)
 {
     char *const arguments[] = {(char *)"dot", (char *)"-Tsvg", NULL};
     posix_spawn_file_actions_t actions;
-    int ends[2];
-    if (pipe(ends) != 0) {
-        return tool_fail("cannot make a pipe: %s", strerror(errno));
-    }
     int code = posix_spawn_file_actions_init(&actions);
     if (code == 0) {
-        (void)posix_spawn_file_actions_addclose(&actions, ends[1]);
-        (void)posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-        (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
+        (void)posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+        (void)posix_spawn_file_actions_addclose(&actions, input);
         code = posix_spawnp(child, "dot", &actions, NULL, arguments, environ);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
-    close(ends[0]);
-    if (code != 0) {
-        close(ends[1]);
-        return code == ENOENT
-                   ? tool_fail("cannot draw: Graphviz's 'dot' is not installed (--dot needs none)")
-                   : tool_fail("cannot start 'dot': %s", strerror(code));
+    if (code == ENOENT) {
+        return tool_fail("cannot draw: Graphviz's 'dot' is not installed (--dot needs none)");
     }
-    *input = ends[1];
-    return TOOL_OK;
+    return code != 0 ? tool_fail("cannot start 'dot': %s", strerror(code)) : TOOL_OK;
 }
 
-int tool_graph_svg(tool_graph_view *view)
+/* `dot` reads a file without a name: it may stop reading when it likes. */
+static int draw(FILE *file)
 {
-    tool_output out;
-    pid_t child;
-    int input = -1, result;
-    int status = start_dot(&child, &input);
+    pid_t child = 0;
+    int result = 0;
+    if (lseek(fileno(file), 0, SEEK_SET) != 0) {
+        return tool_fail("cannot read back a temporary file: %s", strerror(errno));
+    }
+    int status = start_dot(&child, fileno(file));
     if (status != TOOL_OK) {
         return status;
     }
-    tool_output_open(&out, input);
-    tool_graph_dot(view, &out);
-    status = tool_output_close(&out);
-    close(input);
     while (waitpid(child, &result, 0) < 0) {
         if (errno != EINTR) {
             return tool_fail("cannot wait for 'dot': %s", strerror(errno));
         }
     }
-    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0) {
-        return tool_fail("'dot' failed: see above");
+    if (WIFSIGNALED(result)) {
+        return tool_fail("'dot' was ended by signal %d", WTERMSIG(result));
     }
+    return WEXITSTATUS(result) == 0 ? TOOL_OK : tool_fail("'dot' failed (%d)", WEXITSTATUS(result));
+}
+
+int tool_graph_svg(tool_graph_view *view)
+{
+    tool_output out;
+    FILE *file = tmpfile();
+    if (file == NULL) {
+        return tool_fail("cannot make a temporary file: %s", strerror(errno));
+    }
+    tool_output_open(&out, fileno(file));
+    tool_graph_dot(view, &out);
+    int status = tool_output_close(&out);
+    if (status == TOOL_OK) {
+        status = draw(file);
+    }
+    fclose(file);
     return status;
 }

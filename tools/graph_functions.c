@@ -1,5 +1,5 @@
-/* Namesakes in one module (static functions of several files) stay apart: by file where it is known,
- * otherwise by their place in the module. */
+/* Namesakes in one module (static functions of several files) stay apart: by file where it is
+ * known, otherwise by their place in the module. */
 #include "graph_functions.h"
 
 #include <stdlib.h>

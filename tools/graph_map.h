@@ -1,4 +1,5 @@
-/* A hash table from 64-bit keys to 32-bit numbers, for what the walks over calls look up per call. */
+/* A hash table from 64-bit keys to 32-bit numbers, for what the walks over calls look up per
+ * call. */
 #ifndef TOOL_GRAPH_MAP_H
 #define TOOL_GRAPH_MAP_H
 

@@ -1,9 +1,9 @@
 /* Pruning: which nodes and edges stay, and that what stays hangs together.
  *
  * Nodes: the trace is read again, passing over frames of pruned functions. So the edge from a kept
- * function to its closest kept caller is exact, call by call, and no edge joins what no stack joined:
- * each stands for a path of the complete graph, therefore no cycle is new. The own time of pruned
- * functions is their closest kept caller's below_ns.
+ * function to its closest kept caller is exact, call by call, and no edge joins what no stack
+ * joined: each stands for a path of the complete graph, therefore no cycle is new. The own time of
+ * pruned functions is their closest kept caller's below_ns.
  *
  * Edges: those below the limits are left out, but for the heaviest that keep every node connected
  * with the start. What they carried stays in the nodes' counts. */

@@ -15,7 +15,9 @@
 #define MARKER_CREATE "tracetape:thread_create"
 #define MARKER_START  "tracetape:thread_start"
 #define PEEKED_EVENTS 64u /* of a thread, for its marker */
-#define CREATOR_CALLS 8u  /* innermost frames among which a creating function may be */
+#define FORK_EVENTS                                                                                \
+    4096u /* in which a forked process leaves the frames that it has from its parent */
+#define CREATOR_CALLS 8u /* innermost frames among which a creating function may be */
 
 enum { SCORE_NONE, SCORE_OTHER, SCORE_MAIN, SCORE_CREATING };
 
@@ -271,6 +273,30 @@ static bool has_open_frames(const tool_graph *graph, uint32_t stream)
     return has;
 }
 
+/* A forked process whose recording lacks these frames still leaves them: the first that it does is
+ * where it was forked. TTAPE_NONE: it leaves none early on, or the function is pruned. */
+static uint32_t find_fork(const tool_graph *graph, uint32_t stream)
+{
+    ttape_error err = {0};
+    ttape_cursor *cursor;
+    uint32_t node = TTAPE_NONE;
+    size_t count = 0;
+    if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
+        return node;
+    }
+    ttape_event *events = tool_allocate(FORK_EVENTS, sizeof(*events));
+    (void)ttape_cursor_next_events(cursor, events, FORK_EVENTS, &count, &err);
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind == TTAPE_EXIT_UNSEEN) {
+            node = graph->plain[tool_function_of(&graph->functions, events[i].site)];
+            break;
+        }
+    }
+    free(events);
+    ttape_cursor_close(cursor);
+    return node != TTAPE_NONE && graph->nodes[node].is_kept ? node : TTAPE_NONE;
+}
+
 uint64_t tool_spawn_begin(tool_graph *graph, uint32_t thread)
 {
     struct tool_spawns *spawns = graph->spawns;
@@ -280,11 +306,13 @@ uint64_t tool_spawn_begin(tool_graph *graph, uint32_t thread)
     t->level = 0;
     t->first = t->open = (tool_graph_origin){.node = TOOL_GRAPH_START};
     if (!begin_by_marker(graph, thread) && t->guess != TTAPE_NONE) {
-        bool is_fork = is_main(spawns, graph, thread) && has_open_frames(graph, t->stream);
+        bool is_child = is_main(spawns, graph, thread);
+        bool is_fork = is_child && has_open_frames(graph, t->stream);
+        uint32_t place = is_child && !is_fork ? find_fork(graph, t->stream) : TTAPE_NONE;
         t->parent = t->guess;
-        t->how = is_fork ? TOOL_SPAWN_FORK : TOOL_SPAWN_INFERRED;
-        t->first = t->guess_first;
-        t->first.is_inferred = !is_fork;
+        t->first = place != TTAPE_NONE ? (tool_graph_origin){.node = place} : t->guess_first;
+        t->first.is_inferred = !is_fork && place == TTAPE_NONE;
+        t->how = t->first.is_inferred ? TOOL_SPAWN_INFERRED : TOOL_SPAWN_FORK;
         t->open = t->guess_open;
     }
     if (t->parent != TTAPE_NONE) {

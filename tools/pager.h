@@ -1,5 +1,5 @@
-/* The terminal on standard output: how wide it is, whether it takes colours, and a pager in front of
- * it, as git does it. */
+/* The terminal on standard output: how wide it is, whether it takes colours, and a pager in front
+ * of it, as git does it. */
 #ifndef TOOL_PAGER_H
 #define TOOL_PAGER_H
 

@@ -171,6 +171,9 @@ static void put_head(printing *print)
     tool_json_number(json, "damaged_partitions", info->damaged_count);
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "calls", info->call_count);
+    if (info->decoded_count == info->partition_count) {
+        tool_json_number(json, "unseen_exits", info->unseen_count);
+    }
     if (info->has_times) {
         tool_json_signed(json, "span_ns", info->span_ns);
         tool_json_signed(json, "idle_ns", info->idle_ns);

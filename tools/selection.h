@@ -1,4 +1,5 @@
-/* Which threads and which time: --thread, --stream and --time FROM..TO, as several verbs have them. */
+/* Which threads and which time: --thread, --stream and --time FROM..TO, as several verbs have
+ * them. */
 #ifndef TOOL_SELECTION_H
 #define TOOL_SELECTION_H
 

@@ -1,5 +1,6 @@
 /* Items are pushed one by one; whenever the last `period` of them equal what stands before them,
- * they are added to it. The shortest period first, so that A A A is A three times, not a sequence. */
+ * they are added to it. The shortest period first, so that A A A is A three times, not a
+ * sequence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,45 +15,39 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Parts are never equal: what is in them is not known. */
-static bool can_repeat(const tool_item *item)
+static void describe(tool_item *item)
 {
-    if (item->kind == TOOL_ITEM_PARTS || item->node.id.kind == TTAPE_NODE_STREAM) {
-        return false;
-    }
+    uint64_t shape = mix(mix(item->kind, item->node.site), item->node.frame_kind);
+    shape = mix(mix(shape, item->node.argument), item->child_count);
+    item->repeats = item->kind != TOOL_ITEM_PARTS && item->node.id.kind != TTAPE_NODE_STREAM;
     for (size_t i = 0; i < item->child_count; i++) {
-        if (!can_repeat(&item->children[i])) {
-            return false;
-        }
+        shape = mix(shape, item->children[i].hash);
+        item->repeats = item->repeats && item->children[i].repeats;
     }
-    return true;
-}
-
-static uint64_t hash_of(const tool_item *item)
-{
-    uint64_t hash = mix(item->kind, item->count);
-    hash = mix(mix(mix(hash, item->node.site), item->node.frame_kind), item->node.argument);
-    hash = mix(hash, item->child_count);
-    for (size_t i = 0; i < item->child_count; i++) {
-        hash = mix(hash, item->children[i].hash);
-    }
-    return hash;
+    item->shape = shape;
+    item->hash = mix(shape, item->count);
 }
 
 static bool equal_lists(const tool_item *a, const tool_item *b, size_t count);
 
-/* But for the count, when `any_count`. */
-static bool equal(const tool_item *a, const tool_item *b, bool any_count)
+/* But for the count. */
+static bool similar(const tool_item *a, const tool_item *b)
 {
-    return a->kind == b->kind && (any_count || a->count == b->count) &&
+    return a->shape == b->shape && a->repeats && b->repeats && a->kind == b->kind &&
            a->node.site == b->node.site && a->node.frame_kind == b->node.frame_kind &&
            a->node.argument == b->node.argument && a->child_count == b->child_count &&
-           can_repeat(a) && can_repeat(b) && equal_lists(a->children, b->children, a->child_count);
+           equal_lists(a->children, b->children, a->child_count);
 }
 
 static bool equal_lists(const tool_item *a, const tool_item *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (a[i].hash != b[i].hash || !equal(&a[i], &b[i], false)) {
+        if (a[i].hash != b[i].hash || a[i].count != b[i].count) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!similar(&a[i], &b[i])) {
             return false;
         }
     }
@@ -80,13 +75,13 @@ typedef struct folding {
 static bool fold_one(folding *f)
 {
     tool_item *last = &f->items[f->count - 1], *before = last - 1;
-    if (f->count < 2 || last->kind != TOOL_ITEM_NODE || !equal(before, last, true)) {
+    if (f->count < 2 || last->kind != TOOL_ITEM_NODE || !similar(before, last)) {
         return false;
     }
     uint64_t count = before->count + last->count;
     merge(before, last);
     before->count = count;
-    before->hash = hash_of(before);
+    describe(before);
     f->count--;
     return true;
 }
@@ -107,7 +102,7 @@ static bool fold_again(folding *f, size_t period)
         merge(&before->children[i], &last[i]);
     }
     before->count++;
-    before->hash = hash_of(before);
+    describe(before);
     f->count -= period;
     return true;
 }
@@ -120,7 +115,7 @@ static bool fold_new(folding *f, size_t period)
     }
     tool_item *first = &f->items[f->count - 2 * period], *second = first + period;
     for (size_t i = 0; i < period; i++) {
-        if (first[i].kind != TOOL_ITEM_NODE || !can_repeat(&first[i])) {
+        if (first[i].kind != TOOL_ITEM_NODE || !first[i].repeats) {
             return false;
         }
     }
@@ -139,7 +134,7 @@ static bool fold_new(folding *f, size_t period)
         *tool_item_add(&sequence.children, &sequence.child_count, &sequence.child_capacity) =
             first[i];
     }
-    sequence.hash = hash_of(&sequence);
+    describe(&sequence);
     *first = sequence;
     f->count -= 2 * period - 1;
     return true;
@@ -149,7 +144,7 @@ void tool_items_fold(tool_item *items, size_t *count)
 {
     folding f = {.items = items};
     for (size_t i = 0; i < *count; i++) {
-        items[i].hash = hash_of(&items[i]);
+        describe(&items[i]);
         if (f.count != i) {
             items[f.count] = items[i];
         }

@@ -57,6 +57,12 @@ static void put_times(printing *print, const tool_item *item)
     if (!print->view->has_times) {
         return;
     }
+    if (item->is_shell) {
+        if (node->id.kind == TTAPE_NODE_FRAME) {
+            tool_json_number(json, "enter_ns", node->enter_ns);
+        }
+        return;
+    }
     tool_json_signed(json, "time_ns", item->time_ns);
     if (item->kind == TOOL_ITEM_SEQUENCE) {
         return;

@@ -121,26 +121,41 @@ typedef struct place {
     size_t *count, *capacity;
 } place;
 
-/* The node alone, and the list below it. */
-static place put_shell(place at, const ttape_node *node)
+/* A frame that is only on the way: its name, and the list below it. */
+static place put_shell(place at, const ttape_node_id *id, const ttape_open_frame *frame)
 {
     tool_item *item = tool_item_add(at.list, at.count, at.capacity);
-    item->node = *node;
-    item->time_ns = node->time_ns;
+    item->is_shell = true;
+    item->node = (ttape_node){.id = *id, .site = TTAPE_NONE};
+    if (frame != NULL) {
+        item->node.frame_kind = frame->kind;
+        item->node.site = frame->site;
+        item->node.argument = frame->argument;
+        item->node.stack = frame->stack;
+        item->node.enter_ns = item->node.start_ns = frame->enter_time_ns;
+    }
     return (place){&item->children, &item->child_count, &item->child_capacity};
 }
 
 /* The frames that are open then, one below the other; the innermost is opened. */
-static bool open_path(tool_tree *view, ttape_node node, const ttape_node_id *ids, size_t count,
-                      bool has_min)
+static bool open_path(tool_tree *view, const ttape_node_id *ids, size_t count,
+                      const ttape_edge *edge, bool has_min)
 {
     ttape_error err = {0};
+    ttape_node node;
+    const ttape_node_id stream = {.kind = TTAPE_NODE_STREAM, .stream = ids[0].stream};
     place at = {&view->items, &view->item_count, &view->item_capacity};
-    for (size_t i = 0; i < count; i++) {
-        at = put_shell(at, &node);
-        if (ttape_tree_get_node(view->tree, &ids[i], TTAPE_TREE_OPENED, &node, &err) != TTAPE_OK) {
-            return tool_tree_go_on(view, &err);
+    at = put_shell(at, &stream, NULL);
+    for (size_t i = 0, frame = 0; i + 1 < count; i++, frame++) {
+        while (frame < edge->frame_count && edge->frames[frame].stack != edge->stack) {
+            frame++;
         }
+        at = put_shell(at, &ids[i], frame < edge->frame_count ? &edge->frames[frame] : NULL);
+    }
+    if (ttape_tree_get_node(view->tree, &ids[count - 1],
+                            view->full ? TTAPE_TREE_FULL : TTAPE_TREE_OPENED, &node,
+                            &err) != TTAPE_OK) {
+        return tool_tree_go_on(view, &err);
     }
     if (!has_min) {
         view->min_ns = tool_tree_usual_min(node.time_ns);
@@ -153,20 +168,31 @@ static bool open_time_in(tool_tree *view, uint32_t stream, uint64_t time_ns, tta
                          bool has_min)
 {
     ttape_error err = {0};
-    ttape_node node;
+    ttape_cursor *cursor;
+    ttape_edge edge;
     size_t count = 0;
-    const ttape_node_id id = {.kind = TTAPE_NODE_STREAM, .stream = stream};
-    if (ttape_tree_get_node(view->tree, &id, TTAPE_TREE_PRUNED, &node, &err) != TTAPE_OK) {
-        return tool_tree_go_on(view, &err);
-    }
-    if (time_ns < node.start_ns || time_ns > node.end_ns) {
-        return true;
-    }
     if (ttape_tree_find_time(view->tree, stream, time_ns, ids, PATH_MOST, &count, &err) !=
         TTAPE_OK) {
         return tool_tree_go_on(view, &err);
     }
-    return open_path(view, node, ids, count < PATH_MOST ? count : PATH_MOST, has_min);
+    if (count == 0) { /* the thread is not in a call then */
+        return true;
+    }
+    if (ttape_cursor_open(&cursor, view->reader, stream, &err) != TTAPE_OK) {
+        return tool_tree_go_on(view, &err);
+    }
+    ttape_status status = TTAPE_OK;
+    if (time_ns != UINT64_MAX) {
+        status = ttape_cursor_seek_time(cursor, time_ns + 1, &err);
+    }
+    if (status == TTAPE_OK) {
+        status = ttape_cursor_get_open_frames(cursor, &edge, &err);
+    }
+    bool goes_on = status == TTAPE_OK
+                       ? open_path(view, ids, count < PATH_MOST ? count : PATH_MOST, &edge, has_min)
+                       : tool_tree_go_on(view, &err);
+    ttape_cursor_close(cursor);
+    return goes_on;
 }
 
 /* The streams to look into: those selected, or all that have events. */
@@ -206,7 +232,7 @@ static int open_time(tool_tree *view, const tool_time *time, bool has_min)
     }
     free(ids);
     if (view->status == TOOL_OK && view->item_count == 0) {
-        return tool_fail("no thread of '%s' runs at that time", view->input->name);
+        return tool_fail("no thread of '%s' is in a call at that time", view->input->name);
     }
     return view->status;
 }

@@ -167,7 +167,7 @@ static void put_times(printing *print, const tool_item *item, tool_tone tone)
 {
     const ttape_node *node = &item->node;
     bool is_frame = item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME;
-    if (!print->view->has_times) {
+    if (!print->view->has_times || item->is_shell) {
         put_blank(print);
         put_blank(print);
         return;

@@ -31,13 +31,15 @@ typedef struct tool_shorts {
 
 typedef struct tool_item {
     tool_item_kind kind;
-    ttape_node node;    /* sums, where there are several */
-    uint64_t count;     /* nodes: how many; sequences: how often */
-    uint64_t hash;      /* of what makes items equal */
-    int64_t time_ns;    /* what is shown: of the range only */
-    bool is_cut;        /* by the range: no more than time_ns is known */
-    bool deeper;        /* has children that --depth leaves out */
-    tool_shorts shorts; /* of its children */
+    ttape_node node;      /* sums, where there are several */
+    uint64_t count;       /* nodes: how many; sequences: how often */
+    uint64_t hash, shape; /* tree_fold.c: of what makes items equal, with and without the count */
+    int64_t time_ns;      /* what is shown: of the range only */
+    bool is_cut;          /* by the range: no more than time_ns is known */
+    bool deeper;          /* has children that --depth leaves out */
+    bool repeats;         /* tree_fold.c: can be equal to others */
+    bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
+    tool_shorts shorts;   /* of its children */
     struct tool_item *children;
     size_t child_count, child_capacity;
 } tool_item;

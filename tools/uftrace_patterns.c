@@ -12,7 +12,8 @@
 #define EXPANDED_MAX   4096u /* positions of a regular expression after repeats are written out */
 #define NESTING_MAX    32u
 
-/* Groups that are open while a pattern is measured: positions so far, and those of the last item. */
+/* Groups that are open while a pattern is measured: positions so far, and those of the last item.
+ */
 typedef struct measure {
     uint64_t sum[NESTING_MAX + 1], last[NESTING_MAX + 1];
     unsigned depth;

@@ -132,7 +132,8 @@ static int compare_user_events(const void *a, const void *b)
     return one->place < two->place ? -1 : 1;
 }
 
-/* "EVENT: ID PROVIDER:NAME" of events.txt, all at once: a recording may name as many as it likes. */
+/* "EVENT: ID PROVIDER:NAME" of events.txt, all at once: a recording may name as many as it likes.
+ */
 static void read_user_events(tool_uft_recording *recording)
 {
     tool_lines lines;

@@ -182,6 +182,16 @@ static void set_environment(const char *arena, const char *runtime)
     }
 }
 
+/* A file that may not grow is an error to report, not our death; the command's own choice of it is
+ * given back before it starts. */
+static struct sigaction size_action;
+
+static void hold_size_signal(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGXFSZ, &ignore, &size_action);
+}
+
 /* Starts the command; tells whether it could be executed. */
 static pid_t start(char **argv, const char *arena, const char *runtime, int *code)
 {
@@ -193,6 +203,7 @@ static pid_t start(char **argv, const char *arena, const char *runtime, int *cod
     }
     pid_t child = fork();
     if (child == 0) {
+        (void)sigaction(SIGXFSZ, &size_action, NULL);
         set_environment(arena, runtime);
         execvp(argv[0], argv);
         int why = errno;
@@ -233,7 +244,7 @@ static void rest(uint64_t drained, uint32_t *idle)
 /* Rounds until the command and everything that it started and that is traced has ended. */
 static int run(ttape_recording *recording, pid_t child, int *status)
 {
-    bool ended = false, warned = false;
+    bool ended = false;
     uint32_t idle = 0;
     uint64_t drained = 0;
     ttape_recording_status now;
@@ -250,12 +261,9 @@ static int run(ttape_recording *recording, pid_t child, int *status)
             ttape_recording_set_mode(recording, wanted_mode != 0);
             wanted_mode = -1;
         }
-        ttape_status polled = ttape_recording_poll(recording, &drained, &err);
+        /* What fails here is tried again; what stays wrong, finish says. */
+        (void)ttape_recording_poll(recording, &drained, &err);
         ttape_recording_get_status(recording, &now);
-        if (polled != TTAPE_OK && !now.failed && !warned) {
-            (void)tool_fail_error(options.output, &err);
-            warned = true;
-        }
         if (was_ended && ((drained == 0 && now.live_count == 0) || now.stopped))
             return TOOL_OK;
         rest(drained, &idle);
@@ -321,6 +329,7 @@ static int record(char **argv, const ttape_recording_options *recording_options)
     if (runtime == NULL)
         return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
                          " names it)");
+    hold_size_signal();
     if (ttape_recording_open(&recording, options.output, recording_options, &err) != TTAPE_OK) {
         free(runtime);
         return fail_open(&err);

@@ -55,7 +55,8 @@ struct ttp_arena_head {
     uint32_t flags;
     uint32_t recorder_pid;
     uint64_t blocks_offset; /* in the file */
-    uint8_t reserved[16];
+    uint64_t pid_namespace; /* the recorder's: elsewhere, process ids mean others; 0: not known */
+    uint8_t reserved[8];
     /* written by the recorder and by `control`, read by everybody */
     uint32_t mode;        /* enum ttp_arena_mode */
     uint32_t periods;     /* counts the times that mode went on */
@@ -64,8 +65,7 @@ struct ttp_arena_head {
     uint64_t heartbeat;                    /* counts the recorder's rounds */
     uint64_t freed;                        /* counts blocks given back */
     uint32_t flushes_done, snapshots_done; /* requests served, as their counters were */
-    uint32_t snapshots_failed;             /* how many of those served were not written */
-    uint32_t reserved_control;
+    uint32_t snapshots_failed, snapshots_written;
     uint64_t event_count, lost_count; /* appended to the trace; lost, but for `lost` below */
     /* written by traced programs */
     uint64_t next_serial; /* of threads, from 1 */

@@ -13,6 +13,12 @@ uint32_t ttp_stream_open_count(const ttape_writer *w, uint32_t stream)
     return s->stack_count == 0 ? 0 : s->stacks[s->current].count;
 }
 
+bool ttp_stream_takes_values(const ttape_writer *w, uint32_t stream)
+{
+    const struct ttp_stream_state *s = state_of(w, stream);
+    return w->scope != NULL && s->epoch == w->epoch && !s->valued;
+}
+
 bool ttp_stream_open_signal(const ttape_writer *w, uint32_t stream, uint32_t *number)
 {
     const struct ttp_stream_state *s = state_of(w, stream);

@@ -8,6 +8,9 @@
 /* Frames open on the stream's current stack. */
 uint32_t ttp_stream_open_count(const ttape_writer *w, uint32_t stream);
 
+/* Whether ttape_writer_attach will take values: its last event has none, and is not sealed. */
+bool ttp_stream_takes_values(const ttape_writer *w, uint32_t stream);
+
 /* The number of the innermost signal whose handler is open there; false: none within reach. */
 bool ttp_stream_open_signal(const ttape_writer *w, uint32_t stream, uint32_t *number);
 

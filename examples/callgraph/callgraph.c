@@ -1,5 +1,5 @@
-/* A program whose call graph is known to the last call: recursion, six threads started at one place,
- * and one started by a thread, with a routine that the others run too.
+/* A program whose call graph is known to the last call: recursion, six threads started at one
+ * place, and one started by a thread, with a routine that the others run too.
  *
  *   main -> sort_basket (calls itself)
  *   main -> foo -> alpha, beta, and six threads: start_thread -> alpha

@@ -15,6 +15,7 @@ import recordings
 import sections_export
 import sections_file
 import sections_record
+import sections_report
 import sections_size
 import sections_speed
 
@@ -30,6 +31,10 @@ SECTIONS = {  # name: generator of rows
     "memory": sections_file.memory,
     "large": sections_file.large,
     "curve": sections_file.curve,
+    "report": sections_report.report,
+    "report_exact": sections_report.report_exact,
+    "tree_open": sections_report.tree_open,
+    "answers": sections_report.answers,
     "export": sections_export.chrome,
     "record": sections_record.record,
     "soak": sections_record.soak,

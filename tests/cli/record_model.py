@@ -1,4 +1,5 @@
-"""What a recording has to hold, worked out from another recording of the same deterministic program.
+"""What a recording has to hold, worked out from another recording of the same deterministic
+program.
 
 record_model.py same REF GOT                    each thread's calls are the same
 record_model.py filter REF GOT OPTION...        REF's calls, filtered as the options say, are GOT's
@@ -56,7 +57,7 @@ def matches(patterns, symbol):
 
 
 def filtered(events, rules):
-    """The filters as spec/recording.md states them: a call that is left out takes nothing with it."""
+    """The filters as spec/recording.md states them: what is left out takes nothing with it."""
     kept, out, below = [], [], 0
     for kind, _, name, _ in events:
         if kind == "enter":
@@ -85,7 +86,7 @@ def check_filter(ref, got, words):
 
 
 def paths(events):
-    """How often each chain of callers was called, and each call with its duration and how many calls
+    """How often each chain of callers was called; each call with its duration and how many calls
     it holds."""
     counts, stack, ended = collections.Counter(), [], []
     for kind, _, name, time in events:

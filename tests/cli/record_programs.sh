@@ -1,4 +1,5 @@
-# Sourced by the tests of recording: small instrumented programs, made in the working folder, and what
+# Sourced by the tests of recording: small instrumented programs, made in the working folder, and
+# what
 # starts and watches them.
 here=${TTAPE_SRC:?}/tests/cli
 cc=${TTAPE_CC:-cc}
@@ -64,7 +65,8 @@ ended() {
     [ $got -eq "$1" ] || { fail "status $got instead of $1"; sed 's/^/    /' bg.err | head -n 5; }
 }
 
-# A program that takes a step for each file go1, go2, ... and says done1, done2, ...
+# A program that takes a step of so many calls for each argument when there is a file go1, go2, ...
+# and says done1, done2, ...
 make_stepper() {
     build stepper <<'END'
 #include <stdio.h>
@@ -92,12 +94,16 @@ QUIET static void say(const char *what, int i) {
     fclose(fopen(name, "w"));
 }
 int main(int argc, char **argv) {
-    int count = atoi(argv[1]), calls = atoi(argv[2]), s = 0;
+    int s = 0;
     FILE *pid = fopen("pid.new", "w");
     fprintf(pid, "%d", (int)getpid());
     fclose(pid);
     rename("pid.new", "pid");
-    for (int i = 0; i < count; i++) { await(i); s += steps[i](calls); say("done", i); }
+    for (int i = 0; i + 1 < argc; i++) {
+        await(i);
+        s += steps[i](atoi(argv[i + 1]));
+        say("done", i);
+    }
     return s == 1;
 }
 END

@@ -64,7 +64,8 @@ END
 build hot <<'END'
 volatile int s;
 __attribute__((noinline)) int tiny(int i) { return s + i; }
-__attribute__((noinline)) int large(int i) { int r = 0; for (int k = 0; k < 900; k++) r += s; return r; }
+__attribute__((noinline)) int large(int i)
+{ int r = 0; for (int k = 0; k < 900; k++) r += s; return r; }
 __attribute__((noinline)) int caller(int i) { return tiny(i) + large(i); }
 int main(void) { int r = 0; for (int i = 0; i < 70000; i++) r += caller(i); return r == 1; }
 END
@@ -125,7 +126,8 @@ status 0 record got.ttape --min-time 2us ./prog
 status 0 "$T" verify got.ttape
 csv got.ttape
 status 0 model culled ref.ttape.csv got.ttape.csv 2000 "$(field got.ttape culled_calls)"
-equals "$(field got.ttape lost)" $((2 * $(field got.ttape culled_calls))) 'events that the gaps count'
+equals "$(field got.ttape lost)" $((2 * $(field got.ttape culled_calls))) \
+    'events that the gaps count'
 status 0 record got.ttape --clock none --min-time 3600s ./prog
 
 status 0 record hotref.ttape --block --clock none ./hot
@@ -150,7 +152,8 @@ for clock in auto tsc monotonic coarse none; do
 done
 for clock in auto tsc monotonic coarse; do
     status 0 model same none.ttape.csv "$clock.ttape.csv"
-    [ "$clock" = auto ] || equals "$(field "$clock.ttape" clock)" "${clock/coarse/monotonic-coarse}" 'the clock'
+    [ "$clock" = auto ] || equals "$(field "$clock.ttape" clock)" \
+        "${clock/coarse/monotonic-coarse}" 'the clock'
 done
 status 2 "$T" record --clock sundial ./prog
 status 0 record got.ttape --block --time 64ns ./threads 2000
@@ -202,7 +205,8 @@ checks=$((checks + 1))
 size=$(stat -c %s got.ttape)
 [ "$size" -gt 16000 ] && [ "$size" -lt 32000 ] || fail "--max-size 20K made $size bytes"
 checks=$((checks + 1))
-[ "$(field got.ttape overwritten_events)" -gt 0 ] || fail 'what came after --max-size is not counted'
+[ "$(field got.ttape overwritten_events)" -gt 0 ] ||
+    fail 'what came after --max-size is not counted'
 
 rm -f piece*
 status 0 record piece.ttape --files ./forks

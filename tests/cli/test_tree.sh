@@ -108,7 +108,7 @@ pruned, _ = tree("a.ttape", "--min-time", "0")
 known = 0
 for n in (n for t in pruned for n in t.walk()):
     if n["kind"] == "call":
-        assert n["time_ns"] <= nodes[n["node"]]["time_ns"] and n["self_ns"] <= nodes[n["node"]]["self_ns"]
+        assert all(n[key] <= nodes[n["node"]][key] for key in ("time_ns", "self_ns")), n
     if n["kind"] == "call" and n["end"] == "ended":
         assert n["time_ns"] == nodes[n["node"]]["time_ns"]
         known += 1
@@ -148,7 +148,8 @@ has out ' +step x 40$'
 
 # Series of siblings: (a b b)(a b b)(a b b) c
 printf '%s\n' a b b a b b a b b c | awk 'BEGIN { print "0 1 enter main" }
-    { print NR * 10, "1 enter", $1; print NR * 10 + 4, "1 exit" } END { print "200 1 exit" }' >series.txt
+    { print NR * 10, "1 enter", $1; print NR * 10 + 4, "1 exit" }
+    END { print "200 1 exit" }' >series.txt
 status 0 "$T" convert series.txt -o series.ttape
 status 0 "$T" tree --full --fold series.ttape --min-time 0
 has out ' +3 times:$'
@@ -156,7 +157,8 @@ has out ' +b x 2$'
 lines out 7
 check_python <<'END'
 from tree import *
-assert totals(tree("series.ttape", "--full", "--fold")[0]) == totals(tree("series.ttape", "--full")[0])
+plain, fold = tree("series.ttape", "--full"), tree("series.ttape", "--full", "--fold")
+assert totals(plain[0]) == totals(fold[0])
 END
 
 # --open: a part, a call, a path, a time. What is opened is whole.
@@ -169,7 +171,8 @@ found = 0
 for node in (n for n in shown[0].walk() if n["kind"] == "part"):
     first = int(node["node"].split("p")[1])
     for partition in range(first, first + node["pruned"]["partitions"]):
-        ((part,), _) = tree("a.ttape", "--open", f"s0p{partition}", "--min-time", "0", "--depth", "9")
+        ((part,), _) = tree("a.ttape", "--open", f"s0p{partition}", "--min-time", "0",
+                            "--depth", "9")
         assert all(c["name"] in ("step", "work", "sub", "tail", "last") for c in part.children)
         found += len([n for n in part.walk() if n["kind"] == "call"])
 assert found > int(os.environ["calls"]) * 0.7, found
@@ -199,7 +202,7 @@ status 4 "$T" tree --open s9 a.ttape
 status 4 "$T" tree --open s0p99 a.ttape
 status 4 "$T" tree --open s0e1 --thread 99 a.ttape
 status 4 "$T" tree --open 500s a.ttape
-has err 'no thread of .* runs at that time'
+has err 'no thread of .* is in a call at that time'
 
 # --time: what is cut is shown as far as it is inside.
 check_python <<'END'
@@ -210,7 +213,8 @@ for span, length in (("+100ns..+300ns", 200), ("..+50ns", 50), ("+1500ns..", Non
     length = length or whole[0]["time_ns"] - 1500
     assert top[0]["time_ns"] == length == top[0].children[0]["time_ns"], (span, top[0])
     for n in top[0].walk():
-        assert n["start_ns"] < out["to_ns"] and n.get("end_most_ns", n["end_ns"]) >= out["from_ns"], n
+        end = n.get("end_most_ns", n["end_ns"])
+        assert n["start_ns"] < out["to_ns"] and end >= out["from_ns"], n
 END
 status 0 "$T" tree --time 0..1 a.ttape
 status 2 "$T" tree --time 5 a.ttape

@@ -43,7 +43,8 @@ calls 2000 >calls.txt
 status 0 "$T" convert calls.txt -o calls.ttape --partition-events 500
 python3 - <<'END'
 import json, subprocess, os
-info = json.loads(subprocess.run([os.environ["TTAPE_BIN"], "info", "--json", "--all", "calls.ttape"],
+info = json.loads(subprocess.run([os.environ["TTAPE_BIN"], "info", "--json", "--all",
+                                  "calls.ttape"],
                                  check=True, capture_output=True).stdout)
 data = bytearray(open("calls.ttape", "rb").read())
 at = data.find(b"\xf3TTchk\xb1\x1a\x04\x00")

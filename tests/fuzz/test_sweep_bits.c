@@ -1,6 +1,6 @@
 /* R2: every single bit of a trace of 64 KiB with every kind of chunk. A flipped bit is detected, it
- * harms one partition at most (a model: those that start from it), and everything else is read as if
- * it had not happened.
+ * harms one partition at most (a model: those that start from it), and everything else is read as
+ * if it had not happened.
  *
  * What a partition gives depends on the bytes that are read for it and on nothing else. So it is
  * enough to read, for each bit, what reads that byte: the rest is the same by construction. The

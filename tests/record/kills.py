@@ -187,10 +187,10 @@ def check_slot(number, slot, streams, codes, truth, about, drained):
         problems.append(f"{label}: {len(events)} events: more than the program made")
     missing = committed - len(events)
     # With its recorder dead a flood finds no room, and the count of that dies with the program.
-    excused = truth.shape.floods and (about["lost"] >= missing or not drained)
+    excused = truth.shape.floods and (traces.lost(about) >= missing or not drained)
     if missing > 0 and not excused:
         problems.append(f"{label}: {len(events)} events: {missing} are missing, "
-                        f"{about['lost']} counted as lost")
+                        f"{traces.lost(about)} counted as lost")
     return problems
 
 
@@ -203,7 +203,7 @@ def check_trace(path, log, truth, drained):
     streams, about = read_streams(path)
     problems = []
     if not truth.shape.floods and about["gaps"]:
-        problems.append(f"{about['gaps']} gaps, {about['lost']} events lost")
+        problems.append(f"{about['gaps']} gaps, {traces.lost(about)} events lost")
     for number, slot in slots.items():
         problems += check_slot(number, slot, streams, codes, truth, about, drained)
     known = {(pid, tid) for _, pid, tid in slots.values()}

@@ -176,9 +176,9 @@ def check_counts(checks, label, run, about):
     wanted.update({k: v for k, v in run.report.items() if k in enters or k in wanted})
     for name, count in wanted.items():
         found = enters.get(name, 0)
-        good = found <= count if run.case.loss and about["lost"] else found == count
+        good = found <= count if run.case.loss and traces.lost(about) else found == count
         checks.that(good, f"{label}: {found} calls of '{name}' instead of {count}")
-    if run.case.balanced and not about["lost"]:
+    if run.case.balanced and not traces.lost(about):
         uneven = {n: (c, counts["exit"][n]) for n, c in enters.items() if counts["exit"][n] != c}
         checks.that(not uneven, f"{label}: calls and returns differ",
                     dict(list(uneven.items())[:5]))
@@ -211,8 +211,8 @@ def check_trace(checks, label, run):
         return
     about = traces.info(run.trace)
     if not case.loss:
-        checks.that(about["lost"] == 0 and about["gaps"] == 0,
-                    f"{label}: {about['lost']} events lost in {about['gaps']} gaps")
+        checks.that(traces.lost(about) == 0 and about["gaps"] == 0,
+                    f"{label}: {traces.lost(about)} events lost in {about['gaps']} gaps")
     if case.frames == "exact":
         check_frames(checks, label, run)
     if case.frames in ("exact", "counts"):

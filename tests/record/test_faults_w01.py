@@ -37,7 +37,7 @@ def runtime_calls(checks, host):
 
 def main():
     setting.need_verb("record", "recover")
-    setting.need_command("strace")
+    faults.need_strace()
     checks = setting.Checks("W1")
     with setting.work_dir() as work:
         recorder_calls(checks, faults.Host(work, "p_calls.c", [5]))

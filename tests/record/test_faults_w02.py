@@ -58,7 +58,7 @@ def runtime_calls(checks, host):
 
 def main():
     setting.need_verb("record", "recover")
-    setting.need_command("strace")
+    faults.need_strace()
     checks = setting.Checks("W2")
     with setting.work_dir() as work:
         recorder_calls(checks, faults.Host(work, "p_steady.c", [40, 2]))

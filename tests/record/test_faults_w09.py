@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """W9: a power cut. What the recorder wrote into its folder is replayed from a log of its system
 calls; at a moment the power fails: of what was not synced, any sector of 512 bytes may be there or
-not, and the shared memory is gone. `recover` then gives a trace that verifies, whose threads' events
-are the beginning of what was recorded; where it cannot, it says so."""
+not, and the shared memory is gone. `recover` then gives a trace that verifies, whose threads'
+events are the beginning of what was recorded; where it cannot, it says so."""
 import random
 import re
 from pathlib import Path
@@ -105,7 +105,7 @@ def sequences(path):
 
 def main():
     setting.need_verb("record", "recover")
-    setting.need_command("strace")
+    faults.need_strace()
     checks = setting.Checks("W9")
     with setting.work_dir() as work:
         host = faults.Host(work, "p_steady.c", [80, 2, 20])

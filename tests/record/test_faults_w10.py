@@ -24,7 +24,7 @@ def open_frames(checks, label, run):
     info = traces.info(run.trace)
     counts = traces.call_counts(run.trace)
     checks.that(counts["enter"]["recurse"] > 5000, f"{label}: {counts['enter']['recurse']} calls")
-    checks.that(info["lost"] == 0, f"{label}: {info['lost']} events lost")
+    checks.that(traces.lost(info) == 0, f"{label}: {traces.lost(info)} events lost")
     checks.that(counts["exit"]["recurse"] == 0, f"{label}: a call returned")
 
 

@@ -16,8 +16,8 @@ def counted(checks, label, run):
     made, seen = run.report.get("node", 0), counts["enter"]["node"]
     missing = made - seen
     checks.that(missing >= 0, f"{label}: {seen} calls of 'node', it made {made}")
-    checks.that(missing == 0 or about["lost"] >= missing,
-                f"{label}: {missing} calls of 'node' missing, {about['lost']} counted as lost")
+    checks.that(missing == 0 or traces.lost(about) >= missing,
+                f"{label}: {missing} calls of 'node' missing, {traces.lost(about)} counted as lost")
 
 
 def main():

@@ -53,7 +53,7 @@ def check(checks, host, outcome, loss):
         return None
     faults.check_calls(checks, outcome.label, trace, report_of(outcome), loss)
     about = traces.info(trace)
-    if about["lost"] == 0:
+    if traces.lost(about) == 0:
         counts = traces.call_counts(trace)
         checks.equal(counts["exit"]["node"], counts["enter"]["node"], f"{outcome.label}: returns")
     return about
@@ -67,7 +67,7 @@ def main():
         begin = time.monotonic()
         outcome = host.run("recorder stopped for 0.6 s", then=stopped(0.6))
         about = check(checks, host, outcome, loss=True)
-        checks.that(about and about["lost"] > 0,
+        checks.that(about and traces.lost(about) > 0,
                     "a recorder that was stopped lost nothing: no full speed?")
         checks.that(time.monotonic() - begin < 30, "recorder stopped: takes too long")
         outcome = host.run("recorder stopped for 0.6 s, --block", ["--block"], then=stopped(0.6))

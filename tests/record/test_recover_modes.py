@@ -51,9 +51,9 @@ int main(int argc, char **argv)
 }
 """
 ROUNDS = 60000
-MODES = {"plain": [], "rotate": ["--rotate", "32K"], "keep-last": ["--keep-last", "64K"],
+MODES = {"plain": [], "rotate": ["--rotate", "8K"], "keep-last": ["--keep-last", "16K"],
          "live": ["--live"], "files": ["--files"]}
-COMMON = ["--clock", "none", "--block", "-p", "20000"]
+COMMON = ["--clock", "none", "--block", "-p", "1000"]
 
 
 def build(work):
@@ -106,13 +106,13 @@ def kill_recorder(work, program, mode, ends, checks):
     elif told is not None:
         time.sleep(0.05)
     recorder.kill()
-    recorder.communicate(timeout=30)
+    recorder.wait(timeout=30)
     if told is not None:
         try:
             os.kill(told[1], signal.SIGKILL)
         except ProcessLookupError:
             pass
-        time.sleep(0.05)
+    recorder.communicate(timeout=30)
     remains = folder / "run.ttape.recording"
     checks.that(told is not None, f"{folder.name}: the program ran")
     return (told[0] if told else 0), folder, remains, recorder.pid
@@ -131,7 +131,7 @@ def check(work, program, mode, ends, whole, checks):
     if target.is_file():
         problem = traces.verify(target)
         checks.that(problem is None, f"{label}: {problem}")
-        pieces = [p for p in finished_files(folder, "run.ttape")] if mode == "rotate" else []
+        pieces = [p for p in finished_files(folder, "run.")] if mode == "rotate" else []
         events = [e for p in [*pieces, target] for e in events_of(p)]
         if mode == "keep-last":
             at = committed - len(events)

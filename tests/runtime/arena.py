@@ -1,5 +1,5 @@
-"""An arena for tests of the runtime: makes it, runs a program in it, frees blocks as the recorder would,
-and turns the records into words, strictly: what a stream cannot bear is an error.
+"""An arena for tests of the runtime: makes it, runs a program in it, frees blocks as the recorder
+would, and turns the records into words, strictly: what a stream cannot bear is an error.
 
     +f enter  -f exit  ~n unwind  @n stack  !n signal begins  !. it ends  o:f open  ?f exit unseen
     gap:reason:count  hole  and messages as <kind>"""
@@ -16,7 +16,8 @@ import tempfile
 import threading
 import time
 
-SRC = os.environ.get("TTAPE_SRC") or os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+SRC = os.environ.get("TTAPE_SRC") or os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("TTAPE_BUILD") or os.path.join(SRC, "build", "release")
 LIBRARY = os.path.join(BUILD, "libtracetape-rt.so.0")
 ARCHIVE = os.path.join(BUILD, "libtracetape-rt.a")
@@ -56,6 +57,7 @@ class Arena:
         os.ftruncate(fd, OFFSET + CAPACITY * BLOCK)
         self.map = mmap.mmap(fd, OFFSET + blocks * BLOCK)
         os.close(fd)
+        self.waiting = {}
         self.count, self.taken, self.holds, self.lock = blocks, [], False, threading.RLock()
         struct.pack_into("<QIIIIIIQ", self.map, 0, 0, 1, BLOCK, CAPACITY, clock, flags,
                          os.getpid(), OFFSET)
@@ -84,6 +86,7 @@ class Arena:
         at = OFFSET + index * BLOCK
         self.taken.append(Block(self.map[at:at + BLOCK], self.state(index) & 3))
         self.map[at:at + BLOCK] = bytes(BLOCK)
+        self.waiting.pop(index, None)
         self.put(STATES + 4 * index, 0)
         self.add(FREED, True)
 
@@ -91,8 +94,18 @@ class Arena:
         with self.lock:
             self.add(BEAT, True)
             for index in range(self.count):
-                if self.state(index) & 3 >= FULL and not self.holds:
+                state = self.state(index) & 3
+                if state >= FULL and not self.holds and (state == DONE or self.is_whole(index)):
                     self.take(index)
+
+    def is_whole(self, index):
+        """A hook that was interrupted may still hold a place in it; not for ever."""
+        at = OFFSET + index * BLOCK + HEAD
+        if bytes(8) not in self.map[at:at + BLOCK - HEAD] or 0 not in struct.unpack(
+                f"<{(BLOCK - HEAD) // 8}Q", self.map[at:at + BLOCK - HEAD]):
+            return True
+        since = self.waiting.setdefault(index, time.monotonic())
+        return time.monotonic() - since > 0.5
 
     def finish(self):
         self.poll()
@@ -113,10 +126,12 @@ class Arena:
         env.update(extra or {})
         return env
 
-    def run(self, command, preload=True, extra=None, on_stop=None, timeout=120, pass_fds=()):
+    def run(self, command, preload=True, extra=None, on_stop=None, timeout=120,
+            pass_fds=()):
         """Runs to the end; `on_stop(pid)` each time the program stops itself. The wait status."""
         process = subprocess.Popen(command, env=self.environment(preload, extra),
-                                   pass_fds=pass_fds, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                   pass_fds=pass_fds, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
         end = time.monotonic() + timeout
         os.set_blocking(process.stdout.fileno(), False)
         self.output = b""

@@ -1,5 +1,5 @@
-"""Interrupts hooks at each of their instructions (subjects/step.c): after each, the stream is well-formed,
-nothing is missing but what is counted, and nothing was invented."""
+"""Interrupts hooks at each of their instructions (subjects/step.c): after each, the stream is
+well-formed, nothing is missing but what is counted, and nothing was invented."""
 import collections
 import socket
 import sys
@@ -7,7 +7,8 @@ import threading
 
 import arena as rt
 
-SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off", "thread")
+SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
+             "thread")
 FUNCTIONS = ("leaf", "handler", "target", "thrower")
 
 
@@ -25,7 +26,7 @@ def serve(place, ours):
 
 def interrupt(exe, scenario, clock, stride, first):
     """The problems of one scenario."""
-    blocks = {"silence": 2, "thread": 16}.get(scenario, 4)
+    blocks = {"silence": 2, "speech": 4}.get(scenario, 64)
     place = rt.Arena(clock=clock, blocks=blocks)
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()

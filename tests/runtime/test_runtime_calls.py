@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the runtime records of calls, exactly: nesting, unwinding, handlers, coroutines, processes, API;
-built by gcc and clang with and without optimisation, preloaded, linked and static (W10, W14, W18)."""
+"""What the runtime records of calls, exactly: nesting, unwinding, handlers, coroutines, processes,
+API; built by gcc and clang with and without optimisation, preloaded, linked and static (W10, W14,
+W18)."""
 import os
 import sys
 
@@ -99,7 +100,7 @@ def run(what, exe, wanted, arguments=(), preload=True, code=0, lost=0, clock=rt.
 
 def test_calls(compiler, level):
     for source, wanted in (("basic.c", BASIC), ("jumps.c", JUMPS), ("coroutines.c", coroutines()),
-                           ("signals.c", signals(level != "-O0"))):
+                           ("handlers.c", signals(level != "-O0"))):
         exe = shop.build(source, level, compiler=compiler)
         for clock in (rt.TSC, rt.MONOTONIC, rt.COARSE, rt.NONE):
             run(f"{source} {compiler} {level} clock {clock}", exe, [wanted], clock=clock)
@@ -170,12 +171,12 @@ def test_api():
             continue
         for level in ("-O0", "-O2"):
             flags = [level] + (["-x", "c++"] if compiler.endswith("+") else [])
-            exe = shop.build("api.c", *flags, compiler=compiler, link=("-x", "none", *link))
+            exe = shop.build("api_calls.c", *flags, compiler=compiler, link=("-x", "none", *link))
             streams, output = run(f"api {compiler} {level}", exe, [words], preload=False)
             if output != "1\n0\n":
                 failures.append(f"api {compiler}: says {output!r}")
             check_values(streams[0])
-    place = shop.build("api.c", "-O2", link=link)
+    place = shop.build("api_calls.c", "-O2", link=link)
     if os.system(f"'{place}' > /dev/null") != 0:
         failures.append("api: fails when nothing records")
 

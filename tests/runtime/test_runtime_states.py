@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What is told when nothing could be recorded for a while, of deep recursion, of threads that end, and of
-handlers that come at any moment: each event is recorded or counted as lost (W11, W15, W16, W18, W21)."""
+"""What is told when nothing could be recorded for a while, of deep recursion, of threads that end,
+and of handlers that come at any moment: each event is recorded or counted as lost (W11, W15, W16,
+W18, W21)."""
 import collections
 import resource
 import sys
@@ -52,7 +53,7 @@ def actions(*steps):
 
 
 def test_off_and_on():
-    exe = shop.build("silence.c", "-O2")
+    exe = shop.build("stops.c", "-O2")
     start, end = "+main +around +left_in_it +stop", "-around -main"
     rest = "-stop +many -many"
     cases = {
@@ -73,7 +74,7 @@ def test_off_and_on():
 
 def test_silence():
     """Without blocks for a while: the count is exact, and the frames are right after it."""
-    exe = shop.build("silence.c", "-O2")
+    exe = shop.build("stops.c", "-O2")
     total = 2 * (1 + 1 + 1 + 1 + 3 + 2 + 5 + 2 * 20000) # main, around, two, stops, many, leaves
     for clock in (rt.TSC, rt.NONE):
         for steps in (("hold", "", "free"), ("hold", "free", ""), ("", "hold", "free"),
@@ -116,13 +117,15 @@ def test_threads():
     wanted = ["+main " + "+run -run " * 4 + "-main", f"+returning {leaf} -returning",
               f"+exiting +leaves {leaf} ~2", f"+cancelled +waits {leaf} ~2",
               f"+destroying {leaf} -destroying" + f" +destructor {leaf} -destructor" * 3]
-    if [" ".join(s.words) for s in streams] != wanted or lost != 4: # its fourth round is after ours
-        note("threads (W15)", f"{[' '.join(s.words) for s in streams]}, {lost} lost")
-    if [s.state for s in streams[1:]] != [rt.DONE] * 4 or streams[2].name != "exiting":
-        note("threads (W16)", f"states {[s.state for s in streams]}, '{streams[2].name}'")
+    words = [" ".join(s.words) for s in streams]
+    if words != wanted or lost != 4: # its fourth round is after ours
+        note("threads (W15)", f"{words}, {lost} lost")
+    if [s.state for s in streams[1:]] != [rt.DONE] * 4 or \
+            streams[2].messages != [("thread", b"exiting")]:
+        note("threads (W16)", f"states {[s.state for s in streams]}, {streams[2].messages}")
     for count, at_once in ((2000, 1), (2000, 100)):
         what = f"{count} threads, {at_once} at once (W16)"
-        streams, lost, output = run(what, exe, [str(count), str(at_once)], blocks=300)
+        streams, lost, output = run(what, exe, [str(count), str(at_once)], blocks=2100)
         events = sum(len(s.words) for s in streams[1:])
         if events + lost != 4 * count or lost > 0:
             note(what, f"{events} events, {lost} lost")
@@ -132,7 +135,7 @@ def test_threads():
 
 
 def test_storm():
-    """Five timers a thread with instrumented handlers in handlers, with room and with hardly any."""
+    """Five timers a thread with handlers in handlers, with room and with hardly any."""
     exe = shop.build("storm.c", "-O2")
     for what, kind in (("storm (W11)", {"blocks": 400}),
                        ("storm without room (W11)", {"blocks": 3}),
@@ -147,8 +150,27 @@ def test_storm():
             note(what, "no handler was recorded")
 
 
+def test_forks():
+    """Children of one of many busy threads: streams of their own, nothing of their parent's."""
+    exe = shop.build("forks.c", "-O2")
+    streams, _, _ = run("forks (W13)", exe, ["8", "200"], blocks=400)
+    main_image = streams[0].image
+    children = [s for s in streams if s.image != main_image]
+    first = [s for s in children if s.serial == s.image]
+    threads = [s for s in children if s.serial != s.image]
+    if len(first) != 200 or len(threads) != 100:
+        note("forks (W13)", f"{len(first)} children, {len(threads)} threads of them")
+    if any(" ".join(s.words) != "o:main +child +leaf -leaf" for s in first) or \
+            any(" ".join(s.words) != "+in_child +leaf -leaf -in_child" for s in threads):
+        note("forks (W13)", f"{[s.words for s in children[:4]]}")
+    if any(s.pid != first[0].pid for s in first[:1]) or \
+            len({s.pid for s in first}) < 150 or any(s.pid != streams[0].pid for s in streams
+                                                     if s.image == main_image):
+        note("forks (W13)", "process ids are mixed up")
+
+
 def main():
-    for test in (test_off_and_on, test_silence, test_deep, test_threads, test_storm):
+    for test in (test_forks, test_off_and_on, test_silence, test_deep, test_threads, test_storm):
         test()
     shop.close()
     for failure in failures:

@@ -51,7 +51,8 @@ def check_include(path, angled, quoted, table):
         target = resolve(path, name)
         if target is None:
             return f'"{name}" is not a file of this project'
-        if any(str(target).startswith(a) for a in allowed if a.endswith("/")):
+        if any(str(target) == a or (a.endswith("/") and str(target).startswith(a))
+               for a in allowed):
             return None
         return f'"{name}" is outside what this layer may include'
     if name in table["door"] and str(path) not in table["door"][name]:

@@ -1,5 +1,5 @@
-/* Reports against a model that adds up events one by one: from summaries and decoded, by everything,
- * cut to times and threads, with any number of jobs. */
+/* Reports against a model that adds up events one by one: from summaries and decoded, by
+ * everything, cut to times and threads, with any number of jobs. */
 #include "tests/unit/report_model.h"
 
 START_TEST(summaries_and_events_say_the_same)

@@ -162,8 +162,8 @@ static void add_sums(struct sums *to, const struct sums *from)
     to->frames += from->frames;
 }
 
-/* Pruned: time = self + rest + children at every node, and what is pruned below it is what its parts
- * are. `below`: all under the node. */
+/* Pruned: time = self + rest + children at every node, and what is pruned below it is what its
+ * parts are. `below`: all under the node. */
 static void walk_pruned(struct opened *o, const ttape_node *node, bool one_stack,
                         struct sums *below)
 {
@@ -444,8 +444,8 @@ START_TEST(caches_and_jobs_change_nothing)
 }
 END_TEST
 
-/* A partition that cannot be read is a hole: what was open before it is lost, what is open behind it
- * starts there; everything else is as it was. */
+/* A partition that cannot be read is a hole: what was open before it is lost, what is open behind
+ * it starts there; everything else is as it was. */
 START_TEST(damage_is_a_hole)
 {
     struct ttest_plan plan = {.streams = 2, .events = 3000, .partition_events = 150, .plain = true};

@@ -39,7 +39,7 @@ static uint32_t allocate(int fd, uint32_t wanted)
 
 static bool map(struct ttp_arena_file *arena)
 {
-    arena->map_bytes = file_bytes(TTP_ARENA_BLOCKS_MAX);
+    arena->map_bytes = file_bytes(arena->capacity);
     void *memory = mmap(NULL, arena->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd, 0);
     if (memory == MAP_FAILED)
         return false;
@@ -82,9 +82,11 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
     if (arena->fd >= 0) {
         arena->ready = allocate(arena->fd, wanted);
         /* Room that is promised and not there yet: programs map all of it, and use what is ready.
-         */
-        if (arena->ready != 0 &&
-            ftruncate(arena->fd, (off_t)file_bytes(TTP_ARENA_BLOCKS_MAX)) == 0 && map(arena))
+         * Where files may not be as large, there is no more than what is ready. */
+        arena->capacity = TTP_ARENA_BLOCKS_MAX;
+        if (ftruncate(arena->fd, (off_t)file_bytes(arena->capacity)) != 0)
+            arena->capacity = arena->ready;
+        if (arena->ready != 0 && map(arena))
             return true;
     }
     int code = errno;
@@ -98,11 +100,13 @@ static void fill_head(ttape_recording *r)
     struct ttp_arena_head *head = r->arena.head;
     head->version = TTP_ARENA_VERSION;
     head->block_bytes = TTP_BLOCK_BYTES;
-    head->block_capacity = TTP_ARENA_BLOCKS_MAX;
+    head->block_capacity = r->arena.capacity;
     head->clock = r->options.clock;
     head->flags = r->options.blocking ? TTP_ARENA_BLOCKING : 0;
     head->recorder_pid = (uint32_t)getpid();
     head->blocks_offset = blocks_offset();
+    struct stat namespace;
+    head->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;
     head->mode = r->options.start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = r->arena.ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);
@@ -131,8 +135,8 @@ void ttp_arena_grow(ttape_recording *r, uint32_t thread_count, uint32_t free_cou
 {
     struct ttp_arena_file *arena = &r->arena;
     uint64_t allowed = arena->limit + thread_count * (r->options.thread_bytes / TTP_BLOCK_BYTES);
-    if (allowed > TTP_ARENA_BLOCKS_MAX)
-        allowed = TTP_ARENA_BLOCKS_MAX;
+    if (allowed > arena->capacity)
+        allowed = arena->capacity;
     if (arena->ready >= allowed || free_count * 2 > arena->ready)
         return;
     uint32_t count = (uint32_t)allowed;

@@ -27,6 +27,7 @@ static ttape_status emit(ttape_recording *r, struct ttp_thread *thread, const tt
                          ttape_error *err)
 {
     r->events[r->event_count++] = *event;
+    thread->may_attach = event->kind != TTAPE_GAP;
     return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, thread, err) : TTAPE_OK;
 }
 
@@ -87,6 +88,7 @@ static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stac
 static void count_culled(ttape_recording *r, struct ttp_thread *thread, struct ttp_site_seen *site)
 {
     site->culled++;
+    thread->may_attach = false;
     thread->culled += 2;
     r->culled++;
 }

@@ -284,8 +284,7 @@ void ttape_control_get_status(const ttape_control *c, ttape_control_status *stat
         .event_count = __atomic_load_n(&head->event_count, __ATOMIC_RELAXED),
         .lost_count = __atomic_load_n(&head->lost_count, __ATOMIC_RELAXED) +
                       __atomic_load_n(&head->lost, __ATOMIC_RELAXED),
-        .snapshot_count = __atomic_load_n(&head->snapshots_done, __ATOMIC_RELAXED) -
-                          __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED),
+        .snapshot_count = __atomic_load_n(&head->snapshots_written, __ATOMIC_RELAXED),
         .recorder_pid = head->recorder_pid,
         .recorder_lives = recorder_lives(c)};
     if (status->block_ready > head->block_capacity)

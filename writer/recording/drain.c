@@ -268,8 +268,9 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         if (!later)
             TTP_TRY(take(r, &c[i], at_end, &later, err));
         /* A block that was seen being filled may be full by now, and have a successor, full as
-         * well: that one's turn comes when the rest of this one was taken. */
-        if (later || (c[i].state == TTP_BLOCK_FILLING && !r->arena.seen[c[i].index].is_dead))
+         * well: that one's turn comes when the rest of this one was taken, or at the end. */
+        bool may_grow = c[i].state == TTP_BLOCK_FILLING && !r->arena.seen[c[i].index].is_dead;
+        if (later || (may_grow && !at_end))
             waiting_serial = c[i].serial;
     }
     return TTAPE_OK;

@@ -242,6 +242,12 @@ static ttape_status define_site(ttape_recording *r, struct ttp_thread *thread,
     return note_place(r, &r->sites, image->layout, index, err);
 }
 
+static uint32_t find_here(const ttape_recording *r, const struct ttp_thread *thread,
+                          uint64_t address)
+{
+    return ttp_module_find(layout_at(r, image_at(r, thread->image)->layout), address);
+}
+
 ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t address,
                          uint32_t *index, ttape_error *err)
 {
@@ -252,6 +258,8 @@ ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t
         uint32_t module = ttp_module_find(layout, address);
         if (module == TTAPE_NONE) {
             TTP_TRY(ttp_modules_scan(r, image_at(r, thread->image), err));
+            if (find_here(r, thread, address) == TTAPE_NONE)
+                TTP_TRY(ttp_decode_peek_modules(r, thread, err));
             layout = layout_at(r, image_at(r, thread->image)->layout);
             module = ttp_module_find(layout, address);
         }
@@ -319,6 +327,20 @@ static ttape_status take_module(ttape_recording *r, struct ttp_image *image, con
     if (module.path.size_bytes == 0 && image->path != NULL)
         module.path = text(image->path);
     return ttp_modules_add(r, &image->incoming, &module, err);
+}
+
+ttape_status ttp_image_early_module(ttape_recording *r, struct ttp_thread *thread,
+                                    const uint8_t *bytes, size_t size_bytes, ttape_error *err)
+{
+    struct ttp_image *image = image_at(r, thread->image);
+    struct ttp_growing told = image->incoming;
+    image->incoming = (struct ttp_growing){0};
+    ttape_status status = take_module(r, image, bytes, size_bytes, err);
+    if (status == TTAPE_OK)
+        status = ttp_modules_add_new(r, image, err);
+    ttp_grown_free(&r->allocator, &image->incoming);
+    image->incoming = told;
+    return status;
 }
 
 static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout, const uint8_t *bytes,

@@ -205,6 +205,23 @@ static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
     return false;
 }
 
+/* Of image->incoming, what lies where nothing is known to be; empties it. */
+ttape_status ttp_modules_add_new(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+{
+    struct ttp_module_seen *found = image->incoming.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < image->incoming.count; i++) {
+        if (overlaps(&layout_at(r, image->layout)->modules, &found[i].module))
+            free_module(r, &found[i]);
+        else
+            found[kept++] = found[i];
+    }
+    image->incoming.count = kept;
+    ttape_status status = kept == 0 ? TTAPE_OK : ttp_modules_apply(r, image, false, err);
+    ttp_modules_clear(r, image);
+    return status;
+}
+
 /* The program called code that it never told of: a library it opened just now. */
 ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err)
 {
@@ -225,17 +242,8 @@ ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape
         status = take_mapping(r, image, line, err);
     free(line);
     (void)fclose(maps);
-    struct ttp_module_seen *found = image->incoming.data;
-    size_t kept = 0;
-    for (size_t i = 0; i < image->incoming.count; i++) {
-        if (overlaps(&layout_at(r, image->layout)->modules, &found[i].module))
-            free_module(r, &found[i]);
-        else
-            found[kept++] = found[i];
-    }
-    image->incoming.count = kept;
-    if (status == TTAPE_OK && kept != 0)
-        status = ttp_modules_apply(r, image, false, err);
+    if (status == TTAPE_OK)
+        status = ttp_modules_add_new(r, image, err);
     ttp_modules_clear(r, image);
     ttp_grown_free(&r->allocator, &image->incoming);
     image->incoming = told;

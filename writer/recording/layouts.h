@@ -21,6 +21,7 @@ ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
 ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool complete,
                                ttape_error *err);
 void ttp_modules_clear(ttape_recording *r, struct ttp_image *image);
+ttape_status ttp_modules_add_new(ttape_recording *r, struct ttp_image *image, ttape_error *err);
 /* Reads /proc/PID/maps and adds what nobody told of. */
 ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err);
 /* Index in the layout, or TTAPE_NONE. */

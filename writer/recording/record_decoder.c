@@ -13,6 +13,7 @@
 
 #define MESSAGE_MAX (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
 #define REASON_BITS 3u
+#define EPOCH_END   (1ull << (60 - TTP_RECORD_TIME_BITS)) /* ticks: twelve years at 3 GHz */
 #define VALUES_MAX  TTAPE_EVENT_MAX_VALUES
 
 /* Where in a slot. */
@@ -34,6 +35,9 @@ ttape_status ttp_decode_flush(ttape_recording *r, struct ttp_thread *thread, tta
     return count == 0 ? TTAPE_OK : ttp_output_append(r, thread, r->events, count, err);
 }
 
+/* No clock gets as far: what a trace's times can hold. */
+static uint64_t epoch_of(uint64_t said) { return said < EPOCH_END ? said : EPOCH_END - 1; }
+
 /* The clock of one thread never goes back: a record that seems to was reserved before a signal
  * handler ran, and stored with the time from before it. */
 static uint64_t time_of(struct decoding *d, uint64_t low_bits)
@@ -51,22 +55,11 @@ static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t s
 {
     ttape_recording *r = d->r;
     ttape_event copy = *event;
+    d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_GAP;
     if (d->is_filtered)
         return ttp_filter_event(r, d->thread, &copy, site, d->err);
     r->events[r->event_count++] = copy;
     return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, d->thread, d->err) : TTAPE_OK;
-}
-
-static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
-{
-    uint32_t site;
-    uint64_t ns = time_of(d, ttp_record_time(record));
-    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_record_address(record), &site, d->err));
-    ttape_event event = {.time_ns = ns,
-                         .kind = kind,
-                         .site = ttp_site_at(d->r, d->thread, site)->id,
-                         .depth = TTAPE_DEPTH_AUTO};
-    return put(d, &event, site);
 }
 
 static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argument, uint64_t count,
@@ -82,10 +75,25 @@ static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argumen
     return put(d, &event, TTAPE_NONE);
 }
 
+/* count 0: nobody knows how many, but some. */
 static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
 {
-    d->r->lost += count;
+    d->r->lost += count != 0 ? count : 1;
     return put_fact(d, TTAPE_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
+}
+
+static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
+{
+    uint32_t site;
+    uint64_t ns = time_of(d, ttp_record_time(record));
+    if (ttp_record_address(record) == 0)
+        return lose(d, 1, TTAPE_GAP_DAMAGE);
+    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_record_address(record), &site, d->err));
+    ttape_event event = {.time_ns = ns,
+                         .kind = kind,
+                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return put(d, &event, site);
 }
 
 static ttape_status unwind(struct decoding *d, uint64_t count, uint64_t ns)
@@ -131,6 +139,24 @@ static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
     return true;
 }
 
+/* A library is told of when it is closed, or when the program ends: behind its calls. */
+ttape_status ttp_decode_peek_modules(ttape_recording *r, struct ttp_thread *thread,
+                                     ttape_error *err)
+{
+    uint8_t bytes[MESSAGE_MAX];
+    struct decoding d = {.r = r, .thread = thread, .slot = r->decoded_slot, .err = err};
+    for (d.at = r->decoded_at; d.slot != NULL && d.at < d.slot->head.count; d.at++) {
+        uint64_t record = d.slot->records[d.at], payload = ttp_record_payload(record);
+        uint32_t size = (uint32_t)(payload & 0xFFFFFF);
+        if (ttp_record_tag(record) != TTP_TAG_EXTENSION ||
+            ttp_record_type(record) != TTP_EXT_MESSAGE ||
+            (payload >> 24 & 0xFF) != TTP_MESSAGE_MODULE || !gather(&d, size, bytes))
+            continue;
+        TTP_TRY(ttp_image_early_module(r, thread, bytes, size, err));
+    }
+    return TTAPE_OK;
+}
+
 /* Values: each a type, then its number, or its size and bytes. What does not fit ends them. */
 static uint32_t parse_values(ttape_recording *r, const uint8_t *at, const uint8_t *end,
                              ttape_error *err)
@@ -162,28 +188,28 @@ static uint32_t parse_values(ttape_recording *r, const uint8_t *at, const uint8_
 
 static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
 {
-    uint32_t count = parse_values(d->r, at, end, d->err);
+    uint32_t count = d->thread->may_attach ? parse_values(d->r, at, end, d->err) : 0;
     if (count == 0)
         return TTAPE_OK;
+    d->thread->may_attach = false;
     TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-    return ttape_writer_attach(ttp_output_of(d->r, d->thread)->writer, d->thread->stream,
-                               d->r->values.data, count, d->err);
+    ttape_writer *writer = ttp_output_of(d->r, d->thread)->writer;
+    if (!ttp_stream_takes_values(writer, d->thread->stream))
+        return TTAPE_OK;
+    return ttape_writer_attach(writer, d->thread->stream, d->r->values.data, count, d->err);
 }
 
 static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *bytes, uint32_t size)
 {
     uint32_t site;
-    if (size < 8)
+    if (size < 8 || ttp_load64(bytes) == 0)
         return lose(d, 1, TTAPE_GAP_DAMAGE);
     TTP_TRY(ttp_site_of(d->r, d->thread, ttp_load64(bytes), &site, d->err));
     ttape_event event = {.time_ns = ns,
                          .kind = TTAPE_LEAF,
                          .site = ttp_site_at(d->r, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    uint64_t before = d->r->event_count;
     TTP_TRY(put(d, &event, site));
-    if (d->is_filtered && d->r->event_count == before)
-        return TTAPE_OK; /* left out */
     return attach(d, bytes + 8, bytes + size);
 }
 
@@ -198,6 +224,8 @@ static ttape_status message(struct decoding *d, uint64_t record)
         return put_leaf(d, ns, bytes, size);
     if (kind == TTP_MESSAGE_VALUES)
         return attach(d, bytes, bytes + size);
+    if (kind == TTP_MESSAGE_THREAD && d->thread->stream != TTAPE_NONE)
+        return TTAPE_OK; /* the stream has its name, and every file of the recording the same */
     if (kind == TTP_MESSAGE_THREAD) {
         memset(d->thread->name, 0, sizeof d->thread->name);
         memcpy(d->thread->name, bytes, size < sizeof d->thread->name ? size : 15);
@@ -211,7 +239,7 @@ static ttape_status extension(struct decoding *d, uint64_t record)
 {
     uint64_t payload = ttp_record_payload(record), time = ttp_record_time(record);
     switch (ttp_record_type(record)) {
-    case TTP_EXT_EPOCH: d->epoch = record >> TTP_EPOCH_SHIFT; return TTAPE_OK;
+    case TTP_EXT_EPOCH: d->epoch = epoch_of(record >> TTP_EPOCH_SHIFT); return TTAPE_OK;
     case TTP_EXT_NOTHING: return TTAPE_OK;
     case TTP_EXT_OPEN: d->is_open = true; return TTAPE_OK;
     case TTP_EXT_UNSEEN: d->is_unseen = true; return TTAPE_OK;
@@ -268,7 +296,7 @@ static void skip_to(struct decoding *d, uint32_t target)
     for (uint32_t i = 0; i < target; i++) {
         uint64_t record = d->slot->records[i];
         if (ttp_record_tag(record) == TTP_TAG_EXTENSION && ttp_record_type(record) == TTP_EXT_EPOCH)
-            d->epoch = record >> TTP_EPOCH_SHIFT;
+            d->epoch = epoch_of(record >> TTP_EPOCH_SHIFT);
     }
     d->at = target;
 }
@@ -302,6 +330,7 @@ static void decode_plain(struct decoding *d)
                                           .site = sites[site].id,
                                           .depth = TTAPE_DEPTH_AUTO};
     }
+    d->thread->may_attach |= used != r->event_count;
     r->event_count = used;
     d->thread->last_ns = last_ns;
     d->at = at;
@@ -319,7 +348,7 @@ ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, tt
     if (r->options.only_first && slot->block.process_id != r->first_pid)
         return TTAPE_OK;
     TTP_TRY(ttp_thread_of(r, &slot->block, &d.thread, err));
-    d.epoch = slot->head.first == 0 ? slot->block.epoch : d.thread->epoch;
+    d.epoch = slot->head.first == 0 ? epoch_of(slot->block.epoch) : d.thread->epoch;
     TTP_TRY(check_place(&d, &is_next));
     if (!is_next)
         return TTAPE_OK;
@@ -329,6 +358,8 @@ ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, tt
     while (decode_plain(&d), d.at < slot->head.count) {
         if (r->event_count == TTP_BATCH_EVENTS)
             TTP_TRY(ttp_decode_flush(r, d.thread, err));
+        r->decoded_slot = slot;
+        r->decoded_at = d.at;
         TTP_TRY(decode_record(&d, slot->records[d.at]));
         d.at++;
     }

@@ -128,9 +128,10 @@ static void *encode(void *context)
     step_back();
     struct ttp_slot *slot = malloc(sizeof *slot);
     ttape_status started = slot == NULL ? no_memory(&r->error) : TTAPE_OK;
-    if (started == TTAPE_OK && !r->options.separate_files)
+    if (started == TTAPE_OK && !r->options.separate_files && r->current == NULL)
         started = ttp_output_begin(r, 0, &r->current, &r->error);
-    report_start(r, started);
+    if (!r->is_synchronous)
+        report_start(r, started);
     if (started != TTAPE_OK) {
         free(slot);
         return NULL;
@@ -156,9 +157,12 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
     int code = pthread_create(&r->thread, NULL, encode, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     r->has_thread = code == 0;
-    if (code != 0)
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "starting a thread failed: %s",
-                        strerror(code));
+    if (code != 0) { /* everything spills, and is encoded at the end */
+        r->is_synchronous = true;
+        if (r->options.separate_files)
+            return TTAPE_OK;
+        return ttp_output_begin(r, 0, &r->current, err);
+    }
     (void)pthread_mutex_lock(&r->spill.lock);
     while (!r->has_started)
         (void)pthread_cond_wait(&r->started, &r->spill.lock);
@@ -384,14 +388,17 @@ ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uin
 
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
 {
-    if (!r->has_thread)
+    if (!r->has_thread && !r->is_synchronous)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "the recording was finished before");
     stop(r);
     r->arena_lost = __atomic_load_n(&r->arena.head->lost, __ATOMIC_RELAXED);
     ttp_spill_end(r);
-    (void)pthread_join(r->thread, NULL);
-    r->has_thread = false;
+    if (r->has_thread)
+        (void)pthread_join(r->thread, NULL);
+    else
+        (void)encode(r);
+    r->has_thread = r->is_synchronous = false;
     if (r->status != TTAPE_OK && err != NULL)
         *err = r->error;
     r->is_finished = r->status == TTAPE_OK;

@@ -78,6 +78,7 @@ struct ttp_arena_file {
     uint32_t *states;
     uint8_t *blocks;
     size_t map_bytes;
+    uint32_t capacity;     /* blocks that the file has room for */
     uint32_t ready, limit; /* blocks allocated; blocks that may be */
     struct ttp_block_seen *seen; /* TTP_ARENA_BLOCKS_MAX */
 };
@@ -157,6 +158,7 @@ struct ttp_thread {
     uint64_t started, last_ns, epoch;
     uint64_t culled;  /* events left out since the last gap that says so */
     bool is_touched; /* since the last checkpoint */
+    bool may_attach; /* its last event is the stream's, and may still get values */
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
     uint32_t stack;
@@ -188,12 +190,6 @@ struct ttp_place {
     uint32_t layout, index;
 };
 
-/* A number for the metadata. */
-struct ttp_number {
-    char key[32];
-    uint64_t value;
-};
-
 #define TTP_BATCH_EVENTS 1024u
 
 struct ttape_recording {
@@ -216,6 +212,7 @@ struct ttape_recording {
     /* encoding thread */
     pthread_t thread;
     pthread_cond_t started; /* with spill.lock */
+    bool is_synchronous; /* there was no thread to be had */
     bool has_started, has_thread, has_spill, is_opened, is_finished;
     _Atomic bool is_discarded;
     uint32_t first_pid; /* of the first process that recorded anything */
@@ -244,6 +241,8 @@ struct ttape_recording {
     int journal_fd;
     ttape_event events[TTP_BATCH_EVENTS];
     uint32_t event_count;
+    const struct ttp_slot *decoded_slot; /* now, and where in it */
+    uint32_t decoded_at;
     struct ttp_growing values; /* ttape_value of the event being decoded */
     struct ttp_growing files;  /* char *, finished */
     struct ttp_growing numbers; /* struct ttp_number: metadata of the caller */
@@ -311,6 +310,9 @@ void ttp_spill_close(ttape_recording *r);
 
 /* record_decoder.c */
 ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, ttape_error *err);
+/* Applies the messages about modules that stand further on in the slot that is being decoded. */
+ttape_status ttp_decode_peek_modules(ttape_recording *r, struct ttp_thread *thread,
+                                     ttape_error *err);
 ttape_status ttp_decode_flush(ttape_recording *r, struct ttp_thread *thread, ttape_error *err);
 
 /* images.c */
@@ -318,6 +320,9 @@ struct ttp_image *ttp_image_of(ttape_recording *r, const struct ttp_block_head *
                                ttape_error *err);
 ttape_status ttp_thread_of(ttape_recording *r, const struct ttp_block_head *block,
                            struct ttp_thread **out, ttape_error *err);
+/* A module that was told of too late: it was mapped before. */
+ttape_status ttp_image_early_module(ttape_recording *r, struct ttp_thread *thread,
+                                    const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, uint32_t kind,
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 /* Index of the site in the thread's layout; it has an id in the current output. */
@@ -349,8 +354,8 @@ ttape_status ttp_output_append(ttape_recording *r, struct ttp_thread *thread,
 ttape_status ttp_output_due(ttape_recording *r, bool now, ttape_error *err);
 /* All that was decoded is in the files. */
 ttape_status ttp_outputs_flush(ttape_recording *r, ttape_error *err);
-/* Puts the counts of now into the metadata that comes next. */
-ttape_status ttp_outputs_count(ttape_recording *r, ttape_error *err);
+/* What the metadata says of now: struct ttp_number. */
+ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err);
 ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err);
 void ttp_outputs_close(ttape_recording *r);
 

@@ -114,6 +114,8 @@ static ttape_status open_writer(ttape_recording *r, struct ttp_output *o, ttape_
     ttape_writer_options options = r->options.writer;
     options.size = sizeof options;
     options.partition_events += SLACK_EVENTS;
+    if (r->options.rotate_bytes != 0 || keeps_last(r))
+        options.model_period = UINT32_MAX; /* pieces are joined: each must do with its own */
     options.allocator = &r->allocator;
     if (r->options.clock == TTAPE_CLOCK_NONE)
         options.resolution_ns = TTAPE_TIME_NONE;
@@ -125,7 +127,10 @@ static ttape_status open_writer(ttape_recording *r, struct ttp_output *o, ttape_
     if (r->options.live)
         hold(o->fd);
     ttape_sink sink = ttape_sink_fd(o->fd);
-    TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
+    if (ttape_writer_open(&o->writer, &sink, &options, err) != TTAPE_OK) {
+        options.jobs = 1; /* threads may be what is missing */
+        TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
+    }
     return set_metadata(r, o->writer, err);
 }
 
@@ -213,14 +218,16 @@ static uint64_t rotation_bytes(const ttape_recording *r)
     return r->options.keep_bytes / 8;
 }
 
-/* How many events a partition has at most where sizes are kept to (an event is about a byte); 0: any. */
+/* How many events a partition has at most where sizes are kept to (an event is about a byte); 0:
+ * any. */
 static uint64_t events_wanted(const ttape_recording *r)
 {
     uint64_t bytes = rotation_bytes(r), of_limit = r->options.max_bytes / 8;
     return bytes != 0 && (of_limit == 0 || bytes < of_limit) ? bytes : of_limit;
 }
 
-/* Partitions are small then, and written at once: how large the file is is known before the next. */
+/* Partitions are small then, and written at once: how large the file is is known before the next.
+ */
 static bool is_small(const ttape_recording *r)
 {
     uint64_t wanted = events_wanted(r);
@@ -303,19 +310,44 @@ static ttape_status remember_file(ttape_recording *r, struct ttp_output *o, ttap
     return TTAPE_OK;
 }
 
-static ttape_status set_counts(ttape_recording *r, ttape_writer *w, ttape_error *err)
+static ttape_status list_number(ttape_recording *r, struct ttp_growing *list, const char *key,
+                                uint64_t value, ttape_error *err)
+{
+    if (value == 0)
+        return TTAPE_OK;
+    struct ttp_number *number = ttp_push(&r->allocator, list, sizeof *number, err);
+    if (number == NULL)
+        return TTAPE_E_MEMORY;
+    (void)snprintf(number->key, sizeof number->key, "%s", key);
+    number->value = value;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err)
 {
     uint64_t lost = __atomic_load_n(&r->arena_lost, __ATOMIC_RELAXED);
-    if (lost != 0)
-        TTP_TRY(ttape_writer_set_number(w, "dropped_events", lost, err));
-    if (r->culled != 0)
-        TTP_TRY(ttape_writer_set_number(w, "culled_calls", r->culled, err));
-    if (r->overwritten != 0)
-        TTP_TRY(ttape_writer_set_number(w, "overwritten_events", r->overwritten, err));
-    const struct ttp_number *numbers = r->numbers.data;
-    for (size_t i = 0; i < r->numbers.count; i++)
+    list->count = 0;
+    TTP_TRY(list_number(r, list, "dropped_events", lost, err));
+    TTP_TRY(list_number(r, list, "culled_calls", r->culled, err));
+    return list_number(r, list, "overwritten_events", r->overwritten, err);
+}
+
+static ttape_status set_numbers(ttape_writer *w, const struct ttp_growing *list, ttape_error *err)
+{
+    const struct ttp_number *numbers = list->data;
+    for (size_t i = 0; i < list->count; i++)
         TTP_TRY(ttape_writer_set_number(w, numbers[i].key, numbers[i].value, err));
     return TTAPE_OK;
+}
+
+static ttape_status set_counts(ttape_recording *r, ttape_writer *w, ttape_error *err)
+{
+    struct ttp_growing list = {0};
+    ttape_status status = ttp_output_numbers(r, &list, err);
+    if (status == TTAPE_OK)
+        status = set_numbers(w, &list, err);
+    ttp_grown_free(&r->allocator, &list);
+    return status != TTAPE_OK ? status : set_numbers(w, &r->numbers, err);
 }
 
 static ttape_status finish_output(ttape_recording *r, struct ttp_output *o, ttape_error *err)
@@ -436,15 +468,6 @@ ttape_status ttp_outputs_flush(ttape_recording *r, ttape_error *err)
             TTP_TRY(ttape_writer_flush(outputs[i]->writer, false, err));
     check_limits(r);
     return reap(r, err);
-}
-
-ttape_status ttp_outputs_count(ttape_recording *r, ttape_error *err)
-{
-    struct ttp_output **outputs = r->outputs.data;
-    for (size_t i = 0; i < r->outputs.count; i++)
-        if (outputs[i]->writer != NULL)
-            TTP_TRY(set_counts(r, outputs[i]->writer, err));
-    return TTAPE_OK;
 }
 
 ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err)

@@ -28,6 +28,7 @@ static void forget_copies(ttape_recording *r)
         free(copies[i].base);
     ttp_grown_free(&r->allocator, &r->snapshots.pieces);
     ttp_grown_free(&r->allocator, &r->snapshots.copies);
+    ttp_grown_free(&r->allocator, &r->snapshots.numbers);
 }
 
 /* Links MADE under its name; where the file system has no links, an empty file keeps the name for
@@ -70,8 +71,9 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     options.size = sizeof options;
     options.jobs = 1;
     options.allocator = &r->allocator;
-    TTP_TRY(s->join((const struct ttp_piece *)s->pieces.data + copy->first, copy->count, &options,
-                    &sink, err));
+    struct ttp_pieces pieces = {(const struct ttp_piece *)s->pieces.data + copy->first, copy->count,
+                                s->numbers.data, s->numbers.count};
+    TTP_TRY(s->join(&pieces, &options, &sink, err));
     if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
         return ttp_directory_fail(err, "syncing a snapshot of", copy->base);
     return TTAPE_OK;
@@ -93,10 +95,10 @@ static ttape_status make(ttape_recording *r, const struct ttp_copy *copy, ttape_
 static void answer(ttape_recording *r, ttape_status status)
 {
     struct ttp_arena_head *head = r->arena.head;
-    if (status != TTAPE_OK) {
-        r->snapshots.has_failed = true;
-        (void)__atomic_add_fetch(&head->snapshots_failed, 1, __ATOMIC_RELAXED);
-    }
+    bool failed = status != TTAPE_OK;
+    r->snapshots.has_failed |= failed;
+    (void)__atomic_add_fetch(failed ? &head->snapshots_failed : &head->snapshots_written, 1,
+                             __ATOMIC_RELAXED);
     __atomic_store_n(&head->snapshots_done, r->snapshots.request, __ATOMIC_RELEASE);
 }
 
@@ -189,8 +191,6 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
 
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
 {
-    if (mark->is_snapshot)
-        TTP_TRY(ttp_outputs_count(r, err));
     TTP_TRY(ttp_outputs_flush(r, err));
     __atomic_store_n(&r->arena.head->flushes_done, mark->flush_requests, __ATOMIC_RELEASE);
     if (!mark->is_snapshot)
@@ -198,7 +198,9 @@ ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, tta
     ttp_snapshots_end(r);
     r->snapshots.request = mark->snapshot_requests;
     r->snapshots.number++;
-    ttape_status status = gather_copies(r, &r->snapshots.error);
+    ttape_status status = ttp_output_numbers(r, &r->snapshots.numbers, &r->snapshots.error);
+    if (status == TTAPE_OK)
+        status = gather_copies(r, &r->snapshots.error);
     if (status == TTAPE_OK)
         status = start_copy(r, &r->snapshots.error);
     if (status != TTAPE_OK) {

@@ -21,9 +21,22 @@ struct ttp_piece {
     uint64_t size_bytes;
 };
 
-/* Writes pieces of one trace, each following the one before, as one trace with an index. Above the
- * writer's layer, because it reads. */
-typedef ttape_status (*ttp_joiner)(const struct ttp_piece *pieces, size_t count,
+/* A number for the metadata. */
+struct ttp_number {
+    char key[32];
+    uint64_t value;
+};
+
+/* Pieces of one trace, each following the one before, and what its metadata says last. */
+struct ttp_pieces {
+    const struct ttp_piece *items;
+    size_t count;
+    const struct ttp_number *numbers;
+    size_t number_count;
+};
+
+/* Writes them as one trace with an index. Above the writer's layer, because it reads. */
+typedef ttape_status (*ttp_joiner)(const struct ttp_pieces *pieces,
                                    const ttape_writer_options *options, const ttape_sink *sink,
                                    ttape_error *err);
 
@@ -43,12 +56,13 @@ struct ttp_snapshots {
     ttp_joiner join;
     pthread_t thread;
     bool has_thread;
-    struct ttp_growing pieces; /* struct ttp_piece, of what is under way */
-    struct ttp_growing copies; /* struct ttp_copy */
-    uint32_t number;           /* of the last one */
-    uint32_t request;          /* that it answers */
-    ttape_error error;         /* of the last that failed */
-    _Atomic bool has_failed;   /* nobody has been told yet */
+    struct ttp_growing pieces;  /* struct ttp_piece, of what is under way */
+    struct ttp_growing copies;  /* struct ttp_copy */
+    struct ttp_growing numbers; /* struct ttp_number */
+    uint32_t number;            /* of the last one */
+    uint32_t request;           /* that it answers */
+    ttape_error error;          /* of the last that failed */
+    _Atomic bool has_failed;    /* nobody has been told yet */
 };
 
 typedef struct ttape_recording ttape_recording;

@@ -1,8 +1,6 @@
 /* Growing and setting of word maps; finding is inline. */
 #include "writer/recording/word_map.h"
 
-#include <string.h>
-
 #include "format/fail.h"
 
 #define FIRST_CAPACITY 64u
@@ -24,7 +22,8 @@ static ttape_status grow(const ttape_allocator *a, struct ttp_word_map *map, tta
     bigger.slots = a->allocate(a->context, bytes);
     if (bigger.slots == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    memset(bigger.slots, 0, bytes);
+    for (uint32_t i = 0; i < bigger.capacity; i++)
+        bigger.slots[i] = (struct ttp_map_slot){0, TTAPE_NONE}; /* what 0 finds */
     for (uint32_t i = 0; i < map->capacity; i++)
         if (map->slots[i].key != 0)
             put(&bigger, map->slots[i].key, map->slots[i].value);
@@ -36,6 +35,8 @@ static ttape_status grow(const ttape_allocator *a, struct ttp_word_map *map, tta
 ttape_status ttp_map_set(const ttape_allocator *a, struct ttp_word_map *map, uint64_t key,
                          uint32_t value, ttape_error *err)
 {
+    if (key == 0)
+        return TTAPE_OK;
     if (map->count * 2 >= map->capacity)
         TTP_TRY(grow(a, map, err));
     put(map, key, value);

@@ -33,7 +33,7 @@ static inline uint32_t ttp_map_find(const struct ttp_word_map *map, uint64_t key
     }
 }
 
-/* Sets the value of a key, known or new. */
+/* Sets the value of a key, known or new; 0 is no key, and never found. */
 ttape_status ttp_map_set(const ttape_allocator *a, struct ttp_word_map *map, uint64_t key,
                          uint32_t value, ttape_error *err);
 void ttp_map_free(const ttape_allocator *a, struct ttp_word_map *map);

@@ -7,8 +7,8 @@
 #include "writer/runtime/hot.h"
 #include "writer/runtime/slow.h"
 
-#define TEXT_MAX   16384u
-#define VALUES_MAX 24576u
+#define TEXT_MAX      16384u
+#define VALUES_MAX    24576u
 #define NAME_MAX_TOLD 1024u
 
 static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
@@ -94,8 +94,7 @@ void ttape_rt_scope_enter(ttape_rt_site *site)
         return;
     }
     ttp_push(top, function, call_site, sp);
-    uint64_t epoch = line->epoch;
-    if (!ttp_record_now(line, TTP_TAG_ENTER, epoch, ttp_tsc(), function, &place))
+    if (!ttp_record_tsc(line, TTP_TAG_ENTER, function, &place))
         ttp_enter_put(function, place);
 }
 
@@ -113,8 +112,7 @@ void ttape_rt_scope_exit(ttape_rt_site *site)
         return;
     }
     ttp_pop(top);
-    uint64_t epoch = line->epoch;
-    if (!ttp_record_now(line, TTP_TAG_EXIT, epoch, ttp_tsc(), function, &place))
+    if (!ttp_record_tsc(line, TTP_TAG_EXIT, function, &place))
         ttp_exit_put(function, place);
 }
 
@@ -254,7 +252,7 @@ void ttape_rt_on(void)
     __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_ON, false,
                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     if (ttp_thread.line->gate == TTP_GATE_TSC || ttp_thread.line->gate == TTP_GATE_CLOCK)
-        ttp_thread.line->epoch = 0; /* so that this thread notices at once */
+        ttp_thread.line->epoch_start = 0; /* so that this thread notices at once */
 }
 
 void ttape_rt_off(void)

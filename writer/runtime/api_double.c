@@ -1,5 +1,5 @@
-/* The one function of the API that takes a floating point number, and so needs a vector register: apart
- * from the rest, which is compiled without. */
+/* The one function of the API that takes a floating point number, and so needs a vector register:
+ * apart from the rest, which is compiled without. */
 #include <tracetape/runtime.h>
 
 #include "writer/runtime/slow.h"

@@ -1,5 +1,6 @@
 /* The machine below the runtime: system calls without errno, the time stamp counter, and updates
- * that a signal handler of the same thread cannot tear. x86-64 Linux only: others need this file. */
+ * that a signal handler of the same thread cannot tear. x86-64 Linux only: others need this file.
+ */
 #ifndef TTP_RUNTIME_ARCH_H
 #define TTP_RUNTIME_ARCH_H
 
@@ -23,6 +24,11 @@ static inline uint64_t ttp_tsc(void)
     uint32_t low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return (uint64_t)high << 32 | low;
+}
+
+static inline void ttp_tsc_halves(uint32_t *low, uint32_t *high)
+{
+    __asm__ volatile("rdtsc" : "=a"(*low), "=d"(*high));
 }
 
 /* Adds and returns what was there, in one instruction but without locking the bus: indivisible

@@ -1,5 +1,5 @@
-/* Finding the arena and mapping it: only a regular file that is this user's alone, and says of itself
- * what we expect. No file descriptor is kept. */
+/* Finding the arena and mapping it: only a regular file that is this user's alone, and says of
+ * itself what we expect. No file descriptor is kept. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,6 +49,16 @@ static bool map_blocks(long fd, uint64_t offset, uint32_t capacity)
     return false;
 }
 
+/* In another one, process ids would name strangers to the recorder: it could not know who lives. */
+static bool is_same_namespace(const struct ttp_arena_head *head)
+{
+    struct stat here;
+    return head->pid_namespace == 0 ||
+           ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&here, 0, 0,
+                       0) != 0 ||
+           here.st_ino == head->pid_namespace;
+}
+
 static bool check_head(const struct ttp_arena_head *head, const struct stat *file)
 {
     return head->magic == TTP_ARENA_MAGIC && head->version == TTP_ARENA_VERSION &&
@@ -61,7 +71,7 @@ static bool check_head(const struct ttp_arena_head *head, const struct stat *fil
            ((uint64_t)file->st_size - head->blocks_offset) / TTP_BLOCK_BYTES >=
                head->block_capacity &&
            __atomic_load_n(&head->mode, __ATOMIC_RELAXED) != TTP_MODE_STOPPED &&
-           choose_clock(head->clock);
+           is_same_namespace(head) && choose_clock(head->clock);
 }
 
 /* Zeroed in forked children: whoever finds it so knows that it is one. */
@@ -110,14 +120,14 @@ static bool is_taken(const struct stat *file)
 bool ttp_arena_attach(const char *path, bool is_own)
 {
     struct stat file;
-    long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+    long fd =
+        ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
     if (ttp_failed(fd))
         return false;
-    bool attached = ttp_syscall(SYS_fstat, fd, (long)&file, 0, 0, 0, 0) == 0 &&
-                    S_ISREG(file.st_mode) &&
-                    file.st_uid == (uid_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
-                    (file.st_mode & 077) == 0 && (is_own || !is_taken(&file)) &&
-                    map_arena(fd, &file);
+    bool attached =
+        ttp_syscall(SYS_fstat, fd, (long)&file, 0, 0, 0, 0) == 0 && S_ISREG(file.st_mode) &&
+        file.st_uid == (uid_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
+        (file.st_mode & 077) == 0 && (is_own || !is_taken(&file)) && map_arena(fd, &file);
     ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
     return attached;
 }

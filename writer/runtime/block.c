@@ -1,9 +1,9 @@
 /* Places for records: taking blocks from the arena, in order, whatever interrupts; and what happens
  * when there is none.
  *
- * The cursor is in a block (its low bits past the head), at a block's end, or TTP_NO_BLOCK. Hot hooks
- * that find no room have moved it up to 8 bytes each past the end: less than a head for seven that
- * interrupt one another right there. */
+ * The cursor is in a block (its low bits past the head), at a block's end, or TTP_NO_BLOCK. Hot
+ * hooks that find no room have moved it up to 8 bytes each past the end: less than a head for seven
+ * that interrupt one another right there. */
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -76,7 +76,7 @@ static void fill_head(struct ttp_block_head *block, uint64_t sequence)
 {
     const struct ttp_line *line = ttp_thread.line;
     block->sequence = sequence;
-    block->epoch = line->epoch;
+    block->epoch = line->epoch_start >> TTP_RECORD_TIME_BITS;
     block->started = ttp_thread.started;
     block->process_id = ttp_thread.process_id;
     block->thread_id = line->thread_id;
@@ -171,22 +171,22 @@ void ttp_slot_fill(uint64_t slot)
         ttp_store((uint64_t *)slot, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
 }
 
-/* A handler may come at any point and tell of a later epoch. Places that were reserved before that do
- * for times before it, places after it for times after it; so the epoch must be the same, and that
- * of the clock, on both sides of the reservation. */
+/* A handler may come at any point and tell of a later epoch. Places that were reserved before that
+ * do for times before it, places after it for times after it; so the epoch must be the same, and
+ * that of the clock, on both sides of the reservation. */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
 {
-    volatile uint64_t *told = &ttp_thread.line->epoch;
+    volatile uint64_t *told = &ttp_thread.line->epoch_start;
     bool is_behind = false;
     *now = ttp_process.clock();
     for (;;) {
-        uint64_t before = *told, epoch = *now >> TTP_RECORD_TIME_BITS;
-        if (epoch < before && !is_behind) { /* a handler came just then, or the clock is not one */
+        uint64_t before = *told, start = *now & ~(uint64_t)TTP_RECORD_TIME_MASK;
+        if (start < before && !is_behind) { /* a handler came just then, or the clock is not one */
             *now = ttp_process.clock();
             is_behind = true;
             continue;
         }
-        uint32_t wanted = epoch == before ? count : 1;
+        uint32_t wanted = start == before ? count : 1;
         uint64_t *place = reserve(wanted);
         if (place == NULL)
             return NULL;
@@ -196,11 +196,11 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
             *now = ttp_process.clock();
             continue;
         }
-        if (epoch == before)
+        if (start == before)
             return place;
         /* Told before it counts: who comes between tells it again. */
-        ttp_store(place, ttp_record_epoch(epoch));
+        ttp_store(place, ttp_record_epoch(start >> TTP_RECORD_TIME_BITS));
         TTP_SIGNAL_FENCE();
-        ttp_swap_here(&ttp_thread.line->epoch, before, epoch);
+        ttp_swap_here(&ttp_thread.line->epoch_start, before, start);
     }
 }

@@ -1,7 +1,8 @@
-/* A program that records itself: the recorder runs in a thread of this process, from libtracetape, which
- * is opened only then. All signals are blocked in it, and nothing of it is recorded.
+/* A program that records itself: the recorder runs in a thread of this process, from libtracetape,
+ * which is opened only then. All signals are blocked in it, and nothing of it is recorded.
  *
- *   start: open the recording, attach to its arena -> helper: poll ... until told to end, then finish
+ *   start: open the recording, attach to its arena -> helper: poll ... until told to end, then
+ * finish
  *
  * Forked and executed children write into the same arena as long as this process lives. */
 #include <dlfcn.h>
@@ -51,8 +52,8 @@ static void say(const char *what, const char *path, const char *why)
 {
     char line[MESSAGE_MAX];
     int size = snprintf(line, sizeof(line), "tracetape: %s '%s': %s\n", what, path, why);
-    if (size > 0 && write(STDERR_FILENO, line, (size_t)size < sizeof(line) ? (size_t)size
-                                                                          : sizeof(line) - 1) < 0) {
+    if (size > 0 && write(STDERR_FILENO, line,
+                          (size_t)size < sizeof(line) ? (size_t)size : sizeof(line) - 1) < 0) {
         /* nobody to tell */
     }
 }

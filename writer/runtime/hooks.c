@@ -6,10 +6,7 @@ TTP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 
 /* All that a program pays while tracing is off: one comparison with the arena's own page. */
-static inline bool is_off(void)
-{
-    return TTP_UNLIKELY(ttp_arena.head.mode != TTP_MODE_ON);
-}
+static inline bool is_off(void) { return TTP_UNLIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
 static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t call_site,
                                                   uintptr_t sp, const struct ttp_line *line)
@@ -21,8 +18,7 @@ static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t 
         return;
     }
     ttp_push(top, function, call_site, sp);
-    uint64_t epoch = line->epoch, now = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock();
-    if (!ttp_record_now(line, TTP_TAG_ENTER, epoch, now, function, &place))
+    if (!ttp_record_clock(line, TTP_TAG_ENTER, function, &place))
         ttp_enter_put(function, place);
 }
 
@@ -36,8 +32,7 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
         return;
     }
     ttp_pop(top);
-    uint64_t epoch = line->epoch, now = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock();
-    if (!ttp_record_now(line, TTP_TAG_EXIT, epoch, now, function, &place))
+    if (!ttp_record_clock(line, TTP_TAG_EXIT, function, &place))
         ttp_exit_put(function, place);
 }
 
@@ -59,8 +54,7 @@ void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
         return;
     }
     ttp_push(top, function, call_site, sp);
-    uint64_t epoch = line->epoch;
-    if (TTP_UNLIKELY(!ttp_record_now(line, TTP_TAG_ENTER, epoch, ttp_tsc(), function, &place)))
+    if (TTP_UNLIKELY(!ttp_record_tsc(line, TTP_TAG_ENTER, function, &place)))
         ttp_enter_put(function, place);
 }
 
@@ -82,8 +76,7 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
         return;
     }
     ttp_pop(top);
-    uint64_t epoch = line->epoch;
-    if (TTP_UNLIKELY(!ttp_record_now(line, TTP_TAG_EXIT, epoch, ttp_tsc(), function, &place)))
+    if (TTP_UNLIKELY(!ttp_record_tsc(line, TTP_TAG_EXIT, function, &place)))
         ttp_exit_put(function, place);
 }
 

@@ -23,12 +23,18 @@
 #define TTP_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
 #endif
 
+static inline uint64_t ttp_epoch_start(const struct ttp_line *line)
+{
+    return *(volatile const uint64_t *)&line->epoch_start;
+}
+
 static inline bool ttp_has_room(uint64_t place)
 {
     return (place & TTP_BLOCK_MASK) >= TTP_BLOCK_HEAD_BYTES;
 }
 
-/* Below its parent and not far; or at the same place with the same return address: inlined in it. */
+/* Below its parent and not far; or at the same place with the same return address: inlined in it.
+ */
 static inline bool ttp_fits_enter(const struct ttp_frame_seen *top, const struct ttp_line *line,
                                   uintptr_t sp, uintptr_t call_site)
 {
@@ -42,8 +48,8 @@ static inline bool ttp_fits_enter(const struct ttp_frame_seen *top, const struct
 static inline bool ttp_fits_exit(const struct ttp_frame_seen *top, uintptr_t function,
                                  uintptr_t call_site, uintptr_t sp)
 {
-    return ((top->function ^ function) | (top->call_site ^ call_site)) == 0 &&
-           sp - top->sp <= top[-1].sp - top->sp;
+    return TTP_LIKELY(top->function == function) && TTP_LIKELY(top->call_site == call_site) &&
+           TTP_LIKELY(sp >= top->sp) && TTP_LIKELY(sp <= top[-1].sp);
 }
 
 static inline void ttp_push(struct ttp_frame_seen *top, uintptr_t function, uintptr_t call_site,
@@ -63,17 +69,39 @@ static inline void ttp_pop(struct ttp_frame_seen *top)
     TTP_SIGNAL_FENCE();
 }
 
-/* The epoch that was told is looked at on both sides of the reservation, see ttp_reserve_timed. False:
- * it is another one, or there is no room. */
-static inline bool ttp_record_now(const struct ttp_line *line, uint64_t tag, uint64_t epoch,
-                                  uint64_t now, uintptr_t function, uint64_t *place)
+/* The epoch that was told is looked at on both sides of the reservation, see ttp_reserve_timed.
+ * False: it is another one, or there is no room; then `place` is what was reserved. */
+static inline bool ttp_record_at(const struct ttp_line *line, uint64_t start, uint64_t tag,
+                                 uint32_t time, uintptr_t function, uint64_t *place)
 {
     *place = ttp_add_here(&ttp_thread.cursor, 8);
-    if (TTP_UNLIKELY(((now >> TTP_RECORD_TIME_BITS ^ epoch) | (line->epoch ^ epoch)) != 0 ||
-                     !ttp_has_room(*place)))
+    if (TTP_UNLIKELY(ttp_epoch_start(line) != start || !ttp_has_room(*place)))
         return false;
-    *(volatile uint64_t *)*place = ttp_record_call(tag, now, function);
+    *(volatile uint64_t *)*place = (uint64_t)function << TTP_RECORD_ADDRESS_SHIFT |
+                                   (uint64_t)time << TTP_RECORD_TAG_BITS | tag;
     return true;
+}
+
+static inline bool ttp_record_tsc(const struct ttp_line *line, uint64_t tag, uintptr_t function,
+                                  uint64_t *place)
+{
+    uint64_t start = ttp_epoch_start(line);
+    uint32_t low, high;
+    ttp_tsc_halves(&low, &high);
+    uint32_t time = low - (uint32_t)start;
+    *place = TTP_NO_BLOCK;
+    return TTP_LIKELY(high == (uint32_t)(start >> 32) && time <= TTP_RECORD_TIME_MASK) &&
+           ttp_record_at(line, start, tag, time, function, place);
+}
+
+static inline bool ttp_record_clock(const struct ttp_line *line, uint64_t tag, uintptr_t function,
+                                    uint64_t *place)
+{
+    uint64_t start = ttp_epoch_start(line);
+    uint64_t time = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock() - start;
+    *place = TTP_NO_BLOCK;
+    return TTP_LIKELY(time <= TTP_RECORD_TIME_MASK) &&
+           ttp_record_at(line, start, tag, (uint32_t)time, function, place);
 }
 
 /* Gates without the time stamp counter. There it is here that a time of being off is noticed. */

@@ -1,28 +1,31 @@
-/* Functions of the C and C++ libraries that we stand in front of, in the shared library only, because
- * they leave frames, move stacks or change what is mapped in ways that no hook sees.
+/* Functions of the C and C++ libraries that we stand in front of, in the shared library only,
+ * because they leave frames, move stacks or change what is mapped in ways that no hook sees.
  *
- *   caller --call--> ours: saves the arguments, tells the runtime, restores them --jump--> the real one
+ *   caller --call--> ours: saves the arguments, tells the runtime, restores them --jump--> the real
+ * one
  *
- * The real function finds registers, stack and return address as if it had been called: it returns to
- * the caller, jumps away, or looks at who called it. What cannot be resolved or does not fit what
- * we know changes nothing. */
+ * The real function finds registers, stack and return address as if it had been called: it returns
+ * to the caller, jumps away, or looks at who called it. What cannot be resolved or does not fit
+ * what we know changes nothing. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "writer/runtime/slow.h"
 
 #define JUMP_STACK_POINTER 6 /* in the jmp_buf of glibc and musl on x86-64 */
 
-/* `before` gets the first two arguments, the caller's stack pointer and the return address, then the
- * third argument, and returns the real function. All registers that may hold arguments are as they were when that begins. */
+/* `before` gets the first two arguments, the caller's stack pointer and the return address, then
+ * the third and fourth arguments, and returns the real function. All registers that may hold
+ * arguments are as they were when that begins. */
 #define IN_FRONT_OF(name, before)                                                                  \
     __asm__(".text\n\t.globl " #name "\n\t.type " #name ", @function\n\t.p2align 4\n" #name        \
             ":\n\t.cfi_startproc\n\t"                                                              \
@@ -33,7 +36,7 @@
             "pushq %r8\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
             "pushq %r9\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
             "pushq %rax\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
-            "movq %rdx, %r8\n\t"                                                                   \
+            "movq %rcx, %r9\n\tmovq %rdx, %r8\n\t"                                                 \
             "leaq 64(%rsp), %rdx\n\t"                                                              \
             "movq 56(%rsp), %rcx\n\t"                                                              \
             "call " #before "\n\t"                                                                 \
@@ -65,14 +68,16 @@ enum real_name {
     REAL_SETNAME,
     REAL__EXIT,
     REAL_EXIT,
+    REAL_MAIN,
     REAL_CATCH,
     REAL_COUNT
 };
 
 static const char *const real_names[REAL_COUNT] = {
-    "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "makecontext",
-    "dlopen",  "dlmopen",  "dlclose",    "signal",        "sigaction",
-    "syscall", "pthread_setname_np", "_exit", "_Exit", "__cxa_begin_catch"};
+    "longjmp",     "_longjmp",  "siglongjmp",        "__longjmp_chk",
+    "makecontext", "dlopen",    "dlmopen",           "dlclose",
+    "signal",      "sigaction", "syscall",           "pthread_setname_np",
+    "_exit",       "_Exit",     "__libc_start_main", "__cxa_begin_catch"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -276,3 +281,33 @@ BEFORE void *ttp_before_exit(void)
     return real(REAL_EXIT);
 }
 IN_FRONT_OF(_Exit, ttp_before_exit);
+
+/* -- between the libraries' constructors and the program -- */
+
+/* The caller's version of it: programs that were linked with glibc before 2.34 bring a function
+ * that runs their constructors. */
+void *ttp_before_main(uintptr_t main_function, uintptr_t count, uintptr_t sp,
+                      uintptr_t return_address, char **arguments, uintptr_t constructors);
+BEFORE void *ttp_before_main(uintptr_t main_function, uintptr_t count, uintptr_t sp,
+                             uintptr_t return_address, char **arguments, uintptr_t constructors)
+{
+    const char *path;
+    (void)main_function;
+    (void)sp;
+    (void)return_address;
+    (void)arguments;
+    (void)count;
+    if (environ != NULL && ttp_process.state == TTP_PROCESS_NEVER && ttp_hooks_are_ours() &&
+        ttp_environment_find(environ, TTP_ENV_ARENA, &path) == NULL)
+        ttp_record_itself(environ);
+#ifdef __GLIBC__
+    void *old = constructors == 0 ? NULL : dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.2.5");
+    dlerror();
+    if (old != NULL)
+        return old;
+#else
+    (void)constructors;
+#endif
+    return real(REAL_MAIN);
+}
+IN_FRONT_OF(__libc_start_main, ttp_before_main);

@@ -1,5 +1,5 @@
-/* When the runtime is called by the loader and by thread ends: before everything else of the process,
- * after everything that is orderly, and at each thread's end. */
+/* When the runtime is called by the loader and by thread ends: before everything else of the
+ * process, after everything that is orderly, and at each thread's end. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -10,9 +10,9 @@
 
 #include "writer/runtime/slow.h"
 
-#define KEYS_INLINE   32u   /* glibc keeps the first ones in the thread's own memory */
-#define TID_BITS      32u
-#define TID_AT_MOST   4096u /* its offset in the thread's control block */
+#define KEYS_INLINE 32u /* glibc keeps the first ones in the thread's own memory */
+#define TID_BITS    32u
+#define TID_AT_MOST 4096u /* its offset in the thread's control block */
 
 extern void __cyg_profile_func_enter(void *function, void *call_site);
 
@@ -46,8 +46,8 @@ static void make_key(void)
     ttp_process.has_thread_key = true;
 }
 
-/* Where the C library's threads have their ids, which it says for debuggers; believed when it is right
- * here. Saves the system call, which a sandboxed program may not be allowed. */
+/* Where the C library's threads have their ids, which it says for debuggers; believed when it is
+ * right here. Saves the system call, which a sandboxed program may not be allowed. */
 static void find_thread_ids(void)
 {
 #ifdef TTP_RUNTIME_SHARED
@@ -78,8 +78,10 @@ void ttp_process_follow(void)
         ttp_thread_watch();
 }
 
-/* What this program executes writes into the same arena: its environment is given the name. */
-static void record_itself(char **environment)
+/* What this program executes writes into the same arena: its environment is given the name. Only
+ * after the C library's own constructor: what is loaded here would run that without its arguments.
+ */
+void ttp_record_itself(char **environment)
 {
     static char entry[sizeof(TTP_ENV_ARENA) + PATH_MAX];
     const char *path;
@@ -112,8 +114,8 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
     ttp_process_start(environment);
     if (ttp_process.state == TTP_PROCESS_ON)
         ttp_process_follow();
-    else if (ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
-        record_itself(environment);
+    else if (environ != NULL && ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
+        ttp_record_itself(environment);
 }
 
 __attribute__((destructor(101))) static void end(void)

@@ -1,5 +1,6 @@
-/* The kernel's list of this process's mappings, read with small buffers because stacks may be small:
- * which mapping an address is in, what file it is of, and whether a file is mapped already. */
+/* The kernel's list of this process's mappings, read with small buffers because stacks may be
+ * small: which mapping an address is in, what file it is of, and whether a file is mapped already.
+ */
 #include <fcntl.h>
 #include <sys/syscall.h>
 
@@ -14,7 +15,8 @@ struct maps_reader {
 static bool open_maps(struct maps_reader *in)
 {
     in->at = in->size = 0;
-    in->fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    in->fd =
+        ttp_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
     return in->fd >= 0;
 }
 

@@ -1,5 +1,6 @@
 /* Which objects are mapped where: told as messages in the stream of the thread that asks, complete
- * lists each time, so that a reader needs no history. Not for signal handlers: the loader's lock. */
+ * lists each time, so that a reader needs no history. Not for signal handlers: the loader's lock.
+ */
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static bool look_at(const struct dl_phdr_info *info, struct ttp_module_seen *mod
         if (segment->p_type != PT_LOAD || segment->p_memsz == 0)
             continue;
         low = segment->p_vaddr < low ? segment->p_vaddr : low;
-        high = segment->p_vaddr + segment->p_memsz > high ? segment->p_vaddr + segment->p_memsz
-                                                          : high;
+        high =
+            segment->p_vaddr + segment->p_memsz > high ? segment->p_vaddr + segment->p_memsz : high;
     }
     if (low >= high)
         return false;
@@ -60,13 +61,14 @@ static bool look_at(const struct dl_phdr_info *info, struct ttp_module_seen *mod
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_NOTE && segment->p_vaddr >= low &&
             segment->p_memsz <= high - segment->p_vaddr && segment->p_vaddr < high)
-            find_build_id((const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
-                          segment->p_memsz, module);
+            find_build_id((const uint8_t *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
+                          module);
     }
     return true;
 }
 
-/* A name that does not begin at the root is as the program gave it to dlopen: the kernel knows better. */
+/* A name that does not begin at the root is as the program gave it to dlopen: the kernel knows
+ * better. */
 static size_t path_of(const char *name, uint64_t start, char *buffer, const char **path)
 {
     *path = name;
@@ -94,8 +96,8 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     if (!look_at(info, &module))
         return 0;
-    size_t path_size =
-        path_of(info->dlpi_name != NULL ? info->dlpi_name : "", module.start, telling->buffer, &path);
+    size_t path_size = path_of(info->dlpi_name != NULL ? info->dlpi_name : "", module.start,
+                               telling->buffer, &path);
     uint64_t range[2] = {module.start, module.end};
     struct ttp_part parts[4] = {{range, sizeof(range)},
                                 {&module.build_id_size, sizeof(module.build_id_size)},

@@ -1,5 +1,6 @@
-/* prctl, a plain system call in each C library, and so ours where the program calls it: what it says of the
- * thread's name, of system calls and of the time stamp counter is what hooks have to know. */
+/* prctl, a plain system call in each C library, and so ours where the program calls it: what it
+ * says of the thread's name, of system calls and of the time stamp counter is what hooks have to
+ * know. */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
-/* Times without recording: no block to be had, or tracing turned off. Frames are kept as far as they
- * are seen; when recording goes on, a gap says how much is missing, and the frames that were left
- * or opened meanwhile follow, so that the tree is right from there on.
+/* Times without recording: no block to be had, or tracing turned off. Frames are kept as far as
+ * they are seen; when recording goes on, a gap says how much is missing, and the frames that were
+ * left or opened meanwhile follow, so that the tree is right from there on.
  *
  *   told    frames of a stack that the records say are open
  *   known   how many of those still are, the outermost ones: the fewest there have been since */
 #include "format/record.h"
 #include "writer/runtime/slow.h"
 
-#define TRY_EVERY       1024u /* dropped events between two tries for a block, without a sign of one */
+#define TRY_EVERY       1024u /* dropped events between tries for a block without a sign of one */
 #define GAP_REASON_BITS 3u
 #define GAP_OVERFLOW    1u
 #define GAP_FILTER      3u
@@ -73,8 +73,7 @@ static bool put_open(const struct ttp_frame_seen *frame)
     uint64_t now, *place = ttp_reserve_timed(2, &now);
     if (place == NULL)
         return false;
-    ttp_store(place + 1,
-              ttp_record_call(TTP_TAG_ENTER, now, frame->function & ~TTP_FRAME_HANDLER));
+    ttp_store(place + 1, ttp_record_call(TTP_TAG_ENTER, now, frame->function & ~TTP_FRAME_HANDLER));
     ttp_store(place, ttp_record_extension(TTP_EXT_OPEN, now, 0));
     return true;
 }
@@ -124,7 +123,8 @@ static bool tell_gap(struct ttp_line *line)
     return true;
 }
 
-/* So that few are forgotten when the process dies in silence; taken back when a gap tells of them. */
+/* So that few are forgotten when the process dies in silence; taken back when a gap tells of them.
+ */
 void ttp_silence_publish(void)
 {
     struct ttp_line *line = ttp_thread.line;

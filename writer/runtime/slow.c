@@ -1,9 +1,9 @@
 /* Calls that do not fit the hot path: a new epoch or block, frames that were left by unwinding,
  * another stack, signal handlers, no state yet.
  *
- * What is certain: when a function at stack pointer S calls us, every frame of the same stack below S
- * is gone. What is not: an inlined function shows its parent's stack pointer and call site; a frame
- * that was left by longjmp, and then one called from further out that reaches below it, look
+ * What is certain: when a function at stack pointer S calls us, every frame of the same stack below
+ * S is gone. What is not: an inlined function shows its parent's stack pointer and call site; a
+ * frame that was left by longjmp, and then one called from further out that reaches below it, look
  * like parent and child (where longjmp and catch are interposed, they are not: see interpose.c). */
 #include <sys/syscall.h>
 
@@ -19,7 +19,8 @@ struct operation {
     bool was_silent;
 };
 
-/* -- one at a time: handlers that interrupt one may record, but not end a silence or add stacks -- */
+/* -- one at a time: handlers that interrupt one may record, but not end a silence or add stacks --
+ */
 
 /* One that was left by a jump is noticed by the first that begins further out on the same stack. */
 bool ttp_busy_begin(uintptr_t sp)
@@ -285,8 +286,8 @@ static bool move_to(const struct operation *op, uintptr_t sp, bool *is_alternate
 
 /* -- enter -- */
 
-/* Whether the handler whose return address lies there is on the shadow stack already, and what calls
- * us was inlined in it. */
+/* Whether the handler whose return address lies there is on the shadow stack already, and what
+ * calls us was inlined in it. */
 static bool is_running_handler(uintptr_t location, uintptr_t call_site)
 {
     for (const struct ttp_frame_seen *at = ttp_thread.top; !ttp_is_base(at); at--) {
@@ -318,8 +319,8 @@ static bool enter_handler(const struct operation *op, uintptr_t function, uintpt
 static void enter(const struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_frame_seen *top = ttp_thread.top;
-    bool is_inlined = top->sp == op->sp && (top->call_site == call_site || call_site == 0 ||
-                                            top->call_site == 0);
+    bool is_inlined =
+        top->sp == op->sp && (top->call_site == call_site || call_site == 0 || top->call_site == 0);
     bool is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
     if (!is_inlined && ttp_is_signal_return(call_site) && enter_handler(op, function, call_site))
         return;
@@ -349,7 +350,8 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     end(&op);
 }
 
-/* As part of the call around it, whatever functions of its own the program has for beginning one. */
+/* As part of the call around it, whatever functions of its own the program has for beginning one.
+ */
 void ttp_enter_loose(uintptr_t function, uintptr_t sp)
 {
     bool is_alternate;
@@ -440,8 +442,7 @@ void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     struct operation op = begin(sp);
     const struct ttp_frame_seen *top = ttp_thread.top;
     if (ttp_thread.line->deep == 0 && !ttp_is_base(top) && top->call_site == call_site &&
-        (top->function & ~TTP_FRAME_HANDLER) == function &&
-        sp - top->sp <= top[-1].sp - top->sp)
+        (top->function & ~TTP_FRAME_HANDLER) == function && sp - top->sp <= top[-1].sp - top->sp)
         leave_top(&op, function);
     else
         exit_far(&op, function, call_site);

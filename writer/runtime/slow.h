@@ -15,18 +15,18 @@ static inline bool ttp_failed(long result) { return result < 0 && result > -4096
 
 /* block.c: NULL or false where no block is to be had. */
 bool ttp_block_next(void);
-void ttp_block_end(void);                              /* the thread's block is done */
+void ttp_block_end(void);                                   /* the thread's block is done */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
-void ttp_slot_fill(uint64_t slot);                     /* a place that is not needed */
+void ttp_slot_fill(uint64_t slot);                          /* a place that is not needed */
 
-/* silence.c: what was not recorded, and how recording goes on after it. Silence may begin in a signal
- * handler at any moment, and ends only where no other operation is under way. */
+/* silence.c: what was not recorded, and how recording goes on after it. Silence may begin in a
+ * signal handler at any moment, and ends only where no other operation is under way. */
 void ttp_silence_begin(uint32_t gate, uint32_t reason);
 bool ttp_silence_end(void);
 void ttp_silence_publish(void); /* counts what was dropped in the arena */
-void ttp_silence_gap(void); /* tells of events that were dropped without a silence */
-/* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence began
- * before or after that. */
+void ttp_silence_gap(void);     /* tells of events that were dropped without a silence */
+/* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence
+ * began before or after that. */
 void ttp_silence_missed(long change);
 void ttp_period_check(void); /* whether tracing was off since the last record */
 uint32_t ttp_gate_wanted(void);
@@ -39,7 +39,7 @@ void ttp_busy_end(bool was_begun);
 void ttp_frames_leave(uintptr_t sp, uintptr_t call_site, bool is_alternate);
 /* Control goes from sp to target by a jump or a catch. */
 void ttp_left(uintptr_t sp, uintptr_t target);
-bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
+bool ttp_thread_ready(uintptr_t sp);                    /* records can be written now */
 void ttp_enter_loose(uintptr_t function, uintptr_t sp); /* lives as long as the call around it */
 void ttp_event_lost(void); /* one more, counted where there is a place for it */
 
@@ -62,8 +62,8 @@ static inline bool ttp_stack_holds(const struct ttp_stack_seen *stack, uintptr_t
     return address >= stack->low && address < stack->high;
 }
 
-/* signals.c: whether this is a handler's own frame: then where its return address is, and the signal,
- * 0 where it cannot be told. */
+/* signal_frames.c: whether this is a handler's own frame: then where its return address is, and the
+ * signal, 0 where it cannot be told. */
 bool ttp_is_signal_return(uintptr_t call_site);
 uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
 
@@ -75,7 +75,7 @@ void ttp_process_start(char **environment);
 bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
 char **ttp_environment_find(char **environment, const char *name, const char **value);
 void ttp_process_refuse(void); /* never records */
-bool ttp_owes_pay(void); /* writes what has to come before all other records */
+bool ttp_owes_pay(void);       /* writes what has to come before all other records */
 
 /* arena_attach.c */
 bool ttp_arena_attach(const char *path, bool is_own);
@@ -85,7 +85,7 @@ void ttp_vdso_find(void);
 uint64_t ttp_clock_monotonic(void);
 uint64_t ttp_clock_coarse(void);
 
-/* message.c: begin, then exactly size_bytes, then end. */
+/* messages.c: begin, then exactly size_bytes, then end. */
 struct ttp_message_out {
     uint64_t *head, *place;
     uint64_t word, now;
@@ -119,6 +119,7 @@ void ttp_thread_watch(void);   /* have the current thread's end told */
 void ttp_process_follow(void); /* once records can be written */
 
 bool ttp_hooks_are_ours(void);
+void ttp_record_itself(char **environment); /* where that asks for it */
 
 /* helper.c */
 const char *ttp_helper_begin(const char *path); /* path of the arena, or NULL */

@@ -1,8 +1,8 @@
 /* The stacks that a thread runs on: its own, those of coroutines, the alternate signal stack.
  *
- * Ranges come, best first, from makecontext and the API (exact), from sigaltstack, from the kernel's
- * list of mappings when an address fits none that is known, and at last from a guess around what was
- * seen. Only called where a stack pointer does not fit. */
+ * Ranges come, best first, from makecontext and the API (exact), from sigaltstack, from the
+ * kernel's list of mappings when an address fits none that is known, and at last from a guess
+ * around what was seen. Only called where a stack pointer does not fit. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -13,8 +13,8 @@
 #define LARGE_MAPPING  (256u << 20) /* more than a stack: only a window of it is taken */
 #define GROWTH_MAX     (1ull << 30) /* that the main thread's stack is taken to grow down */
 
-/* Ranges that were announced; written by any thread, read by all. A slot is in use while high is not
- * 0; who writes one holds it by an odd version. */
+/* Ranges that were announced; written by any thread, read by all. A slot is in use while high is
+ * not 0; who writes one holds it by an odd version. */
 static struct registered {
     uint64_t version;
     uintptr_t low, high;
@@ -179,8 +179,9 @@ void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_frame_s
     stacks->current = 0;
     stacks->alternate_low = stacks->alternate_high = 0;
     stacks->first_sp = sp;
-    stacks->first[0] = new_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0,
-                                 is_below_block ? block : sp + TTP_STACK_GUESS, frames, frame_count);
+    stacks->first[0] =
+        new_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0,
+                  is_below_block ? block : sp + TTP_STACK_GUESS, frames, frame_count);
 }
 
 void ttp_stacks_close(struct ttp_stacks *stacks)
@@ -258,7 +259,8 @@ static uint32_t discover(uintptr_t sp)
         if (!shared)
             return add_stack(low, high, 0, true);
     }
-    return add_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0, sp + TTP_LARGE_FRAME, 0, false);
+    return add_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0, sp + TTP_LARGE_FRAME, 0,
+                     false);
 }
 
 void ttp_stack_exact(void)
@@ -305,8 +307,8 @@ static bool holds_frame(const struct ttp_stack_seen *stack, const struct ttp_fra
     return frame >= stack->base && frame <= stack->end + TTP_FRAMES_SPARE;
 }
 
-/* A handler may come in the middle of a switch, or switch itself, and what it interrupted then goes on
- * with its own frames: these say what the stack is. */
+/* A handler may come in the middle of a switch, or switch itself, and what it interrupted then goes
+ * on with its own frames: these say what the stack is. */
 void ttp_stack_verify(void)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;

@@ -4,7 +4,8 @@
  * A thread gets its state at its first event, which may be in a signal handler; so all is done by
  * system calls, and as few as can be: what ended threads leave is kept for the next.
  *
- *   a thread's memory: line, one page, zeroed in a forked child | stacks | frames of its own stack */
+ *   a thread's memory: line, one page, zeroed in a forked child | stacks | frames of its own stack
+ */
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -32,8 +33,8 @@ struct ttp_line ttp_alien_line = {.gate = TTP_GATE_ALIEN};
 struct ttp_process_seen ttp_process;
 union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
     .head = {.mode = TTP_MODE_ON}}; /* until the arena was looked for */
-__thread struct ttp_thread_state ttp_thread __attribute__((tls_model("initial-exec"))) = {
-    .line = &ttp_no_line};
+__thread struct ttp_thread_state ttp_thread
+    __attribute__((tls_model("initial-exec"))) = {.line = &ttp_no_line};
 
 static uint64_t too_early; /* events before there was an environment to look into */
 static void *kept_states[KEPT_STATES];
@@ -76,7 +77,8 @@ bool ttp_process_attach(const char *path, bool is_own)
     return true;
 }
 
-/* Before the C library's own constructor, `environ` is not there yet; our constructor is given it. */
+/* Before the C library's own constructor, `environ` is not there yet; our constructor is given it.
+ */
 void ttp_process_start(char **environment)
 {
     uint32_t expected = TTP_PROCESS_NEW;
@@ -145,7 +147,8 @@ bool ttp_owes_pay(void)
     uint64_t numbers[4] = {ttp_process.own->image, line->owes_parent, ttp_thread.started,
                            (uint64_t)ttp_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) << 32 |
                                ttp_thread.process_id};
-    long size = ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
+    long size =
+        ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
     struct ttp_part parts[2] = {{numbers, sizeof(numbers)}, {path, size > 0 ? (size_t)size : 0}};
     line->owes_process = false; /* a handler must not tell it once more */
     if (ttp_message(TTP_MESSAGE_PROCESS, parts, 2))
@@ -193,7 +196,7 @@ static void draw_serial(struct ttp_line *line)
 static void fill_line(struct ttp_line *line, bool is_child)
 {
     line->period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
-    line->epoch = ttp_process.clock() >> TTP_RECORD_TIME_BITS;
+    line->epoch_start = ttp_process.clock() & ~(uint64_t)TTP_RECORD_TIME_MASK;
     line->thread_id = thread_id(is_child);
     line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED) - 1;
     if (!ttp_process.is_quiet)

@@ -1,12 +1,11 @@
 /* What the runtime knows: per thread (thread-local, line, stacks), per process.
  *
- *   thread-local ttp_thread ---> line (own page, zeroed in a forked child): gate, epoch, what is silent
- *        |  |
- *        |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
+ *   thread-local ttp_thread ---> line (own page, zeroed in a forked child): gate, epoch, what is
+ * silent |  | |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
  *        +-----> next record in the thread's block of the arena (shared)
  *
- * A signal handler may run between any two instructions, on this same state, and leaves it as it found
- * it or never returns. Rules that keep it whole:
+ * A signal handler may run between any two instructions, on this same state, and leaves it as it
+ * found it or never returns. Rules that keep it whole:
  *   - the cursor is only moved by ttp_add_here and ttp_swap_here;
  *   - a frame is pushed or popped first and its record's place is reserved after, so that whoever
  *     comes between sees either both or can tell (ttp_silence_missed);
@@ -40,13 +39,14 @@ struct ttp_frame_seen {
     uintptr_t call_site; /* 0: unknown, agrees with any */
 };
 
-/* A signal handler's own frame: the bit in `function` keeps its exit off the hot path. Below it lies its
- * mark: function 1 + signal number, call_site the address of the handler's return address. */
+/* A signal handler's own frame: the bit in `function` keeps its exit off the hot path. Below it
+ * lies its mark: function 1 + signal number, call_site the address of the handler's return address.
+ */
 #define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
 #define TTP_FRAME_MARK    1u
 #define TTP_MARKS         66u
 
-#define TTP_FRAME_NONE    UINTPTR_MAX /* below all frames of a stack */
+#define TTP_FRAME_NONE UINTPTR_MAX /* below all frames of a stack */
 
 static inline bool ttp_is_base(const struct ttp_frame_seen *frame)
 {
@@ -65,15 +65,15 @@ struct ttp_stack_seen {
     uint64_t generation; /* of the registered range that it was made from; 0: none */
     size_t told, known;  /* while nothing is recorded: frames that the records say are open, and
                           * how many of them still are */
-    bool exact;    /* bounds are known, not guessed */
-    bool is_stale; /* the memory is another coroutine's now */
+    bool exact;          /* bounds are known, not guessed */
+    bool is_stale;       /* the memory is another coroutine's now */
 };
 
 #define TTP_STACKS_INLINE 32u
 #define TTP_STACKS_MAX    4096u
 #define TTP_FRAMES_MAIN   65536u /* of a thread's own stack: 1.5 MiB, touched as used */
 #define TTP_FRAMES_OTHER  4096u
-#define TTP_FRAMES_SPARE  32u /* at the end, for handlers in the middle of a switch */
+#define TTP_FRAMES_SPARE  32u   /* at the end, for handlers in the middle of a switch */
 #define TTP_LARGE_FRAME   1024u /* bytes; calls with more below are looked at more closely */
 #define TTP_STACK_GUESS   65536u
 #define TTP_DEEP_HANDLERS 6u
@@ -90,10 +90,10 @@ struct ttp_stacks {
 struct ttp_line {
     uint32_t gate;
     uint32_t period; /* of the arena, when this thread last recorded */
-    uint64_t epoch;
+    uint64_t epoch_start; /* clock there: a multiple of what the bits of time can say */
     struct ttp_frame_seen *frames_end;
     /* cold from here */
-    uint64_t dropped; /* events since the last that was recorded */
+    uint64_t dropped;   /* events since the last that was recorded */
     uint64_t published; /* of those, in the arena's count of lost ones for now */
     uint64_t freed_seen;
     uint64_t deep;        /* frames above the shadow stack's end */
@@ -114,17 +114,18 @@ struct ttp_thread_state {
     struct ttp_frame_seen *top;
     struct ttp_line *line; /* never NULL */
     struct ttp_stacks *stacks;
-    struct ttp_line *held;  /* the line while a vfork child runs */
-    uint64_t serial;        /* of the thread image, 0: none yet */
-    uint64_t sequence;      /* of its last block */
-    uint64_t started;       /* clock then */
-    uint32_t process_id;    /* that drew the serial */
-    uint32_t end_rounds;    /* of destructors at the thread's end */
-    uint64_t early;         /* events lost while the state was being made */
+    struct ttp_line *held; /* the line while a vfork child runs */
+    uint64_t serial;       /* of the thread image, 0: none yet */
+    uint64_t sequence;     /* of its last block */
+    uint64_t started;      /* clock then */
+    uint32_t process_id;   /* that drew the serial */
+    uint32_t end_rounds;   /* of destructors at the thread's end */
+    uint64_t early;        /* events lost while the state was being made */
     bool is_starting;
 };
 
-/* The cursor without a block: different after each block, and without room as the hot path sees it. */
+/* The cursor without a block: different after each block, and without room as the hot path sees it.
+ */
 #define TTP_NO_BLOCK ((uint64_t)1 << 63)
 
 extern __thread struct ttp_thread_state ttp_thread __attribute__((tls_model("initial-exec")));
@@ -138,7 +139,12 @@ static inline bool ttp_has_state(void)
     return gate >= TTP_GATE_TSC && gate <= TTP_GATE_DROP;
 }
 
-enum ttp_process_state { TTP_PROCESS_NEW = 0, TTP_PROCESS_STARTING, TTP_PROCESS_ON, TTP_PROCESS_NEVER };
+enum ttp_process_state {
+    TTP_PROCESS_NEW = 0,
+    TTP_PROCESS_STARTING,
+    TTP_PROCESS_ON,
+    TTP_PROCESS_NEVER
+};
 
 /* In a page of its own, zeroed in a forked child. */
 struct ttp_process_own {
@@ -147,21 +153,21 @@ struct ttp_process_own {
 };
 
 struct ttp_process_seen {
-    uint32_t state;          /* enum ttp_process_state */
-    uint32_t block_limit;    /* blocks that are mapped here */
+    uint32_t state;       /* enum ttp_process_state */
+    uint32_t block_limit; /* blocks that are mapped here */
     uint32_t *block_states;
     uint8_t *blocks; /* aligned to their size */
     struct ttp_process_own *own;
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
-    uint32_t tid_offset;     /* of a thread's id in its control block; 0: ask the kernel */
-    uint32_t module_changes; /* since the process began */
-    uint32_t signal_changes; /* of handlers */
+    uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
+    uint32_t module_changes;       /* since the process began */
+    uint32_t signal_changes;       /* of handlers */
     uint32_t thread_key;
     bool has_thread_key;
     bool has_no_counter; /* threads that begin may not read a clock */
-    bool is_quiet; /* a filter of system calls may be on: none that can be done without */
+    bool is_quiet;       /* a filter of system calls may be on: none that can be done without */
 };
 
 extern struct ttp_process_seen ttp_process;
@@ -173,8 +179,8 @@ extern union ttp_arena_page {
     uint8_t bytes[TTP_ARENA_HEAD_BYTES];
 } ttp_arena;
 
-/* slow.c. The first two: nothing was done. The others: the frame was pushed or popped, the record is
- * missing; `slot` is the place that was reserved for it. */
+/* slow.c. The first two: nothing was done. The others: the frame was pushed or popped, the record
+ * is missing; `slot` is the place that was reserved for it. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_enter_put(uintptr_t function, uint64_t slot);

@@ -1,5 +1,5 @@
-/* vfork, whose child runs on its parent's stack, memory and thread-local state until it execs: what it
- * calls is not recorded, because the records would be its parent's.
+/* vfork, whose child runs on its parent's stack, memory and thread-local state until it execs: what
+ * it calls is not recorded, because the records would be its parent's.
  *
  * The return address is kept in a register: its place on the stack is the child's to overwrite. The
  * child exchanges the thread's line for one that records nothing; the parent puts it back. */

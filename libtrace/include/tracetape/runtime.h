@@ -35,19 +35,22 @@ typedef struct ttape_rt_site {
     uint64_t announced[2]; /* the runtime's */
 } ttape_rt_site;
 
-#define TTAPE_RT_SITE(name, kind) {(name), __FILE__, (uint32_t)__LINE__, (uint32_t)(kind), {0, 0}}
+#define TTAPE_RT_SITE(name, kind)                                                                  \
+    {                                                                                              \
+        (name), __FILE__, (uint32_t)__LINE__, (uint32_t)(kind), { 0, 0 }                           \
+    }
 
-/* Begins and ends a call of `site`, from whatever function; ends in the reverse order of beginnings.
- * When the instrumented function around it is left, it is left too. */
+/* Begins and ends a call of `site`, from whatever function; ends in the reverse order of
+ * beginnings. When the instrumented function around it is left, it is left too. */
 TTAPE_API void ttape_rt_enter(ttape_rt_site *site);
 TTAPE_API void ttape_rt_exit(ttape_rt_site *site);
-/* The same where both are called from one function's own code, as the macros do: then it is also known
- * to be over when that function was left by a jump. */
+/* The same where both are called from one function's own code, as the macros do: then it is also
+ * known to be over when that function was left by a jump. */
 TTAPE_API void ttape_rt_scope_enter(ttape_rt_site *site);
 TTAPE_API void ttape_rt_scope_exit(ttape_rt_site *site);
 
-/* Passes a marker. Text and bytes are cut to 16,384 bytes, all values together to 24,576; at most 255
- * values. A NULL string is recorded as such. */
+/* Passes a marker. Text and bytes are cut to 16,384 bytes, all values together to 24,576; at most
+ * 255 values. A NULL string is recorded as such. */
 TTAPE_API void ttape_rt_mark(ttape_rt_site *site, const ttape_value *values, uint32_t count);
 TTAPE_API void ttape_rt_mark_unsigned(ttape_rt_site *site, uint64_t value);
 TTAPE_API void ttape_rt_mark_signed(ttape_rt_site *site, int64_t value);
@@ -58,7 +61,8 @@ TTAPE_API void ttape_rt_mark_bytes(ttape_rt_site *site, const void *data, size_t
 
 /* Of the calling thread, from here on. */
 TTAPE_API void ttape_rt_thread_name(const char *name);
-/* The calling thread may run on this memory as a stack from now on (makecontext says so by itself). */
+/* The calling thread may run on this memory as a stack from now on (makecontext says so by itself).
+ */
 TTAPE_API void ttape_rt_stack(const void *low, size_t size_bytes);
 
 /* Whether events are being recorded now. */
@@ -70,8 +74,8 @@ TTAPE_API void ttape_rt_off(void);
 TTAPE_API void ttape_rt_flush(void);
 TTAPE_API void ttape_rt_snapshot(void);
 
-/* A program that records itself: needs libtracetape at run time, and adds two threads with all signals
- * blocked. What is 0 is the default. */
+/* A program that records itself: needs libtracetape at run time, and adds two threads with all
+ * signals blocked. What is 0 is the default. */
 typedef struct ttape_rt_options {
     size_t size;           /* sizeof(ttape_rt_options) */
     uint32_t replace;      /* the file may exist */
@@ -101,7 +105,8 @@ TTAPE_API int ttape_rt_stop(void);
 #define TTAPE_RT_INLINE_ __attribute__((always_inline, no_instrument_function, unused)) inline
 
 #ifdef __cplusplus
-class ttape_rt_scope_ {
+class ttape_rt_scope_
+{
     ttape_rt_site *site_;
     ttape_rt_scope_(const ttape_rt_scope_ &);
     ttape_rt_scope_ &operator=(const ttape_rt_scope_ &);
@@ -116,8 +121,7 @@ class ttape_rt_scope_ {
 #define TTAPE_RT_SCOPE_AT_(name, number)                                                           \
     static ttape_rt_site TTAPE_RT_NAME_(ttape_rt_site_, number) =                                  \
         TTAPE_RT_SITE(name, TTAPE_SITE_FUNCTION);                                                  \
-    ttape_rt_scope_ TTAPE_RT_NAME_(ttape_rt_scope_, number)(                                       \
-        &TTAPE_RT_NAME_(ttape_rt_site_, number))
+    ttape_rt_scope_ TTAPE_RT_NAME_(ttape_rt_scope_, number)(&TTAPE_RT_NAME_(ttape_rt_site_, number))
 #else
 static TTAPE_RT_INLINE_ void ttape_rt_scope_end_(ttape_rt_site **site)
 {
@@ -127,9 +131,8 @@ static TTAPE_RT_INLINE_ void ttape_rt_scope_end_(ttape_rt_site **site)
     static ttape_rt_site TTAPE_RT_NAME_(ttape_rt_site_, number) =                                  \
         TTAPE_RT_SITE(name, TTAPE_SITE_FUNCTION);                                                  \
     __attribute__((cleanup(ttape_rt_scope_end_), unused)) ttape_rt_site *TTAPE_RT_NAME_(           \
-        ttape_rt_scope_, number) =                                                                 \
-        (ttape_rt_scope_enter(&TTAPE_RT_NAME_(ttape_rt_site_, number)),                            \
-         &TTAPE_RT_NAME_(ttape_rt_site_, number))
+        ttape_rt_scope_, number) = (ttape_rt_scope_enter(&TTAPE_RT_NAME_(ttape_rt_site_, number)), \
+                                    &TTAPE_RT_NAME_(ttape_rt_site_, number))
 #endif
 
 /* From here to the end of the block, however it is left. */

@@ -5,9 +5,9 @@
  *
  * A frame is local when it begins and ends inside one partition, and spanning when it crosses a
  * boundary between two. What is open at the boundaries is stored, so all spanning frames are known
- * without decoding anything. What is local to a partition hangs as one *part* below a spanning frame
- * that is open in it (that to which most of its time belongs), or below the stream, and is pruned
- * until somebody opens it.
+ * without decoding anything. What is local to a partition hangs as one *part* below a spanning
+ * frame that is open in it (that to which most of its time belongs), or below the stream, and is
+ * pruned until somebody opens it.
  *
  * A node's time is from its enter to its end, self the time in which it is on top of its stack.
  * Always, to the nanosecond, where a thread keeps to one stack:
@@ -19,8 +19,8 @@
  * overlap, and rest is also time in which the node's stack was not the current one.
  *
  * Memory: records of partitions in a cache of bounded size, and the reader's cache of decoded
- * partitions; a walk has no memory of its own. Threads: a tree belongs to its reader, and is used by
- * one thread at a time with it; with `jobs`, others help to read. */
+ * partitions; a walk has no memory of its own. Threads: a tree belongs to its reader, and is used
+ * by one thread at a time with it; with `jobs`, others help to read. */
 #ifndef TRACETAPE_TREE_H
 #define TRACETAPE_TREE_H
 
@@ -54,7 +54,8 @@ typedef enum ttape_node_by {
     TTAPE_NODE_BY_START = 3    /* the same at the start edge, where nothing is in the file before */
 } ttape_node_by;
 
-/* Names a node in its file for ever. A spanning frame has two names; nodes carry that of an edge. */
+/* Names a node in its file for ever. A spanning frame has two names; nodes carry that of an
+ * edge. */
 typedef struct ttape_node_id {
     uint32_t kind; /* ttape_node_kind */
     uint32_t by;   /* ttape_node_by */
@@ -64,8 +65,7 @@ typedef struct ttape_node_id {
 
 /* How much is decoded for what is asked. */
 typedef enum ttape_tree_mode {
-    TTAPE_TREE_PRUNED =
-        0, /* nothing but what is asked for by name: local frames, children of parts */
+    TTAPE_TREE_PRUNED = 0, /* nothing but local frames asked for by name, and children of parts */
     TTAPE_TREE_OPENED = 1, /* the partitions in which the node begins and ends, two at most */
     TTAPE_TREE_FULL = 2,   /* all: no parts, every number exact */
     TTAPE_TREE_MODE_COUNT = 3
@@ -78,9 +78,9 @@ typedef enum ttape_node_end {
     TTAPE_NODE_LOST = 3    /* events behind end_ns are missing in the file */
 } ttape_node_end;
 
-/* What was pruned below a node: parts. Counts are those of a thread's whole run in a partition, also
- * where some of that lies below other frames that begin or end there: so each event counts once, and
- * a stream's parts have all of its events. */
+/* What was pruned below a node: parts. Counts are those of a thread's whole run in a partition,
+ * also where some of that lies below other frames that begin or end there: so each event counts
+ * once, and a stream's parts have all of its events. */
 typedef struct ttape_pruned {
     uint64_t part_count;
     uint64_t event_count;

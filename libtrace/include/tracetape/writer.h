@@ -83,7 +83,8 @@ TTAPE_API ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *s
 
 /* Metadata of the trace, by key (see spec/metadata.cddl); the last value of a key stands. Keys set
  * before the first partition stand at the file's start, later ones at its end. TTAPE_E_ARGUMENT for
- * the key "trace_id" (it is an option) and strings over 1 MiB, TTAPE_E_LIMIT past 65,536 entries. */
+ * the key "trace_id" (it is an option) and strings over 1 MiB, TTAPE_E_LIMIT past 65,536 entries.
+ */
 TTAPE_API ttape_status ttape_writer_set_text(ttape_writer *writer, const char *key,
                                              ttape_string value, ttape_error *err);
 TTAPE_API ttape_status ttape_writer_set_number(ttape_writer *writer, const char *key,

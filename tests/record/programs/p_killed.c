@@ -159,32 +159,36 @@ PLAIN static void join_threads(const pthread_t *threads)
         pthread_join(threads[i], NULL);
 }
 
-static void child_body(long process)
+static void child_body(struct task *task, long process)
 {
     pthread_t threads[8];
-    struct task task = begin(1 + process * 8);
-    commit(&task, CODE_CHILD);
+    commit(task, CODE_CHILD);
     start_threads(threads, process);
-    work(&task);
+    work(task);
     join_threads(threads);
-    end(&task);
+    end(task);
     _exit(0);
 }
 
-static void main_body(void)
+PLAIN static void live_as_child(long process)
+{
+    struct task task = begin(1 + process * 8);
+    child_body(&task, process);
+}
+
+static void main_body(struct task *task)
 {
     pthread_t threads[8];
-    struct task task = begin(0);
-    commit(&task, CODE_MAIN);
+    commit(task, CODE_MAIN);
     for (long i = 1; i < process_count; i++)
         if (fork() == 0)
-            child_body(i);
+            live_as_child(i);
     start_threads(threads, 0);
-    work(&task);
+    work(task);
     join_threads(threads);
     while (wait(NULL) > 0)
         ;
-    end(&task);
+    end(task);
 }
 
 PLAIN int main(int argc, char **argv)
@@ -208,7 +212,8 @@ PLAIN int main(int argc, char **argv)
     kill_log->addresses[CODE_THREAD] = (uint64_t)(uintptr_t)thread_body;
     kill_log->addresses[CODE_CHILD] = (uint64_t)(uintptr_t)child_body;
     kill_log->main_pid = (uint32_t)getpid();
-    main_body();
+    struct task task = begin(0);
+    main_body(&task);
     kill_log->done = 1;
     puts("done");
     return 0;

@@ -1,5 +1,5 @@
-/* Coroutines by swapcontext on small stacks that lie side by side, running the same function; one that is
- * left for ever and whose stack is used again; one that ends into another. */
+/* Coroutines by swapcontext on small stacks that lie side by side, running the same function; one
+ * that is left for ever and whose stack is used again; one that ends into another. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <ucontext.h>

@@ -1,5 +1,5 @@
-/* Recursion deeper than the shadow stack, with a handler at the bottom, a jump out of it, and without end
- * (argument `endless`): then the program's own SIGSEGV. */
+/* Recursion deeper than the shadow stack, with a handler at the bottom, a jump out of it, and
+ * without end (argument `endless`): then the program's own SIGSEGV. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-// Exceptions through one and several calls, caught by type, rethrown, thrown from destructors' calls.
+// Exceptions through one and several calls, caught by type, rethrown, thrown from destructors'
+// calls.
 #include <string.h>
 
 #include <stdexcept>

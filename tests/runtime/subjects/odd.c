@@ -1,5 +1,6 @@
-/* What only odd programs do: a coroutine whose return address is nonsense, hooks before constructors and
- * after destructors, all descriptors closed, the alternate stack inside the stack. */
+/* What only odd programs do: a coroutine whose return address is nonsense, hooks before
+ * constructors and after destructors, all descriptors closed, the alternate stack inside the stack.
+ */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -57,8 +58,8 @@ void first(int count, char **arguments, char **environment)
     (void)environment;
     leaf();
 }
-__attribute__((section(".preinit_array"), used)) static void (*const before)(int, char **, char **) =
-    first;
+__attribute__((section(".preinit_array"), used)) static void (*const before)(int, char **,
+                                                                             char **) = first;
 __attribute__((constructor)) void constructor(void) { leaf(); }
 __attribute__((destructor)) void destructor(void) { leaf(); }
 NOINLINE void at_end(void) { leaf(); }

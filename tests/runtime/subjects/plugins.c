@@ -1,5 +1,5 @@
-/* Opens and closes plugins: by a relative name, by a name that only the caller's own search path finds.
- * Arguments: the plugin's path, its name. */
+/* Opens and closes plugins: by a relative name, by a name that only the caller's own search path
+ * finds. Arguments: the plugin's path, its name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

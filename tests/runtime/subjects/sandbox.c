@@ -1,5 +1,6 @@
-/* Forbids itself all system calls but those that it needs (KILL for the others), then calls functions, also
- * in a thread and in a handler that were not there before. Argument: `strict` for seccomp's first mode. */
+/* Forbids itself all system calls but those that it needs (KILL for the others), then calls
+ * functions, also in a thread and in a handler that were not there before. Argument: `strict` for
+ * seccomp's first mode. */
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -13,9 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOINLINE    __attribute__((noinline))
-#define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), \
-                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define NOINLINE __attribute__((noinline))
+#define ALLOW(name)                                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static volatile int sink;
 
@@ -45,9 +47,26 @@ int main(int count, char **arguments)
     /* What threads, a write and an end need. */
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(write), ALLOW(exit), ALLOW(exit_group), ALLOW(futex), ALLOW(mmap), ALLOW(munmap),
-        ALLOW(mprotect), ALLOW(madvise), ALLOW(clone3), ALLOW(clone), ALLOW(set_robust_list),
-        ALLOW(rseq), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(rt_sigaction), ALLOW(kill), ALLOW(getrandom), ALLOW(brk), ALLOW(getrandom), ALLOW(brk),
+        ALLOW(write),
+        ALLOW(exit),
+        ALLOW(exit_group),
+        ALLOW(futex),
+        ALLOW(mmap),
+        ALLOW(munmap),
+        ALLOW(mprotect),
+        ALLOW(madvise),
+        ALLOW(clone3),
+        ALLOW(clone),
+        ALLOW(set_robust_list),
+        ALLOW(rseq),
+        ALLOW(rt_sigprocmask),
+        ALLOW(rt_sigreturn),
+        ALLOW(rt_sigaction),
+        ALLOW(kill),
+        ALLOW(getrandom),
+        ALLOW(brk),
+        ALLOW(getrandom),
+        ALLOW(brk),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
     struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
     pid_t self = getpid();

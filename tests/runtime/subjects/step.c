@@ -1,5 +1,5 @@
-/* Interrupts hooks at each of their instructions: a traced child stops before a target, is stepped n
- * instructions on, gets a signal there, and runs on; for all n until the target is done.
+/* Interrupts hooks at each of their instructions: a traced child stops before a target, is stepped
+ * n instructions on, gets a signal there, and runs on; for all n until the target is done.
  * Arguments: scenario, stride, first n, requests' socket. The parent is not instrumented. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -189,7 +189,8 @@ static void NOHOOKS wait_stop(pid_t *who, int *status)
         }
         if (known[0] == 0) {
             known[0] = *who;
-            ptrace(PTRACE_SETOPTIONS, *who, NULL, (void *)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL));
+            ptrace(PTRACE_SETOPTIONS, *who, NULL,
+                   (void *)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL));
         }
         if (*who != known[0] && (WIFEXITED(*status) || WIFSIGNALED(*status)))
             continue;

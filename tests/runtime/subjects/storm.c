@@ -1,5 +1,6 @@
-/* Handlers one in another, at every moment: five timers with signals of different priority, all with
- * instrumented handlers, over calls. The program counts by itself. Arguments: milliseconds, threads. */
+/* Handlers one in another, at every moment: five timers with signals of different priority, all
+ * with instrumented handlers, over calls. The program counts by itself. Arguments: milliseconds,
+ * threads. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +23,10 @@ static atomic_ulong calls[8];
 static __thread volatile int nesting, deepest;
 static long duration = 1000;
 
-static NOHOOKS void count(int which) { atomic_fetch_add_explicit(&calls[which], 1, memory_order_relaxed); }
+static NOHOOKS void count(int which)
+{
+    atomic_fetch_add_explicit(&calls[which], 1, memory_order_relaxed);
+}
 
 NOINLINE void leaf(void)
 {
@@ -101,8 +105,8 @@ int NOHOOKS main(int argument_count, char **arguments)
     if (argument_count > 1)
         duration = atol(arguments[1]);
     for (int i = 0; i < TIMERS; i++) {
-        struct sigaction action = {.sa_flags = (i % 2 ? SA_SIGINFO : 0) | (i == 2 ? SA_ONSTACK : 0) |
-                                               SA_RESTART};
+        struct sigaction action = {.sa_flags = (i % 2 ? SA_SIGINFO : 0) |
+                                               (i == 2 ? SA_ONSTACK : 0) | SA_RESTART};
         if (i % 2)
             action.sa_sigaction = with_info;
         else

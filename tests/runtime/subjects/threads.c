@@ -83,9 +83,9 @@ int main(int count, char **arguments)
             pthread_join(threads[i], NULL);
         if (done == 0 || done + at_once >= many) {
             FILE *status = fopen("/proc/self/statm", "r");
-            long size, resident;
-            if (status != NULL && fscanf(status, "%ld %ld", &size, &resident) == 2)
-                printf("%ld %ld\n", size, resident);
+            long size, resident, shared;
+            if (status != NULL && fscanf(status, "%ld %ld %ld", &size, &resident, &shared) == 3)
+                printf("%ld %ld\n", size, resident - shared);
             if (status != NULL)
                 fclose(status);
         }

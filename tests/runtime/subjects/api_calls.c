@@ -1,5 +1,5 @@
-/* The runtime's own API: scopes that are left in every way, loose calls, markers, names, switches. Also
- * compiled as C++ and without instrumentation. */
+/* The runtime's own API: scopes that are left in every way, loose calls, markers, names, switches.
+ * Also compiled as C++ and without instrumentation. */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>

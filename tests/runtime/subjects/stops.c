@@ -1,5 +1,5 @@
-/* Stops itself (SIGSTOP) where the test is to do something, with calls open across that: frames left and
- * opened while nothing is recorded. Argument: how many calls in between. */
+/* Stops itself (SIGSTOP) where the test is to do something, with calls open across that: frames
+ * left and opened while nothing is recorded. Argument: how many calls in between. */
 #include <signal.h>
 #include <stdlib.h>
 

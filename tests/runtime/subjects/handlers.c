@@ -1,5 +1,5 @@
-/* Handlers: of one signal and of several, with siginfo and without, on the same stack and on another,
- * one in another, with inlined calls, alloca and large frames in them. */
+/* Handlers: of one signal and of several, with siginfo and without, on the same stack and on
+ * another, one in another, with inlined calls, alloca and large frames in them. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Which signal a handler was called for, and where its frame is: from what the kernel left on the stack,
- * and where that does not say it, from the table of handlers.
+/* Which signal a handler was called for, and where its frame is: from what the kernel left on the
+ * stack, and where that does not say it, from the table of handlers.
  *
  *   handler's frame | return address = C library's trampoline | ucontext (304 bytes) | siginfo, if
  *                     ^ location                                 the handler asked for it */
@@ -50,8 +50,8 @@ bool ttp_is_signal_return(uintptr_t call_site)
            *(const uint64_t *)call_site == TTP_SIGNAL_RETURN_CODE;
 }
 
-/* The return address is somewhere above sp, for the handler was called with it; copies of it may lie
- * before, but not with a context behind them. */
+/* The return address is somewhere above sp, for the handler was called with it; copies of it may
+ * lie before, but not with a context behind them. */
 static const uint64_t *find_frame(uintptr_t call_site, uintptr_t sp)
 {
     const uint64_t *word = (const uint64_t *)(sp & ~(uintptr_t)7);

@@ -1,0 +1,123 @@
+"""Answers: reports and trees beside `uftrace report` of the same recording, and of a large file."""
+import json
+import random
+import shutil
+
+import recordings
+from measure import MILLION, BenchError, Row, geometric, median
+from sections_file import make_large
+
+OPENED = 40  # nodes of a file
+
+
+def need_uftrace():
+    if shutil.which("uftrace") is None:
+        raise BenchError("uftrace is not installed")
+
+
+def most_tasks(bench):
+    return max(bench.names, key=lambda n: len(recordings.tasks(bench.recording(n))))
+
+
+def beside_uftrace(bench, name, options, repeats):
+    """Medians of wall times, (theirs, ours), interleaved; and ours in full."""
+    source = bench.recording(name)
+    trace = bench.work / "report.ttape"
+    bench.convert(source, trace, jobs=2)
+    got = bench.interleave({
+        "theirs": lambda: bench.run(["uftrace", "report", "--no-pager", "-d", source],
+                                    output=bench.work / "theirs.txt"),
+        "ours": lambda: bench.run([bench.command, "report", *options, trace],
+                                  output=bench.work / "ours.txt")}, repeats)
+    info = bench.info(trace)
+    trace.unlink()
+    return {way: median([r["wall"] for r in runs]) for way, runs in got.items()}, got, info
+
+
+def report(bench):
+    need_uftrace()
+    name = most_tasks(bench)
+    tasks = len(recordings.tasks(bench.recording(name)))
+    walls, got, info = beside_uftrace(bench, name, (), 1 if bench.quick else 3)
+    value = walls["theirs"] / walls["ours"]
+    yield Row(f"report of {name} ({tasks} tasks) / uftrace report",
+              f"uftrace: {walls['theirs']:.2f} s", f"{walls['ours'] * 1000:.1f} ms", value, 100,
+              1000, higher=True,
+              details=[f"{info['events']} events, {info['partitions']} partitions; peak "
+                       f"{got['ours'][0]['max_rss_kib'] / 1024:.1f} MiB against "
+                       f"{got['theirs'][0]['max_rss_kib'] / 1024:.1f}"])
+
+
+def report_exact(bench):
+    need_uftrace()
+    ratios, details = {}, []
+    for name in bench.names:
+        walls, got, info = beside_uftrace(bench, name, ("--exact",), 1 if bench.quick else 5)
+        ratios[name] = walls["theirs"] / walls["ours"]
+        details.append(f"{name}: {info['events'] / walls['ours'] / 1e6:.1f} M events/s against "
+                       f"{info['events'] / walls['theirs'] / 1e6:.2f}: {ratios[name]:.1f}; peak "
+                       f"{got['ours'][0]['max_rss_kib'] / 1024:.1f} MiB")
+    value = geometric(ratios.values())
+    yield Row("report --exact, events/s on all cores / uftrace report", "1 (uftrace)",
+              f"{value:.1f} x", value, 5, 20, higher=True, details=details)
+
+
+def nodes_of(bench, path, options=()):
+    out = bench.call([bench.command, "tree", "--json", *options, path])
+    return json.loads(out)["nodes"]
+
+
+def open_rows(bench, label, path, rows):
+    """Opens nodes drawn from what the tree shows: calls, and single partitions of parts."""
+    draw = random.Random(17)
+    names = []
+    for row in rows:
+        if row["kind"] == "part":
+            stream, first = row["node"].split("p")
+            names += [f"{stream}p{int(first)}"]
+        elif row["kind"] != "thread":
+            names.append(row["node"])
+    chosen = draw.sample(names, min(len(names), 10 if bench.quick else OPENED))
+    runs = [bench.run([bench.command, "tree", "--open", name, path]) for name in chosen]
+    walls = sorted(r["wall"] * 1000 for r in runs)
+    slowest = max(zip((r["wall"] for r in runs), chosen))[1]
+    return Row(f"tree --open of any node of {label}, ms", "-",
+               f"{median(walls):.1f} ms, {walls[-1]:.1f} at most", walls[-1], 50, 5,
+               details=[f"{len(chosen)} of {len(names)} nodes; the slowest is {slowest}; user + "
+                        f"system {median([r['cpu'] for r in runs]) * 1000:.1f} ms, peak "
+                        f"{max(r['max_rss_kib'] for r in runs) / 1024:.1f} MiB"])
+
+
+def tree_open(bench):
+    """Every recording that is one file of its own; the worst node of all."""
+    for name in bench.names:
+        trace = bench.work / "open.ttape"
+        bench.convert(bench.recording(name), trace, jobs=2)
+        rows = nodes_of(bench, trace, ("--min-time", "0"))
+        yield open_rows(bench, name, trace, rows)
+        trace.unlink()
+
+
+def answers(bench):
+    """Report and tree overview of a large file, and opening its nodes."""
+    events = (100 if bench.quick else 1000) * MILLION
+    path, _ = make_large(bench, events)
+    label = f"{events // MILLION} M events"
+    try:
+        size = path.stat().st_size
+        got = bench.interleave({
+            verb: lambda v=verb: bench.run([bench.command, v, path]) for verb in ("report", "tree")
+        }, 3 if bench.quick else 9)
+        for verb, runs in got.items():
+            wall = median([r["wall"] for r in runs]) * 1000
+            memory = max(r["max_rss_kib"] for r in runs) / 1024
+            share = median([r["read_bytes"] for r in runs]) / size
+            details = [f"user + system {median([r['cpu'] for r in runs]) * 1000:.0f} ms"]
+            yield Row(f"{verb} of {label}, ms", "no peer opens it", f"{wall:.0f} ms", wall, 1000,
+                      100, details=details)
+            yield Row(f"{verb} of {label}, peak MiB", "-", f"{memory:.1f} MiB", memory, 64, 64)
+            yield Row(f"bytes read by that, of the file of {label}", "-", f"{100 * share:.2f} %",
+                      share, 0.02, 0.02)
+        yield open_rows(bench, label, path, nodes_of(bench, path))
+    finally:
+        path.unlink(missing_ok=True)

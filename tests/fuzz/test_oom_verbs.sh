@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# R17: the n-th allocation of a verb fails, once or from then on, for every n until none is left: an
+# exit status of the command's own, a message where it is not done, and nothing half-written.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+if [ -n "${TTAPE_SANITIZE:-}" ]; then
+    printf 'SKIPPED: a sanitizer has an allocator of its own\n'
+    exit 77
+fi
+
+cat >shim.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+typedef int main_function(int, char **, char **);
+typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void),
+                           void (*)(void), void *);
+static main_function *the_main;
+static int started; /* what libraries do before main is theirs */
+static int wrapped(int argc, char **argv, char **env)
+{
+    started = 1;
+    return the_main(argc, argv, env);
+}
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*end)(void), void *stack)
+{
+    start_function *real = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
+    the_main = main;
+    return real(wrapped, argc, argv, init, fini, end, stack);
+}
+static int fails(void)
+{
+    static long calls, at = -2;
+    static int for_ever;
+    if (!started)
+        return 0;
+    if (at == -2) {
+        const char *text = getenv("OOM_AT");
+        at = text != NULL ? atol(text) : -1;
+        for_ever = getenv("OOM_EVER") != NULL;
+    }
+    long call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+    if (at < 0 || call < at || (call > at && !for_ever))
+        return 0;
+    return call > at || write(9, "x", 1) >= 0;
+}
+void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return fails() ? NULL : __libc_calloc(count, size); }
+void *realloc(void *block, size_t size) { return fails() ? NULL : __libc_realloc(block, size); }
+END
+"${TTAPE_CC:-cc}" -shared -fPIC -O1 -o shim.so shim.c -ldl 2>err || {
+    printf 'SKIPPED: no allocator to replace: %s\n' "$(head -n 1 err)"
+    exit 77
+}
+
+calls 300 >in.txt
+printf 'meta k v\n0 2 enter x "text" 5\n9 2 exit x\n' >>in.txt
+"$T" convert in.txt -o a.ttape --partition-events 100 || fail "convert"
+"$T" cut a.ttape --events 0..200 -o one.ttape && "$T" cut a.ttape --events 200.. -o two.ttape ||
+    fail "cut"
+
+# oom NAME VERB...: the verb with faults; its output, where it has one, is new.ttape
+oom() {
+    local name=$1 mode at got ever runs=0
+    shift
+    for mode in once ever; do
+        ever=
+        [ $mode = once ] || ever=OOM_EVER=1
+        for ((at = 0; at < 4000; at += at < 60 ? 1 : 13)); do
+            rm -f new.ttape
+            : >hit
+            got=0
+            timeout 20 env LD_PRELOAD="$PWD/shim.so" OOM_AT="$at" $ever \
+                "$T" "$@" >out 2>err 9>>hit \
+                </dev/null || got=$?
+            runs=$((runs + 1))
+            checks=$((checks + 1))
+            [ -s hit ] || break
+            [ "$got" -le 4 ] || fail "$name: allocation $at fails ($mode): status $got: $(cat err)"
+            [ "$got" -ne 4 ] || [ -s err ] ||
+                fail "$name: allocation $at fails ($mode): not done, and no message"
+            if [ "$got" -eq 4 ] && [ -e new.ttape ]; then
+                fail "$name: allocation $at fails ($mode): an output is left"
+            fi
+            if [ "$got" -eq 0 ] && [ -e new.ttape ]; then
+                "$T" verify -q new.ttape || fail "$name: allocation $at fails ($mode): a bad output"
+            fi
+        done
+        [ ! -s hit ] || [ "$at" -ge 4000 ] || fail "$name: the loop ends early"
+    done
+    printf '%s: %d runs\n' "$name" "$runs"
+}
+oom convert convert in.txt -o new.ttape --partition-events 100
+oom verify verify a.ttape
+oom info info --json a.ttape
+oom dump dump a.ttape --limit 20
+oom cut cut a.ttape --events 50..150 -o new.ttape
+oom merge merge one.ttape two.ttape -o new.ttape
+checks=$((checks + 1))
+extra=$(find . -name '*.ttape*' | grep -vE '/(a|one|two|new)\.ttape$' || true)
+[ -z "$extra" ] || fail "left behind: $extra"
+verdict
