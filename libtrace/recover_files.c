@@ -245,14 +245,14 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
 
 static const struct ttp_block_head *block_at(const ttp_recovered_files *files, uint32_t index)
 {
-    const struct ttp_arena_head *head = (const struct ttp_arena_head *)files->arena;
-    return (const struct ttp_block_head *)(files->arena + head->blocks_offset +
+    const struct ttp_arena_head *head = (const void *)files->arena;
+    return (const void *)(files->arena + head->blocks_offset +
                                            (size_t)index * TTP_BLOCK_BYTES);
 }
 
 static bool check_arena(const ttp_recovered_files *files)
 {
-    const struct ttp_arena_head *head = (const struct ttp_arena_head *)files->arena;
+    const struct ttp_arena_head *head = (const void *)files->arena;
     return head->magic == TTP_ARENA_MAGIC && head->version == TTP_ARENA_VERSION &&
            head->block_bytes == TTP_BLOCK_BYTES && head->block_ready <= TTP_ARENA_BLOCKS_MAX &&
            head->blocks_offset >= STATES_OFFSET + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
@@ -295,7 +295,7 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
     map_arena(files);
     if (!files->has_arena)
         return TTAPE_OK;
-    struct ttp_arena_head *head = (struct ttp_arena_head *)files->arena;
+    struct ttp_arena_head *head = (void *)files->arena;
     if (recorder_lives(head))
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "'%s' is still being recorded by process %u", files->directory,
@@ -304,7 +304,7 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
     struct timespec pause = {0, HEARTBEAT_NS}; /* for hooks that have seen it on */
     (void)nanosleep(&pause, NULL);
     files->arena_lost = head->lost;
-    const uint32_t *states = (const uint32_t *)(files->arena + STATES_OFFSET);
+    const uint32_t *states = (const void *)(files->arena + STATES_OFFSET);
     for (uint32_t i = 0; i < head->block_ready; i++) {
         const struct ttp_block_head *block = block_at(files, i);
         if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)

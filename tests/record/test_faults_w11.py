@@ -26,7 +26,8 @@ def main():
     with setting.work_dir() as work:
         for clock in ("tsc", "monotonic", "coarse", "none"):
             oracle.observe(checks, Case(f"W11 {clock}", "p_profiled.c", [2, 120],
-                                        options=["--clock", clock], frames="counts",
+                                        options=["--clock", clock, "--block"],
+                                        frames="counts",
                                         balanced=True, after=signals_ended, timeout=30),
                            "gcc", work)
         for threads in (1, 4, 16):

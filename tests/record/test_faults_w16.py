@@ -3,7 +3,7 @@
 comes back to within a tenth, no thread is missing; a cancellation is not acted on inside a hook."""
 import oracle
 import setting
-from matrix_cases import AFTER_THREAD, short_threads
+from matrix_cases import AFTER_LAST, AFTER_THREAD, short_threads
 from oracle import Case
 
 
@@ -11,11 +11,17 @@ def main():
     setting.need_verb("record")
     checks = setting.Checks("W16")
     with setting.work_dir() as work:
-        oracle.observe(checks, short_threads("W16 10,000 threads", 10000, 1000, timeout=120), "gcc",
+        oracle.observe(checks, short_threads("W16 10,000 threads", 10000, 1000, timeout=120,
+                                             loss=True), "gcc", work)
+        oracle.observe(checks, short_threads("W16 10,000 threads, --block", 10000, 1000,
+                                             timeout=120, options=["--block"], slack=5.0), "gcc",
                        work)
-        oracle.observe(checks, short_threads("W16 10 at once", 3000, 10), "clang", work)
+        oracle.observe(checks, short_threads("W16 10 at once", 3000, 10, loss=True), "clang", work)
+        oracle.observe(checks, short_threads("W16 10 at once, --block", 3000, 10,
+                                             options=["--block"]), "clang", work)
         oracle.observe(checks, Case("W16 cancelled threads", "p_thread_exit.cc", [120],
-                                    transparent=True, tolerate=AFTER_THREAD), "gcc", work)
+                                    transparent=True, tolerate=AFTER_THREAD, **AFTER_LAST),
+                       "gcc", work)
     checks.verdict()
 
 

@@ -42,7 +42,7 @@ def by_uftrace(work, program, size):
 
 def by_us(checks, work, program, size, *options):
     out = Path(work, f"ours.{size}{''.join(options)}.ttape")
-    done = setting.run(setting.record_words(out, [program, size], *options), cwd=work)
+    done = setting.run(setting.record_words(out, [program, size], "--block", *options), cwd=work)
     if not checks.equal(done.status, 0, f"size {size} {options}: status"):
         return None
     checks.that(traces.verify(out) is None, f"size {size} {options}: {traces.verify(out)}")

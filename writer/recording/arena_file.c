@@ -45,7 +45,7 @@ static bool map(struct ttp_arena_file *arena)
         return false;
     (void)madvise(memory, arena->map_bytes, MADV_DONTFORK); /* helpers of the caller need none */
     arena->head = memory;
-    arena->states = (uint32_t *)((uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
+    arena->states = (void *)((uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
     arena->blocks = (uint8_t *)memory + blocks_offset();
     return true;
 }

@@ -172,7 +172,7 @@ static ttape_status map(ttape_control *c, int fd, ttape_error *err)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "not an arena");
     }
     c->head = memory;
-    c->states = (const uint32_t *)((const uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
+    c->states = (const void *)((const uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
     c->device = file.st_dev;
     c->inode = file.st_ino;
     return TTAPE_OK;

@@ -27,7 +27,7 @@
 
 static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
 {
-    return (const struct ttp_block_head *)(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
+    return (const void *)(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
 }
 
 static struct ttp_pid_seen *find_pid(ttape_recording *r, uint32_t pid)

@@ -25,11 +25,14 @@ static void set_state(const struct ttp_block_head *block, uint32_t state)
                      __ATOMIC_RELEASE);
 }
 
-/* The lowest free block, so that as few as possible are ever touched. */
+/* The lowest free block, so that as few as possible are ever touched. The last sixteenth is for
+ * threads that have had none: busy ones must not keep others from being seen at all. */
 static struct ttp_block_head *take_free(void)
 {
     uint32_t ready = __atomic_load_n(&ttp_arena.head.block_ready, __ATOMIC_ACQUIRE);
     uint32_t count = ready < ttp_process.block_limit ? ready : ttp_process.block_limit;
+    if (ttp_thread.sequence != 0)
+        count -= count / 16;
     uint32_t mine = ttp_thread.process_id << 2 | TTP_BLOCK_FILLING;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t expected = TTP_BLOCK_FREE;

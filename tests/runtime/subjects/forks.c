@@ -15,10 +15,16 @@ static volatile int sink;
 static atomic_bool is_over;
 
 NOINLINE void leaf(void) { sink++; }
+NOINLINE void pause_a_little(void)
+{
+    for (int i = 0; i < 10; i++)
+        leaf();
+    usleep(300);
+}
 NOINLINE void *busy(void *unused)
 {
     while (!atomic_load_explicit(&is_over, memory_order_relaxed))
-        leaf();
+        pause_a_little();
     return unused;
 }
 NOINLINE void *in_child(void *unused)
