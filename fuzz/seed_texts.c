@@ -11,11 +11,11 @@ static const char *const texts[] = {
     "symbol 0x1020 b x.c:1 kind=block\nmeta clock monotonic\nmeta exit_status 3\n"
     "100 10 enter 0x1010 1 -2 0x30 0.5 \"text\" hex:00ff null\n+5 10 leaf 0x1020\n"
     "- 10 exit - 7\n",
-    "1us 1 open a\n2us 1 open b\n3 1 signal 11\n4 1 enter h\n5 1 signal-end 11\n6 1 unwind 1\n"
-    "7 1 switch 3\n8 1 enter co\n9 1 switch 0\n10 1 gap 5 overflow\n11 1 gap\n12 1 exit zzz\n"
-    "13 1 marker \"0x5\"\n14 1 syscall write 1 2 3\n15 1 branch x\n16 1 block y depth=3\n",
-    "# comment\n\n5 1 exit nothing\n4 1 enter back\n18446744073709551615 2 enter late\n"
-    "bad line\n9 1\n1 x enter y\n\"quoted\" 1 enter y\n",
+    ("1us 1 open a\n2us 1 open b\n3 1 signal 11\n4 1 enter h\n5 1 signal-end 11\n6 1 unwind 1\n"
+     "7 1 switch 3\n8 1 enter co\n9 1 switch 0\n10 1 gap 5 overflow\n11 1 gap\n12 1 exit zzz\n"
+     "13 1 marker \"0x5\"\n14 1 syscall write 1 2 3\n15 1 branch x\n16 1 block y depth=3\n"),
+    ("# comment\n\n5 1 exit nothing\n4 1 enter back\n18446744073709551615 2 enter late\n"
+     "bad line\n9 1\n1 x enter y\n\"quoted\" 1 enter y\n"),
     "1 1 enter a depth=7\n2 1 enter b depth=2\n3 1 exit b depth=0\n4 1 exit a\n"};
 
 static void put_record(struct fuzz_bytes *to, uint64_t time, uint64_t type, uint64_t depth,

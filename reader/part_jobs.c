@@ -99,6 +99,8 @@ static ttape_status do_apart(struct crew *c, ttape_reader *r, uint32_t worker, s
     const struct ttp_part_work *work = c->work;
     bool unread = true;
     *outcome = AGAIN;
+    if (r->parts[p->partition].damaged)
+        return TTAPE_E_CORRUPT;
     TTP_TRY(read_light(r, p, NULL));
     enum ttp_part_wish wish = work->wish(work->context, worker, r, p);
     if (wish == TTP_WISH_EVENTS && !work->decodes) {
@@ -214,6 +216,9 @@ static ttape_status do_again(ttape_reader *r, const struct ttp_part_work *work, 
     struct ttp_loaded *p;
     *unread = true;
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
+    if (r->parts[partition].damaged) /* nobody knows its streams, even if it can be read now */
+        return ttp_fail(err, TTAPE_E_CORRUPT, "", p->payload_offset,
+                        "partition could not be read when the file was opened");
     enum ttp_part_wish wish = work->wish(work->context, 0, r, p);
     if (wish == TTP_WISH_SUMMARY)
         return do_summary(work, 0, r, p, unread, err);

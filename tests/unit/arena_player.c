@@ -29,7 +29,7 @@ static void map_arena(struct ttest_player *p)
     (void)close(fd);
     p->head = memory;
     ck_assert_uint_eq(p->head->magic, TTP_ARENA_MAGIC);
-    p->states = (uint32_t *)((uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
+    p->states = (void *)((uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
     p->blocks = (uint8_t *)memory + p->head->blocks_offset;
 }
 
@@ -124,7 +124,7 @@ struct ttest_block ttest_block_take(struct ttest_player *p, uint32_t pid, uint64
         index++;
     ck_assert_uint_lt(index, p->head->block_ready);
     struct ttest_block b = {.player = p, .index = index, .pid = pid};
-    b.head = (struct ttp_block_head *)(p->blocks + (size_t)index * TTP_BLOCK_BYTES);
+    b.head = (void *)(p->blocks + (size_t)index * TTP_BLOCK_BYTES);
     for (uint32_t i = 0; i < TTP_BLOCK_BYTES; i++)
         ck_assert_uint_eq(((uint8_t *)b.head)[i], 0); /* a free block is all zero */
     __atomic_store_n(&p->states[index], pid << 2 | TTP_BLOCK_FILLING, __ATOMIC_RELEASE);

@@ -455,7 +455,7 @@ START_TEST(damage_is_a_hole)
     ttape_partition_info about;
     ttape_tree *tree;
     ttape_node node;
-    uint32_t errors = 0, lost = 0, born = 0, parts = 0;
+    uint32_t errors = 0, lost = 0, born = 0;
     ck_assert_int_eq(ttape_reader_get_partition(r, 5, &about), TTAPE_OK);
     ttape_reader_close(r);
     file.data[about.offset + 70] ^= 1; /* its head */
@@ -470,7 +470,6 @@ START_TEST(damage_is_a_hole)
             errors += status != TTAPE_OK;
             if (status != TTAPE_OK)
                 continue;
-            parts += node.id.kind == TTAPE_NODE_PART;
             lost += node.id.kind == TTAPE_NODE_FRAME && node.end == TTAPE_NODE_LOST;
             born += node.id.by == TTAPE_NODE_BY_START;
         }
