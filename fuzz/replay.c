@@ -56,9 +56,10 @@ static void die(int number)
 
 static void catch_crashes(const char *program)
 {
-    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     const char *slash = strrchr(program, '/');
     (void)snprintf(run.crash, sizeof run.crash, "crash-%s", slash != NULL ? slash + 1 : program);
+    (void)signal(SIGABRT, die); /* which sanitizers leave alone */
     if (__sanitizer_set_death_callback != NULL) {
         __sanitizer_set_death_callback(keep_crash);
         return;

@@ -236,7 +236,9 @@ ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t ti
     TTP_TRY(ttp_loaded_get(tree->reader, run->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t start = p->segment_start[segment], event = start + place;
     uint32_t block = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
-    const struct ttp_range range = {block > start ? block : start, event, event, false};
+    /* The segment's start is noted when its first event is checked. */
+    const struct ttp_range range = {block > start ? block : start, event,
+                                    event > start ? event : start + 1, false};
     TTP_TRY(ttp_loaded_reach(tree->reader, run->partition, &range, &p, err));
     struct path path = {.ids = ids, .capacity = capacity};
     path.height = ttp_walker_at(p, segment, event).frames;

@@ -301,18 +301,20 @@ const struct ttp_segment_run *ttp_tree_run(const struct ttape_tree *tree, uint32
 
 uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition)
 {
-    uint32_t low = 0, high = ttp_tree_run_count(tree, stream);
-    while (low < high) { /* runs stand in the file in the order of their events (F-SEG-01) */
+    uint32_t count = ttp_tree_run_count(tree, stream), low = 0, high = count;
+    while (low < high) { /* runs stand in the file in the order of their events (F-SEG-01) ... */
         uint32_t middle = low + (high - low) / 2;
         if (ttp_tree_run(tree, stream, middle)->partition < partition)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < ttp_tree_run_count(tree, stream) &&
-                   ttp_tree_run(tree, stream, low)->partition == partition
-               ? low
-               : TTP_NO_PLACE;
+    if (low < count && ttp_tree_run(tree, stream, low)->partition == partition)
+        return low;
+    for (uint32_t i = 0; i < count; i++) /* ... but the file may be wrong */
+        if (ttp_tree_run(tree, stream, i)->partition == partition)
+            return i;
+    return TTP_NO_PLACE;
 }
 
 ttape_status ttp_tree_record(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,

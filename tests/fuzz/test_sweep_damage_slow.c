@@ -1,4 +1,5 @@
 /* R3 with 1,000 rounds of random damage for each file: test_sweep_damage.c. */
-#define ROUNDS   1000u
-#define CUT_STEP 1u
+#define ROUNDS    1000u
+#define CUT_STEP  1u
+#define FILE_STEP 1u
 #include "test_sweep_damage.c"

@@ -4,11 +4,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -223,26 +225,23 @@ void ttest_site_message(struct ttest_block *b, uint64_t address, uint32_t kind, 
     ttest_message(b, TTP_MESSAGE_SITE, bytes, 18u + size + 3);
 }
 
-struct ttest_process ttest_process_start(void)
+/* Ends with the test, however that ends. */
+pid_t ttest_process_start(void)
 {
-    int ends[2];
-    char byte;
-    ck_assert_int_eq(pipe(ends), 0);
-    struct ttest_process process = {.pid = fork(), .pipe = ends[1]};
-    if (process.pid == 0) {
-        (void)close(ends[1]);
-        (void)!read(ends[0], &byte, 1);
-        _exit(0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            (void)pause();
     }
-    ck_assert_int_gt(process.pid, 0);
-    (void)close(ends[0]);
-    return process;
+    ck_assert_int_gt(pid, 0);
+    return pid;
 }
 
-void ttest_process_end(struct ttest_process *process)
+void ttest_process_end(pid_t pid)
 {
-    (void)close(process->pipe);
-    ck_assert_int_eq(waitpid(process->pid, NULL, 0), process->pid);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 
 /* Reading back */

@@ -43,12 +43,6 @@ struct ttest_block {
     uint32_t index, used, pid;
 };
 
-/* A process that lives until it is told to end. */
-struct ttest_process {
-    pid_t pid;
-    int pipe;
-};
-
 /* Opens a recording without times; `options` (may be NULL) are taken instead. */
 void ttest_player_open(struct ttest_player *p, const ttape_recording_options *options);
 /* One round, and rounds until nothing comes any more. */
@@ -80,8 +74,9 @@ void ttest_module_message(struct ttest_block *b, uint64_t start, uint64_t end, c
 void ttest_modules_end(struct ttest_block *b, uint32_t count);
 void ttest_site_message(struct ttest_block *b, uint64_t address, uint32_t kind, const char *name);
 
-struct ttest_process ttest_process_start(void);
-void ttest_process_end(struct ttest_process *process);
+/* A process that lives until it is told to end. */
+pid_t ttest_process_start(void);
+void ttest_process_end(pid_t pid);
 
 /* Verifies the file and opens it. */
 ttape_reader *ttest_read(struct ttest_player *p, const char *path, ttape_source *source);

@@ -8,19 +8,17 @@
 #define THREAD_MS 800 /* more than threads go unchecked */
 
 static struct ttest_player player;
-static struct ttest_process process;
-static uint32_t pid;
+static uint32_t pid; /* of a process that lives */
 
 static void set_up(void)
 {
     ttest_player_open(&player, NULL);
-    process = ttest_process_start();
-    pid = (uint32_t)process.pid;
+    pid = (uint32_t)ttest_process_start();
 }
 
 static void tear_down(void)
 {
-    ttest_process_end(&process);
+    ttest_process_end((pid_t)pid);
     ttest_player_close(&player);
 }
 
@@ -125,10 +123,10 @@ START_TEST(holes_that_stay_are_counted)
     ttest_poll(&player);
     ck_assert(ttest_block_is_free(&next));
     ck_assert(!ttest_block_is_free(&b));
-    ttest_process_end(&process);
+    ttest_process_end((pid_t)pid);
     ttest_poll_ms(&player, 50);
     ck_assert(ttest_block_is_free(&b));
-    process = ttest_process_start();
+    pid = (uint32_t)ttest_process_start();
     ck_assert_uint_eq(ttest_finish(&player).lost_count, 2);
     char *wanted =
         repeated("+1000 -1000 ", TTP_BLOCK_RECORDS / 2 - 2, "g0:1 g0:1 +1000 -1000 +3000");
@@ -194,13 +192,13 @@ START_TEST(the_dead_leave_everything)
     struct ttest_block none = ttest_block_take(&player, pid, 1, 3, 1);
     ttest_poll(&player);
     ck_assert(!ttest_block_is_free(&empty));
-    ttest_process_end(&process);
+    ttest_process_end((pid_t)pid);
     ttest_poll_ms(&player, 60);
     ck_assert(ttest_block_is_free(&b));
     ck_assert(ttest_block_is_free(&other));
     ck_assert(ttest_block_is_free(&empty));
     ck_assert(ttest_block_is_free(&none));
-    process = ttest_process_start();
+    pid = (uint32_t)ttest_process_start();
     ttape_recording_status status = ttest_finish(&player);
     ck_assert_uint_eq(status.lost_count, 1);
     ck_assert_uint_eq(status.live_count, 0);

@@ -88,10 +88,16 @@ static void check_all_styles(const char *bytes, size_t size_bytes)
     }
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define STEP 29u /* past the marks */
+#else
+#define STEP 1u
+#endif
+
 START_TEST(r12_every_character)
 {
     char bytes[4], out[64];
-    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+    for (uint32_t code = 0; code <= 0x10ffff; code += code > 0x2100 && code < 0x10fe00 ? STEP : 1) {
         size_t size = encode(code, bytes);
         check_all_styles(bytes, size);
         bool plain = code >= 0xa0 && code < 0x600;

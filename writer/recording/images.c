@@ -15,6 +15,7 @@
 
 #define PROCESS_BYTES 32u
 #define MODULE_BYTES  20u
+#define KIND_MAX      0xFFFFu /* that a trace can hold */
 #define SITE_BYTES    18u
 
 static ttape_status no_memory(ttape_error *err)
@@ -349,7 +350,7 @@ static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout, con
     if (size_bytes < SITE_BYTES)
         return TTAPE_OK;
     uint64_t address = ttp_load64(bytes);
-    uint32_t name_bytes = ttp_load16(bytes + 16);
+    uint32_t kind = ttp_load32(bytes + 8), name_bytes = ttp_load16(bytes + 16);
     if (name_bytes > size_bytes - SITE_BYTES || address == 0)
         return TTAPE_OK;
     const char *name = (const char *)bytes + SITE_BYTES, *file = name + name_bytes;
@@ -358,7 +359,7 @@ static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout, con
         return TTAPE_E_MEMORY;
     *added = (struct ttp_site_seen){.address = address,
                                     .module = ttp_module_find(layout, address),
-                                    .kind = ttp_load32(bytes + 8),
+                                    .kind = kind <= KIND_MAX ? kind : TTAPE_SITE_FUNCTION,
                                     .line = ttp_load32(bytes + 12),
                                     .symbol = strndup(name, name_bytes),
                                     .file = strndup(file, size_bytes - SITE_BYTES - name_bytes),

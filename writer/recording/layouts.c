@@ -78,35 +78,50 @@ static bool same_module(const struct ttp_module_seen *a, const struct ttp_module
            same_string(a->module.build_id, b->module.build_id);
 }
 
+/* One that is gone is another when it comes back: both times are in the trace. */
 static bool holds(const struct ttp_growing *list, const struct ttp_module_seen *module)
 {
     const struct ttp_module_seen *modules = list->data;
     for (size_t i = 0; i < list->count; i++)
-        if (same_module(&modules[i], module))
+        if (!modules[i].is_gone && same_module(&modules[i], module))
             return true;
     return false;
 }
 
+static size_t count_present(const struct ttp_growing *list)
+{
+    const struct ttp_module_seen *modules = list->data;
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += !modules[i].is_gone;
+    return count;
+}
+
 /* Modules never leave the list: sites and files refer to them. One that is gone has no addresses.
  */
-static ttape_status unmap_missing(ttape_recording *r, struct ttp_layout *layout,
-                                  const struct ttp_growing *complete, ttape_error *err)
+static void unmap_missing(struct ttp_layout *layout, const struct ttp_growing *complete)
 {
     struct ttp_module_seen *modules = layout->modules.data;
-    bool changed = false;
     for (size_t i = 0; i < layout->modules.count; i++)
-        if (modules[i].module.end != 0 && !holds(complete, &modules[i])) {
-            modules[i].is_gone = true;
-            changed = true;
-        }
-    if (!changed)
-        return TTAPE_OK;
+        modules[i].is_gone |= !holds(complete, &modules[i]);
+}
+
+/* Which site an address means now: not one in a module that is gone, nor one of which nothing was
+ * known and that is in a module now. Those that the program named itself stay what they are. */
+static ttape_status index_sites(ttape_recording *r, struct ttp_layout *layout, ttape_error *err)
+{
     const struct ttp_site_seen *sites = layout->sites.data;
+    const struct ttp_module_seen *modules = layout->modules.data;
     ttp_map_free(&r->allocator, &layout->by_address);
-    for (size_t i = 0; i < layout->sites.count; i++)
-        if (sites[i].module == TTAPE_NONE || !modules[sites[i].module].is_gone)
+    for (size_t i = 0; i < layout->sites.count; i++) {
+        bool is_stale = sites[i].module != TTAPE_NONE
+                            ? modules[sites[i].module].is_gone
+                            : sites[i].symbol == NULL &&
+                                  ttp_module_find(layout, sites[i].address) != TTAPE_NONE;
+        if (!is_stale)
             TTP_TRY(ttp_map_set(&r->allocator, &layout->by_address, sites[i].address, (uint32_t)i,
                                 err));
+    }
     return TTAPE_OK;
 }
 
@@ -149,7 +164,7 @@ ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool
 {
     const struct ttp_module_seen *incoming = image->incoming.data;
     struct ttp_layout *layout = layout_at(r, image->layout);
-    bool equal = !complete || layout->modules.count == image->incoming.count;
+    bool equal = !complete || count_present(&layout->modules) == image->incoming.count;
     for (size_t i = 0; i < image->incoming.count; i++)
         equal &= holds(&layout->modules, &incoming[i]);
     if (equal)
@@ -158,11 +173,11 @@ ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool
         TTP_TRY(ttp_layout_separate(r, image, err));
     layout = layout_at(r, image->layout);
     if (complete)
-        TTP_TRY(unmap_missing(r, layout, &image->incoming, err));
+        unmap_missing(layout, &image->incoming);
     for (size_t i = 0; i < image->incoming.count; i++)
         if (!holds(&layout->modules, &incoming[i]))
             TTP_TRY(ttp_modules_add(r, &layout->modules, &incoming[i].module, err));
-    return TTAPE_OK;
+    return index_sites(r, layout, err);
 }
 
 void ttp_modules_clear(ttape_recording *r, struct ttp_image *image)
