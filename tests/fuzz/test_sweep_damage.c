@@ -14,8 +14,8 @@
 #include "fuzz/fuzz_read.h"
 #include "sweep_trace.h"
 
-/* Rounds of random damage a file, one cut in so many in files over 3,000 bytes, one file in so many:
- * a part here, all in test_sweep_damage_slow.c. */
+/* Rounds of random damage a file, one cut in so many in files over 3,000 bytes, one file in so
+ * many: a part here, all in test_sweep_damage_slow.c. */
 #ifndef ROUNDS
 #ifdef __SANITIZE_ADDRESS__
 #define ROUNDS    4u

@@ -1,5 +1,5 @@
-/* R19: calls that a contract forbids give the documented error and leave handles that can be closed;
- * R10: files that change while they are read; R14: what recordings must not do, in bulk. */
+/* R19: calls that a contract forbids give the documented error and leave handles that can be
+ * closed; R10: files that change while they are read; R14: what recordings must not do, in bulk. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>

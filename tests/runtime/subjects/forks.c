@@ -1,5 +1,5 @@
-/* Forks from one of many busy threads; each child calls, forks a thread of its own, and exits or execs
- * nothing. Arguments: threads, forks. */
+/* Forks from one of many busy threads; each child calls, forks a thread of its own, and exits or
+ * execs nothing. Arguments: threads, forks. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
