@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# R11: folders made to lead out of themselves. Whatever their names and links say, the converter opens
+# R11: folders made to lead out of themselves. Whatever their names and links say, the converter
+# opens
 # nothing below another folder, writes nothing but its output, and prints names escaped.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
 command -v strace >/dev/null || {
@@ -23,7 +24,8 @@ put(b"info", header + b"exename:" + os.fsencode(program) + b"\n")
 put(b"task.txt", b'SESS timestamp=1.000000000 pid=10 sid=' + os.fsencode(sid) + b' exename="' +
     os.fsencode(program) + b'"\nTASK timestamp=1.000000001 tid=10 pid=10\n')
 if "/" not in sid:
-    put(b"sid-" + os.fsencode(sid) + b".map", b"555500000000-555500010000 r-xp 00000000 00:00 0   " +
+    put(b"sid-" + os.fsencode(sid) + b".map",
+        b"555500000000-555500010000 r-xp 00000000 00:00 0   " +
         os.fsencode(program) + b" build-id:0102\n")
 base = os.path.basename(program) or "x"
 put(os.fsencode(base) + b".sym", b"# path name: " + os.fsencode(program) +
