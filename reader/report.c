@@ -151,7 +151,8 @@ static void set_statistics(const struct ttp_account_row *row, bool decoded, ttap
     if (row->exit_count == 0)
         return;
     long double count = (long double)row->exit_count;
-    long double mean = (long double)(row->total_ns - row->open_ns) / count;
+    long double mean =
+        (long double)(int64_t)((uint64_t)row->total_ns - (uint64_t)row->open_ns) / count;
     out->deviation_ns = root_of(squares / count - mean * mean);
     out->duration_mean_ns = decoded ? (double)((long double)row->duration_ns / count) : 0;
     mean = (long double)row->duration_ns / count;

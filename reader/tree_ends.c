@@ -199,15 +199,13 @@ static void add_up_known(struct ttp_tree_part *part, const struct ttp_tree_segme
         return;
     for (uint32_t i = g->start_count; i-- > 0; start[i].known_ns = known)
         if (start[i].self_known)
-            known += start[i].end_self_ns - start[i].self_ns;
+            ttp_add_ns(&known, ttp_minus(start[i].end_self_ns, start[i].self_ns));
     known = 0;
     for (uint32_t i = g->end_count - g->kept; i-- > 0; added[i].known_ns = known)
-        known += added[i].self_ns;
+        ttp_add_ns(&known, added[i].self_ns);
 }
 
 /* ---- the holder ---- */
-
-static int64_t length(uint64_t from_ns, uint64_t to_ns) { return (int64_t)(to_ns - from_ns); }
 
 static void offer(struct ttp_tree_segment *g, int64_t *best, enum ttp_tree_holder holder,
                   uint32_t level, int64_t time_ns)
@@ -233,7 +231,7 @@ static void find_holder(const struct ttp_tree_part *part, struct ttp_tree_segmen
     uint32_t added_count = g->end_count - g->kept;
     g->holder = g->kept > 0 ? TTP_HOLDER_STAYS : TTP_HOLDER_STREAM;
     g->holder_level = g->kept > 0 ? g->kept - 1 : 0;
-    int64_t best = length(g->base_ns, g->end_ns);
+    int64_t best = ttp_between(g->base_ns, g->end_ns);
     if (!g->one_stack) {
         g->holder = TTP_HOLDER_STREAM;
         g->held_ns = best;
@@ -244,21 +242,23 @@ static void find_holder(const struct ttp_tree_part *part, struct ttp_tree_segmen
         return;
     }
     if (g->kept > 0)
-        best -= start[g->kept - 1].end_self_ns - start[g->kept - 1].self_ns;
+        best =
+            ttp_minus(best, ttp_minus(start[g->kept - 1].end_self_ns, start[g->kept - 1].self_ns));
     if (g->start_count > g->kept)
-        best -= length(g->base_ns, start[g->kept].end_ns);
+        best = ttp_minus(best, ttp_between(g->base_ns, start[g->kept].end_ns));
     if (added_count > 0)
-        best -= length(added[0].enter_ns, g->end_ns);
+        best = ttp_minus(best, ttp_between(added[0].enter_ns, g->end_ns));
     int64_t middle = best;
     for (uint32_t i = g->kept; i < g->start_count; i++) {
         uint64_t child_end = i + 1 < g->start_count ? start[i + 1].end_ns : g->base_ns;
-        int64_t self = start[i].self_known ? start[i].end_self_ns - start[i].self_ns : 0;
-        offer(g, &best, TTP_HOLDER_ENDS, i, length(child_end, start[i].end_ns) - self);
+        int64_t self = start[i].self_known ? ttp_minus(start[i].end_self_ns, start[i].self_ns) : 0;
+        offer(g, &best, TTP_HOLDER_ENDS, i,
+              ttp_minus(ttp_between(child_end, start[i].end_ns), self));
     }
     for (uint32_t i = 0; i < added_count; i++) {
         uint64_t child_enter = i + 1 < added_count ? added[i + 1].enter_ns : g->end_ns;
         offer(g, &best, TTP_HOLDER_COMES, g->kept + i,
-              length(added[i].enter_ns, child_enter) - added[i].self_ns);
+              ttp_minus(ttp_between(added[i].enter_ns, child_enter), added[i].self_ns));
     }
     g->held_ns = best;
     g->middle_ns = g->holder == TTP_HOLDER_STAYS || g->holder == TTP_HOLDER_STREAM ? 0 : middle;

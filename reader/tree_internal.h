@@ -18,6 +18,21 @@
 
 #define TTP_NO_PLACE UINT32_MAX
 
+/* Times of a hostile file may be anything: sums and differences wrap (F-NUM-07). */
+static inline int64_t ttp_plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static inline int64_t ttp_minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+static inline int64_t ttp_between(uint64_t from_ns, uint64_t to_ns)
+{
+    return (int64_t)(to_ns - from_ns);
+}
+static inline void ttp_add_ns(int64_t *to, int64_t value) { *to = ttp_plus(*to, value); }
+
 /* A frame that is open at an edge of a run. */
 struct ttp_tree_frame {
     uint64_t enter_ns;

@@ -4,8 +4,6 @@
 
 #include "format/fail.h"
 
-static void add_ns(int64_t *to, int64_t value) { *to = (int64_t)((uint64_t)*to + (uint64_t)value); }
-
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal)
 {
     const ttape_reader *r = tree->reader;
@@ -77,7 +75,7 @@ ttape_status ttp_tree_local_node(struct ttape_tree *tree, uint32_t stream, uint3
                      .start_ns = frame->enter_ns,
                      .end_ns = frame->end_ns,
                      .end_most_ns = frame->end_ns,
-                     .time_ns = (int64_t)(frame->end_ns - frame->enter_ns),
+                     .time_ns = ttp_between(frame->enter_ns, frame->end_ns),
                      .self_ns = frame->self_ns,
                      .self_exact = true,
                      .rest_ns = frame->away_ns,
@@ -177,8 +175,8 @@ struct filling {
 
 static void add_scan(struct filling *f, const struct ttp_scan *scan)
 {
-    add_ns(&f->self_ns, scan->node.self_ns);
-    add_ns(&f->away_ns, scan->node.away_ns);
+    ttp_add_ns(&f->self_ns, scan->node.self_ns);
+    ttp_add_ns(&f->away_ns, scan->node.away_ns);
     f->event_count += scan->node.event_count;
     f->call_count += scan->node.call_count;
 }
@@ -231,9 +229,9 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
     add_scan(f, &scan);
     s->node.end = TTAPE_NODE_ENDED;
     s->node.end_ns = s->node.end_most_ns = scan.node.end_ns;
-    s->node.time_ns = (int64_t)(s->node.end_ns - s->node.start_ns);
+    s->node.time_ns = ttp_between(s->node.start_ns, s->node.end_ns);
     s->node.self_ns = s->self_before_ns;
-    add_ns(&s->node.self_ns, scan.node.self_ns);
+    ttp_add_ns(&s->node.self_ns, scan.node.self_ns);
     s->node.self_exact = true;
     return TTAPE_OK;
 }
@@ -248,7 +246,7 @@ ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, uin
     TTP_TRY(fill_tail(tree, s, &f, err));
     s->node.pruned.time_ns = s->between_ns;
     s->node.rest_ns = f.away_ns;
-    add_ns(&s->node.rest_ns, s->middle_ns);
+    ttp_add_ns(&s->node.rest_ns, s->middle_ns);
     bool whole = s->stay_count == 0; /* it begins and ends in neighbouring partitions */
     if (mode != TTAPE_TREE_FULL && !whole)
         return TTAPE_OK;

@@ -3,10 +3,6 @@
 
 #include "format/fail.h"
 
-static void add_ns(int64_t *to, int64_t value) { *to = (int64_t)((uint64_t)*to + (uint64_t)value); }
-
-static int64_t between(uint64_t from_ns, uint64_t to_ns) { return (int64_t)(to_ns - from_ns); }
-
 ttape_status ttp_tree_continues(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                 bool *out, ttape_error *err)
 {
@@ -70,16 +66,16 @@ static void add_stay(struct ttp_span *s, const struct ttp_tree_part *part,
     uint32_t end = ttp_tree_end_at(part, g, s->stack, s->level);
     const struct ttp_tree_frame *a = ttp_tree_start_frame(part, g, start);
     const struct ttp_tree_frame *b = ttp_tree_end_frame(part, g, end);
-    int64_t self = (end < g->kept ? b->end_self_ns : b->self_ns) - a->self_ns;
-    int64_t here = g->one_stack ? a->known_ns + added_known(part, g, g->kept) : self;
-    add_ns(&s->node.self_ns, self);
-    add_ns(known, here);
-    add_ns(&s->between_ns, between(g->base_ns, g->end_ns) - here);
+    int64_t self = ttp_minus(end < g->kept ? b->end_self_ns : b->self_ns, a->self_ns);
+    int64_t here = g->one_stack ? ttp_plus(a->known_ns, added_known(part, g, g->kept)) : self;
+    ttp_add_ns(&s->node.self_ns, self);
+    ttp_add_ns(known, here);
+    ttp_add_ns(&s->between_ns, ttp_minus(ttp_between(g->base_ns, g->end_ns), here));
     s->node.end_ns = g->end_ns;
     s->stay_count++;
     if (g->one_stack && s->level + 1 == g->kept) {
-        add_ns(&s->node.rest_ns, g->middle_ns);
-        add_ns(&s->middle_ns, g->middle_ns);
+        ttp_add_ns(&s->node.rest_ns, g->middle_ns);
+        ttp_add_ns(&s->middle_ns, g->middle_ns);
     }
     count_part(s, g, TTP_HOLDER_STAYS);
 }
@@ -91,7 +87,7 @@ static int64_t child_tail(const struct ttp_tree_part *part, const struct ttp_tre
     uint32_t child = ttp_tree_start_at(part, g, stack, level);
     if (child == TTP_NO_PLACE)
         return 0;
-    return between(g->base_ns, ttp_tree_start_frame(part, g, child)->end_ns);
+    return ttp_between(g->base_ns, ttp_tree_start_frame(part, g, child)->end_ns);
 }
 
 static void add_end(struct ttp_span *s, const struct ttp_tree_part *part,
@@ -99,19 +95,19 @@ static void add_end(struct ttp_span *s, const struct ttp_tree_part *part,
 {
     uint32_t start = ttp_tree_start_at(part, g, s->stack, s->level);
     const struct ttp_tree_frame *f = ttp_tree_start_frame(part, g, start);
-    int64_t self = f->self_known ? f->end_self_ns - f->self_ns : 0;
+    int64_t self = f->self_known ? ttp_minus(f->end_self_ns, f->self_ns) : 0;
     s->node.last_partition = part->partition;
     s->node.end = f->end_known ? TTAPE_NODE_ENDED : TTAPE_NODE_HIDDEN;
     s->node.end_ns = f->end_ns;
     s->node.end_most_ns = f->end_known ? f->end_ns : g->end_ns;
     s->node.self_exact = s->node.self_exact && f->self_known;
     s->self_before_ns = s->node.self_ns;
-    add_ns(&s->node.self_ns, self);
-    add_ns(known, f->known_ns);
+    ttp_add_ns(&s->node.self_ns, self);
+    ttp_add_ns(known, f->known_ns);
     count_part(s, g, TTP_HOLDER_ENDS);
     if (!ttp_tree_holds(g, TTP_HOLDER_ENDS, s->stack, s->level))
-        add_ns(&s->node.rest_ns,
-               between(g->base_ns, f->end_ns) - self - child_tail(part, g, s->stack, s->level + 1));
+        ttp_add_ns(&s->node.rest_ns, ttp_minus(ttp_minus(ttp_between(g->base_ns, f->end_ns), self),
+                                               child_tail(part, g, s->stack, s->level + 1)));
 }
 
 /* From the enter to the end of the run. */
@@ -120,11 +116,12 @@ static void add_start(struct ttp_span *s, const struct ttp_tree_part *part,
 {
     const struct ttp_tree_frame *f = ttp_tree_end_frame(part, g, number);
     uint32_t child = ttp_tree_end_at(part, g, s->stack, s->level + 1);
-    int64_t rest = between(f->enter_ns, g->end_ns) - f->self_ns;
+    int64_t rest = ttp_minus(ttp_between(f->enter_ns, g->end_ns), f->self_ns);
     s->node.self_ns = f->self_ns;
     s->node.end_ns = g->end_ns;
     if (child != TTP_NO_PLACE)
-        rest -= between(ttp_tree_end_frame(part, g, child)->enter_ns, g->end_ns);
+        rest =
+            ttp_minus(rest, ttp_between(ttp_tree_end_frame(part, g, child)->enter_ns, g->end_ns));
     s->node.rest_ns = ttp_tree_holds(g, TTP_HOLDER_COMES, s->stack, s->level) ? 0 : rest;
     count_part(s, g, TTP_HOLDER_COMES);
     *known = g->one_stack ? f->known_ns : f->self_ns;
@@ -223,8 +220,8 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
         add_start(s, part, g, number, &known);
         TTP_TRY(follow(tree, s, s->first + 1, &known, err));
     }
-    s->node.time_ns = between(s->node.start_ns, s->node.end_ns);
-    s->node.pruned.time_ns = s->node.time_ns - known;
+    s->node.time_ns = ttp_between(s->node.start_ns, s->node.end_ns);
+    s->node.pruned.time_ns = ttp_minus(s->node.time_ns, known);
     return TTAPE_OK;
 }
 
@@ -237,8 +234,8 @@ static int64_t known_of(const struct ttp_tree_part *part, const struct ttp_tree_
     if (!g->one_stack)
         return 0;
     if (g->start_count != 0)
-        known += ttp_tree_start_frame(part, g, 0)->known_ns;
-    return known + added_known(part, g, g->kept);
+        known = ttp_tree_start_frame(part, g, 0)->known_ns;
+    return ttp_plus(known, added_known(part, g, g->kept));
 }
 
 ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
@@ -264,24 +261,24 @@ ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32
                    .event_count = g->event_count,
                    .call_count = g->call_count,
                    .calls_exact = g->calls_exact}};
-    out->pruned.time_ns = between(g->base_ns, g->end_ns) - known_of(part, g);
+    out->pruned.time_ns = ttp_minus(ttp_between(g->base_ns, g->end_ns), known_of(part, g));
     return TTAPE_OK;
 }
 
 static void add_run(ttape_node *node, const struct ttp_tree_part *part,
                     const struct ttp_tree_segment *g, bool first)
 {
-    int64_t time = between(g->base_ns, g->end_ns);
+    int64_t time = ttp_between(g->base_ns, g->end_ns);
     if (first) {
         node->enter_ns = node->start_ns = g->base_ns;
         node->first_partition = part->partition;
     }
     node->end_ns = node->end_most_ns = g->end_ns;
     node->last_partition = part->partition;
-    add_ns(&node->time_ns, time);
+    ttp_add_ns(&node->time_ns, time);
     if (g->kept == 0)
-        add_ns(&node->rest_ns, g->middle_ns);
-    add_ns(&node->pruned.time_ns, time - known_of(part, g));
+        ttp_add_ns(&node->rest_ns, g->middle_ns);
+    ttp_add_ns(&node->pruned.time_ns, ttp_minus(time, known_of(part, g)));
     node->pruned.part_count++;
     node->pruned.event_count += g->event_count;
     node->pruned.call_count += g->call_count;
@@ -329,8 +326,8 @@ ttape_status ttp_tree_trace_node(struct ttape_tree *tree, ttape_node *out, ttape
         if (stream.last_partition > out->last_partition)
             out->last_partition = stream.last_partition;
         first = false;
-        add_ns(&out->time_ns, stream.time_ns);
-        add_ns(&out->pruned.time_ns, stream.pruned.time_ns);
+        ttp_add_ns(&out->time_ns, stream.time_ns);
+        ttp_add_ns(&out->pruned.time_ns, stream.pruned.time_ns);
         out->pruned.part_count += stream.pruned.part_count;
         out->pruned.event_count += stream.pruned.event_count;
         out->pruned.call_count += stream.pruned.call_count;

@@ -35,20 +35,26 @@ void tool_items_close(tool_item *items, size_t count)
     free(items);
 }
 
+/* Times of a hostile file may be anything. */
+static void add_time(int64_t *to, int64_t time_ns)
+{
+    *to = (int64_t)((uint64_t)*to + (uint64_t)time_ns);
+}
+
 void tool_item_sum(tool_item *to, const tool_item *from)
 {
     ttape_node *a = &to->node;
     const ttape_node *b = &from->node;
-    to->time_ns += from->time_ns;
+    add_time(&to->time_ns, from->time_ns);
     to->shorts.count += from->shorts.count;
-    to->shorts.time_ns += from->shorts.time_ns;
+    add_time(&to->shorts.time_ns, from->shorts.time_ns);
     to->shorts.event_count += from->shorts.event_count;
     to->shorts.call_count += from->shorts.call_count;
     to->is_cut = to->is_cut || from->is_cut;
     to->deeper = to->deeper || from->deeper;
-    a->time_ns += b->time_ns;
-    a->self_ns += b->self_ns;
-    a->rest_ns += b->rest_ns;
+    add_time(&a->time_ns, b->time_ns);
+    add_time(&a->self_ns, b->self_ns);
+    add_time(&a->rest_ns, b->rest_ns);
     a->self_exact = a->self_exact && b->self_exact;
     a->counts_exact = a->counts_exact && b->counts_exact;
     a->event_count += b->event_count;
@@ -57,7 +63,7 @@ void tool_item_sum(tool_item *to, const tool_item *from)
     a->pruned.event_count += b->pruned.event_count;
     a->pruned.call_count += b->pruned.call_count;
     a->pruned.calls_exact = a->pruned.calls_exact && b->pruned.calls_exact;
-    a->pruned.time_ns += b->pruned.time_ns;
+    add_time(&a->pruned.time_ns, b->pruned.time_ns);
     a->end = a->end == b->end ? a->end : TTAPE_NODE_ENDED;
     a->last_partition = b->last_partition;
     a->end_ns = b->end_ns;
@@ -114,7 +120,7 @@ static void add_short(tool_shorts *shorts, const tool_item *item, uint64_t times
 {
     bool is_call = item->node.frame_kind == TTAPE_ENTER && item->node.site != TTAPE_NONE;
     shorts->count += item->count * times;
-    shorts->time_ns += item->time_ns;
+    add_time(&shorts->time_ns, item->time_ns);
     shorts->event_count += item->node.event_count + item->node.pruned.event_count;
     shorts->call_count +=
         item->node.call_count + item->node.pruned.call_count + (is_call ? item->count * times : 0);

@@ -49,8 +49,11 @@ def interrupt(exe, scenario, clock, stride, first):
         wanted -= int(told["thrower"])
     if recorded + lost != wanted:
         problems.append(f"{recorded} recorded + {lost} lost, the program counted {wanted}")
-    if scenario in ("plain", "alternate", "jump", "coroutine", "block") and lost:
-        problems.append(f"{lost} lost where nothing had to be")
+    if scenario in ("plain", "alternate", "jump", "coroutine", "block"):
+        repaired = sum(n for w, n in words.items() if w[0] == "?" or
+                       (w[0] == "~" and scenario != "jump"))
+        if lost or repaired:
+            problems.append(f"{lost} lost and {repaired} repaired where nothing had to be")
     return problems, int(told["steps"])
 
 
