@@ -3,6 +3,7 @@
  *   scope          one of the writer's where trace and definitions agree and no event is in both;
  *                  otherwise a new one
  *   partition      payload bytes untouched, new chunk header      ttape_copier_partition
+ *                  (but for the number of its model: copy_models.c)
  *   part of one    decoded, resumed at its edge, appended         ttape_copier_part
  *   names          as they are, or as the caller says             ttape_copier_open_renamed */
 #include <tracetape/copy.h>
@@ -11,6 +12,7 @@
 
 #include "format/checksum.h"
 #include "format/fail.h"
+#include "libtrace/copy_models.h"
 #include "reader/partition_reader.h"
 #include "writer/copy_writer.h"
 
@@ -26,6 +28,7 @@ struct ttape_copier {
     struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
     struct ttp_growing segments; /* struct ttp_index_segment */
     struct ttp_growing values;   /* ttape_value */
+    struct ttp_growing models;   /* struct ttp_copied_model */
     ttape_open_frame *frames;    /* of the reader's memory */
     uint32_t frame_capacity;
     ttape_event events[BATCH_EVENTS];
@@ -333,6 +336,7 @@ void ttape_copier_close(ttape_copier *c)
     ttp_grown_free(a, &c->scopes);
     ttp_grown_free(a, &c->segments);
     ttp_grown_free(a, &c->values);
+    ttp_grown_free(a, &c->models);
     ttp_edge_frames_free(c->reader, c->frames, c->frame_capacity);
     a->release(a->context, c, sizeof *c);
 }
@@ -345,26 +349,6 @@ struct ttp_scope *ttp_copier_scope(const ttape_copier *c, uint32_t scope)
 static struct ttp_scope *scope_of(const ttape_copier *c, uint32_t partition)
 {
     return ((struct ttp_scope **)c->scopes.data)[ttp_partition_scope(c->reader, partition)];
-}
-
-static ttape_status copy_model(ttape_copier *c, struct ttp_scope *to, uint32_t partition,
-                               uint32_t model, ttape_error *err)
-{
-    const uint32_t *known = to->models.data;
-    struct ttp_chunk chunk;
-    uint8_t *payload;
-    for (size_t i = 0; i < to->models.count; i++)
-        if (known[i] == model)
-            return TTAPE_OK;
-    TTP_TRY(ttp_payload_read_model(c->reader, partition, &chunk, &payload, err));
-    ttape_status status = ttp_writer_stored_model(c->writer, to, &chunk, payload, err);
-    ttp_payload_free(c->reader, payload, &chunk);
-    uint32_t *slot =
-        status == TTAPE_OK ? ttp_push(&c->writer->allocator, &to->models, sizeof *slot, err) : NULL;
-    if (slot == NULL)
-        return status == TTAPE_OK ? TTAPE_E_MEMORY : status;
-    *slot = model;
-    return TTAPE_OK;
 }
 
 static ttape_status local_segments(ttape_copier *c, uint32_t partition, uint32_t count,
@@ -423,11 +407,15 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
      * and counts are not known: it is not copied. */
     TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
     struct ttp_partition_head head = loaded->head;
+    uint32_t model = head.model;
     struct ttp_scope *to = scope_of(c, partition);
     TTP_TRY(local_segments(c, partition, head.segment_count, err));
-    if (info.model != TTAPE_NONE)
-        TTP_TRY(copy_model(c, to, partition, info.model, err));
+    if (head.model != TTAPE_NONE)
+        TTP_TRY(
+            ttp_copied_model(c->writer, c->reader, to, partition, &c->models, &head.model, err));
     TTP_TRY(ttp_payload_read(c->reader, partition, &chunk, &payload, err));
+    if (head.model != model)
+        ttp_partition_head_write(&head, payload);
     struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
     ttape_status status =
         ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);

@@ -146,9 +146,13 @@ ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
 ttape_status ttp_payload_read(ttape_reader *reader, uint32_t partition, struct ttp_chunk *chunk,
                               uint8_t **payload, ttape_error *err);
 void ttp_payload_free(ttape_reader *reader, uint8_t *payload, const struct ttp_chunk *chunk);
-/* The same for the model chunk that the partition names; TTAPE_E_NOT_FOUND when it names none. */
-ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t partition,
-                                    struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err);
+/* The place, in the reader's list, of the model that the partition names; TTAPE_E_NOT_FOUND when it
+ * names none. */
+ttape_status ttp_payload_find_model(ttape_reader *reader, uint32_t partition, uint32_t *place,
+                                    ttape_error *err);
+/* As ttp_payload_read, of the model chunk at that place. */
+ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t place, struct ttp_chunk *chunk,
+                                    uint8_t **payload, ttape_error *err);
 
 /* Scopes and their ids; TTAPE_NONE and NULL past the end. */
 uint32_t ttp_scope_count(const ttape_reader *reader);

@@ -129,18 +129,22 @@ void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk 
     ttp_memory_give(&r->memory, payload, chunk->stored_bytes, 1);
 }
 
-ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t partition, struct ttp_chunk *chunk,
-                                    uint8_t **payload, ttape_error *err)
+ttape_status ttp_payload_find_model(ttape_reader *r, uint32_t partition, uint32_t *place,
+                                    ttape_error *err)
 {
-    uint32_t place;
     if (partition >= r->part_count || r->parts[partition].model == TTP_NO_MODEL)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "partition '%u' names no model", partition);
-    TTP_TRY(ttp_model_find(r, partition,
-                           r->parts[partition].loaded != NULL
-                               ? r->parts[partition].loaded->head.model
-                               : r->parts[partition].model,
-                           &place, err));
+    return ttp_model_find(r, partition,
+                          r->parts[partition].loaded != NULL
+                              ? r->parts[partition].loaded->head.model
+                              : r->parts[partition].model,
+                          place, err);
+}
+
+ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t place, struct ttp_chunk *chunk,
+                                    uint8_t **payload, ttape_error *err)
+{
     const struct ttp_model_chunk *model = &r->models[place];
     return read_payload(r, model->offset, model->sequence, TTP_CHUNK_MODEL, chunk, payload, err);
 }

@@ -24,6 +24,26 @@ bool ttp_model_due(const ttape_writer *w, const struct ttp_pending *p)
     return w->model.scope != p->scope || w->model.age >= w->options.model_period;
 }
 
+ttape_status ttp_scope_add_model(ttape_writer *w, struct ttp_scope *scope,
+                                 struct ttp_scope_model *model, ttape_error *err)
+{
+    const struct ttp_scope_model *known = scope->models.data;
+    bool taken = model->number == TTP_NO_MODEL;
+    for (size_t i = 0; i < scope->models.count && !taken; i++)
+        taken = known[i].number == model->number;
+    for (uint32_t free = (uint32_t)scope->models.count; taken; free++) {
+        model->number = free;
+        taken = false;
+        for (size_t i = 0; i < scope->models.count && !taken; i++)
+            taken = known[i].number == free;
+    }
+    struct ttp_scope_model *slot = ttp_push(&w->allocator, &scope->models, sizeof *slot, err);
+    if (slot == NULL)
+        return TTAPE_E_MEMORY;
+    *slot = *model;
+    return TTAPE_OK;
+}
+
 static const struct ttp_section *stored_section(const struct ttp_job *job, uint16_t kind,
                                                 size_t *offset)
 {
@@ -109,7 +129,9 @@ ttape_status ttp_model_take(ttape_writer *w, struct ttp_job *job, ttape_error *e
     m->ready = m->written = false;
     if (stored_section(job, TTP_SECTION_CHAIN_HEADER, &offset) == NULL)
         return TTAPE_OK; /* raw order: nothing to learn from, try again after a period */
-    m->number = w->model_count++;
+    struct ttp_scope_model own = {.number = w->model_count++};
+    TTP_TRY(ttp_scope_add_model(w, m->scope, &own, err));
+    m->number = own.number;
     TTP_TRY(build_payload(w, job, err));
     TTP_TRY(build_snapshot(w, job, err));
     m->ready = true;

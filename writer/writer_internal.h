@@ -114,11 +114,18 @@ struct ttp_scope {
     struct ttp_symbol **symbols; /* TTP_SYMBOL_BLOCKS blocks */
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
-    /* copied scopes only, see libtrace/copy.c: */
+    /* copied scopes only (models apart), see libtrace/copy.c: */
     struct ttp_growing definition_hashes[4]; /* uint64_t each: modules, processes, streams, sites */
     struct ttp_growing metadata_hashes;      /* struct ttp_pair_hash */
     struct ttp_growing claimed;              /* struct ttp_claim: events that came from files */
-    struct ttp_growing models;               /* uint32_t: models that are in the file already */
+    struct ttp_growing models;               /* struct ttp_scope_model */
+};
+
+/* A model that a scope has: copied ones by their payload, whatever its number is, so that pieces of
+ * one trace share it. */
+struct ttp_scope_model {
+    uint32_t number;
+    uint64_t hash, bytes; /* 0, 0: the writer's own */
 };
 
 /* A key of a copied scope's metadata, and the value that stands. */
@@ -287,6 +294,9 @@ ttape_status ttp_seal(ttape_writer *w, ttape_error *err);
 ttape_status ttp_drain(ttape_writer *w, ttape_error *err); /* waits for and emits every job */
 
 /* model_writer.c */
+/* Adds a model to the scope: under its number, or where that is taken under the next free one. */
+ttape_status ttp_scope_add_model(ttape_writer *w, struct ttp_scope *scope,
+                                 struct ttp_scope_model *model, ttape_error *err);
 bool ttp_model_due(const ttape_writer *w, const struct ttp_pending *p);
 /* Makes the model of a job that was encoded just now, with no other job in flight. */
 ttape_status ttp_model_take(ttape_writer *w, struct ttp_job *job, ttape_error *err);
