@@ -92,8 +92,9 @@ static ttape_status emit_content(ttape_writer *w, uint16_t kind, uint32_t scope,
                               .content_bytes = content_bytes,
                               .stored_bytes = content_bytes};
     TTP_TRY(ttp_grow(&w->allocator, &w->scratch, 1, ttp_zstd_bound(content_bytes), err));
-    size_t packed =
-        ttp_zstd_encode(content, content_bytes, level, w->scratch.data, w->scratch.capacity_bytes);
+    size_t packed;
+    TTP_TRY(ttp_zstd_encode(content, content_bytes, level, w->scratch.data,
+                            w->scratch.capacity_bytes, &packed, err));
     if (packed != 0) {
         chunk.flags = TTP_FLAG_ZSTD;
         chunk.stored_bytes = packed;

@@ -14,6 +14,7 @@
 #include <tracetape/writer.h>
 
 #include "format/fail.h"
+#include "writer/sync_file.h"
 
 #define NAME_TRIES 100
 
@@ -126,7 +127,7 @@ ttape_status ttape_file_sink_commit(ttape_file_sink *file, ttape_error *err)
     if (file->fd < 0)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "'%s' is committed already",
                         file->path);
-    if (fsync(file->fd) != 0 && errno != EINVAL)
+    if (!ttp_sync_file(file->fd))
         return fail_file(err, "syncing", file->path);
     int fd = file->fd;
     file->fd = -1;

@@ -80,8 +80,9 @@ static ttape_status add_packed(struct ttp_encoding *e, uint16_t kind, enum categ
     struct ttp_job *job = e->job;
     TTP_TRY(ttp_encoding_room(e, &job->workspace, ttp_zstd_bound(size)));
     uint8_t *at = (uint8_t *)job->payload.data + job->payload.count;
-    size_t packed =
-        ttp_zstd_encode(at, size, level, job->workspace.data, job->workspace.capacity_bytes);
+    size_t packed;
+    TTP_TRY(ttp_zstd_encode(at, size, level, job->workspace.data, job->workspace.capacity_bytes,
+                            &packed, e->err));
     if (packed != 0)
         memcpy(at, job->workspace.data, packed);
     add_section(e, kind, category, packed != 0 ? packed : size, size);

@@ -7,6 +7,7 @@
 #include <tracetape/writer.h>
 
 #include "format/fail.h"
+#include "writer/sync_file.h"
 
 /* A sink's context is a pointer; a descriptor fits in it. */
 static int descriptor_of(void *context) { return (int)(intptr_t)context; }
@@ -38,10 +39,7 @@ static ttape_status fd_append(void *context, const void *data, size_t size_bytes
 
 static ttape_status fd_sync(void *context, ttape_error *err)
 {
-    /* A pipe or socket cannot be synced and needs none. */
-    if (fsync(descriptor_of(context)) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
-        return fail_io(err, "syncing the trace");
-    return TTAPE_OK;
+    return ttp_sync_file(descriptor_of(context)) ? TTAPE_OK : fail_io(err, "syncing the trace");
 }
 
 ttape_sink ttape_sink_fd(int fd) { return (ttape_sink){(void *)(intptr_t)fd, fd_append, fd_sync}; }

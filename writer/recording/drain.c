@@ -171,6 +171,15 @@ static uint32_t copy_records(const ttape_recording *r, uint32_t index, uint32_t 
     return end;
 }
 
+/* Its thread may still want it back, until we say that it is ours. */
+static bool claim(ttape_recording *r, const struct ttp_candidate *c)
+{
+    uint32_t done = c->pid << OWNER_SHIFT | TTP_BLOCK_DONE;
+    return c->state != TTP_BLOCK_DONE || r->is_direct ||
+           __atomic_compare_exchange_n(&r->arena.states[c->index], &done, TTP_BLOCK_TAKEN, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
 static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
@@ -183,6 +192,10 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
     if (seen->is_held) {
         if (dead && !r->is_direct)
             ttp_arena_free_block(r, c->index);
+        return TTAPE_OK;
+    }
+    if (!claim(r, c)) {
+        *later = true;
         return TTAPE_OK;
     }
     uint32_t end = copy_records(r, c->index, seen->consumed, whole, slot->records, &has_hole);

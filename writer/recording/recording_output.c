@@ -4,7 +4,6 @@
  * `live`: it has it from the start). A checkpoint is a sealed partition at a place where everything
  * decoded so far is in it. */
 #define _GNU_SOURCE /* asprintf */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "format/fail.h"
 #include "writer/recording/journal.h"
 #include "writer/stream_edge.h"
+#include "writer/sync_file.h"
 
 #define LIVE_SEAL_MS 500u
 #define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */
@@ -356,7 +356,7 @@ static ttape_status finish_output(ttape_recording *r, struct ttp_output *o, ttap
         return TTAPE_OK;
     TTP_TRY(set_counts(r, o->writer, err));
     TTP_TRY(ttape_writer_finish(o->writer, err));
-    if (fsync(o->fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (!ttp_sync_file(o->fd))
         return ttp_directory_fail(err, "syncing", o->path);
     ttape_writer_progress progress;
     ttape_writer_get_progress(o->writer, &progress);
@@ -475,6 +475,9 @@ ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err)
     if (r->outputs.count == 0 && r->current == NULL && r->options.separate_files)
         TTP_TRY(ttp_output_begin(r, 0, &r->current, err));
     TTP_TRY(ttp_outputs_flush(r, err));
+    /* From here on nothing may fail for want of memory: a file that has its name is done. */
+    TTP_TRY(ttp_grow(&r->allocator, &r->files, sizeof(char *), r->files.count + r->outputs.count,
+                     err));
     struct ttp_output **outputs = r->outputs.data;
     for (size_t i = 0; i < r->outputs.count; i++) {
         TTP_TRY(finish_output(r, outputs[i], err));

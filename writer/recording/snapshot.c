@@ -14,6 +14,7 @@
 
 #include "format/fail.h"
 #include "writer/recording/recording_internal.h"
+#include "writer/sync_file.h"
 
 #define NUMBER_MAX 1000000u
 #define MADE       "snapshot" /* what is being made, in the recording's directory */
@@ -74,7 +75,7 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     struct ttp_pieces pieces = {(const struct ttp_piece *)s->pieces.data + copy->first, copy->count,
                                 s->numbers.data, s->numbers.count};
     TTP_TRY(s->join(&pieces, &options, &sink, err));
-    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (!ttp_sync_file(fd))
         return ttp_directory_fail(err, "syncing a snapshot of", copy->base);
     return TTAPE_OK;
 }

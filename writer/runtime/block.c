@@ -144,8 +144,34 @@ void ttp_block_end(void)
     uint64_t at = ttp_thread.cursor;
     while (!ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | ttp_thread.sequence << 15))
         at = ttp_thread.cursor;
-    if ((at & TTP_NO_BLOCK) == 0)
-        set_state(block_of(ttp_has_room(at) ? at : at - TTP_BLOCK_HEAD_BYTES), TTP_BLOCK_DONE);
+    if ((at & TTP_NO_BLOCK) != 0)
+        return;
+    bool has_room = ttp_has_room(at), is_plain = ttp_thread.stacks->count == 1;
+    ttp_thread.done_at = has_room && is_plain ? at : 0;
+    ttp_thread.done_epoch = ttp_thread.line->epoch_start;
+    set_state(block_of(has_room ? at : at - TTP_BLOCK_HEAD_BYTES), TTP_BLOCK_DONE);
+}
+
+/* Whose the block is by now shows only when it cannot change any more. */
+void ttp_block_reopen(void)
+{
+    uint64_t at = ttp_thread.done_at;
+    ttp_thread.done_at = 0;
+    if (at == 0)
+        return;
+    struct ttp_block_head *block = block_of(at);
+    size_t index = (size_t)((const uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
+    uint32_t done = ttp_thread.process_id << 2 | TTP_BLOCK_DONE;
+    if (!__atomic_compare_exchange_n(&ttp_process.block_states[index], &done,
+                                     ttp_thread.process_id << 2 | TTP_BLOCK_FILLING, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    if (block->serial != ttp_thread.serial ||
+        !ttp_swap_here(&ttp_thread.cursor, TTP_NO_BLOCK | ttp_thread.sequence << 15, at)) {
+        set_state(block, TTP_BLOCK_DONE);
+        return;
+    }
+    ttp_thread.line->epoch_start = ttp_thread.done_epoch;
 }
 
 static uint64_t *reserve(uint32_t count)

@@ -17,7 +17,7 @@
 extern void __cyg_profile_func_enter(void *function, void *call_site);
 
 /* A thread's destructors run in rounds; ours ends the thread in the last, so that what the others
- * call is still recorded. What comes after that is counted as lost. */
+ * call is still recorded. What comes after that begins it again (late.c). */
 static void end_round(void *line)
 {
     (void)line;

@@ -16,6 +16,7 @@ static inline bool ttp_failed(long result) { return result < 0 && result > -4096
 /* block.c: NULL or false where no block is to be had. */
 bool ttp_block_next(void);
 void ttp_block_end(void);                                   /* the thread's block is done */
+void ttp_block_reopen(void); /* goes on in it, when the recorder did not take it yet */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
 void ttp_slot_fill(uint64_t slot);                          /* a place that is not needed */
 
@@ -76,6 +77,12 @@ bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us 
 char **ttp_environment_find(char **environment, const char *name, const char **value);
 void ttp_process_refuse(void); /* never records */
 bool ttp_owes_pay(void);       /* writes what has to come before all other records */
+
+/* late.c: a thread that its own destructors do not end any more. False: no room for one more. */
+bool ttp_late_begin(struct ttp_line *line, uint32_t thread_id);
+void ttp_late_forked(const struct ttp_line *line, uint32_t thread_id); /* goes on in a child */
+/* Of one that is gone, or NULL. */
+struct ttp_line *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
 /* arena_attach.c */
 bool ttp_arena_attach(const char *path, bool is_own);

@@ -203,16 +203,36 @@ static void fill_line(struct ttp_line *line, bool is_child)
         ttp_syscall(SYS_prctl, PR_GET_NAME, (long)line->name, 0, 0, 0, 0);
 }
 
+static struct ttp_stacks *stacks_of(void *memory)
+{
+    return (struct ttp_stacks *)((uint8_t *)memory + PAGE);
+}
+
+static uint8_t *find_memory(void)
+{
+    uint32_t own = thread_id(false);
+    void *memory = take_kept();
+    if (memory == NULL) {
+        memory = ttp_late_reuse(process_id(), own);
+        if (memory != NULL)
+            ttp_stacks_close(stacks_of(memory));
+        else
+            memory = map_state();
+    }
+    if (memory != NULL && ttp_thread.end_rounds >= ROUNDS_MAX && !ttp_late_begin(memory, own)) {
+        keep_or_unmap(memory);
+        return NULL;
+    }
+    return memory;
+}
+
 static struct ttp_line *new_state(uintptr_t sp)
 {
-    bool can_begin = ttp_thread.end_rounds < ROUNDS_MAX && !ttp_process.has_no_counter;
-    uint8_t *memory = can_begin ? take_kept() : NULL;
-    if (memory == NULL && can_begin)
-        memory = map_state();
+    uint8_t *memory = ttp_process.has_no_counter ? NULL : find_memory();
     if (memory == NULL)
         return NULL;
     struct ttp_line *line = (struct ttp_line *)memory;
-    struct ttp_stacks *stacks = (struct ttp_stacks *)(memory + PAGE);
+    struct ttp_stacks *stacks = stacks_of(memory);
     *line = (struct ttp_line){.gate = TTP_GATE_HELD};
     ttp_stacks_open(stacks, sp, (struct ttp_frame_seen *)(memory + 2 * PAGE), TTP_FRAMES_MAIN);
     ttp_thread.stacks = stacks;
@@ -266,9 +286,12 @@ bool ttp_thread_start(uintptr_t sp)
     line->frames_end = ttp_stack_current()->end;
     draw_serial(line);
     fill_line(line, is_child);
-    if (is_child)
+    if (!is_child)
+        ttp_block_reopen();
+    if (is_child) {
+        ttp_late_forked(line, line->thread_id);
         inherit(line);
-    else if (ttp_owes_pay())
+    } else if (ttp_owes_pay())
         line->gate = ttp_gate_wanted();
     else
         ttp_silence_begin(TTP_GATE_DROP, 0);

@@ -120,6 +120,8 @@ struct ttp_thread_state {
     uint64_t started;      /* clock then */
     uint32_t process_id;   /* that drew the serial */
     uint32_t end_rounds;   /* of destructors at the thread's end */
+    uint64_t done_at;      /* where its last block ended, 0: none that it could go on in */
+    uint64_t done_epoch;
     uint64_t early;        /* events lost while the state was being made */
     bool is_starting;
 };

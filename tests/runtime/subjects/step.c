@@ -256,7 +256,9 @@ int NOHOOKS main(int count, char **arguments)
         n += stride;
     printf("steps %ld\n", n);
     fflush(stdout);
-    while (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status))
-        ptrace(PTRACE_CONT, child, NULL, NULL);
+    /* The child's end is told only after those of all its threads. */
+    while ((who = waitpid(-1, &status, __WALL)) > 0 && (who != child || WIFSTOPPED(status)))
+        if (WIFSTOPPED(status))
+            ptrace(PTRACE_CONT, who, NULL, NULL);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 4;
 }

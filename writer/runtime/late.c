@@ -1,0 +1,90 @@
+/* Threads that still call after their destructors' rounds: nothing tells us when such a thread is
+ * over. It goes on with a state that is remembered here, and taken back when the thread is gone;
+ * its block, the recorder finds by itself. */
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/slow.h"
+
+#define LATE_MAX 256u
+
+enum { SLOT_FREE, SLOT_HELD, SLOT_USED };
+
+static struct late {
+    uint32_t slot;
+    uint32_t thread_id;
+    struct ttp_line *line;
+} late[LATE_MAX];
+static uint32_t late_count; /* slots that were ever used */
+
+static bool hold(struct late *one, uint32_t from)
+{
+    return __atomic_load_n(&one->slot, __ATOMIC_RELAXED) == from &&
+           __atomic_compare_exchange_n(&one->slot, &from, SLOT_HELD, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static void release(struct late *one, uint32_t to)
+{
+    __atomic_store_n(&one->slot, to, __ATOMIC_RELEASE);
+}
+
+/* A thread id that is ours by now was its own before. */
+static bool is_gone(const struct late *one, uint32_t process_id, uint32_t thread_id)
+{
+    if (one->thread_id == thread_id)
+        return true;
+    return !ttp_process.is_quiet &&
+           ttp_syscall(SYS_tgkill, process_id, one->thread_id, 0, 0, 0, 0) == -ESRCH;
+}
+
+static struct late *take_slot(void)
+{
+    for (uint32_t i = 0; i < LATE_MAX; i++) {
+        if (!hold(&late[i], SLOT_FREE))
+            continue;
+        uint32_t count = __atomic_load_n(&late_count, __ATOMIC_RELAXED);
+        while (count <= i && !__atomic_compare_exchange_n(&late_count, &count, i + 1, false,
+                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            continue;
+        return &late[i];
+    }
+    return NULL;
+}
+
+bool ttp_late_begin(struct ttp_line *line, uint32_t thread_id)
+{
+    struct late *one = take_slot();
+    if (one == NULL)
+        return false;
+    one->thread_id = thread_id;
+    one->line = line;
+    release(one, SLOT_USED);
+    return true;
+}
+
+void ttp_late_forked(const struct ttp_line *line, uint32_t thread_id)
+{
+    uint32_t count = __atomic_load_n(&late_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (late[i].line == line && late[i].slot == SLOT_USED)
+            late[i].thread_id = thread_id;
+}
+
+struct ttp_line *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
+{
+    uint32_t count = __atomic_load_n(&late_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!hold(&late[i], SLOT_USED))
+            continue;
+        struct ttp_line *line = late[i].line;
+        if (line != ttp_thread.line && is_gone(&late[i], process_id, thread_id)) {
+            __atomic_add_fetch(&ttp_arena.head.lost, line->dropped - line->published,
+                               __ATOMIC_RELAXED);
+            release(&late[i], SLOT_FREE);
+            return line;
+        }
+        release(&late[i], SLOT_USED);
+    }
+    return NULL;
+}
