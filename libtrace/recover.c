@@ -30,6 +30,7 @@ struct recovery {
     ttape_writer *writer;
     const ttape_recover_options *options;
     ttape_recover_report *report;
+    bool is_adopted; /* the trace goes on in its last file, with the ids that are there */
 };
 
 static void tell(struct recovery *v, bool is_loss, const char *format, ...)
@@ -110,6 +111,7 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
     if (status == TTAPE_OK && goes_on && ttp_copier_scope(copier, 0) != NULL) {
         ttp_writer_take_over(v->writer, ttp_copier_scope(copier, 0));
         status = ttp_state_adopt(v->r, reader, limit, err);
+        v->is_adopted = true;
     }
     ttape_copier_close(copier);
     ttape_reader_close(reader);
@@ -122,7 +124,7 @@ static ttape_status copy_files(struct recovery *v, ttape_error *err)
     bool goes_on = !v->files.is_separate;
     for (size_t i = 0; i < v->files.count; i++)
         TTP_TRY(copy_file(v, &v->files.items[i], goes_on && i + 1 == v->files.count, err));
-    if (!goes_on)
+    if (!v->is_adopted) /* of files that are not there, or of one that had not begun yet */
         ttp_state_forget_ids(v->r);
     return TTAPE_OK;
 }

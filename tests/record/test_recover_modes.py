@@ -6,6 +6,7 @@ it waits; then the recorder dies. With the files that were finished before, what
 beginning of an uninterrupted recording (with --keep-last: a piece that goes up to the end), and all
 that was committed is in it."""
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -118,6 +119,21 @@ def kill_recorder(work, program, mode, ends, checks):
     return (told[0] if told else 0), folder, remains, recorder.pid
 
 
+def between_files(remains, checks):
+    """The last file was finished, and the next has not a byte yet."""
+    copy = remains.with_name("between.recording")
+    shutil.copytree(remains, copy)
+    last = max(copy.glob("trace.*"), key=lambda p: int(p.suffix[1:]))
+    last.unlink()
+    last.with_suffix(f".{int(last.suffix[1:]) + 1}").touch()
+    target = remains.with_name("between")
+    done = setting.tracetape("recover", copy, "-o", target)
+    checks.that(done.status in (0, 3), f"between two files: recover ended with {done.status}: "
+                f"{done.err.decode(errors='replace')}")
+    problem = traces.verify(target) if target.is_file() else "no file"
+    checks.that(problem is None, f"between two files: {problem}")
+
+
 def check(work, program, mode, ends, whole, checks):
     label = f"{mode}, the program {'ended' if ends else 'waits'}"
     committed, folder, remains, pid = kill_recorder(work, program, mode, ends, checks)
@@ -143,6 +159,8 @@ def check(work, program, mode, ends, whole, checks):
                         f"{label}: {len(events)} events are the beginning of what was done")
             checks.that(committed <= len(events),
                         f"{label}: {len(events)} events, {committed} were committed")
+    if mode == "rotate" and not ends:
+        between_files(remains, checks)
     again = setting.tracetape("recover", remains, "-o", folder / "again", "--clean")
     checks.that(again.status == 0 and not remains.exists(), f"{label}: --clean")
     setting.forget_arena(pid)
