@@ -134,10 +134,13 @@ void tool_diff_describe(const tool_diff *diff, uint32_t number, char *buffer, tt
 const char *tool_diff_name(tool_diff *diff, uint32_t number)
 {
     tool_diff_key *key = &diff->keys[number];
-    ttape_string symbol, module, file;
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     if (key->name == NULL) {
-        tool_diff_describe(diff, number, buffer, &symbol, &module, &file);
+        int side = key->site[0] != TTAPE_NONE ? 0 : 1;
+        const ttape_reader *reader = diff->inputs[side].reader;
+        ttape_site site = {.symbol = {"?", 1}};
+        (void)ttape_reader_get_site(reader, key->site[side], &site);
+        ttape_string symbol = tool_site_label(reader, &site, buffer);
         size_t size = symbol.size_bytes < SHOWN_BYTES ? symbol.size_bytes : SHOWN_BYTES;
         key->name = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
         key->name[tool_escape(key->name, TOOL_ESCAPE_TERMINAL, symbol.data, size)] = '\0';

@@ -15,10 +15,10 @@ typedef struct tool_site_text {
     uint32_t size_bytes, kind;
 } tool_site_text;
 
-/* Writes what a format prints for a site. */
-typedef void (*tool_site_printer)(tool_output *out, const ttape_site *site);
-
 typedef struct tool_dump tool_dump;
+
+/* Writes what a format prints for a site to dump->scratch. */
+typedef void (*tool_site_printer)(tool_dump *dump, const ttape_site *site);
 
 /* A format: open once, print for each reader (one, but when following), close once. Its state lives
  * in dump->state. */
@@ -43,6 +43,7 @@ struct tool_dump {
     bool *selected;    /* by stream */
     uint32_t *streams; /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
+    bool places;         /* where functions are, too */
     uint64_t lines_left; /* of --limit */
     int status;          /* TOOL_OK, or the worst that happened */
     uint64_t error_count;

@@ -25,8 +25,9 @@ typedef struct csv_state {
 } csv_state;
 
 /* ",0xADDRESS,SYMBOL\n", the symbol in quotes where RFC 4180 asks for it. */
-static void print_site(tool_output *out, const ttape_site *site)
+static void print_site(tool_dump *dump, const ttape_site *site)
 {
+    tool_output *out = &dump->scratch;
     char text[24];
     ttape_string symbol = site->symbol;
     char *end = tool_put_hex(tool_put_bytes(text, ",0x", 3), site->address);

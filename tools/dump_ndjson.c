@@ -11,16 +11,42 @@ typedef struct json_state {
     size_t tid_count, tid_capacity;
 } json_state;
 
-/* ,"address":"0x...","symbol":"..." */
-static void print_site(tool_output *out, const ttape_site *site)
+static void put_text(tool_output *out, const char *key, ttape_string text)
 {
+    tool_output_text(out, key);
+    tool_output_escaped(out, TOOL_ESCAPE_JSON, text);
+    tool_output_text(out, "\"");
+}
+
+/* ,"module":"...","offset":"0x...","file":"...","line":1 where they are known */
+static void put_place(tool_dump *dump, const ttape_site *site)
+{
+    tool_output *out = &dump->scratch;
+    ttape_module module;
+    if (ttape_reader_get_module(dump->reader, site->module, &module) == TTAPE_OK) {
+        put_text(out, ",\"module\":\"", module.path);
+        tool_output_printf(out, ",\"offset\":\"0x%" PRIx64 "\"", site->address - module.start);
+    }
+    if (site->file.size_bytes > 0) {
+        put_text(out, ",\"file\":\"", site->file);
+    }
+    if (site->line > 0) {
+        tool_output_printf(out, ",\"line\":%" PRIu32, site->line);
+    }
+}
+
+/* ,"address":"0x...","symbol":"..." */
+static void print_site(tool_dump *dump, const ttape_site *site)
+{
+    tool_output *out = &dump->scratch;
     char text[48];
     char *end = tool_put_bytes(text, ",\"address\":\"0x", 14);
     end = tool_put_hex(end, site->address);
     tool_output_bytes(out, text, (size_t)(end - text));
-    tool_output_text(out, "\",\"symbol\":\"");
-    tool_output_escaped(out, TOOL_ESCAPE_JSON, site->symbol);
-    tool_output_text(out, "\"");
+    put_text(out, "\",\"symbol\":\"", site->symbol);
+    if (dump->places) {
+        put_place(dump, site);
+    }
 }
 
 static void put_key(tool_output *out, const char *key, uint64_t number)

@@ -6,6 +6,7 @@
 
 #include "dump.h"
 #include "dump_values.h"
+#include "site_name.h"
 
 #define INDENT_MAX     60u
 #define DURATION_WIDTH 10u
@@ -44,14 +45,13 @@ typedef struct text_state {
     size_t column; /* where the last line's duration column ends */
 } text_state;
 
-static void print_site(tool_output *out, const ttape_site *site)
+static void print_site(tool_dump *dump, const ttape_site *site)
 {
-    if (site->symbol.size_bytes > 0) {
-        tool_output_escaped(out, TOOL_ESCAPE_TEXT, site->symbol);
-    } else {
-        char hex[24];
-        char *end = tool_put_hex(tool_put_bytes(hex, "0x", 2), site->address);
-        tool_output_bytes(out, hex, (size_t)(end - hex));
+    char buffer[TOOL_LABEL_BYTES], place[TOOL_PLACE_BYTES];
+    tool_output_escaped(&dump->scratch, TOOL_ESCAPE_TEXT,
+                        tool_site_label(dump->reader, site, buffer));
+    if (dump->places && (site->symbol.size_bytes > 0 || site->file.size_bytes > 0)) {
+        tool_output_text(&dump->scratch, tool_site_where(dump->reader, site, place));
     }
 }
 

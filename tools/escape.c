@@ -86,8 +86,8 @@ size_t tool_escape(char *out, tool_escape_style style, const char *data, size_t 
         if (is_active(code) || (json && code == '<')) {
             to = json ? put_json(to, code) : put_bytes(to, false, from, length);
         } else {
-            if ((json && (code == '"' || code == '\\')) ||
-                (style == TOOL_ESCAPE_TEXT && code == '\\')) {
+            if ((code == '\\' && style != TOOL_ESCAPE_TERMINAL) ||
+                (code == '"' && (json || style == TOOL_ESCAPE_QUOTED))) {
                 *to++ = '\\';
             }
             memcpy(to, from, length);

@@ -8,6 +8,7 @@
 typedef enum tool_escape_style {
     TOOL_ESCAPE_TERMINAL, /* control, C1, bidi and invalid bytes as \xNN */
     TOOL_ESCAPE_TEXT,     /* the same, and a backslash as \\: unambiguous */
+    TOOL_ESCAPE_QUOTED,   /* the same, and a quotation mark as \": what stands between two */
     TOOL_ESCAPE_JSON      /* the inside of a JSON string; an invalid byte NN as \\xNN */
 } tool_escape_style;
 

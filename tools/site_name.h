@@ -17,16 +17,23 @@ typedef struct tool_site_names {
 void tool_site_names_open(tool_site_names *names, const ttape_reader *reader);
 void tool_site_names_close(tool_site_names *names);
 
-/* The symbol, or "0x..." where there is none; "?" for no site at all. */
+/* The symbol; "module+0x12", or "0x..." where no module is known, where there is none; "?" for no
+ * site at all. */
 const char *tool_site_name(tool_site_names *names, uint32_t site);
-/* The symbol as it is, or "0x..." in `buffer` (20 bytes). */
+/* The symbol as it is, or "0x..." in `buffer` (20 bytes): for programs. */
 ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer);
-/* Where a site is: " (file.c:12)" or " (module+0x12)" with the last parts of paths; "" where that
- * is not known. Static. */
+/* The symbol as it is, or "module+0x12" or "0x..." in `buffer` (TOOL_LABEL_BYTES): not escaped. */
+#define TOOL_LABEL_BYTES 128u
+ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site, char *buffer);
+/* Where a site is, escaped, in `buffer` (TOOL_PLACE_BYTES): " (file.c:12)" or " (module+0x12)" with
+ * the last parts of paths; "" where that is not known. */
+#define TOOL_PLACE_BYTES 640u
+const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, char *buffer);
+/* The same by number. Static. */
 const char *tool_site_place(tool_site_names *names, uint32_t site);
 
-/* Sites whose symbol is `name`, or whose address it is ("0x..."): the first `capacity` of them in
- * `sites`; returns how many there are. */
+/* Sites whose symbol is `name`, or where they have no symbol whose address ("0x...") or place
+ * ("module+0x12") it is: the first `capacity` of them in `sites`; returns how many there are. */
 uint32_t tool_find_sites(const ttape_reader *reader, const char *name, uint32_t *sites,
                          uint32_t capacity);
 

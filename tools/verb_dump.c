@@ -17,7 +17,7 @@ static struct {
     tool_range events;
     tool_id tid, stream, limit;
     uint32_t jobs;
-    bool follow;
+    bool follow, places;
     tool_time wait;
 } options;
 
@@ -35,6 +35,8 @@ static const tool_option table[] = {
     {"stream", 's', "N", "this stream only (tracetape info lists them)", tool_parse_id,
      &options.stream},
     {"limit", 'n', "N", "at most N lines", tool_parse_id, &options.limit},
+    {"places", 'p', NULL, "where functions are: file and line, or module and offset (not csv)",
+     NULL, &options.places},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
     {"follow", 'F', NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
      &options.follow},
@@ -72,7 +74,7 @@ const tool_site_text *tool_dump_make_site(tool_dump *dump, uint32_t number)
         site.symbol.size_bytes = TOOL_OUTPUT_BYTES / 2 / TOOL_ESCAPE_MAX;
     }
     dump->scratch.size_bytes = 0;
-    dump->print_site(&dump->scratch, &site);
+    dump->print_site(dump, &site);
     text->size_bytes = (uint32_t)dump->scratch.size_bytes;
     text->kind = site.kind <= TTAPE_SITE_MARKER ? site.kind : TTAPE_SITE_MARKER;
     text->text = tool_copy_text(dump->scratch.data, dump->scratch.size_bytes);
@@ -324,5 +326,9 @@ int tool_verb_dump(int argc, char **argv)
     if (options.wait.given && !options.follow) {
         return tool_usage("dump", "--wait goes with --follow");
     }
+    if (options.places && dump.format == &tool_dump_csv) {
+        return tool_usage("dump", "--places does not go with the fixed columns of csv");
+    }
+    dump.places = options.places;
     return print_all(&dump, argv[0]);
 }

@@ -11,7 +11,7 @@ symbol 0x1010 main main.c:12
 symbol 0x1020 "a, \"b\""
 symbol 0x1030 loop kind=block
 meta command "a b"
-10 70 enter main 1 -2 0x7ffe 0.5 "te\x1bxt" null hex:00ff bare
+10 70 enter main 1 -2 0x7ffe 0.5 "te\x1b\"xt" null hex:00ff bare
 +5 70 enter 0x1020 depth=1
 	  - 70 leaf loop  
 - 70 marker tick 42
@@ -58,12 +58,52 @@ has out '^0,70,1509,exit,0,0x1010,main$'
 has out '^1,71,2999,exit,1,0x0,g$'
 has out '^1,71,3001,enter,5,0x9999,$'
 status 0 "$T" dump all.ttape
-has out 'main\(1, -2, 0x7ffe, 0.5, "te\\x1bxt", null, hex:00ff, "bare"\) \{'
+has out 'main\(1, -2, 0x7ffe, 0.5, "te\\x1b\\"xt", null, hex:00ff, "bare"\) \{'
 has out 'gap: 17 events lost, reason: overflow'
 has out '\} = 99 /\* a, "b" \*/'
 clean out
+# where functions are: symbols with a file, without one, and no symbol at all
+cat >places.txt <<'END'
+module 0x1000 0x2000 "/lib/so \x1bz"
+symbol 0x1010 main /src/main.c:12
+symbol 0x1020 bare
+0 1 enter main
+1 1 enter bare
+2 1 enter 0x1030
+3 1 exit
+4 1 enter 0x9000
+5 1 exit
+6 1 exit
+7 1 exit
+END
+status 0 "$T" convert places.txt -o places.ttape
+status 0 "$T" dump places.ttape
+has out ' main\(\) \{$'
+has out ' bare\(\) \{$'
+has out ' so \\x1bz\+0x30\(\);$'
+has out ' 0x9000\(\);$'
+status 0 "$T" dump --places places.ttape
+has out ' main \(main.c:12\)\(\) \{$'
+has out ' bare \(so \\x1bz\+0x20\)\(\) \{$'
+has out ' so \\x1bz\+0x30\(\);$'
+clean out
+status 0 "$T" dump --places --format ndjson places.ttape
+has out '"symbol":"main","module":"/lib/so .u001bz","offset":"0x10",'
+has out ',"file":"/src/main.c","line":12\}$'
+has out '"symbol":"","module":"/lib/so .u001bz","offset":"0x30"\}$'
+has out '"address":"0x9000","symbol":""\}$'
+status 2 "$T" dump --places --format csv places.ttape
+for verb in report "tree --full" graph; do
+    # shellcheck disable=SC2086
+    status 0 "$T" $verb places.ttape --no-pager
+    has out 'so \\x1bz\+0x30'
+    has out '0x9000'
+    clean out
+done
+status 0 "$T" report places.ttape --no-pager --callers 'so '$'\x1b''z+0x30'
+has out 'bare'
 status 0 "$T" dump all.ttape --format ndjson
-has out '"values":\[1,-2,"0x7ffe",0.5,"te.u001bxt",null,\{"hex":"00ff"\},"bare"\]'
+has out '"values":\[1,-2,"0x7ffe",0.5,"te.u001b."xt",null,\{"hex":"00ff"\},"bare"\]'
 python3 -c 'import json, sys
 for line in open("out"): json.loads(line)' || fail "the NDJSON does not parse"
 status 0 "$T" info --json all.ttape

@@ -47,7 +47,7 @@ static size_t encode(uint32_t code, char *out)
            out[2] = (char)(0x80 | (code >> 6 & 63)), out[3] = (char)(0x80 | (code & 63)), 4;
 }
 
-/* Bytes out of the TEXT style: \xNN and \\ are the only escapes. */
+/* Bytes out of the TEXT style: \xNN and \\ are the only escapes; QUOTED has \" too. */
 static size_t undo_text(const char *text, size_t size_bytes, char *out)
 {
     size_t to = 0;
@@ -55,8 +55,8 @@ static size_t undo_text(const char *text, size_t size_bytes, char *out)
         char digits[3] = {0};
         if (text[i] != '\\') {
             out[to++] = text[i++];
-        } else if (text[i + 1] == '\\') {
-            out[to++] = '\\';
+        } else if (text[i + 1] == '\\' || text[i + 1] == '"') {
+            out[to++] = text[i + 1];
             i += 2;
         } else {
             ck_assert(text[i + 1] == 'x' && i + 3 < size_bytes);
@@ -76,13 +76,13 @@ static void check_all_styles(const char *bytes, size_t size_bytes)
         ck_assert(size <= size_bytes * TOOL_ESCAPE_MAX);
         ck_assert_msg(check_clean(out, size) >= 0, "style %d of %02x...", style,
                       (unsigned char)bytes[0]);
-        if (style == TOOL_ESCAPE_TEXT) {
+        if (style == TOOL_ESCAPE_TEXT || style == TOOL_ESCAPE_QUOTED) {
             size_t same = undo_text(out, size, back);
             ck_assert(same == size_bytes && memcmp(back, bytes, same) == 0);
         }
-        if (style == TOOL_ESCAPE_JSON)
+        if (style == TOOL_ESCAPE_JSON || style == TOOL_ESCAPE_QUOTED)
             for (size_t i = 0; i < size; i++) {
-                ck_assert(out[i] != '"' && out[i] != '<');
+                ck_assert(out[i] != '"' && (out[i] != '<' || style == TOOL_ESCAPE_QUOTED));
                 i += out[i] == '\\'; /* what it escapes */
             }
     }
