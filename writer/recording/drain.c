@@ -224,8 +224,20 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
     return TTAPE_OK;
 }
 
+/* What an ended thread left has time for a round, unless blocks get scarce: where its process ends
+ * as well, what the first thread says of modules comes first. */
+static void remember_done(ttape_recording *r)
+{
+    const struct ttp_candidate *c = r->candidates.data;
+    for (size_t i = 0; i < r->candidates.count; i++)
+        r->arena.seen[c[i].index].was_done |= c[i].state == TTP_BLOCK_DONE;
+}
+
 static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
 {
+    const struct ttp_block_seen *seen = &r->arena.seen[c->index];
+    if (c->state == TTP_BLOCK_DONE && r->may_rest && !seen->was_done && !seen->is_dead)
+        return c->is_wanted;
     return c->is_wanted || c->state != TTP_BLOCK_FILLING || r->arena.seen[c->index].is_dead;
 }
 
@@ -270,6 +282,7 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
     if (r->candidates.count == 0)
         return TTAPE_OK;
     qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);
+    r->may_rest = !r->is_direct && !at_end && free_count * 2 > r->arena.ready;
     want_first_threads(r, everything);
     const struct ttp_candidate *c = r->candidates.data;
     for (size_t i = 0; i < r->candidates.count; i++) {
@@ -286,5 +299,6 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         if (later || (may_grow && !at_end))
             waiting_serial = c[i].serial;
     }
+    remember_done(r);
     return TTAPE_OK;
 }

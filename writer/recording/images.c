@@ -65,8 +65,10 @@ ttape_status ttp_thread_of(ttape_recording *r, const struct ttp_block_head *bloc
     struct ttp_thread **place = ttp_push(&r->allocator, &r->threads, sizeof *place, err);
     struct ttp_thread *thread =
         place == NULL ? NULL : r->allocator.allocate(r->allocator.context, sizeof *thread);
-    if (thread == NULL)
+    if (thread == NULL) {
+        r->threads.count -= place != NULL;
         return no_memory(err);
+    }
     *thread = (struct ttp_thread){.serial = block->serial,
                                   .image = image,
                                   .tid = block->thread_id,
@@ -263,6 +265,8 @@ ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t
                 TTP_TRY(ttp_decode_peek_modules(r, thread, err));
             layout = layout_at(r, image_at(r, thread->image)->layout);
             module = ttp_module_find(layout, address);
+            if (module == TTAPE_NONE)
+                module = ttp_module_find_gone(layout, address);
         }
         struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
         if (added == NULL)
@@ -295,6 +299,8 @@ static ttape_status take_process(ttape_recording *r, struct ttp_thread *thread,
     image->pid = ttp_load32(bytes + 24);
     image->parent_pid = ttp_load32(bytes + 28);
     image->path = strndup((const char *)bytes + PROCESS_BYTES, size_bytes - PROCESS_BYTES);
+    if (image->path == NULL)
+        return no_memory(err);
     if (parent != TTAPE_NONE && parent != thread->image) {
         image->parent = parent;
         if (image_at(r, parent)->layout != TTAPE_NONE) {
@@ -364,6 +370,8 @@ static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout, con
                                     .symbol = strndup(name, name_bytes),
                                     .file = strndup(file, size_bytes - SITE_BYTES - name_bytes),
                                     .id = TTAPE_NONE};
+    if (added->symbol == NULL || added->file == NULL)
+        return no_memory(err);
     return ttp_map_set(&r->allocator, &layout->by_address, address,
                        (uint32_t)(layout->sites.count - 1), err);
 }

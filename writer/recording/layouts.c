@@ -152,6 +152,8 @@ ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, tt
         added->symbol = copy_text(sites[i].symbol);
         added->file = copy_text(sites[i].file);
         added->id = TTAPE_NONE;
+        if (added->symbol == NULL || (sites[i].file != NULL && added->file == NULL))
+            return no_memory(err);
         TTP_TRY(ttp_map_set(&r->allocator, &layout->by_address, added->address,
                             (uint32_t)(layout->sites.count - 1), err));
     }
@@ -271,6 +273,15 @@ uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address)
     for (size_t i = layout->modules.count; i-- > 0;)
         if (!modules[i].is_gone && address >= modules[i].module.start &&
             address < modules[i].module.end)
+            return (uint32_t)i;
+    return TTAPE_NONE;
+}
+
+uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address)
+{
+    const struct ttp_module_seen *modules = layout->modules.data;
+    for (size_t i = layout->modules.count; i-- > 0;)
+        if (address >= modules[i].module.start && address < modules[i].module.end)
             return (uint32_t)i;
     return TTAPE_NONE;
 }

@@ -55,6 +55,7 @@ struct ttp_block_seen {
     uint32_t consumed;   /* records taken */
     bool is_held;        /* drained with a hole that may still be filled */
     bool is_dead;        /* its thread is gone */
+    bool was_done;       /* in a round before */
 };
 
 /* A block in use, in one round. */
@@ -204,6 +205,7 @@ struct ttape_recording {
     struct ttp_growing candidates; /* struct ttp_candidate */
     struct ttp_slot *slot;         /* of the draining thread */
     struct ttp_word_map known;     /* image serials that were drained */
+    bool may_rest; /* blocks of ended threads, for a round */
     uint64_t round, polled_ms, checked_ms, threads_checked_ms, partial_ms, opened_ms;
     uint32_t flushes_seen, snapshots_seen, stops_seen;
     uint64_t drained_bytes;
