@@ -61,14 +61,35 @@ void ttp_encode_number(struct ttp_encoder *e, struct ttp_number_model *m, uint64
     }
 }
 
-uint64_t ttp_decode_number(struct ttp_decoder *d, struct ttp_number_model *m)
+/* ttp_decode_bit without a branch on the bit: below the leading one, bits of numbers are as good as
+ * random, and half of the branches on them would be guessed wrong. */
+static inline unsigned decode_random_bit(struct ttp_decoder *d, struct ttp_prob *prob)
 {
+    uint32_t p = prob->p, rate = ttp_prob_rate[prob->n], mid = ttp_coder_split(d->lo, d->hi, p);
+    uint32_t one = 0u - (uint32_t)(d->code <= mid); /* all ones for a 1 */
+    d->hi = (mid & one) | (d->hi & ~one);
+    d->lo = (d->lo & one) | ((mid + 1) & ~one);
+    while (((d->lo ^ d->hi) >> 24) == 0) {
+        d->lo <<= 8;
+        d->hi = d->hi << 8 | 255;
+        d->code = d->code << 8 | ttp_decoder_byte(d);
+    }
+    uint32_t move = (((p ^ one) & 0xFFFFu) * rate) >> 16; /* of what is left: 65535 - p, or p */
+    prob->p = (uint16_t)(p + ((move ^ ~one) - ~one));
+    prob->n = (uint16_t)(prob->n + (prob->n < TTP_PROB_LIMIT));
+    return one & 1;
+}
+
+uint64_t ttp_decode_number(struct ttp_decoder *decoder, struct ttp_number_model *m)
+{
+    struct ttp_decoder d = *decoder; /* in registers */
     unsigned length = 0;
-    while (length < 63 && ttp_decode_bit(d, &m->length[length]))
+    while (length < 63 && ttp_decode_bit(&d, &m->length[length]))
         length++;
     uint64_t prefix = 1;
     for (unsigned i = length; i-- > 0;)
-        prefix = prefix << 1 | ttp_decode_bit(d, number_context(m, length, i, prefix));
+        prefix = prefix << 1 | decode_random_bit(&d, number_context(m, length, i, prefix));
+    *decoder = d;
     return prefix - 1;
 }
 
