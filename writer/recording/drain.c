@@ -25,6 +25,11 @@
 #define OWNER_SHIFT      2u
 #define STATE_MASK       3u
 
+/* What is known of an image: its first thread was taken, or was missing in the round of the low
+ * bits. */
+#define IMAGE_KNOWN  1u
+#define IMAGE_MISSED 0x80000000u
+
 static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
 {
     return (const void *)(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
@@ -141,7 +146,8 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
         if (c == NULL)
             return TTAPE_E_MEMORY;
         *c = (struct ttp_candidate){block->serial,     block->sequence,  block->image,       i,
-                                    block->process_id, block->thread_id, state & STATE_MASK, false};
+                                    block->process_id, block->thread_id, state & STATE_MASK, false,
+                                    false};
         r->arena.seen[i].is_dead |= dead;
         *threads += c->state == TTP_BLOCK_FILLING;
     }
@@ -241,23 +247,61 @@ static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
     return c->is_wanted || c->state != TTP_BLOCK_FILLING || r->arena.seen[c->index].is_dead;
 }
 
+static const struct ttp_candidate *find_first_thread(const ttape_recording *r, uint64_t image)
+{
+    const struct ttp_candidate *c = r->candidates.data;
+    size_t low = 0, high = r->candidates.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c[middle].serial < image)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->candidates.count && c[low].serial == image ? &c[low] : NULL;
+}
+
+/* It says who it is by its first record. */
+static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    const uint64_t *first = (const uint64_t *)(block_at(r, c->index) + 1);
+    return r->arena.seen[c->index].is_dead || __atomic_load_n(first, __ATOMIC_ACQUIRE) != 0;
+}
+
+static bool is_known(const ttape_recording *r, uint64_t image)
+{
+    return ttp_map_find(&r->known, image) == IMAGE_KNOWN;
+}
+
+/* Its first thread's block may have been taken from those that are free just behind us while we
+ * went through the list: then what we saw waits for a round. Where it still is not there, it ended
+ * unseen. */
+static void meet_image(ttape_recording *r, struct ttp_candidate *of, bool at_end)
+{
+    const struct ttp_candidate *first = find_first_thread(r, of->image);
+    uint32_t seen = ttp_map_find(&r->known, of->image), missed = IMAGE_MISSED | (uint32_t)r->round;
+    bool waits = first != NULL ? !has_begun(r, first) : seen == TTAPE_NONE || seen == missed;
+    of->must_wait = waits && !at_end && !r->is_direct;
+    (void)ttp_map_set(&r->allocator, &r->known, of->image, of->must_wait ? missed : IMAGE_KNOWN,
+                      NULL);
+}
+
 /* Before anything of a new process comes what says which process it is, and what its parent is: the
  * records of the first threads of all processes that are new. Serials ascend from parent to child.
  */
-static void want_first_threads(ttape_recording *r, bool everything)
+static void want_first_threads(ttape_recording *r, bool everything, bool at_end)
 {
     struct ttp_candidate *c = r->candidates.data;
     bool is_new = false;
     for (size_t i = 0; i < r->candidates.count; i++) {
         c[i].is_wanted |= everything;
-        is_new |= is_taken(r, &c[i]) && ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
+        is_new |= is_taken(r, &c[i]) && !is_known(r, c[i].image);
     }
-    for (size_t i = 0; is_new && i < r->candidates.count; i++) {
-        c[i].is_wanted |=
-            c[i].serial == c[i].image && ttp_map_find(&r->known, c[i].image) == TTAPE_NONE;
-        if (is_taken(r, &c[i])) /* also one whose first thread ended unseen: not asked again */
-            (void)ttp_map_set(&r->allocator, &r->known, c[i].image, 1, NULL);
-    }
+    for (size_t i = 0; is_new && i < r->candidates.count; i++)
+        c[i].is_wanted |= c[i].serial == c[i].image && !is_known(r, c[i].image);
+    for (size_t i = 0; is_new && i < r->candidates.count; i++)
+        if (is_taken(r, &c[i]) && !is_known(r, c[i].image))
+            meet_image(r, &c[i], at_end);
 }
 
 ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err)
@@ -283,10 +327,10 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         return TTAPE_OK;
     qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);
     r->may_rest = !r->is_direct && !at_end && free_count * 2 > r->arena.ready;
-    want_first_threads(r, everything);
+    want_first_threads(r, everything, at_end);
     const struct ttp_candidate *c = r->candidates.data;
     for (size_t i = 0; i < r->candidates.count; i++) {
-        bool later = !is_taken(r, &c[i]);
+        bool later = c[i].must_wait || !is_taken(r, &c[i]);
         if (c[i].serial == waiting_serial)
             continue;
         if (!later && !r->is_direct && !ttp_spill_has_room(r))

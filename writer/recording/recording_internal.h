@@ -63,6 +63,7 @@ struct ttp_candidate {
     uint64_t serial, sequence, image;
     uint32_t index, pid, tid, state;
     bool is_wanted; /* although it is not full */
+    bool must_wait; /* for its process's first thread */
 };
 
 /* A traced process, for knowing when it has died. */
