@@ -49,6 +49,19 @@ static void tell(struct recovery *v, bool is_loss, const char *format, ...)
     v->options->found(v->options->context, is_loss, line);
 }
 
+/* Not the bytes are to blame: a recovery without what they say would be another one next time. */
+static bool is_machine(const ttape_error *why)
+{
+    return why->status == TTAPE_E_MEMORY || why->status == TTAPE_E_IO;
+}
+
+static ttape_status pass_on(const ttape_error *why, ttape_error *err)
+{
+    if (err != NULL)
+        *err = *why;
+    return why->status;
+}
+
 /* Copies complete partitions and remembers where their streams end. A damaged one stays out. */
 static ttape_status copy_partitions(struct recovery *v, ttape_copier *copier, ttape_reader *reader,
                                     const char *name, uint64_t limit, ttape_error *err)
@@ -61,11 +74,8 @@ static ttape_status copy_partitions(struct recovery *v, ttape_copier *copier, tt
         ttape_error why = {0};
         TTP_TRY(ttape_reader_get_partition(reader, i, &partition));
         ttape_status status = ttape_copier_partition(copier, i, &why);
-        if (status == TTAPE_E_IO || status == TTAPE_E_MEMORY) {
-            if (err != NULL)
-                *err = why;
-            return status;
-        }
+        if (is_machine(&why))
+            return pass_on(&why, err);
         if (status != TTAPE_OK) {
             tell(v, true, "partition %u of '%s' is damaged (%s): %u events lost", i, name,
                  why.message, partition.event_count);
@@ -90,6 +100,8 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
     ttape_copier *copier = NULL;
     ttape_error why = {0};
     if (ttape_source_file_open(&source, file->path, &why) != TTAPE_OK) {
+        if (is_machine(&why) && why.os_errno != ENOENT && why.os_errno != EACCES)
+            return pass_on(&why, err);
         if (file->partitions != 0)
             tell(v, true, "'%s' cannot be read: %s", file->path, why.message);
         return TTAPE_OK;
@@ -97,10 +109,12 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
     ttape_reader_options options = {.size = sizeof options, .ignore_index = true};
     ttape_status status = ttape_reader_open(&reader, &source, &options, &why);
     if (status != TTAPE_OK) {
+        ttape_source_file_close(&source);
+        if (is_machine(&why))
+            return pass_on(&why, err);
         if (file->partitions != 0)
             tell(v, true, "'%s' cannot be opened: %s", file->path, why.message);
-        ttape_source_file_close(&source);
-        return status == TTAPE_E_MEMORY ? status : TTAPE_OK;
+        return TTAPE_OK;
     }
     /* What open files have behind the checkpoint is in the spill file too. */
     bool was_open = goes_on || v->files.is_separate;
@@ -149,9 +163,12 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     if (v->files.slot_count != 0)
         qsort(slots, v->files.slot_count, sizeof *slots, by_place);
-    for (size_t i = 0; i < v->files.slot_count && status == TTAPE_OK; i++)
-        if (ttp_recovered_load(&v->files, &slots[i], slot))
+    for (size_t i = 0; i < v->files.slot_count && status == TTAPE_OK; i++) {
+        status = ttp_recovered_load(&v->files, &slots[i], slot, err);
+        if (status == TTAPE_OK)
             status = ttp_decode_slot(v->r, slot, err);
+        status = status == TTAPE_END ? TTAPE_OK : status;
+    }
     free(slot);
     return status;
 }
@@ -197,6 +214,8 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
     if (!v->files.has_arena)
         tell(v, true, "the arena '%s' is gone, with what was only there",
              v->files.arena_path != NULL ? v->files.arena_path : "?");
+    if (!v->files.has_spill)
+        tell(v, true, "the spill file is gone, with what was only there");
     TTP_TRY(decode_rest(v, err));
     return finish(v, err);
 }

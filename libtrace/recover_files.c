@@ -77,7 +77,12 @@ static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
         ssize_t n = read(fd, files->journal + got, size - got);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n < 0) {
+            ttape_status status = fail_file(err, "reading the journal in", files->directory);
+            (void)close(fd);
+            return status;
+        }
+        if (n == 0)
             break;
         got += (size_t)n;
     }
@@ -99,20 +104,23 @@ static ttp_recovered_file *file_at(ttp_recovered_files *files, uint32_t number)
     return &more[files->count++];
 }
 
-static void take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t *bytes,
-                       size_t size)
+/* False: no memory. */
+static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t *bytes, size_t size)
 {
+    char **text = kind == TTP_JOURNAL_ARENA     ? &files->arena_path
+                  : kind == TTP_JOURNAL_COMMAND ? &files->command
+                                                : NULL;
     if (kind == TTP_JOURNAL_START && size == TTP_JOURNAL_START_BYTES)
         files->is_separate = ttp_load32(bytes + 48) != 0;
-    if (kind == TTP_JOURNAL_ARENA && files->arena_path == NULL)
-        files->arena_path = strndup((const char *)bytes, size);
-    if (kind == TTP_JOURNAL_COMMAND && files->command == NULL)
-        files->command = strndup((const char *)bytes, size);
+    if (text != NULL && *text == NULL && (*text = strndup((const char *)bytes, size)) == NULL)
+        return false;
     if (kind == TTP_JOURNAL_CHECKPOINT && size == TTP_JOURNAL_CHECKPOINT_BYTES) {
         ttp_recovered_file *file = file_at(files, ttp_load32(bytes));
-        if (file != NULL)
-            file->partitions = ttp_load64(bytes + 8);
+        if (file == NULL)
+            return false;
+        file->partitions = ttp_load64(bytes + 8);
     }
+    return true;
 }
 
 /* Goes through the whole entries; journal_bytes becomes the end of the last checkpoint. */
@@ -132,8 +140,9 @@ static ttape_status check_journal(ttp_recovered_files *files, ttape_error *err)
     }
     while (done < end) {
         size_t size = ttp_load32(files->journal + done + 4);
-        take_entry(files, ttp_load32(files->journal + done),
-                   files->journal + done + TTP_JOURNAL_HEAD_BYTES, size);
+        if (!take_entry(files, ttp_load32(files->journal + done),
+                        files->journal + done + TTP_JOURNAL_HEAD_BYTES, size))
+            return no_memory(err);
         done += TTP_JOURNAL_HEAD_BYTES + size;
     }
     files->journal_lost_bytes = all - end;
@@ -168,27 +177,40 @@ static char *live_name(const char *directory)
     return NULL;
 }
 
+/* One name in the directory; *unfinished counts the traces. */
+static ttape_status take_name(ttp_recovered_files *files, const char *name, size_t *unfinished,
+                              ttape_error *err)
+{
+    char *end;
+    if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
+        return TTAPE_OK;
+    unsigned long number = strtoul(name + strlen(NAME_PREFIX), &end, 10);
+    if (*end != '\0' || number > UINT32_MAX)
+        return TTAPE_OK;
+    ttp_recovered_file *file = file_at(files, (uint32_t)number);
+    if (file == NULL)
+        return no_memory(err);
+    if (file->path != NULL)
+        return TTAPE_OK;
+    file->path = join(files->directory, name);
+    ++*unfinished;
+    return file->path == NULL ? no_memory(err) : TTAPE_OK;
+}
+
 static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
 {
     DIR *listing = opendir(files->directory);
     const struct dirent *entry;
     size_t unfinished = 0;
+    ttape_status status = TTAPE_OK;
     if (listing == NULL)
         return fail_file(err, "opening", files->directory);
-    while ((entry = readdir(listing)) != NULL) {
-        char *end;
-        if (strncmp(entry->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
-            continue;
-        unsigned long number = strtoul(entry->d_name + strlen(NAME_PREFIX), &end, 10);
-        ttp_recovered_file *file = *end != '\0' || number > UINT32_MAX
-                                       ? NULL
-                                       : file_at(files, (uint32_t)number);
-        if (file == NULL || file->path != NULL)
-            continue;
-        file->path = join(files->directory, entry->d_name);
-        unfinished++;
-    }
+    while (status == TTAPE_OK && (errno = 0, entry = readdir(listing)) != NULL)
+        status = take_name(files, entry->d_name, &unfinished, err);
+    if (status == TTAPE_OK && errno != 0)
+        status = fail_file(err, "listing", files->directory);
     (void)closedir(listing);
+    TTP_TRY(status);
     if (unfinished == 0 && files->count == 1)
         files->items[0].path = live_name(files->directory);
     size_t kept = 0;
@@ -226,8 +248,11 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
     if (slot == NULL)
         return no_memory(err);
     files->spill_fd = open_in(files->directory, "spill");
+    files->has_spill = files->spill_fd >= 0 || errno != ENOENT;
     uint32_t count = 0;
-    if (files->spill_fd >= 0 && fstat(files->spill_fd, &info) == 0)
+    if (files->has_spill && (files->spill_fd < 0 || fstat(files->spill_fd, &info) != 0))
+        status = fail_file(err, "opening the spill file in", files->directory);
+    else if (files->has_spill)
         count = (uint32_t)(((uint64_t)info.st_size + TTP_SLOT_BYTES - 1) / TTP_SLOT_BYTES);
     for (uint32_t i = 0; i < count && status == TTAPE_OK; i++) {
         status = ttp_spill_read(files->spill_fd, i, slot, err);
@@ -269,30 +294,37 @@ static bool recorder_lives(const struct ttp_arena_head *head)
     return __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED) != before;
 }
 
-static void map_arena(ttp_recovered_files *files)
+/* That it is gone, or somebody else's, is no failure. */
+static ttape_status map_arena(ttp_recovered_files *files, ttape_error *err)
 {
     struct stat info;
     int fd = files->arena_path == NULL
                  ? -1
                  : open(files->arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && files->arena_path != NULL && errno != ENOENT && errno != ENOTDIR &&
+        errno != EACCES && errno != ELOOP)
+        return fail_file(err, "opening the arena", files->arena_path);
     if (fd < 0)
-        return;
-    void *memory = MAP_FAILED;
+        return TTAPE_OK;
+    void *memory = NULL;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
         (size_t)info.st_size >= STATES_OFFSET) {
         files->arena_bytes = (size_t)info.st_size;
         memory = mmap(NULL, files->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
+    ttape_status status =
+        memory == MAP_FAILED ? fail_file(err, "mapping the arena", files->arena_path) : TTAPE_OK;
     (void)close(fd);
-    if (memory == MAP_FAILED)
-        return;
+    if (memory == NULL || memory == MAP_FAILED)
+        return status;
     files->arena = memory;
     files->has_arena = check_arena(files);
+    return TTAPE_OK;
 }
 
 static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
 {
-    map_arena(files);
+    TTP_TRY(map_arena(files, err));
     if (!files->has_arena)
         return TTAPE_OK;
     struct ttp_arena_head *head = (void *)files->arena;
@@ -319,12 +351,17 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
     return TTAPE_OK;
 }
 
-bool ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *place,
-                        struct ttp_slot *out)
+ttape_status ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *place,
+                                struct ttp_slot *out, ttape_error *err)
 {
-    if (!place->in_arena)
-        return ttp_spill_read(files->spill_fd, place->number, out, NULL) == TTAPE_OK &&
-               ttp_slot_is_whole(out);
+    if (!place->in_arena) {
+        TTP_TRY(ttp_spill_read(files->spill_fd, place->number, out, err));
+        return ttp_slot_is_whole(out)
+                   ? TTAPE_OK
+                   : ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+                              "the spill file in '%s' was changed while it was read",
+                              files->directory);
+    }
     const struct ttp_block_head *block = block_at(files, place->number);
     const uint64_t *records = (const uint64_t *)(block + 1);
     uint32_t end = 0;
@@ -335,7 +372,7 @@ bool ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_sl
     }
     out->head = (struct ttp_slot_head){.count = end};
     out->block = *block;
-    return out->block.serial != 0;
+    return out->block.serial != 0 ? TTAPE_OK : TTAPE_END;
 }
 
 ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,

@@ -32,6 +32,7 @@ typedef struct ttp_recovered_files {
     size_t count;
     bool is_separate; /* files of several processes, side by side */
     int spill_fd;
+    bool has_spill;
     const uint8_t *arena; /* mapped; NULL: gone */
     size_t arena_bytes;
     uint64_t arena_lost;
@@ -43,9 +44,9 @@ typedef struct ttp_recovered_files {
 /* Opens everything; tells the arena to stop. TTAPE_E_STATE: its recorder lives. */
 ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
                                 ttape_error *err);
-/* Fills *out; false: what was there is not whole. */
-bool ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *slot,
-                        struct ttp_slot *out);
+/* Fills *out; TTAPE_END: there is nothing any more. */
+ttape_status ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *slot,
+                                struct ttp_slot *out, ttape_error *err);
 void ttp_recovered_close(ttp_recovered_files *files);
 
 #endif

@@ -171,6 +171,8 @@ static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_
                                     .symbol = copy_string(site->symbol),
                                     .file = copy_string(site->file),
                                     .id = id};
+    if (added->symbol == NULL || added->file == NULL)
+        return no_memory(err);
     return ttp_map_set(&r->allocator, &layout->by_address, site->address,
                        (uint32_t)(layout->sites.count - 1), err);
 }
@@ -238,8 +240,14 @@ static ttape_status find_last(ttape_reader *reader, uint64_t partitions, uint32_
         TTP_TRY(ttape_reader_get_partition(reader, i, &info));
         for (uint32_t k = 0; k < info.segment_count; k++) {
             ttape_segment_info segment;
-            if (ttape_reader_get_segment(reader, i, k, &segment, err) == TTAPE_OK &&
-                segment.stream < streams)
+            ttape_error why = {0};
+            ttape_status status = ttape_reader_get_segment(reader, i, k, &segment, &why);
+            if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO) {
+                if (err != NULL)
+                    *err = why;
+                return status;
+            }
+            if (status == TTAPE_OK && segment.stream < streams)
                 last[segment.stream] = (struct last_segment){i, k, true};
         }
     }
