@@ -482,8 +482,12 @@ static int compare_records(const void *a, const void *b)
     return one->sequence < two->sequence ? -1 : one->sequence > two->sequence;
 }
 
+/* Without memory jansson says that the text is wrong: an event would be left out as invalid. */
+static void *allocate(size_t size_bytes) { return tool_allocate(size_bytes, 1); }
+
 static int run(tool_conversion *conversion)
 {
+    json_set_alloc_funcs(allocate, free);
     if (conversion->is_directory) {
         return tool_fail("'%s' is a directory", conversion->input);
     }

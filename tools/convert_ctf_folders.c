@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "convert_ctf.h"
+#include "input.h"
 #include "tool.h"
 
 #define DEPTH_MAX 12
@@ -41,7 +42,7 @@ static bool is_trace(int directory)
     struct stat status;
     int fd = openat(directory, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     bool is_read = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                   read(fd, head, sizeof(head) - 1) > 4;
+                   tool_read_full(fd, head, sizeof(head) - 1, 0) > 4;
     if (fd >= 0) {
         close(fd);
     }
@@ -64,11 +65,20 @@ static void check_files(finding *found, DIR *listing, const char *path)
     }
 }
 
+/* A trace may be in there: without it, the rest is not the recording. */
+static void cannot(finding *found, const char *path, const char *name)
+{
+    if (!found->is_probe) {
+        found->status = tool_fail("cannot open '%s/%s': %s", path, name, strerror(errno));
+    }
+}
+
 static void search(finding *found, int fd, const char *path, int depth)
 {
     DIR *listing = fdopendir(fd);
     struct dirent *entry;
     if (listing == NULL) {
+        cannot(found, path, "");
         close(fd);
         return;
     }
@@ -94,6 +104,8 @@ static void search(finding *found, int fd, const char *path, int depth)
             char *joined = join(path, entry->d_name);
             search(found, inside, joined, depth + 1);
             free(joined);
+        } else if (errno != ENOTDIR && errno != ELOOP && errno != ENOENT) {
+            cannot(found, path, entry->d_name);
         }
     }
     closedir(listing);

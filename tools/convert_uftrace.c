@@ -1,10 +1,12 @@
 /* The converter for uftrace recordings: read what describes, define it to the writer, feed the
  * records. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "uftrace_files.h"
 
 #define HASHED_BYTES 4096u
@@ -17,7 +19,8 @@ static bool probe(const tool_conversion *conversion)
     }
     tool_uft_recording recording = {.directory = conversion->fd};
     int fd = tool_uft_open(&recording, "info");
-    bool matches = fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+    bool matches = fd >= 0 &&
+                   tool_read_full(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
                    memcmp(magic, "Ftrace!", 8) == 0;
     if (fd >= 0) {
         close(fd);
@@ -36,6 +39,10 @@ static void hash_tasks(tool_uft_recording *recording)
             tool_hash_word(&recording->content, task->tid);
             tool_hash_word(&recording->content, task->size_bytes);
             tool_hash_bytes(&recording->content, first, got);
+        } else if (errno != ENOENT && errno != EINVAL && errno != ELOOP) {
+            /* Those are told where the task is read; others may have gone by then. */
+            tool_conversion_warn(recording->conversion, "cannot read '%llu.dat': %s",
+                                 (unsigned long long)task->tid, strerror(errno));
         }
     }
     free(first);

@@ -5,9 +5,16 @@
  *
  * One CTF stream holds all threads in the order of time, with the thread in every event's context,
  * as LTTng's per-CPU streams do. This is a door to babeltrace2. */
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <babeltrace2/babeltrace.h>
 
@@ -17,6 +24,7 @@
 
 #define PACKET_EVENTS 16384u
 #define FIELDS_MAX    8
+#define WAIT_NS       2000000l
 
 /* Kinds of events, and their fields: u unsigned, i of 32 bits, x in hexadecimal, s text. */
 enum {
@@ -493,27 +501,16 @@ static int fail(const tool_export *export)
     return TOOL_CANNOT;
 }
 
-static int run(tool_export *export)
+static int write_folder(tool_export *export, const char *folder)
 {
     ctf out = {.export = export};
-    tool_folder folder;
-    if (!export->has_times) {
-        return tool_fail("'%s' has no times: CTF needs them", export->input->name);
-    }
-    int status = tool_folder_open(&folder, export->path, export->force);
-    if (status != TOOL_OK) {
-        return status;
-    }
+    int status = TOOL_CANNOT;
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
     out.has_site = tool_allocate(export->info.site_count, sizeof(bool));
     out.has_thread = tool_allocate(export->stream_count, sizeof(bool));
     out.merged = tool_merged_open(export);
-    if (out.merged == NULL) {
-        status = TOOL_CANNOT;
-    } else if (!run_graph(&out, folder.inside)) {
-        status = fail(export);
-    } else {
-        status = export->status != TOOL_CANNOT ? tool_folder_commit(&folder) : TOOL_CANNOT;
+    if (out.merged != NULL) {
+        status = run_graph(&out, folder) ? export->status : fail(export);
     }
     if (out.has_record) {
         free(out.record.values);
@@ -522,9 +519,66 @@ static int run(tool_export *export)
         tool_buffer_close(&out.texts[i]);
     }
     tool_merged_close(out.merged);
-    tool_folder_close(&folder);
     free(out.has_site);
     free(out.has_thread);
+    return status;
+}
+
+static int wait_for(pid_t child, const tool_export *export)
+{
+    const struct timespec pause = {.tv_nsec = WAIT_NS};
+    bool told = false;
+    int status = 0;
+    pid_t got;
+    while ((got = waitpid(child, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (tool_folder_interrupted() != 0 && !told) {
+            told = kill(child, SIGTERM) == 0;
+        }
+        nanosleep(&pause, NULL);
+    }
+    if (got == child && WIFEXITED(status)) {
+        return WEXITSTATUS(status);
+    }
+    if (tool_folder_interrupted() != 0) {
+        return TOOL_CANNOT;
+    }
+    return tool_fail("cannot write '%s': babeltrace2 gave up (no room, or no memory?)",
+                     export->path);
+}
+
+/* babeltrace2 and the library below it abort where memory, a file or room on the disk is missing:
+ * in a process of its own that is a failure like others. */
+static int write_apart(tool_export *export, const char *folder)
+{
+    pid_t child = fork();
+    if (child < 0) {
+        return tool_fail("cannot write '%s': %s", export->path, strerror(errno));
+    }
+    if (child == 0) {
+        struct rlimit no_core = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(write_folder(export, folder));
+    }
+    return wait_for(child, export);
+}
+
+static int run(tool_export *export)
+{
+    tool_folder folder;
+    if (!export->has_times) {
+        return tool_fail("'%s' has no times: CTF needs them", export->input->name);
+    }
+    int status = tool_folder_open(&folder, export->path, export->force);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    status = write_apart(export, folder.inside);
+    if (status == TOOL_OK || status == TOOL_LOSS) {
+        int committed = tool_folder_commit(&folder);
+        status = committed != TOOL_OK ? committed : status;
+    }
+    tool_folder_close(&folder);
     return status;
 }
 

@@ -79,7 +79,7 @@ static bool execute(database *base, const char *text)
     return check(base, sqlite3_exec(base->handle, text, NULL, NULL, NULL));
 }
 
-/* ---- binding ---- */
+/* ---- binding ---- Copies need memory; a row whose text could not be bound would hold NULL. */
 
 /* Unsigned numbers keep their bits: above 2^63 - 1 SQL sees them below zero. */
 static void bind_number(sqlite3_stmt *row, int column, uint64_t number)
@@ -105,7 +105,8 @@ static void bind_name(database *base, sqlite3_stmt *row, int column, ttape_strin
 {
     base->text.size_bytes = 0;
     tool_buffer_name(&base->text, TOOL_ESCAPE_TERMINAL, name);
-    sqlite3_bind_text(row, column, base->text.data, (int)base->text.size_bytes, SQLITE_TRANSIENT);
+    (void)check(base, sqlite3_bind_text(row, column, base->text.data, (int)base->text.size_bytes,
+                                        SQLITE_TRANSIENT));
 }
 
 static void bind_value(database *base, sqlite3_stmt *row, int column, const ttape_value *value)
@@ -115,8 +116,8 @@ static void bind_value(database *base, sqlite3_stmt *row, int column, const ttap
     case TTAPE_VALUE_NULL: sqlite3_bind_null(row, column); break;
     case TTAPE_VALUE_STRING: bind_name(base, row, column, value->bytes); break;
     case TTAPE_VALUE_BYTES:
-        sqlite3_bind_blob(row, column, value->bytes.data, (int)value->bytes.size_bytes,
-                          SQLITE_TRANSIENT);
+        (void)check(base, sqlite3_bind_blob(row, column, value->bytes.data,
+                                            (int)value->bytes.size_bytes, SQLITE_TRANSIENT));
         break;
     case TTAPE_VALUE_FLOAT:
         memcpy(&real, &value->number, sizeof(real));
@@ -208,7 +209,7 @@ static void put_sites(database *base, ttape_reader *reader)
         bind_number(row, 3, module.start);
         bind_number(row, 4, module.end);
         bind_name(base, row, 5, module.path);
-        sqlite3_bind_text(row, 6, hex, (int)length, SQLITE_TRANSIENT);
+        (void)check(base, sqlite3_bind_text(row, 6, hex, (int)length, SQLITE_TRANSIENT));
         step(base, row);
     }
     sqlite3_finalize(row);

@@ -19,17 +19,29 @@ static int compare_threads(const void *a, const void *b)
     return one->stream < two->stream ? -1 : one->stream > two->stream;
 }
 
+void tool_graph_peek_failed(tool_graph *graph, const ttape_error *err)
+{
+    bool is_machine = err->status == TTAPE_E_MEMORY || err->status == TTAPE_E_IO;
+    if (is_machine && graph->peek_status == TOOL_OK) {
+        graph->peek_status = tool_fail_error(graph->input->name, err);
+    }
+}
+
 /* When a thread's recording began; where that is not said, its first event's time. */
-static uint64_t start_of(ttape_reader *reader, uint32_t stream, const ttape_stream_info *info)
+static uint64_t start_of(tool_graph *graph, uint32_t stream, const ttape_stream_info *info)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_edge edge = {0};
-    if (info->stream.start_time_ns != 0 ||
-        ttape_cursor_open(&cursor, reader, stream, &err) != TTAPE_OK) {
+    if (info->stream.start_time_ns != 0) {
         return info->stream.start_time_ns;
     }
+    if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
+        return 0;
+    }
     if (ttape_cursor_get_open_frames(cursor, &edge, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
         edge.time_ns = 0;
     }
     ttape_cursor_close(cursor);
@@ -42,12 +54,12 @@ static void add_thread(tool_graph *graph, uint32_t stream)
     if (ttape_reader_get_stream(graph->input->reader, stream, &info) != TTAPE_OK) {
         return;
     }
-    graph->threads[graph->thread_count++] = (tool_graph_thread){
-        .stream = stream,
-        .process = info.stream.process,
-        .pid = info.pid,
-        .tid = info.stream.tid,
-        .start_ns = graph->has_times ? start_of(graph->input->reader, stream, &info) : 0};
+    graph->threads[graph->thread_count++] =
+        (tool_graph_thread){.stream = stream,
+                            .process = info.stream.process,
+                            .pid = info.pid,
+                            .tid = info.stream.tid,
+                            .start_ns = graph->has_times ? start_of(graph, stream, &info) : 0};
 }
 
 static void add_threads(tool_graph *graph)
@@ -72,7 +84,7 @@ static int read_all(tool_graph *graph)
     tool_calls calls;
     tool_spawn_open(graph);
     tool_graph_walk(graph, &calls);
-    int status = tool_calls_status(&calls);
+    int status = graph->peek_status != TOOL_OK ? graph->peek_status : tool_calls_status(&calls);
     tool_calls_close(&calls);
     tool_spawn_close(graph);
     return status;

@@ -119,13 +119,16 @@ typedef struct tool_graph {
     int64_t span_ns, idle_ns;
     uint64_t pruned_nodes, pruned_edges, pruned_calls; /* calls: of pruned nodes */
     uint32_t max_depth;                                /* frames on one stack */
-    int status;
+    int status, peek_status; /* peek_status: of looks into streams, beside the walk */
 } tool_graph;
 
 /* Reads the selection. The graph is complete: nothing is pruned. Returns a tool_exit; TOOL_LOSS:
  * complete but for what could not be read. */
 int tool_graph_make(tool_graph *graph, const tool_input *input, const tool_selection *selection);
 void tool_graph_close(tool_graph *graph);
+/* A look into a stream, beside the walk, failed. What is wrong with the bytes the walk tells; for
+ * want of memory, or of bytes, the graph would silently be another. */
+void tool_graph_peek_failed(tool_graph *graph, const ttape_error *err);
 
 /* Reads again, passing over nodes that are not is_kept: what they called hangs below their closest
  * kept callers. */

@@ -164,12 +164,13 @@ void tool_spawn_close(tool_graph *graph)
 /* ---- markers ---- */
 
 /* The handle that an event carries. */
-static bool handle_of(ttape_reader *reader, uint32_t stream, uint64_t number, uint64_t *handle)
+static bool handle_of(tool_graph *graph, uint32_t stream, uint64_t number, uint64_t *handle)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_item item;
-    if (ttape_cursor_open(&cursor, reader, stream, &err) != TTAPE_OK) {
+    if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
         return false;
     }
     bool found = ttape_cursor_seek_event(cursor, number, &err) == TTAPE_OK &&
@@ -178,6 +179,7 @@ static bool handle_of(ttape_reader *reader, uint32_t stream, uint64_t number, ui
     if (found) {
         *handle = item.values[0].number;
     }
+    tool_graph_peek_failed(graph, &err);
     ttape_cursor_close(cursor);
     return found;
 }
@@ -192,7 +194,7 @@ void tool_spawn_leaf(tool_graph *graph, const tool_calls *calls, const ttape_eve
     creation new = {.time_ns = event->time_ns,
                     .thread = graph->current,
                     .origin = tool_graph_here(graph, calls->current)};
-    if (!handle_of(graph->input->reader, calls->stream, calls->number, &new.handle)) {
+    if (!handle_of(graph, calls->stream, calls->number, &new.handle)) {
         return;
     }
     tool_grow((void **)&spawns->creations, &spawns->creation_capacity, spawns->creation_count + 1,
@@ -227,12 +229,16 @@ static bool begin_by_marker(tool_graph *graph, uint32_t thread)
     ttape_cursor *cursor;
     ttape_item item;
     creation *found = NULL;
-    if (spawns->start_site == TTAPE_NONE || spawns->creation_count == 0 ||
-        ttape_cursor_open(&cursor, graph->input->reader, t->stream, &err) != TTAPE_OK) {
+    if (spawns->start_site == TTAPE_NONE || spawns->creation_count == 0) {
+        return false;
+    }
+    if (ttape_cursor_open(&cursor, graph->input->reader, t->stream, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
         return false;
     }
     for (uint32_t i = 0; i < PEEKED_EVENTS && found == NULL; i++) {
         if (ttape_cursor_next(cursor, &item, &err) != TTAPE_OK) {
+            tool_graph_peek_failed(graph, &err);
             break;
         }
         if (item.event.kind == TTAPE_LEAF && item.value_count > 0 &&
@@ -255,7 +261,7 @@ static bool begin_by_marker(tool_graph *graph, uint32_t thread)
 
 /* ---- frames that were open, and guesses ---- */
 
-static bool has_open_frames(const tool_graph *graph, uint32_t stream)
+static bool has_open_frames(tool_graph *graph, uint32_t stream)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
@@ -263,29 +269,34 @@ static bool has_open_frames(const tool_graph *graph, uint32_t stream)
     ttape_edge edge;
     size_t count = 0;
     if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
         return false;
     }
     bool has = ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK &&
                edge.frame_count > 0 && edge.frames[0].kind == TTAPE_OPEN;
     has = has || (ttape_cursor_next_events(cursor, &event, 1, &count, &err) == TTAPE_OK &&
                   count == 1 && event.kind == TTAPE_OPEN);
+    tool_graph_peek_failed(graph, &err);
     ttape_cursor_close(cursor);
     return has;
 }
 
 /* A forked process whose recording lacks these frames still leaves them: the first that it does is
  * where it was forked. TTAPE_NONE: it leaves none early on, or the function is pruned. */
-static uint32_t find_fork(const tool_graph *graph, uint32_t stream)
+static uint32_t find_fork(tool_graph *graph, uint32_t stream)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     uint32_t node = TTAPE_NONE;
     size_t count = 0;
     if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
         return node;
     }
     ttape_event *events = tool_allocate(FORK_EVENTS, sizeof(*events));
-    (void)ttape_cursor_next_events(cursor, events, FORK_EVENTS, &count, &err);
+    if (ttape_cursor_next_events(cursor, events, FORK_EVENTS, &count, &err) != TTAPE_OK) {
+        tool_graph_peek_failed(graph, &err);
+    }
     for (size_t i = 0; i < count; i++) {
         if (events[i].kind == TTAPE_EXIT_UNSEEN) {
             node = graph->plain[tool_function_of(&graph->functions, events[i].site)];

@@ -39,6 +39,27 @@ static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, s
     return TTAPE_OK;
 }
 
+ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset)
+{
+    size_t done = 0;
+    while (done < size_bytes) {
+        char *to = (char *)buffer + done;
+        ssize_t got = offset < 0 ? read(fd, to, size_bytes - done)
+                                 : pread(fd, to, size_bytes - done, offset + (off_t)done);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 static int open_unlinked(void)
 {
     const char *folder = getenv("TMPDIR");

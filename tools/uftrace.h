@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "lines.h"
 
 #define TOOL_UFT_RECORD_BYTES 16u
 #define TOOL_UFT_NO_TIME      UINT64_MAX
@@ -154,6 +155,9 @@ typedef struct tool_uft_layout {
 /* uftrace_files.c: opens a regular file below the directory; -1 with errno (EINVAL: not regular).
  */
 int tool_uft_open(const tool_uft_recording *recording, const char *name);
+/* Closes them with their descriptor, and warns where they ended because the file could not be read:
+ * what it says further on is lost. */
+void tool_uft_close_lines(const tool_uft_recording *recording, tool_lines *lines, const char *name);
 
 /* uftrace_info.c: reads `info` and sets the metadata that it holds. Returns a tool_exit. */
 int tool_uft_read_info(tool_uft_recording *recording);

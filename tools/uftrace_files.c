@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "uftrace_files.h"
 
 #define SMALL_READ_BYTES  (16u * 1024u)
@@ -30,6 +31,16 @@ int tool_uft_open(const tool_uft_recording *recording, const char *name)
     return fd;
 }
 
+void tool_uft_close_lines(const tool_uft_recording *recording, tool_lines *lines, const char *name)
+{
+    if (lines->failed_errno != 0) {
+        tool_conversion_warn(recording->conversion, "cannot read on in '%s': %s", name,
+                             strerror(lines->failed_errno));
+    }
+    tool_lines_close(lines);
+    close(lines->fd);
+}
+
 static int open_task(const tool_uft_recording *recording, const tool_uft_task *task)
 {
     char name[32];
@@ -39,11 +50,7 @@ static int open_task(const tool_uft_recording *recording, const tool_uft_task *t
 
 static ssize_t read_at(int fd, void *data, size_t size_bytes, uint64_t offset)
 {
-    ssize_t got;
-    do {
-        got = pread(fd, data, size_bytes, (off_t)offset);
-    } while (got < 0 && errno == EINTR);
-    return got;
+    return tool_read_full(fd, data, size_bytes, (off_t)offset);
 }
 
 bool tool_uft_files_peek(const tool_uft_recording *recording, tool_uft_task *task, uint8_t *first,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "lines.h"
 #include "uftrace.h"
 
@@ -71,8 +72,9 @@ int tool_uft_read_info(tool_uft_recording *recording)
     if (fd < 0) {
         return tool_fail("cannot open 'info' in '%s': %s", input, strerror(errno));
     }
-    ssize_t got = read(fd, header, sizeof(header));
-    int status = check_header(recording, header, got < 0 ? 0 : (size_t)got);
+    ssize_t got = tool_read_full(fd, header, sizeof(header), -1);
+    int status = got < 0 ? tool_fail("cannot read 'info' in '%s': %s", input, strerror(errno))
+                         : check_header(recording, header, (size_t)got);
     if (status == TOOL_OK) {
         tool_lines lines;
         tool_line line = {0};
@@ -82,9 +84,10 @@ int tool_uft_read_info(tool_uft_recording *recording)
             tool_hash_bytes(&recording->content, line.text, line.size_bytes);
             take_line(&recording->info, line.text);
         }
-        tool_lines_close(&lines);
+        tool_uft_close_lines(recording, &lines, "info");
+    } else {
+        close(fd);
     }
-    close(fd);
     return status;
 }
 
@@ -144,7 +147,6 @@ int tool_uft_set_metadata(tool_uft_recording *recording)
     while (status == TTAPE_OK && tool_lines_next(&lines, &line)) {
         status = set_line(writer, line.text, &err);
     }
-    tool_lines_close(&lines);
-    close(fd);
+    tool_uft_close_lines(recording, &lines, "info");
     return status == TTAPE_OK ? TOOL_OK : tool_conversion_fail(recording->conversion, &err);
 }

@@ -94,8 +94,7 @@ void tool_uft_read_map(tool_uft_recording *recording, tool_uft_session *session)
                                  (unsigned long long)line.number, name);
         }
     }
-    tool_lines_close(&lines);
-    close(fd);
+    tool_uft_close_lines(recording, &lines, name);
 }
 
 static int compare_maps(const void *a, const void *b)

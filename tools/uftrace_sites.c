@@ -157,8 +157,7 @@ static void read_user_events(tool_uft_recording *recording)
             id, recording->user_event_count, tool_copy_text(end + 1, strlen(end + 1))};
         recording->user_event_count++;
     }
-    tool_lines_close(&lines);
-    close(fd);
+    tool_uft_close_lines(recording, &lines, "events.txt");
     if (recording->user_event_count > 0) {
         qsort(recording->user_events, recording->user_event_count, sizeof(tool_uft_user_event),
               compare_user_events);

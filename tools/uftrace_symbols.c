@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "lines.h"
 #include "uftrace.h"
 
@@ -22,8 +23,9 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Does the file's head name this module (or nothing)? */
-static bool is_about(int fd, const tool_uft_module *module)
+/* Does the file's head name this module (or nothing)? Closes it. */
+static bool is_about(const tool_uft_recording *recording, int fd, const char *name,
+                     const tool_uft_module *module)
 {
     bool matches = true;
     tool_lines lines;
@@ -39,7 +41,7 @@ static bool is_about(int fd, const tool_uft_module *module)
             matches = false;
         }
     }
-    tool_lines_close(&lines);
+    tool_uft_close_lines(recording, &lines, name);
     return matches;
 }
 
@@ -75,9 +77,7 @@ static char *find_file(const tool_uft_recording *recording, const tool_uft_modul
         }
         int fd = tool_uft_open(recording, name);
         if (fd >= 0) {
-            bool matches = is_about(fd, module);
-            close(fd);
-            if (matches) {
+            if (is_about(recording, fd, name, module)) {
                 return tool_copy_text(name, (size_t)length);
             }
         } else {
@@ -166,8 +166,7 @@ static void load(const tool_uft_recording *recording, const tool_uft_module *mod
     while (tool_lines_next(&lines, &line)) {
         take(table, &line);
     }
-    tool_lines_close(&lines);
-    close(fd);
+    tool_uft_close_lines(recording, &lines, table->file);
     if (table->count > 0) {
         qsort(table->entries, table->count, sizeof(tool_uft_entry), compare_entries);
     }
@@ -196,11 +195,13 @@ static const tool_uft_entry *find_entry(const tool_uft_table *table, uint64_t ad
 }
 
 /* The line at an offset, freed by the caller; NULL at the end or on failure. */
-static char *read_line_at(int fd, uint64_t offset, size_t *size_bytes)
+static char *read_line_at(const tool_uft_recording *recording, const tool_uft_table *table, int fd,
+                          uint64_t offset, size_t *size_bytes)
 {
     for (size_t capacity = 512;; capacity *= 8) {
         char *text = tool_allocate(capacity + 1, 1);
-        ssize_t got = pread(fd, text, capacity, (off_t)offset);
+        ssize_t got = tool_read_full(fd, text, capacity, (off_t)offset);
+        int saved = errno;
         char *end = got > 0 ? memchr(text, '\n', (size_t)got) : NULL;
         if (end != NULL || (got > 0 && ((size_t)got < capacity || capacity > TOOL_LINE_MAX))) {
             *size_bytes = end != NULL ? (size_t)(end - text) : (size_t)got;
@@ -208,6 +209,10 @@ static char *read_line_at(int fd, uint64_t offset, size_t *size_bytes)
             return text;
         }
         free(text);
+        if (got < 0) {
+            tool_conversion_warn(recording->conversion, "cannot read '%s': %s", table->file,
+                                 strerror(saved));
+        }
         if (got <= 0) {
             return NULL;
         }
@@ -224,7 +229,7 @@ static void read_symbol(const tool_uft_recording *recording, const tool_uft_tabl
     if (fd < 0) {
         warn_open(recording, table->file);
     }
-    char *text = fd >= 0 ? read_line_at(fd, entry->offset, &size) : NULL;
+    char *text = fd >= 0 ? read_line_at(recording, table, fd, entry->offset, &size) : NULL;
     if (text != NULL && split_symbol(text, &address, &type, &name)) {
         symbol->start = entry->address;
         symbol->name = tool_copy_text(name, strcspn(name, "\t"));
@@ -241,9 +246,12 @@ static void read_debug(const tool_uft_recording *recording, const tool_uft_table
 {
     int fd = tool_uft_open(recording, table->file);
     uint64_t offset = entry->offset;
+    if (fd < 0) {
+        warn_open(recording, table->file);
+    }
     for (bool first = true; fd >= 0; first = false) {
         size_t size = 0;
-        char *text = read_line_at(fd, offset, &size);
+        char *text = read_line_at(recording, table, fd, offset, &size);
         if (text == NULL || (!first && tool_after(text, "F: ") != NULL)) {
             free(text);
             break;

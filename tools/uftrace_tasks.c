@@ -173,8 +173,7 @@ static void read_task_file(tool_uft_recording *recording)
                                  (unsigned long long)line.number);
         }
     }
-    tool_lines_close(&lines);
-    close(fd);
+    tool_uft_close_lines(recording, &lines, "task.txt");
 }
 
 static int compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
