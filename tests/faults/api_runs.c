@@ -1,0 +1,515 @@
+/* The runs of the library. Nothing in here asserts: a fault may strike anywhere, and what a run
+ * then returns is what the tests look at. */
+#include "api_runs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tracetape/copy.h>
+#include <tracetape/recover.h>
+#include <tracetape/report.h>
+#include <tracetape/tree.h>
+
+#include "../unit/test_reader_fixture.h"
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        ttape_status try_status = (call);                                                          \
+        if (try_status != TTAPE_OK)                                                                \
+            return try_status;                                                                     \
+    } while (0)
+
+#define EVENTS 400u
+
+void ttest_api_path(const char *folder, const char *name, char path[256])
+{
+    (void)snprintf(path, 256, "%s/%s", folder, name);
+}
+
+uint8_t *ttest_api_load(const char *folder, const char *name, size_t *size_bytes)
+{
+    char path[256];
+    struct stat info;
+    ttest_api_path(folder, name, path);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        return NULL;
+    uint8_t *data = fstat(fd, &info) == 0 ? malloc((size_t)info.st_size + 1) : NULL;
+    *size_bytes = (size_t)info.st_size;
+    if (data != NULL && read(fd, data, *size_bytes) != (ssize_t)*size_bytes) {
+        free(data);
+        data = NULL;
+    }
+    (void)close(fd);
+    return data;
+}
+
+static void mix(struct ttest_run *run, const void *data, size_t size_bytes)
+{
+    uint64_t pair[2] = {run->digest, ttp_checksum(data, size_bytes)};
+    run->digest = ttp_checksum(pair, sizeof pair);
+}
+
+static void mix_item(struct ttest_run *run, const ttape_item *item)
+{
+    struct ttest_sum sum = {0};
+    ttest_mix_item(&sum, item);
+    mix(run, &sum.hash, sizeof sum.hash);
+}
+
+/* ---- writing ---- */
+
+struct plan {
+    uint32_t jobs, partition_events;
+    bool literal, syncs;
+};
+
+static ttape_string text(const char *s) { return (ttape_string){s, strlen(s)}; }
+
+static ttape_status define(ttape_writer *w, struct ttest_run *run)
+{
+    uint32_t id, process, module;
+    ttape_process p = {.pid = 7, .parent = TTAPE_NONE, .name = text("main")};
+    ttape_module m = {
+        .start = 4096, .end = 8192, .path = text("/bin/prog"), .build_id = text("ab")};
+    TRY(ttape_writer_set_text(w, "command", text("prog"), &run->err));
+    TRY(ttape_writer_add_process(w, &p, &process, &run->err));
+    TRY(ttape_writer_add_module(w, &m, &module, &run->err));
+    for (uint64_t i = 0; i < 2; i++) {
+        ttape_stream stream = {.process = process, .tid = 100 + i, .name = text("thread")};
+        TRY(ttape_writer_add_stream(w, &stream, &id, &run->err));
+    }
+    for (uint32_t i = 0; i < TTEST_SITES; i++) {
+        char name[] = {'f', (char)('a' + i), 0};
+        ttape_site site = {.address = 4096 + 16 * i,
+                           .module = module,
+                           .kind = i % 5 == 4 ? TTAPE_SITE_MARKER : TTAPE_SITE_FUNCTION,
+                           .symbol = text(name),
+                           .file = text("a.c")};
+        TRY(ttape_writer_add_site(w, &site, &id, &run->err));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest_run *run)
+{
+    struct ttest_thread threads[2];
+    struct ttest_plan plan = {.streams = 2};
+    uint64_t seed = 5, time = 1000;
+    memset(threads, 0, sizeof threads);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        uint32_t stream = i / 7 % 2;
+        ttape_event e = ttest_event(&threads[stream], &plan, &seed);
+        e.time_ns = time += 20 + ttest_random(&seed, 60);
+        TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
+        ttape_value value = {.type = TTAPE_VALUE_STRING, .bytes = text("some text")};
+        if (e.kind == TTAPE_ENTER && i % 9 == 0)
+            TRY(ttape_writer_attach(w, stream, &value, 1, &run->err));
+        if (how->syncs && i % 90 == 89)
+            TRY(ttape_writer_flush(w, true, &run->err));
+    }
+    TRY(ttape_writer_set_number(w, "exit_status", 3, &run->err));
+    return ttape_writer_finish(w, &run->err);
+}
+
+/* The first failure is permanent: every later call returns it. */
+static ttape_status still_failed(ttape_writer *w, ttape_status status)
+{
+    ttape_error err = {0};
+    ttape_event e = {.kind = TTAPE_GAP, .site = TTAPE_NONE, .depth = TTAPE_DEPTH_AUTO};
+    if (ttape_writer_append(w, 0, &e, 1, &err) != status || err.status != status ||
+        ttape_writer_finish(w, &err) != status)
+        return TTAPE_E_STATE;
+    return status;
+}
+
+static ttape_status write_to(const ttape_sink *sink, const struct plan *how, struct ttest_run *run)
+{
+    ttape_writer *w;
+    ttape_writer_options o = {.size = sizeof o,
+                              .partition_events = how->partition_events,
+                              .literal = how->literal,
+                              .jobs = how->jobs,
+                              .model_period = 3,
+                              .index_period = 2,
+                              .has_trace_id = true,
+                              .trace_id = {1},
+                              .allocator = &run->allocator};
+    TRY(ttape_writer_open(&w, sink, &o, &run->err));
+    ttape_status status = define(w, run);
+    if (status == TTAPE_OK)
+        status = append(w, how, run);
+    if (status != TTAPE_OK)
+        status = still_failed(w, status);
+    ttape_writer_close(w);
+    return status;
+}
+
+/* Into a plain descriptor: what a failure leaves is there to be recovered. */
+static ttape_status write_plain(struct ttest_run *run, const struct plan *how)
+{
+    char path[256];
+    ttest_api_path(run->folder, "out.ttape", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0) {
+        run->err = (ttape_error){.status = TTAPE_E_IO, .message = "opening failed"};
+        return TTAPE_E_IO;
+    }
+    run->is_unfinished = true;
+    ttape_sink sink = ttape_sink_fd(fd);
+    ttape_status status = write_to(&sink, how, run);
+    (void)close(fd);
+    return status;
+}
+
+static ttape_status write_alone(struct ttest_run *run)
+{
+    return write_plain(run, &(struct plan){.partition_events = 40, .syncs = true});
+}
+
+static ttape_status write_jobs(struct ttest_run *run)
+{
+    return write_plain(run, &(struct plan){.partition_events = 40, .jobs = 3});
+}
+
+static ttape_status write_literal(struct ttest_run *run)
+{
+    return write_plain(run, &(struct plan){.partition_events = 150, .literal = true});
+}
+
+static ttape_status write_memory(struct ttest_run *run)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_status status = write_to(&sink, &(struct plan){.partition_events = 200}, run);
+    mix(run, memory.data, memory.size_bytes);
+    ttape_memory_sink_close(&memory);
+    return status;
+}
+
+/* Under a name that is there when all is. */
+static ttape_status with_file(struct ttest_run *run,
+                              ttape_status (*fill)(struct ttest_run *, const ttape_sink *))
+{
+    char path[256];
+    ttape_file_sink *file;
+    ttest_api_path(run->folder, "out.ttape", path);
+    TRY(ttape_file_sink_open(&file, path, false, &run->err));
+    ttape_sink sink = ttape_file_sink_sink(file);
+    ttape_status status = fill(run, &sink);
+    if (status == TTAPE_OK)
+        status = ttape_file_sink_commit(file, &run->err);
+    ttape_file_sink_close(file);
+    return status;
+}
+
+static ttape_status fill_whole(struct ttest_run *run, const ttape_sink *sink)
+{
+    return write_to(sink, &(struct plan){.partition_events = 100}, run);
+}
+
+static ttape_status write_file(struct ttest_run *run) { return with_file(run, fill_whole); }
+
+/* ---- reading ---- */
+
+typedef ttape_status reading(struct ttest_run *run, ttape_reader *reader);
+
+static ttape_status with_reader(struct ttest_run *run, const char *name, uint32_t jobs, bool scan,
+                                reading *read)
+{
+    char path[256];
+    ttape_source source;
+    ttape_reader *reader;
+    ttape_reader_options o = {
+        .size = sizeof o, .jobs = jobs, .ignore_index = scan, .allocator = &run->allocator};
+    ttest_api_path(run->folder, name, path);
+    TRY(ttape_source_file_open(&source, path, &run->err));
+    ttape_status status = ttape_reader_open(&reader, &source, &o, &run->err);
+    if (status == TTAPE_OK)
+        status = read(run, reader);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+    return status;
+}
+
+static ttape_status walk(struct ttest_run *run, ttape_cursor *cursor, uint32_t stream)
+{
+    ttape_item item;
+    ttape_edge edge;
+    ttape_status status;
+    while ((status = ttape_cursor_next(cursor, &item, &run->err)) == TTAPE_OK)
+        mix_item(run, &item);
+    if (status != TTAPE_END || stream == TTAPE_ALL_STREAMS)
+        return status == TTAPE_END ? TTAPE_OK : status;
+    for (uint32_t i = 0; i < 100; i++) {
+        TRY(ttape_cursor_previous(cursor, &item, &run->err));
+        mix_item(run, &item);
+    }
+    TRY(ttape_cursor_seek_event(cursor, 60, &run->err));
+    TRY(ttape_cursor_get_edge(cursor, &edge, &run->err));
+    for (uint32_t i = 0; i < edge.frame_count; i++)
+        mix(run, &edge.frames[i].enter_time_ns, sizeof edge.frames[i].enter_time_ns);
+    TRY(ttape_cursor_seek_time(cursor, item.event.time_ns, &run->err));
+    TRY(ttape_cursor_next(cursor, &item, &run->err));
+    mix_item(run, &item);
+    return TTAPE_OK;
+}
+
+static ttape_status read_all(struct ttest_run *run, ttape_reader *reader)
+{
+    ttape_info info;
+    ttape_reader_get_info(reader, &info);
+    mix(run, &info.event_count, sizeof info.event_count);
+    for (uint32_t s = 0; s <= info.stream_count; s++) {
+        ttape_cursor *cursor;
+        uint32_t stream = s < info.stream_count ? s : TTAPE_ALL_STREAMS;
+        TRY(ttape_cursor_open(&cursor, reader, stream, &run->err));
+        ttape_status status = walk(run, cursor, stream);
+        ttape_cursor_close(cursor);
+        TRY(status);
+    }
+    for (uint32_t p = 0; p < info.partition_count; p++) {
+        ttape_segment_info segment;
+        const ttape_summary_row *rows;
+        uint32_t count;
+        TRY(ttape_reader_get_segment(reader, p, 0, &segment, &run->err));
+        TRY(ttape_reader_get_summary(reader, p, &rows, &count, &run->err));
+        for (uint32_t i = 0; i < count; i++)
+            mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status read_index(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, false, read_all);
+}
+
+static ttape_status read_scan(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, true, read_all);
+}
+
+static ttape_status read_jobs(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 3, false, read_all);
+}
+
+static bool take_finding(void *context, const ttape_finding *finding)
+{
+    mix(context, finding->error.rule, sizeof finding->error.rule);
+    return true;
+}
+
+static ttape_status verify_name(struct ttest_run *run, const char *name)
+{
+    char path[256];
+    ttape_source source;
+    uint64_t count = 0;
+    ttape_reader_options o = {.size = sizeof o, .allocator = &run->allocator};
+    ttest_api_path(run->folder, name, path);
+    TRY(ttape_source_file_open(&source, path, &run->err));
+    ttape_status status = ttape_verify(&source, &o, take_finding, NULL, run, &count, &run->err);
+    mix(run, &count, sizeof count);
+    ttape_source_file_close(&source);
+    return status;
+}
+
+static ttape_status verify_sound(struct ttest_run *run) { return verify_name(run, "a.ttape"); }
+static ttape_status verify_damaged(struct ttest_run *run)
+{
+    return verify_name(run, "damaged.ttape");
+}
+
+static ttape_status read_forward(struct ttest_run *run)
+{
+    char path[256];
+    ttape_forward *forward;
+    ttape_reader *reader;
+    ttape_reader_options o = {.size = sizeof o, .allocator = &run->allocator};
+    ttest_api_path(run->folder, "a.ttape", path);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0) {
+        run->err = (ttape_error){.status = TTAPE_E_IO, .message = "opening failed"};
+        return TTAPE_E_IO;
+    }
+    ttape_input input = ttape_input_fd(fd);
+    ttape_status status = ttape_forward_open(&forward, &input, &o, &run->err);
+    while (status == TTAPE_OK &&
+           (status = ttape_forward_next(forward, &reader, &run->err)) == TTAPE_OK) {
+        ttape_cursor *cursor;
+        ttape_item item;
+        status = ttape_cursor_open(&cursor, reader, 0, &run->err);
+        if (status != TTAPE_OK)
+            break;
+        while ((status = ttape_cursor_next(cursor, &item, &run->err)) == TTAPE_OK)
+            mix_item(run, &item);
+        ttape_cursor_close(cursor);
+        status = status == TTAPE_END ? TTAPE_OK : status;
+    }
+    ttape_forward_close(forward);
+    (void)close(fd);
+    return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+static ttape_status make_reports(struct ttest_run *run, ttape_reader *reader)
+{
+    for (uint32_t by = 0; by < TTAPE_REPORT_BY_COUNT; by++) {
+        if (by == TTAPE_REPORT_BY_GROUP)
+            continue;
+        ttape_report *report;
+        uint32_t count;
+        ttape_report_options o = {
+            .size = sizeof o, .by = by, .percentiles = by % 2 == 0, .exact = by == 2, .jobs = 2};
+        TRY(ttape_report_make(&report, reader, &o, &run->err));
+        const ttape_report_row *rows = ttape_report_get_rows(report, &count);
+        for (uint32_t i = 0; i < count; i++)
+            mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
+        ttape_report_close(report);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status report(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, false, make_reports);
+}
+
+static ttape_status climb(struct ttest_run *run, ttape_tree *tree, const ttape_node_id *id,
+                          uint32_t mode, int levels)
+{
+    ttape_tree_walk *children;
+    ttape_node node;
+    TRY(ttape_tree_walk_open(&children, tree, id, mode, &run->err));
+    ttape_status status;
+    while ((status = ttape_tree_walk_next(children, &node, &run->err)) == TTAPE_OK) {
+        mix(run, &node.time_ns, sizeof node.time_ns);
+        if (levels > 0)
+            status = climb(run, tree, &node.id, mode, levels - 1);
+        if (status != TTAPE_OK)
+            break;
+    }
+    ttape_tree_walk_close(children);
+    return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+static ttape_status climb_all(struct ttest_run *run, ttape_reader *reader)
+{
+    ttape_tree *tree;
+    ttape_tree_options o = {.size = sizeof o, .jobs = 2};
+    ttape_node_id top = {.kind = TTAPE_NODE_TRACE}, found[8];
+    size_t count;
+    TRY(ttape_tree_open(&tree, reader, &o, &run->err));
+    ttape_status status = climb(run, tree, &top, TTAPE_TREE_PRUNED, 4);
+    if (status == TTAPE_OK)
+        status = climb(run, tree, &top, TTAPE_TREE_FULL, 3);
+    if (status == TTAPE_OK)
+        status = ttape_tree_find_time(tree, 0, 9000, found, 8, &count, &run->err);
+    ttape_tree_close(tree);
+    return status;
+}
+
+static ttape_status tree(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, false, climb_all);
+}
+
+/* ---- copying, recovering ---- */
+
+struct copying {
+    struct ttest_run *run;
+    ttape_writer *writer;
+};
+
+static struct copying copying;
+
+static ttape_status copy_part(struct ttest_run *run, ttape_reader *reader)
+{
+    ttape_copier *copier;
+    ttape_info info;
+    uint64_t from[4] = {30, 30, 30, 30}, to[4] = {60, 60, 60, 60};
+    ttape_reader_get_info(reader, &info);
+    TRY(ttape_copier_open(&copier, copying.writer, reader, &run->err));
+    ttape_status status = ttape_copier_part(copier, 0, from, to, &run->err);
+    for (uint32_t p = 1; p < info.partition_count && status == TTAPE_OK; p++)
+        status = ttape_copier_partition(copier, p, &run->err);
+    ttape_copier_close(copier);
+    return status;
+}
+
+static ttape_status fill_copy(struct ttest_run *run, const ttape_sink *sink)
+{
+    ttape_writer_options o = {
+        .size = sizeof o, .model_period = UINT32_MAX, .allocator = &run->allocator};
+    TRY(ttape_writer_open(&copying.writer, sink, &o, &run->err));
+    ttape_status status = with_reader(run, "a.ttape", 1, false, copy_part);
+    if (status == TTAPE_OK)
+        status = with_reader(run, "b.ttape", 1, false, copy_part);
+    if (status == TTAPE_OK)
+        status = ttape_writer_finish(copying.writer, &run->err);
+    ttape_writer_close(copying.writer);
+    return status;
+}
+
+static ttape_status copy(struct ttest_run *run) { return with_file(run, fill_copy); }
+
+static ttape_status fill_recovered(struct ttest_run *run, const ttape_sink *sink)
+{
+    char path[256];
+    ttape_source source;
+    ttape_recover_report report = {0};
+    ttape_recover_options o = {.size = sizeof o, .allocator = &run->allocator};
+    ttest_api_path(run->folder, "damaged.ttape", path);
+    TRY(ttape_source_file_open(&source, path, &run->err));
+    ttape_status status = ttape_recover_trace(&source, sink, &o, &report, &run->err);
+    mix(run, &report.loss_count, sizeof report.loss_count);
+    ttape_source_file_close(&source);
+    return status;
+}
+
+static ttape_status recover(struct ttest_run *run) { return with_file(run, fill_recovered); }
+
+const struct ttest_api_run ttest_api_runs[] = {{"write", write_alone},
+                                               {"write, jobs", write_jobs},
+                                               {"write, literal", write_literal},
+                                               {"write to memory", write_memory},
+                                               {"write a file", write_file},
+                                               {"read", read_index},
+                                               {"read, scan", read_scan},
+                                               {"read, jobs", read_jobs},
+                                               {"forward", read_forward},
+                                               {"verify", verify_sound},
+                                               {"verify, damaged", verify_damaged},
+                                               {"report", report},
+                                               {"tree", tree},
+                                               {"copy", copy},
+                                               {"recover", recover}};
+const int ttest_api_run_count = sizeof ttest_api_runs / sizeof ttest_api_runs[0];
+
+void ttest_api_prepare(const char *folder)
+{
+    const struct ttest_plan plans[2] = {
+        {.partition_events = 60,
+         .streams = 2,
+         .events = 500,
+         .resolution_ns = 1,
+         .model_period = 3},
+        {.partition_events = 90, .streams = 2, .events = 300, .resolution_ns = 1, .plain = true}};
+    const char *const names[] = {"a.ttape", "b.ttape", "damaged.ttape"};
+    for (int i = 0; i < 3; i++) {
+        char path[256];
+        struct ttest_file file = ttest_write(&plans[i % 2]);
+        if (i == 2)
+            file.data[file.size_bytes / 2] ^= 1;
+        ttest_api_path(folder, names[i], path);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(write(fd, file.data, file.size_bytes), (ssize_t)file.size_bytes);
+        (void)close(fd);
+        free(file.data);
+    }
+}

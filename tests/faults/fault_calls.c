@@ -1,0 +1,328 @@
+/* The functions that the product calls, each with a question in front: is this the call that goes
+ * wrong? Preloaded, the answers come from the environment:
+ *
+ *   FAULT_BOOK   a file of a page: calls of each kind are counted in it, and what went wrong
+ *   FAULT_PLAN   KIND:ACTION:AT or KIND:ACTION:AT+ (for ever); numbers of ttest_fault_kind, _action
+ *   FAULT_WHERE  "child": what goes wrong goes wrong in processes that it forks
+ *
+ * Only the process that opens the book first is meant, from its main on (or those that it forks):
+ * neither programs that it starts nor what libraries do before. */
+#define _GNU_SOURCE
+#undef _FILE_OFFSET_BITS /* the names with and without 64 are both defined here */
+#include "fault_calls.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Allocation by the C library, or by a sanitizer in its place. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void *__interceptor_malloc(size_t size) __attribute__((weak));
+extern void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
+extern void *__interceptor_realloc(void *memory, size_t size) __attribute__((weak));
+extern void *__interceptor_memalign(size_t alignment, size_t size) __attribute__((weak));
+
+struct book {
+    uint64_t counts[TTEST_FAULT_KINDS];
+    uint64_t hits, owner;
+};
+
+static struct book own_book, *book = &own_book;
+static struct {
+    enum ttest_fault_kind kind;
+    enum ttest_fault_action action;
+    uint64_t at;
+    bool for_ever, on, in_child;
+} plan;
+static __thread bool interrupted; /* the last call of this thread was: its repetition is not */
+
+void ttest_faults_begin(enum ttest_fault_kind kind, enum ttest_fault_action action, uint64_t at,
+                        bool for_ever)
+{
+    memset(book->counts, 0, sizeof book->counts);
+    book->hits = 0;
+    book->owner = (uint64_t)getpid();
+    plan.kind = kind;
+    plan.action = action;
+    plan.at = at;
+    plan.for_ever = for_ever;
+    interrupted = false;
+    __atomic_store_n(&plan.on, true, __ATOMIC_SEQ_CST);
+}
+
+bool ttest_faults_end(void)
+{
+    __atomic_store_n(&plan.on, false, __ATOMIC_SEQ_CST);
+    return book->hits != 0;
+}
+
+uint64_t ttest_faults_counted(enum ttest_fault_kind kind) { return book->counts[kind]; }
+
+/* What becomes of this call; sets errno where it fails. */
+static enum ttest_fault_action due(enum ttest_fault_kind kind)
+{
+    static const int reasons[] = {ENOMEM, EIO, ENOSPC, EIO, EACCES, EMFILE, ENOSPC, ENOMEM, EAGAIN};
+    if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) ||
+        (book->owner != (uint64_t)getpid()) != plan.in_child)
+        return TTEST_COUNT;
+    uint64_t call = __atomic_fetch_add(&book->counts[kind], 1, __ATOMIC_RELAXED);
+    if (plan.action == TTEST_COUNT || kind != plan.kind || call < plan.at ||
+        (call > plan.at && !plan.for_ever))
+        return TTEST_COUNT;
+    if (plan.action == TTEST_EINTR) {
+        interrupted = !interrupted;
+        if (!interrupted)
+            return TTEST_COUNT;
+    }
+    __atomic_fetch_add(&book->hits, 1, __ATOMIC_RELAXED);
+    if (plan.action != TTEST_SHORT)
+        errno = plan.action == TTEST_EINTR ? EINTR : reasons[kind];
+    return plan.action;
+}
+
+static bool fails(enum ttest_fault_kind kind)
+{
+    enum ttest_fault_action action = due(kind);
+    return action == TTEST_FAIL || action == TTEST_EINTR;
+}
+
+/* How much of a transfer is done; 0: it fails. */
+static size_t share(enum ttest_fault_kind kind, size_t size)
+{
+    enum ttest_fault_action action = due(kind);
+    if (action == TTEST_SHORT)
+        return size > 1 ? size / 2 : size;
+    return action == TTEST_COUNT ? size : 0;
+}
+
+/* ---- allocation ---- */
+
+void *malloc(size_t size)
+{
+    if (fails(TTEST_ALLOC))
+        return NULL;
+    return __interceptor_malloc != NULL ? __interceptor_malloc(size) : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    if (fails(TTEST_ALLOC))
+        return NULL;
+    return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
+                                        : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    if (fails(TTEST_ALLOC))
+        return NULL;
+    return __interceptor_realloc != NULL ? __interceptor_realloc(memory, size)
+                                         : __libc_realloc(memory, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    if (fails(TTEST_ALLOC))
+        return NULL;
+    return __interceptor_memalign != NULL ? __interceptor_memalign(alignment, size)
+                                          : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    void *memory = aligned_alloc(alignment, size);
+    if (memory == NULL)
+        return ENOMEM;
+    *out = memory;
+    return 0;
+}
+
+/* ---- reading and writing ---- */
+
+ssize_t read(int fd, void *data, size_t size)
+{
+    size_t part = share(TTEST_READ, size);
+    return part == 0 && size != 0 ? -1 : (ssize_t)syscall(SYS_read, fd, data, part);
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+    size_t part = share(TTEST_READ, size);
+    return part == 0 && size != 0 ? -1 : (ssize_t)syscall(SYS_pread64, fd, data, part, offset);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    size_t part = fd == STDERR_FILENO ? size : share(TTEST_WRITE, size);
+    return part == 0 && size != 0 ? -1 : (ssize_t)syscall(SYS_write, fd, data, part);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+    size_t part = share(TTEST_WRITE, size);
+    return part == 0 && size != 0 ? -1 : (ssize_t)syscall(SYS_pwrite64, fd, data, part, offset);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    enum ttest_fault_action action = fd == STDERR_FILENO ? TTEST_COUNT : due(TTEST_WRITE);
+    if (action == TTEST_FAIL || action == TTEST_EINTR)
+        return -1;
+    return (ssize_t)syscall(SYS_writev, fd, parts, action == TTEST_SHORT ? 1 : count);
+}
+
+/* ---- calls with an int for their result ---- */
+
+#define BY_CALL(name, kind, number, parameters, ...)                                               \
+    int name parameters { return fails(kind) ? -1 : (int)syscall(number, __VA_ARGS__); }
+
+BY_CALL(fsync, TTEST_SYNC, SYS_fsync, (int fd), fd)
+BY_CALL(fdatasync, TTEST_SYNC, SYS_fdatasync, (int fd), fd)
+BY_CALL(ftruncate, TTEST_TRUNCATE, SYS_ftruncate, (int fd, off_t size), fd, size)
+BY_CALL(fallocate, TTEST_TRUNCATE, SYS_fallocate, (int fd, int mode, off_t at, off_t size), fd,
+        mode, at, size)
+BY_CALL(rename, TTEST_NAME, SYS_rename, (const char *from, const char *to), from, to)
+BY_CALL(link, TTEST_NAME, SYS_link, (const char *from, const char *to), from, to)
+BY_CALL(mkdir, TTEST_NAME, SYS_mkdir, (const char *path, mode_t mode), path, mode)
+BY_CALL(mkdirat, TTEST_NAME, SYS_mkdirat, (int folder, const char *path, mode_t mode), folder, path,
+        mode)
+BY_CALL(linkat, TTEST_NAME, SYS_linkat, (int a, const char *from, int b, const char *to, int flags),
+        a, from, b, to, flags)
+BY_CALL(renameat, TTEST_NAME, SYS_renameat, (int a, const char *from, int b, const char *to), a,
+        from, b, to)
+BY_CALL(renameat2, TTEST_NAME, SYS_renameat2,
+        (int a, const char *from, int b, const char *to, unsigned flags), a, from, b, to, flags)
+
+int posix_fallocate(int fd, off_t at, off_t size)
+{
+    if (fails(TTEST_TRUNCATE))
+        return errno;
+    return syscall(SYS_fallocate, fd, 0, at, size) == 0 ? 0 : errno;
+}
+
+static int open_at(int folder, const char *path, int flags, va_list list)
+{
+    bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+    mode_t mode = makes ? va_arg(list, mode_t) : 0;
+    return fails(TTEST_OPEN) ? -1 : (int)syscall(SYS_openat, folder, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    int fd = open_at(AT_FDCWD, path, flags, list);
+    va_end(list);
+    return fd;
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    int fd = open_at(folder, path, flags, list);
+    va_end(list);
+    return fd;
+}
+
+/* Calls that the C library makes of others, where no name of ours is in between. */
+#define NEXT(name, result, kind, failed, parameters, ...)                                          \
+    result name parameters                                                                         \
+    {                                                                                              \
+        typedef result next_function parameters;                                                   \
+        static next_function *next;                                                                \
+        if (fails(kind))                                                                           \
+            return failed;                                                                         \
+        if (next == NULL)                                                                          \
+            *(void **)&next = dlsym(RTLD_NEXT, #name);                                             \
+        return next(__VA_ARGS__);                                                                  \
+    }
+
+NEXT(mkstemp, int, TTEST_OPEN, -1, (char *path), path)
+NEXT(mkstemp64, int, TTEST_OPEN, -1, (char *path), path)
+NEXT(fopen, FILE *, TTEST_OPEN, NULL, (const char *path, const char *mode), path, mode)
+NEXT(fopen64, FILE *, TTEST_OPEN, NULL, (const char *path, const char *mode), path, mode)
+NEXT(pthread_create, int, TTEST_THREAD, EAGAIN,
+     (pthread_t * thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument),
+     thread, attributes, start, argument)
+
+void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (fails(TTEST_MAP))
+        return MAP_FAILED;
+    return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+/* The same where offsets of 64 bits are asked for. */
+#define ALSO(name) __attribute__((alias(#name)))
+ssize_t pread64(int fd, void *data, size_t size, off_t offset) ALSO(pread);
+ssize_t pwrite64(int fd, const void *data, size_t size, off_t offset) ALSO(pwrite);
+int ftruncate64(int fd, off_t size) ALSO(ftruncate);
+int fallocate64(int fd, int mode, off_t at, off_t size) ALSO(fallocate);
+int posix_fallocate64(int fd, off_t at, off_t size) ALSO(posix_fallocate);
+int open64(const char *path, int flags, ...) ALSO(open);
+int openat64(int folder, const char *path, int flags, ...) ALSO(openat);
+void *mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset) ALSO(mmap);
+
+#ifdef TTEST_PRELOADED
+
+static int (*the_main)(int, char **, char **);
+
+static void take_plan(void)
+{
+    const char *path = getenv("FAULT_BOOK"), *text = getenv("FAULT_PLAN");
+    int fd = path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || text == NULL)
+        return;
+    struct book *shared = (struct book *)syscall(SYS_mmap, NULL, sizeof *shared,
+                                                 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0l);
+    (void)syscall(SYS_close, fd);
+    if (shared == MAP_FAILED || shared->owner != 0)
+        return;
+    shared->owner = (uint64_t)getpid();
+    book = shared;
+    int kind = 0, action = 0;
+    unsigned long at = 0;
+    char plus = 0;
+    if (sscanf(text, "%d:%d:%lu%c", &kind, &action, &at, &plus) < 3)
+        abort();
+    plan.kind = (enum ttest_fault_kind)kind;
+    plan.action = (enum ttest_fault_action)action;
+    plan.at = at;
+    plan.for_ever = plus == '+';
+    plan.in_child = getenv("FAULT_WHERE") != NULL;
+}
+
+static int wrapped_main(int count, char **words, char **environment)
+{
+    take_plan();
+    __atomic_store_n(&plan.on, book != &own_book, __ATOMIC_SEQ_CST);
+    return the_main(count, words, environment);
+}
+
+int __libc_start_main(int (*main)(int, char **, char **), int count, char **words,
+                      void (*init)(void), void (*fini)(void), void (*end)(void), void *stack)
+{
+    typedef int start(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+                      void (*)(void), void *);
+    start *next = NULL;
+    *(void **)&next = dlsym(RTLD_NEXT, "__libc_start_main");
+    the_main = main;
+    return next(wrapped_main, count, words, init, fini, end, stack);
+}
+
+#endif

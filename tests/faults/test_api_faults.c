@@ -1,0 +1,222 @@
+/* R17 over the library: every call to the system that a run makes goes wrong, by number, once and
+ * from then on. What must hold: the right status with a message, or everything as without the
+ * fault; nothing leaks; what was written is the beginning of the whole, and recovers. */
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracetape/reader.h>
+#include <tracetape/recover.h>
+#include <tracetape/writer.h>
+
+#include "api_runs.h"
+#include "fault_calls.h"
+
+#ifndef MOST
+#define MOST 40u /* calls of a kind that are tried; others in between are left out */
+#endif
+
+static const char *const kind_names[] = {"alloc", "read",     "write", "sync",  "name",
+                                         "open",  "truncate", "map",   "thread"};
+static const char *const action_names[] = {"none", "fail", "short", "eintr"};
+
+static char folder[64];
+static uint64_t used_bytes;
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    void *memory = malloc(size_bytes);
+    if (memory != NULL)
+        (void)__atomic_add_fetch((uint64_t *)context, size_bytes, __ATOMIC_RELAXED);
+    return memory;
+}
+
+static void release(void *context, void *memory, size_t size_bytes)
+{
+    (void)__atomic_sub_fetch((uint64_t *)context, size_bytes, __ATOMIC_RELAXED);
+    free(memory);
+}
+
+static void remove_output(void)
+{
+    char path[256];
+    ttest_api_path(folder, "out.ttape", path);
+    (void)unlink(path);
+}
+
+static void set_up(void)
+{
+    strcpy(folder, "/tmp/test_api_faults.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ttest_api_prepare(folder);
+}
+
+static void tear_down(void)
+{
+    const char *const names[] = {"a.ttape", "b.ttape", "damaged.ttape"};
+    for (int i = 0; i < 3; i++) {
+        char path[256];
+        ttest_api_path(folder, names[i], path);
+        (void)unlink(path);
+    }
+    remove_output();
+    ck_assert_msg(rmdir(folder) == 0, "something is left in the folder");
+}
+
+struct fault {
+    enum ttest_fault_kind kind;
+    enum ttest_fault_action action;
+    uint64_t at;
+    bool for_ever;
+};
+
+static bool strike(const struct ttest_api_run *what, const struct fault *fault,
+                   struct ttest_run *run, ttape_status *status)
+{
+    *run = (struct ttest_run){.folder = folder, .allocator = {&used_bytes, allocate, release}};
+    used_bytes = 0;
+    remove_output();
+    ttest_faults_begin(fault->kind, fault->action, fault->at, fault->for_ever);
+    *status = what->run(run);
+    return ttest_faults_end();
+}
+
+/* The bytes verify, or what recovers of them does. */
+static void check_recovers(const uint8_t *data, size_t size_bytes, const char *label)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_source source = ttape_source_memory(data, size_bytes);
+    ttape_error err = {0};
+    uint64_t findings = 0;
+    ttape_status status = ttape_recover_trace(&source, &sink, NULL, NULL, &err);
+    if (status == TTAPE_OK) {
+        ttape_source recovered = ttape_source_memory(memory.data, memory.size_bytes);
+        status = ttape_verify(&recovered, NULL, NULL, NULL, NULL, &findings, &err);
+        ck_assert_msg(status == TTAPE_OK && findings == 0, "%s: recovered, but not sound", label);
+    } else {
+        ck_assert_msg(status == TTAPE_E_NOT_TRACE, "%s: recover: %s", label, err.message);
+    }
+    ttape_memory_sink_close(&memory);
+}
+
+struct clean {
+    struct ttest_run run;
+    uint8_t *out; /* NULL: none */
+    size_t out_bytes;
+};
+
+static void check_output(const struct clean *clean, const struct ttest_run *run,
+                         ttape_status status, const char *label)
+{
+    size_t size;
+    uint8_t *out = ttest_api_load(folder, "out.ttape", &size);
+    if (status == TTAPE_OK) {
+        ck_assert_msg((out == NULL) == (clean->out == NULL), "%s: done without an output", label);
+        ck_assert_msg(out == NULL ||
+                          (size == clean->out_bytes && memcmp(out, clean->out, size) == 0),
+                      "%s: done, and the output is another", label);
+    } else if (out != NULL) {
+        ck_assert_msg(run->is_unfinished, "%s: not done, and an output is there", label);
+        ck_assert_msg(size <= clean->out_bytes && memcmp(out, clean->out, size) == 0,
+                      "%s: what was written is not the beginning of the whole", label);
+        check_recovers(out, size, label);
+    }
+    free(out);
+}
+
+static bool is_right(enum ttest_fault_kind kind, ttape_status status)
+{
+    if (kind == TTEST_THREAD)
+        return false; /* everything goes without them */
+    return status == (kind == TTEST_ALLOC ? TTAPE_E_MEMORY : TTAPE_E_IO);
+}
+
+static void check(const struct clean *clean, const struct fault *fault, const struct ttest_run *run,
+                  ttape_status status, const char *label)
+{
+    ck_assert_msg(used_bytes == 0, "%s: %llu bytes leak", label, (unsigned long long)used_bytes);
+    if (status == TTAPE_OK) {
+        ck_assert_msg(run->digest == clean->run.digest, "%s: done, but not the same", label);
+    } else {
+        ck_assert_msg(fault->action == TTEST_FAIL, "%s: %s", label, run->err.message);
+        ck_assert_msg(is_right(fault->kind, status), "%s: status %d: %s", label, status,
+                      run->err.message);
+        ck_assert_msg(run->err.status == status && run->err.message[0] != '\0',
+                      "%s: status %d, the error says %d '%s'", label, status, run->err.status,
+                      run->err.message);
+    }
+    check_output(clean, run, status, label);
+}
+
+/* All numbers of a kind, or some; returns how many faults struck. */
+static unsigned series(const struct ttest_api_run *what, const struct clean *clean,
+                       struct fault fault, uint64_t count)
+{
+    unsigned hits = 0;
+    uint64_t step = count / MOST + 1;
+    for (fault.at = 0; fault.at < count;
+         fault.at += fault.at < MOST / 4 || fault.at + MOST / 4 > count ? 1 : step) {
+        char label[128];
+        struct ttest_run run;
+        ttape_status status;
+        if (!strike(what, &fault, &run, &status))
+            continue;
+        hits++;
+        (void)snprintf(label, sizeof label, "%s: %s %llu of %llu: %s%s", what->name,
+                       kind_names[fault.kind], (unsigned long long)fault.at,
+                       (unsigned long long)count, action_names[fault.action],
+                       fault.for_ever ? " for ever" : "");
+        check(clean, &fault, &run, status, label);
+    }
+    return hits;
+}
+
+START_TEST(faults)
+{
+    const struct ttest_api_run *what = &ttest_api_runs[_i];
+    uint64_t counts[TTEST_FAULT_KINDS];
+    struct clean clean = {0};
+    struct fault none = {.action = TTEST_COUNT};
+    ttape_status status;
+    unsigned hits = 0;
+    (void)strike(what, &none, &clean.run, &status);
+    ck_assert_msg(status == TTAPE_OK, "%s without faults: %s", what->name, clean.run.err.message);
+    for (int kind = 0; kind < TTEST_FAULT_KINDS; kind++)
+        counts[kind] = ttest_faults_counted((enum ttest_fault_kind)kind);
+    clean.out = ttest_api_load(folder, "out.ttape", &clean.out_bytes);
+    for (int kind = 0; kind < TTEST_FAULT_KINDS; kind++)
+        for (int action = TTEST_FAIL; action <= TTEST_EINTR; action++) {
+            bool transfers = kind == TTEST_READ || kind == TTEST_WRITE;
+            if (action != TTEST_FAIL && !transfers &&
+                !(kind == TTEST_SYNC && action == TTEST_EINTR))
+                continue;
+            for (int ever = 0; ever < 2; ever++)
+                hits += series(what, &clean,
+                               (struct fault){(enum ttest_fault_kind)kind,
+                                              (enum ttest_fault_action)action, 0, ever != 0},
+                               counts[kind]);
+        }
+    ck_assert_uint_gt(hits, 20);
+    printf("%s: %u faults\n", what->name, hits);
+    free(clean.out);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("api_faults");
+    TCase *cases = tcase_create("faults");
+    tcase_set_timeout(cases, 280);
+    tcase_add_checked_fixture(cases, set_up, tear_down);
+    tcase_add_loop_test(cases, faults, 0, ttest_api_run_count);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

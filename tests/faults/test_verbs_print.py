@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""R17, for verbs that print: the n-th allocation, read, write, sync, rename, open, mapping or
+thread goes wrong; of each kind the first ones, the last ones, some between."""
+import sys
+
+import sweep
+import verb_cases
+
+run = sweep.Sweep(most=1 if sweep.SANITIZED else 4)
+verb_cases.prepare(run)
+run.all(verb_cases.texts(), sys.argv[1:])

@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""R17: every allocation, read, write, sync, rename, open, mapping and thread of every verb goes
+wrong, once and from then on."""
+import sys
+
+import sweep
+import verb_cases
+
+run = sweep.Sweep(most=None)
+verb_cases.prepare(run)
+run.all(verb_cases.texts() + verb_cases.files(run) + verb_cases.recordings(run), sys.argv[1:])
