@@ -6,10 +6,17 @@
  *   main -> bar -> alpha
  *   the first thread: start_thread -> bar -> alpha, and a thread: start_thread -> alpha
  *
- * Were all start_thread one node, the last line would close a cycle that no call went round. */
+ * Were all start_thread one node, the last line would close a cycle that no call went round.
+ *
+ * Two markers with one handle say who starts which thread; without them a call graph has to guess.
+ * Weak: the program needs no runtime, `tracetape record` brings it. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include <tracetape/runtime.h>
+
+#pragma weak ttape_rt_mark_pointer
 
 #define BASKET  64
 #define THREADS 6
@@ -22,6 +29,13 @@ typedef struct task {
 
 static volatile unsigned long sink;
 static task tasks[THREADS + 1];
+
+__attribute__((no_instrument_function)) static void tell(ttape_rt_site *site, const void *handle)
+{
+    if (ttape_rt_mark_pointer != NULL) {
+        ttape_rt_mark_pointer(site, handle);
+    }
+}
 
 static void alpha(int rounds)
 {
@@ -52,20 +66,29 @@ static void sort_basket(int *basket, int *scratch, int count)
 
 static void *start_thread(void *argument);
 
+/* Belongs to the function that starts the thread. */
+__attribute__((no_instrument_function)) static int start(int number, int nested)
+{
+    static _Thread_local ttape_rt_site site = TTAPE_RT_SITE("tracetape:thread_create", TTAPE_SITE_MARKER);
+    task *next = &tasks[number];
+    *next = (task){.number = number, .nested = nested};
+    tell(&site, next);
+    return pthread_create(&next->thread, NULL, start_thread, next);
+}
+
 static void bar(int starts_one)
 {
     alpha(1000);
-    if (starts_one) {
-        tasks[THREADS] = (task){.number = THREADS};
-        if (pthread_create(&tasks[THREADS].thread, NULL, start_thread, &tasks[THREADS]) == 0) {
-            pthread_join(tasks[THREADS].thread, NULL);
-        }
+    if (starts_one && start(THREADS, 0) == 0) {
+        pthread_join(tasks[THREADS].thread, NULL);
     }
 }
 
 static void *start_thread(void *argument)
 {
+    static _Thread_local ttape_rt_site site = TTAPE_RT_SITE("tracetape:thread_start", TTAPE_SITE_MARKER);
     const task *mine = argument;
+    tell(&site, mine);
     alpha(20000 * (mine->number + 1));
     if (mine->nested) {
         bar(1);
@@ -78,8 +101,7 @@ static void foo(void)
     alpha(1000);
     beta();
     for (int i = 0; i < THREADS; i++) {
-        tasks[i] = (task){.number = i, .nested = i == 0};
-        if (pthread_create(&tasks[i].thread, NULL, start_thread, &tasks[i]) != 0) {
+        if (start(i, i == 0) != 0) {
             return;
         }
     }
