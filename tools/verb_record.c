@@ -241,6 +241,16 @@ static void rest(uint64_t drained, uint32_t *idle)
     (void)nanosleep(&pause, NULL);
 }
 
+/* What fails in a round is tried again, or was a snapshot; what stays wrong, finish says. */
+static void tell_once(const ttape_error *err)
+{
+    static char told[sizeof err->message];
+    if (strcmp(told, err->message) == 0)
+        return;
+    memcpy(told, err->message, sizeof told);
+    tool_message("%s", told);
+}
+
 /* Rounds until the command and everything that it started and that is traced has ended. */
 static int run(ttape_recording *recording, pid_t child, int *status)
 {
@@ -261,9 +271,10 @@ static int run(ttape_recording *recording, pid_t child, int *status)
             ttape_recording_set_mode(recording, wanted_mode != 0);
             wanted_mode = -1;
         }
-        /* What fails here is tried again; what stays wrong, finish says. */
-        (void)ttape_recording_poll(recording, &drained, &err);
+        ttape_status polled = ttape_recording_poll(recording, &drained, &err);
         ttape_recording_get_status(recording, &now);
+        if (polled != TTAPE_OK && !now.failed)
+            tell_once(&err);
         if (was_ended && ((drained == 0 && now.live_count == 0) || now.stopped))
             return TOOL_OK;
         rest(drained, &idle);

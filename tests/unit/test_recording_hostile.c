@@ -184,7 +184,7 @@ START_TEST(a_hostile_arena)
     ttest_player_open(&player, &options);
     for (int round = 0; round < 20; round++) {
         uint32_t index = (uint32_t)draw(player.head->block_ready);
-        uint64_t *words = (uint64_t *)(player.blocks + (size_t)index * TTP_BLOCK_BYTES);
+        uint64_t *words = (uint64_t *)(void *)(player.blocks + (size_t)index * TTP_BLOCK_BYTES);
         for (uint32_t i = 0; i < TTP_BLOCK_BYTES / 8; i++)
             words[i] = draw(8) == 0 ? 0 : draw_word();
         player.states[index] = (uint32_t)draw_word();
