@@ -69,7 +69,8 @@ static void *start_thread(void *argument);
 /* Belongs to the function that starts the thread. */
 __attribute__((no_instrument_function)) static int start(int number, int nested)
 {
-    static _Thread_local ttape_rt_site site = TTAPE_RT_SITE("tracetape:thread_create", TTAPE_SITE_MARKER);
+    static _Thread_local ttape_rt_site site =
+        TTAPE_RT_SITE("tracetape:thread_create", TTAPE_SITE_MARKER);
     task *next = &tasks[number];
     *next = (task){.number = number, .nested = nested};
     tell(&site, next);
@@ -86,7 +87,8 @@ static void bar(int starts_one)
 
 static void *start_thread(void *argument)
 {
-    static _Thread_local ttape_rt_site site = TTAPE_RT_SITE("tracetape:thread_start", TTAPE_SITE_MARKER);
+    static _Thread_local ttape_rt_site site =
+        TTAPE_RT_SITE("tracetape:thread_start", TTAPE_SITE_MARKER);
     const task *mine = argument;
     tell(&site, mine);
     alpha(20000 * (mine->number + 1));
