@@ -109,6 +109,9 @@ static size_t share(enum ttest_fault_kind kind, size_t size)
     return action == TTEST_COUNT ? size : 0;
 }
 
+/* Libraries below the product's are meant, too. */
+#pragma GCC visibility push(default)
+
 /* ---- allocation ---- */
 
 void *malloc(size_t size)
