@@ -23,6 +23,15 @@ static const tool_converter *const converters[] = {&tool_converter_uftrace,
                                                    &tool_converter_ctf,
 #endif
                                                    &tool_converter_text};
+#if !defined(TOOL_WITH_JSON) && !defined(TOOL_WITH_CTF)
+#define NOT_HERE " (Chrome trace JSON and CTF are not in this build)"
+#elif !defined(TOOL_WITH_JSON)
+#define NOT_HERE " (Chrome trace JSON is not in this build)"
+#elif !defined(TOOL_WITH_CTF)
+#define NOT_HERE " (CTF is not in this build)"
+#else
+#define NOT_HERE ""
+#endif
 #define CONVERTER_COUNT (sizeof(converters) / sizeof(converters[0]))
 
 static bool parse_partition(const char *text, void *into)
@@ -235,7 +244,7 @@ static int convert(tool_conversion *conversion, uint8_t *head)
     const tool_converter *converter = find_converter(conversion);
     if (converter == NULL) {
         return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
-                         "nor Chrome trace JSON nor text",
+                         "nor Chrome trace JSON nor text" NOT_HERE,
                          conversion->input);
     }
     if (conversion->verbose) {

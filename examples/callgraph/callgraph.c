@@ -9,7 +9,9 @@
  * Were all start_thread one node, the last line would close a cycle that no call went round.
  *
  * Two markers with one handle say who starts which thread; without them a call graph has to guess.
- * Weak: the program needs no runtime, `tracetape record` brings it. */
+ * Weak: the program needs no runtime, `tracetape record` brings it. Each thread has its own sites:
+ * their names are told by the thread that passes them first, and only what it tells itself is sure
+ * to be known before its events. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
