@@ -133,16 +133,16 @@ class Sweep:
             raise
         self.close()
 
-    def sweep(self, case):
+    def sweep(self, case, kinds=KINDS, actions=ACTIONS):
         """Every kind, action and number of a case."""
         case.clean = self.run(case)
         there = set(os.listdir(self.work))
         if case.clean.status not in (0, 1, 3):
             self.fail(case, "without faults", f"status {case.clean.status}", case.clean)
             return
-        for kind in KINDS:
+        for kind in kinds:
             for action in WAYS.get(kind, ("fail",)):
-                for ever in (False, True):
+                for ever in (False, True) if action in actions else ():
                     self.series(case, kind, action, ever, there)
 
     def series(self, case, kind, action, ever, there):
