@@ -30,8 +30,8 @@ def cases(run):
     if "ctf" in formats:
         export = ["export", "--to", "ctf", "tiny.ttape", "-o", "new.ctf"]
         folder = ("new.ctf",)
-        yield "babeltrace2_aborts", Case("export ctf", export, folder, varies=True, in_child=True), \
-            ["open", "name", "write"], ["fail"], None
+        helper = Case("export ctf", export, folder, varies=True, in_child=True)
+        yield "babeltrace2_aborts", helper, ["open", "name", "write"], ["fail"], None
         run.tracetape("export", "--to", "ctf", "tiny.ttape", "-o", "in.ctf")
         yield "ctf_folder_that_cannot_be_read", Case("convert ctf", [
             "convert", "in.ctf", "-o", "new.ttape"], out, loss=True), ["read", "open"], \
