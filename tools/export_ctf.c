@@ -536,8 +536,9 @@ static int wait_for(pid_t child, const tool_export *export)
         }
         nanosleep(&pause, NULL);
     }
-    if (got == child && WIFEXITED(status)) {
-        return WEXITSTATUS(status);
+    int exit_status = got == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (exit_status == TOOL_OK || exit_status == TOOL_LOSS || exit_status == TOOL_CANNOT) {
+        return exit_status;
     }
     if (tool_folder_interrupted() != 0) {
         return TOOL_CANNOT;

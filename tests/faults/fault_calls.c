@@ -36,6 +36,9 @@ extern void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak
 extern void *__interceptor_realloc(void *memory, size_t size) __attribute__((weak));
 extern void *__interceptor_memalign(size_t alignment, size_t size) __attribute__((weak));
 
+/* Sanitizers allocate before they can check anything. */
+#define EARLY __attribute__((no_sanitize("address", "undefined")))
+
 struct book {
     uint64_t counts[TTEST_FAULT_KINDS];
     uint64_t hits, owner;
@@ -48,7 +51,9 @@ static struct {
     uint64_t at;
     bool for_ever, on, in_child;
 } plan;
-static __thread bool interrupted; /* the last call of this thread was: its repetition is not */
+#define THREADS_OWN __thread __attribute__((tls_model("initial-exec")))
+static THREADS_OWN bool interrupted; /* the thread's last call was: its repetition is not */
+static THREADS_OWN bool is_running;  /* what comes before is the C library's, or a sanitizer's */
 
 void ttest_faults_begin(enum ttest_fault_kind kind, enum ttest_fault_action action, uint64_t at,
                         bool for_ever)
@@ -61,6 +66,7 @@ void ttest_faults_begin(enum ttest_fault_kind kind, enum ttest_fault_action acti
     plan.at = at;
     plan.for_ever = for_ever;
     interrupted = false;
+    is_running = true;
     __atomic_store_n(&plan.on, true, __ATOMIC_SEQ_CST);
 }
 
@@ -73,10 +79,10 @@ bool ttest_faults_end(void)
 uint64_t ttest_faults_counted(enum ttest_fault_kind kind) { return book->counts[kind]; }
 
 /* What becomes of this call; sets errno where it fails. */
-static enum ttest_fault_action due(enum ttest_fault_kind kind)
+EARLY static enum ttest_fault_action due(enum ttest_fault_kind kind)
 {
     static const int reasons[] = {ENOMEM, EIO, ENOSPC, EIO, EACCES, EMFILE, ENOSPC, ENOMEM, EAGAIN};
-    if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) ||
+    if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) || !is_running ||
         (book->owner != (uint64_t)getpid()) != plan.in_child)
         return TTEST_COUNT;
     uint64_t call = __atomic_fetch_add(&book->counts[kind], 1, __ATOMIC_RELAXED);
@@ -94,14 +100,14 @@ static enum ttest_fault_action due(enum ttest_fault_kind kind)
     return plan.action;
 }
 
-static bool fails(enum ttest_fault_kind kind)
+EARLY static bool fails(enum ttest_fault_kind kind)
 {
     enum ttest_fault_action action = due(kind);
     return action == TTEST_FAIL || action == TTEST_EINTR;
 }
 
 /* How much of a transfer is done; 0: it fails. */
-static size_t share(enum ttest_fault_kind kind, size_t size)
+EARLY static size_t share(enum ttest_fault_kind kind, size_t size)
 {
     enum ttest_fault_action action = due(kind);
     if (action == TTEST_SHORT)
@@ -114,14 +120,14 @@ static size_t share(enum ttest_fault_kind kind, size_t size)
 
 /* ---- allocation ---- */
 
-void *malloc(size_t size)
+EARLY void *malloc(size_t size)
 {
     if (fails(TTEST_ALLOC))
         return NULL;
     return __interceptor_malloc != NULL ? __interceptor_malloc(size) : __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
+EARLY void *calloc(size_t count, size_t size)
 {
     if (fails(TTEST_ALLOC))
         return NULL;
@@ -129,7 +135,7 @@ void *calloc(size_t count, size_t size)
                                         : __libc_calloc(count, size);
 }
 
-void *realloc(void *memory, size_t size)
+EARLY void *realloc(void *memory, size_t size)
 {
     if (fails(TTEST_ALLOC))
         return NULL;
@@ -137,7 +143,7 @@ void *realloc(void *memory, size_t size)
                                          : __libc_realloc(memory, size);
 }
 
-void *aligned_alloc(size_t alignment, size_t size)
+EARLY void *aligned_alloc(size_t alignment, size_t size)
 {
     if (fails(TTEST_ALLOC))
         return NULL;
@@ -145,7 +151,7 @@ void *aligned_alloc(size_t alignment, size_t size)
                                           : __libc_memalign(alignment, size);
 }
 
-int posix_memalign(void **out, size_t alignment, size_t size)
+EARLY int posix_memalign(void **out, size_t alignment, size_t size)
 {
     void *memory = aligned_alloc(alignment, size);
     if (memory == NULL)
@@ -259,15 +265,42 @@ NEXT(mkstemp, int, TTEST_OPEN, -1, (char *path), path)
 NEXT(mkstemp64, int, TTEST_OPEN, -1, (char *path), path)
 NEXT(fopen, FILE *, TTEST_OPEN, NULL, (const char *path, const char *mode), path, mode)
 NEXT(fopen64, FILE *, TTEST_OPEN, NULL, (const char *path, const char *mode), path, mode)
-NEXT(pthread_create, int, TTEST_THREAD, EAGAIN,
-     (pthread_t * thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument),
-     thread, attributes, start, argument)
-
-void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+EARLY void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (fails(TTEST_MAP))
         return MAP_FAILED;
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+struct thread_start {
+    void *(*start)(void *);
+    void *argument;
+};
+
+static void *run_thread(void *context)
+{
+    struct thread_start how = *(struct thread_start *)context;
+    free(context);
+    is_running = true;
+    return how.start(how.argument);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
+{
+    typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    static create *next;
+    if (fails(TTEST_THREAD))
+        return EAGAIN;
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    struct thread_start *how = __interceptor_malloc != NULL ? __interceptor_malloc(sizeof *how)
+                                                            : __libc_malloc(sizeof *how);
+    *how = (struct thread_start){start, argument};
+    int failed = next(thread, attributes, run_thread, how);
+    if (failed != 0)
+        free(how);
+    return failed;
 }
 
 /* The same where offsets of 64 bits are asked for. */
@@ -313,6 +346,7 @@ static void take_plan(void)
 static int wrapped_main(int count, char **words, char **environment)
 {
     take_plan();
+    is_running = true;
     __atomic_store_n(&plan.on, book != &own_book, __ATOMIC_SEQ_CST);
     return the_main(count, words, environment);
 }
