@@ -29,6 +29,7 @@
 #define POLL_BUSY_NS    300000
 #define POLL_SHORT_NS   1000000
 #define POLL_LONG_NS    4000000
+#define GRACE_ROUNDS    50
 #define IDLE_ROUNDS     200u
 #define STATUS_SIGNALED 128
 #define STATUS_NO_EXEC  127
@@ -251,11 +252,24 @@ static void tell_once(const ttape_error *err)
     tool_message("%s", told);
 }
 
+/* Nobody holds a block; whether somebody may yet. Those that were just started have a moment. */
+static bool is_over(const ttape_recording *recording, uint32_t *grace)
+{
+    uint32_t users, starting;
+    ttape_recording_find_users(recording, &users, &starting);
+    if (users != 0)
+        return false;
+    if (starting == 0 || *grace == 0)
+        return true;
+    --*grace;
+    return false;
+}
+
 /* Rounds until the command and everything that it started and that is traced has ended. */
 static int run(ttape_recording *recording, pid_t child, int *status)
 {
     bool ended = false;
-    uint32_t idle = 0;
+    uint32_t idle = 0, grace = GRACE_ROUNDS;
     uint64_t drained = 0;
     ttape_recording_status now;
     for (;;) {
@@ -275,7 +289,9 @@ static int run(ttape_recording *recording, pid_t child, int *status)
         ttape_recording_get_status(recording, &now);
         if (polled != TTAPE_OK && !now.failed)
             tell_once(&err);
-        if (was_ended && ((drained == 0 && now.live_count == 0) || now.stopped))
+        if (was_ended && now.stopped)
+            return TOOL_OK;
+        if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &grace))
             return TOOL_OK;
         rest(drained, &idle);
     }

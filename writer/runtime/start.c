@@ -6,6 +6,7 @@
  *
  *   a thread's memory: line, one page, zeroed in a forked child | stacks | frames of its own stack
  */
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -259,19 +260,22 @@ static bool give_up(void)
     return false;
 }
 
-bool ttp_thread_start(uintptr_t sp)
+/* Handlers' calls would have to be counted as lost meanwhile. */
+static bool hold_signals(uint64_t *before)
 {
-    if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON) {
-        ttp_process_start(NULL);
-        if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON)
-            return false;
-    }
-    if (ttp_thread.is_starting) {
-        ttp_thread.early++;
-        return false;
-    }
-    ttp_thread.is_starting = true;
-    TTP_SIGNAL_FENCE();
+    uint64_t all = UINT64_MAX;
+    return !ttp_process.is_quiet &&
+           ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)before, sizeof(all), 0,
+                       0) == 0;
+}
+
+static void free_signals(const uint64_t *before)
+{
+    ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)before, 0, sizeof(*before), 0, 0);
+}
+
+static bool begin_thread(uintptr_t sp)
+{
     if (ttp_thread.line->gate != TTP_GATE_COLD) { /* a handler was faster */
         ttp_thread.is_starting = false;
         return ttp_has_state();
@@ -302,6 +306,27 @@ bool ttp_thread_start(uintptr_t sp)
     ttp_thread.early = 0;
     ttp_silence_gap();
     return true;
+}
+
+bool ttp_thread_start(uintptr_t sp)
+{
+    uint64_t signals;
+    if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON) {
+        ttp_process_start(NULL);
+        if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON)
+            return false;
+    }
+    if (ttp_thread.is_starting) {
+        ttp_thread.early++;
+        return false;
+    }
+    ttp_thread.is_starting = true;
+    TTP_SIGNAL_FENCE();
+    bool is_held = hold_signals(&signals);
+    bool is_ready = begin_thread(sp);
+    if (is_held)
+        free_signals(&signals);
+    return is_ready;
 }
 
 /* -- ends -- */

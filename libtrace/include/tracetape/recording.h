@@ -100,6 +100,12 @@ TTAPE_API void ttape_recording_set_mode(ttape_recording *recording, bool on);
 TTAPE_API void ttape_recording_request_snapshot(ttape_recording *recording);
 TTAPE_API void ttape_recording_get_status(const ttape_recording *recording,
                                           ttape_recording_status *status);
+/* Before the recording is ended because nobody holds a block: other processes that have the arena
+ * mapped and may record yet, and those that were given its name and have not come so far (or never
+ * will: programs that the runtime cannot be in). Looks through /proc, which takes milliseconds;
+ * sees what the caller may look at. */
+TTAPE_API void ttape_recording_find_users(const ttape_recording *recording, uint32_t *users,
+                                          uint32_t *starting);
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);

@@ -219,6 +219,10 @@ static int NOHOOKS interrupt_at(long n)
     if (!is_done) {
         ptrace(PTRACE_CONT, who, NULL, (void *)SIGUSR1);
         wait_stop(&who, &status);
+        if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGUSR1) { /* it had been held back */
+            ptrace(PTRACE_CONT, who, NULL, (void *)SIGUSR1);
+            wait_stop(&who, &status);
+        }
     }
     if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGSTOP) {
         fprintf(stderr, "status %x after %ld steps\n", status, n);

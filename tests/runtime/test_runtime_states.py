@@ -116,11 +116,12 @@ def test_threads():
     leaf = "+leaf -leaf"
     wanted = ["+main " + "+run -run " * 4 + "-main", f"+returning {leaf} -returning",
               f"+exiting +leaves {leaf} ~2", f"+cancelled +waits {leaf} ~2",
-              f"+destroying {leaf} -destroying" + f" +destructor {leaf} -destructor" * 3]
+              f"+destroying {leaf} -destroying" + f" +destructor {leaf} -destructor" * 4]
     words = [" ".join(s.words) for s in streams]
-    if words != wanted or lost != 4: # its fourth round is after ours
+    if words != wanted or lost:
         note("threads (W15)", f"{words}, {lost} lost")
-    if [s.state for s in streams[1:]] != [rt.DONE] * 4 or \
+    # the last one's fourth round is after ours, and its block the recorder's to find
+    if [s.state for s in streams[1:]] != [rt.DONE] * 3 + [rt.FILLING] or \
             streams[2].messages != [("thread", b"exiting")]:
         note("threads (W16)", f"states {[s.state for s in streams]}, {streams[2].messages}")
     for count, at_once in ((2000, 1), (2000, 100)):
