@@ -1,0 +1,79 @@
+/* Who still uses the arena: between a fork and its first event a process holds no block, and is
+ * known by its mapping alone; between an exec and the runtime's constructor, by its environment. */
+#define _GNU_SOURCE /* asprintf */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "writer/recording/recording_internal.h"
+
+static FILE *open_of(const char *process, const char *what)
+{
+    char path[64];
+    int size = snprintf(path, sizeof path, "/proc/%s/%s", process, what);
+    return size < 0 || (size_t)size >= sizeof path ? NULL : fopen(path, "re");
+}
+
+static bool is_mapped(const char *process, const struct stat *arena)
+{
+    bool found = false;
+    char *line = NULL;
+    size_t capacity = 0;
+    FILE *maps = open_of(process, "maps");
+    while (maps != NULL && !found && getline(&line, &capacity, maps) > 0) {
+        unsigned major, minor;
+        uint64_t inode;
+        found = sscanf(line, "%*x-%*x %*s %*x %x:%x %" SCNu64, &major, &minor, &inode) == 3 &&
+                inode == arena->st_ino && major == major(arena->st_dev) &&
+                minor == minor(arena->st_dev);
+    }
+    free(line);
+    if (maps != NULL)
+        (void)fclose(maps);
+    return found;
+}
+
+static bool is_named(const char *process, const char *entry)
+{
+    bool found = false;
+    char *word = NULL;
+    size_t capacity = 0;
+    FILE *environment = open_of(process, "environ");
+    while (environment != NULL && !found && getdelim(&word, &capacity, '\0', environment) > 0)
+        found = strcmp(word, entry) == 0;
+    free(word);
+    if (environment != NULL)
+        (void)fclose(environment);
+    return found;
+}
+
+void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint32_t *starting)
+{
+    struct stat arena;
+    char *entry = NULL;
+    const struct dirent *process;
+    *users = *starting = 0;
+    DIR *all = opendir("/proc");
+    if (all == NULL || fstat(r->arena.fd, &arena) != 0 ||
+        asprintf(&entry, TTP_ENV_ARENA "=%s", r->arena.path) < 0) {
+        if (all != NULL)
+            (void)closedir(all);
+        return;
+    }
+    while ((process = readdir(all)) != NULL) {
+        const char *name = process->d_name;
+        if (name[0] < '0' || name[0] > '9' || strtol(name, NULL, 10) == (long)getpid())
+            continue;
+        if (is_mapped(name, &arena))
+            ++*users;
+        else if (is_named(name, entry))
+            ++*starting;
+    }
+    (void)closedir(all);
+    free(entry);
+}
