@@ -1,0 +1,73 @@
+/* The node of a whole trace: exact where it is asked for, and what its streams and a report say. */
+#include <tracetape/report.h>
+#include <tracetape/tree.h>
+
+#include "tests/unit/test_reader_fixture.h"
+
+static uint64_t count_calls(ttape_reader *r)
+{
+    ttape_error err = {0};
+    ttape_cursor *cursor;
+    ttape_item item;
+    uint64_t calls = 0;
+    TTEST_OK(ttape_cursor_open(&cursor, r, TTAPE_ALL_STREAMS, &err));
+    while (ttape_cursor_next(cursor, &item, &err) == TTAPE_OK)
+        calls += item.event.kind == TTAPE_ENTER;
+    ttape_cursor_close(cursor);
+    return calls;
+}
+
+START_TEST(a_trace_is_its_streams)
+{
+    const struct ttest_plan plan = {.streams = 3,
+                                    .events = 9000,
+                                    .partition_events = _i == 0 ? 20000 : 700,
+                                    .plain = true,
+                                    .resolution_ns = 1};
+    struct ttest_file file = ttest_write(&plan);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    ttape_reader *r;
+    ttape_tree *tree;
+    ttape_info info;
+    ttape_node whole, stream;
+    ttape_node_id id = {.kind = TTAPE_NODE_TRACE};
+    uint64_t events = 0, calls = 0;
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    TTEST_OK(ttape_tree_open(&tree, r, NULL, &err));
+    ttape_reader_get_info(r, &info);
+    TTEST_OK(ttape_tree_get_node(tree, &id, TTAPE_TREE_FULL, &whole, &err));
+    for (uint32_t s = 0; s < info.stream_count; s++) {
+        ttape_node_id name = {.kind = TTAPE_NODE_STREAM, .stream = s};
+        TTEST_OK(ttape_tree_get_node(tree, &name, TTAPE_TREE_FULL, &stream, &err));
+        ck_assert(stream.counts_exact);
+        ck_assert_uint_ge(stream.start_ns, whole.start_ns);
+        ck_assert_uint_le(stream.end_ns, whole.end_ns);
+        events += stream.event_count;
+        calls += stream.call_count;
+    }
+    ck_assert(whole.counts_exact);
+    ck_assert_uint_eq(whole.event_count, info.event_count);
+    ck_assert_uint_eq(events, info.event_count);
+    ck_assert_uint_eq(whole.call_count, calls);
+    ck_assert_uint_eq(calls, count_calls(r));
+    ck_assert_uint_eq(whole.start_ns, info.time_first_ns);
+    ck_assert_uint_eq(whole.end_ns, info.time_last_ns);
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tree_whole");
+    TCase *tests = tcase_create("tests");
+    tcase_add_loop_test(tests, a_trace_is_its_streams, 0, 2);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
