@@ -88,13 +88,13 @@ static const tool_option table[] = {
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
      &options.max_size},
     {"max-time", 0, "TIME", "stop recording after so long", tool_parse_time, &options.max_time},
-    {"rotate", 0, "SIZE", "go on in a new file (FILE.0001, ...) when one is so large",
+    {"rotate", 0, "SIZE", "go on in a new file when one is so large: run.0001.ttape, ...",
      tool_parse_size, &options.rotate},
     {"keep-last", 'k', "SIZE|TIME", "keep only the last of it: a flight recorder",
      tool_parse_keep, &options.keep},
     {"live", 0, NULL, "FILE grows while the command runs: see tracetape dump --follow", NULL,
      &options.live},
-    {"files", 0, NULL, "a file for each process: FILE.PID-N", NULL, &options.files},
+    {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, &options.files},
     {"no-children", 0, NULL, "the command itself, not the processes that it starts", NULL,
      &options.no_children},
     {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, &options.no_symbols},
@@ -306,10 +306,17 @@ static void say(const ttape_recording *recording, const char *output)
                      output);
         return;
     }
-    tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, %.3f an event",
-                 output, (unsigned long long)s.event_count, s.process_count, s.thread_count,
-                 (unsigned long long)s.written_bytes,
-                 (double)s.written_bytes / (double)s.event_count);
+    struct stat file;
+    if (options.keep.given && stat(output, &file) == 0)
+        tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
+                     output, (unsigned long long)file.st_size, (unsigned long long)s.event_count,
+                     s.process_count, s.thread_count);
+    else
+        tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, "
+                     "%.3f an event",
+                     output, (unsigned long long)s.event_count, s.process_count, s.thread_count,
+                     (unsigned long long)s.written_bytes,
+                     (double)s.written_bytes / (double)s.event_count);
     if (s.lost_count != 0)
         tool_message("%llu events were lost: the trace says where (see --buffer, --spill, --block)",
                      (unsigned long long)s.lost_count);
