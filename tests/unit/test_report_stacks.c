@@ -153,6 +153,34 @@ START_TEST(percentiles_of_wide_durations)
 }
 END_TEST
 
+/* Durations 10 and 30, again and again: 20 in the mean, 10 from it. */
+START_TEST(deviations)
+{
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_writer *w = begin(&memory, 1);
+    for (uint32_t i = 0; i < 1000; i++) {
+        append(w, TTAPE_ENTER, 0, 0, 100 * i);
+        append(w, TTAPE_EXIT, 0, 0, 100 * i + (i % 2 ? 30 : 10));
+    }
+    ttape_reader *r = end(w, &memory);
+    ttape_report *report;
+    uint32_t count;
+    ttape_report_options how = {.size = sizeof how, .exact = true, .jobs = 1};
+    TTEST_OK(ttape_report_make(&report, r, &how, &err));
+    const ttape_report_row *row = ttape_report_get_rows(report, &count);
+    ck_assert_uint_eq(count, 1);
+    ck_assert(row->mean_ns == 20 && row->deviation_ns == 10);
+    ck_assert(row->duration_mean_ns == 20 && row->duration_deviation_ns == 10);
+    ck_assert(row->sum_of_squares == 500 * 100 + 500 * 900);
+    ck_assert_int_eq(row->min_ns, 10);
+    ck_assert_int_eq(row->max_ns, 30);
+    ttape_report_close(report);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report_stacks");
@@ -160,6 +188,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, deep_on_two_stacks);
     tcase_add_test(tests, percentiles_of_wide_durations);
+    tcase_add_test(tests, deviations);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,100 @@
+/* Odd but valid traces, and an index that names what is not there: what the reader says of them. */
+#define _GNU_SOURCE /* the fixture's memmem */
+#include <tracetape/report.h>
+
+#include "recover_fixture.h"
+
+static ttape_reader *open_whole(const struct ttest_file *from, ttape_source *source)
+{
+    ttape_error err = {0};
+    ttape_reader *r;
+    *source = ttape_source_memory(from->data, from->size_bytes);
+    TTEST_OK(ttape_reader_open(&r, source, NULL, &err));
+    return r;
+}
+
+/* Without times, first and last are 0; so they are without events. */
+START_TEST(no_times)
+{
+    const struct ttest_plan plans[] = {
+        {.streams = 1, .events = 500, .resolution_ns = TTAPE_TIME_NONE, .plain = true},
+        {.streams = 1, .resolution_ns = 1}};
+    for (size_t i = 0; i < 2; i++) {
+        struct ttest_file made = ttest_write(&plans[i]);
+        ttape_source source;
+        ttape_reader *r = open_whole(&made, &source);
+        ttape_info info;
+        ttape_reader_get_info(r, &info);
+        ck_assert_uint_eq(info.event_count, plans[i].events);
+        ck_assert_uint_eq(info.time_first_ns, 0);
+        ck_assert_uint_eq(info.time_last_ns, 0);
+        ttape_reader_close(r);
+        free(made.data);
+    }
+}
+END_TEST
+
+/* One thing at a time that the index says of a model is no longer so: refused by the rule. */
+START_TEST(an_index_that_names_another_model)
+{
+    size_t place = find_kind(TTP_CHUNK_MODEL, 0);
+    for (int way = 0; way < 3; way++) {
+        struct ttp_chunk head = places[place].head;
+        uint8_t header[TTP_CHUNK_HEADER_BYTES], *at = file.data + places[place].offset;
+        memcpy(header, at, sizeof header);
+        head.sequence += way == 0;
+        head.scope += way == 1;
+        head.kind = way == 2 ? TTP_CHUNK_SITES : head.kind;
+        ttp_chunk_write(&head, at);
+        ttape_source source;
+        ttape_reader *r = open_whole(&file, &source);
+        ttape_cursor *cursor;
+        ttape_item item;
+        ttape_error err = {0};
+        ttape_status status;
+        uint32_t refused = 0;
+        TTEST_OK(ttape_cursor_open(&cursor, r, 0, &err));
+        while ((status = ttape_cursor_next(cursor, &item, &err)) != TTAPE_END)
+            if (status != TTAPE_OK) {
+                ck_assert_int_eq(status, TTAPE_E_CORRUPT);
+                ck_assert_str_eq(err.rule, "F-IDX-08");
+                ck_assert_uint_eq(err.offset, places[place].offset);
+                refused++;
+            }
+        ck_assert_uint_gt(refused, 0);
+        ttape_cursor_close(cursor);
+        ttape_reader_close(r);
+        memcpy(at, header, sizeof header);
+    }
+}
+END_TEST
+
+START_TEST(the_list_of_blocking_names)
+{
+    uint32_t count = 0;
+    while (ttape_idle_name(count) != NULL) {
+        ck_assert(ttape_is_idle_name(ttest_string(ttape_idle_name(count))));
+        ck_assert_uint_lt(++count, 1000);
+    }
+    ck_assert_uint_gt(count, 20);
+    for (uint32_t past = count; past < count + 300; past++)
+        ck_assert_ptr_null(ttape_idle_name(past));
+    ck_assert_ptr_null(ttape_idle_name(UINT32_MAX));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reader_odd");
+    TCase *tests = tcase_create("tests");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, no_times);
+    tcase_add_test(tests, an_index_that_names_another_model);
+    tcase_add_test(tests, the_list_of_blocking_names);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
