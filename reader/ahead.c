@@ -21,6 +21,7 @@ struct slot {
     uint64_t reserved_bytes, turn;
     int64_t kept_bytes; /* by how much what its worker keeps has grown */
     uint32_t partition;
+    enum ttp_stage stage;
     enum state state;
 };
 
@@ -51,13 +52,16 @@ static uint64_t bytes_for(const struct ttp_part *part)
     return 32ull * part->event_count + 4ull * part->stored_bytes + (8u << 20);
 }
 
-static ttape_status decode(ttape_reader *r, struct ttp_loaded *p)
+static ttape_status decode(ttape_reader *r, struct ttp_loaded *p, enum ttp_stage stage)
 {
     const struct ttp_part *part = &r->parts[p->partition];
     ttape_status status = ttp_loaded_read_light(r, p, NULL);
     p->stage = TTP_STAGE_LIGHT;
     if (status == TTAPE_OK)
         status = ttp_loaded_prepare(r, p, NULL);
+    p->stage = TTP_STAGE_ORDER;
+    if (stage == TTP_STAGE_ORDER)
+        return status;
     if (status == TTAPE_OK)
         status = ttp_loaded_complete(r, p, NULL);
     p->stage = TTP_STAGE_EVENTS;
@@ -75,7 +79,7 @@ static struct ttp_loaded *decode_apart(struct worker *w, const struct slot *slot
     if (p == NULL)
         return NULL;
     *p = (struct ttp_loaded){.partition = slot->partition};
-    if (decode(r, p) != TTAPE_OK) {
+    if (decode(r, p, slot->stage) != TTAPE_OK) {
         ttp_loaded_drop(r, p, 0);
         ttp_memory_give(m, p, 1, sizeof *p);
         return NULL;
@@ -167,7 +171,7 @@ static bool relieve(void *context)
     return true;
 }
 
-static void start(struct ttp_ahead *a, uint32_t partition)
+static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
 {
     ttape_reader *r = a->reader;
     const struct ttp_part *part = &r->parts[partition];
@@ -189,8 +193,11 @@ static void start(struct ttp_ahead *a, uint32_t partition)
         ttp_model_find(r, partition, part->model, &place, NULL) != TTAPE_OK)
         return;
     ttp_memory_charge(&r->memory, bytes);
-    *slot = (struct slot){
-        .partition = partition, .reserved_bytes = bytes, .turn = a->turn++, .state = WAITING};
+    *slot = (struct slot){.partition = partition,
+                          .stage = stage,
+                          .reserved_bytes = bytes,
+                          .turn = a->turn++,
+                          .state = WAITING};
     pthread_cond_signal(&a->work);
 }
 
@@ -283,7 +290,8 @@ static struct ttp_ahead *open_ahead(ttape_reader *r)
     return a;
 }
 
-void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count)
+void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
+                    enum ttp_stage stage)
 {
     if (r->jobs < 2)
         return;
@@ -305,7 +313,7 @@ void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uin
     }
     for (uint32_t k = 0; k < count; k++)
         if (r->parts[next[k]].loaded == NULL && find(a, next[k]) == NULL)
-            start(a, next[k]);
+            start(a, next[k], stage);
     pthread_mutex_unlock(&a->mutex);
 }
 

@@ -16,12 +16,13 @@
 #include "reader/partition_reader.h"
 #include "reader/reader_internal.h"
 
-/* `current` is about to be loaded, then those in `next`, in order; what was wanted before and is
- * not among them is given
- * up. Does nothing in a reader without jobs. */
-void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count);
-/* The partition at stage EVENTS or more, charged to the reader's memory; NULL when it has to be
- * decoded. */
+/* `current` is about to be loaded, then those in `next`, in order, to at least `stage`: ORDER or
+ * EVENTS; what was wanted before and is not among them is given up. Does nothing in a reader
+ * without jobs. */
+void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
+                    enum ttp_stage stage);
+/* The partition at the stage that was wanted or more, charged to the reader's memory; NULL when it
+ * has to be decoded. */
 struct ttp_loaded *ttp_ahead_take(ttape_reader *r, uint32_t partition);
 void ttp_ahead_close(ttape_reader *r);
 

@@ -126,7 +126,7 @@ static void look_ahead(const ttape_cursor *c)
         next[count] = run_of(c, c->run + 1 + count)->partition;
         count++;
     }
-    ttp_ahead_want(c->reader, run_of(c, c->run)->partition, next, count);
+    ttp_ahead_want(c->reader, run_of(c, c->run)->partition, next, count, TTP_STAGE_EVENTS);
 }
 
 static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)

@@ -177,7 +177,7 @@ static void look_ahead(struct ttp_merge *m, uint32_t partition)
         next[count] = partition + 1 + count;
         count++;
     }
-    ttp_ahead_want(m->reader, partition, next, count);
+    ttp_ahead_want(m->reader, partition, next, count, TTP_STAGE_EVENTS);
 }
 
 /* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run,

@@ -3,6 +3,7 @@
 #include "reader/tree_local.h"
 
 #include "format/fail.h"
+#include "reader/ahead.h"
 
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal)
 {
@@ -236,12 +237,28 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
     return TTAPE_OK;
 }
 
+/* The run where the frame ends is decoded while the one where it begins is: with the tree's jobs,
+ * whether the reader has any or not. */
+static void look_ahead(const struct ttape_tree *tree, const struct ttp_span *s)
+{
+    ttape_reader *r = tree->reader;
+    uint32_t first = ttp_tree_run(tree, s->stream, s->first)->partition;
+    uint32_t last = ttp_tree_run(tree, s->stream, s->last)->partition;
+    uint32_t jobs = r->jobs;
+    if (s->from_start || !ends_in_last(s) || first == last || r->parts[first].loaded != NULL)
+        return;
+    r->jobs = tree->jobs > jobs ? tree->jobs : jobs;
+    ttp_ahead_want(r, first, &last, 1, TTP_STAGE_ORDER);
+    r->jobs = jobs;
+}
+
 ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, uint32_t mode,
                                 ttape_error *err)
 {
     struct filling f = {0};
     if (mode == TTAPE_TREE_PRUNED)
         return TTAPE_OK;
+    look_ahead(tree, s);
     TTP_TRY(fill_head(tree, s, &f, err));
     TTP_TRY(fill_tail(tree, s, &f, err));
     s->node.pruned.time_ns = s->between_ns;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Properties of execution trees of random traces: whatever is pruned, folded, cut in depth or left
-out as too short, the totals are those of the whole tree, path by path; and the tree is that of the
-events."""
+out as too short, the totals are those of the whole tree, path by path; the tree is that of the
+events, for any number of threads."""
 import csv
 import io
 import json
@@ -158,6 +158,12 @@ def check(path):
     assert sum(p.get("calls", 0) for p in pruned) == calls
     parts = [n["pruned"] for t in top for n in t.walk() if n["kind"] == "part"]
     assert sum(p["events"] for p in parts) == sum(p.get("events", 0) for p in pruned)
+    # opening a frame over several partitions: threads change nothing
+    spans = [n["node"] for t in top for n in t.walk() if n["kind"] == "call"]
+    for node in spans[:4]:
+        one, more = (run("tree", "--json", path, "--open", node, "--jobs", jobs)
+                     for jobs in (1, 4))
+        assert one == more, node
     return size - small
 
 
