@@ -12,9 +12,14 @@
 #include "../unit/test_reader_fixture.h"
 #include "crash_disk.h"
 
+/* Runs of a writer, each with other options, and power cuts at each step. */
 #ifndef SEEDS
-#define SEEDS 16 /* runs of a writer, each other options */
-#define DRAWS 3  /* power cuts at each step */
+#ifdef __SANITIZE_ADDRESS__
+#define SEEDS 5
+#else
+#define SEEDS 16
+#endif
+#define DRAWS 3
 #endif
 
 #define STREAMS    3u

@@ -11,19 +11,23 @@
 #undef _FILE_OFFSET_BITS /* the names with and without 64 are both defined here */
 #include "fault_calls.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Allocation by the C library, or by a sanitizer in its place. */
@@ -81,7 +85,8 @@ uint64_t ttest_faults_counted(enum ttest_fault_kind kind) { return book->counts[
 /* What becomes of this call; sets errno where it fails. */
 EARLY static enum ttest_fault_action due(enum ttest_fault_kind kind)
 {
-    static const int reasons[] = {ENOMEM, EIO, ENOSPC, EIO, EACCES, EMFILE, ENOSPC, ENOMEM, EAGAIN};
+    static const int reasons[] = {ENOMEM, EIO,    ENOSPC, EIO,    EACCES, EMFILE,
+                                  ENOSPC, ENOMEM, EAGAIN, EAGAIN, EIO,    EPERM};
     if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) || !is_running ||
         (book->owner != (uint64_t)getpid()) != plan.in_child)
         return TTEST_COUNT;
@@ -216,6 +221,25 @@ BY_CALL(renameat, TTEST_NAME, SYS_renameat, (int a, const char *from, int b, con
 BY_CALL(renameat2, TTEST_NAME, SYS_renameat2,
         (int a, const char *from, int b, const char *to, unsigned flags), a, from, b, to, flags)
 
+BY_CALL(pipe, TTEST_PROCESS, SYS_pipe, (int ends[2]), ends)
+BY_CALL(pipe2, TTEST_PROCESS, SYS_pipe2, (int ends[2], int flags), ends, flags)
+BY_CALL(socketpair, TTEST_PROCESS, SYS_socketpair,
+        (int domain, int type, int protocol, int ends[2]), domain, type, protocol, ends)
+BY_CALL(fstat, TTEST_STAT, SYS_fstat, (int fd, struct stat *out), fd, out)
+BY_CALL(stat, TTEST_STAT, SYS_newfstatat, (const char *path, struct stat *out), AT_FDCWD, path, out,
+        0)
+BY_CALL(lstat, TTEST_STAT, SYS_newfstatat, (const char *path, struct stat *out), AT_FDCWD, path,
+        out, AT_SYMLINK_NOFOLLOW)
+BY_CALL(fstatat, TTEST_STAT, SYS_newfstatat,
+        (int folder, const char *path, struct stat *out, int flags), folder, path, out, flags)
+BY_CALL(clock_gettime, TTEST_CLOCK, SYS_clock_gettime, (clockid_t clock, struct timespec *out),
+        clock, out)
+
+off_t lseek(int fd, off_t offset, int whence)
+{
+    return fails(TTEST_STAT) ? -1 : (off_t)syscall(SYS_lseek, fd, offset, whence);
+}
+
 int posix_fallocate(int fd, off_t at, off_t size)
 {
     if (fails(TTEST_TRUNCATE))
@@ -261,6 +285,18 @@ int openat(int folder, const char *path, int flags, ...)
         return next(__VA_ARGS__);                                                                  \
     }
 
+NEXT(fork, pid_t, TTEST_PROCESS, -1, (void))
+NEXT(posix_spawn, int, TTEST_PROCESS, EAGAIN,
+     (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
+      const posix_spawnattr_t *attributes, char *const words[], char *const environment[]),
+     pid, path, actions, attributes, words, environment)
+NEXT(posix_spawnp, int, TTEST_PROCESS, EAGAIN,
+     (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
+      const posix_spawnattr_t *attributes, char *const words[], char *const environment[]),
+     pid, path, actions, attributes, words, environment)
+NEXT(opendir, DIR *, TTEST_OPEN, NULL, (const char *path), path)
+NEXT(fdopendir, DIR *, TTEST_OPEN, NULL, (int fd), fd)
+NEXT(mkdtemp, char *, TTEST_NAME, NULL, (char *path), path)
 NEXT(mkstemp, int, TTEST_OPEN, -1, (char *path), path)
 NEXT(mkstemp64, int, TTEST_OPEN, -1, (char *path), path)
 NEXT(fopen, FILE *, TTEST_OPEN, NULL, (const char *path, const char *mode), path, mode)
@@ -311,6 +347,12 @@ int ftruncate64(int fd, off_t size) ALSO(ftruncate);
 int fallocate64(int fd, int mode, off_t at, off_t size) ALSO(fallocate);
 int posix_fallocate64(int fd, off_t at, off_t size) ALSO(posix_fallocate);
 int open64(const char *path, int flags, ...) ALSO(open);
+off_t lseek64(int fd, off_t offset, int whence) ALSO(lseek);
+int fstat64(int fd, struct stat64 *out) __attribute__((alias("fstat")));
+int stat64(const char *path, struct stat64 *out) __attribute__((alias("stat")));
+int lstat64(const char *path, struct stat64 *out) __attribute__((alias("lstat")));
+int fstatat64(int folder, const char *path, struct stat64 *out, int flags)
+    __attribute__((alias("fstatat")));
 int openat64(int folder, const char *path, int flags, ...) ALSO(openat);
 void *mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset) ALSO(mmap);
 

@@ -20,6 +20,9 @@ enum ttest_fault_kind {
     TTEST_TRUNCATE, /* ftruncate, fallocate */
     TTEST_MAP,      /* mmap */
     TTEST_THREAD,   /* pthread_create */
+    TTEST_PROCESS,  /* fork, posix_spawn, pipe, socketpair */
+    TTEST_STAT,     /* stat and its kin, lseek */
+    TTEST_CLOCK,    /* clock_gettime */
     TTEST_FAULT_KINDS
 };
 

@@ -16,7 +16,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-KINDS = ("alloc", "read", "write", "sync", "name", "open", "truncate", "map", "thread")
+KINDS = ("alloc", "read", "write", "sync", "name", "open", "truncate", "map", "thread",
+         "process", "stat", "clock")
 ACTIONS = ("count", "fail", "short", "eintr")
 WAYS = {  # actions that make sense for a kind
     "read": ("fail", "short", "eintr"), "write": ("fail", "short", "eintr"),
