@@ -134,6 +134,8 @@ static struct ttp_loaded *take_result(struct ttp_ahead *a, struct slot *slot)
     m->used_bytes += (uint64_t)slot->kept_bytes;
     if (p != NULL)
         m->used_bytes += p->used_bytes + sizeof *p;
+    if (p != NULL && p->stacks.memory != NULL) /* checks that will go on: no longer the worker's */
+        p->stacks.memory = m;
     *slot = (struct slot){.state = FREE};
     return p;
 }
