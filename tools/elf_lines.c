@@ -40,24 +40,51 @@ static int compare_ranges(const void *a, const void *b)
     return one->die < two->die ? -1 : one->die > two->die;
 }
 
+/* libdw fails alike where something is wrong with the file and where it has no memory: that must
+ * not pass for a module without lines. */
+static bool failed(void)
+{
+    int error = dwarf_errno();
+    if (error != 0 && strcmp(dwarf_errmsg(error), "out of memory") == 0) {
+        tool_out_of_memory();
+    }
+    return true;
+}
+
+static Dwarf *begin(const tool_elf_file *file)
+{
+    Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    if (dwarf == NULL) {
+        (void)failed();
+    }
+    return dwarf;
+}
+
 static void add_unit(tool_elf_lines *lines, Dwarf_Off offset)
 {
     Dwarf_Die die;
     Dwarf_Addr base, start, end;
-    if (dwarf_offdie(lines->dwarf, offset, &die) == NULL) {
+    /* Again, because here libdw calls the file wrong where it had no memory for the unit. */
+    if (dwarf_offdie(lines->dwarf, offset, &die) == NULL && failed() &&
+        dwarf_offdie(lines->dwarf, offset, &die) == NULL) {
         return;
     }
     int tag = dwarf_tag(&die);
+    if (tag == DW_TAG_invalid) {
+        (void)failed();
+    }
     if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) {
         return;
     }
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &start, &end)) > 0;) {
+    ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
         if (start < end) {
             tool_grow((void **)&lines->ranges, &lines->capacity, lines->count + 1,
                       sizeof(unit_range));
             lines->ranges[lines->count++] = (unit_range){.start = start, .end = end, .die = offset};
         }
     }
+    (void)failed(); /* without memory there are no ranges, which is no failure */
 }
 
 static void list_units(tool_elf_lines *lines)
@@ -96,7 +123,7 @@ static bool open_shared(tool_elf_lines *lines, const tool_elf_where *where)
         return false;
     }
     if (lines->shared == NULL) {
-        lines->shared = dwarf_begin_elf(lines->shared_file.elf, DWARF_C_READ, NULL);
+        lines->shared = begin(&lines->shared_file);
     }
     if (lines->shared != NULL) {
         dwarf_setalt(lines->dwarf, lines->shared);
@@ -108,7 +135,7 @@ tool_elf_lines *tool_elf_lines_open(const tool_elf_where *where, const tool_elf_
 {
     tool_elf_lines *lines = tool_allocate(1, sizeof(tool_elf_lines));
     lines->file = file;
-    lines->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    lines->dwarf = begin(file);
     if (lines->dwarf != NULL && open_shared(lines, where)) {
         list_units(lines);
     }
@@ -139,7 +166,7 @@ void tool_elf_lines_close(tool_elf_lines *lines)
 static void drop_kept(tool_elf_lines *lines)
 {
     (void)dwarf_end(lines->dwarf);
-    lines->dwarf = dwarf_begin_elf(lines->file->elf, DWARF_C_READ, NULL);
+    lines->dwarf = begin(lines->file);
     if (lines->dwarf != NULL && lines->shared != NULL) {
         dwarf_setalt(lines->dwarf, lines->shared);
     }
@@ -223,8 +250,8 @@ bool tool_elf_lines_find(tool_elf_lines *lines, uint64_t address, bool entry, co
         drop_kept(lines);
     }
     if (range == NULL || lines->dwarf == NULL ||
-        dwarf_offdie(lines->dwarf, range->die, &die) == NULL ||
-        dwarf_getsrclines(&die, &rows, &count) != 0) {
+        (dwarf_offdie(lines->dwarf, range->die, &die) == NULL && failed()) ||
+        (dwarf_getsrclines(&die, &rows, &count) != 0 && failed())) {
         return false;
     }
     lines->lines_kept += range->counted ? 0 : count;

@@ -93,7 +93,7 @@ int tool_fail_error(const char *subject, const ttape_error *err)
                      know_why ? strerror(err->os_errno) : "");
 }
 
-static _Noreturn void out_of_memory(void)
+_Noreturn void tool_out_of_memory(void)
 {
     tool_message("out of memory");
     tool_signals_remove_output();
@@ -104,7 +104,7 @@ void *tool_allocate(size_t count, size_t size_bytes)
 {
     void *memory = calloc(count > 0 ? count : 1, size_bytes > 0 ? size_bytes : 1);
     if (memory == NULL) {
-        out_of_memory();
+        tool_out_of_memory();
     }
     return memory;
 }
@@ -113,11 +113,11 @@ void *tool_reallocate(void *memory, size_t count, size_t size_bytes)
 {
     size_t total;
     if (__builtin_mul_overflow(count, size_bytes, &total)) {
-        out_of_memory();
+        tool_out_of_memory();
     }
     void *bigger = realloc(memory, total > 0 ? total : 1);
     if (bigger == NULL) {
-        out_of_memory();
+        tool_out_of_memory();
     }
     return bigger;
 }

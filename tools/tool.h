@@ -55,6 +55,8 @@ int tool_usage(const char *verb, const char *format, ...) TOOL_PRINTF(2, 3);
  * TOOL_CANNOT. */
 int tool_fail_error(const char *subject, const ttape_error *err);
 
+/* Ends the command with status 4, and a message. */
+_Noreturn void tool_out_of_memory(void);
 /* Memory or a clear end: the command holds no data worth saving at that point (status 4). */
 void *tool_allocate(size_t count, size_t size_bytes);
 void *tool_reallocate(void *memory, size_t count, size_t size_bytes);

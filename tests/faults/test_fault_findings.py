@@ -46,6 +46,8 @@ def of_recordings(run):
     # a thread that there was no memory for was closed: a read of NULL. A trace that had its name
     # counted as not done
     yield "thread_without_memory", found["record"], ["alloc"], ["fail"], 60
+    # libdw calls a file wrong, or without lines, that it has no memory for
+    yield "lines_without_memory", found["symbolize, its helper"], ["alloc"], ["fail"], None
     # a spill file, trace or arena that could not be opened counted as gone
     yield "recover_without_descriptors", found["recover of a recording"], \
         ["open", "read", "map"], ["fail"], None
