@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Call graphs against a model that adds up the events of `dump` one by one: complete and pruned;
-that pruning conserves time and calls, adds no cycles and leaves no orphans; contexts; other
-selections."""
+that pruning conserves time and calls, adds no cycles and leaves no orphans; merged processes;
+contexts; other selections."""
 import sys
 import tempfile
 from pathlib import Path
@@ -171,6 +171,32 @@ def check_levels(path, made):
     assert any(made.values()) == any(level > 0 for _, level in graph.nodes)
 
 
+def check_merged(work, paths):
+    """Processes of several traces: the merged graph is the sum of theirs, node by node, edge by
+    edge, with its threads below their own process's functions."""
+    run("merge", *paths, "-o", work / "merged.ttape", "--force")
+    whole, parts = Graph(work / "merged.ttape"), [Graph(path) for path in paths]
+    for which, fields in (("nodes", ("calls", "self_ns", "total_ns", "recursive_calls")),
+                          ("edges", ("calls", "started", "indirect", "total_ns"))):
+        sums = {}
+        for part in parts:
+            for key, row in getattr(part, which).items():
+                counts = sums.setdefault(key, dict.fromkeys(fields, 0))
+                for field in fields:
+                    counts[field] += row.get(field, 0)
+        got = {key: {field: row.get(field, 0) for field in fields}
+               for key, row in getattr(whole, which).items()}
+        assert got == sums, which
+    assert whole.json["span_ns"] == sum(part.json["span_ns"] for part in parts)
+    assert whole.reached() == set(whole.nodes)
+    assert whole.json["summary"]["processes"] == len(paths)
+    pruned = Graph(work / "merged.ttape", "--min-share", "10%")
+    check_conserved(pruned, whole.json["span_ns"],
+                    sum(n["calls"] for n in whole.nodes.values()))
+    assert pruned.reached() == set(pruned.nodes), "orphans"
+    assert cyclic_pairs(pruned.edges) <= cyclic_pairs(whole.edges), "new cycles"
+
+
 def main():
     count = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -189,6 +215,8 @@ def main():
             check_times(path, whole)
             check_levels(path, made)
             count += 6 + len(LIMITS)
+        check_merged(work, [work / f"{seed}.ttape" for seed in (2, 3, 5)])
+        count += 1
     print(f"ok: {count} graphs checked")
     return 0
 
