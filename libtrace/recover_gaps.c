@@ -70,8 +70,8 @@ static uint64_t known_lost(const struct ttp_gaps *g, uint32_t stream, uint64_t f
         const struct ttp_lost_segment *at = &lost[order[low]];
         if (at->stream != stream || at->first_event >= to)
             break;
-        if (at->first_event < end || at->first_event + at->event_count > to)
-            continue; /* two say something of the same events */
+        if (at->first_event < end || at->event_count > to - at->first_event)
+            continue; /* two say something of the same events, or numbers pass their end */
         sum += at->event_count;
         end = at->first_event + at->event_count;
     }

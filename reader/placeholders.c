@@ -120,7 +120,12 @@ ttape_status ttp_placeholders_scopes(struct ttp_definition_tables *d, uint32_t e
                                      const uint8_t seed[TTP_TRACE_ID_BYTES], ttape_error *err)
 {
     if (end > TTP_MAX_SCOPES)
-        return ttp_fail(err, TTAPE_E_LIMIT, "F-CHK-09", 0, "scope '%u' is over the limit", end - 1);
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-CHK-09", TTAPE_ERROR_NO_OFFSET,
+                        "scope '%u' is over the limit", end - 1);
+    if (end > d->scope_count &&
+        end - d->scope_count > TTP_MAX_PLACEHOLDER_SCOPES - d->placeholders->scope_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", TTAPE_ERROR_NO_OFFSET,
+                        "more than %u scopes have lost their metadata", TTP_MAX_PLACEHOLDER_SCOPES);
     while (d->scope_count < end) {
         struct ttp_read_scope *scopes = ttp_memory_grow(d->memory, d->scopes, &d->scope_capacity,
                                                         d->scope_count + 1ull, sizeof *scopes, err);
@@ -137,6 +142,7 @@ ttape_status ttp_placeholders_scopes(struct ttp_definition_tables *d, uint32_t e
             ttp_store64(scope->trace_id + 8, ttp_checksum(bytes, sizeof bytes));
         }
         d->scope_count++;
+        d->placeholders->scope_count++;
     }
     return TTAPE_OK;
 }

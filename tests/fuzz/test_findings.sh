@@ -91,4 +91,19 @@ END
 ) >out 2>err || fail "the bomb goes off: $(head -n 2 err)"
 status 0 "$T" dump bomb.ttape
 has out 'main\(-7\)' # other patterns still count
+
+# recovered_findings_verify: what came out of damaged traces of a few hundred bytes took half a
+# gigabyte (scope-without-metadata), or had numbers that step back (lost-numbers-wrap).
+for finding in "$TTAPE_SRC"/fuzz/findings/recover/*; do
+    name=${finding##*/}
+    tail -c +17 "$finding" >"$name.ttape" # behind the parameters
+    (
+        case ${TTAPE_SANITIZE:-} in *address*) ;; *) ulimit -v 500000 ;; esac
+        exec timeout 20 "$T" recover "$name.ttape" -o "$name.out.ttape"
+    ) >out 2>err
+    got=$?
+    checks=$((checks + 1))
+    [ $got -eq 3 ] || fail "recover $name: status $got: $(head -n 2 err)"
+    status 0 "$T" verify "$name.out.ttape"
+done
 verdict
