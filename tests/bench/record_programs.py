@@ -52,7 +52,7 @@ def minilang(bench):
 def fetch(bench, package):
     """The unpacked upstream source of a Debian package, by apt-get with lists of its own, so that
     the machine's configuration stays as it is."""
-    place = bench.work / "sources"
+    place = (bench.work / "sources").resolve()  # apt takes others from its own folder
     found = sorted(p for p in place.glob(f"{package}*") if p.is_dir())
     if found:
         return found[0]
@@ -94,7 +94,7 @@ def lua(bench):
 
 def sqlite(bench):
     source = fetch(bench, "sqlite3")
-    place = bench.work / "sources" / "sqlite3-made"
+    place = (bench.work / "sources" / "sqlite3-made").resolve()
     place.mkdir(exist_ok=True)
     if not (place / "shell.c").is_file():  # the amalgamation is made by the package's own scripts
         bench.call([source / "configure"], cwd=place)

@@ -94,7 +94,7 @@ struct ttp_spill {
     size_t queue_first, queue_count;
     struct ttp_growing free; /* uint32_t */
     uint32_t slot_count, slot_limit;
-    uint32_t in_use, in_use_peak;
+    _Atomic uint32_t in_use, in_use_peak; /* read by whoever asks for the status */
     bool is_ended; /* no more will come */
 };
 
@@ -222,7 +222,8 @@ struct ttape_recording {
     bool is_direct;     /* the end: slots are decoded at once, by the encoding thread */
     bool is_replaying;  /* a recovery: nothing is journaled */
     struct ttp_snapshots snapshots;
-    uint64_t arena_lost, finished_bytes;
+    _Atomic uint64_t arena_lost;
+    uint64_t finished_bytes;
     uint64_t overwritten; /* events that were recorded and are not kept */
     bool is_full;         /* the trace has its full size: nothing more goes into it */
     struct ttp_growing images;  /* struct ttp_image */
