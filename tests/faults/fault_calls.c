@@ -285,7 +285,6 @@ int openat(int folder, const char *path, int flags, ...)
         return next(__VA_ARGS__);                                                                  \
     }
 
-NEXT(fork, pid_t, TTEST_PROCESS, -1, (void))
 NEXT(posix_spawn, int, TTEST_PROCESS, EAGAIN,
      (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
       const posix_spawnattr_t *attributes, char *const words[], char *const environment[]),
@@ -306,6 +305,16 @@ EARLY void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t
     if (fails(TTEST_MAP))
         return MAP_FAILED;
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+pid_t fork(void)
+{
+    static pid_t (*next)(void);
+    if (fails(TTEST_PROCESS))
+        return -1;
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "fork");
+    return next();
 }
 
 struct thread_start {
