@@ -405,6 +405,48 @@ START_TEST(every_word)
 }
 END_TEST
 
+/* T-STA-50: a block that starts below the states that there are, or above them. */
+START_TEST(no_state)
+{
+    struct input in;
+    make_input(&in, COARSE, 9000);
+    ck_assert_int_eq(encode(&in, 0), TTAPE_OK);
+    struct ttp_reader_cursor c = ttp_reader_cursor_init(in.section, in.size_bytes);
+    ttp_read_bytes(&c, 3);
+    uint64_t model_bytes = ttp_read_varint(&c);
+    ttp_read_svarint(&c);
+    ttp_read_varint(&c);
+    ttp_read_varint(&c);
+    uint8_t *state = in.section + (size_t)(c.at - c.start) + model_bytes;
+    for (int byte = 0; byte < 256; byte += 255) {
+        memset(state, byte, 4);
+        struct output out = decode(&in, in.section, in.size_bytes, 0, UINT32_MAX);
+        ck_assert_int_eq(out.status, TTAPE_E_CORRUPT);
+        ck_assert_str_eq(out.err.rule, "T-STA-50");
+        ck_assert_uint_eq(out.err.offset, (uint64_t)(state - in.section));
+        free_output(&out);
+    }
+    free_input(&in);
+}
+END_TEST
+
+/* T-STA-38: what rounds to nothing beside three that are 4,096 times as frequent still has one. */
+START_TEST(rare_symbols_have_a_share)
+{
+    uint8_t level[TTP_STA_SYMBOLS] = {0};
+    uint16_t frequency[TTP_STA_SYMBOLS];
+    uint32_t sum = 0;
+    level[3] = level[70] = level[245] = TTP_STA_LEVEL_MAX;
+    level[5] = level[100] = 1;
+    ttp_sta_frequencies(level, frequency);
+    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++)
+        sum += frequency[s];
+    ck_assert_uint_eq(sum, TTP_STA_PROB_ONE);
+    ck_assert(frequency[5] == 1 && frequency[100] == 1 && frequency[4] == 0);
+    ck_assert(frequency[3] >= 1364 && frequency[70] >= 1364 && frequency[245] >= 1364);
+}
+END_TEST
+
 /* One field at a time: status, rule and offset. */
 static void expect(const struct input *in, const uint8_t *section, size_t size_bytes,
                    ttape_status status, const char *rule, uint64_t offset)
@@ -462,6 +504,8 @@ int main(void)
     tcase_add_loop_test(tests, every_truncation, 0, 4);
     tcase_add_loop_test(tests, every_bit, 0, 4);
     tcase_add_test(tests, every_word);
+    tcase_add_test(tests, no_state);
+    tcase_add_test(tests, rare_symbols_have_a_share);
     tcase_add_test(tests, garbage);
     tcase_add_test(tests, fields);
     suite_add_tcase(suite, tests);
