@@ -69,6 +69,64 @@ START_TEST(an_index_that_names_another_model)
 }
 END_TEST
 
+/* Ten events of each of two threads; then their numbers go on at `from`, threads in turns. */
+static struct ttest_file with_hole(uint64_t from)
+{
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer_options o = {.size = sizeof o};
+    ttape_writer *w;
+    TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
+    ttest_define(w, 2);
+    for (uint64_t i = 0; i < 40; i++) {
+        uint32_t stream = i / 5 % 2;
+        ttape_edge edge = {.event_number = from, .time_ns = 1000};
+        if (i == 20 || i == 25)
+            TTEST_OK(ttape_writer_resume(w, stream, &edge, &err));
+        ttape_event e = {
+            .time_ns = 100 * i, .kind = TTAPE_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
+        TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
+    }
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_writer_close(w);
+    struct ttest_file made = {malloc(memory.size_bytes), memory.size_bytes};
+    memcpy(made.data, memory.data, memory.size_bytes);
+    ttape_memory_sink_close(&memory);
+    return made;
+}
+
+static bool count_steps(void *context, const ttape_finding *finding)
+{
+    *(uint32_t *)context += strcmp(finding->error.rule, "F-SEG-01") == 0;
+    return true;
+}
+
+/* Numbers that are left out are counted; numbers that step back are a finding for each thread. */
+START_TEST(numbers_with_holes)
+{
+    for (int back = 0; back < 2; back++) {
+        struct ttest_file made = with_hole(back ? 7 : 30);
+        ttape_source source;
+        ttape_reader *r = open_whole(&made, &source);
+        ttape_error err = {0};
+        uint64_t findings = 0;
+        uint32_t steps = 0;
+        for (uint32_t s = 0; s < 2; s++) {
+            ttape_stream_info about;
+            ck_assert_int_eq(ttape_reader_get_stream(r, s, &about), TTAPE_OK);
+            ck_assert_uint_eq(about.event_count, 20);
+            ck_assert_uint_eq(about.missing_count, back ? 0 : 20);
+        }
+        TTEST_OK(ttape_verify(&source, NULL, count_steps, NULL, &steps, &findings, &err));
+        ck_assert_uint_eq(steps, back ? 2 : 0);
+        ck_assert_uint_eq(findings, steps);
+        ttape_reader_close(r);
+        free(made.data);
+    }
+}
+END_TEST
+
 START_TEST(the_list_of_blocking_names)
 {
     uint32_t count = 0;
@@ -90,6 +148,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, no_times);
     tcase_add_test(tests, an_index_that_names_another_model);
+    tcase_add_test(tests, numbers_with_holes);
     tcase_add_test(tests, the_list_of_blocking_names);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
