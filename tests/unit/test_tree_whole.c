@@ -59,11 +59,66 @@ START_TEST(a_trace_is_its_streams)
 }
 END_TEST
 
+static uint64_t used, most;
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    used += size_bytes;
+    most = used > most ? used : most;
+    return malloc(size_bytes);
+}
+
+static void release(void *context, void *block, size_t size_bytes)
+{
+    (void)context;
+    used -= block != NULL ? size_bytes : 0;
+    free(block);
+}
+
+/* Names every frame of the whole trace; the most memory that it took. */
+static uint64_t memory_of(const struct ttest_file *file, uint64_t cache_bytes)
+{
+    ttape_allocator counted = {NULL, allocate, release};
+    ttape_reader_options how = {.size = sizeof how, .cache_bytes = 1, .allocator = &counted};
+    ttape_tree_options options = {.size = sizeof options, .cache_bytes = cache_bytes, .jobs = 1};
+    ttape_source source = ttape_source_memory(file->data, file->size_bytes);
+    ttape_error err = {0};
+    ttape_reader *r;
+    ttape_tree *tree;
+    ttape_node whole;
+    ttape_node_id id = {.kind = TTAPE_NODE_TRACE};
+    used = most = 0;
+    TTEST_OK(ttape_reader_open(&r, &source, &how, &err));
+    uint64_t before = used;
+    most = used;
+    TTEST_OK(ttape_tree_open(&tree, r, &options, &err));
+    TTEST_OK(ttape_tree_get_node(tree, &id, TTAPE_TREE_FULL, &whole, &err));
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    ck_assert_uint_eq(used, 0);
+    return most - before;
+}
+
+/* Records of partitions stay within the option, and are kept where there is room. */
+START_TEST(a_small_cache_is_small)
+{
+    const struct ttest_plan plan = {
+        .streams = 2, .events = 12000, .partition_events = 100, .plain = true, .resolution_ns = 1};
+    struct ttest_file file = ttest_write(&plan);
+    uint64_t small = memory_of(&file, 20000), large = memory_of(&file, 0);
+    ck_assert_uint_gt(large, small + 100000);
+    free(file.data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tree_whole");
     TCase *tests = tcase_create("tests");
+    tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, a_trace_is_its_streams, 0, 2);
+    tcase_add_test(tests, a_small_cache_is_small);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
