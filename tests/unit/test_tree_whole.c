@@ -59,6 +59,54 @@ START_TEST(a_trace_is_its_streams)
 }
 END_TEST
 
+/* Children of a frame, or of a part of it, stand one level above it; by name they are the same. */
+static void walk(ttape_tree *tree, const ttape_node *parent, uint32_t level, uint32_t mode,
+                 uint32_t *frames, uint32_t *parts)
+{
+    ttape_error err = {0};
+    ttape_tree_walk *children;
+    ttape_node child, again;
+    TTEST_OK(ttape_tree_walk_open(&children, tree, &parent->id, mode, &err));
+    while (ttape_tree_walk_next(children, &child, &err) == TTAPE_OK) {
+        uint32_t next = level;
+        if (child.id.kind == TTAPE_NODE_FRAME) {
+            ck_assert_uint_eq(child.level, level);
+            TTEST_OK(ttape_tree_get_node(tree, &child.id, mode, &again, &err));
+            ck_assert(again.level == level && again.site == child.site);
+            next = level + 1;
+            ++*frames;
+        }
+        *parts += child.id.kind == TTAPE_NODE_PART;
+        if (*frames < 4000)
+            walk(tree, &child, next, mode, frames, parts);
+    }
+    ttape_tree_walk_close(children);
+}
+
+START_TEST(levels_go_up)
+{
+    const struct ttest_plan plan = {
+        .streams = 2, .events = 6000, .partition_events = 400, .plain = true, .resolution_ns = 1};
+    struct ttest_file file = ttest_write(&plan);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    ttape_reader *r;
+    ttape_tree *tree;
+    ttape_node whole;
+    ttape_node_id id = {.kind = TTAPE_NODE_TRACE};
+    uint32_t frames = 0, parts = 0;
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    TTEST_OK(ttape_tree_open(&tree, r, NULL, &err));
+    TTEST_OK(ttape_tree_get_node(tree, &id, TTAPE_TREE_PRUNED, &whole, &err));
+    walk(tree, &whole, 0, (uint32_t)_i, &frames, &parts);
+    ck_assert_uint_gt(frames, 1000);
+    ck_assert(_i == TTAPE_TREE_PRUNED ? parts > 20 : _i != TTAPE_TREE_FULL || parts == 0);
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
 static uint64_t used, most;
 
 static void *allocate(void *context, size_t size_bytes)
@@ -118,6 +166,7 @@ int main(void)
     TCase *tests = tcase_create("tests");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, a_trace_is_its_streams, 0, 2);
+    tcase_add_loop_test(tests, levels_go_up, 0, TTAPE_TREE_MODE_COUNT);
     tcase_add_test(tests, a_small_cache_is_small);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
