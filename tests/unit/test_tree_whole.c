@@ -107,6 +107,43 @@ START_TEST(levels_go_up)
 }
 END_TEST
 
+/* Two threads, one after the other: each is in the partitions of its own time only. */
+START_TEST(parts_that_are_not_there)
+{
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer_options o = {.size = sizeof o, .partition_events = 40};
+    ttape_writer *w;
+    ttape_reader *r;
+    ttape_tree *tree;
+    ttape_node node;
+    TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
+    ttest_define(w, 2);
+    for (uint64_t i = 0; i < 160; i++) {
+        ttape_event e = {.time_ns = 100 * i,
+                         .kind = i % 2 ? TTAPE_EXIT : TTAPE_ENTER,
+                         .depth = TTAPE_DEPTH_AUTO};
+        TTEST_OK(ttape_writer_append(w, i / 80 != 0, &e, 1, &err));
+    }
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_writer_close(w);
+    ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    TTEST_OK(ttape_tree_open(&tree, r, NULL, &err));
+    for (uint32_t stream = 0; stream < 2; stream++)
+        for (uint32_t partition = 0; partition < 5; partition++) {
+            ttape_node_id id = {.kind = TTAPE_NODE_PART, .stream = stream, .partition = partition};
+            ttape_status wanted = partition / 2 == stream ? TTAPE_OK : TTAPE_E_NOT_FOUND;
+            ck_assert_int_eq(ttape_tree_get_node(tree, &id, TTAPE_TREE_PRUNED, &node, &err),
+                             wanted);
+        }
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 static uint64_t used, most;
 
 static void *allocate(void *context, size_t size_bytes)
@@ -167,6 +204,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, a_trace_is_its_streams, 0, 2);
     tcase_add_loop_test(tests, levels_go_up, 0, TTAPE_TREE_MODE_COUNT);
+    tcase_add_test(tests, parts_that_are_not_there);
     tcase_add_test(tests, a_small_cache_is_small);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
