@@ -77,6 +77,8 @@ START_TEST(blocks_that_fill_are_taken_piece_by_piece)
     ttest_exit(&b, 0x1000);
     ttest_block_state(&b, TTP_BLOCK_DONE);
     ttest_poll(&player);
+    ck_assert(!ttest_block_is_free(&b)); /* its thread may want it back, and rests for a round */
+    ttest_poll(&player);
     ck_assert(ttest_block_is_free(&b));
     status = ttest_finish(&player);
     ck_assert_uint_eq(status.lost_count, 0);
@@ -120,6 +122,7 @@ START_TEST(holes_that_stay_are_counted)
     struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
     ttest_enter(&next, 0x3000);
     ttest_block_state(&next, TTP_BLOCK_DONE);
+    ttest_poll(&player);
     ttest_poll(&player);
     ck_assert(ttest_block_is_free(&next));
     ck_assert(!ttest_block_is_free(&b));

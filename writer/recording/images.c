@@ -266,7 +266,7 @@ ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t
             layout = layout_at(r, image_at(r, thread->image)->layout);
             module = ttp_module_find(layout, address);
             if (module == TTAPE_NONE)
-                module = ttp_module_find_gone(layout, address);
+                module = ttp_module_find_gone(layout, address, thread->last_ns);
         }
         struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
         if (added == NULL)
@@ -380,6 +380,7 @@ ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, ui
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
     struct ttp_layout *layout;
+    r->told_ns = thread->last_ns;
     if (kind == TTP_MESSAGE_PROCESS)
         TTP_TRY(take_process(r, thread, bytes, size_bytes, err));
     TTP_TRY(layout_of(r, thread, &layout, err));

@@ -99,11 +99,16 @@ static size_t count_present(const struct ttp_growing *list)
 
 /* Modules never leave the list: sites and files refer to them. One that is gone has no addresses.
  */
-static void unmap_missing(struct ttp_layout *layout, const struct ttp_growing *complete)
+static void unmap_missing(struct ttp_layout *layout, const struct ttp_growing *complete,
+                          uint64_t told_ns)
 {
     struct ttp_module_seen *modules = layout->modules.data;
-    for (size_t i = 0; i < layout->modules.count; i++)
-        modules[i].is_gone |= !holds(complete, &modules[i]);
+    for (size_t i = 0; i < layout->modules.count; i++) {
+        if (modules[i].is_gone || holds(complete, &modules[i]))
+            continue;
+        modules[i].is_gone = true;
+        modules[i].gone_ns = told_ns;
+    }
 }
 
 /* Which site an address means now: not one in a module that is gone, nor one of which nothing was
@@ -136,8 +141,10 @@ ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, tt
     const struct ttp_module_seen *modules = layout_at(r, old)->modules.data;
     for (size_t i = 0; i < layout_at(r, old)->modules.count; i++) {
         TTP_TRY(ttp_modules_add(r, &layout_at(r, index)->modules, &modules[i].module, err));
-        ((struct ttp_module_seen *)layout_at(r, index)->modules.data)[i].is_gone =
-            modules[i].is_gone;
+        struct ttp_module_seen *copy =
+            (struct ttp_module_seen *)layout_at(r, index)->modules.data + i;
+        copy->is_gone = modules[i].is_gone;
+        copy->gone_ns = modules[i].gone_ns;
     }
     struct ttp_layout *layout = layout_at(r, index);
     const struct ttp_site_seen *sites = layout_at(r, old)->sites.data;
@@ -175,7 +182,7 @@ ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool
         TTP_TRY(ttp_layout_separate(r, image, err));
     layout = layout_at(r, image->layout);
     if (complete)
-        unmap_missing(layout, &image->incoming);
+        unmap_missing(layout, &image->incoming, r->told_ns);
     for (size_t i = 0; i < image->incoming.count; i++)
         if (!holds(&layout->modules, &incoming[i]))
             TTP_TRY(ttp_modules_add(r, &layout->modules, &incoming[i].module, err));
@@ -277,11 +284,12 @@ uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address)
     return TTAPE_NONE;
 }
 
-uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address)
+uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address, uint64_t ns)
 {
     const struct ttp_module_seen *modules = layout->modules.data;
     for (size_t i = layout->modules.count; i-- > 0;)
-        if (address >= modules[i].module.start && address < modules[i].module.end)
+        if (modules[i].is_gone && ns <= modules[i].gone_ns && ns != 0 &&
+            address >= modules[i].module.start && address < modules[i].module.end)
             return (uint32_t)i;
     return TTAPE_NONE;
 }

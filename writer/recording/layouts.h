@@ -26,7 +26,8 @@ ttape_status ttp_modules_add_new(ttape_recording *r, struct ttp_image *image, tt
 ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err);
 /* Index in the layout, or TTAPE_NONE. */
 uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address);
-/* For calls that are read after the list that has their module no more: the latest there was. */
-uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address);
+/* For a call that is read after the list that has its module no more: the latest that was gone
+ * only after the call's time. */
+uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address, uint64_t ns);
 
 #endif

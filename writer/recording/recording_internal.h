@@ -102,6 +102,7 @@ struct ttp_module_seen {
     ttape_module module; /* strings owned */
     uint32_t id;         /* in the current output, TTAPE_NONE: not yet */
     bool is_gone;        /* unmapped */
+    uint64_t gone_ns;    /* when that was told; 0: not known */
 };
 
 /* A function as the programs know it. */
@@ -206,7 +207,8 @@ struct ttape_recording {
     struct ttp_growing candidates; /* struct ttp_candidate */
     struct ttp_slot *slot;         /* of the draining thread */
     struct ttp_word_map known;     /* image serials that were drained */
-    bool may_rest; /* blocks of ended threads, for a round */
+    uint64_t told_ns; /* time of the message that is being taken */
+    bool may_rest;    /* blocks of ended threads, for a round */
     uint64_t round, polled_ms, checked_ms, threads_checked_ms, partial_ms, opened_ms;
     uint32_t flushes_seen, snapshots_seen, stops_seen;
     uint64_t drained_bytes;
