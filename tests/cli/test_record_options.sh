@@ -260,6 +260,33 @@ rm -f prog.ttape
 status 0 "$T" record ./prog
 status 0 "$T" verify prog.ttape
 
+# ---- sites of the program's own ----
+# A marker that several threads pass has its name in each, whoever is read first.
+build markers -I"$TTAPE_SRC/libtrace/include" -L"$TTAPE_BUILD" -ltracetape-rt \
+    -Wl,-rpath,"$TTAPE_BUILD" -pthread <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <tracetape/runtime.h>
+static ttape_rt_site mark = TTAPE_RT_SITE("my mark", TTAPE_SITE_MARKER);
+static void *run(void *unused) {
+    for (int i = 0; i < 5; i++) ttape_rt_mark_unsigned(&mark, (uint64_t)i);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[6];
+    for (int i = 0; i < 6; i++) pthread_create(&threads[i], 0, run, 0);
+    for (int i = 0; i < 6; i++) pthread_join(threads[i], 0);
+    run(0);
+    return 0;
+}
+END
+for turn in 1 2 3 4 5; do
+    status 0 "$T" record -q -f -o got.ttape ./markers
+    csv got.ttape
+    equals "$(grep -c ',my mark' got.ttape.csv)" 35 "named markers, turn $turn"
+    equals "$(field got.ttape sites)" 3 'sites'
+done
+
 # ---- the command ----
 status 127 "$T" record -o never.ttape ./no-such-command
 has err 'cannot run'

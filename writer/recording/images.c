@@ -350,6 +350,27 @@ ttape_status ttp_image_early_module(ttape_recording *r, struct ttp_thread *threa
     return status;
 }
 
+static bool is_text(const char *text, const char *bytes, size_t size_bytes)
+{
+    return text != NULL && strlen(text) == size_bytes && memcmp(text, bytes, size_bytes) == 0;
+}
+
+/* Every thread tells of the sites that it passes. */
+static bool is_told(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes)
+{
+    if (size_bytes < SITE_BYTES)
+        return false;
+    uint32_t known = ttp_map_find(&layout->by_address, ttp_load64(bytes));
+    size_t name_bytes = ttp_load16(bytes + 16);
+    if (known == TTAPE_NONE || name_bytes > size_bytes - SITE_BYTES)
+        return false;
+    const struct ttp_site_seen *site = (const struct ttp_site_seen *)layout->sites.data + known;
+    const char *name = (const char *)bytes + SITE_BYTES;
+    return site->kind == ttp_load32(bytes + 8) && site->line == ttp_load32(bytes + 12) &&
+           is_text(site->symbol, name, name_bytes) &&
+           is_text(site->file, name + name_bytes, size_bytes - SITE_BYTES - name_bytes);
+}
+
 static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout, const uint8_t *bytes,
                               size_t size_bytes, ttape_error *err)
 {
@@ -384,6 +405,8 @@ ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, ui
     if (kind == TTP_MESSAGE_PROCESS)
         TTP_TRY(take_process(r, thread, bytes, size_bytes, err));
     TTP_TRY(layout_of(r, thread, &layout, err));
+    if (kind == TTP_MESSAGE_SITE && is_told(layout, bytes, size_bytes))
+        return TTAPE_OK;
     TTP_TRY(ttp_journal_message(r, thread, kind, bytes, size_bytes, err));
     struct ttp_image *image = image_at(r, thread->image);
     if (kind == TTP_MESSAGE_MODULE)

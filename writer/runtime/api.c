@@ -1,5 +1,5 @@
 /* The public API, <tracetape/runtime.h>: calls of sites that the program names itself, markers with
- * values, and the switches. Sites are announced once per process image, before their first use. */
+ * values, and the switches. Sites are announced in each thread's stream, before their first use. */
 #include <string.h>
 
 #include <tracetape/runtime.h>
@@ -13,10 +13,23 @@
 
 static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
-static bool is_announced(const ttape_rt_site *site)
+static uintptr_t *announced_at(struct ttp_line *line, const ttape_rt_site *site)
+{
+    uintptr_t address = (uintptr_t)site;
+    return &line->announced[(address >> 4 ^ address >> 12) & (TTP_SITES_ANNOUNCED - 1)];
+}
+
+/* By some thread of this process. Zero again where another library came to the site's place. */
+static bool is_known(const ttape_rt_site *site)
 {
     return ttp_process.own != NULL &&
            __atomic_load_n(&site->announced[0], __ATOMIC_RELAXED) == ttp_process.own->image;
+}
+
+/* By this thread: what others told is in their streams, which may be read later. */
+static bool is_announced(const ttape_rt_site *site)
+{
+    return *announced_at(ttp_thread.line, site) == (uintptr_t)site && is_known(site);
 }
 
 static size_t text_size(const char *text, size_t most)
@@ -51,6 +64,7 @@ static bool announce(ttape_rt_site *site, uintptr_t sp)
     if (!ttp_message(TTP_MESSAGE_SITE, parts, 5))
         return false;
     __atomic_store_n(&site->announced[0], ttp_process.own->image, __ATOMIC_RELAXED);
+    *announced_at(ttp_thread.line, site) = (uintptr_t)site;
     return true;
 }
 
@@ -68,7 +82,7 @@ void ttape_rt_enter(ttape_rt_site *site)
 void ttape_rt_exit(ttape_rt_site *site)
 {
     uintptr_t sp = TTP_CALLER_SP();
-    if (is_off() || ttp_thread.line->gate == TTP_GATE_COLD || !is_announced(site))
+    if (is_off() || ttp_thread.line->gate == TTP_GATE_COLD || !is_known(site))
         return;
     const struct ttp_frame_seen *top = ttp_thread.top;
     bool is_top = top != NULL && top->function == (uintptr_t)site;
@@ -103,7 +117,7 @@ void ttape_rt_scope_exit(ttape_rt_site *site)
     uintptr_t sp = TTP_CALLER_SP(), function = (uintptr_t)site;
     const struct ttp_line *line = ttp_thread.line;
     uint64_t place;
-    if (is_off() || line->gate == TTP_GATE_COLD || !is_announced(site))
+    if (is_off() || line->gate == TTP_GATE_COLD || !is_known(site))
         return;
     struct ttp_frame_seen *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && top->function == function ? top->call_site : 0;

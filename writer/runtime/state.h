@@ -78,6 +78,8 @@ struct ttp_stack_seen {
 #define TTP_STACK_GUESS   65536u
 #define TTP_DEEP_HANDLERS 6u
 
+#define TTP_SITES_ANNOUNCED 256u /* a power of two; others are told of again */
+
 /* The stacks of a thread; a forked child goes on with its copy. */
 struct ttp_stacks {
     uint32_t count, current, capacity;
@@ -107,6 +109,7 @@ struct ttp_line {
     uintptr_t busy_sp; /* not 0: a slow operation is under way there */
     uint32_t thread_id;
     char name[16];
+    uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has told of, by hash */
 };
 
 struct ttp_thread_state {
