@@ -197,6 +197,31 @@ START_TEST(scopes_without_metadata_are_bounded)
 }
 END_TEST
 
+static void take_reason(void *context, const ttape_recover_piece *piece)
+{
+    if (piece->why.status != TTAPE_OK)
+        *(ttape_error *)context = piece->why;
+}
+
+/* The reason of the last piece is the right one: here the file ends, no other one begins. */
+START_TEST(a_cut_inside_a_header)
+{
+    for (size_t i = 1; i < place_count; i++) {
+        size_t size = places[i].offset + 10;
+        ttape_memory_sink out = {0};
+        ttape_sink sink = ttape_sink_memory(&out);
+        ttape_source source = ttape_source_memory(file.data, size);
+        ttape_error err = {0}, why = {0};
+        ttape_recover_options how = {.size = sizeof how, .context = &why, .piece = take_reason};
+        ttape_recover_report report;
+        TTEST_OK(ttape_recover_trace(&source, &sink, &how, &report, &err));
+        ck_assert_str_eq(why.rule, "F-CHK-10");
+        ck_assert_int_eq(why.status, TTAPE_E_TRUNCATED);
+        ttape_memory_sink_close(&out);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recover_scopes");
@@ -207,6 +232,7 @@ int main(void)
     tcase_add_test(tests, definitions_of_one_scope);
     tcase_add_test(tests, chunks_that_are_gone);
     tcase_add_test(tests, a_kind_that_is_not_known);
+    tcase_add_test(tests, a_cut_inside_a_header);
     tcase_add_test(tests, scopes_without_metadata_are_bounded);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
