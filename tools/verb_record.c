@@ -242,16 +242,6 @@ static void rest(uint64_t drained, uint32_t *idle)
     (void)nanosleep(&pause, NULL);
 }
 
-/* What fails in a round is tried again, or was a snapshot; what stays wrong, finish says. */
-static void tell_once(const ttape_error *err)
-{
-    static char told[sizeof err->message];
-    if (strcmp(told, err->message) == 0)
-        return;
-    memcpy(told, err->message, sizeof told);
-    tool_message("%s", told);
-}
-
 /* Nobody holds a block; whether somebody may yet. Those that were just started have a moment. */
 static bool is_over(const ttape_recording *recording, uint32_t *grace)
 {
@@ -269,7 +259,7 @@ static bool is_over(const ttape_recording *recording, uint32_t *grace)
 static int run(ttape_recording *recording, pid_t child, int *status)
 {
     bool ended = false;
-    uint32_t idle = 0, grace = GRACE_ROUNDS;
+    uint32_t idle = 0, grace = GRACE_ROUNDS, failures = 0;
     uint64_t drained = 0;
     ttape_recording_status now;
     for (;;) {
@@ -285,10 +275,12 @@ static int run(ttape_recording *recording, pid_t child, int *status)
             ttape_recording_set_mode(recording, wanted_mode != 0);
             wanted_mode = -1;
         }
-        ttape_status polled = ttape_recording_poll(recording, &drained, &err);
+        /* What else fails here is tried again; what stays wrong, finish says. */
+        (void)ttape_recording_poll(recording, &drained, &err);
         ttape_recording_get_status(recording, &now);
-        if (polled != TTAPE_OK && !now.failed)
-            tell_once(&err);
+        if (now.snapshot_failures != failures)
+            tool_message("%s", err.message);
+        failures = now.snapshot_failures;
         if (was_ended && now.stopped)
             return TOOL_OK;
         if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &grace))

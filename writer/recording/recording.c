@@ -340,9 +340,10 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         struct ttp_mark mark = {r->flushes_seen, r->snapshots_seen, snapshot};
         status = ttp_spill_mark(r, &mark, err);
     }
-    if (status == TTAPE_OK && ttp_snapshots_tell(r, err))
-        return TTAPE_E_IO;
-    return status;
+    if (status != TTAPE_OK || !ttp_snapshots_tell(r, err))
+        return status;
+    r->snapshot_failures++;
+    return TTAPE_E_IO;
 }
 
 void ttape_recording_set_mode(ttape_recording *r, bool on)
@@ -371,6 +372,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
                                        .thread_count = r->thread_count,
                                        .live_count = r->live_count,
                                        .file_count = r->file_count,
+                                       .snapshot_failures = r->snapshot_failures,
                                        .stopped = r->stopped,
                                        .failed = r->failed};
 }

@@ -55,11 +55,12 @@ static bool is_named(const char *process, const char *entry)
 void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint32_t *starting)
 {
     struct stat arena;
-    char *entry = NULL;
+    char *entry = NULL, own[32] = ""; /* as /proc numbers us, which may be another namespace's */
     const struct dirent *process;
     *users = *starting = 0;
     DIR *all = opendir("/proc");
-    if (all == NULL || fstat(r->arena.fd, &arena) != 0 ||
+    if (all == NULL || readlink("/proc/self", own, sizeof own - 1) <= 0 ||
+        fstat(r->arena.fd, &arena) != 0 ||
         asprintf(&entry, TTP_ENV_ARENA "=%s", r->arena.path) < 0) {
         if (all != NULL)
             (void)closedir(all);
@@ -67,7 +68,7 @@ void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint3
     }
     while ((process = readdir(all)) != NULL) {
         const char *name = process->d_name;
-        if (name[0] < '0' || name[0] > '9' || strtol(name, NULL, 10) == (long)getpid())
+        if (name[0] < '0' || name[0] > '9' || strcmp(name, own) == 0)
             continue;
         if (is_mapped(name, &arena))
             ++*users;

@@ -79,6 +79,7 @@ typedef struct ttape_recording_status {
     uint32_t process_count, thread_count;   /* ever */
     uint32_t live_count;                    /* processes that hold blocks now */
     uint32_t file_count;                    /* trace files begun */
+    uint32_t snapshot_failures;             /* that a poll has returned */
     bool stopped;                           /* by max_bytes, max_ns, a request or a failure */
     bool failed;                            /* finish will say why */
 } ttape_recording_status;
