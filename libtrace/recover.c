@@ -62,6 +62,14 @@ static ttape_status pass_on(const ttape_error *why, ttape_error *err)
     return why->status;
 }
 
+/* Partitions that the journal counts are not there: nobody knows whose events they held, so all
+ * threads that go on do so behind a gap. */
+static void mark_holes(struct recovery *v)
+{
+    for (size_t i = 0; i < v->r->threads.count; i++)
+        ((struct ttp_thread **)v->r->threads.data)[i]->has_hole = true;
+}
+
 /* Copies complete partitions and remembers where their streams end. A damaged one stays out. */
 static ttape_status copy_partitions(struct recovery *v, ttape_copier *copier, ttape_reader *reader,
                                     const char *name, uint64_t limit, ttape_error *err)
@@ -80,14 +88,17 @@ static ttape_status copy_partitions(struct recovery *v, ttape_copier *copier, tt
             tell(v, true, "partition %u of '%s' is damaged (%s): %u events lost", i, name,
                  why.message, partition.event_count);
             v->report->lost_events += partition.event_count;
+            mark_holes(v);
             continue;
         }
         v->report->partition_count++;
         v->report->copied_events += partition.event_count;
     }
-    if (limit != UINT64_MAX && info.partition_count < limit)
+    if (limit != UINT64_MAX && info.partition_count < limit) {
         tell(v, true, "'%s' has %llu partitions of %llu", name,
              (unsigned long long)info.partition_count, (unsigned long long)limit);
+        mark_holes(v);
+    }
     return TTAPE_OK;
 }
 
@@ -102,8 +113,10 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
     if (ttape_source_file_open(&source, file->path, &why) != TTAPE_OK) {
         if (is_machine(&why) && why.os_errno != ENOENT && why.os_errno != EACCES)
             return pass_on(&why, err);
-        if (file->partitions != 0)
+        if (file->partitions != 0) {
             tell(v, true, "'%s' cannot be read: %s", file->path, why.message);
+            mark_holes(v);
+        }
         return TTAPE_OK;
     }
     ttape_reader_options options = {.size = sizeof options, .ignore_index = true};
@@ -112,8 +125,10 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
         ttape_source_file_close(&source);
         if (is_machine(&why))
             return pass_on(&why, err);
-        if (file->partitions != 0)
+        if (file->partitions != 0) {
             tell(v, true, "'%s' cannot be opened: %s", file->path, why.message);
+            mark_holes(v);
+        }
         return TTAPE_OK;
     }
     /* What open files have behind the checkpoint is in the spill file too. */

@@ -12,7 +12,7 @@ def main():
     checks = setting.Checks("W20")
     with setting.work_dir() as work:
         for way in ("range", "from", "dup", "all"):
-            for options in ([], ["--clock", "monotonic"], ["--buffer", "256K"]):
+            for options in ([], ["--clock", "monotonic"], ["--buffer", "256K", "--block"]):
                 oracle.observe(checks, Case(
                     f"W20 {way} {' '.join(options)}", "p_descriptors.c", [way, "{dir}"],
                     options=options, frames="counts", balanced=True,

@@ -280,14 +280,16 @@ static ttape_status check_place(struct decoding *d, bool *is_next)
     bool same = block->sequence == thread->sequence;
     *is_next = block->sequence > thread->sequence ||
                (same && d->slot->head.first + d->slot->head.count > thread->consumed);
-    if (!*is_next || (same && d->slot->head.first == thread->consumed) ||
-        (block->sequence == thread->sequence + 1 && d->slot->head.first == 0))
+    if (!*is_next)
         return TTAPE_OK;
-    if (same && d->slot->head.first < thread->consumed) {
-        d->at = thread->consumed - d->slot->head.first; /* the block itself, seen again whole */
-        return TTAPE_OK;
-    }
-    return lose(d, 0, TTAPE_GAP_DAMAGE);
+    bool is_again = same && d->slot->head.first < thread->consumed; /* the block itself, whole */
+    bool follows = is_again || (same && d->slot->head.first == thread->consumed) ||
+                   (block->sequence == thread->sequence + 1 && d->slot->head.first == 0);
+    if (is_again)
+        d->at = thread->consumed - d->slot->head.first;
+    bool is_complete = follows && !thread->has_hole;
+    thread->has_hole = false;
+    return is_complete ? TTAPE_OK : lose(d, 0, TTAPE_GAP_DAMAGE);
 }
 
 /* Where decoding starts inside of a slot, the epochs before it are looked through. */

@@ -161,6 +161,7 @@ struct ttp_thread {
     uint64_t started, last_ns, epoch;
     uint64_t culled;  /* events left out since the last gap that says so */
     bool is_touched; /* since the last checkpoint */
+    bool has_hole;   /* of a recovery: what it could not read comes before the next record */
     bool may_attach; /* its last event is the stream's, and may still get values */
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
