@@ -6,7 +6,7 @@ TTP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 
 /* All that a program pays while tracing is off: one comparison with the arena's own page. */
-static inline bool is_off(void) { return TTP_UNLIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
+static inline bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
 static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t call_site,
                                                   uintptr_t sp, const struct ttp_line *line)
