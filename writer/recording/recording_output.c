@@ -325,7 +325,7 @@ static ttape_status list_number(ttape_recording *r, struct ttp_growing *list, co
 
 ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err)
 {
-    uint64_t lost = __atomic_load_n(&r->arena_lost, __ATOMIC_RELAXED);
+    uint64_t lost = r->arena_lost;
     list->count = 0;
     TTP_TRY(list_number(r, list, "dropped_events", lost, err));
     TTP_TRY(list_number(r, list, "culled_calls", r->culled, err));
