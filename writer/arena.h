@@ -34,6 +34,8 @@ enum ttp_block_state {
     TTP_BLOCK_DONE = 3 /* the last of its thread, which may make it filling once more */
 };
 
+#define TTP_BLOCK_TAKEN TTP_BLOCK_DONE /* without an owner: the recorder is taking it */
+
 enum ttp_arena_clock {
     TTP_CLOCK_TSC = 1,
     TTP_CLOCK_MONOTONIC = 2,
@@ -42,8 +44,6 @@ enum ttp_arena_clock {
 };
 
 enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /* for ever */ };
-
-#define TTP_BLOCK_TAKEN TTP_BLOCK_DONE /* without an owner: the recorder is taking it */
 
 #define TTP_ARENA_BLOCKING 1u /* flags: wait for a block instead of dropping events */
 

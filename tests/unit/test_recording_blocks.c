@@ -87,6 +87,21 @@ START_TEST(blocks_that_fill_are_taken_piece_by_piece)
 }
 END_TEST
 
+/* The recorder had said that it is its own, and could not spill it then. */
+START_TEST(taken_blocks_are_taken_again)
+{
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    ttest_enter(&b, 0x1000);
+    ttest_exit(&b, 0x1000);
+    player.states[b.index] = TTP_BLOCK_TAKEN;
+    ttest_poll(&player);
+    ttest_poll(&player);
+    ck_assert(ttest_block_is_free(&b));
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+    ttest_expect(&player, "+1000 -1000", NULL);
+}
+END_TEST
+
 START_TEST(holes_are_waited_for)
 {
     struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
@@ -321,6 +336,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, full_blocks_are_taken_and_given_back);
     tcase_add_test(tests, blocks_that_fill_are_taken_piece_by_piece);
+    tcase_add_test(tests, taken_blocks_are_taken_again);
     tcase_add_test(tests, holes_are_waited_for);
     tcase_add_test(tests, holes_that_stay_are_counted);
     tcase_add_test(tests, a_flush_stops_before_a_hole);

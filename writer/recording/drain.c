@@ -133,7 +133,8 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
             continue;
         }
         const struct ttp_block_head *block = block_at(r, i);
-        struct ttp_pid_seen *pid = find_pid(r, state >> OWNER_SHIFT);
+        uint32_t owner = state == TTP_BLOCK_TAKEN ? block->process_id : state >> OWNER_SHIFT;
+        struct ttp_pid_seen *pid = find_pid(r, owner);
         bool dead = pid != NULL && pid->is_dead;
         if (pid != NULL)
             pid->is_used = true;
@@ -177,13 +178,15 @@ static uint32_t copy_records(const ttape_recording *r, uint32_t index, uint32_t 
     return end;
 }
 
-/* Its thread may still want it back, until we say that it is ours. */
+/* Its thread may still want it back, until we say that it is ours: now, or in a round before that
+ * could not spill it. */
 static bool claim(ttape_recording *r, const struct ttp_candidate *c)
 {
     uint32_t done = c->pid << OWNER_SHIFT | TTP_BLOCK_DONE;
     return c->state != TTP_BLOCK_DONE || r->is_direct ||
            __atomic_compare_exchange_n(&r->arena.states[c->index], &done, TTP_BLOCK_TAKEN, false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+           done == TTP_BLOCK_TAKEN;
 }
 
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
@@ -230,8 +233,6 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
     return TTAPE_OK;
 }
 
-/* What an ended thread left has time for a round, unless blocks get scarce: where its process ends
- * as well, what the first thread says of modules comes first. */
 static void remember_done(ttape_recording *r)
 {
     const struct ttp_candidate *c = r->candidates.data;
@@ -239,12 +240,13 @@ static void remember_done(ttape_recording *r)
         r->arena.seen[c[i].index].was_done |= c[i].state == TTP_BLOCK_DONE;
 }
 
+/* What an ended thread left has time for a round, unless blocks get scarce: where its process ends
+ * as well, what the first thread says of modules comes first. */
 static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
 {
     const struct ttp_block_seen *seen = &r->arena.seen[c->index];
-    if (c->state == TTP_BLOCK_DONE && r->may_rest && !seen->was_done && !seen->is_dead)
-        return c->is_wanted;
-    return c->is_wanted || c->state != TTP_BLOCK_FILLING || r->arena.seen[c->index].is_dead;
+    bool rests = c->state == TTP_BLOCK_DONE && r->may_rest && !seen->was_done;
+    return c->is_wanted || seen->is_dead || (c->state != TTP_BLOCK_FILLING && !rests);
 }
 
 static const struct ttp_candidate *find_first_thread(const ttape_recording *r, uint64_t image)

@@ -127,10 +127,7 @@ static ttape_status open_writer(ttape_recording *r, struct ttp_output *o, ttape_
     if (r->options.live)
         hold(o->fd);
     ttape_sink sink = ttape_sink_fd(o->fd);
-    if (ttape_writer_open(&o->writer, &sink, &options, err) != TTAPE_OK) {
-        options.jobs = 1; /* threads may be what is missing */
-        TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
-    }
+    TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
     return set_metadata(r, o->writer, err);
 }
 
