@@ -1,8 +1,8 @@
 /* A program that records itself: the recorder runs in a thread of this process, from libtracetape,
  * which is opened only then. All signals are blocked in it, and nothing of it is recorded.
  *
- *   start: open the recording, attach to its arena -> helper: poll ... until told to end, then
- * finish
+ *   start: open the recording, attach to its arena
+ *   helper: poll ... until told to end, then finish
  *
  * Forked and executed children write into the same arena as long as this process lives. */
 #include <dlfcn.h>

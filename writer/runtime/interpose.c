@@ -1,8 +1,8 @@
 /* Functions of the C and C++ libraries that we stand in front of, in the shared library only,
  * because they leave frames, move stacks or change what is mapped in ways that no hook sees.
  *
- *   caller --call--> ours: saves the arguments, tells the runtime, restores them --jump--> the real
- * one
+ *   caller --call--> ours: saves the arguments, tells the runtime, restores them
+ *                    ours --jump--> the real one
  *
  * The real function finds registers, stack and return address as if it had been called: it returns
  * to the caller, jumps away, or looks at who called it. What cannot be resolved or does not fit

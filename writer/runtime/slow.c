@@ -19,8 +19,9 @@ struct operation {
     bool was_silent;
 };
 
-/* -- one at a time: handlers that interrupt one may record, but not end a silence or add stacks --
- */
+/* -- one at a time -- */
+
+/* Handlers that interrupt one may record, but not end a silence or add stacks. */
 
 /* One that was left by a jump is noticed by the first that begins further out on the same stack. */
 bool ttp_busy_begin(uintptr_t sp)

@@ -1,7 +1,8 @@
 /* What the runtime knows: per thread (thread-local, line, stacks), per process.
  *
- *   thread-local ttp_thread ---> line (own page, zeroed in a forked child): gate, epoch, what is
- * silent |  | |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
+ *   thread-local ttp_thread ---> line (own page, zeroed in a forked child): gate, epoch, silence
+ *        |  |
+ *        |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
  *        +-----> next record in the thread's block of the arena (shared)
  *
  * A signal handler may run between any two instructions, on this same state, and leaves it as it
