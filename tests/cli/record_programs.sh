@@ -1,6 +1,5 @@
 # Sourced by the tests of recording: small instrumented programs, made in the working folder, and
-# what
-# starts and watches them.
+# what starts and watches them.
 here=${TTAPE_SRC:?}/tests/cli
 cc=${TTAPE_CC:-cc}
 model() { python3 "$here/record_model.py" "$@"; }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Steering a recording: on, off, flush, snapshot, stop and status by tracetape control, and by
-# signals;
-# who may not, and what has no recording.
+# signals; who may not, and what has no recording.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
 . "${TTAPE_SRC:?}/tests/cli/record_programs.sh"
 make_stepper
@@ -107,8 +106,7 @@ done
 rm -f got.ttape*
 
 # Of a flight recorder: all that it keeps; with rotation and --live the current file; with --files
-# of
-# each; before there is anything.
+# of each; before there is anything.
 start --keep-last 8K --block -- 4000 4000 200
 status 0 "$T" control "$program" snapshot
 status 0 "$T" verify got.ttape.snapshot-1

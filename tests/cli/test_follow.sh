@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # record --live and dump --follow: events are printed soon after they happen, in every format what
-# a dump
-# of the finished file prints; beginnings, ends and interruptions.
+# a dump of the finished file prints; beginnings, ends and interruptions.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
 . "${TTAPE_SRC:?}/tests/cli/record_programs.sh"
 make_stepper

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A recorder that does not keep up: what is lost is counted, where it is lost the trace says so,
-# and all
-# that follows is right; with --block nothing is lost.
+# and all that follows is right; with --block nothing is lost.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
 . "${TTAPE_SRC:?}/tests/cli/record_programs.sh"
 make_stepper
