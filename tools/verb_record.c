@@ -29,6 +29,7 @@
 #define POLL_BUSY_NS    300000
 #define POLL_SHORT_NS   1000000
 #define POLL_LONG_NS    4000000
+#define USERS_ROUNDS    10 /* of 4 ms */
 #define GRACE_ROUNDS    50
 #define IDLE_ROUNDS     200u
 #define STATUS_SIGNALED 128
@@ -242,24 +243,24 @@ static void rest(uint64_t drained, uint32_t *idle)
     (void)nanosleep(&pause, NULL);
 }
 
-/* Nobody holds a block; whether somebody may yet. Those that were just started have a moment. */
-static bool is_over(const ttape_recording *recording, uint32_t *grace)
+/* Nobody holds a block; whether somebody may yet, which is looked at now and then. Those that were
+ * just started have a moment. */
+static bool is_over(const ttape_recording *recording, uint32_t *round)
 {
     uint32_t users, starting;
+    if ((*round)++ % USERS_ROUNDS != 0)
+        return false;
     ttape_recording_find_users(recording, &users, &starting);
     if (users != 0)
-        return false;
-    if (starting == 0 || *grace == 0)
-        return true;
-    --*grace;
-    return false;
+        *round = 1;
+    return users == 0 && (starting == 0 || *round > GRACE_ROUNDS);
 }
 
 /* Rounds until the command and everything that it started and that is traced has ended. */
 static int run(ttape_recording *recording, pid_t child, int *status)
 {
     bool ended = false;
-    uint32_t idle = 0, grace = GRACE_ROUNDS, failures = 0;
+    uint32_t idle = 0, users_round = 0, failures = 0;
     uint64_t drained = 0;
     ttape_recording_status now;
     for (;;) {
@@ -283,7 +284,7 @@ static int run(ttape_recording *recording, pid_t child, int *status)
         failures = now.snapshot_failures;
         if (was_ended && now.stopped)
             return TOOL_OK;
-        if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &grace))
+        if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &users_round))
             return TOOL_OK;
         rest(drained, &idle);
     }

@@ -16,11 +16,6 @@ AFTER_THREAD = frozenset({("~Local", "thread_main"), ("key_destructor", "thread_
 SHARED_PAGES = (4 << 20) // 4096
 
 
-# What a thread calls after its keys' destructors have run as often as the library lets them (its
-# memory is freed; the last thread of all leaves by exit) is counted, not recorded.
-AFTER_LAST = {}
-
-
 def no_static(_):
     return None if setting.runtime_archive() else "this build has no static runtime"
 
@@ -87,8 +82,7 @@ def threads():
     yield Case("many threads", "p_threads.c", [40, 3])
     yield short_threads("short threads, 1000 at once", 2000, 1000, loss=True)
     yield short_threads("short threads, 1000 at once, --block", 2000, 1000, options=["--block"])
-    yield Case("thread exit", "p_thread_exit.cc", transparent=True, tolerate=AFTER_THREAD,
-               **AFTER_LAST)
+    yield Case("thread exit", "p_thread_exit.cc", transparent=True, tolerate=AFTER_THREAD)
     yield Case("mutexes", "p_mutexes.c", frames="counts", balanced=True)
     # without -fno-builtin gcc turns the program's calloc into a call of itself
     yield Case("own malloc and lock", "p_own_malloc.c", flags=("-O2", "-fno-builtin"),
@@ -128,7 +122,7 @@ def ends():
                 "exit", "_exit", "quick_exit", "exit_group", "return"):
         yield Case(f"end by {way}", "p_ends.c", [way])
     yield Case("end by thread_exits", "p_ends.c", ["thread_exits"], cut_short=True)
-    yield Case("end by main_leaves", "p_ends.c", ["main_leaves"], **AFTER_LAST)
+    yield Case("end by main_leaves", "p_ends.c", ["main_leaves"])
     for way in ("return", "exit", "quick", "nested"):
         yield Case(f"statics, {way}", "p_statics.cc", [way], transparent=True, cut_short=True)
 

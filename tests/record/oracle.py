@@ -35,7 +35,6 @@ class Case:
     cut_short: bool = False
     loose_signals: bool = False
     loss: bool = False  # events may be lost, counted
-    tail: bool = False  # of those, a thread's last calls (loss must be set, too)
     status: tuple = ()  # further exit statuses that record may have
     messages: int = 0  # lines that record may say
     limits: dict = field(default_factory=dict)  # resource: value, for both runs
@@ -195,14 +194,10 @@ def check_frames(checks, label, run):
     except ownlog.LogError as error:
         checks.that(False, f"{label}: the program's own log: {error}")
         return
-    found, tail = traces.streams(run.trace), [] if case.tail else None
+    found = traces.streams(run.trace)
     checks.that(any(t.frames for t in threads), f"{label}: the program logged nothing")
     checks.extend(traces.compare(threads, found, case.transparent, case.tolerate, case.cut_short,
-                                 case.loose_signals, tail), label)
-    if tail:
-        lost = traces.lost(traces.info(run.trace))
-        checks.that(sum(tail) <= lost, f"{label}: {sum(tail)} calls are missing at the ends of "
-                    f"threads, {lost} events counted as lost")
+                                 case.loose_signals), label)
 
 
 def check_trace(checks, label, run):

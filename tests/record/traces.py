@@ -174,13 +174,11 @@ def is_inside(frames, index, outer):
     return index == outer
 
 
-def differences(logged, traced, tolerate=frozenset(), cut_short=False, loose_signals=False,
-                tail=None):
+def differences(logged, traced, tolerate=frozenset(), cut_short=False, loose_signals=False):
     """What differs between the frames that a thread logged and those of its stream.
 
     tolerate: pairs (function, its parent as traced) that stay ambiguous. cut_short: the thread was
-    ended from outside, so that the last step of either may be missing. tail: a list that takes how
-    many calls are missing at the stream's end, where that is allowed."""
+    ended from outside, so that the last step of either may be missing."""
     problems = []
     for i, (own, seen) in enumerate(zip(logged, traced)):
         if not same_name(own.name, seen.name, loose_signals):
@@ -198,9 +196,6 @@ def differences(logged, traced, tolerate=frozenset(), cut_short=False, loose_sig
         if seen.fate not in fates:
             problems.append(f"call {i}, '{own.name}': {seen.fate} instead of {own.fate}")
     surplus = len(traced) - len(logged)
-    if tail is not None and surplus < 0:
-        tail.append(-surplus)
-        return problems
     if surplus and not (cut_short and abs(surplus) <= 1):
         problems.append(f"{len(traced)} calls instead of {len(logged)}")
     return problems
@@ -220,7 +215,7 @@ def pair_up(threads, found):
 
 
 def compare(threads, found, transparent=False, tolerate=frozenset(), cut_short=False,
-            loose_signals=False, tail=None):
+            loose_signals=False):
     """All differences between a program's log and its trace."""
     known = {frame.name for thread in threads for frame in thread.frames}
     pairs, surplus = pair_up(threads, found)
@@ -241,7 +236,7 @@ def compare(threads, found, transparent=False, tolerate=frozenset(), cut_short=F
             problems.append(f"{label}: {stream.unseen} exits without an enter")
         problems += [f"{label}: {p}" for p in stream.problems]
         problems += [f"{label}: {p}" for p in differences(thread.frames, frames, tolerate,
-                                                          cut_short, loose_signals, tail)]
+                                                          cut_short, loose_signals)]
         if stream.backwards:
             problems.append(f"{label}: time runs backwards {stream.backwards} times")
     return problems

@@ -164,9 +164,8 @@ def test_forks():
     if any(" ".join(s.words) != "o:main +child +leaf -leaf" for s in first) or \
             any(" ".join(s.words) != "+in_child +leaf -leaf -in_child" for s in threads):
         note("forks (W13)", f"{[s.words for s in children[:4]]}")
-    if any(s.pid != first[0].pid for s in first[:1]) or \
-            len({s.pid for s in first}) < 150 or any(s.pid != streams[0].pid for s in streams
-                                                     if s.image == main_image):
+    pids = {s.image: s.pid for s in [streams[0], *first]}
+    if len(set(pids.values())) < 150 or any(s.pid != pids.get(s.image) for s in streams):
         note("forks (W13)", "process ids are mixed up")
 
 

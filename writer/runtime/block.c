@@ -18,11 +18,15 @@ static struct ttp_block_head *block_of(uint64_t place)
     return (struct ttp_block_head *)(place & ~TTP_BLOCK_MASK);
 }
 
-static void set_state(const struct ttp_block_head *block, uint32_t state)
+static uint32_t *state_of(const struct ttp_block_head *block)
 {
     size_t index = (size_t)((const uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
-    __atomic_store_n(&ttp_process.block_states[index], block->process_id << 2 | state,
-                     __ATOMIC_RELEASE);
+    return &ttp_process.block_states[index];
+}
+
+static void set_state(const struct ttp_block_head *block, uint32_t state)
+{
+    __atomic_store_n(state_of(block), block->process_id << 2 | state, __ATOMIC_RELEASE);
 }
 
 /* The lowest free block, so that as few as possible are ever touched. The last sixteenth is for
@@ -92,8 +96,7 @@ static void fill_head(struct ttp_block_head *block, uint64_t sequence)
 static void give_back(struct ttp_block_head *block)
 {
     *block = (struct ttp_block_head){0};
-    size_t index = (size_t)((uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
-    __atomic_store_n(&ttp_process.block_states[index], TTP_BLOCK_FREE, __ATOMIC_RELEASE);
+    set_state(block, TTP_BLOCK_FREE);
 }
 
 /* The number of the thread's last block only grows, whoever says it first. */
@@ -160,11 +163,10 @@ void ttp_block_reopen(void)
     if (at == 0)
         return;
     struct ttp_block_head *block = block_of(at);
-    size_t index = (size_t)((const uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
     uint32_t done = ttp_thread.process_id << 2 | TTP_BLOCK_DONE;
-    if (!__atomic_compare_exchange_n(&ttp_process.block_states[index], &done,
-                                     ttp_thread.process_id << 2 | TTP_BLOCK_FILLING, false,
-                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    uint32_t filling = ttp_thread.process_id << 2 | TTP_BLOCK_FILLING;
+    if (!__atomic_compare_exchange_n(state_of(block), &done, filling, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
         return;
     if (block->serial != ttp_thread.serial ||
         !ttp_swap_here(&ttp_thread.cursor, TTP_NO_BLOCK | ttp_thread.sequence << 15, at)) {

@@ -15,7 +15,6 @@ static struct late {
     uint32_t thread_id;
     struct ttp_line *line;
 } late[LATE_MAX];
-static uint32_t late_count; /* slots that were ever used */
 
 static bool hold(struct late *one, uint32_t from)
 {
@@ -38,43 +37,29 @@ static bool is_gone(const struct late *one, uint32_t process_id, uint32_t thread
            ttp_syscall(SYS_tgkill, process_id, one->thread_id, 0, 0, 0, 0) == -ESRCH;
 }
 
-static struct late *take_slot(void)
+bool ttp_late_begin(struct ttp_line *line, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++) {
         if (!hold(&late[i], SLOT_FREE))
             continue;
-        uint32_t count = __atomic_load_n(&late_count, __ATOMIC_RELAXED);
-        while (count <= i && !__atomic_compare_exchange_n(&late_count, &count, i + 1, false,
-                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            continue;
-        return &late[i];
+        late[i].thread_id = thread_id;
+        late[i].line = line;
+        release(&late[i], SLOT_USED);
+        return true;
     }
-    return NULL;
-}
-
-bool ttp_late_begin(struct ttp_line *line, uint32_t thread_id)
-{
-    struct late *one = take_slot();
-    if (one == NULL)
-        return false;
-    one->thread_id = thread_id;
-    one->line = line;
-    release(one, SLOT_USED);
-    return true;
+    return false;
 }
 
 void ttp_late_forked(const struct ttp_line *line, uint32_t thread_id)
 {
-    uint32_t count = __atomic_load_n(&late_count, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < LATE_MAX; i++)
         if (late[i].line == line && late[i].slot == SLOT_USED)
             late[i].thread_id = thread_id;
 }
 
 struct ttp_line *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
 {
-    uint32_t count = __atomic_load_n(&late_count, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < LATE_MAX; i++) {
         if (!hold(&late[i], SLOT_USED))
             continue;
         struct ttp_line *line = late[i].line;

@@ -290,15 +290,16 @@ static bool begin_thread(uintptr_t sp)
     line->frames_end = ttp_stack_current()->end;
     draw_serial(line);
     fill_line(line, is_child);
-    if (!is_child)
-        ttp_block_reopen();
     if (is_child) {
         ttp_late_forked(line, line->thread_id);
         inherit(line);
-    } else if (ttp_owes_pay())
-        line->gate = ttp_gate_wanted();
-    else
-        ttp_silence_begin(TTP_GATE_DROP, 0);
+    } else {
+        ttp_block_reopen();
+        if (ttp_owes_pay())
+            line->gate = ttp_gate_wanted();
+        else
+            ttp_silence_begin(TTP_GATE_DROP, 0);
+    }
     ttp_thread_watch();
     TTP_SIGNAL_FENCE();
     ttp_thread.is_starting = false;

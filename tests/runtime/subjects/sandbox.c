@@ -65,8 +65,6 @@ int main(int count, char **arguments)
         ALLOW(kill),
         ALLOW(getrandom),
         ALLOW(brk),
-        ALLOW(getrandom),
-        ALLOW(brk),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
     struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
     pid_t self = getpid();
