@@ -57,6 +57,9 @@ class Arena:
         os.ftruncate(fd, OFFSET + CAPACITY * BLOCK)
         self.map = mmap.mmap(fd, OFFSET + blocks * BLOCK)
         os.close(fd)
+        whole = OFFSET + blocks * BLOCK
+        self.words = memoryview(self.map)[:whole].cast("I")
+        self.wide = memoryview(self.map)[:whole].cast("Q")
         self.waiting = {}
         self.count, self.taken, self.holds, self.lock = blocks, [], False, threading.RLock()
         struct.pack_into("<QIIIIIIQ", self.map, 0, 0, 1, BLOCK, CAPACITY, clock, flags,
@@ -66,10 +69,14 @@ class Arena:
         struct.pack_into("<Q", self.map, 0, MAGIC)
 
     def get(self, at, wide=False):
-        return struct.unpack_from("<Q" if wide else "<I", self.map, at)[0]
+        return (self.wide[at // 8] if wide else self.words[at // 4])
 
     def put(self, at, value, wide=False):
-        struct.pack_into("<Q" if wide else "<I", self.map, at, value)
+        """By one store: pack_into writes bytes, over what others stored meanwhile."""
+        if wide:
+            self.wide[at // 8] = value
+        else:
+            self.words[at // 4] = value
 
     def add(self, at, wide=False):
         self.put(at, self.get(at, wide) + 1, wide)

@@ -9,6 +9,7 @@ import arena as rt
 
 SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
              "thread")
+GAP_MAX = 45 # a hook's instructions
 FUNCTIONS = ("leaf", "handler", "target", "thrower")
 
 
@@ -24,14 +25,14 @@ def serve(place, ours):
         ours.send(b"k")
 
 
-def interrupt(exe, scenario, clock, stride, first):
-    """The problems of one scenario."""
-    blocks = {"silence": 2, "speech": 4}.get(scenario, 64)
+def interrupt(exe, scenario, clock, stride, gap=0):
+    """The problems of one scenario, and how many instructions were stepped over."""
+    blocks = {"silence": 2, "speech": 4, "twice": 4}.get(scenario, 64)
     place = rt.Arena(clock=clock, blocks=blocks)
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()
     try:
-        status = place.run([exe, scenario, str(stride), str(first), str(theirs.fileno())],
+        status = place.run([exe, scenario, str(stride), "0", str(theirs.fileno()), str(gap)],
                            timeout=3000, pass_fds=[theirs.fileno()])
     finally:
         theirs.close()
@@ -57,17 +58,24 @@ def interrupt(exe, scenario, clock, stride, first):
     return problems, int(told["steps"])
 
 
+def show(what, problems, steps):
+    print(f"{what}: {steps} instructions, {len(problems)} problems")
+    for problem in problems:
+        print(f"    {problem}")
+    return bool(problems)
+
+
 def main(stride):
     shop = rt.Workshop()
     failed = False
     exe = shop.build("step.c", "-O2")
     for scenario in SCENARIOS:
         for clock in (rt.TSC, rt.NONE):
-            problems, steps = interrupt(exe, scenario, clock, stride, 0)
-            print(f"{scenario} clock {clock}: {steps} instructions, {len(problems)} problems")
-            for problem in problems:
-                failed = True
-                print(f"    {problem}")
+            problems, steps = interrupt(exe, scenario, clock, stride)
+            failed |= show(f"{scenario} clock {clock}", problems, steps)
+    for gap in range(1, GAP_MAX, stride):
+        problems, steps = interrupt(exe, "twice", rt.TSC, max(stride // 3, 1), gap)
+        failed |= show(f"twice, {gap} instructions between", problems, steps)
     shop.close()
     print(f"runtime steps: {'FAILED' if failed else 'ok'}")
     sys.exit(1 if failed else 0)

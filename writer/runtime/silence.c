@@ -3,11 +3,16 @@
  * left or opened meanwhile follow, so that the tree is right from there on.
  *
  *   told    frames of a stack that the records say are open
- *   known   how many of those still are, the outermost ones: the fewest there have been since */
+ *   known   how many of those still are, the outermost ones: the fewest there have been since
+ *   accounted
+ *           how many there are now, as far as operations know that began in the silence. A hook that
+ *           began before it, and was interrupted by the handler in which it began, pushes or pops a
+ *           frame without knowing: until that hook is over, there is one more or one less. */
 #include "format/record.h"
 #include "writer/runtime/slow.h"
 
 #define TRY_EVERY       1024u /* dropped events between tries for a block without a sign of one */
+#define UNSETTLED_MAX   64u   /* tries, for a hook that was left by a jump is never over */
 #define GAP_REASON_BITS 3u
 #define GAP_OVERFLOW    1u
 #define GAP_FILTER      3u
@@ -30,7 +35,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
     ttp_stack_current()->top = ttp_thread.top;
     for (uint32_t i = 0; i < stacks->count; i++) {
         struct ttp_stack_seen *stack = &stacks->list[i];
-        stack->told = stack->known = (size_t)(stack->top - stack->base);
+        stack->told = stack->known = stack->accounted = (size_t)(stack->top - stack->base);
     }
     ttp_stack_current()->told += line->deep - line->deep_unseen;
     line->deep_unseen = line->deep;
@@ -41,21 +46,43 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
     line->gate = gate;
 }
 
-/* Handlers that ran in between left the frames as they were, so `known` says on which side of the
- * push or pop the silence began: before it, it counts the frame as it was; after it, as it is. */
+/* Handlers that ran in between left the frames as they were, so that `accounted` says on which side
+ * of the push or pop the silence began. */
 void ttp_silence_missed(long change)
 {
-    struct ttp_stack_seen *stack = ttp_stack_current();
     size_t count = ttp_frame_count();
-    size_t frames = (size_t)(change < 0 ? -change : change);
-    if (change > 0 && stack->known >= count) { /* told of frames that have no record */
-        stack->told -= frames;
-        stack->known = count - frames;
-    } else if (change < 0 && stack->known >= count + frames) {
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    bool began_after = stack->accounted == count;
+    if (began_after) /* told of frames that have no record, or not of those whose end has none */
+        stack->told -= (size_t)change;
+    ttp_silence_changed(began_after ? 0 : change);
+    if (change > 0 && stack->known > count - (size_t)change)
+        stack->known = count - (size_t)change;
+}
+
+/* By an operation that began in the silence. */
+void ttp_silence_changed(long change)
+{
+    size_t count = ttp_frame_count();
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    stack->accounted += (size_t)change;
+    if (stack->known > count)
         stack->known = count;
-    } else if (change < 0) { /* their ends have no record */
-        stack->told += frames;
+}
+
+/* Whether no hook is under way that may push, pop or record a frame as if recording were on. */
+static bool is_settled(struct ttp_line *line)
+{
+    struct ttp_stacks *stacks = ttp_thread.stacks;
+    ttp_stack_verify();
+    ttp_stack_current()->top = ttp_thread.top;
+    bool is_settled = true;
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        const struct ttp_stack_seen *stack = &stacks->list[i];
+        is_settled &= stack->accounted == (size_t)(stack->top - stack->base);
     }
+    line->unsettled = is_settled ? 0 : line->unsettled + 1;
+    return is_settled || line->unsettled > UNSETTLED_MAX;
 }
 
 static bool put_fact(uint64_t type, uint64_t payload)
@@ -154,10 +181,11 @@ bool ttp_silence_end(void)
     if (freed == line->freed_seen && line->dropped % TRY_EVERY != 0)
         return false;
     line->freed_seen = freed;
-    if (!ttp_block_next() || !tell(line)) {
+    if (!is_settled(line) || !ttp_block_next() || !tell(line)) {
         ttp_silence_publish();
         return false;
     }
+    line->unsettled = 0;
     line->gate = ttp_gate_wanted();
     ttp_silence_gap();
     return true;

@@ -121,12 +121,10 @@ static void count_dropped(void) { ttp_add_here(&ttp_thread.line->dropped, 1); }
 
 static void missed(long change, bool was_silent)
 {
-    struct ttp_stack_seen *stack = ttp_stack_current();
-    size_t count = ttp_frame_count();
-    if (!was_silent)
+    if (was_silent)
+        ttp_silence_changed(change);
+    else
         ttp_silence_missed(change);
-    else if (stack->known > count)
-        stack->known = count;
 }
 
 /* Of frames that were pushed or popped on the shadow stack. */
@@ -463,10 +461,16 @@ static bool is_other_period(void)
     return __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED) != ttp_thread.line->period;
 }
 
+/* Handlers must not end a silence between the record's failure and what accounts for it. */
+static struct operation go_on(void)
+{
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+    return (struct operation){.sp = sp, .is_begun = ttp_busy_begin(sp), .was_silent = false};
+}
+
 /* After a time of being off, the frame is taken back, so that all is told in its order. */
 void ttp_enter_put(uintptr_t function, uint64_t slot)
 {
-    struct operation op = {.was_silent = false};
     struct ttp_frame_seen *top = ttp_thread.top;
     if (is_forked())
         return;
@@ -476,12 +480,13 @@ void ttp_enter_put(uintptr_t function, uint64_t slot)
         ttp_enter_slow(function, top->call_site, top->sp);
         return;
     }
+    struct operation op = go_on();
     put_call(&op, TTP_TAG_ENTER, function, 1);
+    end(&op);
 }
 
 void ttp_exit_put(uintptr_t function, uint64_t slot)
 {
-    struct operation op = {.was_silent = false};
     struct ttp_frame_seen *popped = ttp_thread.top + 1;
     if (is_forked())
         return;
@@ -491,7 +496,9 @@ void ttp_exit_put(uintptr_t function, uint64_t slot)
         ttp_exit_slow(function, popped->call_site, popped->sp);
         return;
     }
+    struct operation op = go_on();
     put_call(&op, TTP_TAG_EXIT, function, -1);
+    end(&op);
 }
 
 /* -- for others -- */

@@ -29,6 +29,7 @@ void ttp_silence_gap(void);     /* tells of events that were dropped without a s
 /* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence
  * began before or after that. */
 void ttp_silence_missed(long change);
+void ttp_silence_changed(long change); /* the same, of an operation that began in the silence */
 void ttp_period_check(void); /* whether tracing was off since the last record */
 uint32_t ttp_gate_wanted(void);
 static inline bool ttp_is_silent(void) { return ttp_thread.line->gate == TTP_GATE_DROP; }

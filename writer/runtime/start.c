@@ -246,8 +246,11 @@ static void inherit(struct ttp_line *line)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
     ttp_stack_current()->top = ttp_thread.top;
-    for (uint32_t i = 0; i < stacks->count; i++)
-        stacks->list[i].told = stacks->list[i].known = 0;
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        struct ttp_stack_seen *stack = &stacks->list[i];
+        stack->told = stack->known = 0;
+        stack->accounted = (size_t)(stack->top - stack->base);
+    }
     line->stack_told = 0;
     line->gate = TTP_GATE_DROP;
 }

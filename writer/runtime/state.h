@@ -66,6 +66,7 @@ struct ttp_stack_seen {
     uint64_t generation; /* of the registered range that it was made from; 0: none */
     size_t told, known;  /* while nothing is recorded: frames that the records say are open, and
                           * how many of them still are */
+    size_t accounted;    /* frames that are there as far as operations in the silence know */
     bool exact;          /* bounds are known, not guessed */
     bool is_stale;       /* the memory is another coroutine's now */
 };
@@ -104,6 +105,7 @@ struct ttp_line {
     uint64_t deep_handlers[TTP_DEEP_HANDLERS]; /* depths among them that are handlers' own frames */
     uint32_t deep_handler_count;
     uint32_t gap_reason;
+    uint32_t unsettled; /* times that a silence could not be ended for a hook under way */
     uint32_t stack_told; /* the stack that the records are on; UINT32_MAX: to be told */
     bool owes_process;   /* the image's first message could not be written yet */
     uint64_t owes_parent;

@@ -1,6 +1,7 @@
 /* Interrupts hooks at each of their instructions: a traced child stops before a target, is stepped
- * n instructions on, gets a signal there, and runs on; for all n until the target is done.
- * Arguments: scenario, stride, first n, requests' socket. The parent is not instrumented. */
+ * n instructions on, gets a signal there, and runs on; for all n until the target is done. In the
+ * scenario `twice` it gets another one `gap` instructions later. Arguments: scenario, stride, first
+ * n, requests' socket, gap. The parent is not instrumented. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -24,9 +26,11 @@
 
 static volatile unsigned long leaves, handlers, targets, others;
 static volatile long is_over; /* the parent's word */
+static volatile long is_inside;
 static jmp_buf out;
 static const char *scenario;
 static int requests;
+static long gap;
 static struct ttp_arena_head *arena;
 static char alternate[65536];
 static ucontext_t back, other;
@@ -110,6 +114,34 @@ static void NOHOOKS *in_thread(void *unused)
     return unused;
 }
 
+/* Two handlers: in the first recording ends for want of blocks, in the second it goes on. */
+static void NOHOOKS fill_all(int number)
+{
+    (void)number;
+    for (int i = 0; i < 9000; i++)
+        leaf();
+    stop();
+}
+
+static void NOHOOKS free_all(int number)
+{
+    (void)number;
+    request('f');
+    leaf();
+}
+
+static void NOHOOKS play_twice(void)
+{
+    leaf(); /* ends what the last round may have left */
+    request('h');
+    is_inside = 1;
+    __asm__ volatile("int3");
+    target();
+    is_inside = 0;
+    stop();
+    request('f');
+}
+
 static void NOHOOKS play(unsigned round)
 {
     if (strcmp(scenario, "thread") == 0) {
@@ -124,6 +156,10 @@ static void NOHOOKS play(unsigned round)
     if (strcmp(scenario, "silence") == 0) {
         request('h');
         align(round % 6);
+    }
+    if (gap != 0) {
+        play_twice();
+        return;
     }
     if (strcmp(scenario, "speech") == 0) {
         request('h');
@@ -160,7 +196,11 @@ static void NOHOOKS run_child(void)
     map_arena();
     sigaltstack(&stack, NULL);
     action.sa_flags = strcmp(scenario, "alternate") == 0 ? SA_ONSTACK : 0;
+    if (gap != 0)
+        action.sa_handler = fill_all;
     sigaction(SIGUSR1, &action, NULL);
+    action.sa_handler = free_all;
+    sigaction(SIGUSR2, &action, NULL);
     getcontext(&other);
     other.uc_stack.ss_sp = malloc(65536);
     other.uc_stack.ss_size = 65536;
@@ -205,25 +245,58 @@ static void NOHOOKS wait_stop(pid_t *who, int *status)
     }
 }
 
-/* One round: false when the target was done before n steps. */
-static int NOHOOKS interrupt_at(long n)
+/* True: the target was done before that. */
+static bool NOHOOKS step(long count, pid_t *who, int *status)
 {
-    pid_t who;
-    int status, is_done = 0;
-    wait_stop(&who, &status); /* before the target */
-    for (long i = 0; i < n && !is_done; i++) {
-        ptrace(PTRACE_SINGLESTEP, who, NULL, NULL);
-        wait_stop(&who, &status);
-        is_done = WSTOPSIG(status) == SIGSTOP;
-    }
-    if (!is_done) {
-        ptrace(PTRACE_CONT, who, NULL, (void *)SIGUSR1);
-        wait_stop(&who, &status);
-        if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGUSR1) { /* it had been held back */
-            ptrace(PTRACE_CONT, who, NULL, (void *)SIGUSR1);
-            wait_stop(&who, &status);
+    for (long i = 0; i < count; i++) {
+        ptrace(PTRACE_SINGLESTEP, *who, NULL, NULL);
+        wait_stop(who, status);
+        if (WSTOPSIG(*status) == SIGSTOP)
+            return true;
+        if (gap != 0 && ptrace(PTRACE_PEEKDATA, *who, (void *)&is_inside, NULL) == 0) {
+            ptrace(PTRACE_CONT, *who, NULL, NULL);
+            wait_stop(who, status);
+            return true;
         }
     }
+    return false;
+}
+
+static void NOHOOKS signal_at(long number, pid_t *who, int *status)
+{
+    ptrace(PTRACE_CONT, *who, NULL, (void *)number);
+    wait_stop(who, status);
+    if (WIFSTOPPED(*status) && WSTOPSIG(*status) == number) { /* it had been held back */
+        ptrace(PTRACE_CONT, *who, NULL, (void *)number);
+        wait_stop(who, status);
+    }
+}
+
+/* The first handler, up to where it came. */
+static void NOHOOKS handle(pid_t *who, int *status)
+{
+    struct user_regs_struct before, now;
+    ptrace(PTRACE_GETREGS, *who, NULL, &before);
+    signal_at(SIGUSR1, who, status);
+    do {
+        step(1, who, status);
+        ptrace(PTRACE_GETREGS, *who, NULL, &now);
+    } while (now.rip != before.rip || now.rsp != before.rsp);
+}
+
+/* One round: false when the target was done before n steps. */
+static bool NOHOOKS interrupt_at(long n)
+{
+    pid_t who;
+    int status;
+    wait_stop(&who, &status); /* before the target */
+    bool is_done = step(n, &who, &status), is_behind = is_done;
+    if (!is_done && gap != 0) {
+        handle(&who, &status);
+        is_behind = step(gap, &who, &status);
+    }
+    if (!is_behind)
+        signal_at(gap == 0 ? SIGUSR1 : SIGUSR2, &who, &status);
     if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGSTOP) {
         fprintf(stderr, "status %x after %ld steps\n", status, n);
         exit(3);
@@ -246,6 +319,7 @@ int NOHOOKS main(int count, char **arguments)
         return 2;
     scenario = arguments[1];
     requests = atoi(arguments[4]);
+    gap = count > 5 ? atol(arguments[5]) : 0;
     pid_t child = fork();
     if (child == 0) {
         run_child();
