@@ -54,8 +54,8 @@ static bool is_same_namespace(const struct ttp_arena_head *head)
 {
     struct stat here;
     return head->pid_namespace == 0 ||
-           ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&here, 0, 0,
-                       0) != 0 ||
+           ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&here, 0, 0, 0) !=
+               0 ||
            here.st_ino == head->pid_namespace;
 }
 

@@ -3,10 +3,10 @@
  * left or opened meanwhile follow, so that the tree is right from there on.
  *
  *   told    frames of a stack that the records say are open
- *   known   how many of those still are, the outermost ones: the fewest there have been since
+ *   known   how many of those still are, the outermost ones: the fewest there were since
  *   accounted
  *           how many there are now, as far as operations know that began in the silence. A hook that
- *           began before it, and was interrupted by the handler in which it began, pushes or pops a
+ *           began before, and was interrupted by the handler in which it began, pushes or pops a
  *           frame without knowing: until that hook is over, there is one more or one less. */
 #include "format/record.h"
 #include "writer/runtime/slow.h"

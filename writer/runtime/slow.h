@@ -15,7 +15,7 @@ static inline bool ttp_failed(long result) { return result < 0 && result > -4096
 
 /* block.c: NULL or false where no block is to be had. */
 bool ttp_block_next(void);
-void ttp_block_end(void);                                   /* the thread's block is done */
+void ttp_block_end(void);    /* the thread's block is done */
 void ttp_block_reopen(void); /* goes on in it, when the recorder did not take it yet */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
 void ttp_slot_fill(uint64_t slot);                          /* a place that is not needed */
@@ -30,7 +30,7 @@ void ttp_silence_gap(void);     /* tells of events that were dropped without a s
  * began before or after that. */
 void ttp_silence_missed(long change);
 void ttp_silence_changed(long change); /* the same, of an operation that began in the silence */
-void ttp_period_check(void); /* whether tracing was off since the last record */
+void ttp_period_check(void);           /* whether tracing was off since the last record */
 uint32_t ttp_gate_wanted(void);
 static inline bool ttp_is_silent(void) { return ttp_thread.line->gate == TTP_GATE_DROP; }
 

@@ -267,9 +267,8 @@ static bool give_up(void)
 static bool hold_signals(uint64_t *before)
 {
     uint64_t all = UINT64_MAX;
-    return !ttp_process.is_quiet &&
-           ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)before, sizeof(all), 0,
-                       0) == 0;
+    return !ttp_process.is_quiet && ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
+                                                (long)before, sizeof(all), 0, 0) == 0;
 }
 
 static void free_signals(const uint64_t *before)

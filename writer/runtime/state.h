@@ -93,7 +93,7 @@ struct ttp_stacks {
 
 struct ttp_line {
     uint32_t gate;
-    uint32_t period; /* of the arena, when this thread last recorded */
+    uint32_t period;      /* of the arena, when this thread last recorded */
     uint64_t epoch_start; /* clock there: a multiple of what the bits of time can say */
     struct ttp_frame_seen *frames_end;
     /* cold from here */
@@ -105,7 +105,7 @@ struct ttp_line {
     uint64_t deep_handlers[TTP_DEEP_HANDLERS]; /* depths among them that are handlers' own frames */
     uint32_t deep_handler_count;
     uint32_t gap_reason;
-    uint32_t unsettled; /* times that a silence could not be ended for a hook under way */
+    uint32_t unsettled;  /* times that a silence could not be ended for a hook under way */
     uint32_t stack_told; /* the stack that the records are on; UINT32_MAX: to be told */
     bool owes_process;   /* the image's first message could not be written yet */
     uint64_t owes_parent;
@@ -128,7 +128,7 @@ struct ttp_thread_state {
     uint32_t end_rounds;   /* of destructors at the thread's end */
     uint64_t done_at;      /* where its last block ended, 0: none that it could go on in */
     uint64_t done_epoch;
-    uint64_t early;        /* events lost while the state was being made */
+    uint64_t early; /* events lost while the state was being made */
     bool is_starting;
 };
 
