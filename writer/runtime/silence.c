@@ -5,9 +5,9 @@
  *   told    frames of a stack that the records say are open
  *   known   how many of those still are, the outermost ones: the fewest there were since
  *   accounted
- *           how many there are now, as far as operations know that began in the silence. A hook that
- *           began before, and was interrupted by the handler in which it began, pushes or pops a
- *           frame without knowing: until that hook is over, there is one more or one less. */
+ *           how many there are now, as far as operations know that began in the silence. A hook
+ *           that began before, and was interrupted by the handler in which it began, pushes or pops
+ *           a frame without knowing: until that hook is over, there is one more or one less. */
 #include "format/record.h"
 #include "writer/runtime/slow.h"
 
