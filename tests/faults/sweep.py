@@ -63,13 +63,13 @@ class Sweep:
     def __init__(self, most, shown=60):
         self.most, self.shown = most, shown  # most: calls of a kind that are tried; None: each
         self.work = Path(tempfile.mkdtemp(prefix="ttape-faults."))
-        self.library = self.work / LIBRARY
+        self.interposer = self.work / LIBRARY
         self.book = self.work / "book"
         self.runs = self.failures = 0
         self.at_end = None
         build = subprocess.run(
             [os.environ.get("TTAPE_CC", "cc"), "-shared", "-fPIC", "-O1", "-DTTEST_PRELOADED", "-o",
-             self.library, SOURCE / "tests/faults/fault_calls.c", "-ldl"], check=False,
+             self.interposer, SOURCE / "tests/faults/fault_calls.c", "-ldl"], check=False,
             capture_output=True, text=True)
         if build.returncode:
             print("SKIPPED: the calls cannot be replaced here:", build.stderr.splitlines()[:1])
@@ -99,7 +99,7 @@ class Sweep:
     def environment(self, case, plan):
         where = {"FAULT_WHERE": "child"} if case.in_child else {}
         options = f"verify_asan_link_order=0:exitcode={LEAK}:allocator_may_return_null=1"
-        return {**os.environ, **where, "LD_PRELOAD": str(self.library), "FAULT_PLAN": plan,
+        return {**os.environ, **where, "LD_PRELOAD": str(self.interposer), "FAULT_PLAN": plan,
                 "FAULT_BOOK": str(self.book), "TMPDIR": str(self.work), "ASAN_OPTIONS": options,
                 "LC_ALL": "C"}
 

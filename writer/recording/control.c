@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 
 #include "format/fail.h"
 #include "writer/arena.h"
+#include "writer/recording/proc_maps.h"
 
 #define PAUSE_NS     2000000
 #define STALL_NS     2000000000u /* without a round of the recorder: it does nothing any more */
@@ -40,25 +40,11 @@ struct ttape_control {
     uint32_t pid;
 };
 
-/* A line of /proc/PID/maps that may be an arena's. */
-struct mapping {
-    uint64_t start, end, inode;
-    unsigned major, minor;
-    bool is_deleted;
-    char *path; /* in the line, which is changed */
+/* A mapping that may be an arena's. */
+struct candidate {
+    struct ttp_mapping mapping;
+    bool is_deleted; /* its path goes without the kernel's word for that */
 };
-
-/* The kernel writes a line feed in a name as \012, and nothing else differently. */
-static void unescape(char *path)
-{
-    char *to = path;
-    for (const char *from = path; *from != '\0';) {
-        bool is_feed = strncmp(from, "\\012", 4) == 0;
-        *to++ = is_feed ? '\n' : *from;
-        from += is_feed ? 4 : 1;
-    }
-    *to = '\0';
-}
 
 static bool ends_with(const char *text, size_t size, const char *end)
 {
@@ -66,27 +52,18 @@ static bool ends_with(const char *text, size_t size, const char *end)
     return size >= end_size && memcmp(text + size - end_size, end, end_size) == 0;
 }
 
-static bool parse_mapping(char *line, struct mapping *m)
+static bool parse_candidate(char *line, struct candidate *c)
 {
-    char rights[5] = "";
-    int at = 0;
-    *m = (struct mapping){0};
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %x:%x %" SCNu64 " %n", &m->start, &m->end,
-               rights, &m->major, &m->minor, &m->inode, &at) < 6 ||
-        at == 0 || rights[3] != 's' || line[at] != '/')
+    if (!ttp_mapping_parse(line, &c->mapping) || !c->mapping.is_shared || c->mapping.path[0] != '/')
         return false;
-    m->path = line + at;
-    size_t size = strlen(m->path);
-    if (ends_with(m->path, size, FILE_DELETED)) {
-        m->is_deleted = true;
+    char *path = c->mapping.path;
+    size_t size = strlen(path);
+    c->is_deleted = ends_with(path, size, FILE_DELETED);
+    if (c->is_deleted) {
         size -= strlen(FILE_DELETED);
-        m->path[size] = '\0';
+        path[size] = '\0';
     }
-    if (!ends_with(m->path, size, FILE_NAME))
-        return false;
-    unescape(m->path);
-    return true;
+    return ends_with(path, size, FILE_NAME);
 }
 
 static ttape_status fail_open(uint32_t pid, ttape_error *err)
@@ -107,11 +84,12 @@ static ttape_status fail_open(uint32_t pid, ttape_error *err)
 
 /* The mapped file itself: by its name, as seen from here or from the process; where it has none any
  * more, by the mapping. What is opened must be what is mapped. */
-static int open_mapped(const struct mapping *m, uint32_t pid)
+static int open_mapped(const struct candidate *c, uint32_t pid)
 {
+    const struct ttp_mapping *m = &c->mapping;
     char *names[2] = {NULL, NULL};
     int fd = -1, flags = O_RDWR | O_CLOEXEC | O_NONBLOCK;
-    if (m->is_deleted) {
+    if (c->is_deleted) {
         if (asprintf(&names[0], "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
                      m->end) < 0)
             return -1;
@@ -125,8 +103,7 @@ static int open_mapped(const struct mapping *m, uint32_t pid)
         struct stat file;
         if (names[i] == NULL || (fd = open(names[i], flags)) < 0)
             continue;
-        if (fstat(fd, &file) != 0 || file.st_ino != m->inode || major(file.st_dev) != m->major ||
-            minor(file.st_dev) != m->minor) {
+        if (fstat(fd, &file) != 0 || !ttp_mapping_is_of(m, file.st_dev, file.st_ino)) {
             (void)close(fd);
             fd = -1;
             errno = ENOENT;
@@ -178,14 +155,14 @@ static ttape_status map(ttape_control *c, int fd, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status try_mapping(ttape_control *c, const struct mapping *m, ttape_error *err)
+static ttape_status try_candidate(ttape_control *c, const struct candidate *found, ttape_error *err)
 {
-    int fd = open_mapped(m, c->pid);
+    int fd = open_mapped(found, c->pid);
     if (fd < 0) {
         int code = errno;
         (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                       m->is_deleted ? "the recording of process %" PRIu32 " has ended"
-                                     : "opening the arena of process %" PRIu32 " failed: %s",
+                       found->is_deleted ? "the recording of process %" PRIu32 " has ended"
+                                         : "opening the arena of process %" PRIu32 " failed: %s",
                        c->pid, strerror(code));
         if (err != NULL)
             err->os_errno = code;
@@ -200,14 +177,14 @@ static ttape_status find(ttape_control *c, FILE *maps, ttape_error *err)
 {
     char *line = NULL;
     size_t capacity = 0;
-    struct mapping m;
+    struct candidate found;
     ttape_status status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                                    "process %" PRIu32 " is not being recorded", c->pid);
     while (c->head == NULL && getline(&line, &capacity, maps) > 0) {
         ttape_error why = {0};
-        if (!parse_mapping(line, &m))
+        if (!parse_candidate(line, &found))
             continue;
-        ttape_status tried = try_mapping(c, &m, &why);
+        ttape_status tried = try_candidate(c, &found, &why);
         if (tried != TTAPE_OK && tried != TTAPE_E_NOT_FOUND && err != NULL)
             *err = why;
         status = tried == TTAPE_E_NOT_FOUND ? status : tried;
@@ -252,23 +229,13 @@ void ttape_control_close(ttape_control *c)
 /* The recorder has the arena mapped, too; another process may have its number by now. */
 static bool recorder_lives(const ttape_control *c)
 {
-    char path[32], *line = NULL;
-    size_t capacity = 0;
-    bool found = false;
-    struct mapping m;
+    char process[16];
     uint32_t pid = c->head->recorder_pid;
     if (pid == 0 || (kill((pid_t)pid, 0) != 0 && errno == ESRCH))
         return false;
-    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
-    FILE *maps = fopen(path, "re");
-    if (maps == NULL)
-        return errno == EACCES;
-    while (!found && getline(&line, &capacity, maps) > 0)
-        found = parse_mapping(line, &m) && m.inode == c->inode && m.major == major(c->device) &&
-                m.minor == minor(c->device);
-    free(line);
-    (void)fclose(maps);
-    return found;
+    (void)snprintf(process, sizeof process, "%" PRIu32, pid);
+    int is_mapped = ttp_process_maps(process, c->device, c->inode);
+    return is_mapped < 0 ? errno == EACCES : is_mapped;
 }
 
 void ttape_control_get_status(const ttape_control *c, ttape_control_status *status)

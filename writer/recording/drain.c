@@ -146,9 +146,9 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
         struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
         if (c == NULL)
             return TTAPE_E_MEMORY;
-        *c = (struct ttp_candidate){block->serial,     block->sequence,  block->image,       i,
-                                    block->process_id, block->thread_id, state & STATE_MASK, false,
-                                    false};
+        *c = (struct ttp_candidate){
+            block->serial,    block->sequence,    block->image, i,    block->process_id,
+            block->thread_id, state & STATE_MASK, false,        false};
         r->arena.seen[i].is_dead |= dead;
         *threads += c->state == TTP_BLOCK_FILLING;
     }

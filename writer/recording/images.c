@@ -251,6 +251,26 @@ static uint32_t find_here(const ttape_recording *r, const struct ttp_thread *thr
     return ttp_module_find(layout_at(r, image_at(r, thread->image)->layout), address);
 }
 
+/* Best first: what was told; what is mapped now; what messages that are still to be read tell; what
+ * was mapped at the time. */
+static ttape_status module_of(ttape_recording *r, struct ttp_thread *thread, uint64_t address,
+                              uint32_t *module, ttape_error *err)
+{
+    *module = find_here(r, thread, address);
+    if (*module == TTAPE_NONE) {
+        TTP_TRY(ttp_modules_scan(r, image_at(r, thread->image), err));
+        *module = find_here(r, thread, address);
+    }
+    if (*module == TTAPE_NONE) {
+        TTP_TRY(ttp_decode_peek_modules(r, thread, err));
+        *module = find_here(r, thread, address);
+    }
+    if (*module == TTAPE_NONE)
+        *module = ttp_module_find_gone(layout_at(r, image_at(r, thread->image)->layout), address,
+                                       thread->last_ns);
+    return TTAPE_OK;
+}
+
 ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t address,
                          uint32_t *index, ttape_error *err)
 {
@@ -258,16 +278,9 @@ ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t
     TTP_TRY(layout_of(r, thread, &layout, err));
     *index = ttp_map_find(&layout->by_address, address);
     if (*index == TTAPE_NONE) {
-        uint32_t module = ttp_module_find(layout, address);
-        if (module == TTAPE_NONE) {
-            TTP_TRY(ttp_modules_scan(r, image_at(r, thread->image), err));
-            if (find_here(r, thread, address) == TTAPE_NONE)
-                TTP_TRY(ttp_decode_peek_modules(r, thread, err));
-            layout = layout_at(r, image_at(r, thread->image)->layout);
-            module = ttp_module_find(layout, address);
-            if (module == TTAPE_NONE)
-                module = ttp_module_find_gone(layout, address, thread->last_ns);
-        }
+        uint32_t module;
+        TTP_TRY(module_of(r, thread, address, &module, err));
+        layout = layout_at(r, image_at(r, thread->image)->layout); /* it may have its own by now */
         struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
         if (added == NULL)
             return TTAPE_E_MEMORY;
@@ -350,50 +363,63 @@ ttape_status ttp_image_early_module(ttape_recording *r, struct ttp_thread *threa
     return status;
 }
 
-static bool is_text(const char *text, const char *bytes, size_t size_bytes)
+static bool is_text(const char *text, ttape_string string)
 {
-    return text != NULL && strlen(text) == size_bytes && memcmp(text, bytes, size_bytes) == 0;
+    return text != NULL && strlen(text) == string.size_bytes &&
+           memcmp(text, string.data, string.size_bytes) == 0;
+}
+
+/* A message about a site; the strings are in the message. */
+struct told_site {
+    uint64_t address;
+    uint32_t kind, line;
+    ttape_string symbol, file;
+};
+
+static bool parse_site(struct told_site *told, const uint8_t *bytes, size_t size_bytes)
+{
+    if (size_bytes < SITE_BYTES)
+        return false;
+    size_t name_bytes = ttp_load16(bytes + 16), text_bytes = size_bytes - SITE_BYTES;
+    uint32_t kind = ttp_load32(bytes + 8);
+    const char *text = (const char *)bytes + SITE_BYTES;
+    if (name_bytes > text_bytes)
+        return false;
+    *told = (struct told_site){.address = ttp_load64(bytes),
+                               .kind = kind <= KIND_MAX ? kind : TTAPE_SITE_FUNCTION,
+                               .line = ttp_load32(bytes + 12),
+                               .symbol = {text, name_bytes},
+                               .file = {text + name_bytes, text_bytes - name_bytes}};
+    return told->address != 0;
 }
 
 /* Every thread tells of the sites that it passes. */
-static bool is_told(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes)
+static bool is_known(const struct ttp_layout *layout, const struct told_site *told)
 {
-    if (size_bytes < SITE_BYTES)
-        return false;
-    uint32_t known = ttp_map_find(&layout->by_address, ttp_load64(bytes));
-    size_t name_bytes = ttp_load16(bytes + 16);
-    if (known == TTAPE_NONE || name_bytes > size_bytes - SITE_BYTES)
+    uint32_t known = ttp_map_find(&layout->by_address, told->address);
+    if (known == TTAPE_NONE)
         return false;
     const struct ttp_site_seen *site = (const struct ttp_site_seen *)layout->sites.data + known;
-    const char *name = (const char *)bytes + SITE_BYTES;
-    return site->kind == ttp_load32(bytes + 8) && site->line == ttp_load32(bytes + 12) &&
-           is_text(site->symbol, name, name_bytes) &&
-           is_text(site->file, name + name_bytes, size_bytes - SITE_BYTES - name_bytes);
+    return site->kind == told->kind && site->line == told->line &&
+           is_text(site->symbol, told->symbol) && is_text(site->file, told->file);
 }
 
-static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout, const uint8_t *bytes,
-                              size_t size_bytes, ttape_error *err)
+static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout,
+                              const struct told_site *told, ttape_error *err)
 {
-    if (size_bytes < SITE_BYTES)
-        return TTAPE_OK;
-    uint64_t address = ttp_load64(bytes);
-    uint32_t kind = ttp_load32(bytes + 8), name_bytes = ttp_load16(bytes + 16);
-    if (name_bytes > size_bytes - SITE_BYTES || address == 0)
-        return TTAPE_OK;
-    const char *name = (const char *)bytes + SITE_BYTES, *file = name + name_bytes;
     struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
     if (added == NULL)
         return TTAPE_E_MEMORY;
-    *added = (struct ttp_site_seen){.address = address,
-                                    .module = ttp_module_find(layout, address),
-                                    .kind = kind <= KIND_MAX ? kind : TTAPE_SITE_FUNCTION,
-                                    .line = ttp_load32(bytes + 12),
-                                    .symbol = strndup(name, name_bytes),
-                                    .file = strndup(file, size_bytes - SITE_BYTES - name_bytes),
+    *added = (struct ttp_site_seen){.address = told->address,
+                                    .module = ttp_module_find(layout, told->address),
+                                    .kind = told->kind,
+                                    .line = told->line,
+                                    .symbol = strndup(told->symbol.data, told->symbol.size_bytes),
+                                    .file = strndup(told->file.data, told->file.size_bytes),
                                     .id = TTAPE_NONE};
     if (added->symbol == NULL || added->file == NULL)
         return no_memory(err);
-    return ttp_map_set(&r->allocator, &layout->by_address, address,
+    return ttp_map_set(&r->allocator, &layout->by_address, told->address,
                        (uint32_t)(layout->sites.count - 1), err);
 }
 
@@ -401,19 +427,22 @@ ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, ui
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
     struct ttp_layout *layout;
+    struct told_site told = {0};
     r->told_ns = thread->last_ns;
     if (kind == TTP_MESSAGE_PROCESS)
         TTP_TRY(take_process(r, thread, bytes, size_bytes, err));
     TTP_TRY(layout_of(r, thread, &layout, err));
-    if (kind == TTP_MESSAGE_SITE && is_told(layout, bytes, size_bytes))
+    if (kind == TTP_MESSAGE_SITE &&
+        (!parse_site(&told, bytes, size_bytes) || is_known(layout, &told)))
         return TTAPE_OK;
     TTP_TRY(ttp_journal_message(r, thread, kind, bytes, size_bytes, err));
     struct ttp_image *image = image_at(r, thread->image);
     if (kind == TTP_MESSAGE_MODULE)
         return take_module(r, image, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_SITE)
-        return take_site(r, layout, bytes, size_bytes, err);
+        return take_site(r, layout, &told, err);
     if (kind == TTP_MESSAGE_MODULES_END) {
+        r->has_peeked = false;
         ttape_status status = ttp_modules_apply(r, image, true, err);
         ttp_modules_clear(r, image);
         return status;

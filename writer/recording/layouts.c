@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/fail.h"
+#include "writer/recording/proc_maps.h"
 
 #define SCAN_PAUSE_MS 50u
 
@@ -197,25 +198,21 @@ void ttp_modules_clear(ttape_recording *r, struct ttp_image *image)
 }
 
 /* One line of /proc/PID/maps: mappings of one file that lie together are one module. */
-static ttape_status take_mapping(ttape_recording *r, struct ttp_image *image, const char *line,
+static ttape_status take_mapping(ttape_recording *r, struct ttp_image *image, char *line,
                                  ttape_error *err)
 {
-    uint64_t start, end, offset;
-    int at = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &start, &end, &offset,
-               &at) < 3 ||
-        at == 0 || line[at] != '/')
+    struct ttp_mapping m;
+    if (!ttp_mapping_parse(line, &m) || m.path[0] != '/')
         return TTAPE_OK;
-    size_t size = strcspn(line + at, "\n");
+    ttape_string path = {m.path, strlen(m.path)};
     struct ttp_module_seen *modules = image->incoming.data;
     struct ttp_module_seen *last =
         image->incoming.count == 0 ? NULL : &modules[image->incoming.count - 1];
-    if (last != NULL && offset != 0 &&
-        same_string(last->module.path, (ttape_string){line + at, size})) {
-        last->module.end = end;
+    if (last != NULL && m.offset != 0 && same_string(last->module.path, path)) {
+        last->module.end = m.end;
         return TTAPE_OK;
     }
-    ttape_module module = {.start = start, .end = end, .path = {line + at, size}};
+    ttape_module module = {.start = m.start, .end = m.end, .path = path};
     return ttp_modules_add(r, &image->incoming, &module, err);
 }
 

@@ -139,12 +139,16 @@ static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
     return true;
 }
 
-/* A library is told of when it is closed, or when the program ends: behind its calls. */
+/* A library is told of when it is closed, or when the program ends: behind its calls. Once for each
+ * list, whatever unknown addresses there are. */
 ttape_status ttp_decode_peek_modules(ttape_recording *r, struct ttp_thread *thread,
                                      ttape_error *err)
 {
     uint8_t bytes[MESSAGE_MAX];
     struct decoding d = {.r = r, .thread = thread, .slot = r->decoded_slot, .err = err};
+    if (r->has_peeked)
+        return TTAPE_OK;
+    r->has_peeked = true;
     for (d.at = r->decoded_at; d.slot != NULL && d.at < d.slot->head.count; d.at++) {
         uint64_t record = d.slot->records[d.at], payload = ttp_record_payload(record);
         uint32_t size = (uint32_t)(payload & 0xFFFFFF);
@@ -357,14 +361,16 @@ ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, tt
     skip_to(&d, d.at);
     if (d.thread->stream == TTAPE_NONE)
         memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
+    r->decoded_slot = slot;
+    r->has_peeked = false;
     while (decode_plain(&d), d.at < slot->head.count) {
         if (r->event_count == TTP_BATCH_EVENTS)
             TTP_TRY(ttp_decode_flush(r, d.thread, err));
-        r->decoded_slot = slot;
         r->decoded_at = d.at;
         TTP_TRY(decode_record(&d, slot->records[d.at]));
         d.at++;
     }
+    r->decoded_slot = NULL;
     d.thread->epoch = d.epoch;
     d.thread->sequence = slot->block.sequence;
     d.thread->consumed = slot->head.first + slot->head.count;

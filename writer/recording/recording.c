@@ -21,8 +21,8 @@
 #define DEFAULT_SPILL     (4ull << 30)
 #define DEFAULT_PARTITION 1000000u
 #define LIVE_PARTITION    65536u
-#define ENCODING_NICE     5
-#define DRAINING_NICE     (-10)
+#define ENCODING_NICE     10
+#define DRAINING_NICE     (-20)
 #define DRAINING_SLICE_NS 100000u
 #define IDLE_WAIT_MS      100u
 #define PARTIAL_MS        1000u /* blocks that fill slowly are looked into so often */
@@ -361,31 +361,26 @@ void ttape_recording_request_snapshot(ttape_recording *r) { r->wants_snapshot = 
 void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status *status)
 {
     const struct ttp_spill *spill = &r->spill;
-    *status = (ttape_recording_status){.event_count = r->appended,
-                                       .lost_count = r->lost + r->arena_lost,
-                                       .culled_count = r->culled,
-                                       .written_bytes = r->written,
-                                       .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
-                                       .spill_peak_bytes =
-                                           (uint64_t)spill->in_use_peak * TTP_SLOT_BYTES,
-                                       .process_count = r->process_count,
-                                       .thread_count = r->thread_count,
-                                       .live_count = r->live_count,
-                                       .file_count = r->file_count,
-                                       .snapshot_failures = r->snapshot_failures,
-                                       .stopped = r->stopped,
-                                       .failed = r->failed};
+    *status =
+        (ttape_recording_status){.event_count = r->appended,
+                                 .lost_count = r->lost + r->arena_lost,
+                                 .culled_count = r->culled,
+                                 .written_bytes = r->written,
+                                 .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
+                                 .spill_peak_bytes = (uint64_t)spill->in_use_peak * TTP_SLOT_BYTES,
+                                 .process_count = r->process_count,
+                                 .thread_count = r->thread_count,
+                                 .live_count = r->live_count,
+                                 .file_count = r->file_count,
+                                 .snapshot_failures = r->snapshot_failures,
+                                 .stopped = r->stopped,
+                                 .failed = r->failed};
 }
 
 ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uint64_t value,
                                         ttape_error *err)
 {
-    struct ttp_number *number = ttp_push(&r->allocator, &r->numbers, sizeof *number, err);
-    if (number == NULL)
-        return TTAPE_E_MEMORY;
-    (void)snprintf(number->key, sizeof number->key, "%s", key);
-    number->value = value;
-    return TTAPE_OK;
+    return ttp_number_add(r, &r->numbers, key, value, err);
 }
 
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)

@@ -80,8 +80,8 @@ struct ttp_arena_file {
     uint32_t *states;
     uint8_t *blocks;
     size_t map_bytes;
-    uint32_t capacity;     /* blocks that the file has room for */
-    uint32_t ready, limit; /* blocks allocated; blocks that may be */
+    uint32_t capacity;           /* blocks that the file has room for */
+    uint32_t ready, limit;       /* blocks allocated; blocks that may be */
     struct ttp_block_seen *seen; /* TTP_ARENA_BLOCKS_MAX */
 };
 
@@ -95,7 +95,7 @@ struct ttp_spill {
     struct ttp_growing free; /* uint32_t */
     uint32_t slot_count, slot_limit;
     _Atomic uint32_t in_use, in_use_peak; /* read by whoever asks for the status */
-    bool is_ended; /* no more will come */
+    bool is_ended;                        /* no more will come */
 };
 
 struct ttp_module_seen {
@@ -139,7 +139,7 @@ struct ttp_image {
 
 /* A frame as the filter sees it. */
 struct ttp_call {
-    uint32_t site; /* index in the layout, TTAPE_NONE for signals */
+    uint32_t site;  /* index in the layout, TTAPE_NONE for signals */
     uint32_t state; /* enum in call_filter.c */
     uint64_t time_ns;
     bool opens_below;
@@ -159,7 +159,7 @@ struct ttp_thread {
     uint32_t tid;
     uint32_t stream; /* id in its output, or TTAPE_NONE */
     uint64_t started, last_ns, epoch;
-    uint64_t culled;  /* events left out since the last gap that says so */
+    uint64_t culled; /* events left out since the last gap that says so */
     bool is_touched; /* since the last checkpoint */
     bool has_hole;   /* of a recovery: what it could not read comes before the next record */
     bool may_attach; /* its last event is the stream's, and may still get values */
@@ -208,8 +208,7 @@ struct ttape_recording {
     struct ttp_growing candidates; /* struct ttp_candidate */
     struct ttp_slot *slot;         /* of the draining thread */
     struct ttp_word_map known;     /* image serials that were drained */
-    uint64_t told_ns; /* time of the message that is being taken */
-    bool may_rest;    /* blocks of ended threads, for a round */
+    bool may_rest;                 /* blocks of ended threads, for a round */
     uint64_t round, polled_ms, checked_ms, threads_checked_ms, partial_ms, opened_ms;
     uint32_t flushes_seen, snapshots_seen, stops_seen;
     uint64_t drained_bytes;
@@ -218,7 +217,7 @@ struct ttape_recording {
     /* encoding thread */
     pthread_t thread;
     pthread_cond_t started; /* with spill.lock */
-    bool is_synchronous; /* there was no thread to be had */
+    bool is_synchronous;    /* there was no thread to be had */
     bool has_started, has_thread, has_spill, is_opened, is_finished;
     _Atomic bool is_discarded;
     uint32_t first_pid; /* of the first process that recorded anything */
@@ -227,22 +226,22 @@ struct ttape_recording {
     struct ttp_snapshots snapshots;
     _Atomic uint64_t arena_lost;
     uint64_t finished_bytes;
-    uint64_t overwritten; /* events that were recorded and are not kept */
-    bool is_full;         /* the trace has its full size: nothing more goes into it */
+    uint64_t overwritten;       /* events that were recorded and are not kept */
+    bool is_full;               /* the trace has its full size: nothing more goes into it */
     struct ttp_growing images;  /* struct ttp_image */
     struct ttp_growing layouts; /* struct ttp_layout */
     struct ttp_growing threads; /* struct ttp_thread * */
     struct ttp_word_map image_by_serial, thread_by_serial;
     struct ttp_growing outputs; /* struct ttp_output * */
     /* what has an id in the current file, in order: a file after a rotation has the same ids */
-    struct ttp_growing processes;              /* uint32_t image */
-    struct ttp_growing streams;                /* uint32_t thread */
-    struct ttp_growing modules, sites;         /* struct ttp_place */
-    struct ttp_output *current; /* NULL with separate files */
-    struct ttp_growing consumed; /* uint32_t slots that no checkpoint covers yet */
-    struct ttp_growing journal;  /* bytes to be written with the next checkpoint */
-    struct ttp_growing touched;  /* struct ttp_thread *: changed since the last checkpoint */
-    struct ttp_growing waiting;  /* struct ttp_checkpoint: sealed, not in the file yet */
+    struct ttp_growing processes;      /* uint32_t image */
+    struct ttp_growing streams;        /* uint32_t thread */
+    struct ttp_growing modules, sites; /* struct ttp_place */
+    struct ttp_output *current;        /* NULL with separate files */
+    struct ttp_growing consumed;       /* uint32_t slots that no checkpoint covers yet */
+    struct ttp_growing journal;        /* bytes to be written with the next checkpoint */
+    struct ttp_growing touched;        /* struct ttp_thread *: changed since the last checkpoint */
+    struct ttp_growing waiting;        /* struct ttp_checkpoint: sealed, not in the file yet */
     uint64_t sealed_ms;
     uint32_t next_file;
     int journal_fd;
@@ -250,10 +249,12 @@ struct ttape_recording {
     uint32_t event_count;
     const struct ttp_slot *decoded_slot; /* now, and where in it */
     uint32_t decoded_at;
-    struct ttp_growing values; /* ttape_value of the event being decoded */
-    struct ttp_growing files;  /* char *, finished */
+    bool has_peeked;            /* at the modules that the rest of it tells of */
+    uint64_t told_ns;           /* time of the message that is being taken */
+    struct ttp_growing values;  /* ttape_value of the event being decoded */
+    struct ttp_growing files;   /* char *, finished */
     struct ttp_growing numbers; /* struct ttp_number: metadata of the caller */
-    ttape_status status;       /* of the encoding thread */
+    ttape_status status;        /* of the encoding thread */
     ttape_error error;
     _Atomic uint64_t appended, lost, culled, written;
     _Atomic uint32_t process_count, thread_count, file_count, live_count, snapshot_failures;
@@ -289,9 +290,9 @@ __extension__ typedef unsigned __int128 ttp_clock_u128; /* the standard has no n
 static inline uint64_t ttp_clock_ns(const ttape_recording *r, uint64_t ticks)
 {
     if (__builtin_expect(ticks < r->clock_base, 0))
-        return r->clock_base_ns - (uint64_t)((ttp_clock_u128)(r->clock_base - ticks) *
-                                                 r->clock_scale >>
-                                             TTP_CLOCK_SCALE_BITS);
+        return r->clock_base_ns -
+               (uint64_t)((ttp_clock_u128)(r->clock_base - ticks) * r->clock_scale >>
+                          TTP_CLOCK_SCALE_BITS);
     return r->clock_base_ns + (uint64_t)((ttp_clock_u128)(ticks - r->clock_base) * r->clock_scale >>
                                          TTP_CLOCK_SCALE_BITS);
 }
@@ -361,6 +362,9 @@ ttape_status ttp_output_append(ttape_recording *r, struct ttp_thread *thread,
 ttape_status ttp_output_due(ttape_recording *r, bool now, ttape_error *err);
 /* All that was decoded is in the files. */
 ttape_status ttp_outputs_flush(ttape_recording *r, ttape_error *err);
+/* Adds a struct ttp_number. */
+ttape_status ttp_number_add(ttape_recording *r, struct ttp_growing *list, const char *key,
+                            uint64_t value, ttape_error *err);
 /* What the metadata says of now: struct ttp_number. */
 ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err);
 ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err);

@@ -307,11 +307,9 @@ static ttape_status remember_file(ttape_recording *r, struct ttp_output *o, ttap
     return TTAPE_OK;
 }
 
-static ttape_status list_number(ttape_recording *r, struct ttp_growing *list, const char *key,
-                                uint64_t value, ttape_error *err)
+ttape_status ttp_number_add(ttape_recording *r, struct ttp_growing *list, const char *key,
+                            uint64_t value, ttape_error *err)
 {
-    if (value == 0)
-        return TTAPE_OK;
     struct ttp_number *number = ttp_push(&r->allocator, list, sizeof *number, err);
     if (number == NULL)
         return TTAPE_E_MEMORY;
@@ -322,11 +320,14 @@ static ttape_status list_number(ttape_recording *r, struct ttp_growing *list, co
 
 ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err)
 {
-    uint64_t lost = r->arena_lost;
+    const struct ttp_number all[] = {{"dropped_events", r->arena_lost},
+                                     {"culled_calls", r->culled},
+                                     {"overwritten_events", r->overwritten}};
     list->count = 0;
-    TTP_TRY(list_number(r, list, "dropped_events", lost, err));
-    TTP_TRY(list_number(r, list, "culled_calls", r->culled, err));
-    return list_number(r, list, "overwritten_events", r->overwritten, err);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value != 0)
+            TTP_TRY(ttp_number_add(r, list, all[i].key, all[i].value, err));
+    return TTAPE_OK;
 }
 
 static ttape_status set_numbers(ttape_writer *w, const struct ttp_growing *list, ttape_error *err)
@@ -473,8 +474,8 @@ ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err)
         TTP_TRY(ttp_output_begin(r, 0, &r->current, err));
     TTP_TRY(ttp_outputs_flush(r, err));
     /* From here on nothing may fail for want of memory: a file that has its name is done. */
-    TTP_TRY(ttp_grow(&r->allocator, &r->files, sizeof(char *), r->files.count + r->outputs.count,
-                     err));
+    TTP_TRY(
+        ttp_grow(&r->allocator, &r->files, sizeof(char *), r->files.count + r->outputs.count, err));
     struct ttp_output **outputs = r->outputs.data;
     for (size_t i = 0; i < r->outputs.count; i++) {
         TTP_TRY(finish_output(r, outputs[i], err));

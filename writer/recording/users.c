@@ -2,48 +2,23 @@
  * known by its mapping alone; between an exec and the runtime's constructor, by its environment. */
 #define _GNU_SOURCE /* asprintf */
 #include <dirent.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "writer/recording/proc_maps.h"
 #include "writer/recording/recording_internal.h"
-
-static FILE *open_of(const char *process, const char *what)
-{
-    char path[64];
-    int size = snprintf(path, sizeof path, "/proc/%s/%s", process, what);
-    return size < 0 || (size_t)size >= sizeof path ? NULL : fopen(path, "re");
-}
-
-static bool is_mapped(const char *process, const struct stat *arena)
-{
-    bool found = false;
-    char *line = NULL;
-    size_t capacity = 0;
-    FILE *maps = open_of(process, "maps");
-    while (maps != NULL && !found && getline(&line, &capacity, maps) > 0) {
-        unsigned major, minor;
-        uint64_t inode;
-        found = sscanf(line, "%*x-%*x %*s %*x %x:%x %" SCNu64, &major, &minor, &inode) == 3 &&
-                inode == arena->st_ino && major == major(arena->st_dev) &&
-                minor == minor(arena->st_dev);
-    }
-    free(line);
-    if (maps != NULL)
-        (void)fclose(maps);
-    return found;
-}
 
 static bool is_named(const char *process, const char *entry)
 {
     bool found = false;
     char *word = NULL;
     size_t capacity = 0;
-    FILE *environment = open_of(process, "environ");
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%s/environ", process);
+    FILE *environment = fopen(path, "re");
     while (environment != NULL && !found && getdelim(&word, &capacity, '\0', environment) > 0)
         found = strcmp(word, entry) == 0;
     free(word);
@@ -70,7 +45,7 @@ void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint3
         const char *name = process->d_name;
         if (name[0] < '0' || name[0] > '9' || strcmp(name, own) == 0)
             continue;
-        if (is_mapped(name, &arena))
+        if (ttp_process_maps(name, arena.st_dev, arena.st_ino) > 0)
             ++*users;
         else if (is_named(name, entry))
             ++*starting;

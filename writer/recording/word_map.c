@@ -16,8 +16,8 @@ static void put(struct ttp_word_map *map, uint64_t key, uint32_t value)
 
 static ttape_status grow(const ttape_allocator *a, struct ttp_word_map *map, ttape_error *err)
 {
-    struct ttp_word_map bigger = {.capacity = map->capacity == 0 ? FIRST_CAPACITY
-                                                                 : map->capacity * 2};
+    struct ttp_word_map bigger = {.capacity =
+                                      map->capacity == 0 ? FIRST_CAPACITY : map->capacity * 2};
     size_t bytes = bigger.capacity * sizeof *bigger.slots;
     bigger.slots = a->allocate(a->context, bytes);
     if (bigger.slots == NULL)
