@@ -59,6 +59,14 @@ ttape_status ttp_time_static_open(struct ttp_times *io, const uint8_t *data, siz
 ttape_status ttp_time_static_blocks(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, void *workspace, ttape_error *err);
 
+/* The same on a thread of its own, while others ask for other blocks: it only reads the workspace.
+ * `scratch` has ttp_time_static_scratch_bytes(), `io` gets the wide values of these blocks alone.
+ * Not for the form of few events (TTAPE_E_ARGUMENT). */
+ttape_status ttp_time_static_blocks_beside(struct ttp_times *io, uint32_t first_block,
+                                           uint32_t block_count, const void *workspace,
+                                           uint8_t *scratch, ttape_error *err);
+size_t ttp_time_static_scratch_bytes(void);
+
 uint32_t ttp_time_static_block_count(uint32_t event_count);
 
 /* Reads the directory only: ticks[b] are the ticks from the base time of the segment that block b's

@@ -42,7 +42,8 @@ struct decoder {
     ttape_error *err;
 };
 
-#define DECODER_BYTES ((sizeof(struct decoder) + 15) & ~(size_t)15) /* in front of the workspace */
+#define DECODER_BYTES ((sizeof(struct decoder) + 15) & ~(size_t)15) /* in front of the workspace   \
+                                                                     */
 
 struct block { /* one directory entry */
     int64_t ticks;
@@ -416,6 +417,20 @@ static struct decoder *decoder_in(void *workspace)
                                       (16 - ((uintptr_t)workspace & 15)) % 16);
 }
 
+/* The directory is gone through from its start each time. */
+static ttape_status blocks_with(const struct decoder *opened, struct ttp_times *io, uint32_t first,
+                                uint32_t count, uint8_t *scratch, ttape_error *err)
+{
+    struct decoder d = *opened;
+    d.io = io;
+    d.err = err;
+    d.symbol = scratch == NULL ? d.symbol : (uint8_t(*)[BLOCK])(void *)scratch;
+    io->wide_count = 0;
+    if (first >= d.blocks)
+        return TTAPE_OK;
+    return decode_blocks(&d, first, count < d.blocks - first ? count : d.blocks - first);
+}
+
 ttape_status ttp_time_static_open(struct ttp_times *io, const uint8_t *data, size_t size_bytes,
                                   void *workspace, size_t workspace_bytes, ttape_error *err)
 {
@@ -439,20 +454,27 @@ ttape_status ttp_time_static_blocks(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, void *workspace, ttape_error *err)
 {
     struct decoder *d = decoder_in(workspace);
-    d->io = io;
+    if (d->blocks == 0 || first_block >= d->blocks || d->data[0] != TTP_STA_FORM_TINY)
+        return blocks_with(d, io, first_block, block_count, NULL, err);
     d->err = err;
     io->wide_count = 0;
-    if (first_block >= d->blocks)
-        return TTAPE_OK;
-    if (block_count > d->blocks - first_block)
-        block_count = d->blocks - first_block;
-    if (d->data[0] == TTP_STA_FORM_TINY) {
-        if (!ttp_sta_tiny_decode(io, (uint8_t *)d + DECODER_BYTES, d->data + 1, d->size_bytes - 1))
-            return fail_at(d, "T-STA-60", 1, "not a stream of few events");
-        return TTAPE_OK;
-    }
-    struct decoder again = *d; /* the directory is gone through from its start each time */
-    return decode_blocks(&again, first_block, block_count);
+    if (!ttp_sta_tiny_decode(io, (uint8_t *)d + DECODER_BYTES, d->data + 1, d->size_bytes - 1))
+        return fail_at(d, "T-STA-60", 1, "not a stream of few events");
+    return TTAPE_OK;
+}
+
+size_t ttp_time_static_scratch_bytes(void) { return (size_t)LANES * BLOCK; }
+
+ttape_status ttp_time_static_blocks_beside(struct ttp_times *io, uint32_t first_block,
+                                           uint32_t block_count, const void *workspace,
+                                           uint8_t *scratch, ttape_error *err)
+{
+    const struct decoder *d =
+        (const void *)((const uint8_t *)workspace + (16 - ((uintptr_t)workspace & 15)) % 16);
+    if (d->blocks != 0 && d->data[0] == TTP_STA_FORM_TINY)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "times of few events are not in blocks");
+    return blocks_with(d, io, first_block, block_count, scratch, err);
 }
 
 ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "reader/codecs.h"
 #include "reader/model_reader.h"
 #include "reader/partition_decoder.h"
 
@@ -60,8 +61,11 @@ static ttape_status decode(ttape_reader *r, struct ttp_loaded *p, enum ttp_stage
     if (status == TTAPE_OK)
         status = ttp_loaded_prepare(r, p, NULL);
     p->stage = TTP_STAGE_ORDER;
-    if (stage == TTP_STAGE_ORDER)
-        return status;
+    if (stage == TTP_STAGE_ORDER) {
+        if (status == TTAPE_OK)
+            ttp_codecs_times_ready(r, p);
+        return status != TTAPE_OK ? status : ttp_loaded_check(r, p, p->head.event_count, NULL);
+    }
     if (status == TTAPE_OK)
         status = ttp_loaded_complete(r, p, NULL);
     p->stage = TTP_STAGE_EVENTS;
@@ -222,6 +226,7 @@ static bool start_workers(struct ttp_ahead *a)
         w->reader.kept_model_count = 0;
         w->reader.kept_model_bytes = 0;
         w->reader.ahead = NULL;
+        w->reader.jobs = 0;
         w->kept_bytes = 0;
         if (pthread_create(&w->thread, NULL, work, w) != 0)
             break;

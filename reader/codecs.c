@@ -1,6 +1,8 @@
 /* Forms by section kind. Codecs take a workspace and keep nothing. */
 #include "reader/codecs.h"
 
+#include <string.h>
+
 #include "format/chain_decode.h"
 #include "format/fail.h"
 #include "format/literal.h"
@@ -9,6 +11,8 @@
 #include "format/time_mix.h"
 #include "format/time_static.h"
 #include "reader/model_reader.h"
+
+#define TWO_THREAD_BLOCKS 4u /* fewer are not worth a thread */
 
 /* One or two sections and a workspace. */
 struct job {
@@ -211,13 +215,124 @@ static ttape_status raw_times(const struct ttp_content *c, struct ttp_times *io,
     return TTAPE_OK;
 }
 
-static ttape_status static_times(struct ttp_loaded *p, struct ttp_times *io, uint32_t first,
-                                 uint32_t end, bool opened, ttape_error *err)
+/* The second half of some blocks, on another thread. */
+struct half {
+    struct ttp_times io;
+    const void *decoder;
+    uint8_t *scratch;
+    uint32_t first, count;
+    ttape_status status;
+};
+
+static void decode_half(void *context)
+{
+    struct half *h = context;
+    h->status =
+        ttp_time_static_blocks_beside(&h->io, h->first, h->count, h->decoder, h->scratch, NULL);
+}
+
+static bool decode_halves(const struct ttp_loaded *p, struct ttp_times *io, uint32_t first,
+                          struct half *h)
+{
+    struct ttp_beside beside;
+    ttp_beside_begin(&beside, decode_half, h);
+    ttape_status status =
+        ttp_time_static_blocks(io, first, h->first - first, p->times_decoder, NULL);
+    ttp_beside_end(&beside);
+    if (status != TTAPE_OK || h->status != TTAPE_OK ||
+        h->io.wide_count > io->wide_capacity - io->wide_count)
+        return false;
+    if (h->io.wide_count != 0)
+        memcpy(io->wide + io->wide_count, h->io.wide, h->io.wide_count * sizeof *io->wide);
+    io->wide_count += h->io.wide_count;
+    return true;
+}
+
+/* False: not done, whatever the reason; one after the other will tell. */
+static bool decode_on_two(ttape_reader *r, const struct ttp_loaded *p, struct ttp_times *io,
+                          uint32_t first, uint32_t end)
+{
+    struct ttp_memory *m = &r->memory;
+    uint32_t middle = first + (end - first) / 2;
+    struct half h = {
+        .io = *io, .decoder = p->times_decoder, .first = middle, .count = end - middle};
+    if (r->jobs < 2 || end - first < TWO_THREAD_BLOCKS)
+        return false;
+    bool done = false;
+    h.scratch = ttp_memory_take(m, ttp_time_static_scratch_bytes(), 1, NULL);
+    h.io.wide = ttp_memory_take(m, io->wide_capacity, sizeof *io->wide, NULL);
+    if (h.scratch != NULL && h.io.wide != NULL)
+        done = decode_halves(p, io, first, &h);
+    ttp_memory_give(m, h.io.wide, io->wide_capacity, sizeof *io->wide);
+    ttp_memory_give(m, h.scratch, ttp_time_static_scratch_bytes(), 1);
+    return done;
+}
+
+static ttape_status static_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
+                                 uint32_t first, uint32_t end, bool opened, ttape_error *err)
 {
     if (!opened)
         TTP_TRY(ttp_time_static_open(io, p->times.data, p->times.size_bytes, p->times_decoder,
                                      times_workspace(p), err));
+    if (decode_on_two(r, p, io, first, end))
+        return TTAPE_OK;
     return ttp_time_static_blocks(io, first, end - first, p->times_decoder, err);
+}
+
+static void open_static(void *context)
+{
+    struct ttp_times_opening *o = context;
+    o->status = ttp_time_static_open(&o->io, o->content->data, o->content->size_bytes, o->workspace,
+                                     o->workspace_bytes, NULL);
+}
+
+static bool prepare_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    *o = (struct ttp_times_opening){.content = &p->times};
+    if (p->delta == NULL || p->times_decoder != NULL ||
+        p->times.section->kind != TTP_SECTION_TIMES_STATIC ||
+        p->head.event_count < TWO_THREAD_BLOCKS * TTP_TIME_BLOCK_EVENTS)
+        return false;
+    o->io = (struct ttp_times){.codes = p->codes,
+                               .segment_start = p->segment_start,
+                               .event_count = p->head.event_count,
+                               .segment_count = p->segments.segment_count,
+                               .symbol_count = p->symbol_count};
+    o->workspace_bytes = times_workspace(p);
+    o->workspace = ttp_memory_take(&r->memory, o->workspace_bytes, 1, NULL);
+    return o->workspace != NULL;
+}
+
+static void finish_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    if (o->status == TTAPE_OK)
+        p->times_decoder = o->workspace;
+    else
+        ttp_memory_give(&r->memory, o->workspace, o->workspace_bytes, 1);
+}
+
+void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p)
+{
+    struct ttp_times_opening o;
+    if (!prepare_opening(r, p, &o))
+        return;
+    open_static(&o);
+    finish_opening(r, p, &o);
+}
+
+void ttp_codecs_times_begin(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    o->workspace = NULL;
+    if (r->jobs >= 2 && prepare_opening(r, p, o))
+        ttp_beside_begin(&o->beside, open_static, o);
+}
+
+void ttp_codecs_times_end(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    if (o->workspace == NULL)
+        return;
+    ttp_beside_end(&o->beside);
+    finish_opening(r, p, o);
 }
 
 ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
@@ -232,7 +347,7 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     if (p->times_decoder == NULL)
         return r->memory.status;
     if (c->section->kind == TTP_SECTION_TIMES_STATIC)
-        status = static_times(p, io, first, end, opened, err);
+        status = static_times(r, p, io, first, end, opened, err);
     else if (c->section->kind == TTP_SECTION_TIMES_MIX)
         status = ttp_time_mix_decode(io, first, end - first, c->data, c->size_bytes,
                                      p->times_decoder, bytes, err);

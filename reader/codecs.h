@@ -3,6 +3,7 @@
 #define TTP_READER_CODECS_H
 
 #include "format/times.h"
+#include "reader/beside.h"
 #include "reader/section_reader.h"
 
 /* Decodes the partition's order, whatever its form; errors have file offsets. */
@@ -20,6 +21,19 @@ ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *tic
  * blocks, in p->times_decoder. */
 ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               uint32_t first, uint32_t end, ttape_error *err);
+/* Opens the decoder, where that takes long. What fails is found again by whoever asks for times. */
+void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p);
+/* The same beside the caller, with jobs; it must end before anything else is done about times. */
+struct ttp_times_opening {
+    struct ttp_beside beside;
+    struct ttp_times io;
+    const struct ttp_content *content;
+    void *workspace; /* NULL: nothing is being done */
+    size_t workspace_bytes;
+    ttape_status status;
+};
+void ttp_codecs_times_begin(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o);
+void ttp_codecs_times_end(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o);
 /* True for a form that has to decode all blocks before those that are wanted. */
 bool ttp_codecs_times_from_start(const struct ttp_loaded *p);
 void ttp_codecs_times_close(ttape_reader *r, struct ttp_loaded *p);

@@ -166,6 +166,7 @@ static void copy_reader(struct crew_member *m, const ttape_reader *r, uint32_t w
     m->reader.rows = NULL;
     m->reader.frame_capacity = m->reader.row_capacity = 0;
     m->reader.ahead = NULL;
+    m->reader.jobs = 0;
 }
 
 /* Threads that cannot be made are work that others do. */

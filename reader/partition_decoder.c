@@ -14,6 +14,9 @@
 #include "reader/sort.h"
 #include "reader/times_reader.h"
 
+#define LONG_CHECK_EVENTS 131072u /* about as long as opening the times' decoder takes, at least   \
+                                   */
+
 /* ---- given symbols ---- */
 
 /* What can give a symbol: first the model's symbols, then the start frames, numbered through. */
@@ -256,8 +259,18 @@ bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range
 ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
                                ttape_error *err)
 {
-    TTP_TRY(ttp_times_extend(r, p, range->first, range->end, err));
-    return ttp_loaded_check(r, p, range->checked, err);
+    struct ttp_times_opening opening;
+    bool is_long =
+        range->checked > p->checked.event && range->checked - p->checked.event >= LONG_CHECK_EVENTS;
+    if (!is_long || range->first < range->end) {
+        TTP_TRY(ttp_times_extend(r, p, range->first, range->end, err));
+        return ttp_loaded_check(r, p, range->checked, err);
+    }
+    /* Nobody asks only what happened: times will be wanted next. */
+    ttp_codecs_times_begin(r, p, &opening);
+    ttape_status status = ttp_loaded_check(r, p, range->checked, err);
+    ttp_codecs_times_end(r, p, &opening);
+    return status;
 }
 
 static void close_decoders(ttape_reader *r, struct ttp_loaded *p)

@@ -17,7 +17,8 @@
 /* Blocks that are decoded beyond those that are wanted: reading on is likely, and two at once cost
  * little more than
  * one. */
-#define AHEAD_BLOCKS 1u
+#define AHEAD_BLOCKS     1u
+#define AHEAD_BLOCKS_TWO 7u /* where two threads decode, four blocks at once each */
 
 static uint32_t block_count(const struct ttp_loaded *p)
 {
@@ -247,7 +248,9 @@ ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t fi
         to = p->time_block_count != 0 ? blocks : to;
         ttp_times_forget(p);
     } else {
-        to = blocks - to > AHEAD_BLOCKS ? to + AHEAD_BLOCKS : blocks;
+        bool goes_on = from != 0 && p->time_blocks[from - 1];
+        uint32_t ahead = r->jobs >= 2 && goes_on ? AHEAD_BLOCKS_TWO : AHEAD_BLOCKS;
+        to = blocks - to > ahead ? to + ahead : blocks;
     }
     for (uint32_t next; from < to; from = next) {
         for (next = from + 1; next < to && p->time_blocks[next] == p->time_blocks[from];)

@@ -63,6 +63,7 @@ void ttape_tree_close(ttape_tree *tree)
         ttape_tree_walk_close(tree->walks);
     if (tree->parts != NULL)
         ttp_tree_parts_close(tree);
+    ttp_scan_forget(tree);
     struct ttp_memory memory = tree->memory;
     ttp_memory_give(&memory, tree, 1, sizeof *tree);
 }

@@ -90,6 +90,7 @@ struct ttape_tree {
     uint32_t jobs, ahead; /* partitions that are read at once where one is missed */
     uint32_t part_capacity;
     ttape_tree_walk *walks;
+    struct ttp_scan_memo *memo; /* tree_scan.c: NULL until there is something to remember */
 };
 
 /* ---- tree_parts.c ---- */

@@ -39,6 +39,7 @@ ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, uint3
 /* The next child, in scan->child: complete (ended), or open at the segment's end. TTAPE_END when
  * there is none; then the node's own part is complete. */
 ttape_status ttp_scan_next(struct ttp_scan *scan, struct ttape_tree *tree, ttape_error *err);
+void ttp_scan_forget(struct ttape_tree *tree);
 /* Goes on to the end, whatever the children are. */
 ttape_status ttp_scan_rest(struct ttp_scan *scan, struct ttape_tree *tree, ttape_error *err);
 

@@ -195,6 +195,40 @@ def make_repeats(seed):
     return "\n".join(lines) + "\n"
 
 
+def make_long():
+    """Blocks of times through which a grandchild stays open; waits that are wide differences."""
+    rng = random.Random(99)
+    lines, now = ["1000 1 enter main"], 1000
+    for part in range(3):
+        for name in ("quick", "quick", "outer", "inner"):
+            now += rng.randrange(1, 50)
+            lines.append(f"{now} 1 enter {name}")
+            if name == "quick":
+                lines.append(f"{now + 3} 1 exit")
+                now += 5
+        for turn in range(18000):
+            now += rng.choice((1, 2, 40)) + (turn % 7001 == 7000) * (6 << 32)
+            lines += [f"{now} 1 enter deep", f"{now + 1} 1 enter deeper", f"{now + 4} 1 exit",
+                      f"{now + 5} 1 exit"]
+            now += 6
+        lines += [f"{now + 9} 1 exit", f"{now + 11 + part} 1 exit"]
+        now += 20
+    return "\n".join([*lines, f"{now} 1 exit"]) + "\n"
+
+
+def check_long(path):
+    wanted = model(path)
+    whole, _ = tree(path, "--full", "--min-time", "0")
+    same(by_path(whole), wanted, "long")
+    nodes = [n["node"] for t in whole for n in t.walk() if n["kind"] == "call"][:12]
+    top, _ = tree(path, "--min-time", "0")
+    nodes += [n["node"] for t in top for n in t.walk() if n["kind"] == "call"]
+    for node in sorted(set(nodes)):
+        one, more = (run("tree", "--json", path, "--open", node, "--min-time", "0", "--jobs", jobs)
+                     for jobs in (1, 4))
+        assert one == more, node
+
+
 def main():
     saved = count = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -208,6 +242,12 @@ def main():
                     "--partition-events", events)
                 saved += check(work / "a.ttape")
                 count += 1
+        (work / "in.txt").write_text(make_long(), encoding="utf-8")
+        for events in (140000, 1000000):
+            run("convert", work / "in.txt", "-o", work / "a.ttape", "--force", "--strict",
+                "--partition-events", events)
+            check_long(work / "a.ttape")
+            count += 1
     assert saved > 1000, f"hardly anything was folded: {saved}"
     print(f"ok: {count} trees, {saved} nodes folded")
     return 0
