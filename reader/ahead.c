@@ -1,8 +1,6 @@
 /* A slot is a partition on its way: waiting -> running -> done -> free. Only the owner makes and
- * frees slots, so counting
- * memory is its business alone; a worker's own memory is a copy of the reader's accounting with the
- * slot's reservation
- * as its limit. */
+ * frees slots, so counting memory is its business alone; a worker's own memory is a copy of the
+ * reader's accounting with the slot's reservation as its limit. */
 #include "reader/ahead.h"
 
 #include <pthread.h>

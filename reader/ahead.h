@@ -1,15 +1,13 @@
 /* Decoding ahead: threads decode partitions that somebody who reads forward will come to, and the
- * cache takes them from
- * here. Nothing depends on it but time: what cannot be decoded here, the cache decodes itself, and
- * reports.
+ * cache takes them from here. Nothing depends on it but time: what cannot be decoded here, the
+ * cache decodes itself, and reports.
  *
  *   owner's thread    want -> slots -> take -> cache
  *   workers                    +-> decode -+        each in memory and a decompressor of its own
  *
  * Memory is reserved before a partition is handed out, and no more than a part of what the cache
- * may have; where the
- * reader runs short of memory, everything here is given up first. All functions are for the owner's
- * thread. */
+ * may have; where the reader runs short of memory, everything here is given up first. All functions
+ * are for the owner's thread. */
 #ifndef TTP_READER_AHEAD_H
 #define TTP_READER_AHEAD_H
 

@@ -59,8 +59,7 @@ static uint64_t partition_bytes(const ttape_reader *r)
 }
 
 /* Goes one stage further, or as far as the range says. Where the reader's memory does not suffice,
- * other partitions make
- * room, one by one. */
+ * other partitions make room, one by one. */
 static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
                             ttape_error *err)
 {

@@ -1,7 +1,6 @@
 /* libcbor's streaming decoder hands over one head at a time and allocates nothing; the nesting is
- * kept here, on a
- * stack of fixed depth. A declared count only says how many items may still come, so a giant one
- * costs nothing.
+ * kept here, on a stack of fixed depth. A declared count only says how many items may still come,
+ * so a giant one costs nothing.
  *
  *   level 0: the file's single item   level 1: the map's keys and values   deeper: what is skipped
  * */
@@ -126,8 +125,7 @@ static ttape_status next_item(struct decoder *d, struct item *item, ttape_error 
 }
 
 /* Joins the pieces of an endless string at its first piece's place: the whole is shorter than the
- * pieces with
- * their heads, and what is behind has not been read yet. */
+ * pieces with their heads, and what is behind has not been read yet. */
 static ttape_status join_pieces(struct decoder *d, struct item *item, ttape_error *err)
 {
     size_t start = d->at, end = d->at;

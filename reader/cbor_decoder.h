@@ -23,10 +23,9 @@ typedef ttape_status (*ttp_cbor_callback)(void *context, const struct ttp_cbor_e
                                           ttape_error *err);
 
 /* Decodes exactly `size_bytes` bytes; allocates nothing, whatever the bytes declare. Entries point
- * into `data`, where
- * strings that stand in pieces are joined in place. TTAPE_E_CORRUPT F-MET-01, TTAPE_E_LIMIT past
- * the depth, or what
- * the callback says. Duplicate keys are the caller's to refuse. */
+ * into `data`, where strings that stand in pieces are joined in place. TTAPE_E_CORRUPT F-MET-01,
+ * TTAPE_E_LIMIT past the depth, or what the callback says. Duplicate keys are the caller's to
+ * refuse. */
 ttape_status ttp_cbor_decode(uint8_t *data, size_t size_bytes, ttp_cbor_callback callback,
                              void *context, ttape_error *err);
 

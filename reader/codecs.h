@@ -17,8 +17,7 @@ ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_
 ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *ticks,
                                         const char **rule, ttape_error *err);
 /* Decodes the times of the blocks [first, end); io->wide gets just theirs. What was made for this
- * is kept for other
- * blocks, in p->times_decoder. */
+ * is kept for other blocks, in p->times_decoder. */
 ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               uint32_t first, uint32_t end, ttape_error *err);
 /* Opens the decoder, where that takes long. What fails is found again by whoever asks for times. */

@@ -1,6 +1,5 @@
 /* A cursor over one stream is a place: run and event in it. Single events are handed out of a
- * window of at most 1,024
- * that starts at a checkpoint, so that both directions cost the same. */
+ * window of at most 1,024 that starts at a checkpoint, so that both directions cost the same. */
 #include "reader/cursor.h"
 
 #include <string.h>
@@ -92,8 +91,7 @@ ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, 
 }
 
 /* Partitions that a scan could not read may hold events of this stream: where numbers are missing
- * between two runs, or
- * behind the last, the failure is due here. */
+ * between two runs, or behind the last, the failure is due here. */
 static ttape_status report_between(ttape_cursor *c, ttape_error *err)
 {
     ttape_reader *r = c->reader;

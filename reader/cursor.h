@@ -53,8 +53,7 @@ ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_e
 bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns);
 
 /* The error of the next damaged partition of [*next, end) that was not reported; TTAPE_OK when
- * there is none. A
- * `scope` of TTAPE_NONE means any. */
+ * there is none. A `scope` of TTAPE_NONE means any. */
 ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
                                ttape_error *err);
 

@@ -1,10 +1,9 @@
 /* What ids mean, over all scopes of a file.
  *
  * Sites, modules, processes and streams are numbered through in the order in which the file defines
- * them: numbers stay
- * what they are when more definitions follow, also of an earlier scope. Each scope maps its own ids
- * to them by runs of
- * consecutive ids, of which there is one per table chunk at most. */
+ * them: numbers stay what they are when more definitions follow, also of an earlier scope. Each
+ * scope maps its own ids to them by runs of consecutive ids, of which there is one per table chunk
+ * at most. */
 #ifndef TTP_READER_DEFINITIONS_READER_H
 #define TTP_READER_DEFINITIONS_READER_H
 
@@ -90,8 +89,8 @@ void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *me
 void ttp_definitions_reset(struct ttp_definition_tables *d);
 
 /* Takes in the content of a metadata, site table or stream table chunk, and the content itself,
- * which was taken from
- * the memory with size_bytes bytes: also on failure. Error offsets count in the content. */
+ * which was taken from the memory with size_bytes bytes: also on failure. Error offsets count in
+ * the content. */
 ttape_status ttp_definitions_add(struct ttp_definition_tables *d, const struct ttp_chunk *chunk,
                                  uint8_t *content, size_t size_bytes, ttape_error *err);
 

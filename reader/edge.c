@@ -1,6 +1,5 @@
 /* The state of a stream between two events: at a segment's edges it is stored, inside it is what
- * replaying the segment
- * up to there gives. */
+ * replaying the segment up to there gives. */
 #include <string.h>
 
 #include "format/fail.h"

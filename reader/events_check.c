@@ -1,10 +1,8 @@
 /* A pass over freshly decoded codes, as far as they are wanted: it verifies what they do to the
- * stacks, so that nobody after it needs a stack to
- * make events of them, and notes what that takes:
+ * stacks, so that nobody after it needs a stack to make events of them, and notes what that takes:
  *
- *   checkpoints  the walker's state every 1,024 events     specials  who exits in an exit across;
- * how high the stack
- *                                                                    is that a switch goes to */
+ *   checkpoints  the walker's state every 1,024 events
+ *   specials     who exits in an exit across; how high the stack is that a switch goes to */
 #include "format/fail.h"
 #include "format/limits.h"
 #include "format/times.h"
@@ -210,8 +208,7 @@ static ttape_status start_segment(struct check *c, uint32_t segment, struct ttp_
 }
 
 /* Depth is least before or after the event, whichever counts; checking both is stricter by nothing,
- * because offsets
- * change only before an event. */
+ * because offsets change only before an event. */
 static ttape_status check_depth(const struct check *c, const struct ttp_walker *w, uint32_t event)
 {
     int64_t depth = (int64_t)w->offset + w->unknown + c->stacks->current->height;

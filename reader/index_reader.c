@@ -1,6 +1,5 @@
 /* Opening by the index: footer, index, definitions. Everything that the index says of a partition
- * is compared with the
- * partition when that is read (F-IDX-08). */
+ * is compared with the partition when that is read (F-IDX-08). */
 #include "format/index.h"
 
 #include <string.h>
@@ -92,8 +91,7 @@ static ttape_status add_partition(struct index_walk *w, const struct ttp_index_e
 }
 
 /* A chunk whose header counts: definitions are read now, and only a header tells whether an unknown
- * kind may be
- * left out. */
+ * kind may be left out. */
 static ttape_status add_other(struct index_walk *w, const struct ttp_index_entry *entry,
                               uint64_t sequence, ttape_error *err)
 {

@@ -1,7 +1,6 @@
 /* The light part of a partition in one read: chunk header, head, directory, segments, bases, edges
- * (and the summary,
- * which summary_reader.c looks at). Where its size is not known yet (a scan), the head is read
- * first. */
+ * (and the summary, which summary_reader.c looks at). Where its size is not known yet (a scan), the
+ * head is read first. */
 #include "format/fail.h"
 #include "reader/partition_decoder.h"
 

@@ -1,7 +1,6 @@
 /* Time on a stack is counted by the stack's own clock, which only runs while the stack is the
- * current one. A site's total
- * on a stack is then the clock's difference over its outermost frame there, and a switch costs
- * nothing. */
+ * current one. A site's total on a stack is then the clock's difference over its outermost frame
+ * there, and a switch costs nothing. */
 #include "reader/measure.h"
 
 #include <string.h>

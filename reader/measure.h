@@ -7,8 +7,7 @@
 #include "reader/partition_decoder.h"
 
 /* Frames of one site on one stack: how many, for finding the outermost. Open addressing; an entry
- * of an older segment
- * counts as empty. */
+ * of an older segment counts as empty. */
 struct ttp_active {
     uint64_t key; /* row and stack */
     uint32_t epoch, count;

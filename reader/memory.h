@@ -1,6 +1,6 @@
 /* The reader's memory: every byte is asked for here and counted against limits.memory_bytes, so
- * that a file cannot
- * make a reader grow past its options. Blocks are given back with their size. Not thread-safe. */
+ * that a file cannot make a reader grow past its options. Blocks are given back with their size.
+ * Not thread-safe. */
 #ifndef TTP_READER_MEMORY_H
 #define TTP_READER_MEMORY_H
 
@@ -32,8 +32,7 @@ void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_byt
 void ttp_memory_give(struct ttp_memory *memory, void *block, uint64_t count, size_t item_bytes);
 
 /* Makes room for `wanted` items in an array of *capacity, at least doubling it; returns the array,
- * or NULL with the
- * old one still in place. */
+ * or NULL with the old one still in place. */
 void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity, uint64_t wanted,
                       size_t item_bytes, ttape_error *err);
 

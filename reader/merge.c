@@ -1,12 +1,10 @@
 /* All streams by time: a heap of streams, each with a small buffer of events.
  *
  * A stream enters with the least time that its next partition can have, and is decoded only when
- * that is the least of
- * all: so a file of a million streams starts at once. Buffers are refilled through the cache; where
- * that had to decode a
- * partition again, the stream's buffer grows, so that many sources whose partitions do not fit the
- * cache together cost
- * a decoding per buffer and not per event. */
+ * that is the least of all: so a file of a million streams starts at once. Buffers are refilled
+ * through the cache; where that had to decode a partition again, the stream's buffer grows, so that
+ * many sources whose partitions do not fit the cache together cost a decoding per buffer and not
+ * per event. */
 #include <string.h>
 
 #include "format/fail.h"
@@ -140,8 +138,7 @@ static ttape_status grow_buffer(struct ttp_merge *m, struct merge_stream *s, uin
 }
 
 /* True where the run's turn comes later than the heap has it: segments know when they start,
- * partitions only when the
- * first of their segments does. */
+ * partitions only when the first of their segments does. */
 static bool comes_later(const struct ttp_merge *m, struct merge_stream *s,
                         const struct ttp_loaded *p, uint32_t segment)
 {
@@ -181,8 +178,7 @@ static void look_ahead(struct ttp_merge *m, uint32_t partition)
 }
 
 /* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run,
- * and where its turn is
- * not now. */
+ * and where its turn is not now. */
 static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
 {
     ttape_reader *r = m->reader;

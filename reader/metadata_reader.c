@@ -1,7 +1,6 @@
 /* Entries are appended chunk by chunk. Within a chunk a key must not stand twice; over the chunks
- * of a scope the last
- * value of a key stands, at the place of the first: both are found by sorting, so that many keys
- * cost little. */
+ * of a scope the last value of a key stands, at the place of the first: both are found by sorting,
+ * so that many keys cost little. */
 #include "reader/metadata_reader.h"
 
 #include <string.h>

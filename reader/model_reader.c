@@ -1,6 +1,6 @@
 /* A model is stored as a partition without times (F-MOD-01), and decoded as one; what stays is the
- * coder's state behind
- * its last event. Its number is in its head alone, so it is learnt when it is asked for. */
+ * coder's state behind its last event. Its number is in its head alone, so it is learnt when it is
+ * asked for. */
 #include "reader/model_reader.h"
 
 #include <string.h>

@@ -2,9 +2,8 @@
  * models, edges, events.
  *
  * A ttp_loaded belongs to the reader's cache. It stays where it is until the next call that loads a
- * partition, which
- * may evict it: fetch it again (ttp_loaded_get is cheap when nothing happened) rather than keep the
- * pointer. */
+ * partition, which may evict it: fetch it again (ttp_loaded_get is cheap when nothing happened)
+ * rather than keep the pointer. */
 #ifndef TTP_READER_PARTITION_READER_H
 #define TTP_READER_PARTITION_READER_H
 
@@ -54,8 +53,7 @@ struct ttp_walker {
 #define TTP_CHECKPOINT_EVENTS 1024u
 
 /* A fact that the code alone does not tell: for exit across the symbol of the frame that exits, for
- * a switch the
- * frames on the new stack. */
+ * a switch the frames on the new stack. */
 struct ttp_special {
     uint32_t event, value;
 };
@@ -134,15 +132,13 @@ struct ttp_range {
 };
 
 /* Loads a partition to stage ORDER, and as much of times and checks as the range needs: the place
- * that a seek leads to
- * costs a few blocks. */
+ * that a seek leads to costs a few blocks. */
 ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
                               const struct ttp_range *range, struct ttp_loaded **out,
                               ttape_error *err);
 
 /* The stored payload of a partition, its chunk header checked and its hash verified. *payload was
- * taken from the
- * reader's memory: give it back with ttp_payload_free. */
+ * taken from the reader's memory: give it back with ttp_payload_free. */
 ttape_status ttp_payload_read(ttape_reader *reader, uint32_t partition, struct ttp_chunk *chunk,
                               uint8_t **payload, ttape_error *err);
 void ttp_payload_free(ttape_reader *reader, uint8_t *payload, const struct ttp_chunk *chunk);
@@ -197,10 +193,9 @@ void ttp_loaded_values(const struct ttp_loaded *loaded, uint32_t event, uint32_t
 bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_value *out);
 
 /* The state before event `event` of a segment (the segment reached behind it; at its edges stage
- * LIGHT). `light`: self
- * times are 0; then the event's own time is enough, and others are reached as needed. *frames was
- * taken from the
- * reader's memory with *capacity entries and grows; out->frames points to it. */
+ * LIGHT). `light`: self times are 0; then the event's own time is enough, and others are reached as
+ * needed. *frames was taken from the reader's memory with *capacity entries and grows; out->frames
+ * points to it. */
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
                              uint32_t segment, uint32_t event, ttape_open_frame **frames,
                              uint32_t *capacity, bool light, ttape_edge *out, ttape_error *err);

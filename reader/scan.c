@@ -1,8 +1,7 @@
 /* Opening without an index: from chunk header to chunk header. Payloads of partitions are not read,
- * only their light
- * parts. A file that ends inside a chunk is what a crash leaves: everything before counts. Damage
- * with more chunks behind
- * it is something else, and fails: leaving it out would be a repair, which is for recover to do. */
+ * only their light parts. A file that ends inside a chunk is what a crash leaves: everything before
+ * counts. Damage with more chunks behind it is something else, and fails: leaving it out would be a
+ * repair, which is for recover to do. */
 #include <string.h>
 
 #include "format/fail.h"

@@ -1,6 +1,5 @@
 /* Where a time is. The directory of blocks tells which block to decode, as long as times only
- * ascend; where a difference
- * may be negative, everything is decoded and gone through. */
+ * ascend; where a difference may be negative, everything is decoded and gone through. */
 #include "format/fail.h"
 #include "format/times.h"
 #include "reader/cursor.h"

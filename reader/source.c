@@ -1,6 +1,5 @@
 /* Sources: a regular file by pread, and memory. Never mmap: a file that shrinks while it is read is
- * then an error
- * that a caller can handle, not a SIGBUS. */
+ * then an error that a caller can handle, not a SIGBUS. */
 #include "reader/source.h"
 
 #include <errno.h>

@@ -5,8 +5,7 @@
 #include <tracetape/reader.h>
 
 /* Fills the buffer or fails: TTAPE_E_TRUNCATED where the source ends before (it may have shrunk
- * since it was opened),
- * or whatever read_at says. */
+ * since it was opened), or whatever read_at says. */
 ttape_status ttp_source_read(const ttape_source *source, uint64_t offset, void *buffer,
                              size_t size_bytes, ttape_error *err);
 

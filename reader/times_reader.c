@@ -15,8 +15,7 @@
 #include "reader/partition_decoder.h"
 
 /* Blocks that are decoded beyond those that are wanted: reading on is likely, and two at once cost
- * little more than
- * one. */
+ * little more than one. */
 #define AHEAD_BLOCKS     1u
 #define AHEAD_BLOCKS_TWO 7u /* where two threads decode, four blocks at once each */
 

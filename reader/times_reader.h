@@ -24,8 +24,7 @@ int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t
 uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,
                         uint64_t time_ns);
 /* The block that this event is in, where from < end and times do not step back: of those that have
- * events of [from, end)
- * the last one before whose first event it is earlier than time_ns. */
+ * events of [from, end) the last one before whose first event it is earlier than time_ns. */
 uint32_t ttp_times_find_block(const struct ttp_loaded *p, uint32_t from, uint32_t end,
                               uint64_t time_ns);
 

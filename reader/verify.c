@@ -1,7 +1,6 @@
 /* Verify: a scan that goes on. Every chunk is read whole and hashed, every partition decoded and
- * compared with what it
- * says of itself, every index with what was found. A finding never ends the work; only memory, I/O
- * and the caller do.
+ * compared with what it says of itself, every index with what was found. A finding never ends the
+ * work; only memory, I/O and the caller do.
  *
  * One TTAPE_END inside means that the caller has seen enough. */
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Events out of codes: a table lookup, two additions and six stores each. Everything that a code
- * does not tell stands in
- * short lists beside the codes, so the loop has one unlikely branch. */
+ * does not tell stands in short lists beside the codes, so the loop has one unlikely branch. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* The frame header is read here before zstd sees the frame, because the stable interface of zstd
- * does not tell the
- * window or the dictionary that a frame asks for:
+ * does not tell the window or the dictionary that a frame asks for:
  *
  *   | magic 4 | descriptor 1 | window 0-1 | dictionary id 0-4 | content size 0-8 | blocks ... | */
 #include "reader/zstd_decoder.h"

@@ -10,9 +10,8 @@ struct ttp_zstd {
 };
 
 /* Decompresses exactly one frame to exactly content_bytes bytes. `rule` is the sentence that a bad
- * frame breaks
- * (F-CHK-05 or F-PAR-09). TTAPE_E_CORRUPT, TTAPE_E_MEMORY. Nothing is allocated for what a frame
- * claims. */
+ * frame breaks (F-CHK-05 or F-PAR-09). TTAPE_E_CORRUPT, TTAPE_E_MEMORY. Nothing is allocated for
+ * what a frame claims. */
 ttape_status ttp_zstd_decode(struct ttp_zstd *zstd, struct ttp_memory *memory, const uint8_t *data,
                              size_t size_bytes, uint8_t *out, size_t content_bytes,
                              const char *rule, ttape_error *err);

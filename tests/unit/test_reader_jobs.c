@@ -1,6 +1,5 @@
 /* Threads that decode ahead change nothing but time: whatever the number of jobs, the file's damage
- * and the memory, what
- * is read is the same. Thread-sanitized builds run this too. */
+ * and the memory, what is read is the same. Thread-sanitized builds run this too. */
 #include "tests/unit/test_reader_fixture.h"
 
 static const struct ttest_plan plans[] = {

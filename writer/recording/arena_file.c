@@ -1,7 +1,6 @@
 /* The arena's file: made exclusively in a directory of our own, in memory where there is room for
- * it
- * (/dev/shm), beside the output otherwise. Blocks are allocated in the file before programs may use
- * them, so that no store into one can fail. */
+ * it (/dev/shm), beside the output otherwise. Blocks are allocated in the file before programs may
+ * use them, so that no store into one can fail. */
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>
