@@ -1,7 +1,7 @@
 /* The order of decoding follows what needs what:
  *
- *   start frames -> given symbols -> codes -> views -> depths, values of gaps    ttp_loaded_prepare
- *                                      +-> times -> check, checkpoints           ttp_loaded_extend */
+ *   start frames -> given symbols -> codes -> views -> depths, values of gaps ttp_loaded_prepare
+ *                                      +-> times -> check, checkpoints        ttp_loaded_extend */
 #include "reader/partition_decoder.h"
 
 #include <string.h>
