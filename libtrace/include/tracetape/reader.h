@@ -57,8 +57,9 @@ typedef struct ttape_reader_options {
     ttape_limits limits;
     uint64_t cache_bytes; /* decoded partitions kept; default 64 MiB, one is always kept */
     bool ignore_index;    /* open by scan even where there is an index */
-    uint32_t jobs;        /* decoding threads of cursors that run forward; 0 or 1: none. They call
-                           * read_at and the allocator; results are the same for any number */
+    uint32_t jobs;        /* decoding threads of cursors that run forward, and a second one for the
+                           * times of a partition; 0 or 1: none. They call read_at and the
+                           * allocator; results are the same for any number */
     const ttape_allocator *allocator;
 } ttape_reader_options;
 

@@ -115,7 +115,7 @@ typedef struct ttape_node {
 typedef struct ttape_tree_options {
     size_t size;          /* sizeof(ttape_tree_options) */
     uint64_t cache_bytes; /* of partitions' records; default 32 MiB, one is always kept */
-    uint32_t jobs;        /* threads that read records; 0: as many as the reader's options say */
+    uint32_t jobs;        /* threads that read and decode; 0: as many as the reader's options say */
 } ttape_tree_options;
 
 /* *out is NULL on failure. Reads nothing yet. The reader must outlive the tree. */
