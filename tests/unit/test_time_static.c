@@ -164,6 +164,42 @@ static void check_parts(const struct input *in)
     free_output(&out);
 }
 
+/* The second half beside the first, with the same workspace: the numbers of both as of all. */
+static void check_halves(const struct input *in)
+{
+    struct ttp_times first = in->times, second;
+    uint32_t events = in->times.event_count, blocks = ttp_time_static_block_count(events);
+    uint32_t half = (blocks + 1) / 2;
+    size_t workspace_bytes = ttp_time_static_decode_workspace(events, in->times.symbol_count);
+    uint8_t *workspace = malloc(workspace_bytes);
+    uint8_t *scratch = malloc(ttp_time_static_scratch_bytes());
+    ttape_error err;
+    first.delta = calloc(events + 1, sizeof(uint32_t));
+    second = first;
+    first.wide = calloc(in->times.wide_count + 1, sizeof(int64_t));
+    second.wide = calloc(in->times.wide_count + 1, sizeof(int64_t));
+    ck_assert_int_eq(ttp_time_static_open(&first, in->section, in->size_bytes, workspace,
+                                          workspace_bytes, &err),
+                     TTAPE_OK);
+    ttape_status status =
+        ttp_time_static_blocks_beside(&second, half, blocks - half, workspace, scratch, &err);
+    bool is_tiny = events != 0 && in->section[0] == TTP_STA_FORM_TINY;
+    ck_assert_int_eq(status, is_tiny ? TTAPE_E_ARGUMENT : TTAPE_OK);
+    if (!is_tiny) {
+        ck_assert_int_eq(ttp_time_static_blocks(&first, 0, half, workspace, &err), TTAPE_OK);
+        ck_assert_mem_eq(first.delta, in->delta, sizeof(uint32_t) * events);
+        ck_assert_uint_eq(first.wide_count + second.wide_count, in->times.wide_count);
+        ck_assert_mem_eq(first.wide, in->wide, sizeof(int64_t) * first.wide_count);
+        ck_assert_mem_eq(second.wide, in->wide + first.wide_count,
+                         sizeof(int64_t) * second.wide_count);
+    }
+    free(first.delta);
+    free(first.wide);
+    free(second.wide);
+    free(workspace);
+    free(scratch);
+}
+
 /* T-STA-15: the directory's ticks are the sum of the segment's differences before the block. */
 static void check_directory(const struct input *in)
 {
@@ -196,6 +232,7 @@ START_TEST(round_trip)
         struct output out = decode(&in, in.section, in.size_bytes, 0, UINT32_MAX);
         check_same(&in, &out);
         check_parts(&in);
+        check_halves(&in);
         check_directory(&in);
         free_output(&out);
         free_input(&in);
