@@ -107,7 +107,8 @@ static bool put_record(uint64_t head, uint64_t tag_or_type, bool is_call, uint64
     uint64_t *own = head != 0 ? place + 1 : place;
     if (ttp_is_silent()) { /* began in a handler, just now */
         ttp_slot_fill((uint64_t)place);
-        ttp_slot_fill((uint64_t)own);
+        if (own != place) /* a full block is gone with its last place */
+            ttp_slot_fill((uint64_t)own);
         return false;
     }
     ttp_store(own, is_call ? ttp_record_call(tag_or_type, now, value)
