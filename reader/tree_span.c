@@ -26,7 +26,11 @@ enum ttp_span_fate ttp_tree_fate(const struct ttp_tree_part *part,
 {
     if (ttp_tree_start_at(part, segment, stack, level) == TTP_NO_PLACE)
         return TTP_SPAN_LOST;
-    return level < ttp_tree_stay_height(part, segment, stack) ? TTP_SPAN_STAYS : TTP_SPAN_ENDS;
+    if (level >= ttp_tree_stay_height(part, segment, stack))
+        return TTP_SPAN_ENDS;
+    /* Edges that were made up may have it in one list only, or not where it is looked for. */
+    bool is_there = ttp_tree_end_at(part, segment, stack, level) != TTP_NO_PLACE;
+    return is_there ? TTP_SPAN_STAYS : TTP_SPAN_LOST;
 }
 
 bool ttp_tree_holds(const struct ttp_tree_segment *segment, enum ttp_tree_holder as, uint32_t stack,
