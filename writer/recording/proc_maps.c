@@ -1,6 +1,7 @@
 #include "writer/recording/proc_maps.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode)
 
 int ttp_process_maps(const char *process, dev_t device, ino_t inode)
 {
-    char path[64], *line = NULL;
+    char path[sizeof "/proc//maps" + NAME_MAX], *line = NULL;
     size_t capacity = 0;
     bool found = false;
     struct ttp_mapping m;

@@ -320,9 +320,12 @@ ttape_status ttp_number_add(ttape_recording *r, struct ttp_growing *list, const 
 
 ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err)
 {
-    const struct ttp_number all[] = {{"dropped_events", r->arena_lost},
-                                     {"culled_calls", r->culled},
-                                     {"overwritten_events", r->overwritten}};
+    const struct {
+        const char *key;
+        uint64_t value;
+    } all[] = {{"dropped_events", r->arena_lost},
+               {"culled_calls", r->culled},
+               {"overwritten_events", r->overwritten}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)

@@ -2,6 +2,7 @@
  * known by its mapping alone; between an exec and the runtime's constructor, by its environment. */
 #define _GNU_SOURCE /* asprintf */
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool is_named(const char *process, const char *entry)
     bool found = false;
     char *word = NULL;
     size_t capacity = 0;
-    char path[64];
+    char path[sizeof "/proc//environ" + NAME_MAX];
     (void)snprintf(path, sizeof path, "/proc/%s/environ", process);
     FILE *environment = fopen(path, "re");
     while (environment != NULL && !found && getdelim(&word, &capacity, '\0', environment) > 0)
