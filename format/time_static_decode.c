@@ -42,8 +42,8 @@ struct decoder {
     ttape_error *err;
 };
 
-#define DECODER_BYTES ((sizeof(struct decoder) + 15) & ~(size_t)15) /* in front of the workspace   \
-                                                                     */
+/* In front of the workspace. */
+#define DECODER_BYTES ((sizeof(struct decoder) + 15) & ~(size_t)15)
 
 struct block { /* one directory entry */
     int64_t ticks;
@@ -411,10 +411,11 @@ static ttape_status decode_blocks(struct decoder *d, uint32_t first, uint32_t co
     return TTAPE_OK;
 }
 
+static size_t decoder_at(const void *workspace) { return (16 - ((uintptr_t)workspace & 15)) % 16; }
+
 static struct decoder *decoder_in(void *workspace)
 {
-    return (struct decoder *)(void *)((uint8_t *)workspace +
-                                      (16 - ((uintptr_t)workspace & 15)) % 16);
+    return (void *)((uint8_t *)workspace + decoder_at(workspace));
 }
 
 /* The directory is gone through from its start each time. */
@@ -469,8 +470,7 @@ ttape_status ttp_time_static_blocks_beside(struct ttp_times *io, uint32_t first_
                                            uint32_t block_count, const void *workspace,
                                            uint8_t *scratch, ttape_error *err)
 {
-    const struct decoder *d =
-        (const void *)((const uint8_t *)workspace + (16 - ((uintptr_t)workspace & 15)) % 16);
+    const struct decoder *d = (const void *)((const uint8_t *)workspace + decoder_at(workspace));
     if (d->blocks != 0 && d->data[0] == TTP_STA_FORM_TINY)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "times of few events are not in blocks");

@@ -4,9 +4,9 @@
 #include "reader/ahead.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
+#include "reader/beside.h"
 #include "reader/codecs.h"
 #include "reader/model_reader.h"
 #include "reader/partition_decoder.h"
@@ -209,11 +209,6 @@ static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
 
 static bool start_workers(struct ttp_ahead *a)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) !=
-        0) /* signals are for the program's threads */
-        return false;
     for (uint32_t i = 0; i < a->worker_capacity; i++) {
         struct worker *w = &a->workers[i];
         w->ahead = a;
@@ -226,11 +221,10 @@ static bool start_workers(struct ttp_ahead *a)
         w->reader.ahead = NULL;
         w->reader.jobs = 0;
         w->kept_bytes = 0;
-        if (pthread_create(&w->thread, NULL, work, w) != 0)
+        if (!ttp_thread_begin(&w->thread, work, w))
             break;
         a->worker_count++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return a->worker_count != 0;
 }
 

@@ -9,15 +9,21 @@ static void *run(void *context)
     return NULL;
 }
 
-void ttp_beside_begin(struct ttp_beside *b, void (*work)(void *context), void *context)
+bool ttp_thread_begin(pthread_t *thread, void *(*work)(void *context), void *context)
 {
     sigset_t all, before;
-    *b = (struct ttp_beside){.work = work, .context = context};
     sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) /* they are for the program's threads */
-        return;
-    b->has_thread = pthread_create(&b->thread, NULL, run, b) == 0;
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    bool has_begun = pthread_create(thread, NULL, work, context) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return has_begun;
+}
+
+void ttp_beside_begin(struct ttp_beside *b, void (*work)(void *context), void *context)
+{
+    *b = (struct ttp_beside){.work = work, .context = context};
+    b->has_thread = ttp_thread_begin(&b->thread, run, b);
 }
 
 void ttp_beside_end(struct ttp_beside *b)

@@ -1,10 +1,12 @@
-/* Work on a thread of its own, while the caller goes on with other work. Without a thread to be had
- * it is done when it is waited for. */
+/* The reader's threads; and work on one of them while the caller goes on with other work. */
 #ifndef TTP_READER_BESIDE_H
 #define TTP_READER_BESIDE_H
 
 #include <pthread.h>
 #include <stdbool.h>
+
+/* A thread with all signals blocked: they are for the program's own. False: there is none. */
+bool ttp_thread_begin(pthread_t *thread, void *(*run)(void *context), void *context);
 
 struct ttp_beside {
     void (*work)(void *context);
@@ -13,8 +15,8 @@ struct ttp_beside {
     bool has_thread;
 };
 
-/* `work` must not touch a reader's memory accounting; *b and the context stay where they are until
- * the end. */
+/* Without a thread to be had it is done when it is waited for. `work` must not touch a reader's
+ * memory accounting; *b and the context stay where they are until the end. */
 void ttp_beside_begin(struct ttp_beside *b, void (*work)(void *context), void *context);
 void ttp_beside_end(struct ttp_beside *b);
 

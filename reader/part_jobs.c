@@ -4,11 +4,11 @@
 #include "reader/part_jobs.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "format/fail.h"
+#include "reader/beside.h"
 #include "reader/model_reader.h"
 #include "reader/partition_decoder.h"
 #include "reader/summary_reader.h"
@@ -172,13 +172,8 @@ static void copy_reader(struct crew_member *m, const ttape_reader *r, uint32_t w
 /* Threads that cannot be made are work that others do. */
 static void start_members(struct crew_member *members, uint32_t count)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) /* they are for the program's threads */
-        return;
     for (uint32_t i = 1; i < count; i++)
-        members[i].started = pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+        members[i].started = ttp_thread_begin(&members[i].thread, run_member, &members[i]);
 }
 
 static ttape_status run_members(ttape_reader *r, struct crew *c, uint32_t workers, ttape_error *err)

@@ -12,8 +12,8 @@
 #include "reader/sort.h"
 #include "reader/times_reader.h"
 
-#define LONG_CHECK_EVENTS 131072u /* about as long as opening the times' decoder takes, at least   \
-                                   */
+/* About as long as opening the times' decoder takes, at least. */
+#define LONG_CHECK_EVENTS 131072u
 
 /* ---- given symbols ---- */
 

@@ -93,6 +93,14 @@ struct ttape_tree {
     struct ttp_scan_memo *memo; /* tree_scan.c: NULL until there is something to remember */
 };
 
+/* The reader works with the tree's jobs, until it gets back its own, which this returns. */
+static inline uint32_t ttp_tree_lend_jobs(const struct ttape_tree *tree)
+{
+    uint32_t own = tree->reader->jobs;
+    tree->reader->jobs = tree->jobs > own ? tree->jobs : own;
+    return own;
+}
+
 /* ---- tree_parts.c ---- */
 
 ttape_status ttp_tree_parts_open(struct ttape_tree *tree, ttape_error *err);

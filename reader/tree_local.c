@@ -244,10 +244,9 @@ static void look_ahead(const struct ttape_tree *tree, const struct ttp_span *s)
     ttape_reader *r = tree->reader;
     uint32_t first = ttp_tree_run(tree, s->stream, s->first)->partition;
     uint32_t last = ttp_tree_run(tree, s->stream, s->last)->partition;
-    uint32_t jobs = r->jobs;
     if (s->from_start || !ends_in_last(s) || first == last || r->parts[first].loaded != NULL)
         return;
-    r->jobs = tree->jobs > jobs ? tree->jobs : jobs;
+    uint32_t jobs = ttp_tree_lend_jobs(tree);
     ttp_ahead_want(r, first, &last, 1, TTP_STAGE_ORDER);
     r->jobs = jobs;
 }

@@ -18,11 +18,9 @@ static ttape_status reach(struct ttape_tree *tree, uint32_t partition, uint32_t 
 {
     struct ttp_loaded *p;
     const struct ttp_range range = {timed ? first : 0, timed ? end : 0, end, false};
-    ttape_reader *r = tree->reader;
-    uint32_t jobs = r->jobs;
-    r->jobs = tree->jobs > jobs ? tree->jobs : jobs;
-    ttape_status status = ttp_loaded_reach(r, partition, &range, &p, err);
-    r->jobs = jobs;
+    uint32_t jobs = ttp_tree_lend_jobs(tree);
+    ttape_status status = ttp_loaded_reach(tree->reader, partition, &range, &p, err);
+    tree->reader->jobs = jobs;
     *out = p;
     return status;
 }

@@ -76,13 +76,13 @@ static bool is_settled(struct ttp_line *line)
     struct ttp_stacks *stacks = ttp_thread.stacks;
     ttp_stack_verify();
     ttp_stack_current()->top = ttp_thread.top;
-    bool is_settled = true;
+    bool agrees = true;
     for (uint32_t i = 0; i < stacks->count; i++) {
         const struct ttp_stack_seen *stack = &stacks->list[i];
-        is_settled &= stack->accounted == (size_t)(stack->top - stack->base);
+        agrees &= stack->accounted == (size_t)(stack->top - stack->base);
     }
-    line->unsettled = is_settled ? 0 : line->unsettled + 1;
-    return is_settled || line->unsettled > UNSETTLED_MAX;
+    line->unsettled = agrees ? 0 : line->unsettled + 1;
+    return agrees || line->unsettled > UNSETTLED_MAX;
 }
 
 static bool put_fact(uint64_t type, uint64_t payload)
