@@ -23,9 +23,13 @@ int tool_uft_open(const tool_uft_recording *recording, const char *name)
         return -1;
     }
     int fd = openat(recording->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+    if (fd < 0) {
+        return -1;
+    }
+    int problem = fstat(fd, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
+    if (problem != 0) {
         close(fd);
-        errno = EINVAL;
+        errno = problem;
         return -1;
     }
     return fd;

@@ -484,7 +484,9 @@ ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
         if (s->epoch != w->epoch)
             TTP_TRY(open_segment(w, p, s, stream, err));
         load(w, s);
-        uint32_t room = w->options.partition_events - p->event_count, start = p->event_count;
+        if (p->event_count == p->event_room)
+            TTP_TRY(ttp_pending_grow(w, p, err));
+        uint32_t room = p->event_room - p->event_count, start = p->event_count;
         uint32_t n = count < room ? (uint32_t)count : room;
         struct run r = {w,
                         p,

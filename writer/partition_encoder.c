@@ -437,10 +437,11 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
                                  &p->streams_chunk, &p->metadata_chunk};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
-    size_t bytes = w->options.partition_events * sizeof(uint32_t);
+    size_t bytes = p->event_room * sizeof(uint32_t);
     if (p->codes != NULL)
         w->allocator.release(w->allocator.context, p->codes, bytes);
     if (p->delta != NULL)
         w->allocator.release(w->allocator.context, p->delta, bytes);
     p->codes = p->delta = NULL;
+    p->event_room = 0;
 }

@@ -23,16 +23,18 @@ static void *allocate_zeroed(ttape_writer *w, size_t size_bytes, ttape_error *er
     return memory;
 }
 
+static size_t block_bytes(uint32_t block)
+{
+    return ((size_t)TTP_SYMBOL_BLOCK << block) * sizeof(struct ttp_symbol);
+}
+
 ttape_status ttp_scope_add(ttape_writer *w, struct ttp_scope **out, ttape_error *err)
 {
     struct ttp_scope *scope = allocate_zeroed(w, sizeof *scope, err);
     if (scope == NULL)
         return TTAPE_E_MEMORY;
-    scope->symbols = allocate_zeroed(w, TTP_SYMBOL_BLOCKS * sizeof *scope->symbols, err);
     struct ttp_scope **slot = ttp_push(&w->allocator, &w->scopes, sizeof *slot, err);
-    if (scope->symbols == NULL || slot == NULL) {
-        if (slot != NULL)
-            w->scopes.count--;
+    if (slot == NULL) {
         ttp_scope_free(w, scope);
         return TTAPE_E_MEMORY;
     }
@@ -60,11 +62,8 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     struct ttp_stream_state *streams = scope->stream_states.data;
     for (uint32_t i = 0; i < scope->stream_count; i++)
         ttp_stream_free(w, &streams[i]);
-    for (uint32_t i = 0;
-         scope->symbols != NULL && i < TTP_SYMBOL_BLOCKS && scope->symbols[i] != NULL; i++)
-        a->release(a->context, scope->symbols[i], TTP_SYMBOL_BLOCK * sizeof(struct ttp_symbol));
-    if (scope->symbols != NULL)
-        a->release(a->context, scope->symbols, TTP_SYMBOL_BLOCKS * sizeof *scope->symbols);
+    for (uint32_t i = 0; i < TTP_SYMBOL_BLOCKS && scope->symbols[i] != NULL; i++)
+        a->release(a->context, scope->symbols[i], block_bytes(i));
     free_definitions(w, &scope->fresh);
     ttp_grown_free(a, &scope->site_states);
     ttp_grown_free(a, &scope->touched);
@@ -82,18 +81,16 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
 static ttape_status new_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class,
                                uint32_t argument, uint32_t *symbol, ttape_error *err)
 {
-    uint32_t block = scope->symbol_count / TTP_SYMBOL_BLOCK;
+    uint32_t block = ttp_symbol_block(scope->symbol_count);
     if (block >= TTP_SYMBOL_BLOCKS)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "too many kinds of events in one trace");
     if (scope->symbols[block] == NULL) {
-        scope->symbols[block] =
-            allocate_zeroed(w, TTP_SYMBOL_BLOCK * sizeof(struct ttp_symbol), err);
+        scope->symbols[block] = allocate_zeroed(w, block_bytes(block), err);
         if (scope->symbols[block] == NULL)
             return TTAPE_E_MEMORY;
     }
-    scope->symbols[block][scope->symbol_count % TTP_SYMBOL_BLOCK] =
-        (struct ttp_symbol){argument, event_class};
+    *ttp_scope_symbol_at(scope, scope->symbol_count) = (struct ttp_symbol){argument, event_class};
     *symbol = scope->symbol_count++;
     return TTAPE_OK;
 }

@@ -15,7 +15,8 @@
 #define DEFAULT_MODEL_PERIOD     16u
 #define MODEL_PARTITION_EVENTS                                                                     \
     65536u /* larger partitions learn enough by themselves: decision 0004 */
-#define MAX_JOBS 64u
+#define MAX_JOBS     64u
+#define FIRST_EVENTS 4096u
 
 ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
 {
@@ -90,9 +91,40 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     return TTAPE_OK;
 }
 
+/* Room for eight times as many events: short traces and writers that only copy stay small, and of
+ * long ones little is moved. */
+ttape_status ttp_pending_grow(ttape_writer *w, struct ttp_pending *p, ttape_error *err)
+{
+    const ttape_allocator *a = &w->allocator;
+    uint32_t most = w->options.partition_events;
+    uint32_t room = p->event_room == 0 ? FIRST_EVENTS : p->event_room * 8;
+    if (room > most || p->event_room > most / 8)
+        room = most;
+    size_t bytes = room * sizeof(uint32_t), before = p->event_room * sizeof(uint32_t);
+    uint32_t *codes = a->allocate(a->context, bytes), *delta = a->allocate(a->context, bytes);
+    if (codes == NULL || delta == NULL) {
+        if (codes != NULL)
+            a->release(a->context, codes, bytes);
+        if (delta != NULL)
+            a->release(a->context, delta, bytes);
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    }
+    ttp_will_fill(a, codes, bytes);
+    ttp_will_fill(a, delta, bytes);
+    if (before != 0) {
+        memcpy(codes, p->codes, before);
+        memcpy(delta, p->delta, before);
+        a->release(a->context, p->codes, before);
+        a->release(a->context, p->delta, before);
+    }
+    p->codes = codes;
+    p->delta = delta;
+    p->event_room = room;
+    return TTAPE_OK;
+}
+
 static ttape_status allocate_jobs(ttape_writer *w, ttape_error *err)
 {
-    size_t bytes = w->options.partition_events * sizeof(uint32_t);
     w->jobs = w->allocator.allocate(w->allocator.context, w->job_count * sizeof *w->jobs);
     if (w->jobs == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
@@ -101,12 +133,6 @@ static ttape_status allocate_jobs(ttape_writer *w, ttape_error *err)
         struct ttp_pending *p = &w->jobs[i].pending;
         p->first_tick = INT64_MAX;
         p->last_tick = INT64_MIN;
-        p->codes = w->allocator.allocate(w->allocator.context, bytes);
-        p->delta = w->allocator.allocate(w->allocator.context, bytes);
-        if (p->codes == NULL || p->delta == NULL)
-            return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-        ttp_will_fill(&w->allocator, p->codes, bytes);
-        ttp_will_fill(&w->allocator, p->delta, bytes);
     }
     return TTAPE_OK;
 }

@@ -21,8 +21,8 @@
 #include "format/values.h"
 #include "writer/growing.h"
 
-#define TTP_SYMBOL_BLOCK    4096u    /* symbols per block; blocks never move, workers read them */
-#define TTP_SYMBOL_BLOCKS   16384u   /* 2^26 symbols in a scope */
+#define TTP_SYMBOL_BLOCK    64u      /* symbols in the first block, each is twice the one before */
+#define TTP_SYMBOL_BLOCKS   20u      /* 2^26 symbols in a scope; blocks never move: workers read */
 #define TTP_MAX_RUNS        131072u  /* runs (of one stream's events) in a pending partition */
 #define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges of a pending partition */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
@@ -111,7 +111,7 @@ struct ttp_scope {
     struct ttp_growing
         symbol_slots; /* uint32_t symbol + 1: open addressing, symbols other than enter and leaf */
     uint32_t file_used, symbol_used;
-    struct ttp_symbol **symbols; /* TTP_SYMBOL_BLOCKS blocks */
+    struct ttp_symbol *symbols[TTP_SYMBOL_BLOCKS];
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
     /* copied scopes only (models apart), see libtrace/copy.c: */
@@ -152,7 +152,8 @@ struct ttp_fact {
 /* The partition that is being filled: everything in order of arrival. */
 struct ttp_pending {
     struct ttp_scope *scope;
-    uint32_t *codes, *delta; /* options.partition_events entries */
+    uint32_t *codes, *delta; /* event_room entries: more, up to options.partition_events, as needed */
+    uint32_t event_room;
     uint32_t event_count;
     struct ttp_growing runs;          /* struct ttp_run */
     struct ttp_growing segments;      /* struct ttp_segment */
@@ -257,10 +258,15 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope);
 /* The scope-wide symbol of (class, argument), made on first use. */
 ttape_status ttp_scope_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t event_class,
                               uint32_t argument, uint32_t *symbol, ttape_error *err);
-static inline const struct ttp_symbol *ttp_scope_symbol_at(const struct ttp_scope *scope,
-                                                           uint32_t symbol)
+/* Block `block` begins with symbol TTP_SYMBOL_BLOCK * (2^block - 1). */
+static inline uint32_t ttp_symbol_block(uint32_t symbol)
 {
-    return &scope->symbols[symbol / TTP_SYMBOL_BLOCK][symbol % TTP_SYMBOL_BLOCK];
+    return 31u - (uint32_t)__builtin_clz(symbol / TTP_SYMBOL_BLOCK + 1);
+}
+static inline struct ttp_symbol *ttp_scope_symbol_at(const struct ttp_scope *scope, uint32_t symbol)
+{
+    uint32_t block = ttp_symbol_block(symbol);
+    return &scope->symbols[block][symbol - TTP_SYMBOL_BLOCK * ((1u << block) - 1)];
 }
 ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope,
                                   const ttape_module *module, uint32_t *id, ttape_error *err);
@@ -285,6 +291,8 @@ void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *stream);
 /* Stops counting the loaded stream's frames as active, up to its last tick. */
 void ttp_unload(ttape_writer *w);
 struct ttp_pending *ttp_writer_pending(ttape_writer *w);
+/* writer.c: room for more events in the open partition, which has not as many as it may. */
+ttape_status ttp_pending_grow(ttape_writer *w, struct ttp_pending *p, ttape_error *err);
 /* Fetches (makes) the stack `id` of a stream. */
 ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
                               uint32_t *index, ttape_error *err);

@@ -20,7 +20,7 @@ def cases(run):
     yield "json_event_without_memory", Case("convert chrome", [
         "convert", "tiny.json", "-o", "new.ttape"], out), ["alloc"], ["fail"], None
     yield "uftrace_text_that_ends_early", Case("convert uftrace", [
-        "convert", "in.uftrace", "-o", "new.ttape"], out, loss=True), ["read", "open"], \
+        "convert", "in.uftrace", "-o", "new.ttape"], out, loss=True), ["read", "open", "stat"], \
         ["fail", "short", "eintr"], None
     formats = verb_cases.formats(run)
     if "sqlite" in formats:  # names became NULL
