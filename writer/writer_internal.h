@@ -152,7 +152,7 @@ struct ttp_fact {
 /* The partition that is being filled: everything in order of arrival. */
 struct ttp_pending {
     struct ttp_scope *scope;
-    uint32_t *codes, *delta; /* event_room entries: more, up to options.partition_events, as needed */
+    uint32_t *codes, *delta; /* event_room entries, grown up to options.partition_events */
     uint32_t event_room;
     uint32_t event_count;
     struct ttp_growing runs;          /* struct ttp_run */
