@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Spec-id gate: every id that code cites is a sentence of spec/, and every sentence is cited.
+"""Spec-id gate: every id that code cites is a sentence of spec/, and every sentence is cited; every
+path that a comment or a page names is there.
 
 An id looks like F-IDX-04. It is defined where it opens a line of a spec/*.md page, behind list,
 quote, table or emphasis marks at most; anywhere else in spec/ it is a reference. Exceptions, each
@@ -13,6 +14,9 @@ DEFINITION = re.compile(r"^[\s>|*+#`\[(_-]*(?:<a [^>]*>)?[*`\[(]*([A-Z]-[A-Z]{2,
 CODE = (".c", ".h", ".inc", ".py", ".sh", ".json", ".txt", ".csv")
 CITERS = (*tidy.PRODUCT, "tests", "fuzz", "scripts")
 EXCEPTIONS = "spec_id_exceptions.txt"
+FOLDERS = "|".join((*CITERS, "spec"))
+NAMED = re.compile(rf"(?<![\w/.$}}>-])(?:{FOLDERS})/[\w./*-]*[\w/*](?![\w<{{$])")
+COMMENT = re.compile(r"(?:^|\s)#[^\n]*|\"{3}.*?\"{3}", re.S)  # of all languages but C
 
 
 def scan_spec():
@@ -43,6 +47,33 @@ def scan_code():
     return cited
 
 
+def commentary(path):
+    """What a page says, or the comments of a source file; lines stay where they are."""
+    whole = tidy.text(path)
+    if path.suffix == ".md":
+        return whole
+    token, is_c = (tidy.TOKEN, True) if path.suffix in (".c", ".h", ".inc") else (COMMENT, False)
+    kept = [" " if c != "\n" else c for c in whole]
+    for match in token.finditer(whole):
+        if not is_c or match.group(0).startswith("/"):
+            kept[match.start():match.end()] = match.group(0)
+    return "".join(kept)
+
+
+def scan_paths():
+    """Paths that are not there. NAME and the like stand for any text, as an asterisk does."""
+    found, problems = 0, []
+    scripts = [p for p in tidy.files("", under=["scripts", ".ci"]) if not p.suffix]
+    for path in tidy.files(*CODE[:5], ".cmake", ".md", "CMakeLists.txt") + scripts:
+        for number, line in enumerate(commentary(path).splitlines(), 1):
+            for name in NAMED.findall(line):
+                found += 1
+                pattern = re.sub(r"(?:NAME|N+(?=[./*]|$)|\*)+", "*", name)
+                if not any(tidy.ROOT.glob(pattern.rstrip("/"))):
+                    problems.append(f"{path}:{number}: '{name}' is not there")
+    return found, problems
+
+
 def main():
     defined, references, problems = scan_spec()
     cited = scan_code()
@@ -63,7 +94,9 @@ def main():
     for what, still in (("undefined", unknown), ("uncited", silent)):
         problems += [f"tests/tidy/{EXCEPTIONS}: '{what} {n}' is no longer needed"
                      for n in sorted(excused[what] - still.keys())]
-    tidy.verdict("spec ids", problems, f"{len(defined)} sentences defined and cited")
+    named, missing = scan_paths()
+    tidy.verdict("spec ids", problems + missing,
+                 f"{len(defined)} sentences defined and cited, {named} paths named")
 
 
 main()
