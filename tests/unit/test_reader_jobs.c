@@ -1,5 +1,10 @@
 /* Threads that decode ahead change nothing but time: whatever the number of jobs, the file's damage
  * and the memory, what is read is the same. Thread-sanitized builds run this too. */
+#define _DEFAULT_SOURCE /* usleep */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
 #include "tests/unit/test_reader_fixture.h"
 
 static const struct ttest_plan plans[] = {
@@ -10,7 +15,8 @@ static const struct ttest_plan plans[] = {
     {.streams = 2, .events = 30000, .resolution_ns = TTAPE_TIME_NONE, .partition_events = 700},
     {.streams = 2, .events = 150000, .partition_events = 60000},
 };
-#define PLANS (sizeof plans / sizeof plans[0])
+#define PLANS       (sizeof plans / sizeof plans[0])
+#define PATIENCE_MS 20000u /* the machine may be busy */
 
 static ttape_reader *open_file(const struct ttest_file *file, uint32_t jobs, uint64_t cache_bytes,
                                uint64_t memory_bytes)
@@ -118,6 +124,52 @@ START_TEST(cursors_may_do_what_they_like)
 }
 END_TEST
 
+/* ---- who decodes ---- */
+
+static pthread_t owner;
+static atomic_uint elsewhere; /* blocks that were taken on other threads */
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    if (!pthread_equal(pthread_self(), owner))
+        atomic_fetch_add(&elsewhere, 1);
+    return malloc(size_bytes);
+}
+
+static void give_back(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    free(memory);
+}
+
+/* While the second partition is read, threads take memory for those behind it. A mistake here costs
+ * nothing but time, which no other test would notice. */
+START_TEST(threads_decode_ahead)
+{
+    ttape_error err = {0};
+    struct ttest_file file = ttest_write(&plans[0]);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_allocator allocator = {NULL, allocate, give_back};
+    ttape_reader_options o = {.size = sizeof o, .jobs = 3, .allocator = &allocator};
+    ttape_reader *r;
+    ttape_cursor *cursor;
+    ttape_item item;
+    owner = pthread_self();
+    TTEST_OK(ttape_reader_open(&r, &source, &o, &err));
+    TTEST_OK(ttape_cursor_open(&cursor, r, 0, &err));
+    for (uint32_t i = 0; i <= plans[0].partition_events; i++)
+        TTEST_OK(ttape_cursor_next(cursor, &item, &err));
+    for (uint32_t i = 0; i < PATIENCE_MS && atomic_load(&elsewhere) == 0; i++)
+        usleep(1000);
+    ck_assert_uint_gt(atomic_load(&elsewhere), 0);
+    ttape_cursor_close(cursor);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reader jobs");
@@ -127,6 +179,7 @@ int main(void)
     tcase_add_loop_test(tests, damage_is_reported_alike, 0, PLANS);
     tcase_add_loop_test(tests, little_memory_is_enough_alike, 0, PLANS);
     tcase_add_loop_test(tests, cursors_may_do_what_they_like, 0, PLANS);
+    tcase_add_test(tests, threads_decode_ahead);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
