@@ -91,6 +91,7 @@ static ttape_status take_thread(ttape_recording *r, const uint8_t *bytes, ttape_
     thread->sequence = ttp_load64(bytes + 24);
     thread->epoch = ttp_load64(bytes + 32);
     thread->last_ns = ttp_load64(bytes + 40);
+    thread->has_signals = true; /* may have had them */
     thread->consumed = ttp_load32(bytes + 48);
     thread->stream = ttp_load32(bytes + 56);
     ((struct ttp_image *)r->images.data)[thread->image].process = ttp_load32(bytes + 64);

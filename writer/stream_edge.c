@@ -13,6 +13,12 @@ uint32_t ttp_stream_open_count(const ttape_writer *w, uint32_t stream)
     return s->stack_count == 0 ? 0 : s->stacks[s->current].count;
 }
 
+bool ttp_stream_is_signal(const ttape_writer *w, uint32_t stream, uint32_t frame)
+{
+    const struct ttp_stream_state *s = state_of(w, stream);
+    return s->stacks[s->current].frames[frame].event_class == TTP_CLASS_SIGNAL;
+}
+
 bool ttp_stream_takes_values(const ttape_writer *w, uint32_t stream)
 {
     const struct ttp_stream_state *s = state_of(w, stream);

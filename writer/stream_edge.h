@@ -8,6 +8,9 @@
 /* Frames open on the stream's current stack. */
 uint32_t ttp_stream_open_count(const ttape_writer *w, uint32_t stream);
 
+/* Whether that one of them, from the outermost, is a signal's. */
+bool ttp_stream_is_signal(const ttape_writer *w, uint32_t stream, uint32_t frame);
+
 /* Whether ttape_writer_attach will take values: its last event has none, and is not sealed. */
 bool ttp_stream_takes_values(const ttape_writer *w, uint32_t stream);
 

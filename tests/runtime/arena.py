@@ -62,7 +62,7 @@ class Arena:
         self.wide = memoryview(self.map)[:whole].cast("Q")
         self.waiting = {}
         self.count, self.taken, self.holds, self.lock = blocks, [], False, threading.RLock()
-        struct.pack_into("<QIIIIIIQ", self.map, 0, 0, 1, BLOCK, CAPACITY, clock, flags,
+        struct.pack_into("<QIIIIIIQ", self.map, 0, 0, 2, BLOCK, CAPACITY, clock, flags,
                          os.getpid(), OFFSET)
         self.put(MODE, mode)
         self.put(READY, blocks)
@@ -279,15 +279,36 @@ class Stream:
                     self.open().pop()
                 self.say("-" + name, low)
 
+    def left(self, which, count):
+        """How many frames an unwind takes off."""
+        stack = self.open()
+        if which == 0:
+            if count > len(stack) or count == 0:
+                self.error(f"unwind of {count}, open are {stack}")
+            return min(count, len(stack))
+        if which == 1:
+            return max(0, len(stack) - count)
+        signals, staying, left = count >> 24, count & 0xFFFFFF, 0
+        for _ in range(signals):
+            if "!" not in stack[:len(stack) - left]:
+                self.error(f"unwind of {signals} signals, open are {stack}")
+                break
+            left = stack[:len(stack) - left][::-1].index("!") + 1 + left
+        rest = stack[:len(stack) - left][::-1]
+        above = rest.index("!") if "!" in rest else len(rest)
+        if above < staying and not self.lenient:
+            self.error(f"unwind to {staying}, open are {stack}")
+        return left + max(0, above - staying)
+
     def extension(self, record):
         kind, low, payload = record >> 2 & 15, record >> 6 & 0x7FFF, record >> 21
         if kind == 0:
             self.epoch = record >> 6
         elif kind == 1:
-            if payload > len(self.open()) or payload == 0:
-                self.error(f"unwind of {payload}, open are {self.open()}")
-            del self.open()[len(self.open()) - min(payload, len(self.open())):]
-            self.say(f"~{payload}", low)
+            left = self.left(payload & 3, payload >> 2)
+            if left:
+                del self.open()[-left:]
+                self.say(f"~{left}", low)
         elif kind == 2:
             self.stack = payload
             self.say(f"@{payload}", low)

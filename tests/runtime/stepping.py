@@ -8,7 +8,7 @@ import threading
 import arena as rt
 
 SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
-             "thread")
+             "thread", "away", "away-bare", "away-silence", "within")
 GAP_MAX = 45 # a hook's instructions
 FUNCTIONS = ("leaf", "handler", "target", "thrower")
 
@@ -27,7 +27,7 @@ def serve(place, ours):
 
 def interrupt(exe, scenario, clock, stride, gap=0):
     """The problems of one scenario, and how many instructions were stepped over."""
-    blocks = {"silence": 2, "speech": 4, "twice": 4}.get(scenario, 64)
+    blocks = {"silence": 2, "speech": 4, "twice": 4, "away-silence": 4}.get(scenario, 64)
     place = rt.Arena(clock=clock, blocks=blocks)
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()
@@ -40,6 +40,8 @@ def interrupt(exe, scenario, clock, stride, gap=0):
     if status != 0:
         return [f"exit {status}: {place.output[-300:]}"], 0
     told = dict(line.split() for line in place.output.decode().splitlines())
+    if scenario.startswith("away"):
+        return check_away(place, told), int(told["steps"])
     streams = rt.streams(place.taken)
     problems = [f"thread {s.serial}: {e}" for s in streams for e in s.errors[:3]]
     words = collections.Counter(w for s in streams for w in s.words)
@@ -50,12 +52,41 @@ def interrupt(exe, scenario, clock, stride, gap=0):
         wanted -= int(told["thrower"])
     if recorded + lost != wanted:
         problems.append(f"{recorded} recorded + {lost} lost, the program counted {wanted}")
-    if scenario in ("plain", "alternate", "jump", "coroutine", "block"):
+    if scenario in ("plain", "alternate", "jump", "coroutine", "block", "within"):
         repaired = sum(n for w, n in words.items() if w[0] == "?" or
-                       (w[0] == "~" and scenario != "jump"))
+                       (w[0] == "~" and scenario not in ("jump", "within")))
         if lost or repaired:
             problems.append(f"{lost} lost and {repaired} repaired where nothing had to be")
     return problems, int(told["steps"])
+
+
+def check_away(place, told):
+    """Handlers that jump out of hooks: what they left may have one of its two records, or a hole,
+    but nothing that comes after may be inside of it."""
+    streams = rt.streams(place.taken, lenient=True)
+    problems = [f"thread {s.serial}: {e}" for s in streams for e in s.errors[:3]]
+    words = collections.Counter(w for s in streams for w in s.words)
+    lost = place.get(rt.LOST, True) + sum(s.lost for s in streams)
+    for name in ("leaf", "after"):
+        wanted = int(told[name])
+        if lost < 2 * wanted - words["+" + name] - words["-" + name] or \
+                max(words["+" + name], words["-" + name]) > wanted:
+            problems.append(f"{name}: {words['+' + name]}, {words['-' + name]} of {wanted}, "
+                            f"{lost} lost")
+    rounds = int(told["after"]) // 2
+    if not lost and not 0 <= words["+target"] - int(told["target"]) <= rounds:
+        problems.append(f"{words['+target']} enters of {told['target']} targets")
+    if sum(words[sign + name] for sign in "?" for name in FUNCTIONS):
+        problems.append("exits unseen")
+    for stream in streams:
+        depth = 0
+        for at, word in enumerate(stream.words):
+            if word == "+after" and depth:
+                problems.append(f"inside of what was left: {stream.words[max(0, at - 9):at + 1]}")
+                break
+            depth += (word[0] in "+o" or (word[0] == "!" and word != "!.")) - \
+                (word[0] == "-" or word == "!.") - (int(word[1:]) if word[0] == "~" else 0)
+    return problems
 
 
 def show(what, problems, steps):

@@ -5,6 +5,7 @@
 #include "arena_player.h"
 
 #define LOW(clock) ((clock)&TTP_RECORD_TIME_MASK)
+#define LEFT(which, count) ttp_left_payload(TTP_LEFT_##which, count)
 
 static struct ttest_player player;
 static struct ttest_block block;
@@ -110,18 +111,45 @@ END_TEST
 
 START_TEST(unwinding_takes_what_there_is)
 {
-    ttest_extension(&block, TTP_EXT_UNWIND, 3); /* nothing is open */
+    ttest_extension(&block, TTP_EXT_UNWIND, LEFT(COUNT, 3)); /* nothing is open */
     ttest_enter(&block, 0x1000);
-    ttest_extension(&block, TTP_EXT_UNWIND, 0);
+    ttest_extension(&block, TTP_EXT_UNWIND, LEFT(ALL_BUT, 1)); /* as many as there are */
     ttest_enter(&block, 0x2000);
-    ttest_extension(&block, TTP_EXT_UNWIND, 1);
+    ttest_extension(&block, TTP_EXT_UNWIND, LEFT(COUNT, 1));
     ttest_enter(&block, 0x3000);
-    ttest_extension(&block, TTP_EXT_UNWIND, (1ull << TTP_EXTENSION_PAYLOAD_BITS) - 1);
+    ttest_extension(&block, TTP_EXT_UNWIND, LEFT(ALL_BUT, 0));
     ttest_enter(&block, 0x4000);
+    ttest_extension(&block, TTP_EXT_UNWIND, (1ull << TTP_EXTENSION_PAYLOAD_BITS) - 1);
     ttest_enter(&block, 0x5000);
     ttest_exit(&block, 0x4000); /* not the innermost: the writer knows what that means */
     ttest_exit(&block, 0x6000);
     expect("+1000 +2000 u1 +3000 u2 +4000 +5000 x4000/1 ?6000", 0);
+}
+END_TEST
+
+static uint64_t signals(uint64_t count, uint64_t stay) { return ttp_left_signals(count, stay); }
+
+/* What stays is counted from the innermost signal that does. */
+START_TEST(unwinding_down_to_a_signal)
+{
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(0, 0)); /* nothing is open */
+    ttest_enter(&block, 0x1000);
+    ttest_enter(&block, 0x2000);
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(0, 1));
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(0, 5)); /* fewer are there */
+    ttest_extension(&block, TTP_EXT_SIGNAL_BEGIN, 10);
+    ttest_enter(&block, 0x2000);
+    ttest_enter(&block, 0x3000);
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(0, 1)); /* within the handler */
+    ttest_extension(&block, TTP_EXT_SIGNAL_BEGIN, 11);
+    ttest_enter(&block, 0x3000);
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(1, 0)); /* into the first handler's caller */
+    ttest_enter(&block, 0x4000);
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(1, 0)); /* and out of all: 1000 has gone too */
+    ttest_enter(&block, 0x5000);
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(2, 1)); /* there are no such */
+    ttest_extension(&block, TTP_EXT_UNWIND, signals(1u << 16, 0));
+    expect("+1000 +2000 u1 (10 +2000 +3000 u1 (11 +3000 u3 +4000 u3 +5000 u1", 0);
 }
 END_TEST
 
@@ -139,7 +167,7 @@ START_TEST(signals_and_stacks)
     ttest_extension(&block, TTP_EXT_SWITCH, 0);
     ttest_exit(&block, 0x1000);
     ttest_extension(&block, TTP_EXT_SIGNAL_BEGIN, 0);
-    ttest_extension(&block, TTP_EXT_UNWIND, 1); /* left by a jump */
+    ttest_extension(&block, TTP_EXT_UNWIND, LEFT(COUNT, 1)); /* left by a jump */
     expect("+1000 (11 +2000 -2000 )11 s3 +3000 s0 -1000 (0 u1", 0);
 }
 END_TEST
@@ -319,6 +347,7 @@ int main(void)
     tcase_add_test(tests, times_beyond_all_bounds);
     tcase_add_test(tests, frames_that_were_open_and_exits_that_close_nothing);
     tcase_add_test(tests, unwinding_takes_what_there_is);
+    tcase_add_test(tests, unwinding_down_to_a_signal);
     tcase_add_test(tests, signals_and_stacks);
     tcase_add_test(tests, gaps_keep_reason_and_count);
     tcase_add_test(tests, records_that_are_none);

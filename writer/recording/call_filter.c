@@ -47,6 +47,27 @@ static ttape_status stack_of(ttape_recording *r, struct ttp_thread *thread,
     return TTAPE_OK;
 }
 
+static const struct ttp_call_stack *current_stack(const struct ttp_thread *thread)
+{
+    const struct ttp_call_stack *stacks = thread->stacks.data;
+    for (size_t i = 0; i < thread->stacks.count; i++)
+        if (stacks[i].number == thread->stack)
+            return &stacks[i];
+    return NULL;
+}
+
+uint32_t ttp_filter_open_count(const struct ttp_thread *thread)
+{
+    const struct ttp_call_stack *stack = current_stack(thread);
+    return stack == NULL ? 0 : (uint32_t)stack->calls.count;
+}
+
+bool ttp_filter_is_signal(const struct ttp_thread *thread, uint32_t call)
+{
+    const struct ttp_call *calls = current_stack(thread)->calls.data;
+    return calls[call].site == TTAPE_NONE;
+}
+
 static ttape_status emit_enter(ttape_recording *r, struct ttp_thread *thread,
                                const struct ttp_call *call, ttape_error *err)
 {

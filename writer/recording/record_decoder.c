@@ -15,6 +15,8 @@
 #define REASON_BITS 3u
 #define EPOCH_END   (1ull << (60 - TTP_RECORD_TIME_BITS)) /* ticks: twelve years at 3 GHz */
 #define VALUES_MAX  TTAPE_EVENT_MAX_VALUES
+/* Signals are looked for within so many frames: more than the runtime keeps. */
+#define SIGNALS_WITHIN 131072u
 
 /* Where in a slot. */
 struct decoding {
@@ -96,16 +98,50 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
     return put(d, &event, site);
 }
 
-static ttape_status unwind(struct decoding *d, uint64_t count, uint64_t ns)
+static bool is_signal(const struct decoding *d, uint32_t frame)
 {
-    if (d->is_filtered) /* it counts frames itself */
-        return put_fact(d, TTAPE_UNWIND, (uint32_t)(count < UINT32_MAX / 2 ? count : 0), 0, ns);
-    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
-    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-    const struct ttp_output *output = ttp_output_of(d->r, d->thread);
-    uint32_t open = ttp_stream_open_count(output->writer, d->thread->stream);
-    uint32_t n = count < open ? (uint32_t)count : open;
-    return n == 0 ? TTAPE_OK : put_fact(d, TTAPE_UNWIND, n, 0, ns);
+    if (d->is_filtered)
+        return ttp_filter_is_signal(d->thread, frame);
+    return ttp_stream_is_signal(ttp_output_of(d->r, d->thread)->writer, d->thread->stream, frame);
+}
+
+/* How many of the open frames go with so many signals, and then above the one that stays. */
+static uint32_t count_left(const struct decoding *d, uint32_t open, uint64_t signals,
+                           uint64_t staying)
+{
+    uint32_t left = 0, least = open < SIGNALS_WITHIN ? 0 : open - SIGNALS_WITHIN;
+    for (uint32_t at = open; signals > 0 && at > least; at--)
+        if (is_signal(d, at - 1)) {
+            left = open - at + 1;
+            signals--;
+        }
+    uint32_t top = open - left, above = top;
+    if (d->thread->has_signals)
+        for (above = 0; above < top - least && !is_signal(d, top - 1 - above);)
+            above++;
+    return left + (above > staying ? above - (uint32_t)staying : 0);
+}
+
+static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
+{
+    uint32_t open, left;
+    uint64_t count = payload >> TTP_LEFT_BITS;
+    if (d->is_filtered) {
+        open = ttp_filter_open_count(d->thread);
+    } else {
+        TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+        TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+        const struct ttp_output *output = ttp_output_of(d->r, d->thread);
+        open = ttp_stream_open_count(output->writer, d->thread->stream);
+    }
+    switch ((enum ttp_left)(payload & ((1u << TTP_LEFT_BITS) - 1))) {
+    case TTP_LEFT_COUNT: left = count < open ? (uint32_t)count : open; break;
+    case TTP_LEFT_ALL_BUT: left = count < open ? open - (uint32_t)count : 0; break;
+    default:
+        left = count_left(d, open, count >> TTP_LEFT_FRAMES_BITS,
+                          count & ((1u << TTP_LEFT_FRAMES_BITS) - 1));
+    }
+    return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_UNWIND, left, 0, ns);
 }
 
 static ttape_status end_signal(struct decoding *d)
@@ -251,6 +287,7 @@ static ttape_status extension(struct decoding *d, uint64_t record)
     case TTP_EXT_SWITCH:
         return put_fact(d, TTAPE_SWITCH, (uint32_t)payload & 0xFFFFFu, 0, time_of(d, time));
     case TTP_EXT_SIGNAL_BEGIN:
+        d->thread->has_signals = true;
         return put_fact(d, TTAPE_SIGNAL_BEGIN, (uint32_t)payload & 0xFFu, 0, time_of(d, time));
     case TTP_EXT_SIGNAL_END: return end_signal(d);
     case TTP_EXT_GAP:

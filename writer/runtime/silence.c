@@ -40,6 +40,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
     ttp_stack_current()->told += line->deep - line->deep_unseen;
     line->deep_unseen = line->deep;
     line->stack_told = stacks->current;
+    line->has_left = false;
     line->gap_reason = reason;
     line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
     TTP_SIGNAL_FENCE();
@@ -121,11 +122,15 @@ static bool tell_stack(uint32_t index, struct ttp_stack_seen *stack)
     size_t count = (size_t)(stack->top - stack->base);
     if (stack->known > count)
         stack->known = count;
-    if (stack->told == stack->known && stack->known == count)
+    /* A hook that is under way has told of its frame or will; who knows of one that was left. */
+    bool is_unsure = ttp_thread.line->unsettled != 0 || ttp_thread.line->has_left;
+    uint64_t left = is_unsure ? ttp_left_payload(TTP_LEFT_ALL_BUT, stack->known)
+                              : ttp_left_payload(TTP_LEFT_COUNT, stack->told - stack->known);
+    if (stack->told == stack->known && stack->known == count && !is_unsure)
         return true;
     if (!tell_switch(index))
         return false;
-    if (stack->told > stack->known && !put_fact(TTP_EXT_UNWIND, stack->told - stack->known))
+    if ((stack->told > stack->known || is_unsure) && !put_fact(TTP_EXT_UNWIND, left))
         return false;
     for (stack->told = stack->known; stack->told < count; stack->known = ++stack->told)
         if (!put_open(&stack->base[stack->told + 1]))

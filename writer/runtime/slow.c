@@ -149,14 +149,38 @@ static void pop_to(struct ttp_frame_seen *top)
     TTP_SIGNAL_FENCE();
 }
 
-/* Takes n frames off that were left without their exits. */
-static void unwind_to(const struct operation *op, struct ttp_frame_seen *top)
+/* Frames above the innermost handler's, or of the whole stack. */
+static uint64_t count_above_signal(const struct ttp_frame_seen *top)
+{
+    if (!ttp_thread.stacks->has_marks)
+        return (uint64_t)(top - ttp_stack_current()->base);
+    uint64_t count = 0;
+    while (!ttp_is_base(top - count) && !ttp_is_mark(top - count))
+        count++;
+    return count;
+}
+
+/* Takes frames off that were left without their exits. One of them may be a hook's that a handler
+ * jumped out of, and has no record; or one that has no end there is gone. So what is told is what
+ * stays, but only down to a handler that goes on: the hook that it interrupted does so too. */
+static void tell_left(const struct operation *op, struct ttp_frame_seen *top)
 {
     long count = ttp_thread.top - top;
-    if (count == 0)
-        return;
+    uint64_t signals = 0;
+    ttp_stack_verify();
+    for (const struct ttp_frame_seen *at = ttp_thread.top; at != top; at--)
+        signals += ttp_is_mark(at);
     pop_to(top);
-    put_fact(op, TTP_EXT_UNWIND, (uint64_t)count, -count);
+    uint64_t above = count_above_signal(top);
+    if (signals != 0 || ttp_is_base(top - above)) /* not within a handler that goes on */
+        ttp_thread.line->has_left = true;
+    put_fact(op, TTP_EXT_UNWIND, ttp_left_signals(signals, above), -count);
+}
+
+static void unwind_to(const struct operation *op, struct ttp_frame_seen *top)
+{
+    if (top != ttp_thread.top)
+        tell_left(op, top);
 }
 
 static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
@@ -196,7 +220,10 @@ static void forget_deep(const struct operation *op)
     long count = (long)(line->deep - line->deep_unseen);
     line->deep = line->deep_unseen = 0;
     line->deep_handler_count = 0;
-    if (count != 0 && !put_record(0, TTP_EXT_UNWIND, false, (uint64_t)count) && !op->was_silent)
+    if (count == 0)
+        return;
+    uint64_t payload = ttp_left_payload(TTP_LEFT_COUNT, (uint64_t)count);
+    if (!put_record(0, TTP_EXT_UNWIND, false, payload) && !op->was_silent)
         ttp_stack_current()->told += (size_t)count;
 }
 
@@ -239,7 +266,9 @@ static bool is_gone(const struct ttp_frame_seen *frame, uintptr_t sp, uintptr_t 
                               frame->call_site != call_site);
 }
 
-static void leave(const struct operation *op, uintptr_t sp, uintptr_t call_site, bool is_alternate)
+/* The innermost frame that is not. */
+static struct ttp_frame_seen *find_staying(const struct operation *op, uintptr_t sp,
+                                           uintptr_t call_site, bool is_alternate)
 {
     struct ttp_frame_seen *top = ttp_thread.top;
     if (op->is_begun && !is_alternate && !ttp_is_base(top) &&
@@ -249,7 +278,7 @@ static void leave(const struct operation *op, uintptr_t sp, uintptr_t call_site,
         bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
         top -= is_handler && ttp_is_mark(top - 1) ? 2 : 1;
     }
-    unwind_to(op, top);
+    return top;
 }
 
 /* The memory of a stack was given to another coroutine: what was open there never ends. */
@@ -309,6 +338,7 @@ static bool enter_handler(const struct operation *op, uintptr_t function, uintpt
         enter_deep_handler(op, function, number);
         return true;
     }
+    ttp_thread.stacks->has_marks = true;
     push_frame(UINTPTR_MAX, TTP_FRAME_MARK + number, location);
     put_fact(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
     push_frame(op->sp, function | TTP_FRAME_HANDLER, call_site);
@@ -331,7 +361,7 @@ static void enter(const struct operation *op, uintptr_t function, uintptr_t call
         if (ttp_thread.line->deep != 0 && !is_alternate && op->sp > ttp_thread.top->sp)
             forget_deep(op);
         if (ttp_thread.line->deep == 0)
-            leave(op, op->sp, call_site, is_alternate);
+            unwind_to(op, find_staying(op, op->sp, call_site, is_alternate));
     }
     if (ttp_thread.line->deep != 0 || is_full(1)) {
         put_deep(op, TTP_TAG_ENTER, true, function, 1);
@@ -359,7 +389,7 @@ void ttp_enter_loose(uintptr_t function, uintptr_t sp)
         return;
     struct operation op = begin(sp);
     if (move_to(&op, sp, &is_alternate) && ttp_thread.line->deep == 0) {
-        leave(&op, sp, 0, is_alternate);
+        unwind_to(&op, find_staying(&op, sp, 0, is_alternate));
         if (!is_full(1)) {
             ttp_push(ttp_thread.top, function, ttp_thread.top->call_site, ttp_thread.top->sp);
             put_call(&op, TTP_TAG_ENTER, function, 1);
@@ -513,17 +543,24 @@ bool ttp_thread_ready(uintptr_t sp)
     return !ttp_is_silent();
 }
 
+/* An operation that the jump leaves is over. So are hooks, whose frames may be gone already while
+ * the records have them: told even where no frame was left. */
 void ttp_left(uintptr_t sp, uintptr_t target)
 {
     bool is_alternate = false;
     if (ttp_arena.head.mode != TTP_MODE_ON || !ttp_has_state())
         return;
+    struct ttp_line *line = ttp_thread.line;
+    ttp_stack_verify();
+    if (line->busy_sp < target && ttp_stack_holds(ttp_stack_current(), line->busy_sp) &&
+        ttp_stack_holds(ttp_stack_current(), target))
+        line->busy_sp = 0;
     struct operation op = begin(sp);
     if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
         if (ttp_thread.line->deep != 0 && target > ttp_thread.top->sp)
             forget_deep(&op);
         if (ttp_thread.line->deep == 0)
-            leave(&op, target, 0, is_alternate);
+            tell_left(&op, find_staying(&op, target, 0, is_alternate));
     }
     end(&op);
 }

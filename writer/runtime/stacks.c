@@ -179,6 +179,7 @@ void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_frame_s
     stacks->current = 0;
     stacks->alternate_low = stacks->alternate_high = 0;
     stacks->first_sp = sp;
+    stacks->has_marks = false;
     stacks->first[0] =
         new_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0,
                   is_below_block ? block : sp + TTP_STACK_GUESS, frames, frame_count);

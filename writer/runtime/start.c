@@ -353,7 +353,8 @@ static void tell_end(struct ttp_line *line)
     uint64_t count = ttp_frame_count() + line->deep - line->deep_unseen;
     uint64_t *place = ttp_is_silent() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
     if (place != NULL)
-        ttp_store(place, ttp_record_extension(TTP_EXT_UNWIND, now, count));
+        ttp_store(place, ttp_record_extension(TTP_EXT_UNWIND, now,
+                                              ttp_left_payload(TTP_LEFT_ALL_BUT, 0)));
     ttp_silence_publish();
 }
 

@@ -88,6 +88,7 @@ struct ttp_stacks {
     struct ttp_stack_seen *list;
     uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
     uintptr_t first_sp;
+    bool has_marks; /* there has been a handler */
     struct ttp_stack_seen first[TTP_STACKS_INLINE];
 };
 
@@ -107,6 +108,7 @@ struct ttp_line {
     uint32_t gap_reason;
     uint32_t unsettled;  /* times that a silence could not be ended for a hook under way */
     uint32_t stack_told; /* the stack that the records are on; UINT32_MAX: to be told */
+    bool has_left;       /* frames, in the silence: one may be a hook's that is not under way */
     bool owes_process;   /* the image's first message could not be written yet */
     uint64_t owes_parent;
     uintptr_t busy_sp; /* not 0: a slow operation is under way there */

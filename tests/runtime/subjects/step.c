@@ -24,13 +24,15 @@
 #define NOINLINE __attribute__((noinline))
 #define NOHOOKS  __attribute__((no_instrument_function))
 
-static volatile unsigned long leaves, handlers, targets, others;
+static volatile unsigned long leaves, handlers, targets, others, afters;
 static volatile long is_over; /* the parent's word */
 static volatile long is_inside;
 static jmp_buf out;
+static sigjmp_buf far, inside;
 static const char *scenario;
 static int requests;
 static long gap;
+static long fill = 1; /* leaves of a handler that jumps */
 static struct ttp_arena_head *arena;
 static char alternate[65536];
 static ucontext_t back, other;
@@ -47,6 +49,38 @@ NOINLINE void thrower(void)
 {
     others++;
     longjmp(out, 1);
+}
+NOINLINE void after(void) { afters++; }
+NOINLINE void away(int number)
+{
+    (void)number;
+    handlers++;
+    for (long i = 0; i < fill; i++)
+        leaf();
+    if (is_inside)
+        siglongjmp(far, 1);
+}
+NOINLINE void inner(int depth)
+{
+    if (depth > 0)
+        inner(depth - 1);
+    else
+        siglongjmp(inside, 1);
+}
+/* Jumps, but not out of itself: what it interrupted goes on. */
+NOINLINE void within(int number)
+{
+    (void)number;
+    leaf();
+    if (sigsetjmp(inside, 0) == 0)
+        inner(2);
+    leaf();
+}
+static void NOHOOKS away_bare(int number)
+{
+    (void)number;
+    if (is_inside)
+        siglongjmp(far, 1);
 }
 static void NOHOOKS on_coroutine(void)
 {
@@ -142,6 +176,28 @@ static void NOHOOKS play_twice(void)
     request('f');
 }
 
+/* The handler leaves the hook for good. In silence, the hook looks like one under way until as many
+ * tries as the runtime takes to give it up. */
+static void NOHOOKS play_away(void)
+{
+    if (sigsetjmp(far, 1) == 0) {
+        if (fill > 1)
+            request('h');
+        stop();
+        is_inside = 1;
+        target();
+    }
+    is_inside = 0;
+    stop();
+    if (fill > 1)
+        request('f');
+    for (int i = 0; fill > 1 && i < 70 * 1024; i++)
+        leaf();
+    after();
+    target();
+    after();
+}
+
 static void NOHOOKS play(unsigned round)
 {
     if (strcmp(scenario, "thread") == 0) {
@@ -172,6 +228,10 @@ static void NOHOOKS play(unsigned round)
         __atomic_add_fetch(&arena->periods, 1, __ATOMIC_SEQ_CST);
         __atomic_store_n(&arena->mode, TTP_MODE_ON, __ATOMIC_SEQ_CST);
     }
+    if (strncmp(scenario, "away", 4) == 0) {
+        play_away();
+        return;
+    }
     if (strcmp(scenario, "jump") == 0) {
         if (setjmp(out) == 0) {
             stop();
@@ -198,6 +258,12 @@ static void NOHOOKS run_child(void)
     action.sa_flags = strcmp(scenario, "alternate") == 0 ? SA_ONSTACK : 0;
     if (gap != 0)
         action.sa_handler = fill_all;
+    if (strncmp(scenario, "away", 4) == 0)
+        action.sa_handler = strcmp(scenario, "away-bare") == 0 ? away_bare : away;
+    if (strcmp(scenario, "within") == 0)
+        action.sa_handler = within;
+    if (strcmp(scenario, "away-silence") == 0)
+        fill = 9000;
     sigaction(SIGUSR1, &action, NULL);
     action.sa_handler = free_all;
     sigaction(SIGUSR2, &action, NULL);
@@ -212,7 +278,8 @@ static void NOHOOKS run_child(void)
         play(round);
         raise(SIGTRAP);
     }
-    printf("leaf %lu\nhandler %lu\ntarget %lu\nthrower %lu\n", leaves, handlers, targets, others);
+    printf("leaf %lu\nhandler %lu\ntarget %lu\nthrower %lu\nafter %lu\n", leaves, handlers, targets,
+           others, afters);
 }
 
 /* -- the parent -- */
