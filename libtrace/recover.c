@@ -214,6 +214,17 @@ static ttape_status open_writer(struct recovery *v, const ttape_sink *sink, ttap
     return ttp_state_set_writer(v->r, v->writer, err);
 }
 
+static void tell_arena(struct recovery *v)
+{
+    const char *path = v->files.arena_path != NULL ? v->files.arena_path : "?";
+    const char *why = v->files.arena.why_not;
+    if (v->files.arena.memory == NULL && why[0] == '\0')
+        tell(v, true, "the arena '%s' is gone, with what was only there", path);
+    else if (v->files.arena.memory == NULL)
+        tell(v, true, "'%s' %s, and is left alone: the arena is gone, with what was only there",
+             path, why);
+}
+
 static ttape_status recover(struct recovery *v, const char *directory, const ttape_sink *sink,
                             ttape_error *err)
 {
@@ -226,9 +237,7 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
              (unsigned long long)v->files.journal_lost_bytes);
     TTP_TRY(ttp_state_replay(v->r, &v->files, err));
     TTP_TRY(copy_files(v, err));
-    if (!v->files.has_arena)
-        tell(v, true, "the arena '%s' is gone, with what was only there",
-             v->files.arena_path != NULL ? v->files.arena_path : "?");
+    tell_arena(v);
     if (!v->files.has_spill)
         tell(v, true, "the spill file is gone, with what was only there");
     TTP_TRY(decode_rest(v, err));

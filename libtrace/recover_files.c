@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,8 +109,10 @@ static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t 
     char **text = kind == TTP_JOURNAL_ARENA     ? &files->arena_path
                   : kind == TTP_JOURNAL_COMMAND ? &files->command
                                                 : NULL;
-    if (kind == TTP_JOURNAL_START && size == TTP_JOURNAL_START_BYTES)
+    if (kind == TTP_JOURNAL_START && size == TTP_JOURNAL_START_BYTES) {
         files->is_separate = ttp_load32(bytes + 48) != 0;
+        memcpy(files->trace_id, bytes + 56, sizeof files->trace_id);
+    }
     if (text != NULL && *text == NULL && (*text = strndup((const char *)bytes, size)) == NULL)
         return false;
     if (kind == TTP_JOURNAL_CHECKPOINT && size == TTP_JOURNAL_CHECKPOINT_BYTES) {
@@ -270,20 +271,9 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
 
 static const struct ttp_block_head *block_at(const ttp_recovered_files *files, uint32_t index)
 {
-    const struct ttp_arena_head *head = (const void *)files->arena;
-    return (const void *)(files->arena + head->blocks_offset +
+    const struct ttp_arena_head *head = (const void *)files->arena.memory;
+    return (const void *)(files->arena.memory + head->blocks_offset +
                                            (size_t)index * TTP_BLOCK_BYTES);
-}
-
-static bool check_arena(const ttp_recovered_files *files)
-{
-    const struct ttp_arena_head *head = (const void *)files->arena;
-    return head->magic == TTP_ARENA_MAGIC && head->version == TTP_ARENA_VERSION &&
-           head->block_bytes == TTP_BLOCK_BYTES && head->block_ready <= TTP_ARENA_BLOCKS_MAX &&
-           head->blocks_offset >= STATES_OFFSET + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
-           head->blocks_offset % TTP_BLOCK_BYTES == 0 &&
-           head->blocks_offset + (uint64_t)head->block_ready * TTP_BLOCK_BYTES <=
-               files->arena_bytes;
 }
 
 static bool recorder_lives(const struct ttp_arena_head *head)
@@ -294,40 +284,13 @@ static bool recorder_lives(const struct ttp_arena_head *head)
     return __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED) != before;
 }
 
-/* That it is gone, or somebody else's, is no failure. */
-static ttape_status map_arena(ttp_recovered_files *files, ttape_error *err)
-{
-    struct stat info;
-    int fd = files->arena_path == NULL
-                 ? -1
-                 : open(files->arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 && files->arena_path != NULL && errno != ENOENT && errno != ENOTDIR &&
-        errno != EACCES && errno != ELOOP)
-        return fail_file(err, "opening the arena", files->arena_path);
-    if (fd < 0)
-        return TTAPE_OK;
-    void *memory = NULL;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-        (size_t)info.st_size >= STATES_OFFSET) {
-        files->arena_bytes = (size_t)info.st_size;
-        memory = mmap(NULL, files->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
-    ttape_status status =
-        memory == MAP_FAILED ? fail_file(err, "mapping the arena", files->arena_path) : TTAPE_OK;
-    (void)close(fd);
-    if (memory == NULL || memory == MAP_FAILED)
-        return status;
-    files->arena = memory;
-    files->has_arena = check_arena(files);
-    return TTAPE_OK;
-}
-
 static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
 {
-    TTP_TRY(map_arena(files, err));
-    if (!files->has_arena)
+    TTP_TRY(ttp_recovered_arena_open(&files->arena, files->arena_path, files->directory,
+                                     files->trace_id, err));
+    if (files->arena.memory == NULL)
         return TTAPE_OK;
-    struct ttp_arena_head *head = (void *)files->arena;
+    struct ttp_arena_head *head = (void *)files->arena.memory;
     if (recorder_lives(head))
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "'%s' is still being recorded by process %u", files->directory,
@@ -336,7 +299,7 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
     struct timespec pause = {0, HEARTBEAT_NS}; /* for hooks that have seen it on */
     (void)nanosleep(&pause, NULL);
     files->arena_lost = head->lost;
-    const uint32_t *states = (const void *)(files->arena + STATES_OFFSET);
+    const uint32_t *states = (const void *)(files->arena.memory + STATES_OFFSET);
     for (uint32_t i = 0; i < head->block_ready; i++) {
         const struct ttp_block_head *block = block_at(files, i);
         if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)
@@ -378,7 +341,7 @@ ttape_status ttp_recovered_load(const ttp_recovered_files *files, const ttp_reco
 ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
                                 ttape_error *err)
 {
-    files->spill_fd = -1;
+    files->spill_fd = files->arena.directory_fd = -1;
     files->directory = strdup(directory);
     if (files->directory == NULL)
         return no_memory(err);
@@ -394,8 +357,7 @@ void ttp_recovered_close(ttp_recovered_files *files)
     for (size_t i = 0; i < files->count; i++)
         free(files->items[i].path);
     free(files->items);
-    if (files->arena != NULL)
-        (void)munmap((void *)files->arena, files->arena_bytes);
+    ttp_recovered_arena_close(&files->arena);
     if (files->spill_fd >= 0)
         (void)close(files->spill_fd);
     free(files->slots);
@@ -407,29 +369,21 @@ void ttp_recovered_close(ttp_recovered_files *files)
 
 /* Removing */
 
-static void remove_arena(const char *path)
-{
-    char *directory = strdup(path), *slash = directory == NULL ? NULL : strrchr(directory, '/');
-    struct stat info;
-    if (lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-        unlink(path) == 0 && slash != NULL) {
-        *slash = '\0';
-        (void)rmdir(directory);
-    }
-    free(directory);
-}
-
 ttape_status ttape_recover_remove(const char *directory, ttape_error *err)
 {
-    ttp_recovered_files files = {.spill_fd = -1, .directory = strdup(directory)};
+    ttp_recovered_files files = {
+        .spill_fd = -1, .arena.directory_fd = -1, .directory = strdup(directory)};
     ttape_status status = files.directory == NULL ? no_memory(err) : read_journal(&files, err);
     if (status == TTAPE_OK)
         status = check_journal(&files, err);
     if (status == TTAPE_OK)
         status = find_files(&files, err);
+    if (status == TTAPE_OK)
+        status = ttp_recovered_arena_open(&files.arena, files.arena_path, directory, files.trace_id,
+                                          err);
+    if (status == TTAPE_OK)
+        status = ttp_recovered_arena_remove(&files.arena, err);
     if (status == TTAPE_OK) {
-        if (files.arena_path != NULL)
-            remove_arena(files.arena_path);
         static const char *const names[] = {"spill", "journal"};
         for (size_t i = 0; i < files.count; i++)
             if (strncmp(files.items[i].path, directory, strlen(directory)) == 0)

@@ -6,6 +6,7 @@
 
 #include <tracetape/recover.h>
 
+#include "libtrace/recover_arena.h"
 #include "writer/recording/recording_internal.h"
 
 /* A trace file, and how many of its partitions the journal says are complete. */
@@ -33,10 +34,9 @@ typedef struct ttp_recovered_files {
     bool is_separate; /* files of several processes, side by side */
     int spill_fd;
     bool has_spill;
-    const uint8_t *arena; /* mapped; NULL: gone */
-    size_t arena_bytes;
+    uint8_t trace_id[16];
+    ttp_recovered_arena arena;
     uint64_t arena_lost;
-    bool has_arena;
     ttp_recovered_slot *slots;
     size_t slot_count, slot_capacity;
 } ttp_recovered_files;

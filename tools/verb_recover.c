@@ -22,7 +22,7 @@ static struct {
 static const tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
-    {"clean", 0, NULL, "then remove the directory, and the buffers that it names", NULL,
+    {"clean", 0, NULL, "then remove the directory, and the buffers of its recorder", NULL,
      &options.clean},
     {"no-symbols", 0, NULL, "no names for functions that were not in the trace yet", NULL,
      &options.no_symbols},

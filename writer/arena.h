@@ -73,6 +73,8 @@ struct ttp_arena_head {
     uint64_t next_serial; /* of threads, from 1 */
     uint64_t lost;        /* events that no record tells of: their threads never had a block */
     uint32_t flush_requests, snapshot_requests, module_changes, stop_requests;
+    /* written by the recorder before all else */
+    uint8_t trace_id[16]; /* whose arena it is: the journal has it too */
 };
 
 /* One thread's blocks have ascending sequence numbers. */

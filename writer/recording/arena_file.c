@@ -103,6 +103,7 @@ static void fill_head(ttape_recording *r)
     head->clock = r->options.clock;
     head->flags = r->options.blocking ? TTP_ARENA_BLOCKING : 0;
     head->recorder_pid = (uint32_t)getpid();
+    memcpy(head->trace_id, r->options.writer.trace_id, sizeof head->trace_id);
     head->blocks_offset = blocks_offset();
     struct stat namespace;
     head->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;

@@ -1,0 +1,30 @@
+/* The arena that a killed recorder left. Its path comes from a journal that anybody may have
+ * written: what is not the recording's own is neither read, told to stop, nor removed. */
+#ifndef TTP_LIBTRACE_RECOVER_ARENA_H
+#define TTP_LIBTRACE_RECOVER_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+
+typedef struct ttp_recovered_arena {
+    char *directory; /* NULL: the path is none that a recorder makes */
+    int directory_fd;
+    bool is_in_folder;     /* of the recording */
+    const uint8_t *memory; /* mapped; NULL: gone, or not ours */
+    size_t bytes;
+    char why_not[64]; /* there, and not ours; "": not there */
+} ttp_recovered_arena;
+
+/* `path` (NULL: none), `folder` and `trace_id` are the recording's. That the arena is gone, or is
+ * somebody else's, is no failure. */
+ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *path,
+                                      const char *folder, const uint8_t *trace_id,
+                                      ttape_error *err);
+/* Removes it where it is ours, and its directory. */
+ttape_status ttp_recovered_arena_remove(const ttp_recovered_arena *arena, ttape_error *err);
+void ttp_recovered_arena_close(ttp_recovered_arena *arena);
+
+#endif

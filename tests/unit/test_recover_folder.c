@@ -1,0 +1,314 @@
+/* The folder of a killed recorder as a stranger may have left it, and as crashes do: recovery takes
+ * what is the recording's, and removes nothing else. */
+#define _GNU_SOURCE /* asprintf */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tracetape/recover.h>
+
+#include "arena_player.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "writer/recording/journal.h"
+
+#define CALLS  10u
+#define VICTIM "precious"
+
+/* What is left, shared with the process that is killed. */
+struct remains {
+    char folder[64], directory[128], arena[128];
+};
+
+struct outcome {
+    ttape_status status;
+    ttape_error err;
+    ttape_recover_report report;
+    char lines[4096]; /* of losses */
+};
+
+static struct remains *left;
+
+static void play_calls(struct ttest_player *p)
+{
+    struct ttest_block b = ttest_block_take(p, 7, 1, 1, 1);
+    ttest_process_message(&b, 0, 1, "/bin/x");
+    for (uint32_t i = 0; i < CALLS; i++) {
+        ttest_enter(&b, 0x1000);
+        ttest_exit(&b, 0x1000);
+    }
+}
+
+/* A recorder that is killed: `left` says where its things are. */
+static void kill_recorder(void)
+{
+    left = mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(left, MAP_FAILED);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct ttest_player p;
+        ttest_player_open(&p, NULL);
+        (void)snprintf(left->folder, sizeof left->folder, "%s", p.folder);
+        (void)snprintf(left->directory, sizeof left->directory, "%s.recording", p.output);
+        play_calls(&p);
+        (void)snprintf(left->arena, sizeof left->arena, "%s", ttape_recording_arena(p.recording));
+        (void)kill(getpid(), SIGKILL);
+    }
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_str_ne(left->arena, "");
+}
+
+static char *path_of(const char *folder, const char *name)
+{
+    char *path = NULL;
+    ck_assert_int_ge(asprintf(&path, "%s/%s", folder, name), 0);
+    return path;
+}
+
+/* With two of our own paths. */
+static void command(const char *what, const char *a, const char *b)
+{
+    char *words = NULL;
+    ck_assert_int_ge(asprintf(&words, "%s '%s' '%s'", what, a, b), 0);
+    ck_assert_int_eq(system(words), 0);
+    free(words);
+}
+
+static char *folder_of(const char *arena)
+{
+    return strndup(arena, strlen(arena) - strlen("/arena"));
+}
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static void remove_arena(const char *arena)
+{
+    char *directory = folder_of(arena);
+    (void)unlink(arena);
+    (void)rmdir(directory);
+    free(directory);
+}
+
+static void tear_down(void)
+{
+    command("rm -rf", left->folder, left->directory);
+    remove_arena(left->arena);
+    (void)munmap(left, sizeof *left);
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    (void)close(fd);
+}
+
+static size_t read_file(const char *path, uint8_t *bytes, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ssize_t size = read(fd, bytes, room);
+    ck_assert_int_ge(size, 0);
+    (void)close(fd);
+    return (size_t)size;
+}
+
+static size_t put_entry(uint8_t *at, uint32_t kind, const uint8_t *bytes, size_t size)
+{
+    ttp_store32(at, kind);
+    ttp_store32(at + 4, (uint32_t)size);
+    memmove(at + TTP_JOURNAL_HEAD_BYTES, bytes, size);
+    ttp_store64(at + 8, ttp_checksum(at + TTP_JOURNAL_HEAD_BYTES, size) ^ kind);
+    return TTP_JOURNAL_HEAD_BYTES + size;
+}
+
+/* The first entry of that kind has other bytes. */
+static void change_journal(uint32_t kind, const uint8_t *bytes, size_t size)
+{
+    static uint8_t old[1 << 16], made[1 << 16];
+    char *path = path_of(left->directory, "journal");
+    size_t all = read_file(path, old, sizeof old), used = 0;
+    for (size_t at = 0; at + TTP_JOURNAL_HEAD_BYTES <= all;) {
+        uint32_t here = ttp_load32(old + at);
+        size_t its = ttp_load32(old + at + 4);
+        const uint8_t *from = here == kind ? bytes : old + at + TTP_JOURNAL_HEAD_BYTES;
+        used += put_entry(made + used, here, from, here == kind ? size : its);
+        at += TTP_JOURNAL_HEAD_BYTES + its;
+    }
+    write_file(path, made, used);
+    free(path);
+}
+
+static void name_arena(const char *path)
+{
+    change_journal(TTP_JOURNAL_ARENA, (const uint8_t *)path, strlen(path));
+}
+
+static void take_line(void *context, bool is_loss, const char *line)
+{
+    struct outcome *o = context;
+    size_t used = strlen(o->lines);
+    if (is_loss)
+        (void)snprintf(o->lines + used, sizeof o->lines - used, "%s\n", line);
+}
+
+static void recover(struct outcome *o)
+{
+    ttape_memory_sink out = {0};
+    ttape_sink sink = ttape_sink_memory(&out);
+    *o = (struct outcome){0};
+    ttape_recover_options how = {.size = sizeof how, .found = take_line, .context = o};
+    o->status = ttape_recover_recording(left->directory, &sink, &how, &o->report, &o->err);
+    ttape_memory_sink_close(&out);
+}
+
+static void expect_all(struct outcome *o)
+{
+    recover(o);
+    ck_assert_msg(o->status == TTAPE_OK, "%s", o->err.message);
+    ck_assert_str_eq(o->lines, "");
+    ck_assert_uint_eq(o->report.recovered_events, 2 * CALLS);
+}
+
+START_TEST(what_a_crash_leaves)
+{
+    struct outcome o;
+    expect_all(&o);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert(!exists(left->directory));
+    ck_assert(!exists(left->arena));
+}
+END_TEST
+
+/* The name of a file that is no arena: it is not read as one, and stays. */
+static void expect_left_alone(const char *victim)
+{
+    struct outcome o;
+    struct stat before, after;
+    ck_assert_int_eq(stat(victim, &before), 0);
+    name_arena(victim);
+    recover(&o);
+    ck_assert_msg(o.status == TTAPE_OK, "%s", o.err.message);
+    ck_assert_msg(strstr(o.lines, victim) != NULL, "told: '%s'", o.lines);
+    ck_assert_uint_eq(o.report.recovered_events, 0);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert_msg(stat(victim, &after) == 0, "'%s' was removed", victim);
+    ck_assert_int_eq(after.st_size, before.st_size);
+    ck_assert(!exists(left->directory));
+}
+
+START_TEST(a_stranger_names_a_file)
+{
+    char *victim = path_of(left->folder, VICTIM);
+    write_file(victim, VICTIM, strlen(VICTIM));
+    expect_left_alone(victim);
+    free(victim);
+}
+END_TEST
+
+/* Called as a recorder calls its arena, where no recorder makes one. */
+START_TEST(a_stranger_names_a_file_elsewhere)
+{
+    char *folder = path_of(left->folder, "tracetape-abcdef");
+    char *victim = path_of(folder, "arena");
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    write_file(victim, VICTIM, strlen(VICTIM));
+    expect_left_alone(victim);
+    free(victim);
+    free(folder);
+}
+END_TEST
+
+/* Where recorders make theirs, and no arena. */
+START_TEST(a_stranger_names_a_file_in_the_right_place)
+{
+    char folder[] = "/dev/shm/tracetape-XXXXXX";
+    static uint8_t noise[1 << 18];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *victim = path_of(folder, "arena");
+    write_file(victim, noise, sizeof noise);
+    expect_left_alone(victim);
+    remove_arena(victim);
+    free(victim);
+}
+END_TEST
+
+/* An arena, of another recording: its programs go on, and it stays. */
+START_TEST(a_stranger_names_another_arena)
+{
+    struct ttest_player p;
+    ttest_player_open(&p, NULL);
+    char *arena = strdup(ttape_recording_arena(p.recording));
+    expect_left_alone(arena);
+    ck_assert_uint_eq(p.head->mode, TTP_MODE_ON);
+    ttest_player_discard(&p);
+    free(arena);
+}
+END_TEST
+
+/* The folder that holds the arena is a link. */
+START_TEST(an_arena_behind_a_link)
+{
+    char *folder = path_of(left->folder, "moved");
+    char *was = folder_of(left->arena);
+    char *moved = path_of(folder, "arena");
+    command("cp -a", was, folder);
+    remove_arena(left->arena);
+    ck_assert_int_eq(symlink(folder, was), 0);
+    struct outcome o;
+    recover(&o);
+    ck_assert_int_eq(o.status, TTAPE_OK);
+    ck_assert_msg(strstr(o.lines, left->arena) != NULL, "told: '%s'", o.lines);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert(exists(moved));
+    (void)unlink(was);
+    free(moved);
+    free(was);
+    free(folder);
+}
+END_TEST
+
+/* Where shared memory had no room the arena is in the recording's folder, wherever that is now. */
+START_TEST(an_arena_in_the_folder)
+{
+    struct outcome o;
+    char *folder = path_of(left->directory, "tracetape-abcdef");
+    char *was = folder_of(left->arena);
+    command("cp -a", was, folder);
+    remove_arena(left->arena);
+    name_arena("a.ttape.recording/tracetape-abcdef/arena");
+    expect_all(&o);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert(!exists(left->directory));
+    free(was);
+    free(folder);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recover_folder");
+    TCase *tests = tcase_create("tests");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, kill_recorder, tear_down);
+    tcase_add_test(tests, what_a_crash_leaves);
+    tcase_add_test(tests, a_stranger_names_a_file);
+    tcase_add_test(tests, a_stranger_names_a_file_elsewhere);
+    tcase_add_test(tests, a_stranger_names_a_file_in_the_right_place);
+    tcase_add_test(tests, a_stranger_names_another_arena);
+    tcase_add_test(tests, an_arena_behind_a_link);
+    tcase_add_test(tests, an_arena_in_the_folder);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
