@@ -287,8 +287,8 @@ def choose(truths, number, seed):
     return draw.choices(truths, [t.shape.weight for t in truths])[0]
 
 
-def run(count, seed, first=0):
-    """`count` kills; ends the test."""
+def run(count, seed, first=0, at_once=3):
+    """`count` kills; ends the test. They mostly wait: `at_once` may be more than the cores."""
     setting.need_verb("record", "recover")
     checks = setting.Checks("kills")
     program = setting.build("p_killed.c", log=False)
@@ -300,7 +300,7 @@ def run(count, seed, first=0):
 
         def task(number):
             return one_kill(number, seed, choose(truths, number, seed), program, work)
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             for label, problems in pool.map(task, range(first, first + count)):
                 who = label.split(", ", 2)[2].rsplit(", ", 1)[0]
                 targets[who] = targets.get(who, 0) + 1

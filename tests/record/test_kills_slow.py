@@ -6,4 +6,5 @@ import time
 import kills
 
 numbers = [int(word) for word in sys.argv[1:]]
-kills.run(numbers[0] if numbers else 10000, numbers[1] if numbers[1:] else int(time.time()))
+kills.run(numbers[0] if numbers else 10000, numbers[1] if numbers[1:] else int(time.time()),
+          at_once=8)
