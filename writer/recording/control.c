@@ -38,6 +38,7 @@ struct ttape_control {
     dev_t device;
     ino_t inode;
     uint32_t pid;
+    uint32_t capacity, clock, recorder_pid; /* as the head said, once: programs can write there */
 };
 
 /* A mapping that may be an arena's. */
@@ -119,15 +120,20 @@ static bool is_ours(const struct stat *file)
     return S_ISREG(file->st_mode) && file->st_uid == geteuid() && (file->st_mode & 077) == 0;
 }
 
-static bool is_arena(const struct ttp_arena_head *head, const struct stat *file)
+/* Keeps of the head what is needed later: what was checked may be overwritten by the program. */
+static bool is_arena(ttape_control *c, const struct ttp_arena_head *head, const struct stat *file)
 {
-    return __atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == TTP_ARENA_MAGIC &&
-           head->version == TTP_ARENA_VERSION && head->block_bytes == TTP_BLOCK_BYTES &&
-           head->block_capacity != 0 && head->block_capacity <= TTP_ARENA_BLOCKS_MAX &&
-           head->blocks_offset >=
-               TTP_ARENA_HEAD_BYTES + (uint64_t)head->block_capacity * sizeof(uint32_t) &&
-           (uint64_t)file->st_size >=
-               head->blocks_offset + (uint64_t)head->block_capacity * TTP_BLOCK_BYTES;
+    if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != TTP_ARENA_MAGIC ||
+        head->version != TTP_ARENA_VERSION || head->block_bytes != TTP_BLOCK_BYTES)
+        return false;
+    uint64_t offset = __atomic_load_n(&head->blocks_offset, __ATOMIC_RELAXED);
+    uint64_t size = (uint64_t)file->st_size;
+    c->capacity = __atomic_load_n(&head->block_capacity, __ATOMIC_RELAXED);
+    c->clock = __atomic_load_n(&head->clock, __ATOMIC_RELAXED);
+    c->recorder_pid = __atomic_load_n(&head->recorder_pid, __ATOMIC_RELAXED);
+    return c->capacity != 0 && c->capacity <= TTP_ARENA_BLOCKS_MAX &&
+           offset >= TTP_ARENA_HEAD_BYTES + (uint64_t)c->capacity * sizeof(uint32_t) &&
+           offset <= size && size - offset >= (uint64_t)c->capacity * TTP_BLOCK_BYTES;
 }
 
 /* Maps head and block states. TTAPE_E_NOT_FOUND: it is some other file. */
@@ -144,7 +150,7 @@ static ttape_status map(ttape_control *c, int fd, ttape_error *err)
     if (memory == MAP_FAILED)
         return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "mapping the arena failed: %s",
                         strerror(errno));
-    if (!is_arena(memory, &file)) {
+    if (!is_arena(c, memory, &file)) {
         (void)munmap(memory, c->map_bytes);
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "not an arena");
     }
@@ -230,10 +236,9 @@ void ttape_control_close(ttape_control *c)
 static bool recorder_lives(const ttape_control *c)
 {
     char process[16];
-    uint32_t pid = c->head->recorder_pid;
-    if (pid == 0 || (kill((pid_t)pid, 0) != 0 && errno == ESRCH))
+    if (c->recorder_pid == 0 || (kill((pid_t)c->recorder_pid, 0) != 0 && errno == ESRCH))
         return false;
-    (void)snprintf(process, sizeof process, "%" PRIu32, pid);
+    (void)snprintf(process, sizeof process, "%" PRIu32, c->recorder_pid);
     int is_mapped = ttp_process_maps(process, c->device, c->inode);
     return is_mapped < 0 ? errno == EACCES : is_mapped;
 }
@@ -244,18 +249,18 @@ void ttape_control_get_status(const ttape_control *c, ttape_control_status *stat
     uint32_t mode = __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE);
     *status = (ttape_control_status){
         .mode = mode,
-        .clock = head->clock,
+        .clock = c->clock,
         .block_ready = __atomic_load_n(&head->block_ready, __ATOMIC_ACQUIRE),
-        .block_max = head->block_capacity,
-        .block_bytes = head->block_bytes,
+        .block_max = c->capacity,
+        .block_bytes = TTP_BLOCK_BYTES,
         .event_count = __atomic_load_n(&head->event_count, __ATOMIC_RELAXED),
         .lost_count = __atomic_load_n(&head->lost_count, __ATOMIC_RELAXED) +
                       __atomic_load_n(&head->lost, __ATOMIC_RELAXED),
         .snapshot_count = __atomic_load_n(&head->snapshots_written, __ATOMIC_RELAXED),
-        .recorder_pid = head->recorder_pid,
+        .recorder_pid = c->recorder_pid,
         .recorder_lives = recorder_lives(c)};
-    if (status->block_ready > head->block_capacity)
-        status->block_ready = head->block_capacity;
+    if (status->block_ready > c->capacity)
+        status->block_ready = c->capacity;
     for (uint32_t i = 0; i < status->block_ready; i++)
         status->block_used += __atomic_load_n(&c->states[i], __ATOMIC_RELAXED) != TTP_BLOCK_FREE;
 }
@@ -310,7 +315,7 @@ static ttape_status ask(const ttape_control *c, uint32_t *counter, const uint32_
 {
     if (!recorder_lives(c))
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                        "the recorder, process %" PRIu32 ", is gone", c->head->recorder_pid);
+                        "the recorder, process %" PRIu32 ", is gone", c->recorder_pid);
     uint32_t request = __atomic_add_fetch(counter, 1, __ATOMIC_ACQ_REL);
     return wait_ns == 0 ? TTAPE_OK : wait_for(c, answer, request, wait_ns, err);
 }
