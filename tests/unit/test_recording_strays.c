@@ -1,4 +1,7 @@
-/* A traced program that writes where it should not, while somebody looks: into the arena's head. */
+/* A traced program that writes where it should not, while somebody looks: into the arena's head and
+ * into heads of blocks that were looked at before. */
+#include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "arena_player.h"
@@ -66,6 +69,113 @@ START_TEST(control_finds_no_arena_that_cannot_be)
 }
 END_TEST
 
+/* Memory that is taken by the draining thread: while it looks at blocks, and between that and their
+ * copies. */
+static struct ttp_block_head *victim;
+static pthread_t drainer;
+static uint32_t strays;
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    if (victim != NULL && pthread_equal(pthread_self(), drainer)) {
+        strays++;
+        *victim = (struct ttp_block_head){.sequence = 5, .image = 9, .process_id = 7};
+    }
+    return malloc(size_bytes);
+}
+
+static void release(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    free(memory);
+}
+
+/* Whose a block is was seen when the round began; that it says something else by now costs nothing.
+ */
+START_TEST(a_head_that_goes_while_its_block_is_taken)
+{
+    ttape_allocator allocator = {NULL, allocate, release};
+    ttape_recording_options options = {.size = sizeof options, .clock = TTAPE_CLOCK_NONE};
+    options.writer.allocator = &allocator;
+    ttest_player_discard(&player);
+    ttest_player_open(&player, &options);
+    struct ttest_block b = ttest_block_take(&player, (uint32_t)getpid(), 1, 1, 1);
+    drainer = pthread_self();
+    b.head->serial = 0;
+    ttest_poll(&player); /* the process is known from here on */
+    b.head->serial = 1;
+    while (b.used < TTP_BLOCK_RECORDS)
+        ttest_enter(&b, 0x1000);
+    ttest_block_state(&b, TTP_BLOCK_FULL);
+    victim = b.head;
+    strays = 0;
+    ttest_poll(&player);
+    victim = NULL;
+    ck_assert_uint_gt(strays, 1);
+    ck_assert(ttest_block_is_free(&b));
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 0);
+    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS);
+}
+END_TEST
+
+/* When nobody knows any more whose they are, records are lost: those of this block. */
+START_TEST(a_block_without_serial_is_lost)
+{
+    uint32_t self = (uint32_t)getpid();
+    struct ttest_block b = ttest_block_take(&player, self, 1, 1, 1);
+    struct ttest_block fresh = ttest_block_take(&player, self, 1, 0, 0);
+    ttest_enter(&b, 0x1000);
+    ttest_flush(&player);
+    struct ttest_block other = ttest_block_take(&player, self, 1, 2, 1);
+    ttest_exit(&b, 0x1000);
+    ttest_enter(&b, 0x2000);
+    ttest_enter(&other, 0x3000);
+    b.head->serial = 0;
+    ttest_block_state(&b, TTP_BLOCK_FULL);
+    ttest_block_state(&other, TTP_BLOCK_DONE);
+    ttest_poll_ms(&player, 50);
+    ck_assert(!ttest_block_is_free(&b)); /* its thread may be about to say whose it is */
+    ck_assert(ttest_block_is_free(&other));
+    ck_assert(!ttest_block_is_free(&fresh));
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 2);
+    ttest_expect(&player, "+1000", "+3000", NULL);
+}
+END_TEST
+
+START_TEST(the_dead_leave_a_block_without_serial)
+{
+    uint32_t pid = (uint32_t)ttest_process_start();
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block messages = ttest_block_take(&player, pid, 1, 2, 1);
+    ttest_enter(&b, 0x1000);
+    ttest_enter(&b, 0x2000);
+    ttest_extension(&messages, TTP_EXT_NOTHING, 0); /* no event, but who knows */
+    b.head->serial = messages.head->serial = 0;
+    ttest_process_end((pid_t)pid);
+    ttest_poll_ms(&player, 60);
+    ck_assert(ttest_block_is_free(&b));
+    ck_assert(ttest_block_is_free(&messages));
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 3);
+}
+END_TEST
+
+/* Whose the block is says its state, too: that is what is compared when it is claimed. */
+START_TEST(a_process_id_that_goes)
+{
+    struct ttest_block b = ttest_block_take(&player, (uint32_t)getpid(), 1, 1, 1);
+    ttest_enter(&b, 0x1000);
+    b.head->process_id = 77;
+    ttest_block_state(&b, TTP_BLOCK_DONE);
+    ttest_poll_ms(&player, 50);
+    ck_assert(ttest_block_is_free(&b));
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+    ttest_expect(&player, "+1000", NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording strays");
@@ -74,6 +184,10 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, control_keeps_what_it_checked);
     tcase_add_test(tests, control_finds_no_arena_that_cannot_be);
+    tcase_add_test(tests, a_head_that_goes_while_its_block_is_taken);
+    tcase_add_test(tests, a_block_without_serial_is_lost);
+    tcase_add_test(tests, the_dead_leave_a_block_without_serial);
+    tcase_add_test(tests, a_process_id_that_goes);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

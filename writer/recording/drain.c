@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "format/fail.h"
+#include "format/record.h"
 #include "writer/recording/recording_internal.h"
 
 #define HOLE_WAIT_MS     200u
@@ -120,7 +121,25 @@ static void check_threads(ttape_recording *r)
     }
 }
 
-/* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. */
+/* Nobody says whose the block is, nor will: what is in it is lost. It has something where a program
+ * wrote over its head. */
+static void lose_block(ttape_recording *r, uint32_t index)
+{
+    const uint64_t *records = (const uint64_t *)(block_at(r, index) + 1);
+    struct ttp_block_seen *seen = &r->arena.seen[index];
+    uint64_t calls = 0;
+    bool is_used = false;
+    for (uint32_t i = seen->consumed; i < TTP_BLOCK_RECORDS; i++) {
+        uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
+        is_used |= record != 0;
+        calls += ttp_record_is_call(record);
+    }
+    seen->consumed = TTP_BLOCK_RECORDS;
+    r->lost += is_used && calls == 0 ? 1 : calls;
+}
+
+/* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. What
+ * a block's head says is read here, and nowhere again: the program can write there. */
 static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free_count,
                            ttape_error *err)
 {
@@ -138,17 +157,21 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
         bool dead = pid != NULL && pid->is_dead;
         if (pid != NULL)
             pid->is_used = true;
-        if (__atomic_load_n(&block->serial, __ATOMIC_ACQUIRE) == 0) {
+        uint64_t serial = __atomic_load_n(&block->serial, __ATOMIC_ACQUIRE);
+        if (serial == 0) {
+            if (dead || r->is_direct)
+                lose_block(r, i);
             if (dead)
                 ttp_arena_free_block(r, i);
             continue;
         }
+        struct ttp_candidate said = {serial, block->sequence,  block->image,       i,
+                                     owner,  block->thread_id, state & STATE_MASK, false,
+                                     false};
         struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
         if (c == NULL)
             return TTAPE_E_MEMORY;
-        *c = (struct ttp_candidate){
-            block->serial,    block->sequence,    block->image, i,    block->process_id,
-            block->thread_id, state & STATE_MASK, false,        false};
+        *c = said;
         r->arena.seen[i].is_dead |= dead;
         *threads += c->state == TTP_BLOCK_FILLING;
     }
@@ -189,6 +212,18 @@ static bool claim(ttape_recording *r, const struct ttp_candidate *c)
            done == TTP_BLOCK_TAKEN;
 }
 
+/* Whose it is was said when the round began. */
+static void copy_head(const ttape_recording *r, const struct ttp_candidate *c,
+                      struct ttp_block_head *head)
+{
+    *head = *block_at(r, c->index);
+    head->serial = c->serial;
+    head->sequence = c->sequence;
+    head->image = c->image;
+    head->process_id = c->pid;
+    head->thread_id = c->tid;
+}
+
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
 static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
@@ -220,7 +255,7 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
                                         .count = end - seen->consumed,
                                         .is_last = whole,
                                         .ends_thread = dead && !full};
-    slot->block = *block_at(r, c->index);
+    copy_head(r, c, &slot->block);
     if (slot->head.count != 0 || dead) {
         TTP_TRY(r->is_direct ? ttp_decode_slot(r, slot, err) : ttp_spill_put(r, slot, err));
         r->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
