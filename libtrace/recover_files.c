@@ -178,17 +178,26 @@ static char *live_name(const char *directory)
     return NULL;
 }
 
+bool ttp_recovered_number(const char *name, uint32_t *number)
+{
+    static const char digits[] = "0123456789";
+    const char *from = name + strlen(NAME_PREFIX);
+    if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || *from == '\0' ||
+        from[strspn(from, digits)] != '\0')
+        return false;
+    unsigned long value = strtoul(from, NULL, 10);
+    *number = (uint32_t)value;
+    return value <= UINT32_MAX;
+}
+
 /* One name in the directory; *unfinished counts the traces. */
 static ttape_status take_name(ttp_recovered_files *files, const char *name, size_t *unfinished,
                               ttape_error *err)
 {
-    char *end;
-    if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
+    uint32_t number;
+    if (!ttp_recovered_number(name, &number))
         return TTAPE_OK;
-    unsigned long number = strtoul(name + strlen(NAME_PREFIX), &end, 10);
-    if (*end != '\0' || number > UINT32_MAX)
-        return TTAPE_OK;
-    ttp_recovered_file *file = file_at(files, (uint32_t)number);
+    ttp_recovered_file *file = file_at(files, number);
     if (file == NULL)
         return no_memory(err);
     if (file->path != NULL)
@@ -338,15 +347,21 @@ ttape_status ttp_recovered_load(const ttp_recovered_files *files, const ttp_reco
     return out->block.serial != 0 ? TTAPE_OK : TTAPE_END;
 }
 
-ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
-                                ttape_error *err)
+ttape_status ttp_recovered_start(ttp_recovered_files *files, const char *directory,
+                                 ttape_error *err)
 {
-    files->spill_fd = files->arena.directory_fd = -1;
+    *files = (ttp_recovered_files){.spill_fd = -1, .arena.directory_fd = -1};
     files->directory = strdup(directory);
     if (files->directory == NULL)
         return no_memory(err);
     TTP_TRY(read_journal(files, err));
-    TTP_TRY(check_journal(files, err));
+    return check_journal(files, err);
+}
+
+ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
+                                ttape_error *err)
+{
+    TTP_TRY(ttp_recovered_start(files, directory, err));
     TTP_TRY(find_files(files, err));
     TTP_TRY(find_blocks(files, err)); /* first: a block that is in both is then the arena's too */
     return find_slots(files, err);
@@ -365,38 +380,4 @@ void ttp_recovered_close(ttp_recovered_files *files)
     free(files->arena_path);
     free(files->command);
     free(files->directory);
-}
-
-/* Removing */
-
-ttape_status ttape_recover_remove(const char *directory, ttape_error *err)
-{
-    ttp_recovered_files files = {
-        .spill_fd = -1, .arena.directory_fd = -1, .directory = strdup(directory)};
-    ttape_status status = files.directory == NULL ? no_memory(err) : read_journal(&files, err);
-    if (status == TTAPE_OK)
-        status = check_journal(&files, err);
-    if (status == TTAPE_OK)
-        status = find_files(&files, err);
-    if (status == TTAPE_OK)
-        status = ttp_recovered_arena_open(&files.arena, files.arena_path, directory, files.trace_id,
-                                          err);
-    if (status == TTAPE_OK)
-        status = ttp_recovered_arena_remove(&files.arena, err);
-    if (status == TTAPE_OK) {
-        static const char *const names[] = {"spill", "journal"};
-        for (size_t i = 0; i < files.count; i++)
-            if (strncmp(files.items[i].path, directory, strlen(directory)) == 0)
-                (void)unlink(files.items[i].path);
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            char *path = join(directory, names[i]);
-            if (path != NULL)
-                (void)unlink(path);
-            free(path);
-        }
-        if (rmdir(directory) != 0)
-            status = fail_file(err, "removing", directory);
-    }
-    ttp_recovered_close(&files);
-    return status;
 }

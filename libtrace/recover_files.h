@@ -41,7 +41,12 @@ typedef struct ttp_recovered_files {
     size_t slot_count, slot_capacity;
 } ttp_recovered_files;
 
-/* Opens everything; tells the arena to stop. TTAPE_E_STATE: its recorder lives. */
+/* Reads the journal. Close in any case. */
+ttape_status ttp_recovered_start(ttp_recovered_files *files, const char *directory,
+                                 ttape_error *err);
+/* Whether that is the name of a trace file in the folder. */
+bool ttp_recovered_number(const char *name, uint32_t *number);
+/* Start, and opens everything; tells the arena to stop. TTAPE_E_STATE: its recorder lives. */
 ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
                                 ttape_error *err);
 /* Fills *out; TTAPE_END: there is nothing any more. */

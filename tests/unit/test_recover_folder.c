@@ -292,6 +292,53 @@ START_TEST(an_arena_in_the_folder)
 }
 END_TEST
 
+/* The recorder was killed while it made a snapshot. */
+START_TEST(a_snapshot_half_made)
+{
+    char *snapshot = path_of(left->directory, "snapshot");
+    struct outcome o;
+    write_file(snapshot, VICTIM, strlen(VICTIM));
+    expect_all(&o);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert(!exists(left->directory));
+    free(snapshot);
+}
+END_TEST
+
+/* Somebody keeps a thing of his own in the folder: it stays, and so does all else. */
+START_TEST(a_thing_that_no_recorder_made)
+{
+    static const char *const names[] = {"notes", "trace.x", "trace.", "trace.99999999999"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *notes = path_of(left->directory, names[i]);
+        struct outcome o;
+        ttape_error err = {0};
+        write_file(notes, VICTIM, strlen(VICTIM));
+        ck_assert_int_eq(ttape_recover_remove(left->directory, &err), TTAPE_E_STATE);
+        ck_assert_ptr_nonnull(strstr(err.message, names[i]));
+        ck_assert(exists(notes));
+        expect_all(&o);
+        ck_assert_int_eq(unlink(notes), 0);
+        free(notes);
+    }
+    char *folder = path_of(left->directory, "trace.7");
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    ck_assert_int_eq(ttape_recover_remove(left->directory, NULL), TTAPE_E_STATE);
+    ck_assert_int_eq(rmdir(folder), 0);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    free(folder);
+}
+END_TEST
+
+/* By whatever name. */
+START_TEST(the_folder_is_where_we_are)
+{
+    ck_assert_int_eq(chdir(left->directory), 0);
+    TTEST_DONE(ttape_recover_remove(".", &err));
+    ck_assert(!exists(left->directory));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recover_folder");
@@ -305,6 +352,9 @@ int main(void)
     tcase_add_test(tests, a_stranger_names_another_arena);
     tcase_add_test(tests, an_arena_behind_a_link);
     tcase_add_test(tests, an_arena_in_the_folder);
+    tcase_add_test(tests, a_snapshot_half_made);
+    tcase_add_test(tests, a_thing_that_no_recorder_made);
+    tcase_add_test(tests, the_folder_is_where_we_are);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

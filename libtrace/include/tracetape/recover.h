@@ -91,7 +91,8 @@ TTAPE_API ttape_status ttape_recover_trace(const ttape_source *source, const tta
                                            const ttape_recover_options *options,
                                            ttape_recover_report *report, ttape_error *err);
 
-/* Removes what such a directory holds, and its arena; what it names as that and is not, stays. */
+/* Removes what such a directory holds, and its arena; what it names as that and is not, stays.
+ * TTAPE_E_STATE: it holds something that no recorder made; nothing was removed. */
 TTAPE_API ttape_status ttape_recover_remove(const char *directory, ttape_error *err);
 
 #ifdef __cplusplus
