@@ -111,6 +111,7 @@ static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t 
                                                 : NULL;
     if (kind == TTP_JOURNAL_START && size == TTP_JOURNAL_START_BYTES) {
         files->is_separate = ttp_load32(bytes + 48) != 0;
+        files->version = ttp_load32(bytes + 52);
         memcpy(files->trace_id, bytes + 56, sizeof files->trace_id);
     }
     if (text != NULL && *text == NULL && (*text = strndup((const char *)bytes, size)) == NULL)
@@ -152,6 +153,12 @@ static ttape_status check_journal(ttp_recovered_files *files, ttape_error *err)
         return ttp_fail(err, TTAPE_E_NOT_TRACE, "", TTAPE_ERROR_NO_OFFSET,
                         "'%s' holds no recording: its journal has no checkpoint",
                         files->directory);
+    if (files->version != TTP_ARENA_VERSION) /* 0: of the first, which did not say */
+        return ttp_fail(err, TTAPE_E_VERSION, "", TTAPE_ERROR_NO_OFFSET,
+                        "'%s' was left by another version of tracetape, whose records (version %u, "
+                        "not %u) mean something else: that version recovers it",
+                        files->directory, files->version == 0 ? 1 : files->version,
+                        TTP_ARENA_VERSION);
     return TTAPE_OK;
 }
 

@@ -34,6 +34,7 @@ typedef struct ttp_recovered_files {
     bool is_separate; /* files of several processes, side by side */
     int spill_fd;
     bool has_spill;
+    uint32_t version; /* of the recorder's records */
     uint8_t trace_id[16];
     ttp_recovered_arena arena;
     uint64_t arena_lost;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,6 +331,53 @@ START_TEST(a_thing_that_no_recorder_made)
 }
 END_TEST
 
+static void set_version(uint32_t version)
+{
+    static uint8_t all[1 << 16];
+    uint8_t start[TTP_JOURNAL_START_BYTES];
+    char *path = path_of(left->directory, "journal");
+    ck_assert_uint_gt(read_file(path, all, sizeof all), TTP_JOURNAL_HEAD_BYTES + sizeof start);
+    memcpy(start, all + TTP_JOURNAL_HEAD_BYTES, sizeof start);
+    ttp_store32(start + 52, version);
+    change_journal(TTP_JOURNAL_START, start, sizeof start);
+    free(path);
+}
+
+/* A recorder of another version left it: its records mean something else. Nothing is changed. */
+START_TEST(a_folder_of_another_version)
+{
+    static const uint32_t versions[] = {0, TTP_ARENA_VERSION - 1, TTP_ARENA_VERSION + 1};
+    struct outcome o;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        ttape_error err = {0};
+        set_version(versions[i]);
+        recover(&o);
+        ck_assert_int_eq(o.status, TTAPE_E_VERSION);
+        ck_assert_ptr_nonnull(strstr(o.err.message, "another version"));
+        ck_assert_int_eq(ttape_recover_remove(left->directory, &err), TTAPE_E_VERSION);
+    }
+    set_version(TTP_ARENA_VERSION);
+    expect_all(&o);
+}
+END_TEST
+
+/* The arena alone is of another version. */
+START_TEST(an_arena_of_another_version)
+{
+    struct outcome o;
+    uint32_t version = TTP_ARENA_VERSION + 1;
+    int fd = open(left->arena, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(pwrite(fd, &version, sizeof version, offsetof(struct ttp_arena_head, version)),
+                     sizeof version);
+    (void)close(fd);
+    recover(&o);
+    ck_assert_int_eq(o.status, TTAPE_OK);
+    ck_assert_msg(strstr(o.lines, "is of version") != NULL, "told: '%s'", o.lines);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert(exists(left->arena));
+}
+END_TEST
+
 /* By whatever name. */
 START_TEST(the_folder_is_where_we_are)
 {
@@ -354,6 +402,8 @@ int main(void)
     tcase_add_test(tests, an_arena_in_the_folder);
     tcase_add_test(tests, a_snapshot_half_made);
     tcase_add_test(tests, a_thing_that_no_recorder_made);
+    tcase_add_test(tests, a_folder_of_another_version);
+    tcase_add_test(tests, an_arena_of_another_version);
     tcase_add_test(tests, the_folder_is_where_we_are);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

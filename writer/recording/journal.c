@@ -58,6 +58,7 @@ static ttape_status add_start(ttape_recording *r, ttape_error *err)
     ttp_store32(bytes + 40, (uint32_t)w->level);
     ttp_store32(bytes + 44, w->literal);
     ttp_store32(bytes + 48, r->options.separate_files);
+    ttp_store32(bytes + 52, TTP_ARENA_VERSION); /* of journal, slots and records alike */
     memcpy(bytes + 56, w->trace_id, sizeof w->trace_id);
     return add(r, TTP_JOURNAL_START, bytes, sizeof bytes, err);
 }
