@@ -86,13 +86,18 @@ static int open_file(ttp_recovered_arena *arena)
     return openat(arena->directory_fd, NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-static bool has_right_sizes(const ttp_recovered_arena *arena)
+/* Looked at once. */
+static bool has_right_sizes(ttp_recovered_arena *arena)
 {
     const struct ttp_arena_head *head = (const void *)arena->memory;
-    return head->block_bytes == TTP_BLOCK_BYTES && head->block_ready <= TTP_ARENA_BLOCKS_MAX &&
-           head->blocks_offset >= STATES_OFFSET + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
-           head->blocks_offset % TTP_BLOCK_BYTES == 0 && head->blocks_offset <= arena->bytes &&
-           (uint64_t)head->block_ready * TTP_BLOCK_BYTES <= arena->bytes - head->blocks_offset;
+    uint64_t offset = __atomic_load_n(&head->blocks_offset, __ATOMIC_RELAXED);
+    uint32_t ready = __atomic_load_n(&head->block_ready, __ATOMIC_ACQUIRE);
+    arena->blocks_offset = offset;
+    arena->block_ready = ready;
+    return head->block_bytes == TTP_BLOCK_BYTES && ready <= TTP_ARENA_BLOCKS_MAX &&
+           offset >= STATES_OFFSET + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
+           offset % TTP_BLOCK_BYTES == 0 && offset <= arena->bytes &&
+           (uint64_t)ready * TTP_BLOCK_BYTES <= arena->bytes - offset;
 }
 
 static void check(ttp_recovered_arena *arena, const uint8_t *trace_id)

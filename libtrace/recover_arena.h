@@ -15,6 +15,8 @@ typedef struct ttp_recovered_arena {
     bool is_in_folder;     /* of the recording */
     const uint8_t *memory; /* mapped; NULL: gone, or not ours */
     size_t bytes;
+    uint64_t blocks_offset; /* as they were checked: programs may write over the head */
+    uint32_t block_ready;
     char why_not[64]; /* there, and not ours; "": not there */
 } ttp_recovered_arena;
 

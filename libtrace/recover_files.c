@@ -287,9 +287,8 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
 
 static const struct ttp_block_head *block_at(const ttp_recovered_files *files, uint32_t index)
 {
-    const struct ttp_arena_head *head = (const void *)files->arena.memory;
-    return (const void *)(files->arena.memory + head->blocks_offset +
-                                           (size_t)index * TTP_BLOCK_BYTES);
+    return (const void *)(files->arena.memory + files->arena.blocks_offset +
+                          (size_t)index * TTP_BLOCK_BYTES);
 }
 
 static bool recorder_lives(const struct ttp_arena_head *head)
@@ -316,7 +315,7 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
     (void)nanosleep(&pause, NULL);
     files->arena_lost = head->lost;
     const uint32_t *states = (const void *)(files->arena.memory + STATES_OFFSET);
-    for (uint32_t i = 0; i < head->block_ready; i++) {
+    for (uint32_t i = 0; i < files->arena.block_ready; i++) {
         const struct ttp_block_head *block = block_at(files, i);
         if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)
             continue;

@@ -331,6 +331,36 @@ START_TEST(a_thing_that_no_recorder_made)
 }
 END_TEST
 
+/* A program that still runs, and goes wild: it writes over the head as soon as it is told to stop,
+ * which is after recovery has looked at it. */
+static pid_t start_vandal(void)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid != 0)
+        return pid;
+    int fd = open(left->arena, O_RDWR | O_CLOEXEC);
+    struct ttp_arena_head *head =
+        mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    while (head != MAP_FAILED && __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) != TTP_MODE_STOPPED)
+        (void)usleep(1000);
+    head->blocks_offset = UINT64_C(1) << 46;
+    head->block_ready = UINT32_MAX;
+    _exit(0);
+}
+
+START_TEST(a_program_that_writes_over_the_head)
+{
+    struct outcome o;
+    pid_t pid = start_vandal();
+    recover(&o);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(o.status, TTAPE_OK);
+    ck_assert_uint_eq(o.report.recovered_events, 2 * CALLS);
+}
+END_TEST
+
 static void set_version(uint32_t version)
 {
     static uint8_t all[1 << 16];
@@ -404,6 +434,7 @@ int main(void)
     tcase_add_test(tests, a_thing_that_no_recorder_made);
     tcase_add_test(tests, a_folder_of_another_version);
     tcase_add_test(tests, an_arena_of_another_version);
+    tcase_add_test(tests, a_program_that_writes_over_the_head);
     tcase_add_test(tests, the_folder_is_where_we_are);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
