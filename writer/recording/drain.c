@@ -251,6 +251,8 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
             return TTAPE_OK;
         }
     }
+    if (full) /* all of its places were reserved, also behind the last record */
+        end = TTP_BLOCK_RECORDS;
     slot->head = (struct ttp_slot_head){.first = seen->consumed,
                                         .count = end - seen->consumed,
                                         .is_last = whole,
