@@ -12,7 +12,8 @@
  *
  * Zero is no record: what is not zero is committed. Times are the low bits of the clock; the epoch
  * before them (in the block's head, or the last epoch record) holds the rest. Epoch and data
- * records have no time: their payload is 58 bits. See spec/recording.md. */
+ * records have no time: an epoch has 58 bits from bit 6 on, data 56 from bit 8 on. See
+ * spec/recording.md. */
 #ifndef TTP_FORMAT_RECORD_H
 #define TTP_FORMAT_RECORD_H
 

@@ -47,7 +47,8 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 
 #define TTP_ARENA_BLOCKING 1u /* flags: wait for a block instead of dropping events */
 
-/* Requests of traced programs are counters: the recorder acts when one has changed. */
+/* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
+ * changed. */
 struct ttp_arena_head {
     uint64_t magic;
     uint32_t version;
@@ -59,9 +60,10 @@ struct ttp_arena_head {
     uint64_t blocks_offset; /* in the file */
     uint64_t pid_namespace; /* the recorder's: elsewhere, process ids mean others; 0: not known */
     uint8_t reserved[8];
-    /* written by the recorder and by `control`, read by everybody */
-    uint32_t mode;        /* enum ttp_arena_mode */
-    uint32_t periods;     /* counts the times that mode went on */
+    /* written by the recorder, `control` and traced programs, read by everybody */
+    uint32_t mode;    /* enum ttp_arena_mode */
+    uint32_t periods; /* counts the times that mode went on */
+    /* written by the recorder, read by everybody */
     uint32_t block_ready; /* blocks that are allocated in the file */
     uint32_t reserved_ready;
     uint64_t heartbeat;                    /* counts the recorder's rounds */
@@ -69,9 +71,10 @@ struct ttp_arena_head {
     uint32_t flushes_done, snapshots_done; /* requests served, as their counters were */
     uint32_t snapshots_failed, snapshots_written;
     uint64_t event_count, lost_count; /* appended to the trace; lost, but for `lost` below */
-    /* written by traced programs */
+    /* written by traced programs; requests by `control`, too */
     uint64_t next_serial; /* of threads, from 1 */
-    uint64_t lost;        /* events that no record tells of: their threads never had a block */
+    uint64_t lost;        /* events that no record tells of: their threads never had a block, or are
+                           * in a silence whose gap is not written yet */
     uint32_t flush_requests, snapshot_requests, module_changes, stop_requests;
     /* written by the recorder before all else */
     uint8_t trace_id[16]; /* whose arena it is: the journal has it too */

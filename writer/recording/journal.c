@@ -1,7 +1,7 @@
 /* The journal: what a recovery has to know of the encoding thread's state. Entries are appended
  * together with the checkpoint that ends them; what follows the last checkpoint does not count.
  *
- *     entry: u32 kind, u32 size, u64 XXH3-64 of the bytes, bytes
+ *     entry: u32 kind, u32 size, u64 XXH3-64 of the bytes, exclusive or kind, bytes
  *
  * Kinds and bytes: spec/recording.md. */
 #include <errno.h>
