@@ -20,6 +20,7 @@
 #include "libtrace/recover_state.h"
 #include "reader/partition_reader.h"
 #include "writer/copy_writer.h"
+#include "writer/recording/journal.h"
 
 #define LINE_BYTES 512u
 
@@ -102,6 +103,11 @@ static ttape_status copy_partitions(struct recovery *v, ttape_copier *copier, tt
     return TTAPE_OK;
 }
 
+static bool is_separate(const struct recovery *v)
+{
+    return (v->files.naming & TTP_JOURNAL_SEPARATE) != 0;
+}
+
 /* One file. The last one's scope is gone on with, where its threads are those of the journal. */
 static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file, bool goes_on,
                               ttape_error *err)
@@ -132,12 +138,16 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
         return TTAPE_OK;
     }
     /* What open files have behind the checkpoint is in the spill file too. */
-    bool was_open = goes_on || v->files.is_separate;
+    bool was_open = goes_on || is_separate(v);
     uint64_t limit = was_open ? file->partitions : UINT64_MAX;
-    status = ttape_copier_open(&copier, v->writer, reader, err);
-    if (status == TTAPE_OK)
+    ttape_info info;
+    ttape_reader_get_info(reader, &info);
+    bool is_finished = file->is_named && info.complete;
+    if (!is_finished)
+        status = ttape_copier_open(&copier, v->writer, reader, err);
+    if (status == TTAPE_OK && copier != NULL)
         status = copy_partitions(v, copier, reader, file->path, limit, err);
-    if (status == TTAPE_OK && goes_on && ttp_copier_scope(copier, 0) != NULL) {
+    if (status == TTAPE_OK && copier != NULL && goes_on && ttp_copier_scope(copier, 0) != NULL) {
         ttp_writer_take_over(v->writer, ttp_copier_scope(copier, 0));
         status = ttp_state_adopt(v->r, reader, limit, err);
         v->is_adopted = true;
@@ -150,7 +160,7 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
 
 static ttape_status copy_files(struct recovery *v, ttape_error *err)
 {
-    bool goes_on = !v->files.is_separate;
+    bool goes_on = !is_separate(v);
     for (size_t i = 0; i < v->files.count; i++)
         TTP_TRY(copy_file(v, &v->files.items[i], goes_on && i + 1 == v->files.count, err));
     if (!v->is_adopted) /* of files that are not there, or of one that had not begun yet */

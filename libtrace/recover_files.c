@@ -110,7 +110,7 @@ static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t 
                   : kind == TTP_JOURNAL_COMMAND ? &files->command
                                                 : NULL;
     if (kind == TTP_JOURNAL_START && size == TTP_JOURNAL_START_BYTES) {
-        files->is_separate = ttp_load32(bytes + 48) != 0;
+        files->naming = ttp_load32(bytes + 48);
         files->version = ttp_load32(bytes + 52);
         memcpy(files->trace_id, bytes + 56, sizeof files->trace_id);
     }
@@ -170,19 +170,31 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* With `live` the only file has its final name. */
-static char *live_name(const char *directory)
+/* The last file, when it is not in the folder: of a live recording it has its name from the start,
+ * and one that is the only one was finished just now. Others were finished long ago. False: no
+ * memory. */
+static bool name_last(ttp_recovered_files *files)
 {
-    size_t size = strlen(directory), suffix = strlen(SUFFIX);
-    while (size > 1 && directory[size - 1] == '/')
+    bool has_pieces = (files->naming & TTP_JOURNAL_PIECES) != 0;
+    size_t size = strlen(files->directory), suffix = strlen(SUFFIX);
+    while (size > 1 && files->directory[size - 1] == '/')
         size--;
-    if (size <= suffix || memcmp(directory + size - suffix, SUFFIX, suffix) != 0)
-        return NULL;
-    char *path = strndup(directory, size - suffix);
-    if (path == NULL || access(path, F_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
+    if ((files->naming & TTP_JOURNAL_SEPARATE) != 0 || files->count == 0 ||
+        (has_pieces && (files->naming & TTP_JOURNAL_LIVE) == 0) || size <= suffix ||
+        memcmp(files->directory + size - suffix, SUFFIX, suffix) != 0)
+        return true;
+    ttp_recovered_file *last = &files->items[0];
+    for (size_t i = 1; i < files->count; i++)
+        if (files->items[i].number > last->number)
+            last = &files->items[i];
+    if (last->path != NULL)
+        return true;
+    char *output = strndup(files->directory, size - suffix);
+    last->path = output != NULL && has_pieces ? ttp_output_piece(output, last->number) : output;
+    last->is_named = has_pieces;
+    if (last->path != output)
+        free(output);
+    return last->path != NULL;
 }
 
 bool ttp_recovered_number(const char *name, uint32_t *number)
@@ -197,9 +209,8 @@ bool ttp_recovered_number(const char *name, uint32_t *number)
     return value <= UINT32_MAX;
 }
 
-/* One name in the directory; *unfinished counts the traces. */
-static ttape_status take_name(ttp_recovered_files *files, const char *name, size_t *unfinished,
-                              ttape_error *err)
+/* One name in the directory. */
+static ttape_status take_name(ttp_recovered_files *files, const char *name, ttape_error *err)
 {
     uint32_t number;
     if (!ttp_recovered_number(name, &number))
@@ -210,7 +221,6 @@ static ttape_status take_name(ttp_recovered_files *files, const char *name, size
     if (file->path != NULL)
         return TTAPE_OK;
     file->path = join(files->directory, name);
-    ++*unfinished;
     return file->path == NULL ? no_memory(err) : TTAPE_OK;
 }
 
@@ -218,18 +228,17 @@ static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
 {
     DIR *listing = opendir(files->directory);
     const struct dirent *entry;
-    size_t unfinished = 0;
     ttape_status status = TTAPE_OK;
     if (listing == NULL)
         return fail_file(err, "opening", files->directory);
     while (status == TTAPE_OK && (errno = 0, entry = readdir(listing)) != NULL)
-        status = take_name(files, entry->d_name, &unfinished, err);
+        status = take_name(files, entry->d_name, err);
     if (status == TTAPE_OK && errno != 0)
         status = fail_file(err, "listing", files->directory);
     (void)closedir(listing);
     TTP_TRY(status);
-    if (unfinished == 0 && files->count == 1)
-        files->items[0].path = live_name(files->directory);
+    if (!name_last(files))
+        return no_memory(err);
     size_t kept = 0;
     for (size_t i = 0; i < files->count; i++)
         if (files->items[i].path != NULL) /* the others were finished and have their names */

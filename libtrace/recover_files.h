@@ -14,6 +14,7 @@ typedef struct ttp_recovered_file {
     char *path;
     uint32_t number;
     uint64_t partitions;
+    bool is_named; /* as it will stay: where it is complete, nothing is to be recovered of it */
 } ttp_recovered_file;
 
 /* Records outside of the trace: in the spill file, or in a block of the arena. */
@@ -31,7 +32,7 @@ typedef struct ttp_recovered_files {
     uint64_t journal_lost_bytes; /* behind it */
     ttp_recovered_file *items;   /* by number */
     size_t count;
-    bool is_separate; /* files of several processes, side by side */
+    uint32_t naming; /* of files: TTP_JOURNAL_... */
     int spill_fd;
     bool has_spill;
     uint32_t version; /* of the recorder's records */

@@ -45,7 +45,7 @@ static ttape_status take_start(ttape_recording *r, uint32_t kind, const uint8_t 
     w->resolution_ns = ttp_load64(bytes + 32);
     w->level = (int32_t)ttp_load32(bytes + 40);
     w->literal = ttp_load32(bytes + 44) != 0;
-    r->options.separate_files = ttp_load32(bytes + 48) != 0;
+    r->options.separate_files = (ttp_load32(bytes + 48) & TTP_JOURNAL_SEPARATE) != 0;
     memcpy(w->trace_id, bytes + 56, sizeof w->trace_id);
     w->has_trace_id = true;
     return TTAPE_OK;

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 """
 ROUNDS = 60000
 MODES = {"plain": [], "rotate": ["--rotate", "8K"], "keep-last": ["--keep-last", "16K"],
-         "live": ["--live"], "files": ["--files"]}
+         "live": ["--live"], "live-rotate": ["--live", "--rotate", "8K"], "files": ["--files"]}
 COMMON = ["--clock", "none", "--block", "-p", "1000"]
 
 
@@ -88,9 +88,10 @@ def wait_for(path, process):
 
 
 def finished_files(folder, name):
-    """Files of the recording that have their final names, in their order."""
+    """Files of the recording that have their final names and are complete, in their order."""
     return sorted(p for p in folder.iterdir()
-                  if p.is_file() and p.name.startswith(name) and not p.name.endswith(".said"))
+                  if p.is_file() and p.name.startswith(name) and not p.name.endswith(".said")
+                  and traces.verify(p) is None)
 
 
 def kill_recorder(work, program, mode, ends, checks):
@@ -123,6 +124,8 @@ def between_files(remains, checks):
     """The last file was finished, and the next has not a byte yet."""
     copy = remains.with_name("between.recording")
     shutil.copytree(remains, copy)
+    if not any(copy.glob("trace.*")):  # that is where it was killed
+        return
     last = max(copy.glob("trace.*"), key=lambda p: int(p.suffix[1:]))
     last.unlink()
     last.with_suffix(f".{int(last.suffix[1:]) + 1}").touch()
@@ -147,7 +150,7 @@ def check(work, program, mode, ends, whole, checks):
     if target.is_file():
         problem = traces.verify(target)
         checks.that(problem is None, f"{label}: {problem}")
-        pieces = [p for p in finished_files(folder, "run.")] if mode == "rotate" else []
+        pieces = finished_files(folder, "run.") if "rotate" in mode else []
         events = [e for p in [*pieces, target] for e in events_of(p)]
         if mode == "keep-last":
             at = committed - len(events)

@@ -45,6 +45,14 @@ ttape_status ttp_journal_write(ttape_recording *r, const struct ttp_growing *byt
     return TTAPE_OK;
 }
 
+static uint32_t naming(const ttape_recording *r)
+{
+    const ttape_recording_options *o = &r->options;
+    bool has_pieces = o->rotate_bytes != 0 || o->keep_bytes != 0 || o->keep_ns != 0;
+    return (o->separate_files ? TTP_JOURNAL_SEPARATE : 0) | (o->live ? TTP_JOURNAL_LIVE : 0) |
+           (has_pieces ? TTP_JOURNAL_PIECES : 0);
+}
+
 static ttape_status add_start(ttape_recording *r, ttape_error *err)
 {
     uint8_t bytes[TTP_JOURNAL_START_BYTES] = {0};
@@ -57,7 +65,7 @@ static ttape_status add_start(ttape_recording *r, ttape_error *err)
     ttp_store64(bytes + 32, w->resolution_ns);
     ttp_store32(bytes + 40, (uint32_t)w->level);
     ttp_store32(bytes + 44, w->literal);
-    ttp_store32(bytes + 48, r->options.separate_files);
+    ttp_store32(bytes + 48, naming(r));
     ttp_store32(bytes + 52, TTP_ARENA_VERSION); /* of journal, slots and records alike */
     memcpy(bytes + 56, w->trace_id, sizeof w->trace_id);
     return add(r, TTP_JOURNAL_START, bytes, sizeof bytes, err);

@@ -9,6 +9,11 @@
 #define TTP_JOURNAL_THREAD_BYTES     84u
 #define TTP_JOURNAL_CHECKPOINT_BYTES 16u
 
+/* START: how files are named. */
+#define TTP_JOURNAL_SEPARATE 1u /* one for each process */
+#define TTP_JOURNAL_LIVE     2u /* they have their names from the start */
+#define TTP_JOURNAL_PIECES   4u /* one behind the other */
+
 enum ttp_journal_kind {
     TTP_JOURNAL_START = 1,   /* clock and options */
     TTP_JOURNAL_ARENA = 2,   /* its path */

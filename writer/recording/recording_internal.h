@@ -358,6 +358,8 @@ ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, tt
 void ttp_filter_close(ttape_recording *r, struct ttp_thread *thread);
 
 /* recording_output.c */
+/* The name of a file of a rotation: run.ttape -> run.0001.ttape; NULL: no memory. */
+char *ttp_output_piece(const char *output, uint32_t number);
 /* A new file; pid is in its name where each process has its own (0: no). */
 ttape_status ttp_output_begin(ttape_recording *r, uint32_t pid, struct ttp_output **out,
                               ttape_error *err);

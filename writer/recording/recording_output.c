@@ -37,6 +37,13 @@ static char *numbered(const char *output, const char *middle)
     return name;
 }
 
+char *ttp_output_piece(const char *output, uint32_t number)
+{
+    char middle[32];
+    (void)snprintf(middle, sizeof middle, "%04u", number + 1);
+    return numbered(output, middle);
+}
+
 static bool keeps_last(const ttape_recording *r)
 {
     return r->options.keep_bytes != 0 || r->options.keep_ns != 0;
@@ -49,10 +56,9 @@ static char *final_name(const ttape_recording *r, uint32_t pid, uint32_t number)
         return NULL;
     if (pid == 0 && r->options.rotate_bytes == 0)
         return strdup(r->output);
-    if (pid != 0)
-        (void)snprintf(middle, sizeof middle, "%u-%u", pid, number);
-    else
-        (void)snprintf(middle, sizeof middle, "%04u", number + 1);
+    if (pid == 0)
+        return ttp_output_piece(r->output, number);
+    (void)snprintf(middle, sizeof middle, "%u-%u", pid, number);
     return numbered(r->output, middle);
 }
 
