@@ -104,6 +104,17 @@ static ttp_recovered_file *file_at(ttp_recovered_files *files, uint32_t number)
 }
 
 /* False: no memory. */
+static bool take_checkpoint(ttp_recovered_files *files, const uint8_t *bytes, size_t size)
+{
+    for (size_t at = 0; size - at >= TTP_JOURNAL_FILE_BYTES; at += TTP_JOURNAL_FILE_BYTES) {
+        ttp_recovered_file *file = file_at(files, ttp_load32(bytes + at));
+        if (file == NULL)
+            return false;
+        file->partitions = ttp_load64(bytes + at + 8);
+    }
+    return true;
+}
+
 static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t *bytes, size_t size)
 {
     char **text = kind == TTP_JOURNAL_ARENA     ? &files->arena_path
@@ -116,12 +127,8 @@ static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t 
     }
     if (text != NULL && *text == NULL && (*text = strndup((const char *)bytes, size)) == NULL)
         return false;
-    if (kind == TTP_JOURNAL_CHECKPOINT && size == TTP_JOURNAL_CHECKPOINT_BYTES) {
-        ttp_recovered_file *file = file_at(files, ttp_load32(bytes));
-        if (file == NULL)
-            return false;
-        file->partitions = ttp_load64(bytes + 8);
-    }
+    if (kind == TTP_JOURNAL_CHECKPOINT)
+        return take_checkpoint(files, bytes, size);
     return true;
 }
 

@@ -47,23 +47,25 @@ static void play_calls(struct ttest_player *p)
 }
 
 /* A recorder that is killed: `left` says where its things are. */
-static void kill_recorder(void)
+static void kill_with(const ttape_recording_options *options, void (*play)(struct ttest_player *))
 {
     left = mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(left, MAP_FAILED);
     pid_t pid = fork();
     if (pid == 0) {
         struct ttest_player p;
-        ttest_player_open(&p, NULL);
+        ttest_player_open(&p, options);
         (void)snprintf(left->folder, sizeof left->folder, "%s", p.folder);
         (void)snprintf(left->directory, sizeof left->directory, "%s.recording", p.output);
-        play_calls(&p);
+        play(&p);
         (void)snprintf(left->arena, sizeof left->arena, "%s", ttape_recording_arena(p.recording));
         (void)kill(getpid(), SIGKILL);
     }
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     ck_assert_str_ne(left->arena, "");
 }
+
+static void kill_recorder(void) { kill_with(NULL, play_calls); }
 
 static char *path_of(const char *folder, const char *name)
 {
@@ -413,7 +415,54 @@ START_TEST(the_folder_is_where_we_are)
 {
     ck_assert_int_eq(chdir(left->directory), 0);
     TTEST_DONE(ttape_recover_remove(".", &err));
+    ck_assert_int_eq(chdir("/"), 0);
     ck_assert(!exists(left->directory));
+}
+END_TEST
+
+static void play_process(struct ttest_player *p, uint64_t serial)
+{
+    struct ttest_block b = ttest_block_take(p, 7 + (uint32_t)serial, serial, serial, 1);
+    ttest_process_message(&b, 0, 1, "/bin/x");
+    for (uint32_t i = 0; i < CALLS; i++) {
+        ttest_enter(&b, 0x1000);
+        ttest_exit(&b, 0x1000);
+    }
+}
+
+static void play_processes(struct ttest_player *p)
+{
+    for (uint64_t serial = 1; serial <= 3; serial++)
+        play_process(p, serial);
+    ttest_flush(p);
+    play_process(p, 4);
+}
+
+/* The recorder was killed while it wrote a checkpoint of several files: wherever that was, what the
+ * journal does not count is in the spill file. */
+START_TEST(a_checkpoint_cut_anywhere)
+{
+    static uint8_t all[1 << 16];
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .separate_files = true};
+    tear_down();
+    kill_with(&options, play_processes);
+    char *path = path_of(left->directory, "journal");
+    size_t size = read_file(path, all, sizeof all), whole = 0;
+    for (size_t at = 0; at < size; at += TTP_JOURNAL_HEAD_BYTES + ttp_load32(all + at + 4)) {
+        struct outcome o;
+        write_file(path, all, at);
+        recover(&o);
+        if (o.status != TTAPE_OK) /* not even the first checkpoint */
+            continue;
+        ck_assert_msg(o.report.copied_events + o.report.recovered_events == 4 * 2 * CALLS,
+                      "cut at %zu of %zu: %lu and %lu events, '%s'", at, size,
+                      (unsigned long)o.report.copied_events,
+                      (unsigned long)o.report.recovered_events, o.lines);
+        whole++;
+    }
+    ck_assert_uint_gt(whole, 5);
+    free(path);
 }
 END_TEST
 
@@ -435,6 +484,7 @@ int main(void)
     tcase_add_test(tests, a_folder_of_another_version);
     tcase_add_test(tests, an_arena_of_another_version);
     tcase_add_test(tests, a_program_that_writes_over_the_head);
+    tcase_add_test(tests, a_checkpoint_cut_anywhere);
     tcase_add_test(tests, the_folder_is_where_we_are);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

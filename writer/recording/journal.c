@@ -82,7 +82,7 @@ ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err)
     if (r->options.command != NULL)
         TTP_TRY(add(r, TTP_JOURNAL_COMMAND, (const uint8_t *)r->options.command,
                     strlen(r->options.command), err));
-    uint8_t none[TTP_JOURNAL_CHECKPOINT_BYTES] = {0};
+    uint8_t none[TTP_JOURNAL_FILE_BYTES] = {0};
     TTP_TRY(add(r, TTP_JOURNAL_CHECKPOINT, none, sizeof none, err));
     TTP_TRY(ttp_journal_write(r, &r->journal, err));
     r->journal.count = 0;
@@ -125,12 +125,20 @@ ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thr
     return add(r, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
 }
 
-ttape_status ttp_journal_checkpoint(ttape_recording *r, uint32_t file, uint64_t partitions,
-                                    ttape_error *err)
+ttape_status ttp_journal_file(ttape_recording *r, struct ttp_growing *files, uint32_t number,
+                              uint64_t partitions, ttape_error *err)
 {
-    uint8_t bytes[TTP_JOURNAL_CHECKPOINT_BYTES];
-    ttp_store32(bytes, file);
+    uint8_t bytes[TTP_JOURNAL_FILE_BYTES];
+    ttp_store32(bytes, number);
     ttp_store32(bytes + 4, 0);
     ttp_store64(bytes + 8, partitions);
-    return add(r, TTP_JOURNAL_CHECKPOINT, bytes, sizeof bytes, err);
+    return ttp_push_bytes(&r->allocator, files, bytes, sizeof bytes, err);
+}
+
+ttape_status ttp_journal_checkpoint(ttape_recording *r, const struct ttp_growing *files,
+                                    ttape_error *err)
+{
+    static const uint8_t nothing[1];
+    return add(r, TTP_JOURNAL_CHECKPOINT, files->count != 0 ? files->data : nothing, files->count,
+               err);
 }

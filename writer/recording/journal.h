@@ -7,7 +7,7 @@
 #define TTP_JOURNAL_HEAD_BYTES       16u
 #define TTP_JOURNAL_START_BYTES      72u
 #define TTP_JOURNAL_THREAD_BYTES     84u
-#define TTP_JOURNAL_CHECKPOINT_BYTES 16u
+#define TTP_JOURNAL_FILE_BYTES       16u /* in a checkpoint */
 
 /* START: how files are named. */
 #define TTP_JOURNAL_SEPARATE 1u /* one for each process */
@@ -21,7 +21,9 @@ enum ttp_journal_kind {
     TTP_JOURNAL_MESSAGE =
         4,                  /* u64 thread serial, u32 kind, its bytes: a message that was decoded */
     TTP_JOURNAL_THREAD = 5, /* how far a thread is in the trace */
-    TTP_JOURNAL_CHECKPOINT = 6 /* u32 file, u32 0, u64 partitions of it that are complete */
+    /* for each open file: u32 number, u32 0, u64 partitions of it that are complete. One entry: it
+     * is there as a whole or not at all */
+    TTP_JOURNAL_CHECKPOINT = 6
 };
 
 ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err);
@@ -30,7 +32,10 @@ ttape_status ttp_journal_message(ttape_recording *r, const struct ttp_thread *th
                                  const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thread,
                                 ttape_error *err);
-ttape_status ttp_journal_checkpoint(ttape_recording *r, uint32_t file, uint64_t partitions,
+/* files: what ttp_journal_file has put there. */
+ttape_status ttp_journal_file(ttape_recording *r, struct ttp_growing *files, uint32_t number,
+                              uint64_t partitions, ttape_error *err);
+ttape_status ttp_journal_checkpoint(ttape_recording *r, const struct ttp_growing *files,
                                     ttape_error *err);
 ttape_status ttp_journal_write(ttape_recording *r, const struct ttp_growing *bytes,
                                ttape_error *err);

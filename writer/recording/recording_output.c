@@ -252,7 +252,8 @@ static ttape_status seal_all(ttape_recording *r, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status journal_all(ttape_recording *r, uint64_t *partitions, ttape_error *err)
+static ttape_status list_files(ttape_recording *r, struct ttp_growing *files, uint64_t *partitions,
+                               ttape_error *err)
 {
     struct ttp_output **outputs = r->outputs.data;
     *partitions = 0;
@@ -262,9 +263,19 @@ static ttape_status journal_all(ttape_recording *r, uint64_t *partitions, ttape_
             continue;
         ttape_writer_get_progress(outputs[i]->writer, &progress);
         *partitions = progress.sealed_count;
-        TTP_TRY(ttp_journal_checkpoint(r, outputs[i]->number, progress.sealed_count, err));
+        TTP_TRY(ttp_journal_file(r, files, outputs[i]->number, progress.sealed_count, err));
     }
     return TTAPE_OK;
+}
+
+static ttape_status journal_all(ttape_recording *r, uint64_t *partitions, ttape_error *err)
+{
+    struct ttp_growing files = {0};
+    ttape_status status = list_files(r, &files, partitions, err);
+    if (status == TTAPE_OK)
+        status = ttp_journal_checkpoint(r, &files, err);
+    ttp_grown_free(&r->allocator, &files);
+    return status;
 }
 
 static ttape_status checkpoint(ttape_recording *r, ttape_error *err)
@@ -420,7 +431,8 @@ static ttape_status rotate(ttape_recording *r, ttape_error *err)
     TTP_TRY(ttp_output_begin(r, 0, &r->current, err));
     TTP_TRY(ttp_images_define_again(r, err));
     drop_oldest(r);
-    return ttp_journal_checkpoint(r, r->current->number, 0, err);
+    uint64_t none;
+    return journal_all(r, &none, err);
 }
 
 static bool rotation_due(const ttape_recording *r)
