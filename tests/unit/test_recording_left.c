@@ -1,17 +1,23 @@
-/* What a round leaves behind: places at the end of a full block that nobody filled. */
+/* What a round leaves behind: places at the end of a full block that nobody filled, and blocks for
+ * which the spill file has no room, or that wait for others. A flush is answered behind them. */
+#define _DEFAULT_SOURCE /* usleep */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "arena_player.h"
 
 #define HOLE_MS 300 /* more than a hole is waited for */
+#define BLOCKS  20u /* more than the smallest spill file has room for */
 
 static struct ttest_player player;
 static uint32_t pid; /* of a process that lives */
 
 static void set_up(void)
 {
-    ttest_player_open(&player, NULL);
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .spill_bytes = 1};
+    ttest_player_open(&player, &options);
     pid = (uint32_t)ttest_process_start();
 }
 
@@ -103,6 +109,158 @@ START_TEST(a_hole_at_the_end_when_all_ends)
 }
 END_TEST
 
+static void take_and_fill(struct ttest_block *blocks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        blocks[i] = ttest_block_take(&player, pid, 1, 1, 1 + i);
+    for (uint32_t i = 0; i < count; i++)
+        fill(&blocks[i], i + 1 < count ? TTP_BLOCK_RECORDS : 5);
+}
+
+/* What was recorded before the request is in the file, also where it takes many rounds. */
+START_TEST(a_flush_waits_for_room)
+{
+    struct ttest_block blocks[BLOCKS];
+    ttape_recording_status status;
+    take_and_fill(blocks, BLOCKS);
+    ttest_flush(&player);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.event_count, (BLOCKS - 1) * TTP_BLOCK_RECORDS + 5);
+    for (uint32_t i = 0; i + 1 < BLOCKS; i++)
+        ck_assert(ttest_block_is_free(&blocks[i]));
+    ck_assert_uint_eq(player.head->flushes_done, 1);
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+}
+END_TEST
+
+/* Nobody stops recording for it: each block is taken once for a request, not in each round. */
+START_TEST(a_flush_is_answered_while_all_go_on)
+{
+    struct ttest_block blocks[BLOCKS];
+    pid_t pids[BLOCKS];
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        pids[i] = ttest_process_start();
+        blocks[i] = ttest_block_take(&player, (uint32_t)pids[i], i + 1, i + 1, 1);
+        ttest_enter(&blocks[i], 0x1000);
+    }
+    player.head->flush_requests++;
+    while (player.head->flushes_done == 0 && blocks[0].used < TTP_BLOCK_RECORDS) {
+        for (uint32_t i = 0; i < BLOCKS; i++)
+            ttest_enter(&blocks[i], 0x2000);
+        ttest_poll(&player);
+        usleep(500);
+    }
+    ck_assert_uint_eq(player.head->flushes_done, 1);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        ttest_process_end(pids[i]);
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 0);
+    ck_assert_uint_eq(status.event_count, BLOCKS * blocks[0].used);
+}
+END_TEST
+
+/* A snapshot has them, too. */
+START_TEST(a_snapshot_waits_for_room)
+{
+    struct ttest_block blocks[BLOCKS];
+    ttape_source source;
+    ttape_info info;
+    char path[96];
+    take_and_fill(blocks, BLOCKS);
+    player.head->snapshot_requests++;
+    for (int i = 0; i < 5000 && player.head->snapshots_done == 0; i++) {
+        ttest_poll(&player);
+        usleep(1000);
+    }
+    ck_assert_uint_eq(player.head->snapshots_done, 1);
+    ck_assert_uint_eq(player.head->snapshots_written, 1);
+    (void)snprintf(path, sizeof path, "%s.snapshot-1", player.output);
+    ttape_reader *reader = ttest_read(&player, path, &source);
+    ttape_reader_get_info(reader, &info);
+    ck_assert_uint_eq(info.event_count, (BLOCKS - 1) * TTP_BLOCK_RECORDS + 5);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+}
+END_TEST
+
+/* Of the blocks from the first. */
+static uint32_t count_free(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        count += __atomic_load_n(&player.states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE;
+    return count;
+}
+
+/* Where there never is enough room, a snapshot has what there is, and a flush is not answered: not
+ * before there is. */
+START_TEST(a_snapshot_does_not_wait_for_ever)
+{
+    uint64_t sequence = 0;
+    player.head->snapshot_requests++;
+    player.head->flush_requests++;
+    for (int round = 0; round < 1000 && player.head->snapshots_done == 0; round++) {
+        while (count_free() != 0) {
+            struct ttest_block b = ttest_block_take(&player, pid, 1, 1, ++sequence);
+            while (b.used < TTP_BLOCK_RECORDS)
+                ttest_extension(&b, TTP_EXT_NOTHING, 0);
+            ttest_block_state(&b, TTP_BLOCK_FULL);
+        }
+        ttest_poll(&player);
+        usleep(10000);
+    }
+    ck_assert_uint_eq(player.head->snapshots_done, 1);
+    ck_assert_uint_eq(player.head->flushes_done, 0);
+    for (int i = 0; i < 5000 && player.head->flushes_done == 0; i++) {
+        ttest_poll(&player);
+        usleep(1000);
+    }
+    ck_assert_uint_eq(player.head->flushes_done, 1);
+    ck_assert_uint_eq(count_free(), BLOCKS);
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+}
+END_TEST
+
+/* Slots are free behind checkpoints only: one is made, however few events there are. */
+START_TEST(a_full_spill_file_gets_room)
+{
+    struct ttest_block blocks[BLOCKS];
+    take_and_fill(blocks, BLOCKS);
+    for (int i = 0; i < 5000 && !ttest_block_is_free(&blocks[BLOCKS - 2]); i++) {
+        ttest_poll(&player);
+        usleep(1000);
+    }
+    ck_assert(ttest_block_is_free(&blocks[BLOCKS - 2]));
+    ck_assert_uint_eq(player.head->flushes_done, 0);
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+}
+END_TEST
+
+/* A thread's records wait for those of its process's first one, which has to say what it is; not
+ * for ever. */
+START_TEST(a_flush_waits_for_the_first_thread)
+{
+    struct ttest_block first = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block second = ttest_block_take(&player, pid, 1, 2, 1);
+    ttape_recording_status status;
+    ttest_enter(&second, 0x2000);
+    player.head->flush_requests++;
+    ttest_poll_ms(&player, 50);
+    ck_assert_uint_eq(player.head->flushes_done, 0);
+    if (_i == 0)
+        ttest_enter(&first, 0x1000);
+    for (int i = 0; i < 5000 && player.head->flushes_done == 0; i++) {
+        ttest_poll(&player);
+        usleep(1000);
+    }
+    ck_assert_uint_eq(player.head->flushes_done, 1);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.event_count, _i == 0 ? 2 : 0);
+    (void)ttest_finish(&player);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording left");
@@ -113,6 +271,12 @@ int main(void)
     tcase_add_test(tests, a_hole_at_the_end_that_is_filled);
     tcase_add_test(tests, a_hole_at_the_end_of_what_the_dead_left);
     tcase_add_test(tests, a_hole_at_the_end_when_all_ends);
+    tcase_add_test(tests, a_flush_waits_for_room);
+    tcase_add_test(tests, a_flush_is_answered_while_all_go_on);
+    tcase_add_test(tests, a_snapshot_waits_for_room);
+    tcase_add_test(tests, a_snapshot_does_not_wait_for_ever);
+    tcase_add_test(tests, a_full_spill_file_gets_room);
+    tcase_add_loop_test(tests, a_flush_waits_for_the_first_thread, 0, 2);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -263,6 +263,7 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
         r->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
     }
     seen->consumed = end;
+    seen->asked = r->snapshots.asked.number;
     if (whole && (r->is_direct || (has_hole && !dead)))
         seen->is_held = true;
     else if (whole)
@@ -333,7 +334,8 @@ static void want_first_threads(ttape_recording *r, bool everything, bool at_end)
     struct ttp_candidate *c = r->candidates.data;
     bool is_new = false;
     for (size_t i = 0; i < r->candidates.count; i++) {
-        c[i].is_wanted |= everything;
+        c[i].is_wanted |= everything && (r->is_direct || r->arena.seen[c[i].index].asked !=
+                                                             r->snapshots.asked.number);
         is_new |= is_taken(r, &c[i]) && !is_known(r, c[i].image);
     }
     for (size_t i = 0; is_new && i < r->candidates.count; i++)
@@ -348,6 +350,7 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
     uint32_t threads, free_count;
     uint64_t waiting_serial = 0;
     __atomic_store_n(&r->arena.head->heartbeat, ++r->round, __ATOMIC_RELAXED);
+    r->snapshots.is_cut = r->snapshots.is_late = false;
     r->polled_ms = ttp_now_ms();
     TTP_TRY(gather(r, &threads, &free_count, err));
     if (at_end || r->pids.count <= FEW_PROCESSES ||
@@ -372,10 +375,13 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         bool later = c[i].must_wait || !is_taken(r, &c[i]);
         if (c[i].serial == waiting_serial)
             continue;
-        if (!later && !r->is_direct && !ttp_spill_has_room(r))
+        if (!later && !r->is_direct && !ttp_spill_has_room(r)) {
+            r->snapshots.is_cut = true;
             break;
+        }
         if (!later)
             TTP_TRY(take(r, &c[i], at_end, &later, err));
+        r->snapshots.is_late |= later && c[i].is_wanted;
         /* A block that was seen being filled may be full by now, and have a successor, full as
          * well: that one's turn comes when the rest of this one was taken, or at the end. */
         bool may_grow = c[i].state == TTP_BLOCK_FILLING && !r->arena.seen[c[i].index].is_dead;

@@ -309,7 +309,6 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     uint32_t partial_ms = r->options.live ? LIVE_PARTIAL_MS : PARTIAL_MS;
     bool flush = has_changed(&head->flush_requests, &r->flushes_seen);
     bool snapshot = has_changed(&head->snapshot_requests, &r->snapshots_seen);
-    bool everything = flush || snapshot;
     *drained = 0;
     if (r->round == 0)
         step_forward();
@@ -319,7 +318,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     }
     if (r->wants_snapshot) {
         r->wants_snapshot = false;
-        snapshot = everything = true;
+        snapshot = true;
     }
     if (has_changed(&head->stop_requests, &r->stops_seen))
         r->stopped = true;
@@ -327,19 +326,17 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         r->stopped = true;
     if (r->stopped)
         stop(r);
-    if (now - r->partial_ms >= partial_ms) {
+    bool is_due = now - r->partial_ms >= partial_ms;
+    if (is_due)
         r->partial_ms = now;
-        everything = true;
-    }
+    bool everything = ttp_snapshots_asked(r, flush, snapshot, is_due);
     r->arena_lost = __atomic_load_n(&head->lost, __ATOMIC_RELAXED);
     ttape_status status = ttp_drain_round(r, everything, false, err);
     *drained = r->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->appended, __ATOMIC_RELAXED);
     __atomic_store_n(&head->lost_count, r->lost, __ATOMIC_RELAXED);
-    if (status == TTAPE_OK && (flush || snapshot)) {
-        struct ttp_mark mark = {r->flushes_seen, r->snapshots_seen, snapshot};
-        status = ttp_spill_mark(r, &mark, err);
-    }
+    if (status == TTAPE_OK)
+        status = ttp_snapshots_mark(r, err);
     if (status != TTAPE_OK || !ttp_snapshots_tell(r, err))
         return status;
     r->snapshot_failures++;

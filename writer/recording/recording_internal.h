@@ -53,6 +53,7 @@ _Static_assert(sizeof(struct ttp_slot) == TTP_SLOT_BYTES, "no holes");
 struct ttp_block_seen {
     uint64_t full_since; /* ms; a hole is waited for */
     uint32_t consumed;   /* records taken */
+    uint32_t asked;      /* the last time that all was wanted and it was taken */
     bool is_held;        /* drained with a hole that may still be filled */
     bool is_dead;        /* its thread is gone */
     bool was_done;       /* in a round before */

@@ -18,6 +18,8 @@
 
 #define NUMBER_MAX 1000000u
 #define MADE       "snapshot" /* what is being made, in the recording's directory */
+#define LATE_MS    500u       /* hooks under way are waited for before a flush is answered */
+#define CUT_MS     1000u      /* a snapshot is better with what there is than not at all */
 
 static void forget_copies(ttape_recording *r)
 {
@@ -190,9 +192,47 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
     return TTAPE_OK;
 }
 
+/* However many rounds it takes, what a block has so far is taken in one of them only: slots for a
+ * few records each would use up the room. */
+bool ttp_snapshots_asked(ttape_recording *r, bool flush, bool snapshot, bool everything)
+{
+    struct ttp_asked *asked = &r->snapshots.asked;
+    if (!asked->flush && !asked->snapshot)
+        asked->since_ms = ttp_now_ms();
+    asked->flush |= flush;
+    asked->snapshot |= snapshot;
+    asked->number += flush || snapshot || everything;
+    return asked->flush || asked->snapshot || everything;
+}
+
+/* A flush is answered when a round left nothing behind. Where the spill file is full, a mark that
+ * answers nothing gets room: slots are free only behind a checkpoint, which may be due much later.
+ */
+ttape_status ttp_snapshots_mark(ttape_recording *r, ttape_error *err)
+{
+    struct ttp_snapshots *s = &r->snapshots;
+    struct ttp_asked *asked = &s->asked;
+    uint64_t waited_ms = r->polled_ms - asked->since_ms;
+    bool is_complete = !s->is_cut && (!s->is_late || waited_ms >= LATE_MS);
+    bool copies = asked->snapshot && (is_complete || waited_ms >= CUT_MS);
+    bool answers = copies || (asked->flush && is_complete);
+    bool makes_room = s->is_cut && asked->mark_count == s->served_count;
+    if (!answers && !makes_room)
+        return TTAPE_OK;
+    struct ttp_mark mark = {is_complete ? r->flushes_seen : asked->flushes, r->snapshots_seen,
+                            copies};
+    TTP_TRY(ttp_spill_mark(r, &mark, err));
+    asked->mark_count++;
+    asked->flushes = mark.flush_requests;
+    asked->flush &= !is_complete;
+    asked->snapshot &= !copies;
+    return TTAPE_OK;
+}
+
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
 {
     TTP_TRY(ttp_outputs_flush(r, err));
+    r->snapshots.served_count++;
     __atomic_store_n(&r->arena.head->flushes_done, mark->flush_requests, __ATOMIC_RELEASE);
     if (!mark->is_snapshot)
         return TTAPE_OK;

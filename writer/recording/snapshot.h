@@ -1,6 +1,7 @@
 /* Flushes and snapshots: what is asked of the encoding thread while recording goes on.
  *
- *   poll (a request was seen) --> drains everything --> a mark in the queue behind it
+ *   poll (a request was seen) --> drains everything --> a mark in the queue behind it, when nothing
+ *                                 was left for which the spill file had no room
  *   encoding thread, at the mark --> seals and writes --> answers the flush
  *                                --> opens the trace's files as they are now
  *   snapshot thread              --> joins them into a file of its own, names it, answers
@@ -46,6 +47,15 @@ struct ttp_mark {
     bool is_snapshot;
 };
 
+/* Of the polling thread: what was asked for and is not in the queue yet. */
+struct ttp_asked {
+    bool flush, snapshot;
+    uint64_t since_ms;
+    uint32_t number;     /* times that all was wanted: a block is taken once for each of them */
+    uint32_t flushes;    /* requests that marks answer, up to the last one */
+    uint32_t mark_count; /* that were put into the queue */
+};
+
 /* One file to be written, from some of the pieces. */
 struct ttp_copy {
     char *base; /* what its name begins with */
@@ -63,6 +73,10 @@ struct ttp_snapshots {
     uint32_t request;           /* that it answers */
     ttape_error error;          /* of the last that failed */
     _Atomic bool has_failed;    /* nobody has been told yet */
+    struct ttp_asked asked;
+    _Atomic uint32_t served_count; /* marks */
+    bool is_cut;  /* the last round left something: the spill file had no room for it, */
+    bool is_late; /* or it has to wait, for a hook under way or another thread's block */
 };
 
 typedef struct ttape_recording ttape_recording;
@@ -73,6 +87,10 @@ ttape_status ttp_recording_open(ttape_recording **out, const char *output,
                                 const struct ttape_recording_options *options, ttp_joiner join,
                                 ttape_error *err);
 
+/* Of the polling thread: whether the next round has to take everything; everything: anyway. */
+bool ttp_snapshots_asked(ttape_recording *r, bool flush, bool snapshot, bool everything);
+/* After a round: a mark, where the round calls for one. */
+ttape_status ttp_snapshots_mark(ttape_recording *r, ttape_error *err);
 /* Of the encoding thread: serves a mark. Failures of a snapshot are told, not returned. */
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
 /* Waits for a snapshot that is under way. */
