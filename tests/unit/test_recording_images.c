@@ -221,6 +221,73 @@ START_TEST(another_module_at_the_same_address)
 }
 END_TEST
 
+/* A list whose end is missing: nothing was recorded for a while, or its block is lost. */
+START_TEST(a_list_that_was_cut_off)
+{
+    struct ttest_block b = first_block(0, 1);
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
+    ttest_module_message(&b, 0x20000, 0x30000, "/lib/gone.so");
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so"); /* the next list */
+    ttest_modules_end(&b, 1);
+    ttest_enter(&b, 0x10000);
+    ttest_enter(&b, 0x20000);
+    ttest_module_message(&b, 0x30000, 0x40000, "/lib/gone too.so"); /* the last of one */
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
+    ttest_module_message(&b, 0x40000, 0x50000, "/lib/b.so");
+    ttest_modules_end(&b, 2);
+    ttest_enter(&b, 0x10001);
+    ttest_enter(&b, 0x30000);
+    ttest_enter(&b, 0x40000);
+    done(&b);
+    (void)ttest_finish(&player);
+    expect_site(with_pid("10000  k0:0 in /lib/a.so of ", pid));
+    expect_site("20000  k0:0 in  of 0");
+    expect_site(with_pid("10001  k0:0 in /lib/a.so of ", pid));
+    expect_site("30000  k0:0 in  of 0");
+    expect_site(with_pid("40000  k0:0 in /lib/b.so of ", pid));
+}
+END_TEST
+
+/* Who knows what is in the rest: what is known stays, what is told comes. */
+START_TEST(a_list_of_which_some_is_missing)
+{
+    struct ttest_block b = first_block(0, 1);
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
+    ttest_module_message(&b, 0x20000, 0x30000, "/lib/b.so");
+    ttest_modules_end(&b, 2);
+    ttest_module_message(&b, 0x30000, 0x40000, "/lib/c.so");
+    ttest_modules_end(&b, 3);
+    ttest_enter(&b, 0x10000);
+    ttest_enter(&b, 0x20000);
+    ttest_enter(&b, 0x30000);
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so"); /* the end of this one is missing */
+    ttest_module_message(&b, 0x20000, 0x30000, "/lib/b.so");
+    ttest_module_message(&b, 0x20000, 0x30000, "/lib/b.so"); /* and of this one the beginning */
+    ttest_module_message(&b, 0x40000, 0x50000, "/lib/d.so");
+    ttest_modules_end(&b, 3);
+    ttest_message(&b, TTP_MESSAGE_MODULES_END, "", 0); /* says nothing */
+    ttest_enter(&b, 0x10001);
+    ttest_enter(&b, 0x30001);
+    ttest_enter(&b, 0x40001);
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
+    ttest_modules_end(&b, 1);
+    ttest_enter(&b, 0x10002);
+    ttest_enter(&b, 0x20002);
+    ttest_enter(&b, 0x40002);
+    done(&b);
+    (void)ttest_finish(&player);
+    expect_site(with_pid("10000  k0:0 in /lib/a.so of ", pid));
+    expect_site(with_pid("20000  k0:0 in /lib/b.so of ", pid));
+    expect_site(with_pid("30000  k0:0 in /lib/c.so of ", pid));
+    expect_site(with_pid("10001  k0:0 in /lib/a.so of ", pid));
+    expect_site(with_pid("30001  k0:0 in /lib/c.so of ", pid));
+    expect_site(with_pid("40001  k0:0 in /lib/d.so of ", pid));
+    expect_site(with_pid("10002  k0:0 in /lib/a.so of ", pid));
+    expect_site("20002  k0:0 in  of 0");
+    expect_site("40002  k0:0 in  of 0");
+}
+END_TEST
+
 /* The kernel's list says what the program did not: a library that it opened just now. */
 START_TEST(unknown_addresses_are_looked_up)
 {
@@ -333,6 +400,8 @@ int main(void)
     tcase_add_test(tests, a_forked_child_has_its_parents_modules);
     tcase_add_test(tests, an_executed_program_begins_anew);
     tcase_add_test(tests, another_module_at_the_same_address);
+    tcase_add_test(tests, a_list_that_was_cut_off);
+    tcase_add_test(tests, a_list_of_which_some_is_missing);
     tcase_add_test(tests, unknown_addresses_are_looked_up);
     tcase_add_test(tests, definitions_that_lie);
     tcase_add_test(tests, families_that_cannot_be);

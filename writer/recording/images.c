@@ -346,7 +346,7 @@ static ttape_status take_module(ttape_recording *r, struct ttp_image *image, con
                            .path = {path, size_bytes - MODULE_BYTES - id_bytes}};
     if (module.path.size_bytes == 0 && image->path != NULL)
         module.path = text(image->path);
-    return ttp_modules_add(r, &image->incoming, &module, err);
+    return ttp_modules_told(r, image, &module, err);
 }
 
 ttape_status ttp_image_early_module(ttape_recording *r, struct ttp_thread *thread,
@@ -423,6 +423,18 @@ static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout,
                        (uint32_t)(layout->sites.count - 1), err);
 }
 
+/* What came before so many modules is of a list that was cut off. Where it is not so many, nobody
+ * knows what is gone. */
+static ttape_status end_modules(ttape_recording *r, struct ttp_image *image, uint32_t count,
+                                ttape_error *err)
+{
+    bool is_complete = ttp_modules_keep_last(r, image, count);
+    r->has_peeked = false;
+    ttape_status status = ttp_modules_apply(r, image, is_complete, err);
+    ttp_modules_clear(r, image);
+    return status;
+}
+
 ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, uint32_t kind,
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
@@ -441,12 +453,8 @@ ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, ui
         return take_module(r, image, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_SITE)
         return take_site(r, layout, &told, err);
-    if (kind == TTP_MESSAGE_MODULES_END) {
-        r->has_peeked = false;
-        ttape_status status = ttp_modules_apply(r, image, true, err);
-        ttp_modules_clear(r, image);
-        return status;
-    }
+    if (kind == TTP_MESSAGE_MODULES_END && size_bytes >= sizeof(uint32_t))
+        return end_modules(r, image, ttp_load32(bytes), err);
     return TTAPE_OK;
 }
 

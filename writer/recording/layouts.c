@@ -190,11 +190,34 @@ ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool
     return index_sites(r, layout, err);
 }
 
+bool ttp_modules_keep_last(ttape_recording *r, struct ttp_image *image, uint32_t count)
+{
+    struct ttp_module_seen *incoming = image->incoming.data;
+    if (count > image->incoming.count)
+        return false;
+    size_t dropped = image->incoming.count - count;
+    for (size_t i = 0; i < dropped; i++)
+        free_module(r, &incoming[i]);
+    if (dropped != 0 && count != 0)
+        memmove(incoming, incoming + dropped, count * sizeof *incoming);
+    image->incoming.count = count;
+    return true;
+}
+
 void ttp_modules_clear(ttape_recording *r, struct ttp_image *image)
 {
-    for (size_t i = 0; i < image->incoming.count; i++)
-        free_module(r, (struct ttp_module_seen *)image->incoming.data + i);
-    image->incoming.count = 0;
+    (void)ttp_modules_keep_last(r, image, 0);
+}
+
+/* A list names each module once. Where one comes again, another list has begun, and the end of the
+ * one before is missing. */
+ttape_status ttp_modules_told(ttape_recording *r, struct ttp_image *image,
+                              const ttape_module *module, ttape_error *err)
+{
+    struct ttp_module_seen told = {.module = *module};
+    if (holds(&image->incoming, &told))
+        ttp_modules_clear(r, image);
+    return ttp_modules_add(r, &image->incoming, module, err);
 }
 
 /* One line of /proc/PID/maps: mappings of one file that lie together are one module. */

@@ -16,6 +16,11 @@ ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_byt
 
 ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
                              const ttape_module *module, ttape_error *err);
+/* Adds to image->incoming: of the list that a program is telling. */
+ttape_status ttp_modules_told(ttape_recording *r, struct ttp_image *image,
+                              const ttape_module *module, ttape_error *err);
+/* Keeps the last `count` of image->incoming; false: there are not so many. */
+bool ttp_modules_keep_last(ttape_recording *r, struct ttp_image *image, uint32_t count);
 /* Applies image->incoming. `complete`: the list says all, what is not in it was unmapped. An image
  * that shares its layout gets one of its own where they differ. */
 ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool complete,
