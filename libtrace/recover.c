@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "format/fail.h"
+#include "libtrace/recover_edges.h"
 #include "libtrace/recover_files.h"
 #include "libtrace/recover_state.h"
 #include "reader/partition_reader.h"
@@ -27,6 +28,7 @@
 /* A recovery under way. */
 struct recovery {
     ttp_recovered_files files;
+    ttp_recovered_edges edges;
     ttape_recording *r;
     ttape_writer *writer;
     const ttape_recover_options *options;
@@ -189,7 +191,10 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
     if (v->files.slot_count != 0)
         qsort(slots, v->files.slot_count, sizeof *slots, by_place);
     for (size_t i = 0; i < v->files.slot_count && status == TTAPE_OK; i++) {
-        status = ttp_recovered_load(&v->files, &slots[i], slot, err);
+        if (i == 0 || slots[i].serial != slots[i - 1].serial)
+            status = ttp_edges_resume(&v->edges, v->r, slots[i].serial, err);
+        if (status == TTAPE_OK)
+            status = ttp_recovered_load(&v->files, &slots[i], slot, err);
         if (status == TTAPE_OK)
             status = ttp_decode_slot(v->r, slot, err);
         status = status == TTAPE_END ? TTAPE_OK : status;
@@ -246,6 +251,7 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
                        "the spill file",
              (unsigned long long)v->files.journal_lost_bytes);
     TTP_TRY(ttp_state_replay(v->r, &v->files, err));
+    TTP_TRY(ttp_edges_find(&v->edges, v->r, &v->files, err));
     TTP_TRY(copy_files(v, err));
     tell_arena(v);
     if (!v->files.has_spill)
@@ -266,6 +272,7 @@ ttape_status ttape_recover_recording(const char *directory, const ttape_sink *si
     ttape_status status = recover(&v, directory, sink, err);
     ttape_writer_close(v.writer);
     ttp_state_close(v.r);
+    ttp_edges_close(&v.edges);
     ttp_recovered_close(&v.files);
     return status;
 }

@@ -466,6 +466,42 @@ START_TEST(a_checkpoint_cut_anywhere)
 }
 END_TEST
 
+/* Two frames are open when the file is full; they are left in the next one. */
+static void play_rotation(struct ttest_player *p)
+{
+    struct ttest_block b = ttest_block_take(p, (uint32_t)getpid(), 1, 1, 1);
+    ttest_process_message(&b, 0, 1, "/bin/x");
+    ttest_enter(&b, 0x1000);
+    ttest_enter(&b, 0x2000);
+    for (uint32_t i = 0; i < 100; i++) {
+        ttest_enter(&b, 0x3000);
+        ttest_exit(&b, 0x3000);
+    }
+    ttest_flush(p);
+    ttest_exit(&b, 0x2000);
+    ttest_exit(&b, 0x1000);
+}
+
+START_TEST(killed_after_a_rotation)
+{
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .rotate_bytes = 64};
+    ttape_memory_sink out = {0};
+    ttape_sink sink = ttape_sink_memory(&out);
+    ttape_reader *reader;
+    tear_down();
+    kill_with(&options, play_rotation);
+    TTEST_DONE(ttape_recover_recording(left->directory, &sink, NULL, NULL, &err));
+    ttape_source source = ttape_source_memory(out.data, out.size_bytes);
+    TTEST_DONE(ttape_reader_open(&reader, &source, NULL, &err));
+    char *text = ttest_stream_text(reader, 0, false);
+    ck_assert_str_eq(text, "-2000 -1000");
+    free(text);
+    ttape_reader_close(reader);
+    ttape_memory_sink_close(&out);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recover_folder");
@@ -485,6 +521,7 @@ int main(void)
     tcase_add_test(tests, an_arena_of_another_version);
     tcase_add_test(tests, a_program_that_writes_over_the_head);
     tcase_add_test(tests, a_checkpoint_cut_anywhere);
+    tcase_add_test(tests, killed_after_a_rotation);
     tcase_add_test(tests, the_folder_is_where_we_are);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -142,3 +142,43 @@ ttape_status ttp_journal_checkpoint(ttape_recording *r, const struct ttp_growing
     return add(r, TTP_JOURNAL_CHECKPOINT, files->count != 0 ? files->data : nothing, files->count,
                err);
 }
+
+/* Sites by their addresses: ids are those of a file. */
+static void store_frame(const ttape_recording *r, const ttape_open_frame *frame, uint8_t *bytes)
+{
+    uint64_t address = 0;
+    bool has_site = frame->site < r->sites.count;
+    if (has_site) {
+        const struct ttp_place place = ((const struct ttp_place *)r->sites.data)[frame->site];
+        const struct ttp_layout *layout = (struct ttp_layout *)r->layouts.data + place.layout;
+        address = ((const struct ttp_site_seen *)layout->sites.data)[place.index].address;
+    }
+    ttp_store64(bytes, address);
+    ttp_store64(bytes + 8, frame->enter_time_ns);
+    ttp_store64(bytes + 16, (uint64_t)frame->self_ns);
+    ttp_store32(bytes + 24, frame->kind);
+    ttp_store32(bytes + 28, frame->argument);
+    ttp_store32(bytes + 32, frame->stack);
+    ttp_store32(bytes + 36, has_site);
+}
+
+ttape_status ttp_journal_edge(ttape_recording *r, const struct ttp_thread *thread, ttape_error *err)
+{
+    size_t count = thread->frames.count;
+    size_t size = TTP_JOURNAL_EDGE_BYTES + count * TTP_JOURNAL_FRAME_BYTES;
+    uint8_t *bytes = malloc(size);
+    if (bytes == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    ttp_store64(bytes, thread->serial);
+    ttp_store64(bytes + 8, thread->edge.event_number);
+    ttp_store64(bytes + 16, thread->edge.time_ns);
+    ttp_store32(bytes + 24, thread->edge.stack);
+    ttp_store32(bytes + 28, thread->edge.unknown_depth);
+    ttp_store32(bytes + 32, (uint32_t)thread->edge.depth_offset);
+    for (size_t i = 0; i < count; i++)
+        store_frame(r, (const ttape_open_frame *)thread->frames.data + i,
+                    bytes + TTP_JOURNAL_EDGE_BYTES + i * TTP_JOURNAL_FRAME_BYTES);
+    ttape_status status = add(r, TTP_JOURNAL_EDGE, bytes, size, err);
+    free(bytes);
+    return status;
+}

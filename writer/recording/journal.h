@@ -7,6 +7,8 @@
 #define TTP_JOURNAL_HEAD_BYTES       16u
 #define TTP_JOURNAL_START_BYTES      72u
 #define TTP_JOURNAL_THREAD_BYTES     84u
+#define TTP_JOURNAL_EDGE_BYTES       36u
+#define TTP_JOURNAL_FRAME_BYTES      40u /* each, behind it */
 #define TTP_JOURNAL_FILE_BYTES       16u /* in a checkpoint */
 
 /* START: how files are named. */
@@ -23,7 +25,8 @@ enum ttp_journal_kind {
     TTP_JOURNAL_THREAD = 5, /* how far a thread is in the trace */
     /* for each open file: u32 number, u32 0, u64 partitions of it that are complete. One entry: it
      * is there as a whole or not at all */
-    TTP_JOURNAL_CHECKPOINT = 6
+    TTP_JOURNAL_CHECKPOINT = 6,
+    TTP_JOURNAL_EDGE = 7 /* where a thread stands when its file is finished, and its frames */
 };
 
 ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err);
@@ -32,6 +35,9 @@ ttape_status ttp_journal_message(ttape_recording *r, const struct ttp_thread *th
                                  const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thread,
                                 ttape_error *err);
+/* thread->edge and its frames. */
+ttape_status ttp_journal_edge(ttape_recording *r, const struct ttp_thread *thread,
+                              ttape_error *err);
 /* files: what ttp_journal_file has put there. */
 ttape_status ttp_journal_file(ttape_recording *r, struct ttp_growing *files, uint32_t number,
                               uint64_t partitions, ttape_error *err);

@@ -395,8 +395,22 @@ static ttape_status save_edge(ttape_recording *r, struct ttp_thread *thread, tta
     if (thread->stream == TTAPE_NONE || thread->must_resume)
         return TTAPE_OK; /* nothing of it is in this file */
     thread->must_resume = true;
-    return ttp_stream_get_edge(r->current->writer, thread->stream, &thread->edge, &thread->frames,
-                               err);
+    TTP_TRY(ttp_stream_get_edge(r->current->writer, thread->stream, &thread->edge, &thread->frames,
+                                err));
+    return ttp_journal_edge(r, thread, err);
+}
+
+/* Where streams stand is in the journal before their file is finished: the next one says it only
+ * when it has something of them. */
+static ttape_status save_edges(ttape_recording *r, ttape_error *err)
+{
+    uint64_t partitions;
+    for (size_t i = 0; i < r->threads.count; i++)
+        TTP_TRY(save_edge(r, ((struct ttp_thread **)r->threads.data)[i], err));
+    TTP_TRY(journal_all(r, &partitions, err));
+    TTP_TRY(ttp_journal_write(r, &r->journal, err));
+    r->journal.count = 0;
+    return TTAPE_OK;
 }
 
 /* Drops the oldest files that are not needed to hold what is to be kept. */
@@ -424,8 +438,7 @@ static ttape_status rotate(ttape_recording *r, ttape_error *err)
     struct ttp_output *old = r->current;
     TTP_TRY(ttape_writer_flush(old->writer, false, err));
     TTP_TRY(reap(r, err));
-    for (size_t i = 0; i < r->threads.count; i++)
-        TTP_TRY(save_edge(r, ((struct ttp_thread **)r->threads.data)[i], err));
+    TTP_TRY(save_edges(r, err));
     old->last_event_ms = ttp_now_ms();
     TTP_TRY(finish_output(r, old, err));
     TTP_TRY(ttp_output_begin(r, 0, &r->current, err));
