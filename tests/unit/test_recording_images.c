@@ -288,6 +288,31 @@ START_TEST(a_list_of_which_some_is_missing)
 }
 END_TEST
 
+/* Memory and time of the recorder are bounded: what is told behind so many is left out. */
+START_TEST(a_list_without_end)
+{
+    const uint64_t count = 8192 + 200, first = 0x100000, bytes = 0x1000;
+    uint32_t sequence = 1;
+    struct ttest_block b = first_block(0, 1);
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % 400 == 399) {
+            done(&b);
+            b = ttest_block_take(&player, pid, 1, 1, ++sequence);
+        }
+        ttest_module_message(&b, first + i * bytes, first + (i + 1) * bytes, "/lib/m.so");
+    }
+    ttest_modules_end(&b, (uint32_t)count);
+    ttest_enter(&b, first + 1);
+    ttest_enter(&b, first + (count - 201) * bytes);
+    ttest_enter(&b, first + (count - 200) * bytes);
+    done(&b);
+    (void)ttest_finish(&player);
+    expect_site(with_pid("100001  k0:0 in /lib/m.so of ", pid));
+    expect_site(with_pid("20ff000  k0:0 in /lib/m.so of ", pid));
+    expect_site("2100000  k0:0 in  of 0");
+}
+END_TEST
+
 /* The kernel's list says what the program did not: a library that it opened just now. */
 START_TEST(unknown_addresses_are_looked_up)
 {
@@ -402,6 +427,7 @@ int main(void)
     tcase_add_test(tests, another_module_at_the_same_address);
     tcase_add_test(tests, a_list_that_was_cut_off);
     tcase_add_test(tests, a_list_of_which_some_is_missing);
+    tcase_add_test(tests, a_list_without_end);
     tcase_add_test(tests, unknown_addresses_are_looked_up);
     tcase_add_test(tests, definitions_that_lie);
     tcase_add_test(tests, families_that_cannot_be);

@@ -10,7 +10,8 @@
 #include "format/fail.h"
 #include "writer/recording/proc_maps.h"
 
-#define SCAN_PAUSE_MS 50u
+#define SCAN_PAUSE_MS    50u
+#define MODULES_TOLD_MAX 8192u /* in one list: a program that never ends one costs no more */
 
 static ttape_status no_memory(ttape_error *err)
 {
@@ -217,6 +218,8 @@ ttape_status ttp_modules_told(ttape_recording *r, struct ttp_image *image,
     struct ttp_module_seen told = {.module = *module};
     if (holds(&image->incoming, &told))
         ttp_modules_clear(r, image);
+    if (image->incoming.count >= MODULES_TOLD_MAX) /* its end will find that some are missing */
+        return TTAPE_OK;
     return ttp_modules_add(r, &image->incoming, module, err);
 }
 
