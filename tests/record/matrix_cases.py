@@ -96,6 +96,7 @@ def processes():
         yield Case(f"other programs by {way}", "p_spawn.c", [way, 6], forbid=["borrowed_call"])
     yield Case("exec of itself", "p_exec_self.c", [3], cut_short=True)
     yield Case("daemon", "p_daemon.c", ["{dir}/result"], wait_for="result", slack=2.0)
+    yield Case("relay", "p_relay.c", ["{dir}/result"], wait_for="result", slack=2.0)
 
 
 def unwinding():

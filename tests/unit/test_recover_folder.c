@@ -502,6 +502,25 @@ START_TEST(killed_after_a_rotation)
 }
 END_TEST
 
+static void play_and_close(struct ttest_player *p)
+{
+    play_calls(p);
+    (void)snprintf(left->arena, sizeof left->arena, "%s", ttape_recording_arena(p->recording));
+    ttape_recording_close(p->recording);
+    _exit(0);
+}
+
+/* As after a failure: what was not drained is in the arena, and nowhere else. */
+START_TEST(closed_and_not_finished)
+{
+    struct outcome o;
+    tear_down();
+    kill_with(NULL, play_and_close);
+    recover(&o);
+    expect_all(&o);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recover_folder");
@@ -522,6 +541,7 @@ int main(void)
     tcase_add_test(tests, a_program_that_writes_over_the_head);
     tcase_add_test(tests, a_checkpoint_cut_anywhere);
     tcase_add_test(tests, killed_after_a_rotation);
+    tcase_add_test(tests, closed_and_not_finished);
     tcase_add_test(tests, the_folder_is_where_we_are);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -49,11 +49,11 @@ static bool map(struct ttp_arena_file *arena)
     return true;
 }
 
-static void discard(struct ttp_arena_file *arena)
+static void discard(struct ttp_arena_file *arena, bool remove)
 {
-    if (arena->path != NULL)
+    if (remove && arena->path != NULL)
         (void)unlink(arena->path);
-    if (arena->directory != NULL)
+    if (remove && arena->directory != NULL)
         (void)rmdir(arena->directory);
     if (arena->fd >= 0)
         (void)close(arena->fd);
@@ -89,7 +89,7 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
             return true;
     }
     int code = errno;
-    discard(arena);
+    discard(arena, true);
     errno = code;
     return false;
 }
@@ -159,7 +159,7 @@ void ttp_arena_free_block(ttape_recording *r, uint32_t index)
 }
 
 /* Programs that still run keep their mapping; it is told to stop for ever. */
-void ttp_arena_remove(ttape_recording *r)
+void ttp_arena_close(ttape_recording *r, bool remove)
 {
     if (r->arena.head != NULL) {
         __atomic_store_n(&r->arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
@@ -170,5 +170,5 @@ void ttp_arena_remove(ttape_recording *r)
         r->allocator.release(r->allocator.context, r->arena.seen,
                              TTP_ARENA_BLOCKS_MAX * sizeof *r->arena.seen);
     r->arena.seen = NULL;
-    discard(&r->arena);
+    discard(&r->arena, remove);
 }

@@ -314,6 +314,19 @@ static ttape_status decode_record(struct decoding *d, uint64_t record)
 
 /* Whether the slot is the next of its thread. One that was decoded already is left out; where one
  * is missing, nobody knows how much it held. */
+/* Of a block that comes behind later ones of its thread: a program wrote over its number or over
+ * theirs. A recovery finds blocks twice, and has them then. */
+static ttape_status lose_late(struct decoding *d)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < d->slot->head.count; i++)
+        count += ttp_record_is_call(d->slot->records[i]);
+    if (d->r->is_replaying || count == 0)
+        return TTAPE_OK;
+    TTP_TRY(lose(d, count, TTAPE_GAP_DAMAGE));
+    return ttp_decode_flush(d->r, d->thread, d->err);
+}
+
 static ttape_status check_place(struct decoding *d, bool *is_next)
 {
     const struct ttp_block_head *block = &d->slot->block;
@@ -394,7 +407,7 @@ ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, tt
     d.epoch = slot->head.first == 0 ? epoch_of(slot->block.epoch) : d.thread->epoch;
     TTP_TRY(check_place(&d, &is_next));
     if (!is_next)
-        return TTAPE_OK;
+        return lose_late(&d);
     skip_to(&d, d.at);
     if (d.thread->stream == TTAPE_NONE)
         memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);

@@ -237,8 +237,9 @@ static ttape_status set_up(ttape_recording *r, const char *output,
 
 static void free_all(ttape_recording *r)
 {
-    ttp_arena_remove(r);
-    ttp_directory_close(r, r->is_finished || !r->is_opened);
+    bool remove = r->is_finished || !r->is_opened; /* else recovery finds the rest in them */
+    ttp_arena_close(r, remove);
+    ttp_directory_close(r, remove);
     ttp_images_close(r);
     ttp_outputs_close(r);
     if (r->has_spill) {

@@ -280,7 +280,8 @@ ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *
 ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err);
 void ttp_arena_grow(ttape_recording *r, uint32_t thread_count, uint32_t free_count);
 void ttp_arena_free_block(ttape_recording *r, uint32_t index);
-void ttp_arena_remove(ttape_recording *r);
+/* Stops it for the programs. */
+void ttp_arena_close(ttape_recording *r, bool remove);
 
 /* recorder_clock.c */
 void ttp_clock_choose(ttape_recording *r);

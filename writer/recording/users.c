@@ -1,8 +1,11 @@
 /* Who still uses the arena: between a fork and its first event a process holds no block, and is
  * known by its mapping alone; between an exec and the runtime's constructor, by its environment. */
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* asprintf, F_SETLEASE */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,8 @@
 
 #include "writer/recording/proc_maps.h"
 #include "writer/recording/recording_internal.h"
+
+#define LISTS_MAX 20 /* after so many the next round goes on */
 
 static bool is_named(const char *process, const char *entry)
 {
@@ -28,29 +33,126 @@ static bool is_named(const char *process, const char *entry)
     return found;
 }
 
+/* Processes by number, ascending. */
+struct listing {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool add(struct listing *l, uint32_t process)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity * 2 + 256;
+        uint32_t *items = realloc(l->items, capacity * sizeof *items);
+        if (items == NULL)
+            return false;
+        l->items = items;
+        l->capacity = capacity;
+    }
+    l->items[l->count++] = process;
+    return true;
+}
+
+/* False: they cannot be read. */
+static bool list(struct listing *l)
+{
+    const struct dirent *entry;
+    bool is_whole = true;
+    DIR *all = opendir("/proc");
+    l->count = 0;
+    while (all != NULL && is_whole && (entry = readdir(all)) != NULL)
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+            is_whole = add(l, (uint32_t)strtoul(entry->d_name, NULL, 10));
+    if (all != NULL)
+        (void)closedir(all);
+    if (is_whole && l->count != 0)
+        qsort(l->items, l->count, sizeof *l->items, by_number);
+    return all != NULL && is_whole;
+}
+
+static bool holds(const struct listing *l, uint32_t process)
+{
+    return l->count != 0 &&
+           bsearch(&process, l->items, l->count, sizeof process, by_number) != NULL;
+}
+
+/* Whether the arena is nobody else's: a lease for writing is given only while no other open file
+ * stands for it, and a mapping holds its file open, in whatever process it is by now. A look at one
+ * process after the other cannot tell: each may have forked and be gone before its turn. Who opens
+ * the arena while we have the lease waits for the next line; the signal that would tell us of that
+ * is one that nobody minds. EINVAL and others: the file system has no leases. */
+static enum { ALONE, IN_USE, UNKNOWN } ask_lease(int fd)
+{
+    if (fcntl(fd, F_SETSIG, SIGURG) != 0)
+        return UNKNOWN;
+    if (fcntl(fd, F_SETLEASE, F_WRLCK) != 0)
+        return errno == EAGAIN ? IN_USE : UNKNOWN;
+    (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+    return ALONE;
+}
+
+struct search {
+    struct stat arena;
+    char *entry;
+    uint32_t own; /* as /proc numbers us, which may be another namespace's */
+    uint32_t users, starting;
+};
+
+/* Looks at those that were not there before; false: there are none. */
+static bool look(struct search *s, const struct listing *now, const struct listing *before)
+{
+    bool is_any = false;
+    char name[16];
+    for (size_t i = 0; i < now->count; i++) {
+        if (now->items[i] == s->own || holds(before, now->items[i]))
+            continue;
+        is_any = true;
+        (void)snprintf(name, sizeof name, "%u", now->items[i]);
+        if (ttp_process_maps(name, s->arena.st_dev, s->arena.st_ino) > 0)
+            s->users++;
+        else if (is_named(name, s->entry))
+            s->starting++;
+    }
+    return is_any;
+}
+
+/* A process that is listed may be gone when it is looked at, and have forked between the two. Its
+ * child is in the next list: until one brings nobody new. */
+static bool search(struct search *s)
+{
+    struct listing lists[2] = {{0}};
+    bool is_done = false, is_known = true;
+    for (int i = 0; i < LISTS_MAX && is_known && !is_done && s->users == 0; i++) {
+        is_known = list(&lists[i % 2]);
+        is_done = is_known && !look(s, &lists[i % 2], &lists[1 - i % 2]);
+    }
+    free(lists[0].items);
+    free(lists[1].items);
+    return is_done || s->users != 0;
+}
+
 void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint32_t *starting)
 {
-    struct stat arena;
-    char *entry = NULL, own[32] = ""; /* as /proc numbers us, which may be another namespace's */
-    const struct dirent *process;
+    struct search s = {.entry = NULL};
+    char own[32] = "";
     *users = *starting = 0;
-    DIR *all = opendir("/proc");
-    if (all == NULL || readlink("/proc/self", own, sizeof own - 1) <= 0 ||
-        fstat(r->arena.fd, &arena) != 0 ||
-        asprintf(&entry, TTP_ENV_ARENA "=%s", r->arena.path) < 0) {
-        if (all != NULL)
-            (void)closedir(all);
-        return;
+    if (readlink("/proc/self", own, sizeof own - 1) <= 0 || fstat(r->arena.fd, &s.arena) != 0 ||
+        asprintf(&s.entry, TTP_ENV_ARENA "=%s", r->arena.path) < 0)
+        return; /* no /proc: nobody can be looked for */
+    s.own = (uint32_t)strtoul(own, NULL, 10);
+    bool is_sure = search(&s);
+    switch (ask_lease(r->arena.fd)) { /* last: one that was starting may use it by now */
+    case ALONE: s.users = 0; break;
+    case IN_USE: s.users += s.users == 0; break;
+    case UNKNOWN: s.users += s.users == 0 && !is_sure; break; /* for now: they come and go */
     }
-    while ((process = readdir(all)) != NULL) {
-        const char *name = process->d_name;
-        if (name[0] < '0' || name[0] > '9' || strcmp(name, own) == 0)
-            continue;
-        if (ttp_process_maps(name, arena.st_dev, arena.st_ino) > 0)
-            ++*users;
-        else if (is_named(name, entry))
-            ++*starting;
-    }
-    (void)closedir(all);
-    free(entry);
+    *users = s.users;
+    *starting = s.starting;
+    free(s.entry);
 }

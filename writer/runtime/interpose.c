@@ -264,12 +264,20 @@ BEFORE void *ttp_before_setname(pthread_t thread, const char *name)
 }
 IN_FRONT_OF(pthread_setname_np, ttp_before_setname);
 
-/* -- ends without destructors, where the recorder is a thread of this process -- */
+/* -- ends without destructors: what a silence dropped has not been counted yet, and the recorder
+ * may be a thread of this process -- */
+
+static void end_at_once(void)
+{
+    if (ttp_has_state())
+        ttp_silence_last();
+    ttp_helper_end(true);
+}
 
 void *ttp_before__exit(void);
 BEFORE void *ttp_before__exit(void)
 {
-    ttp_helper_end(true);
+    end_at_once();
     return real(REAL__EXIT);
 }
 IN_FRONT_OF(_exit, ttp_before__exit);
@@ -277,7 +285,7 @@ IN_FRONT_OF(_exit, ttp_before__exit);
 void *ttp_before_exit(void);
 BEFORE void *ttp_before_exit(void)
 {
-    ttp_helper_end(true);
+    end_at_once();
     return real(REAL_EXIT);
 }
 IN_FRONT_OF(_Exit, ttp_before_exit);

@@ -183,6 +183,8 @@ bool ttp_silence_end(void)
 {
     struct ttp_line *line = ttp_thread.line;
     uint64_t freed = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
+    if (line->dropped != 0 && line->published == 0) /* a kill must not hide that there are some */
+        ttp_silence_publish();
     if (freed == line->freed_seen && line->dropped % TRY_EVERY != 0)
         return false;
     line->freed_seen = freed;

@@ -152,8 +152,11 @@ bool ttp_owes_pay(void)
         ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
     struct ttp_part parts[2] = {{numbers, sizeof(numbers)}, {path, size > 0 ? (size_t)size : 0}};
     line->owes_process = false; /* a handler must not tell it once more */
-    if (ttp_message(TTP_MESSAGE_PROCESS, parts, 2))
+    if (ttp_message(TTP_MESSAGE_PROCESS, parts, 2)) {
+        /* From now on: a parent that nobody was told of would be none to its children. */
+        ttp_process.last_image = ttp_process.own->image;
         return true;
+    }
     line->owes_process = true;
     return false;
 }
@@ -190,7 +193,6 @@ static void draw_serial(struct ttp_line *line)
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         line->owes_process = true;
         line->owes_parent = ttp_process.last_image;
-        ttp_process.last_image = ttp_thread.serial;
     }
 }
 
