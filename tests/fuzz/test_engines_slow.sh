@@ -41,7 +41,7 @@ else
     AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 AFL_SKIP_CPUFREQ=1 AFL_NO_UI=1 AFL_NO_AFFINITY=1 \
         AFL_BENCH_UNTIL_CRASH=1 timeout 120 afl-fuzz -V 60 -i in -o found "$work/afl/fuzz_canary" \
         >log 2>&1
-    grep -q 'PERSISTENT\|persistent' log || fail "AFL++ does not run in persistent mode"
+    grep -qai 'persistent mode' log || fail "AFL++ does not run in persistent mode"
     ls found/default/crashes 2>/dev/null | grep -q '^id' || fail "AFL++: the canary lives"
 fi
 if [ "$failures" -gt 0 ]; then
