@@ -19,7 +19,7 @@
 #define NAME          "arena"
 #define STATES_OFFSET TTP_ARENA_HEAD_BYTES
 
-static ttape_status fail_file(ttape_error *err, const char *what, const char *path)
+ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path)
 {
     int code = errno;
     (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
@@ -118,7 +118,7 @@ static ttape_status map(ttp_recovered_arena *arena, int fd, const char *path, tt
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
-        return fail_file(err, "reading the state of the arena", path);
+        return ttp_recovered_fail(err, "reading the state of the arena", path);
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
         info.st_size < (off_t)TTP_ARENA_HEAD_BYTES) {
         refuse(arena, "is no arena of this user");
@@ -127,7 +127,7 @@ static ttape_status map(ttp_recovered_arena *arena, int fd, const char *path, tt
     arena->bytes = (size_t)info.st_size;
     void *memory = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
-        return fail_file(err, "mapping the arena", path);
+        return ttp_recovered_fail(err, "mapping the arena", path);
     arena->memory = memory;
     return TTAPE_OK;
 }
@@ -159,7 +159,7 @@ ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *pa
         return TTAPE_OK;
     }
     if (fd < 0)
-        return fail_file(err, "opening the arena", path);
+        return ttp_recovered_fail(err, "opening the arena", path);
     ttape_status status = map(arena, fd, path, err);
     (void)close(fd);
     if (arena->memory != NULL)
@@ -172,10 +172,10 @@ ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *pa
 ttape_status ttp_recovered_arena_remove(const ttp_recovered_arena *arena, ttape_error *err)
 {
     if (arena->memory != NULL && unlinkat(arena->directory_fd, NAME, 0) != 0 && errno != ENOENT)
-        return fail_file(err, "removing the arena in", arena->directory);
+        return ttp_recovered_fail(err, "removing the arena in", arena->directory);
     bool is_ours = arena->memory != NULL || (arena->is_in_folder && arena->why_not[0] == '\0');
     if (is_ours && arena->directory != NULL && rmdir(arena->directory) != 0 && errno != ENOENT)
-        return fail_file(err, "removing", arena->directory);
+        return ttp_recovered_fail(err, "removing", arena->directory);
     return TTAPE_OK;
 }
 

@@ -9,6 +9,9 @@
 
 #include <tracetape/error.h>
 
+/* "`what` '`path`' failed" with what errno says; returns TTAPE_E_IO. For all of recovery. */
+ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path);
+
 typedef struct ttp_recovered_arena {
     char *directory; /* NULL: the path is none that a recorder makes */
     int directory_fd;

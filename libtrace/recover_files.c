@@ -28,16 +28,6 @@ static ttape_status no_memory(ttape_error *err)
     return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
 }
 
-static ttape_status fail_file(ttape_error *err, const char *what, const char *path)
-{
-    int code = errno;
-    (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
-                   strerror(code));
-    if (err != NULL)
-        err->os_errno = code;
-    return TTAPE_E_IO;
-}
-
 static char *join(const char *directory, const char *name)
 {
     char *path = NULL;
@@ -65,7 +55,7 @@ static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
     struct stat info;
     int fd = open_in(files->directory, "journal");
     if (fd < 0 || fstat(fd, &info) != 0) {
-        ttape_status status = fail_file(err, "opening the journal in", files->directory);
+        ttape_status status = ttp_recovered_fail(err, "opening the journal in", files->directory);
         if (fd >= 0)
             (void)close(fd);
         return status;
@@ -77,7 +67,8 @@ static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            ttape_status status = fail_file(err, "reading the journal in", files->directory);
+            ttape_status status =
+                ttp_recovered_fail(err, "reading the journal in", files->directory);
             (void)close(fd);
             return status;
         }
@@ -158,8 +149,7 @@ static ttape_status check_journal(ttp_recovered_files *files, ttape_error *err)
     files->journal_bytes = end;
     if (end == 0)
         return ttp_fail(err, TTAPE_E_NOT_TRACE, "", TTAPE_ERROR_NO_OFFSET,
-                        "'%s' holds no recording: its journal has no checkpoint",
-                        files->directory);
+                        "'%s' holds no recording: its journal has no checkpoint", files->directory);
     if (files->version != TTP_ARENA_VERSION) /* 0: of the first, which did not say */
         return ttp_fail(err, TTAPE_E_VERSION, "", TTAPE_ERROR_NO_OFFSET,
                         "'%s' was left by another version of tracetape, whose records (version %u, "
@@ -237,11 +227,11 @@ static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
     const struct dirent *entry;
     ttape_status status = TTAPE_OK;
     if (listing == NULL)
-        return fail_file(err, "opening", files->directory);
+        return ttp_recovered_fail(err, "opening", files->directory);
     while (status == TTAPE_OK && (errno = 0, entry = readdir(listing)) != NULL)
         status = take_name(files, entry->d_name, err);
     if (status == TTAPE_OK && errno != 0)
-        status = fail_file(err, "listing", files->directory);
+        status = ttp_recovered_fail(err, "listing", files->directory);
     (void)closedir(listing);
     TTP_TRY(status);
     if (!name_last(files))
@@ -284,7 +274,7 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
     files->has_spill = files->spill_fd >= 0 || errno != ENOENT;
     uint32_t count = 0;
     if (files->has_spill && (files->spill_fd < 0 || fstat(files->spill_fd, &info) != 0))
-        status = fail_file(err, "opening the spill file in", files->directory);
+        status = ttp_recovered_fail(err, "opening the spill file in", files->directory);
     else if (files->has_spill)
         count = (uint32_t)(((uint64_t)info.st_size + TTP_SLOT_BYTES - 1) / TTP_SLOT_BYTES);
     for (uint32_t i = 0; i < count && status == TTAPE_OK; i++) {
@@ -380,8 +370,7 @@ ttape_status ttp_recovered_start(ttp_recovered_files *files, const char *directo
     return check_journal(files, err);
 }
 
-ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory,
-                                ttape_error *err)
+ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory, ttape_error *err)
 {
     TTP_TRY(ttp_recovered_start(files, directory, err));
     TTP_TRY(find_files(files, err));

@@ -13,16 +13,6 @@
 #include "format/fail.h"
 #include "libtrace/recover_files.h"
 
-static ttape_status fail_file(ttape_error *err, const char *what, const char *path)
-{
-    int code = errno;
-    (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
-                   strerror(code));
-    if (err != NULL)
-        err->os_errno = code;
-    return TTAPE_E_IO;
-}
-
 static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
 
 static bool is_file_of_ours(const char *name)
@@ -45,7 +35,7 @@ static ttape_status check_name(const ttp_recovered_files *files, int fd, const c
     if (is_dots(name))
         return TTAPE_OK;
     if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-        return fail_file(err, "reading the state of", name);
+        return ttp_recovered_fail(err, "reading the state of", name);
     if (S_ISREG(info.st_mode) ? is_file_of_ours(name)
                               : S_ISDIR(info.st_mode) && is_arena_of_ours(&files->arena, name))
         return TTAPE_OK;
@@ -55,7 +45,7 @@ static ttape_status check_name(const ttp_recovered_files *files, int fd, const c
 
 static ttape_status remove_file(int fd, const char *name, ttape_error *err)
 {
-    return unlinkat(fd, name, 0) != 0 && errno != ENOENT ? fail_file(err, "removing", name)
+    return unlinkat(fd, name, 0) != 0 && errno != ENOENT ? ttp_recovered_fail(err, "removing", name)
                                                          : TTAPE_OK;
 }
 
@@ -76,11 +66,11 @@ static ttape_status each_name(const ttp_recovered_files *files, int fd,
     const struct dirent *entry;
     ttape_status status = TTAPE_OK;
     if (listing == NULL)
-        return fail_file(err, "opening", files->directory);
+        return ttp_recovered_fail(err, "opening", files->directory);
     while (status == TTAPE_OK && (errno = 0, entry = readdir(listing)) != NULL)
         status = take(files, fd, entry->d_name, err);
     if (status == TTAPE_OK && errno != 0)
-        status = fail_file(err, "listing", files->directory);
+        status = ttp_recovered_fail(err, "listing", files->directory);
     (void)closedir(listing);
     return status;
 }
@@ -90,13 +80,14 @@ static ttape_status remove_all(const ttp_recovered_files *files, int fd, ttape_e
 {
     TTP_TRY(each_name(files, fd, check_name, err));
     if (faccessat(fd, "..", W_OK | X_OK, 0) != 0)
-        return fail_file(err, "removing", files->directory);
+        return ttp_recovered_fail(err, "removing", files->directory);
     TTP_TRY(remove_file(fd, "spill", err));
     TTP_TRY(ttp_recovered_arena_remove(&files->arena, err));
     TTP_TRY(remove_file(fd, "snapshot", err));
     TTP_TRY(each_name(files, fd, remove_trace, err));
     TTP_TRY(remove_file(fd, "journal", err));
-    return rmdir(files->directory) != 0 ? fail_file(err, "removing", files->directory) : TTAPE_OK;
+    return rmdir(files->directory) != 0 ? ttp_recovered_fail(err, "removing", files->directory)
+                                        : TTAPE_OK;
 }
 
 ttape_status ttape_recover_remove(const char *directory, ttape_error *err)
@@ -104,11 +95,11 @@ ttape_status ttape_recover_remove(const char *directory, ttape_error *err)
     ttp_recovered_files files;
     char *path = realpath(directory, NULL); /* "." cannot be removed by that name */
     if (path == NULL)
-        return fail_file(err, "opening", directory);
+        return ttp_recovered_fail(err, "opening", directory);
     ttape_status status = ttp_recovered_start(&files, path, err);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (status == TTAPE_OK && fd < 0)
-        status = fail_file(err, "opening", path);
+        status = ttp_recovered_fail(err, "opening", path);
     if (status == TTAPE_OK)
         status =
             ttp_recovered_arena_open(&files.arena, files.arena_path, path, files.trace_id, err);
