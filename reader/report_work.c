@@ -121,6 +121,22 @@ static struct fit fit_of(const struct ttp_account_plan *plan, const ttape_reader
     return fit;
 }
 
+static bool is_within(int64_t tick, int64_t most) { return tick >= -most && tick <= most; }
+
+/* Summaries are in ticks. Where a duration of them is more nanoseconds than 64 bits hold, which is
+ * the shortest is another question than of what the events give. */
+static bool durations_fit(const struct ttp_loaded *p)
+{
+    uint64_t step = p->head.resolution_ns;
+    if (step <= 1)
+        return true;
+    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / step);
+    bool fit = is_within(p->head.first_tick, most) && is_within(p->head.end_tick, most);
+    for (uint32_t i = 0; fit && i < p->head.start_frame_count; i++)
+        fit = is_within(p->segments.start_frames[i].enter_tick, most);
+    return fit;
+}
+
 static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
                                const struct ttp_loaded *p)
 {
@@ -131,7 +147,7 @@ static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
     if (fit.selected == 0)
         return TTP_WISH_NOTHING;
     bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
-                   fit.inside && fit.selected == p->segments.segment_count &&
+                   fit.inside && fit.selected == p->segments.segment_count && durations_fit(p) &&
                    ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
     return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
 }
