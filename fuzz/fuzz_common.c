@@ -30,9 +30,9 @@ struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most)
     return part;
 }
 
-/* Large blocks are kept between inputs: a sanitizer's allocator maps and unmaps each, which took
- * half of the time. What is kept, and what lies behind a block, is poisoned, so that a use after
- * the release and a use behind the end are found as before. */
+/* Large blocks are kept between inputs: a sanitizer's allocator maps and unmaps each, at the cost
+ * of a page fault a page. What is kept, and what lies behind a block, is poisoned, so that a use
+ * after the release and a use behind the end are found as before. */
 #define KEPT_BLOCKS 32u
 #define KEPT_LEAST  (64u << 10)
 #define KEPT_MOST   (4u << 20)

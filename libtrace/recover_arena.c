@@ -15,9 +15,8 @@
 #include "format/fail.h"
 #include "writer/arena.h"
 
-#define SHARED        "/dev/shm/"
-#define NAME          "arena"
-#define STATES_OFFSET TTP_ARENA_HEAD_BYTES
+#define SHARED "/dev/shm/"
+#define NAME   "arena"
 
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path)
 {
@@ -95,7 +94,7 @@ static bool has_right_sizes(ttp_recovered_arena *arena)
     arena->blocks_offset = offset;
     arena->block_ready = ready;
     return head->block_bytes == TTP_BLOCK_BYTES && ready <= TTP_ARENA_BLOCKS_MAX &&
-           offset >= STATES_OFFSET + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
+           offset >= TTP_ARENA_HEAD_BYTES + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t) &&
            offset % TTP_BLOCK_BYTES == 0 && offset <= arena->bytes &&
            (uint64_t)ready * TTP_BLOCK_BYTES <= arena->bytes - offset;
 }

@@ -17,11 +17,10 @@
 #include "format/fail.h"
 #include "writer/recording/journal.h"
 
-#define JOURNAL_MAX   (1u << 30)
-#define HEARTBEAT_NS  60000000
-#define SUFFIX        ".recording"
-#define NAME_PREFIX   "trace."
-#define STATES_OFFSET TTP_ARENA_HEAD_BYTES
+#define JOURNAL_MAX  (1u << 30)
+#define HEARTBEAT_NS 60000000
+#define SUFFIX       ".recording"
+#define NAME_PREFIX  "trace."
 
 static ttape_status no_memory(ttape_error *err)
 {
@@ -54,6 +53,13 @@ static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
 {
     struct stat info;
     int fd = open_in(files->directory, "journal");
+    int code = errno;
+    if (fd < 0 && code == ENOENT && access(files->directory, F_OK) == 0) /* the last to go */
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "nothing is left to recover in '%s': it has no journal; its recorder had "
+                        "recorded nothing yet, or had written all of its output",
+                        files->directory);
+    errno = code;
     if (fd < 0 || fstat(fd, &info) != 0) {
         ttape_status status = ttp_recovered_fail(err, "opening the journal in", files->directory);
         if (fd >= 0)
@@ -320,7 +326,7 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
     struct timespec pause = {0, HEARTBEAT_NS}; /* for hooks that have seen it on */
     (void)nanosleep(&pause, NULL);
     files->arena_lost = head->lost;
-    const uint32_t *states = (const void *)(files->arena.memory + STATES_OFFSET);
+    const uint32_t *states = (const void *)(files->arena.memory + TTP_ARENA_HEAD_BYTES);
     for (uint32_t i = 0; i < files->arena.block_ready; i++) {
         const struct ttp_block_head *block = block_at(files, i);
         if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)

@@ -216,10 +216,12 @@ def rebuild(out, log):
     """The trace that there is to check, and what went wrong on the way to it."""
     remains = out.with_name(out.name + ".recording")
     if remains.exists():
-        target = out.with_name("recovered.ttape")
+        target, is_empty = out.with_name("recovered.ttape"), not any(remains.iterdir())
         done = setting.tracetape("recover", remains, "-o", target)
         if done.status in RECOVERED and target.is_file():
             return target, []
+        if is_empty and out.is_file() and b"nothing is left to recover" in done.err:
+            return out, []  # killed just before it would have removed the folder
         if not log.main_pid():
             return None, []  # killed before the program began: nothing to recover
         return None, [f"recover ended with {done.status}: {done.err.decode(errors='replace')}"]

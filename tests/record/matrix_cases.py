@@ -1,7 +1,9 @@
 """The kinds of programs, each as a case of the matrix. What stays ambiguous is said here, with its
 reason, and nowhere else."""
+import errno
 import shutil
 
+import faults
 import setting
 import traces
 from oracle import Case
@@ -96,7 +98,11 @@ def processes():
         yield Case(f"other programs by {way}", "p_spawn.c", [way, 6], forbid=["borrowed_call"])
     yield Case("exec of itself", "p_exec_self.c", [3], cut_short=True)
     yield Case("daemon", "p_daemon.c", ["{dir}/result"], wait_for="result", slack=2.0)
-    yield Case("relay", "p_relay.c", ["{dir}/result"], wait_for="result", slack=2.0)
+    relay = ["{dir}/result", "100"]
+    yield Case("relay", "p_daemon.c", relay, wait_for="result", slack=2.0)
+    # a file system without leases: the recorder has to look through /proc
+    yield Case("relay, no leases", "p_daemon.c", relay, wait_for="result", slack=2.0,
+               compilers=("gcc",), env=faults.disturbed(f"F_SETLEASE:error={errno.EINVAL}:1+"))
 
 
 def unwinding():

@@ -74,7 +74,7 @@ def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=T
     for path in (PROGRAMS / name, PROGRAMS / "own.c", PROGRAMS / "own.h"):
         facts.append(path.read_text(encoding="utf-8"))
     for library in libraries:  # the runtime itself, for one
-        path = Path(str(library).removeprefix("-Wl,"))
+        path = Path(library)
         facts.append(hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
     place = BUILD / "record-programs" / f"{Path(name).stem}-{compiler}-{key}"

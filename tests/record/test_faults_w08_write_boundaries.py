@@ -38,10 +38,28 @@ def check(checks, host, outcome):
         setting.forget_arena(outcome.recorder)
         return
     host.check_lives(checks, outcome, may_refuse=False)
+    check_remains(checks, outcome)
     trace = faults.recover(checks, outcome)
     if checks.that(trace is not None, f"{label}: nothing is left"):
         made = read_report(outcome)
         faults.check_calls(checks, label, trace, made)
+
+
+def check_remains(checks, outcome):
+    """A folder beside a finished trace: it is recovered too, or recover says that all is done."""
+    if not outcome.remains.exists() or not outcome.trace.is_file():
+        return
+    target, has_journal = outcome.folder / "again.ttape", (outcome.remains / "journal").exists()
+    done = setting.tracetape("recover", outcome.remains, "-o", target)
+    if has_journal:
+        checks.that(done.status in faults.RECOVERED and target.is_file(),
+                    f"{outcome.label}: recover ended with {done.status}",
+                    done.err.decode(errors="replace"))
+        return
+    checks.that(not any(outcome.remains.iterdir()), f"{outcome.label}: files without a journal")
+    checks.equal(done.status, faults.NOT_RECORDED, f"{outcome.label}: recover's status")
+    checks.that(b"nothing is left to recover" in done.err and not target.exists(),
+                f"{outcome.label}: recover says {done.err!r}")
 
 
 def read_report(outcome):

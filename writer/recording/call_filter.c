@@ -31,23 +31,7 @@ static ttape_status emit(ttape_recording *r, struct ttp_thread *thread, const tt
     return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, thread, err) : TTAPE_OK;
 }
 
-static ttape_status stack_of(ttape_recording *r, struct ttp_thread *thread,
-                             struct ttp_call_stack **out, ttape_error *err)
-{
-    struct ttp_call_stack *stacks = thread->stacks.data;
-    for (size_t i = 0; i < thread->stacks.count; i++)
-        if (stacks[i].number == thread->stack) {
-            *out = &stacks[i];
-            return TTAPE_OK;
-        }
-    *out = ttp_push(&r->allocator, &thread->stacks, sizeof **out, err);
-    if (*out == NULL)
-        return TTAPE_E_MEMORY;
-    (*out)->number = thread->stack;
-    return TTAPE_OK;
-}
-
-static const struct ttp_call_stack *current_stack(const struct ttp_thread *thread)
+const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread)
 {
     const struct ttp_call_stack *stacks = thread->stacks.data;
     for (size_t i = 0; i < thread->stacks.count; i++)
@@ -56,16 +40,22 @@ static const struct ttp_call_stack *current_stack(const struct ttp_thread *threa
     return NULL;
 }
 
-uint32_t ttp_filter_open_count(const struct ttp_thread *thread)
+bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call)
 {
-    const struct ttp_call_stack *stack = current_stack(thread);
-    return stack == NULL ? 0 : (uint32_t)stack->calls.count;
+    return ((const struct ttp_call *)stack->calls.data)[call].site == TTAPE_NONE;
 }
 
-bool ttp_filter_is_signal(const struct ttp_thread *thread, uint32_t call)
+static ttape_status stack_of(ttape_recording *r, struct ttp_thread *thread,
+                             struct ttp_call_stack **out, ttape_error *err)
 {
-    const struct ttp_call *calls = current_stack(thread)->calls.data;
-    return calls[call].site == TTAPE_NONE;
+    *out = (struct ttp_call_stack *)(uintptr_t)ttp_filter_stack(thread);
+    if (*out == NULL) {
+        *out = ttp_push(&r->allocator, &thread->stacks, sizeof **out, err);
+        if (*out == NULL)
+            return TTAPE_E_MEMORY;
+        (*out)->number = thread->stack;
+    }
+    return TTAPE_OK;
 }
 
 static ttape_status emit_enter(ttape_recording *r, struct ttp_thread *thread,

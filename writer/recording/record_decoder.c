@@ -98,47 +98,63 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
     return put(d, &event, site);
 }
 
-static bool is_signal(const struct decoding *d, uint32_t frame)
+/* What is open on the thread's current stack: as the filter counts, or the writer. */
+struct open_frames {
+    const struct ttp_call_stack *filtered;
+    const ttape_writer *writer;
+    uint32_t stream, count;
+};
+
+static ttape_status find_open(struct decoding *d, struct open_frames *open)
 {
-    if (d->is_filtered)
-        return ttp_filter_is_signal(d->thread, frame);
-    return ttp_stream_is_signal(ttp_output_of(d->r, d->thread)->writer, d->thread->stream, frame);
+    *open = (struct open_frames){0};
+    if (d->is_filtered) {
+        open->filtered = ttp_filter_stack(d->thread);
+        open->count = open->filtered != NULL ? (uint32_t)open->filtered->calls.count : 0;
+        return TTAPE_OK;
+    }
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    open->writer = ttp_output_of(d->r, d->thread)->writer;
+    open->stream = d->thread->stream;
+    open->count = ttp_stream_open_count(open->writer, open->stream);
+    return TTAPE_OK;
+}
+
+static bool is_signal(const struct open_frames *open, uint32_t frame)
+{
+    return open->filtered != NULL ? ttp_filter_is_signal(open->filtered, frame)
+                                  : ttp_stream_is_signal(open->writer, open->stream, frame);
 }
 
 /* How many of the open frames go with so many signals, and then above the one that stays. */
-static uint32_t count_left(const struct decoding *d, uint32_t open, uint64_t signals,
+static uint32_t count_left(const struct open_frames *open, bool has_signals, uint64_t signals,
                            uint64_t staying)
 {
-    uint32_t left = 0, least = open < SIGNALS_WITHIN ? 0 : open - SIGNALS_WITHIN;
-    for (uint32_t at = open; signals > 0 && at > least; at--)
-        if (is_signal(d, at - 1)) {
-            left = open - at + 1;
+    uint32_t left = 0, least = open->count < SIGNALS_WITHIN ? 0 : open->count - SIGNALS_WITHIN;
+    for (uint32_t at = open->count; signals > 0 && at > least; at--)
+        if (is_signal(open, at - 1)) {
+            left = open->count - at + 1;
             signals--;
         }
-    uint32_t top = open - left, above = top;
-    if (d->thread->has_signals)
-        for (above = 0; above < top - least && !is_signal(d, top - 1 - above);)
+    uint32_t top = open->count - left, above = top;
+    if (has_signals)
+        for (above = 0; above < top - least && !is_signal(open, top - 1 - above);)
             above++;
     return left + (above > staying ? above - (uint32_t)staying : 0);
 }
 
 static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
 {
-    uint32_t open, left;
+    struct open_frames open;
+    uint32_t left;
     uint64_t count = payload >> TTP_LEFT_BITS;
-    if (d->is_filtered) {
-        open = ttp_filter_open_count(d->thread);
-    } else {
-        TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
-        TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-        const struct ttp_output *output = ttp_output_of(d->r, d->thread);
-        open = ttp_stream_open_count(output->writer, d->thread->stream);
-    }
+    TTP_TRY(find_open(d, &open));
     switch ((enum ttp_left)(payload & ((1u << TTP_LEFT_BITS) - 1))) {
-    case TTP_LEFT_COUNT: left = count < open ? (uint32_t)count : open; break;
-    case TTP_LEFT_ALL_BUT: left = count < open ? open - (uint32_t)count : 0; break;
+    case TTP_LEFT_COUNT: left = count < open.count ? (uint32_t)count : open.count; break;
+    case TTP_LEFT_ALL_BUT: left = count < open.count ? open.count - (uint32_t)count : 0; break;
     default:
-        left = count_left(d, open, count >> TTP_LEFT_FRAMES_BITS,
+        left = count_left(&open, d->thread->has_signals, count >> TTP_LEFT_FRAMES_BITS,
                           count & ((1u << TTP_LEFT_FRAMES_BITS) - 1));
     }
     return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_UNWIND, left, 0, ns);

@@ -130,14 +130,14 @@ void ttp_directory_sync(const ttape_recording *r)
 void ttp_directory_close(ttape_recording *r, bool remove)
 {
     char name[32];
-    if (remove && r->directory_fd >= 0) {
+    if (remove && r->directory_fd >= 0) { /* the journal last: without it, nothing is left */
         (void)unlinkat(r->directory_fd, "spill", 0);
-        (void)unlinkat(r->directory_fd, "journal", 0);
         (void)unlinkat(r->directory_fd, "snapshot", 0);
         for (uint32_t i = 0; i < r->next_file; i++) {
             (void)snprintf(name, sizeof name, "trace.%u", i);
             (void)unlinkat(r->directory_fd, name, 0);
         }
+        (void)unlinkat(r->directory_fd, "journal", 0);
     }
     if (remove && r->has_directory)
         (void)unlinkat(r->parent_fd, ttp_directory_base(r->directory), AT_REMOVEDIR);

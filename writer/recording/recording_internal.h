@@ -160,11 +160,11 @@ struct ttp_thread {
     uint32_t tid;
     uint32_t stream; /* id in its output, or TTAPE_NONE */
     uint64_t started, last_ns, epoch;
-    uint64_t culled; /* events left out since the last gap that says so */
-    bool is_touched; /* since the last checkpoint */
+    uint64_t culled;  /* events left out since the last gap that says so */
+    bool is_touched;  /* since the last checkpoint */
     bool has_signals; /* handlers have run */
-    bool has_hole;   /* of a recovery: what it could not read comes before the next record */
-    bool may_attach; /* its last event is the stream's, and may still get values */
+    bool has_hole;    /* of a recovery: what it could not read comes before the next record */
+    bool may_attach;  /* its last event is the stream's, and may still get values */
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
     uint32_t stack;
@@ -352,10 +352,10 @@ void ttp_images_close(ttape_recording *r);
 bool ttp_filter_is_on(const ttape_recording *r);
 ttape_status ttp_filter_event(ttape_recording *r, struct ttp_thread *thread, ttape_event *event,
                               uint32_t site, ttape_error *err);
-/* Of the stack that the thread is on, calls that are not kept included. */
-uint32_t ttp_filter_open_count(const struct ttp_thread *thread);
+/* The calls of the stack that the thread is on, those that are not kept included; NULL: none. */
+const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread);
 /* Whether that one of them, from the outermost, is a signal's handler. */
-bool ttp_filter_is_signal(const struct ttp_thread *thread, uint32_t call);
+bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call);
 ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, ttape_error *err);
 void ttp_filter_close(ttape_recording *r, struct ttp_thread *thread);
 

@@ -1,5 +1,7 @@
-/* Becomes a daemon by two forks and works on behind the back of who started it: `p_daemon RESULT`.
- * It writes what it found into the file RESULT.part and renames that to RESULT when it is done. */
+/* Becomes a daemon by two forks and works on behind the back of who started it: `p_daemon RESULT
+ * [N]`. With N it first hands over N times: each process forks the next and is gone, faster than
+ * anybody can look through all processes. It writes what it found into the file RESULT.part and
+ * renames that to RESULT when it is done. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,16 @@ ALONE static void detach(void)
     OUT;
 }
 
+ALONE static void hand_over(void)
+{
+    IN;
+    long forking = own_forking();
+    if (fork() != 0)
+        _exit(0);
+    own_forked(forking);
+    OUT;
+}
+
 int main(int argc, char **argv)
 {
     IN;
@@ -44,6 +56,8 @@ int main(int argc, char **argv)
     printf("starting\n");
     fflush(stdout);
     detach();
+    for (long i = argc > 2 ? strtol(argv[2], NULL, 10) : 0; i > 0; i--)
+        hand_over();
     long sum = 0;
     for (int i = 0; i < 10; i++) {
         sum += work(8);

@@ -1,8 +1,9 @@
 /* To be preloaded into the recorder: makes its library calls fail, fall short, wait or be its last.
  *
- *   FAULTS   plans, separated by commas: FUNCTION:ACTION:WHEN. WHEN is N (the N-th call) or N+ (and
- *            all later ones). ACTION is error=ERRNO, short=BYTES (0: half), delay=MILLISECONDS,
- *            kill (before the call), after (kill after it), torn (kill when half is written), stop
+ *   FAULTS   plans, separated by commas: FUNCTION:ACTION:WHEN. Of fcntl only F_SETLEASE. WHEN is N
+ *            (the N-th call) or N+ (and all later ones). ACTION is error=ERRNO, short=BYTES (0:
+ *            half), delay=MILLISECONDS, kill (before the call), after (kill after it), torn (kill
+ *            when half is written), stop
  *   FAULTS_IN   name of the only program that is meant (the environment goes on to its children)
  *   FAULTS_LOG  a file: one line for each call, so that a test knows how many there are
  *
@@ -234,6 +235,27 @@ BY_CALL(renameat, SYS_renameat, (int a, const char *from, int b, const char *to)
 BY_CALL(renameat2, SYS_renameat2,
         (int a, const char *from, int b, const char *to, unsigned int flags), a, from, b, to, flags)
 
+/* By the name of its command; only this one is of interest. */
+int fcntl(int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    long argument = va_arg(list, long);
+    va_end(list);
+    if (command == F_SETLEASE && due("F_SETLEASE").action == FAIL)
+        return -1;
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+int fcntl64(int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    long argument = va_arg(list, long);
+    va_end(list);
+    return fcntl(fd, command, argument);
+}
+
 int posix_fallocate(int fd, off_t at, off_t size)
 {
     struct plan plan = due("fallocate");
@@ -307,10 +329,7 @@ static int memory_due(void)
 }
 
 void *malloc(size_t size) { return memory_due() ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size)
-{
-    return memory_due() ? NULL : __libc_calloc(count, size);
-}
+void *calloc(size_t count, size_t size) { return memory_due() ? NULL : __libc_calloc(count, size); }
 void *realloc(void *memory, size_t size)
 {
     return memory_due() ? NULL : __libc_realloc(memory, size);
