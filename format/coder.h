@@ -146,7 +146,7 @@ static inline bool ttp_decoder_cut(const struct ttp_decoder *d)
 /* Unsigned numbers: Elias-gamma of value + 1 with adaptive bits. Unary length (64 contexts), then
  * the bits below the leading one: exact contexts while the number is short, then the length and the
  * first bit. */
-#define TTP_NUMBER_PROBS 256u
+#define TTP_NUMBER_PROBS (16u + 2 * 64)
 struct ttp_number_model {
     struct ttp_prob length[64];
     struct ttp_prob bits[TTP_NUMBER_PROBS];

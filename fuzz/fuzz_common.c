@@ -37,6 +37,10 @@ struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most)
 #define KEPT_LEAST  (64u << 10)
 #define KEPT_MOST   (4u << 20)
 
+/* Small blocks too are wanted again while they are warm. What ASAN_OPTIONS says comes before. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "quarantine_size_mb=8:malloc_context_size=6"; }
+
 __attribute__((weak)) void __asan_poison_memory_region(const volatile void *start, size_t bytes);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void *start, size_t bytes);
 
@@ -118,6 +122,10 @@ static void *allocate(void *context, size_t size_bytes)
     struct fuzz_memory *memory = context;
     uint64_t used = __atomic_add_fetch(&memory->used_bytes, size_bytes, __ATOMIC_RELAXED);
     FUZZ_REQUIRE(used <= memory->limit_bytes);
+    if (memory->there_bytes != 0 && used > memory->there_bytes) {
+        (void)__atomic_sub_fetch(&memory->used_bytes, size_bytes, __ATOMIC_RELAXED);
+        return NULL;
+    }
     if (used > __atomic_load_n(&memory->most_bytes, __ATOMIC_RELAXED))
         __atomic_store_n(&memory->most_bytes, used, __ATOMIC_RELAXED);
     return take_block(size_bytes);

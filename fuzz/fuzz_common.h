@@ -36,11 +36,11 @@ struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most);
 
 /* ---- memory that is counted ---- */
 
-/* No input may cost more than the options allow: `limit_bytes` is what they allow. Callable from
- * several threads. */
+/* No input may cost more than the options allow: `limit_bytes` is what they allow. Behind
+ * `there_bytes`, where that is not 0, allocations fail. Callable from several threads. */
 struct fuzz_memory {
     ttape_allocator allocator;
-    uint64_t used_bytes, most_bytes, limit_bytes;
+    uint64_t used_bytes, most_bytes, limit_bytes, there_bytes;
 };
 void fuzz_memory_open(struct fuzz_memory *memory, uint64_t limit_bytes);
 /* Everything was given back. */

@@ -15,6 +15,7 @@ ttape_reader_options fuzz_reader_options(struct fuzz_input *in, struct fuzz_memo
                                     .allocator = &memory->allocator};
     options.limits.partition_events = flags & 4 ? 0 : 65536;
     options.limits.memory_bytes = flags & 8 ? 0 : 24u << 20;
+    options.limits.site_count = options.limits.stream_count = flags >> 4 == 15 ? 0 : 4096;
     fuzz_memory_open(memory, flags & 8 ? 256u << 20 : 24u << 20);
     return options;
 }

@@ -5,6 +5,9 @@
 #include "fuzz_events.h"
 #include "fuzz_trace.h"
 
+#define STEPS_MAX  96u /* few: each is written twice, verified twice and read */
+#define PARTITIONS 2u
+
 static void require_events(const struct fuzz_program *program, const ttape_source *source)
 {
     uint32_t next[FUZZ_STREAMS] = {0}, count = 0;
@@ -23,7 +26,7 @@ static void require_events(const struct fuzz_program *program, const ttape_sourc
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_program *program =
-        fuzz_program_make((struct fuzz_input){data, size}, FUZZ_STEPS_MAX, FUZZ_PARTITIONS);
+        fuzz_program_make((struct fuzz_input){data, size}, STEPS_MAX, PARTITIONS);
     ttape_writer_options options = program->options;
     struct fuzz_bytes one, two;
     ttape_status status = fuzz_program_write(program, &options, false, &one);

@@ -4,6 +4,20 @@
 
 #include "format/fail.h"
 
+/* Counts beyond what a partition can have would overflow in sums over partitions, whose least and
+ * largest durations then depend on their order. Each event begins one frame at most. */
+static ttape_status check_counts(const struct ttp_loaded *p, const struct ttp_measure *rows,
+                                 uint32_t count, ttape_error *err)
+{
+    uint64_t events = p->head.event_count, frames = events + p->segments.start_frame_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].call_count > events || rows[i].exit_count > frames)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-05", 0,
+                            "more calls or ended frames of site %u than the partition can have",
+                            rows[i].site);
+    return TTAPE_OK;
+}
+
 ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
                               struct ttp_measure **rows, uint32_t *row_count, ttape_error *err)
 {
@@ -24,6 +38,8 @@ ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
                                                      p->head.resolution_ns != 0, measures, count,
                                                      err);
     }
+    if (status == TTAPE_OK)
+        status = check_counts(p, measures, count, err);
     if (status != TTAPE_OK) {
         ttp_content_rebase(&content, err);
         ttp_memory_give(&r->memory, measures, count, sizeof *measures);
