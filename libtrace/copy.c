@@ -273,6 +273,8 @@ static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t
     return TTAPE_OK;
 }
 
+/* Scopes of one file are never joined with each other, whatever their trace ids: where the file has
+ * the later one's events first, a stream of both would step back. */
 static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
 {
     ttape_writer *w = c->writer;
@@ -280,11 +282,13 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     struct ttp_scope **known = w->scopes.data, *to = NULL;
     size_t shareable = c->rename == NULL ? w->scopes.count : 0;
     for (size_t i = 1; i < shareable && to == NULL; i++) /* 0 is the writer's own */
-        if (memcmp(known[i]->trace_id, trace_id, TTP_TRACE_ID_BYTES) == 0 &&
+        if (known[i]->copier != w->copier_count &&
+            memcmp(known[i]->trace_id, trace_id, TTP_TRACE_ID_BYTES) == 0 &&
             definitions_agree(c, known[i], scope) && !events_overlap(c, known[i], scope))
             to = known[i];
     if (to == NULL)
         TTP_TRY(ttp_writer_new_scope(w, trace_id, &to, err));
+    to->copier = w->copier_count;
     TTP_TRY(add_metadata(c, to, scope, err));
     TTP_TRY(add_definitions(c, to, scope, err));
     if (c->rename != NULL) /* scopes are numbered as they are introduced: in the reader's order */
@@ -316,6 +320,7 @@ ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
     c->reader = reader;
     c->rename = rename;
     c->rename_context = context;
+    writer->copier_count++;
     uint32_t count = ttp_scope_count(reader);
     ttape_status status = TTAPE_OK;
     for (uint32_t scope = 0; scope < count && status == TTAPE_OK; scope++)

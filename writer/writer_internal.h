@@ -118,6 +118,7 @@ struct ttp_scope {
     struct ttp_growing definition_hashes[4]; /* uint64_t each: modules, processes, streams, sites */
     struct ttp_growing metadata_hashes;      /* struct ttp_pair_hash */
     struct ttp_growing claimed;              /* struct ttp_claim: events that came from files */
+    uint32_t copier;                         /* number of the last that copies into it */
     struct ttp_growing models;               /* struct ttp_scope_model */
 };
 
@@ -223,6 +224,7 @@ struct ttape_writer {
     struct ttp_growing scopes; /* struct ttp_scope * */
     struct ttp_scope *scope;   /* appended to now */
     uint32_t scopes_introduced;
+    uint32_t copier_count; /* that were opened */
     uint32_t metadata_entries; /* in the file so far */
     uint64_t hash_key;         /* of tables that inputs fill: secret.h */
     struct ttp_stream_state *loaded; /* whose frames site_state.active counts */

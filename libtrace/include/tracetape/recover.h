@@ -76,8 +76,8 @@ typedef struct ttape_recover_report {
     uint64_t placeholder_count; /* sites, modules, files, processes, streams without their names */
 } ttape_recover_report;
 
-/* `directory`: OUTPUT.recording. Recovers into the sink. TTAPE_E_STATE: it is still being recorded.
- */
+/* `directory`: OUTPUT.recording. Recovers into the sink. TTAPE_E_STATE: it is still being recorded,
+ * or has no journal: nothing had been recorded yet, or all of the output had been written. */
 TTAPE_API ttape_status ttape_recover_recording(const char *directory, const ttape_sink *sink,
                                                const ttape_recover_options *options,
                                                ttape_recover_report *report, ttape_error *err);
