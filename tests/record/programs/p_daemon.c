@@ -18,6 +18,16 @@ ALONE static long work(long n)
     return result;
 }
 
+ALONE static void hand_over(void)
+{
+    IN;
+    long forking = own_forking();
+    if (fork() != 0)
+        _exit(0);
+    own_forked(forking);
+    OUT;
+}
+
 ALONE static void detach(void)
 {
     IN;
@@ -26,24 +36,11 @@ ALONE static void detach(void)
         exit(0);
     own_forked(forking);
     setsid();
-    forking = own_forking();
-    if (fork() != 0)
-        _exit(0);
-    own_forked(forking);
+    hand_over();
     umask(022);
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++)
         dup2(null, fd);
-    OUT;
-}
-
-ALONE static void hand_over(void)
-{
-    IN;
-    long forking = own_forking();
-    if (fork() != 0)
-        _exit(0);
-    own_forked(forking);
     OUT;
 }
 
