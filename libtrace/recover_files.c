@@ -53,13 +53,11 @@ static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
 {
     struct stat info;
     int fd = open_in(files->directory, "journal");
-    int code = errno;
-    if (fd < 0 && code == ENOENT && access(files->directory, F_OK) == 0) /* the last to go */
+    if (fd < 0 && errno == ENOENT && access(files->directory, F_OK) == 0) /* the last to go */
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "nothing is left to recover in '%s': it has no journal; its recorder had "
                         "recorded nothing yet, or had written all of its output",
                         files->directory);
-    errno = code;
     if (fd < 0 || fstat(fd, &info) != 0) {
         ttape_status status = ttp_recovered_fail(err, "opening the journal in", files->directory);
         if (fd >= 0)
