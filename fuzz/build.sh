@@ -38,6 +38,7 @@ ASAN_OPTIONS=detect_leaks=0 "$work/fuzz/ttape_make_seeds" "$seeds" "$src/spec/ve
 while read -r target corpora; do
     cp "$work/fuzz/fuzz_$target" "$out/"
     cp "$src/fuzz/ttape.dict" "$out/fuzz_$target.dict"
+    cp "$src/fuzz/ttape.options" "$out/fuzz_$target.options"
     rm -rf "$out/fuzz_${target}_seeds"
     mkdir "$out/fuzz_${target}_seeds"
     for corpus in $corpora; do

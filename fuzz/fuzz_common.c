@@ -1,7 +1,6 @@
 /* Requirements, parameters, memory. */
 #include "fuzz_common.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,93 +29,6 @@ struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most)
     return part;
 }
 
-/* Large blocks are kept between inputs: a sanitizer's allocator maps and unmaps each, at the cost
- * of a page fault a page. What is kept, and what lies behind a block, is poisoned, so that a use
- * after the release and a use behind the end are found as before. */
-#define KEPT_BLOCKS 32u
-#define KEPT_LEAST  (64u << 10)
-#define KEPT_MOST   (4u << 20)
-
-/* Small blocks too are wanted again while they are warm. What ASAN_OPTIONS says comes before. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "quarantine_size_mb=8:malloc_context_size=6"; }
-
-__attribute__((weak)) void __asan_poison_memory_region(const volatile void *start, size_t bytes);
-__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void *start, size_t bytes);
-
-static struct {
-    pthread_mutex_t lock;
-    struct {
-        void *block;
-        size_t room_bytes;
-    } blocks[KEPT_BLOCKS]; /* the oldest first */
-    unsigned count;
-} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static size_t room_of(size_t size_bytes)
-{
-    size_t room = KEPT_LEAST;
-    while (room < size_bytes)
-        room += room / 2;
-    return room;
-}
-
-static bool is_kept(size_t size_bytes)
-{
-    return __asan_poison_memory_region != NULL && size_bytes >= KEPT_LEAST &&
-           size_bytes <= KEPT_MOST;
-}
-
-static void *take_kept(size_t room_bytes)
-{
-    void *block = NULL;
-    (void)pthread_mutex_lock(&kept.lock);
-    unsigned i = 0;
-    while (i < kept.count && kept.blocks[i].room_bytes != room_bytes)
-        i++;
-    if (i < kept.count) {
-        block = kept.blocks[i].block;
-        memmove(&kept.blocks[i], &kept.blocks[i + 1], (--kept.count - i) * sizeof kept.blocks[0]);
-    }
-    (void)pthread_mutex_unlock(&kept.lock);
-    return block;
-}
-
-static void *take_block(size_t size_bytes)
-{
-    if (!is_kept(size_bytes))
-        return malloc(size_bytes);
-    size_t room = room_of(size_bytes);
-    void *block = take_kept(room);
-    if (block == NULL)
-        block = malloc(room);
-    if (block != NULL) {
-        __asan_poison_memory_region(block, room);
-        __asan_unpoison_memory_region(block, size_bytes);
-    }
-    return block;
-}
-
-static void give_block(void *block, size_t size_bytes)
-{
-    void *old = block;
-    if (is_kept(size_bytes)) {
-        size_t room = room_of(size_bytes);
-        __asan_poison_memory_region(block, room);
-        (void)pthread_mutex_lock(&kept.lock);
-        old = NULL;
-        if (kept.count == KEPT_BLOCKS) {
-            old = kept.blocks[0].block;
-            __asan_unpoison_memory_region(old, kept.blocks[0].room_bytes);
-            memmove(&kept.blocks[0], &kept.blocks[1], --kept.count * sizeof kept.blocks[0]);
-        }
-        kept.blocks[kept.count].block = block;
-        kept.blocks[kept.count++].room_bytes = room;
-        (void)pthread_mutex_unlock(&kept.lock);
-    }
-    free(old);
-}
-
 static void *allocate(void *context, size_t size_bytes)
 {
     struct fuzz_memory *memory = context;
@@ -128,7 +40,7 @@ static void *allocate(void *context, size_t size_bytes)
     }
     if (used > __atomic_load_n(&memory->most_bytes, __ATOMIC_RELAXED))
         __atomic_store_n(&memory->most_bytes, used, __ATOMIC_RELAXED);
-    return take_block(size_bytes);
+    return malloc(size_bytes);
 }
 
 static void release(void *context, void *block, size_t size_bytes)
@@ -137,7 +49,7 @@ static void release(void *context, void *block, size_t size_bytes)
     if (block == NULL)
         return;
     (void)__atomic_sub_fetch(&memory->used_bytes, size_bytes, __ATOMIC_RELAXED);
-    give_block(block, size_bytes);
+    free(block);
 }
 
 void fuzz_memory_open(struct fuzz_memory *memory, uint64_t limit_bytes)

@@ -66,7 +66,10 @@ struct fuzz_outcome fuzz_verb_run(int (*verb)(int argc, char **argv), const char
         arguments[count] = (char *)(uintptr_t)argv[count];
     arguments[count] = NULL;
     fuzz_catch_begin();
-    struct fuzz_outcome outcome = fuzz_catch_end(verb(count, arguments));
+    fuzz_heap_begin();
+    int status = verb(count, arguments);
+    FUZZ_REQUIRE(fuzz_heap_most() <= FUZZ_VERB_BYTES);
+    struct fuzz_outcome outcome = fuzz_catch_end(status);
     FUZZ_REQUIRE(outcome.status >= 0 && outcome.status <= 4);
     FUZZ_REQUIRE(outcome.status < 2 || outcome.messages.size > 0);
     return outcome;

@@ -14,8 +14,11 @@ struct fuzz_outcome {
     struct fuzz_bytes out, messages; /* of fuzz_take */
 };
 
-/* Runs verb(argc, argv) with argv ending in NULL. Every message is clean (below), and the status is
- * one of those that a verb may have. */
+/* What a verb may ask malloc for, a reader's 256 MiB included. */
+#define FUZZ_VERB_BYTES (256u << 20)
+
+/* Runs verb(argc, argv) with argv ending in NULL. Every message is clean (below), the status is one
+ * of those that a verb may have, and memory is bounded. */
 struct fuzz_outcome fuzz_verb_run(int (*verb)(int argc, char **argv), const char *const *argv);
 
 /* The same for anything that prints: begin, print, end. */

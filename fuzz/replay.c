@@ -22,7 +22,15 @@
 
 #define INPUT_MAX_BYTES (1u << 20)
 #define MUTANT_BYTES    16384u /* about what libFuzzer is run with */
-#define SLOW_NS         20000000000u
+
+/* What an input may cost, in processor time: what fuzz/README.md says of events for each byte at
+ * 200 ns each, and what any process needs; with sanitizers some ten times as much. And never more
+ * than a minute. In memory, beyond what the process began with: the 256 MiB that the defaults allow,
+ * and what the system, threads and the driver take besides; with sanitizers it is not looked at. */
+#define FIRST_NS   UINT64_C(500000000)
+#define BYTE_NS    (131072u * UINT64_C(200))
+#define MOST_NS    UINT64_C(60000000000)
+#define MEMORY_KIB ((256 + 32) * 1024L)
 
 __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
                                                      unsigned seed);
@@ -32,6 +40,7 @@ static struct {
     struct fuzz_bytes *inputs;
     size_t count, capacity;
     uint64_t runs, slowest_ns;
+    long begun_kib;
     const uint8_t *now;
     size_t now_bytes;
     char crash[256];
@@ -68,11 +77,27 @@ static void catch_crashes(const char *program)
         (void)signal(signals[i], die);
 }
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+static void require_cost(size_t size, uint64_t took_ns)
+{
+    bool sanitized = __sanitizer_set_death_callback != NULL;
+    uint64_t bound = FIRST_NS + size * BYTE_NS;
+    bound *= sanitized ? 10 : 1;
+    FUZZ_REQUIRE(took_ns < (bound < MOST_NS ? bound : MOST_NS));
+    FUZZ_REQUIRE(sanitized || peak_kib() - run.begun_kib <= MEMORY_KIB);
 }
 
 /* A block of exactly the size, so that a sanitizer sees one byte over. */
@@ -83,11 +108,11 @@ static void run_one(const uint8_t *data, size_t size)
     memcpy(exact, data, size);
     run.now = exact;
     run.now_bytes = size;
-    uint64_t start = now_ns();
+    uint64_t start = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     (void)LLVMFuzzerTestOneInput(exact, size);
-    uint64_t took = now_ns() - start;
+    uint64_t took = now_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
     run.slowest_ns = took > run.slowest_ns ? took : run.slowest_ns;
-    FUZZ_REQUIRE(took < SLOW_NS);
+    require_cost(size, took);
     run.now = NULL;
     free(exact);
     run.runs++;
@@ -186,7 +211,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 static void run_mutants(uint64_t count, uint64_t until_ns)
 {
     static uint8_t mutant[MUTANT_BYTES];
-    for (uint64_t i = 0; i < count || now_ns() < until_ns; i++) {
+    for (uint64_t i = 0; i < count || now_ns(CLOCK_MONOTONIC) < until_ns; i++) {
         const struct fuzz_bytes *from = &run.inputs[fuzz_below(&dice, (uint32_t)run.count)];
         size_t size = from->size < sizeof mutant ? from->size : sizeof mutant;
         memcpy(mutant, from->data, size);
@@ -204,7 +229,6 @@ static void run_mutants(uint64_t count, uint64_t until_ns)
 int main(int argc, char **argv)
 {
     uint64_t mutants = 0, seconds = 0;
-    struct rusage usage;
     catch_crashes(argv[0]);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--mutate") == 0 && i + 1 < argc)
@@ -221,15 +245,15 @@ int main(int argc, char **argv)
                       argv[0]);
         return 2;
     }
-    uint64_t start = now_ns();
+    uint64_t start = now_ns(CLOCK_MONOTONIC);
+    run.begun_kib = peak_kib();
     for (size_t i = 0; i < run.count; i++)
         run_one(run.inputs[i].data, run.inputs[i].size);
     run_mutants(mutants, seconds == 0 ? 0 : start + seconds * 1000000000u);
-    double took = (double)(now_ns() - start) / 1e9;
-    (void)getrusage(RUSAGE_SELF, &usage);
+    double took = (double)(now_ns(CLOCK_MONOTONIC) - start) / 1e9;
     (void)printf("%zu inputs, %llu runs, %.0f a second, slowest %.0f ms, %ld MiB\n", run.count,
                  (unsigned long long)run.runs, (double)run.runs / took,
-                 (double)run.slowest_ns / 1e6, usage.ru_maxrss / 1024);
+                 (double)run.slowest_ns / 1e6, peak_kib() / 1024);
     for (size_t i = 0; i < run.count; i++)
         free(run.inputs[i].data);
     free(run.inputs);
