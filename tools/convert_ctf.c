@@ -1,17 +1,11 @@
 /* The converter for CTF traces of functions: what `lttng-ust-cyg-profile` records, and our own
- * exports. A process of its own reads them (convert_ctf_graph.c); its death or silence costs the
+ * exports. A process of its own reads them (convert_ctf_child.c); its death or silence costs the
  * rest of the trace and nothing else. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "convert_ctf_events.h"
@@ -19,44 +13,13 @@
 
 #define SILENCE_MS      60000 /* after which the child is given up */
 #define PIPE_BYTES      (512u * 1024u)
-#define CHILD_BYTES     (UINT64_C(4) << 30) /* of address space */
 #define HASHED_RECORDS  4096u
 #define CTF_STREAMS_MAX 1000000u
-
-/* ---- the child ---- */
-
-static void set_limit(int what, uint64_t most)
-{
-    const struct rlimit limit = {most, most};
-    (void)setrlimit(what, &limit);
-}
-
-/* Little is left to a child that runs somebody else's parser on somebody else's bytes. */
-static _Noreturn void run_child(char *const *folders, size_t count, int fd)
-{
-    int null = open("/dev/null", O_RDWR);
-    for (int i = 0; i < 3 && null >= 0; i++) {
-        (void)dup2(null, i);
-    }
-    if (fd != 3) {
-        (void)dup2(fd, 3);
-    }
-    closefrom(4);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGPIPE, SIG_DFL);
-    set_limit(RLIMIT_CORE, 0);
-    set_limit(RLIMIT_FSIZE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    set_limit(RLIMIT_AS, CHILD_BYTES);
-#endif
-    _exit(tool_ctf_read(folders, count, 3));
-}
 
 /* ---- the pipe ---- */
 
 typedef struct ctf_pipe {
     int fd;
-    pid_t child;
     char *buffer;
     size_t at, end;
     bool is_silent, ended;
@@ -154,35 +117,20 @@ static int take_records(tool_ctf *ctf, ctf_pipe *in)
     return TOOL_OK;
 }
 
-/* Reads the trace in a child, into definitions and the scratch file. */
+/* Reads the trace in a process of its own, into definitions and the scratch file. */
 static int read_trace(tool_ctf *ctf, char *const *folders, size_t count)
 {
-    ctf_pipe in = {0};
-    int ends[2];
+    tool_ctf_child child;
     if (!tool_scratch_open(&ctf->events)) {
         return TOOL_CANNOT;
     }
-    if (pipe(ends) != 0) {
-        return tool_fail("cannot make a pipe: %s", strerror(errno));
+    int status = tool_ctf_start(&child, folders, count);
+    if (status == TOOL_OK) {
+        ctf_pipe in = {.fd = child.fd, .buffer = tool_allocate(PIPE_BYTES, 1)};
+        status = take_records(ctf, &in);
+        free(in.buffer);
+        tool_ctf_end(&child);
     }
-    in.child = fork();
-    if (in.child == 0) {
-        close(ends[0]);
-        run_child(folders, count, ends[1]);
-    }
-    close(ends[1]);
-    if (in.child < 0) {
-        close(ends[0]);
-        return tool_fail("cannot start a process: %s", strerror(errno));
-    }
-    in.fd = ends[0];
-    in.buffer = tool_allocate(PIPE_BYTES, 1);
-    int status = take_records(ctf, &in);
-    kill(in.child, SIGKILL);
-    while (waitpid(in.child, NULL, 0) < 0 && errno == EINTR) {
-    }
-    close(in.fd);
-    free(in.buffer);
     return status;
 }
 
