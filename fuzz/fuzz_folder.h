@@ -9,11 +9,22 @@
 #define FUZZ_FOLDER_MARK "\xfe=FILE="
 #define FUZZ_FOLDER_MAX  24u
 
-/* Writes the files into a folder in memory and returns its path; names with a slash are left out.
- */
+/* Writes the files into a folder in memory and returns its path. Names may have folders in them;
+ * one that ends in @ is a link. */
 const char *fuzz_folder_make(const uint8_t *data, size_t size);
-/* Removes its files again. */
+/* Removes them again. */
 void fuzz_folder_empty(void);
+
+/* The same by hand: an empty folder; a new file in it, as a descriptor, or -1; the next one that is
+ * packed. */
+const char *fuzz_folder_begin(void);
+int fuzz_folder_open(const char *name);
+bool fuzz_folder_next(struct fuzz_input *in, char name[256], struct fuzz_input *bytes);
+
+/* The next piece behind a mark, up to the next one. What is cut up so survives plain mutations:
+ * sizes and checksums are the target's. */
+#define FUZZ_PIECE_MARK "\xfe=PIECE="
+bool fuzz_marked(struct fuzz_input *in, const char *mark, struct fuzz_input *piece);
 
 void fuzz_folder_pack(struct fuzz_bytes *to, const char *name, const void *data, size_t size);
 

@@ -1,0 +1,141 @@
+/* Seeds of the converters for Chrome trace JSON and CTF, written by hand. */
+#include <string.h>
+
+#include "fuzz_folder.h"
+#include "fuzz_seeds.h"
+#include "tools/convert_ctf.h"
+
+static const char *const json[] = {
+    "[{\"ph\":\"B\",\"ts\":1,\"pid\":1,\"tid\":2,\"name\":\"main\"},"
+    "{\"ph\":\"B\",\"ts\":2.001,\"pid\":1,\"tid\":2,\"name\":\"work\",\"args\":{\"n\":7}},"
+    "{\"ph\":\"E\",\"ts\":3,\"pid\":1,\"tid\":2},"
+    "{\"ph\":\"E\",\"ts\":4,\"pid\":1,\"tid\":2,\"name\":\"main\"}]",
+    "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"time_origin_ns\":\"123456789\"},"
+    "\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"p\"}},"
+    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"t\\u001b["
+    "31m\"}},"
+    "{\"ph\":\"X\",\"ts\":10,\"dur\":5,\"pid\":1,\"tid\":2,\"name\":\"outer\"},"
+    "{\"ph\":\"X\",\"ts\":11,\"dur\":2,\"pid\":1,\"tid\":2,\"name\":\"inner\"},"
+    "{\"ph\":\"i\",\"ts\":12,\"s\":\"t\",\"pid\":1,\"tid\":2,\"name\":\"here\"}],\"more\":[1,{}]}",
+    /* out of order; texts for numbers; lengths that overlap; times of many digits */
+    "[{\"ph\":\"X\",\"ts\":\"30\",\"dur\":\"5.5\",\"pid\":\"a\",\"tid\":\"b\",\"name\":\"late\"},"
+    "{\"ph\":\"X\",\"ts\":10,\"dur\":25,\"pid\":\"a\",\"tid\":\"b\",\"name\":\"across\"},"
+    "{\"ph\":\"B\",\"ts\":5e0,\"pid\":3,\"name\":\"open\"},{\"ph\":\"E\",\"ts\":1,\"pid\":3},"
+    "{\"ph\":\"E\",\"ts\":18446744073709551.615,\"pid\":3,\"name\":\"none\"},"
+    "{\"ph\":\"I\",\"ts\":0.0004,\"pid\":-1,\"tid\":1e400},{\"ph\":\"C\",\"ts\":1},{\"ph\":\"b\"}]",
+    /* arguments: nested, of every type, large; escapes */
+    "[{\"ph\":\"B\",\"ts\":1,\"name\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83d\\ude00\",\"args\":"
+    "{\"a\":[1,[2,{\"b\":null}]],\"c\":{\"d\":{\"e\":true}},\"f\":-1.5e300,\"g\":null,\"h\":false,"
+    "\"i\":18446744073709551616,\"j\":-9223372036854775808,\"k\":\"\\u0000\",\"\":\"\"}},\n"
+    " {\"ph\":\"R\",\"ts\":1,\"name\":{}}, 5, \"x\", [], {\"ph\":\"BB\"}, {\"ts\":1,\"ts\":2}, {]",
+    "\xef\xbb\xbf [ {\"ph\":\"B\",\"ts\":1,\"name\":\"cut\"}, {\"ph\":\"E\",\"ts\":2,\"na"};
+
+static void seed_chrome(void)
+{
+    for (size_t i = 0; i < sizeof json / sizeof json[0]; i++) {
+        struct fuzz_bytes seed = {0};
+        char name[] = {'j', 's', 'o', 'n', (char)('0' + i), 0};
+        fuzz_put_number(&seed, i, 4);
+        fuzz_put(&seed, json[i], strlen(json[i]));
+        fuzz_seed("convert_chrome", name, &seed);
+    }
+}
+
+/* Texts, each with its NUL, as one string literal. */
+#define TEXTS(texts) texts, sizeof texts
+
+static void put_wire(struct fuzz_bytes *to, tool_ctf_wire wire, const char *texts, size_t size)
+{
+    static uint64_t now = 1000;
+    wire.time_ns = now += 10;
+    fuzz_put(to, FUZZ_PIECE_MARK, sizeof FUZZ_PIECE_MARK - 1);
+    fuzz_put(to, &wire, sizeof wire);
+    fuzz_put(to, texts, size);
+}
+
+static void put_event(struct fuzz_bytes *to, tool_ctf_kind kind, uint64_t a, uint64_t b, uint64_t c)
+{
+    put_wire(to,
+             (tool_ctf_wire){.kind = kind, .a = a, .b = b, .c = c, .pid = 5, .tid = 6, .flags = 3},
+             NULL, 0);
+}
+
+/* What our own exports say. */
+static void put_ours(struct fuzz_bytes *to)
+{
+    const tool_ctf_wire of = {.pid = 5, .tid = 6, .flags = TOOL_CTF_HAS_THREAD};
+    tool_ctf_wire wire = of;
+    wire.kind = TOOL_CTF_WIRE_CLOCK;
+    put_wire(to, wire, TEXTS("monotonic"));
+    wire = (tool_ctf_wire){TOOL_CTF_WIRE_THREAD, 0, 0, 5, 6, 1, 5, 6, 0, TOOL_CTF_HAS_THREAD};
+    put_wire(to, wire, TEXTS("prog\0main"));
+    wire = (tool_ctf_wire){TOOL_CTF_WIRE_SITE, 0, 0, 0x1000, 0, 12, 5, 6, 0, 0};
+    put_wire(to, wire, TEXTS("function\0main\0/bin/prog\0main.c"));
+    wire = (tool_ctf_wire){TOOL_CTF_WIRE_SITE, 0, 0, 0x1040, 1, 0, 5, 6, 0, 0};
+    put_wire(to, wire, TEXTS("marker\0here\0(none)\0"));
+    put_event(to, TOOL_CTF_WIRE_ENTRY, 0x1000, 1, 1);
+    wire = (tool_ctf_wire){TOOL_CTF_WIRE_POINT, 0, 0, 0x1040, 2, 0, 5, 6, 0, 3};
+    put_wire(to, wire, TEXTS("(8, 0x7ff, \"a, \\\"b\", null)"));
+    put_event(to, TOOL_CTF_WIRE_SIGNAL, 11, 0, 0);
+    put_event(to, TOOL_CTF_WIRE_SIGNAL_END, 11, 0, 0);
+    put_event(to, TOOL_CTF_WIRE_SWITCH, 3, 0, 0);
+    put_event(to, TOOL_CTF_WIRE_ENTRY, 0x2000, 0, 0);
+    put_event(to, TOOL_CTF_WIRE_EXIT, 0x2000, 0, TOOL_CTF_LEFT_UNWIND);
+    put_event(to, TOOL_CTF_WIRE_SWITCH, 0, 0, 0);
+    wire = (tool_ctf_wire){TOOL_CTF_WIRE_GAP, 0, 0, 7, 0, 0, 5, 6, 0, 3};
+    put_wire(to, wire, TEXTS("overflow"));
+    put_event(to, TOOL_CTF_WIRE_UNSEEN, 0x3000, 0, 0);
+    put_event(to, TOOL_CTF_WIRE_EXIT, 0x1000, 1, 0);
+    put_event(to, TOOL_CTF_WIRE_EXIT, 0x1000, 1, TOOL_CTF_LEFT_OPEN);
+    put_event(to, TOOL_CTF_WIRE_OTHER, 4, 0, 0);
+    put_event(to, TOOL_CTF_WIRE_DONE, 0, 0, 0);
+}
+
+/* What LTTng's say: no sites, threads by their streams or contexts, modules at any time. */
+static void put_theirs(struct fuzz_bytes *to)
+{
+    tool_ctf_wire wire = {TOOL_CTF_WIRE_MODULE, 0, 0, 0x400000, 0x1000, 0, 5, 1, 1, 0};
+    put_wire(to, wire, TEXTS("/bin/prog"));
+    wire.kind = TOOL_CTF_WIRE_BUILD_ID;
+    put_wire(to, wire, "\1\2\3\4", 4);
+    wire.kind = TOOL_CTF_WIRE_NAME;
+    put_wire(to, wire, TEXTS("prog"));
+    for (uint32_t i = 0; i < 3; i++) {
+        wire = (tool_ctf_wire){TOOL_CTF_WIRE_ENTRY, 0, 0, 0x400010, 0, 0, 5, 1, 1, 1};
+        put_wire(to, wire, NULL, 0);
+        wire = (tool_ctf_wire){TOOL_CTF_WIRE_LOST, 0, 0, i, 0, 0, 0, 0, i, 0};
+        put_wire(to, wire, NULL, 0);
+        wire = (tool_ctf_wire){TOOL_CTF_WIRE_EXIT, 0, 0, 0, 0, 0, 5, 1, 1, 0};
+        put_wire(to, wire, NULL, 0);
+    }
+    wire = (tool_ctf_wire){.kind = TOOL_CTF_WIRE_FAILED};
+    put_wire(to, wire, TEXTS("no room \x1b[31m"));
+}
+
+static void seed_ctf(void)
+{
+    static const char metadata[] = "\x57\x1d\xd1\x75 and more bytes";
+    struct fuzz_bytes ours = {0}, theirs = {0}, deep = {0}, link = {0};
+    fuzz_put_number(&ours, 0, 4);
+    put_ours(&ours);
+    fuzz_seed("convert_ctf", "ours", &ours);
+    fuzz_put_number(&theirs, 0x100, 4);
+    put_theirs(&theirs);
+    fuzz_seed("convert_ctf", "theirs", &theirs);
+    fuzz_put_number(&deep, 0, 4);
+    put_theirs(&deep);
+    fuzz_folder_pack(&deep, "ust/uid/0/64-bit/metadata", metadata, sizeof metadata);
+    fuzz_folder_pack(&deep, "ust/uid/0/64-bit/channel0_0", "x", 1);
+    fuzz_folder_pack(&deep, "ust/uid/1/metadata", "/* CTF 1.8 */", 13);
+    fuzz_seed("convert_ctf", "deep", &deep);
+    fuzz_put_number(&link, 0, 4);
+    fuzz_folder_pack(&link, "metadata", metadata, sizeof metadata);
+    fuzz_folder_pack(&link, "channel0_0@", "/etc/passwd", 11);
+    fuzz_seed("convert_ctf", "link", &link);
+}
+
+void fuzz_seed_converters(void)
+{
+    seed_chrome();
+    seed_ctf();
+}
