@@ -391,6 +391,29 @@ START_TEST(families_that_cannot_be)
 }
 END_TEST
 
+/* Two that are each other's parents: only the one that was told of first is. Otherwise their line
+ * has no end. */
+START_TEST(each_others_parents)
+{
+    uint64_t parent_pid;
+    struct ttest_block a = ttest_block_take(&player, pid, 1, 1, 1);
+    ttest_extension(&a, TTP_EXT_NOTHING, 0);
+    ttest_flush(&player);
+    struct ttest_block b = ttest_block_take(&player, other_pid, 2, 2, 1);
+    ttest_process_message(&b, 1, pid, "/bin/second");
+    ttest_flush(&player);
+    ttest_process_message(&a, 2, other_pid, "/bin/first");
+    ttest_enter(&a, 0x1000);
+    ttest_enter(&b, 0x2000);
+    done(&a);
+    done(&b);
+    (void)ttest_finish(&player);
+    ttest_expect(&player, "+1000", "+2000", NULL);
+    (void)process_of(pid, 0, &parent_pid);
+    ck_assert_uint_eq(parent_pid, other_pid);
+}
+END_TEST
+
 START_TEST(separate_files_of_a_fork)
 {
     ttest_player_discard(&player);
@@ -431,6 +454,7 @@ int main(void)
     tcase_add_test(tests, unknown_addresses_are_looked_up);
     tcase_add_test(tests, definitions_that_lie);
     tcase_add_test(tests, families_that_cannot_be);
+    tcase_add_test(tests, each_others_parents);
     tcase_add_test(tests, separate_files_of_a_fork);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

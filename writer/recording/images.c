@@ -107,6 +107,17 @@ struct ttp_output *ttp_output_of(ttape_recording *r, const struct ttp_thread *th
     return layout_at(r, image_at(r, thread->image)->layout)->output;
 }
 
+/* The parent in the same file; TTAPE_NONE: there is none. */
+static uint32_t parent_here(const ttape_recording *r, uint32_t index)
+{
+    const struct ttp_image *image = image_at(r, index);
+    if (image->parent == TTAPE_NONE || image_at(r, image->parent)->layout == TTAPE_NONE ||
+        layout_at(r, image_at(r, image->parent)->layout)->output !=
+            layout_at(r, image->layout)->output)
+        return TTAPE_NONE;
+    return image->parent;
+}
+
 static void describe_process(const ttape_recording *r, uint32_t index, ttape_process *process)
 {
     const struct ttp_image *image = image_at(r, index);
@@ -115,9 +126,7 @@ static void describe_process(const ttape_recording *r, uint32_t index, ttape_pro
                                .parent = TTAPE_NONE,
                                .start_time_ns = ttp_clock_ns(r, image->started),
                                .name = text(slash != NULL ? slash + 1 : image->path)};
-    if (image->parent != TTAPE_NONE && image_at(r, image->parent)->layout != TTAPE_NONE &&
-        layout_at(r, image_at(r, image->parent)->layout)->output ==
-            layout_at(r, image->layout)->output)
+    if (parent_here(r, index) != TTAPE_NONE)
         process->parent = image_at(r, image->parent)->process;
 }
 
@@ -142,20 +151,31 @@ static ttape_status note_place(ttape_recording *r, struct ttp_growing *list, uin
     return TTAPE_OK;
 }
 
-static ttape_status define_process(ttape_recording *r, uint32_t index, ttape_error *err)
+static ttape_status define_one(ttape_recording *r, uint32_t index, ttape_error *err)
 {
-    struct ttp_image *image = image_at(r, index);
     ttape_process process;
-    if (image->process != TTAPE_NONE)
-        return TTAPE_OK;
-    const struct ttp_layout *layout = layout_at(r, image->layout);
-    if (image->parent != TTAPE_NONE && image_at(r, image->parent)->layout != TTAPE_NONE &&
-        layout_at(r, image_at(r, image->parent)->layout)->output == layout->output)
-        TTP_TRY(define_process(r, image->parent, err));
+    struct ttp_image *image = image_at(r, index);
     describe_process(r, index, &process);
-    TTP_TRY(ttape_writer_add_process(layout->output->writer, &process, &image->process, err));
+    TTP_TRY(ttape_writer_add_process(layout_at(r, image->layout)->output->writer, &process,
+                                     &image->process, err));
     r->process_count++;
     return note_id(r, &r->processes, index, err);
+}
+
+/* Parents first; a line of them may be as long as there are images. */
+static ttape_status define_process(ttape_recording *r, uint32_t index, ttape_error *err)
+{
+    struct ttp_growing line = {0};
+    ttape_status status = TTAPE_OK;
+    for (uint32_t i = index; status == TTAPE_OK && i != TTAPE_NONE; i = parent_here(r, i)) {
+        if (image_at(r, i)->process != TTAPE_NONE)
+            break;
+        status = note_id(r, &line, i, err);
+    }
+    while (status == TTAPE_OK && line.count > 0)
+        status = define_one(r, ((const uint32_t *)line.data)[--line.count], err);
+    ttp_grown_free(&r->allocator, &line);
+    return status;
 }
 
 static void describe_stream(const ttape_recording *r, const struct ttp_thread *thread,
@@ -301,6 +321,13 @@ struct ttp_site_seen *ttp_site_at(ttape_recording *r, const struct ttp_thread *t
 
 /* Messages */
 
+/* A parent has said what it is, or has events, before its child says that it is: no image is an
+ * ancestor of its own. */
+static bool is_told(const ttape_recording *r, uint32_t image)
+{
+    return image_at(r, image)->layout != TTAPE_NONE;
+}
+
 static ttape_status take_process(ttape_recording *r, struct ttp_thread *thread,
                                  const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
@@ -314,16 +341,14 @@ static ttape_status take_process(ttape_recording *r, struct ttp_thread *thread,
     image->path = strndup((const char *)bytes + PROCESS_BYTES, size_bytes - PROCESS_BYTES);
     if (image->path == NULL)
         return no_memory(err);
-    if (parent != TTAPE_NONE && parent != thread->image) {
+    if (parent != TTAPE_NONE && is_told(r, parent)) {
         image->parent = parent;
-        if (image_at(r, parent)->layout != TTAPE_NONE) {
-            image->layout = image_at(r, parent)->layout;
-            layout_at(r, image->layout)->users++;
-            return r->options.separate_files ? ttp_layout_separate(r, image, err) : TTAPE_OK;
-        }
+        image->layout = image_at(r, parent)->layout;
+        layout_at(r, image->layout)->users++;
+        return r->options.separate_files ? ttp_layout_separate(r, image, err) : TTAPE_OK;
     }
     for (uint32_t i = (uint32_t)r->images.count; parent == TTAPE_NONE && i-- > 0;)
-        if (i != thread->image &&
+        if (is_told(r, i) &&
             (image_at(r, i)->pid == image->parent_pid || image_at(r, i)->pid == image->pid)) {
             image->parent = i; /* it was executed by this one */
             break;
