@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TTP_CODER_TAIL 4u     /* bytes that a decoder may read past the end (they count as zero) */
 #define TTP_PROB_HALF  32768u /* probability one half */
@@ -39,10 +40,16 @@ struct ttp_decoder {
 /* rate[n] = 65535 / (n + 1.6), never below 65535 / 50, rounded down; n = 0..TTP_PROB_LIMIT. */
 extern const uint16_t ttp_prob_rate[TTP_PROB_LIMIT + 1];
 
+/* Large tables are copies of their beginning: with a sanitizer each store of a loop is checked. */
 static inline void ttp_prob_init(struct ttp_prob *probs, size_t count, uint16_t p)
 {
-    for (size_t i = 0; i < count; i++)
+    size_t done = count < 64 ? count : 64;
+    for (size_t i = 0; i < done; i++)
         probs[i] = (struct ttp_prob){p, 0};
+    for (size_t part; done < count; done += part) {
+        part = done < count - done ? done : count - done;
+        memcpy(probs + done, probs, part * sizeof *probs);
+    }
 }
 
 static inline void ttp_prob_adapt(struct ttp_prob *prob, unsigned bit)
