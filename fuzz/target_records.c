@@ -15,22 +15,21 @@ static void set_options(ttape_recording *r, struct fuzz_input *p)
     r->options.clock = flags % 4 + 1; /* 4: none */
     r->is_replaying = (flags & 4) != 0;
     r->options.writer =
-        (ttape_writer_options){.size = sizeof r->options.writer,
-                               .resolution_ns = flags % 4 == 3 ? TTAPE_TIME_NONE : 0,
-                               .partition_events = (flags & 56) == 56 ? 16 : 0,
-                               .allocator = &r->allocator};
+        (ttape_writer_options){sizeof r->options.writer, .allocator = &r->allocator};
+    r->options.writer.resolution_ns = flags % 4 == 3 ? TTAPE_TIME_NONE : 0;
+    r->options.writer.partition_events = (flags & 56) == 56 ? 16 : 0;
     r->options.rules = (ttape_site_rules){.select = rules & 1 ? choose : NULL,
                                           .has_below = (rules & 2) != 0,
                                           .cull_hot = (rules & 4) != 0,
                                           .max_depth = (rules >> 3) % 4,
                                           .min_ns = fuzz_number(p, 2) % 512};
-    r->clock_scale = UINT64_C(1) << (flags & 64 ? TTP_CLOCK_SCALE_BITS : 40);
+    r->clock_scale = UINT64_C(1) << TTP_CLOCK_SCALE_BITS;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ttp_slot slot;
-    struct fuzz_input in = {data, size}, parameters = fuzz_part(&in, 4), piece;
+    struct fuzz_input in = {data, size}, piece;
     struct fuzz_memory memory;
     ttape_recover_options how = {.size = sizeof how, .allocator = &memory.allocator};
     ttape_reader_options with = {.size = sizeof with, .allocator = &memory.allocator};
@@ -40,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ttape_writer *writer;
     fuzz_memory_open(&memory, 64u << 20);
     FUZZ_REQUIRE(ttp_state_open(&r, &how, &(ttp_recovered_files){0}, NULL) == TTAPE_OK);
-    set_options(r, &parameters);
+    set_options(r, &in);
     FUZZ_REQUIRE(ttape_writer_open(&writer, &sink, &r->options.writer, NULL) == TTAPE_OK &&
                  ttp_state_set_writer(r, writer, NULL) == TTAPE_OK);
     while (fuzz_marked(&in, FUZZ_PIECE_MARK, &piece)) {

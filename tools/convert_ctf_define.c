@@ -85,14 +85,12 @@ static void take_name(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text
     }
 }
 
-static tool_ctf_module *find_module(tool_ctf *ctf, uint64_t pid, uint64_t start)
+/* Its index, or TTAPE_NONE where it is new: then the caller says. */
+static uint32_t *find_module(tool_ctf *ctf, uint64_t pid, uint64_t start)
 {
-    for (size_t i = ctf->module_count; i-- > 0;) { /* it was just said, as a rule */
-        if (ctf->modules[i].pid == pid && ctf->modules[i].start == start) {
-            return &ctf->modules[i];
-        }
-    }
-    return NULL;
+    const uint64_t key[] = {pid, start};
+    bool is_new;
+    return tool_names_find(&ctf->module_of, key, sizeof(key), &is_new);
 }
 
 static void take_module(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text, const char *end)
@@ -102,23 +100,25 @@ static void take_module(tool_ctf *ctf, const tool_ctf_wire *wire, const char *te
         ctf->module_count == MODULES_MAX) {
         return;
     }
-    tool_ctf_module *module = find_module(ctf, wire->pid, wire->a);
-    if (module == NULL) {
+    uint32_t *known = find_module(ctf, wire->pid, wire->a);
+    if (*known == TTAPE_NONE) {
         tool_grow((void **)&ctf->modules, &ctf->module_capacity, ctf->module_count + 1,
                   sizeof(tool_ctf_module));
-        module = &ctf->modules[ctf->module_count++];
-        *module = (tool_ctf_module){.pid = wire->pid, .start = wire->a, .id = TTAPE_NONE};
+        *known = (uint32_t)ctf->module_count++;
+        ctf->modules[*known] =
+            (tool_ctf_module){.pid = wire->pid, .start = wire->a, .id = TTAPE_NONE};
     }
+    tool_ctf_module *module = &ctf->modules[*known];
     module->size_bytes = wire->b;
     set_text(&module->path, next_text(&text, end));
 }
 
 static void take_build_id(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text)
 {
-    tool_ctf_module *module = find_module(ctf, wire->pid, wire->a);
-    if (module != NULL && wire->text_bytes <= sizeof(module->build_id)) {
-        memcpy(module->build_id, text, wire->text_bytes);
-        module->build_id_bytes = wire->text_bytes;
+    uint32_t index = *find_module(ctf, wire->pid, wire->a);
+    if (index != TTAPE_NONE && wire->text_bytes <= sizeof(ctf->modules[index].build_id)) {
+        memcpy(ctf->modules[index].build_id, text, wire->text_bytes);
+        ctf->modules[index].build_id_bytes = wire->text_bytes;
     }
 }
 
@@ -131,20 +131,27 @@ static uint32_t kind_of(const char *name)
     return kind;
 }
 
+/* The index of a site that the trace defines under a number, or TTAPE_NONE. Numbers are the trace's:
+ * one of them says nothing of how many there are. */
+static uint32_t *site_at(tool_ctf *ctf, uint64_t number)
+{
+    bool is_new;
+    return tool_names_find(&ctf->number_of, &number, sizeof(number), &is_new);
+}
+
 static void take_site(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text, const char *end)
 {
-    if (wire->b >= SITES_MAX) {
+    uint32_t *known = site_at(ctf, wire->b);
+    if (*known == TTAPE_NONE && ctf->site_count == SITES_MAX) {
         return;
     }
-    size_t old = ctf->site_capacity;
-    tool_grow((void **)&ctf->sites, &ctf->site_capacity, (size_t)wire->b + 1,
-              sizeof(tool_ctf_site));
-    if (ctf->site_capacity > old) {
-        memset(&ctf->sites[old], 0, (ctf->site_capacity - old) * sizeof(tool_ctf_site));
+    if (*known == TTAPE_NONE) {
+        tool_grow((void **)&ctf->sites, &ctf->site_capacity, ctf->site_count + 1,
+                  sizeof(tool_ctf_site));
+        *known = (uint32_t)ctf->site_count++;
+        ctf->sites[*known] = (tool_ctf_site){0};
     }
-    ctf->site_count = wire->b >= ctf->site_count ? (size_t)wire->b + 1 : ctf->site_count;
-    tool_ctf_site *site = &ctf->sites[wire->b];
-    site->is_known = true;
+    tool_ctf_site *site = &ctf->sites[*known];
     site->address = wire->a;
     site->line = wire->c <= UINT32_MAX ? (uint32_t)wire->c : 0;
     site->kind = kind_of(next_text(&text, end));
@@ -184,29 +191,32 @@ static ttape_string string_of(const char *text)
     return (ttape_string){text, text != NULL ? strlen(text) : 0};
 }
 
-/* The writer's id of a process that was added already, by its number. */
-static uint32_t parent_of(const tool_ctf *ctf, size_t before, uint64_t pid)
+static ttape_status define_processes(tool_ctf *ctf)
 {
-    for (size_t i = 0; i < before && pid != 0; i++) {
-        if (ctf->processes[i].pid == pid) {
-            return ctf->processes[i].id;
-        }
+    ttape_status status = TTAPE_OK;
+    tool_names added_of = {0}; /* pid -> the writer's id of the first one that was added */
+    for (size_t i = 0; i < ctf->process_count && status == TTAPE_OK; i++) {
+        tool_ctf_process *process = &ctf->processes[i];
+        uint64_t parent = process->parent_pid;
+        bool is_new;
+        const ttape_process added = {
+            .pid = process->pid,
+            .parent = parent != 0 ? *tool_names_find(&added_of, &parent, sizeof(parent), &is_new)
+                                  : TTAPE_NONE,
+            .start_time_ns = process->start_ns,
+            .name = string_of(process->name)};
+        status = ttape_writer_add_process(ctf->conversion->writer, &added, &process->id, &ctf->err);
+        uint32_t *known = tool_names_find(&added_of, &process->pid, sizeof(process->pid), &is_new);
+        *known = *known == TTAPE_NONE ? process->id : *known;
     }
-    return TTAPE_NONE;
+    tool_names_close(&added_of);
+    return status;
 }
 
 ttape_status tool_ctf_define(tool_ctf *ctf)
 {
     ttape_writer *writer = ctf->conversion->writer;
-    ttape_status status = TTAPE_OK;
-    for (size_t i = 0; i < ctf->process_count && status == TTAPE_OK; i++) {
-        tool_ctf_process *process = &ctf->processes[i];
-        const ttape_process added = {.pid = process->pid,
-                                     .parent = parent_of(ctf, i, process->parent_pid),
-                                     .start_time_ns = process->start_ns,
-                                     .name = string_of(process->name)};
-        status = ttape_writer_add_process(writer, &added, &process->id, &ctf->err);
-    }
+    ttape_status status = define_processes(ctf);
     for (size_t i = 0; i < ctf->thread_count && status == TTAPE_OK; i++) {
         tool_ctf_thread *thread = &ctf->threads[i];
         if (!thread->has_events) { /* LTTng's own threads are named too */
@@ -295,8 +305,9 @@ static ttape_status add_defined(tool_ctf *ctf, tool_ctf_site *site)
 
 ttape_status tool_ctf_find_site(tool_ctf *ctf, const tool_ctf_wire *wire, uint32_t *site)
 {
-    if (wire->b > 0 && wire->b <= ctf->site_count && ctf->sites[wire->b - 1].is_known) {
-        tool_ctf_site *defined = &ctf->sites[wire->b - 1];
+    uint32_t index = wire->b > 0 ? *site_at(ctf, wire->b - 1) : TTAPE_NONE;
+    if (index != TTAPE_NONE) {
+        tool_ctf_site *defined = &ctf->sites[index];
         ttape_status status = defined->is_added ? TTAPE_OK : add_defined(ctf, defined);
         *site = defined->id;
         return status;
@@ -344,6 +355,8 @@ void tool_ctf_close(tool_ctf *ctf)
     tool_names_close(&ctf->thread_of);
     tool_names_close(&ctf->site_of);
     tool_names_close(&ctf->path_of);
+    tool_names_close(&ctf->module_of);
+    tool_names_close(&ctf->number_of);
     tool_scratch_close(&ctf->events);
     free(ctf->processes);
     free(ctf->threads);

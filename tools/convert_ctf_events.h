@@ -43,7 +43,7 @@ typedef struct tool_ctf_module {
 
 /* A site that the trace itself defines (ours do). */
 typedef struct tool_ctf_site {
-    bool is_known, is_added;
+    bool is_added;
     uint32_t id, kind, line;
     uint64_t address;
     char *symbol, *module, *file;
@@ -58,13 +58,14 @@ typedef struct tool_ctf_lost {
 typedef struct tool_ctf {
     tool_conversion *conversion;
     tool_names process_of, thread_of, site_of, path_of;
+    tool_names module_of, number_of; /* pid and start; numbers of sites -> index */
     tool_ctf_process *processes;
     size_t process_count, process_capacity;
     tool_ctf_thread *threads;
     size_t thread_count, thread_capacity;
     tool_ctf_module *modules; /* sorted by pid and start once all are known */
     size_t module_count, module_capacity;
-    tool_ctf_site *sites; /* by number */
+    tool_ctf_site *sites; /* that the trace defines */
     size_t site_count, site_capacity;
     tool_ctf_lost *lost; /* by CTF stream */
     size_t lost_count, lost_capacity;
