@@ -169,19 +169,51 @@ static char *find_runtime(void)
     return NULL;
 }
 
-static void set_environment(const char *arena, const char *runtime)
+static bool names(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=';
+}
+
+/* The command's environment, ours with two entries anew: made before the fork, for behind it there
+ * is nobody to tell that memory is missing, and the command would run without being recorded. */
+struct surroundings {
+    char **entries; /* of `environ`, but for the two */
+    char *arena, *preload;
+};
+
+static void free_surroundings(struct surroundings *s)
+{
+    free(s->entries);
+    free(s->arena);
+    free(s->preload);
+    *s = (struct surroundings){0};
+}
+
+static bool make_surroundings(struct surroundings *s, const char *arena, const char *runtime)
 {
     const char *before = getenv(ENV_PRELOAD);
-    char *preload = NULL;
-    (void)setenv(ENV_ARENA, arena, 1);
-    if (before != NULL && *before != '\0') {
-        if (asprintf(&preload, "%s:%s", runtime, before) < 0)
-            return;
-        (void)setenv(ENV_PRELOAD, preload, 1);
-        free(preload);
-    } else {
-        (void)setenv(ENV_PRELOAD, runtime, 1);
+    size_t count = 0, used = 0;
+    bool joins = before != NULL && *before != '\0';
+    *s = (struct surroundings){0};
+    while (environ[count] != NULL)
+        count++;
+    s->entries = calloc(count + 3, sizeof *s->entries);
+    if (asprintf(&s->arena, ENV_ARENA "=%s", arena) < 0)
+        s->arena = NULL;
+    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime, joins ? ":" : "",
+                 joins ? before : "") < 0)
+        s->preload = NULL;
+    if (s->entries == NULL || s->arena == NULL || s->preload == NULL) {
+        free_surroundings(s);
+        return false;
     }
+    for (size_t i = 0; i < count; i++)
+        if (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD))
+            s->entries[used++] = environ[i];
+    s->entries[used++] = s->arena;
+    s->entries[used] = s->preload;
+    return true;
 }
 
 /* A file that may not grow is an error to report, not our death; the command's own choice of it is
@@ -194,30 +226,40 @@ static void hold_size_signal(void)
     (void)sigaction(SIGXFSZ, &ignore, &size_action);
 }
 
+/* Nothing in here needs memory: execvpe finds the command on the stack. */
+static void become(char **argv, const struct surroundings *around, int report)
+{
+    (void)sigaction(SIGXFSZ, &size_action, NULL);
+    (void)execvpe(argv[0], argv, around->entries);
+    int why = errno;
+    (void)!write(report, &why, sizeof why);
+    _exit(STATUS_NO_EXEC);
+}
+
 /* Starts the command; tells whether it could be executed. */
 static pid_t start(char **argv, const char *arena, const char *runtime, int *code)
 {
     int report[2];
+    struct surroundings around;
+    *code = ENOMEM;
+    if (!make_surroundings(&around, arena, runtime))
+        return -1;
     *code = 0;
+    pid_t child = -1;
     if (pipe2(report, O_CLOEXEC) != 0) {
         *code = errno;
-        return -1;
+    } else {
+        child = fork();
+        if (child == 0)
+            become(argv, &around, report[1]);
+        if (child < 0)
+            *code = errno;
+        (void)close(report[1]);
+        while (child > 0 && read(report[0], code, sizeof *code) < 0 && errno == EINTR) {
+        }
+        (void)close(report[0]);
     }
-    pid_t child = fork();
-    if (child == 0) {
-        (void)sigaction(SIGXFSZ, &size_action, NULL);
-        set_environment(arena, runtime);
-        execvp(argv[0], argv);
-        int why = errno;
-        (void)!write(report[1], &why, sizeof why);
-        _exit(STATUS_NO_EXEC);
-    }
-    if (child < 0)
-        *code = errno;
-    (void)close(report[1]);
-    while (child > 0 && read(report[0], code, sizeof *code) < 0 && errno == EINTR) {
-    }
-    (void)close(report[0]);
+    free_surroundings(&around);
     return child;
 }
 
