@@ -71,8 +71,12 @@ static void name_site(void *context, ttape_site *site, const ttape_module *modul
     tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
     if (head == NULL ||
         !tool_elf_address_in_module(head, module->start, site->address, &query.elf_address) ||
-        !tool_symbols_find(rules->symbols, opened, &query, &found))
+        !tool_symbols_find(rules->symbols, opened, &query, &found)) {
+        /* one message, not one a module */
+        if (tool_symbols_module_state(opened) == TOOL_SYMBOLS_FAILED && !rules->has_warned)
+            rules->has_warned = tool_symbols_module_warn(opened);
         return;
+    }
     site->symbol = found.name;
     site->file = found.file;
     site->line = found.line;

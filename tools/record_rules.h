@@ -22,6 +22,7 @@ typedef struct tool_record_rules {
     tool_symbols *symbols; /* NULL: sites stay without names */
     char *text;            /* of the last name, as a C string */
     size_t text_capacity;
+    bool has_warned; /* that a module's names could not be looked up */
 } tool_record_rules;
 
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */
