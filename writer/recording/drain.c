@@ -26,9 +26,10 @@
 #define OWNER_SHIFT      2u
 #define STATE_MASK       3u
 
-/* What is known of an image: its first thread was taken, or was missing in the round of the low
- * bits. */
+/* What is known of an image: its first thread was taken, was left, or was missing in the round of
+ * the low bits. */
 #define IMAGE_KNOWN  1u
+#define IMAGE_LEFT   2u /* it was not taken: writing failed, or there was no room */
 #define IMAGE_MISSED 0x80000000u
 
 static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
@@ -345,6 +346,16 @@ static void want_first_threads(ttape_recording *r, bool everything, bool at_end)
             meet_image(r, &c[i], at_end);
 }
 
+/* What a round that was cut short has left is wanted again, for nothing of a process may come before
+ * what says which one it is. */
+static void leave_rest(ttape_recording *r, size_t from)
+{
+    const struct ttp_candidate *c = r->candidates.data;
+    for (size_t i = from; i < r->candidates.count; i++)
+        if (c[i].is_wanted && c[i].serial == c[i].image)
+            (void)ttp_map_set(&r->allocator, &r->known, c[i].image, IMAGE_LEFT, NULL);
+}
+
 ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err)
 {
     uint32_t threads, free_count;
@@ -377,10 +388,14 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
             continue;
         if (!later && !r->is_direct && !ttp_spill_has_room(r)) {
             r->snapshots.is_cut = true;
+            leave_rest(r, i);
             break;
         }
-        if (!later)
-            TTP_TRY(take(r, &c[i], at_end, &later, err));
+        ttape_status status = later ? TTAPE_OK : take(r, &c[i], at_end, &later, err);
+        if (status != TTAPE_OK) {
+            leave_rest(r, i);
+            return status;
+        }
         r->snapshots.is_late |= later && c[i].is_wanted;
         /* A block that was seen being filled may be full by now, and have a successor, full as
          * well: that one's turn comes when the rest of this one was taken, or at the end. */
