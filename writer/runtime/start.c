@@ -67,11 +67,13 @@ void ttp_process_refuse(void)
 
 bool ttp_process_attach(const char *path, bool is_own)
 {
-    if (!ttp_arena_attach(path, is_own)) {
+    /* A filter may forbid even that; by a wrong number the recorder would take us for dead. */
+    long process = ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    if (ttp_failed(process) || !ttp_arena_attach(path, is_own)) {
         ttp_process_refuse();
         return false;
     }
-    ttp_process.own->process_id = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    ttp_process.own->process_id = (uint32_t)process;
     __atomic_add_fetch(&ttp_arena.head.lost, too_early, __ATOMIC_RELAXED);
     too_early = 0;
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_ON, __ATOMIC_RELEASE);
