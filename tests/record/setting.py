@@ -184,8 +184,8 @@ def run(words, timeout=60, **options):
     return result
 
 
-def record_words(output, program, *options):
-    return [COMMAND, "record", "-q", "-o", output, *options, "--", *program]
+def record_words(output, program, *options, quiet=True):
+    return [COMMAND, "record", *(["-q"] if quiet else []), "-o", output, *options, "--", *program]
 
 
 def tracetape(*words, timeout=120, **options):
