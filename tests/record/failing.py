@@ -16,6 +16,7 @@ SLOW_SECONDS = 280
 ENTRY = struct.Struct("<IIQ")  # of the journal: spec/recording.md, 6.2
 CHECKPOINT, KINDS = 6, 7
 OFF = ("openat", "mmap", "madvise", "fstat", "newfstatat", "getpid")  # without them, no runtime
+STEADY = ["enter", *["enter", "exit"] * 3, "exit"]  # p_steady's `node`, again and again
 busy = []  # of each run that was compared, whether its program had time for calls
 
 
@@ -47,14 +48,17 @@ class Runs:
                 done += count
         print(f"{checks.name}: {done} of {len(tasks)} runs", flush=True)
         checks.that(done > 0, "nothing was tried")
-        checks.that(sum(busy) * 2 > len(busy), f"{sum(busy)} of {len(busy)} programs called")
+        if busy:
+            checks.that(sum(busy) * 2 > len(busy), f"{sum(busy)} of {len(busy)} programs called")
+        return done
 
 
 # ---- what was whole before ----
 
-def journal_files(path):
-    """{number of a trace file: whole partitions} by the last checkpoint that the journal holds."""
-    data, at, found = path.read_bytes() if path.is_file() else b"", 0, {}
+def journal_files_of(data):
+    """{number of a trace file: whole partitions} by the last checkpoint in a journal's bytes; None:
+    there is no checkpoint."""
+    at, found = 0, None
     while at + ENTRY.size <= len(data):
         kind, size, _ = ENTRY.unpack_from(data, at)
         at += ENTRY.size
@@ -65,6 +69,10 @@ def journal_files(path):
                      (struct.unpack_from("<IIQ", data, i) for i in range(at, at + size, 16))}
         at += size
     return found
+
+
+def journal_files(path):
+    return (journal_files_of(path.read_bytes()) if path.is_file() else None) or {}
 
 
 def rows_of(path):
@@ -97,6 +105,19 @@ def check_sealed(checks, outcome, recovered):
     return told
 
 
+def check_beginning(checks, label, trace):
+    """Each thread of p_steady has a beginning of what it does, without a hole that no gap tells
+    of."""
+    rows, _ = rows_of(trace)
+    for stream, events in rows.items():
+        parts = [event.split(",") for event in events]
+        cut = next((i for i, part in enumerate(parts) if part[1] == "gap"), len(parts))
+        kinds = [part[1] for part in parts[:cut] if int(part[2] or 0) > 0]
+        wanted = STEADY * (len(kinds) // len(STEADY) + 1)
+        checks.that(kinds == wanted[:len(kinds)],
+                    f"{label}: stream {stream} has not the beginning of what its thread did")
+
+
 # ---- one run ----
 
 def check(checks, host, outcome, may_be_off=False, nameless=False, **lives):
@@ -114,13 +135,18 @@ def check(checks, host, outcome, may_be_off=False, nameless=False, **lives):
     about, wanted = traces.info(trace), host.made(outcome)
     if may_be_off and trace == outcome.trace and about["events"] == about["streams"] == 0:
         return trace
+    # a recorder that failed has said so, and from then on nothing is recorded, nor counted
+    has_stopped = outcome.result.status == faults.NOT_RECORDED and bool(outcome.result.said())
     busy.append(sum(wanted.values()) > 0)
     nameless = nameless or any("no symbols of" in line for line in outcome.result.said())
-    if not faults.check_calls(checks, label, trace, wanted, loss=True, nameless=nameless):
+    if not faults.check_calls(checks, label, trace, wanted, loss=True, nameless=nameless,
+                              has_stopped=has_stopped):
         print(f"    {outcome.result.status} {outcome.result.err!r} {about}", flush=True)
     if traces.lost(about) > 0 and trace == outcome.trace:
         checks.equal(outcome.result.status, faults.LOSS, f"{label}: status with events lost")
     check_sealed(checks, outcome, trace)
+    if has_stopped and "leaf" in wanted:
+        check_beginning(checks, label, trace)
     return trace
 
 

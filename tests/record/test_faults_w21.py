@@ -29,23 +29,6 @@ def stopped(seconds, number=signal.SIGSTOP, pid_of=None):
     return then
 
 
-def child_named(process, name):
-    """The process of that name below the recorder."""
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as file:
-                text = file.read()
-        except OSError:
-            continue
-        comm = text[text.index("(") + 1:text.rindex(")")]
-        session = int(text.rsplit(")", 1)[1].split()[3])
-        if comm == name and session == process.pid:
-            return int(entry)
-    return process.pid
-
-
 def check(checks, host, outcome, loss):
     host.check_lives(checks, outcome, may_refuse=False)
     trace = faults.recover(checks, outcome)
@@ -82,7 +65,7 @@ def main():
         check(checks, host, outcome, loss=True)
         slow = faults.Host(work, "p_steady.c", [400, 2, 50])
         outcome = slow.run("program stopped", then=stopped(
-            0.4, pid_of=lambda p: child_named(p, "p_steady")))
+            0.4, pid_of=lambda p: faults.child_named(p, "p_steady") or p.pid))
         check(checks, slow, outcome, loss=False)
     checks.verdict()
 
