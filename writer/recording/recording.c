@@ -239,9 +239,9 @@ static void free_all(ttape_recording *r)
 {
     bool remove = r->is_finished || !r->is_opened; /* else recovery finds the rest in them */
     ttp_arena_close(r, remove);
+    ttp_outputs_close(r);
     ttp_directory_close(r, remove);
     ttp_images_close(r);
-    ttp_outputs_close(r);
     if (r->has_spill) {
         (void)pthread_cond_destroy(&r->started);
         ttp_spill_close(r);

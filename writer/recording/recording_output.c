@@ -522,10 +522,14 @@ ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err)
 void ttp_outputs_close(ttape_recording *r)
 {
     struct ttp_output **outputs = r->outputs.data;
+    bool leaves_nothing = r->is_discarded && r->is_finished;
     for (size_t i = 0; i < r->outputs.count; i++) {
         ttape_writer_close(outputs[i]->writer);
         if (outputs[i]->fd >= 0)
             (void)close(outputs[i]->fd);
+        if (leaves_nothing && r->options.live && outputs[i]->path != NULL &&
+            outputs[i]->final_path == NULL && outputs[i]->fd >= 0) /* it has its name already */
+            (void)unlinkat(r->parent_fd, ttp_directory_base(outputs[i]->path), 0);
         free(outputs[i]->path);
         free(outputs[i]->final_path);
         free(outputs[i]);
