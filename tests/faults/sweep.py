@@ -65,7 +65,7 @@ class Sweep:
         self.work = Path(tempfile.mkdtemp(prefix="ttape-faults."))
         self.interposer = self.work / LIBRARY
         self.book = self.work / "book"
-        self.runs = self.failures = 0
+        self.runs = self.failures = self.hits = 0
         self.at_end = None
         build = subprocess.run(
             [os.environ.get("TTAPE_CC", "cc"), "-shared", "-fPIC", "-O1", "-DTTEST_PRELOADED", "-o",
@@ -79,8 +79,8 @@ class Sweep:
         if self.at_end:
             self.at_end()
         shutil.rmtree(self.work, ignore_errors=True)
-        print(f"{self.runs} runs, {self.failures} failures")
-        sys.exit(1 if self.failures or not self.runs else 0)
+        print(f"{self.runs} runs, {self.hits} faults, {self.failures} failures")
+        sys.exit(1 if self.failures or not self.hits else 0)
 
     def fail(self, case, label, why, run=None):
         self.failures += 1
@@ -141,17 +141,29 @@ class Sweep:
         if case.clean.status not in (0, 1, 3):
             self.fail(case, "without faults", f"status {case.clean.status}", case.clean)
             return
-        for kind in kinds:
-            for action in WAYS.get(kind, ("fail",)):
-                for ever in (False, True) if action in actions else ():
-                    self.series(case, kind, action, ever, there)
+        struck = {kind: self.kind(case, kind, actions, there) for kind in kinds}
+        self.hits += sum(struck.values())
+        for output in case.outputs:
+            remove(self.work / output)
+        if sum(struck.values()) == 0:
+            self.fail(case, "all of them", "no fault struck")
+        for kind, hits in struck.items():
+            if case.clean.counts[kind] and not hits and not case.varies:
+                self.fail(case, kind, f"none of {case.clean.counts[kind]} calls was struck")
+
+    def kind(self, case, kind, actions, there):
+        """Every action and number of a kind; how many faults struck."""
+        return sum(self.series(case, kind, action, ever, there)
+                   for action in WAYS.get(kind, ("fail",)) if action in actions
+                   for ever in (False, True))
 
     def series(self, case, kind, action, ever, there):
-        count = case.clean.counts[kind]
+        count, hits = case.clean.counts[kind], 0
         most = self.most if not ever or self.most is None else max(3, self.most // 2)
         for number in spread(count, most):
             label = f"{kind} {number} of {count}: {action}{' for ever' if ever else ''}"
             run = self.run(case, kind, action, number, ever)
+            hits += run.hits > 0
             if run.hits:
                 self.check(case, action, label, run)
             if case.remains and (self.work / case.remains).exists():
@@ -161,6 +173,7 @@ class Sweep:
                 self.fail(case, label, f"left behind: {sorted(left)}", run)
                 for name in left:
                     remove(self.work / name)
+        return hits
 
     def check(self, case, action, label, run):
         """The rules above."""

@@ -70,6 +70,7 @@ def texts():
         Case("verify --json", ["verify", "--json", "damaged.ttape"]),
         Case("dump", ["dump", "a.ttape"]),
         Case("dump of a pipe", ["dump", "-"], stdin="a.ttape"),
+        Case("dump --follow", ["dump", "--follow", "a.ttape"]),
         Case("dump --jobs", ["dump", "--jobs", "2", "--format", "ndjson", "a.ttape"]),
         Case("dump csv", ["dump", "--format", "csv", "--limit", "40", "a.ttape"]),
         Case("report", ["report", "--jobs", "2", "a.ttape"]),
@@ -139,7 +140,7 @@ int main(int count, char **words)
     for (int i = 0; i < (count > 1 ? 200 : 2); i++)
         sum += f(30);
     if (count > 1)
-        (void)sleep(60);
+        (void)sleep(3600); /* until it is killed */
     return words != NULL && sum > 0 ? 0 : 1;
 }
 """
@@ -170,18 +171,52 @@ def killed_recording(run):
         os.killpg(recorder.pid, signal.SIGKILL)
 
 
+def controlled(run):
+    """A recording that goes on while it is controlled: process ids of its recorder and program."""
+    words = [sweep.COMMAND, "record", "-q", "-o", "long.ttape", "./program", "long"]
+    with open(os.devnull, "wb") as null:
+        recorder = subprocess.Popen(words, cwd=run.work, start_new_session=True, stderr=null)
+    for _ in range(200):
+        if run.tracetape("control", str(recorder.pid), "flush", check=False).returncode == 0:
+            break
+        time.sleep(0.05)
+    return recorder
+
+
+def more_recordings(run):
+    """Other ways to record, for sweeps that have the time."""
+    if not own_program(run):
+        return []
+    record = ["record", "-q", "-o", "new.ttape"]
+    return [Case(f"record {how[0]}", [*record, *how, "./program"], (output,), loss=True,
+                 varies=True, remains="new.ttape.recording")
+            for how, output in ((["--rotate", "1M"], "new.0001.ttape"),
+                                (["--keep-last", "1M"], "new.ttape"))]
+
+
 def recordings(run):
     """The verbs about recording."""
     if not own_program(run):
         return []
+    recorder = controlled(run)
+    pid = str(recorder.pid)
+
+    def end():
+        os.killpg(recorder.pid, signal.SIGKILL)
+        recorder.wait()
+        for folder in ("killed.ttape.recording", "long.ttape.recording"):
+            run.tracetape("recover", "-q", "-f", "--clean", folder, "-o", "cleaned.ttape",
+                          check=False)
     run.tracetape("record", "-q", "--no-symbols", "-o", "bare.ttape", "./program")
     killed_recording(run)
-    run.at_end = lambda: run.tracetape("recover", "-q", "-f", "--clean", "killed.ttape.recording",
-                                       "-o", "cleaned.ttape", check=False)
+    run.at_end = end
     symbolize = ["symbolize", "bare.ttape", "-o", "new.ttape"]
     return [
         Case("record", ["record", "-q", "-o", "new.ttape", "./program"], ("new.ttape",),
              loss=True, varies=True, remains="new.ttape.recording"),
+        Case("control status", ["control", pid, "status"], varies=True),
+        Case("control flush", ["control", pid, "flush"], varies=True),
+        Case("control off", ["control", pid, "off"], varies=True),
         Case("symbolize of a recording", symbolize, ("new.ttape",), loss=True),
         Case("symbolize, its helper", symbolize, ("new.ttape",), loss=True, in_child=True),
         Case("recover of a recording",
