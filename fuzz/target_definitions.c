@@ -16,7 +16,7 @@ static ttape_status add(struct ttp_definition_tables *tables, uint16_t kind, con
         return TTAPE_E_LIMIT;
     if (size > 0)
         memcpy(content, data, size);
-    return ttp_definitions_add(tables, &chunk, content, size, err);
+    return ttp_definitions_add(tables, 0, &chunk, content, size, err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -133,6 +133,7 @@ static ttape_status add_modules(struct ttp_definition_tables *d, uint32_t scope,
     for (uint32_t i = 0; i < count; i++) {
         struct ttp_read_module *module = &d->modules[first + i];
         module->scope = scope;
+        module->chunk_offset = d->chunk_offset;
         TTP_TRY(ttp_module_read(c, d->limits->string_bytes, &module->module, err));
     }
     d->module_count += count;
@@ -228,6 +229,7 @@ static ttape_status add_processes(struct ttp_definition_tables *d, uint32_t scop
     for (uint32_t i = 0; i < count; i++) {
         struct ttp_read_process *process = &d->processes[d->process_count + i];
         process->scope = scope;
+        process->chunk_offset = d->chunk_offset;
         TTP_TRY(ttp_process_read(c, d->limits->string_bytes, &process->process, err));
     }
     TTP_TRY(ttp_definitions_map(d, scope, TTP_DEFINES_PROCESSES, d->process_count, count, err));
@@ -276,10 +278,12 @@ static ttape_status keep(struct ttp_definition_tables *d, uint8_t *content, size
     return TTAPE_OK;
 }
 
-ttape_status ttp_definitions_add(struct ttp_definition_tables *d, const struct ttp_chunk *chunk,
-                                 uint8_t *content, size_t size_bytes, ttape_error *err)
+ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offset,
+                                 const struct ttp_chunk *chunk, uint8_t *content, size_t size_bytes,
+                                 ttape_error *err)
 {
     struct ttp_reader_cursor c = ttp_reader_cursor_init(content, size_bytes);
+    d->chunk_offset = offset;
     TTP_TRY(keep(d, content, size_bytes, err));
     if (chunk->kind == TTP_CHUNK_METADATA)
         return ttp_metadata_add(d, chunk, content, size_bytes, err);
@@ -292,23 +296,24 @@ ttape_status ttp_definitions_add(struct ttp_definition_tables *d, const struct t
     return add_streams(d, chunk->scope, &c, err);
 }
 
+/* Does a scope define this process? */
+static bool has_process(const struct ttp_definition_tables *d, uint32_t scope, uint32_t process)
+{
+    return process == TTAPE_NONE ||
+           ttp_definitions_find(d, scope, TTP_DEFINES_PROCESSES, process) != TTAPE_NONE;
+}
+
 ttape_status ttp_definitions_check(const struct ttp_definition_tables *d, ttape_error *err)
 {
-    bool good = true;
-    for (uint32_t i = 0; i < d->module_count; i++) {
-        uint32_t process = d->modules[i].module.process;
-        good = good && (process == TTAPE_NONE ||
-                        ttp_definitions_find(d, d->modules[i].scope, TTP_DEFINES_PROCESSES,
-                                             process) != TTAPE_NONE);
-    }
-    for (uint32_t i = 0; i < d->process_count; i++) {
-        uint32_t parent = d->processes[i].process.parent;
-        good = good && (parent == TTAPE_NONE ||
-                        ttp_definitions_find(d, d->processes[i].scope, TTP_DEFINES_PROCESSES,
-                                             parent) != TTAPE_NONE);
-    }
-    if (!good)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-09", TTAPE_ERROR_NO_OFFSET,
-                        "a module or process names a process that is not defined");
+    for (uint32_t i = 0; i < d->module_count; i++)
+        if (!has_process(d, d->modules[i].scope, d->modules[i].module.process))
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-09", d->modules[i].chunk_offset,
+                            "a module names process '%u', which is not defined",
+                            d->modules[i].module.process);
+    for (uint32_t i = 0; i < d->process_count; i++)
+        if (!has_process(d, d->processes[i].scope, d->processes[i].process.parent))
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-09", d->processes[i].chunk_offset,
+                            "a process names parent '%u', which is not defined",
+                            d->processes[i].process.parent);
     return TTAPE_OK;
 }

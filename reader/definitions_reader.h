@@ -47,10 +47,12 @@ struct ttp_read_site {
 /* Processes may be defined later than what names them: these references stay ids of the scope. */
 struct ttp_read_module {
     ttape_module module;
+    uint64_t chunk_offset; /* of the chunk that defines it, in the file */
     uint32_t scope;
 };
 struct ttp_read_process {
     ttape_process process;
+    uint64_t chunk_offset;
     uint32_t scope;
 };
 struct ttp_read_stream {
@@ -69,6 +71,7 @@ struct ttp_kept; /* content that strings point into */
 struct ttp_definition_tables {
     struct ttp_memory *memory;
     const ttape_limits *limits;
+    uint64_t chunk_offset; /* of the chunk that is taken in */
     struct ttp_read_scope *scopes;
     struct ttp_read_site *sites;
     struct ttp_read_module *modules;
@@ -89,15 +92,17 @@ void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *me
 void ttp_definitions_reset(struct ttp_definition_tables *d);
 
 /* Takes in the content of a metadata, site table or stream table chunk, and the content itself,
- * which was taken from the memory with size_bytes bytes: also on failure. Error offsets count in
- * the content. */
-ttape_status ttp_definitions_add(struct ttp_definition_tables *d, const struct ttp_chunk *chunk,
-                                 uint8_t *content, size_t size_bytes, ttape_error *err);
+ * which was taken from the memory with size_bytes bytes: also on failure. `offset` is the chunk's in
+ * the file; error offsets count in the content. */
+ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offset,
+                                 const struct ttp_chunk *chunk, uint8_t *content, size_t size_bytes,
+                                 ttape_error *err);
 
 /* To be called when no more definitions come for now: the last value of a metadata key stands
  * (F-MET-02). */
 ttape_status ttp_definitions_settle(struct ttp_definition_tables *d, ttape_error *err);
-/* F-SIT-09: every process that is named is defined. */
+/* F-SIT-09: every process that is named is defined. The error's offset is that of the chunk that
+ * names it. */
 ttape_status ttp_definitions_check(const struct ttp_definition_tables *d, ttape_error *err);
 
 /* Gives the scope's next `count` ids the file-wide numbers from file_first on. */

@@ -5,6 +5,8 @@ import io
 import json
 import os
 import pathlib
+import re
+import struct
 import subprocess
 import sys
 
@@ -14,11 +16,43 @@ STATUS = {"TTAPE_E_TRUNCATED": "truncated", "TTAPE_E_CORRUPT": "corrupt",
           "TTAPE_E_VERSION": "version", "TTAPE_E_UNSUPPORTED": "unsupported",
           "TTAPE_E_NOT_TRACE": "not a trace"}
 OK, FINDING, LOSS, CANNOT = 0, 1, 3, 4
+FILE_HEADER_BYTES, CHUNK_HEADER_BYTES = 64, 64
+DEFINITIONS = (2, 3)  # chunk kinds: site table, stream table
 
 
 def run(binary, *words):
     done = subprocess.run([binary, *words], capture_output=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
+
+
+def kind_at(data, offset):
+    """Kind of the chunk that holds a byte; None: none does."""
+    at = FILE_HEADER_BYTES
+    while at + CHUNK_HEADER_BYTES <= len(data):
+        kind, stored = struct.unpack_from("<8xH14xQ", data, at)
+        if offset < at + CHUNK_HEADER_BYTES + stored:
+            return kind
+        at += CHUNK_HEADER_BYTES + stored
+    return None
+
+
+def check_places(binary, path, findings):
+    """Each finding has an offset in the file and a rule, in JSON and on its line of text."""
+    data = path.read_bytes()
+    for f in findings:
+        if f["offset"] is None or f["rule"] is None or f["offset"] > len(data):
+            yield f"a finding without its place or rule: {f}"
+        elif f["rule"] == "F-SIT-09" and kind_at(data, f["offset"]) not in DEFINITIONS:
+            yield f"a finding on definitions that is not at theirs: {f}"
+    lines = run(binary, "verify", str(path))[1].decode(errors="surrogateescape").splitlines()
+    if not findings:
+        return
+    wanted = [f"{path}: byte {f['offset']}: " for f in findings]
+    if len(lines) != len(wanted):
+        yield f"{len(lines)} lines for {len(wanted)} findings"
+    for line, start in zip(lines, wanted):
+        if not line.startswith(start) or not re.search(r" \[[A-Z]-[A-Z]{3}-\d\d\]$", line):
+            yield f"a line without its place or rule: {line!r}, not {start!r}"
 
 
 def check_verify(binary, path, expected):
@@ -27,7 +61,9 @@ def check_verify(binary, path, expected):
     if code not in (OK, FINDING):
         yield f"verify exits with {code}: {err.strip()}"
         return
-    findings = [(f["rule"], f["status"]) for f in json.loads(out)["findings"]]
+    found = json.loads(out)["findings"]
+    yield from check_places(binary, path, found)
+    findings = [(f["rule"], f["status"]) for f in found]
     if expected["status"] == "TTAPE_OK":
         if findings or code != OK:
             yield f"verify finds {findings}"
