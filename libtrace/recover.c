@@ -4,53 +4,34 @@
  *   journal      whose they are, how far each thread had come               replayed
  *   spill        slots behind that                                          decoded, appended
  *   arena        blocks behind those                                        decoded, appended */
-#define _GNU_SOURCE /* asprintf */
 #include <tracetape/copy.h>
 #include <tracetape/recover.h>
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "format/fail.h"
-#include "libtrace/recover_edges.h"
-#include "libtrace/recover_files.h"
+#include "libtrace/recover_reached.h"
+#include "libtrace/recover_salvaged.h"
 #include "libtrace/recover_state.h"
 #include "reader/partition_reader.h"
 #include "writer/copy_writer.h"
 #include "writer/recording/journal.h"
 
-#define LINE_BYTES 512u
-
 /* A recovery under way. */
 struct recovery {
     ttp_recovered_files files;
     ttp_recovered_edges edges;
+    ttp_reached reached;
     ttape_recording *r;
     ttape_writer *writer;
-    const ttape_recover_options *options;
-    ttape_recover_report *report;
+    struct ttp_telling telling;
     bool is_adopted; /* the trace goes on in its last file, with the ids that are there */
+    bool has_losses; /* in files so far */
+    bool is_broken;  /* the last file cannot be read, and was worth it */
 };
-
-static void tell(struct recovery *v, bool is_loss, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void tell(struct recovery *v, bool is_loss, const char *format, ...)
-{
-    char line[LINE_BYTES];
-    va_list arguments;
-    v->report->loss_count += is_loss;
-    if (v->options->found == NULL)
-        return;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    v->options->found(v->options->context, is_loss, line);
-}
 
 /* Not the bytes are to blame: a recovery without what they say would be another one next time. */
 static bool is_machine(const ttape_error *why)
@@ -65,44 +46,13 @@ static ttape_status pass_on(const ttape_error *why, ttape_error *err)
     return why->status;
 }
 
-/* Partitions that the journal counts are not there: nobody knows whose events they held, so all
- * threads that go on do so behind a gap. */
-static void mark_holes(struct recovery *v)
+/* Something of the trace files is not there. Where the journal does not tell how far each thread
+ * was, nobody knows whose events these were: all that go on do so behind a gap. */
+static void note_loss(struct recovery *v)
 {
-    for (size_t i = 0; i < v->r->threads.count; i++)
+    v->has_losses = true;
+    for (size_t i = 0; i < v->r->threads.count && !v->reached.is_told; i++)
         ((struct ttp_thread **)v->r->threads.data)[i]->has_hole = true;
-}
-
-/* Copies complete partitions and remembers where their streams end. A damaged one stays out. */
-static ttape_status copy_partitions(struct recovery *v, ttape_copier *copier, ttape_reader *reader,
-                                    const char *name, uint64_t limit, ttape_error *err)
-{
-    ttape_info info;
-    ttape_reader_get_info(reader, &info);
-    uint64_t count = info.partition_count < limit ? info.partition_count : limit;
-    for (uint32_t i = 0; i < count; i++) {
-        ttape_partition_info partition;
-        ttape_error why = {0};
-        TTP_TRY(ttape_reader_get_partition(reader, i, &partition));
-        ttape_status status = ttape_copier_partition(copier, i, &why);
-        if (is_machine(&why))
-            return pass_on(&why, err);
-        if (status != TTAPE_OK) {
-            tell(v, true, "partition %u of '%s' is damaged (%s): %u events lost", i, name,
-                 why.message, partition.event_count);
-            v->report->lost_events += partition.event_count;
-            mark_holes(v);
-            continue;
-        }
-        v->report->partition_count++;
-        v->report->copied_events += partition.event_count;
-    }
-    if (limit != UINT64_MAX && info.partition_count < limit) {
-        tell(v, true, "'%s' has %llu partitions of %llu", name,
-             (unsigned long long)info.partition_count, (unsigned long long)limit);
-        mark_holes(v);
-    }
-    return TTAPE_OK;
 }
 
 static bool is_separate(const struct recovery *v)
@@ -110,65 +60,195 @@ static bool is_separate(const struct recovery *v)
     return (v->files.naming & TTP_JOURNAL_SEPARATE) != 0;
 }
 
-/* One file. The last one's scope is gone on with, where its threads are those of the journal. */
+/* ---- one trace file ---- */
+
+struct copying {
+    struct recovery *v;
+    const ttp_recovered_file *file;
+    struct ttp_salvaged salvaged;
+    bool is_open; /* what it has behind the checkpoint is in the spill file too */
+    bool goes_on; /* it is the last one, and the only one of its kind */
+};
+
+/* How far the file's stream was at the checkpoint; NULL: the journal does not tell. */
+static const struct ttp_reached_row *row_of(const struct copying *c, const ttape_reader *r,
+                                            uint32_t stream)
+{
+    uint32_t scope, id = ttp_local_stream(r, stream, &scope);
+    return scope == 0 ? ttp_reached_of(&c->v->reached, c->file->number, id) : NULL;
+}
+
+static bool is_behind(void *context, const ttape_reader *r, const struct ttp_part *part,
+                      uint64_t before, uint64_t missing)
+{
+    const struct copying *c = context;
+    uint64_t limit = c->file->partitions;
+    if (before >= limit)
+        return true;
+    if (!c->v->reached.is_told)
+        return missing >= limit - before;
+    for (uint32_t i = 0; i < part->segment_count; i++) {
+        const struct ttp_segment_run *run = &r->runs[part->first_run + i];
+        const struct ttp_reached_row *row = row_of(c, r, run->stream);
+        if (row == NULL || row->number < run->first_event ||
+            row->number - run->first_event < run->event_count)
+            return true;
+    }
+    return false;
+}
+
+static bool find_end(void *context, uint32_t stream, uint64_t *number, uint64_t *time_ns)
+{
+    const struct copying *c = context;
+    const struct ttp_reached_row *row = row_of(c, c->salvaged.salvage.r, stream);
+    if (row == NULL)
+        return false;
+    *number = row->number;
+    *time_ns = row->time_ns;
+    return true;
+}
+
+/* Without the journal's numbers: by partitions, whatever became of them. */
+static bool has_few_partitions(const struct copying *c)
+{
+    const struct ttp_salvage *s = &c->salvaged.salvage;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        const struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
+        count += piece->head.kind == TTP_CHUNK_PARTITION && piece->fate != TTAPE_RECOVER_SKIPPED;
+    }
+    return count < c->file->partitions;
+}
+
+/* Are events that the journal counts missing behind the last partition that is kept? */
+static bool is_short(const struct copying *c)
+{
+    const ttp_reached *reached = &c->v->reached;
+    const ttape_reader *r = c->salvaged.salvage.r;
+    if (!reached->is_told)
+        return has_few_partitions(c);
+    for (uint32_t i = 0; i < reached->count; i++) {
+        const struct ttp_reached_row *row = &reached->rows[i];
+        uint64_t end = is_separate(c->v) ? 0 : ttp_edges_number(&c->v->edges, i);
+        ttape_stream_info info;
+        uint32_t stream =
+            ttp_definitions_find(&r->definitions, 0, TTP_DEFINES_STREAMS, row->stream);
+        if (row->number == 0 || row->file != c->file->number)
+            continue;
+        if (stream != TTAPE_NONE && ttape_reader_get_stream(r, stream, &info) == TTAPE_OK &&
+            info.event_count != 0)
+            end = info.first_event + info.event_count + info.missing_count;
+        if (row->number > end)
+            return true;
+    }
+    return false;
+}
+
+/* The last one's scope is gone on with, where its threads are those of the journal. */
+static ttape_status adopt(struct copying *c, ttape_error *err)
+{
+    struct recovery *v = c->v;
+    struct ttp_scope *scope = ttp_copier_scope(c->salvaged.copier, 0);
+    v->is_broken = c->goes_on && scope == NULL && c->file->partitions != 0;
+    if (!c->goes_on || scope == NULL)
+        return TTAPE_OK;
+    v->is_adopted = true;
+    ttp_writer_take_over(v->writer, scope);
+    return ttp_state_adopt(v->r, c->salvaged.salvage.r, err);
+}
+
+static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
+{
+    struct recovery *v = c->v;
+    struct ttp_salvage *s = &c->salvaged.salvage;
+    const struct ttp_gap_facts facts = {.find_end =
+                                            c->is_open && v->reached.is_told ? find_end : NULL,
+                                        .context = c,
+                                        .begins = c->file->number == 0,
+                                        .lost_before = v->has_losses};
+    uint64_t losses = v->telling.report->loss_count;
+    if (c->file->is_named && s->has_footer && s->footer.file_bytes == s->r->source.size_bytes)
+        return TTAPE_OK; /* finished: nothing is to be recovered of it */
+    if (c->is_open && is_short(c))
+        ttp_tell(&v->telling, true, "events at its end are missing: there were %llu partitions",
+                 (unsigned long long)c->file->partitions);
+    else if (c->is_open)
+        ttp_salvage_forgive_tail(s);
+    ttp_tell_salvage(&v->telling, s, c->is_open);
+    if (v->telling.report->loss_count != losses)
+        note_loss(v);
+    TTP_TRY(ttp_salvaged_copy(&c->salvaged, v->writer, &facts, v->telling.report, err));
+    return adopt(c, err);
+}
+
+/* One that cannot be read, for a reason that lies in it. */
+static ttape_status give_up(struct copying *c, const ttape_error *why, const char *what,
+                            ttape_error *err)
+{
+    struct recovery *v = c->v;
+    if (is_machine(why) && why->os_errno != ENOENT && why->os_errno != EACCES)
+        return pass_on(why, err);
+    if (c->file->partitions == 0)
+        return TTAPE_OK;
+    v->is_broken = c->goes_on;
+    ttp_tell(&v->telling, true, "cannot be %s: %s", what, why->message);
+    note_loss(v);
+    return TTAPE_OK;
+}
+
 static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file, bool goes_on,
                               ttape_error *err)
 {
     ttape_source source;
-    ttape_reader *reader = NULL;
-    ttape_copier *copier = NULL;
     ttape_error why = {0};
-    if (ttape_source_file_open(&source, file->path, &why) != TTAPE_OK) {
-        if (is_machine(&why) && why.os_errno != ENOENT && why.os_errno != EACCES)
-            return pass_on(&why, err);
-        if (file->partitions != 0) {
-            tell(v, true, "'%s' cannot be read: %s", file->path, why.message);
-            mark_holes(v);
-        }
-        return TTAPE_OK;
-    }
-    ttape_reader_options options = {.size = sizeof options, .ignore_index = true};
-    ttape_status status = ttape_reader_open(&reader, &source, &options, &why);
+    struct copying c = {
+        .v = v, .file = file, .is_open = goes_on || is_separate(v), .goes_on = goes_on};
+    const struct ttp_salvage_end end = {is_behind, &c};
+    ttape_reader_options options = {.size = sizeof options,
+                                    .allocator = v->telling.options->allocator};
+    v->telling.file = strrchr(file->path, '/') + 1;
+    if (ttape_source_file_open(&source, file->path, &why) != TTAPE_OK)
+        return give_up(&c, &why, "read", err);
+    ttape_status status =
+        ttp_salvage_open(&c.salvaged.salvage, &source, &options, c.is_open ? &end : NULL, &why);
     if (status != TTAPE_OK) {
-        ttape_source_file_close(&source);
-        if (is_machine(&why))
-            return pass_on(&why, err);
-        if (file->partitions != 0) {
-            tell(v, true, "'%s' cannot be opened: %s", file->path, why.message);
-            mark_holes(v);
-        }
-        return TTAPE_OK;
+        why.os_errno = 0;
+        status = give_up(&c, &why, "opened", err);
+    } else {
+        status = copy_salvaged(&c, err);
     }
-    /* What open files have behind the checkpoint is in the spill file too. */
-    bool was_open = goes_on || is_separate(v);
-    uint64_t limit = was_open ? file->partitions : UINT64_MAX;
-    ttape_info info;
-    ttape_reader_get_info(reader, &info);
-    bool is_finished = file->is_named && info.complete;
-    if (!is_finished)
-        status = ttape_copier_open(&copier, v->writer, reader, err);
-    if (status == TTAPE_OK && copier != NULL)
-        status = copy_partitions(v, copier, reader, file->path, limit, err);
-    if (status == TTAPE_OK && copier != NULL && goes_on && ttp_copier_scope(copier, 0) != NULL) {
-        ttp_writer_take_over(v->writer, ttp_copier_scope(copier, 0));
-        status = ttp_state_adopt(v->r, reader, limit, err);
-        v->is_adopted = true;
-    }
-    ttape_copier_close(copier);
-    ttape_reader_close(reader);
+    ttp_salvaged_close(&c.salvaged);
     ttape_source_file_close(&source);
     return status;
 }
 
 static ttape_status copy_files(struct recovery *v, ttape_error *err)
 {
-    bool goes_on = !is_separate(v);
-    for (size_t i = 0; i < v->files.count; i++)
-        TTP_TRY(copy_file(v, &v->files.items[i], goes_on && i + 1 == v->files.count, err));
+    bool goes_on = !is_separate(v), timed = v->writer->timed;
+    uint64_t resolution = v->writer->resolution, origin = v->writer->options.origin_ns;
+    ttape_status status = TTAPE_OK;
+    for (size_t i = 0; i < v->files.count && status == TTAPE_OK; i++)
+        status = copy_file(v, &v->files.items[i], goes_on && i + 1 == v->files.count, err);
+    v->telling.file = NULL;
+    TTP_TRY(status);
+    TTP_TRY(ttp_writer_set_clock(v->writer, timed ? resolution : 0, origin, err));
     if (!v->is_adopted) /* of files that are not there, or of one that had not begun yet */
         ttp_state_forget_ids(v->r);
     return TTAPE_OK;
 }
+
+static ttape_status resume_threads(struct recovery *v, ttape_error *err)
+{
+    struct ttp_gap_sums gaps = {0};
+    if (!v->is_adopted && !v->is_broken)
+        return TTAPE_OK;
+    TTP_TRY(ttp_reached_resume(&v->reached, &v->edges, v->r, &gaps, err));
+    v->telling.report->gap_count += gaps.gap_count;
+    v->telling.report->lost_events += gaps.lost_events;
+    return TTAPE_OK;
+}
+
+/* ---- what is not in files ---- */
 
 /* Slots and blocks in the order of their threads. */
 static int by_place(const void *a, const void *b)
@@ -206,11 +286,11 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
 static ttape_status finish(struct recovery *v, ttape_error *err)
 {
     uint64_t lost = v->files.arena_lost;
-    v->report->recovered_events = v->r->appended;
-    v->report->lost_events += v->r->lost + lost;
+    v->telling.report->recovered_events = v->r->appended;
+    v->telling.report->lost_events += v->r->lost + lost;
     if (v->r->lost + lost != 0)
-        tell(v, true, "%llu events were lost before",
-             (unsigned long long)(v->r->lost + lost));
+        ttp_tell(&v->telling, true, "%llu events were lost before",
+                 (unsigned long long)(v->r->lost + lost));
     if (lost != 0)
         TTP_TRY(ttape_writer_set_number(v->writer, "dropped_events", lost, err));
     return ttape_writer_finish(v->writer, err);
@@ -220,7 +300,7 @@ static ttape_status open_writer(struct recovery *v, const ttape_sink *sink, ttap
 {
     ttape_writer_options options = v->r->options.writer;
     options.size = sizeof options;
-    options.allocator = v->options->allocator;
+    options.allocator = v->telling.options->allocator;
     options.jobs = 2;
     options.model_period = UINT32_MAX; /* copied models have the numbers that it would give */
     if (v->r->options.clock == TTAPE_CLOCK_NONE)
@@ -234,28 +314,32 @@ static void tell_arena(struct recovery *v)
     const char *path = v->files.arena_path != NULL ? v->files.arena_path : "?";
     const char *why = v->files.arena.why_not;
     if (v->files.arena.memory == NULL && why[0] == '\0')
-        tell(v, true, "the arena '%s' is gone, with what was only there", path);
+        ttp_tell(&v->telling, true, "the arena '%s' is gone, with what was only there", path);
     else if (v->files.arena.memory == NULL)
-        tell(v, true, "'%s' %s, and is left alone: the arena is gone, with what was only there",
-             path, why);
+        ttp_tell(&v->telling, true,
+                 "'%s' %s, and is left alone: the arena is gone, with what was only there", path,
+                 why);
 }
 
 static ttape_status recover(struct recovery *v, const char *directory, const ttape_sink *sink,
                             ttape_error *err)
 {
     TTP_TRY(ttp_recovered_open(&v->files, directory, err));
-    TTP_TRY(ttp_state_open(&v->r, v->options, &v->files, err));
+    TTP_TRY(ttp_state_open(&v->r, v->telling.options, &v->files, err));
     TTP_TRY(open_writer(v, sink, err));
     if (v->files.journal_lost_bytes != 0)
-        tell(v, false, "the journal's last %llu bytes are no checkpoint: their events come from "
-                       "the spill file",
-             (unsigned long long)v->files.journal_lost_bytes);
+        ttp_tell(&v->telling, false,
+                 "the journal's last %llu bytes are no checkpoint: their events come from "
+                 "the spill file",
+                 (unsigned long long)v->files.journal_lost_bytes);
     TTP_TRY(ttp_state_replay(v->r, &v->files, err));
     TTP_TRY(ttp_edges_find(&v->edges, v->r, &v->files, err));
+    TTP_TRY(ttp_reached_find(&v->reached, v->r, &v->files, err));
     TTP_TRY(copy_files(v, err));
+    TTP_TRY(resume_threads(v, err));
     tell_arena(v);
     if (!v->files.has_spill)
-        tell(v, true, "the spill file is gone, with what was only there");
+        ttp_tell(&v->telling, true, "the spill file is gone, with what was only there");
     TTP_TRY(decode_rest(v, err));
     return finish(v, err);
 }
@@ -266,13 +350,14 @@ ttape_status ttape_recover_recording(const char *directory, const ttape_sink *si
 {
     static const ttape_recover_options none = {.size = sizeof none};
     ttape_recover_report unused;
-    struct recovery v = {.options = options != NULL ? options : &none,
-                         .report = report != NULL ? report : &unused};
-    *v.report = (ttape_recover_report){0};
+    struct recovery v = {.telling = {.options = options != NULL ? options : &none,
+                                     .report = report != NULL ? report : &unused}};
+    *v.telling.report = (ttape_recover_report){0};
     ttape_status status = recover(&v, directory, sink, err);
     ttape_writer_close(v.writer);
-    ttp_state_close(v.r);
+    ttp_reached_close(&v.reached);
     ttp_edges_close(&v.edges);
+    ttp_state_close(v.r);
     ttp_recovered_close(&v.files);
     return status;
 }

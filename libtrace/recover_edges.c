@@ -77,6 +77,11 @@ ttape_status ttp_edges_resume(const ttp_recovered_edges *edges, ttape_recording 
     return TTAPE_OK;
 }
 
+uint64_t ttp_edges_number(const ttp_recovered_edges *edges, uint32_t index)
+{
+    return edges->items[index] == NULL ? 0 : ttp_load64(edges->items[index] + 8);
+}
+
 void ttp_edges_close(ttp_recovered_edges *edges)
 {
     free(edges->items);

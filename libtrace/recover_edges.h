@@ -16,6 +16,8 @@ ttape_status ttp_edges_find(ttp_recovered_edges *edges, const ttape_recording *r
 /* The thread goes on there, unless a file says where it stood. */
 ttape_status ttp_edges_resume(const ttp_recovered_edges *edges, ttape_recording *r, uint64_t serial,
                               ttape_error *err);
+/* The thread's event number there; 0: it has none. By its index. */
+uint64_t ttp_edges_number(const ttp_recovered_edges *edges, uint32_t index);
 void ttp_edges_close(ttp_recovered_edges *edges);
 
 #endif

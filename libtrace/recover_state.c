@@ -233,10 +233,10 @@ struct last_segment {
     bool is_there;
 };
 
-static ttape_status find_last(ttape_reader *reader, uint64_t partitions, uint32_t streams,
+static ttape_status find_last(ttape_reader *reader, const ttape_info *all,
                               struct last_segment *last, ttape_error *err)
 {
-    for (uint32_t i = 0; i < partitions; i++) {
+    for (uint32_t i = 0; i < all->partition_count; i++) {
         ttape_partition_info info;
         TTP_TRY(ttape_reader_get_partition(reader, i, &info));
         for (uint32_t k = 0; k < info.segment_count; k++) {
@@ -248,7 +248,7 @@ static ttape_status find_last(ttape_reader *reader, uint64_t partitions, uint32_
                     *err = why;
                 return status;
             }
-            if (status == TTAPE_OK && segment.stream < streams)
+            if (status == TTAPE_OK && segment.stream < all->stream_count)
                 last[segment.stream] = (struct last_segment){i, k, true};
         }
     }
@@ -256,13 +256,12 @@ static ttape_status find_last(ttape_reader *reader, uint64_t partitions, uint32_
 }
 
 static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, const ttape_info *info,
-                                  uint64_t limit, ttape_error *err)
+                                  ttape_error *err)
 {
-    uint64_t count = info->partition_count < limit ? info->partition_count : limit;
     struct last_segment *last = calloc(info->stream_count + 1, sizeof *last);
     if (last == NULL)
         return no_memory(err);
-    ttape_status status = find_last(reader, count, info->stream_count, last, err);
+    ttape_status status = find_last(reader, info, last, err);
     for (uint32_t i = 0; i < info->stream_count && status == TTAPE_OK; i++) {
         ttape_segment_info segment;
         struct ttp_thread *thread = thread_of_stream(r, i);
@@ -293,14 +292,13 @@ static void drop_unknown(ttape_recording *r, const ttape_info *info)
     }
 }
 
-ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, uint64_t limit,
-                             ttape_error *err)
+ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, ttape_error *err)
 {
     ttape_info info;
     ttape_reader_get_info(reader, &info);
     drop_unknown(r, &info);
     TTP_TRY(adopt_sites(r, reader, &info, err));
-    return adopt_streams(r, reader, &info, limit, err);
+    return adopt_streams(r, reader, &info, err);
 }
 
 void ttp_state_forget_ids(ttape_recording *r)

@@ -12,10 +12,8 @@ ttape_status ttp_state_set_writer(ttape_recording *r, ttape_writer *writer, ttap
 /* Threads, processes and modules up to the last checkpoint. */
 ttape_status ttp_state_replay(ttape_recording *r, const ttp_recovered_files *files,
                               ttape_error *err);
-/* The trace's definitions keep their ids, its streams go on at the end of the first `limit`
- * partitions. */
-ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, uint64_t limit,
-                             ttape_error *err);
+/* The trace's definitions keep their ids, its streams go on at the ends of its partitions. */
+ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, ttape_error *err);
 /* Nothing of what was replayed has an id in the output. */
 void ttp_state_forget_ids(ttape_recording *r);
 void ttp_state_close(ttape_recording *r);

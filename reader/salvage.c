@@ -16,13 +16,15 @@ struct taking {
     struct ttp_salvage *s;
     uint64_t *next_event; /* by stream: the number behind its last kept event */
     uint32_t stream_capacity;
-    uint32_t losses; /* holes and lost chunks so far */
-    uint32_t hole;   /* the next one */
+    uint32_t losses;              /* holes and lost chunks so far */
+    uint32_t hole;                /* the next one */
+    uint64_t partitions, missing; /* so far: partitions, kept or not; numbers without a chunk */
+    bool is_behind;               /* the end that is wanted */
     ttape_error problem;
 };
 
 /* A failure in t->problem becomes the fate of a piece, or that of the recovery. */
-static ttape_status lose(struct taking *t, struct ttp_piece *piece, ttape_status status,
+static ttape_status lose(struct taking *t, struct ttp_salvage_piece *piece, ttape_status status,
                          ttape_error *err)
 {
     if (ttp_salvage_must_stop(t->s, status)) {
@@ -39,13 +41,13 @@ static ttape_status lose(struct taking *t, struct ttp_piece *piece, ttape_status
 
 /* The scope of a chunk exists, if need be without its metadata; that of a metadata chunk as far as
  * those before it. */
-static ttape_status need_scope(struct taking *t, const struct ttp_piece *piece)
+static ttape_status need_scope(struct taking *t, const struct ttp_salvage_piece *piece)
 {
     uint32_t end = piece->head.scope + (piece->head.kind != TTP_CHUNK_METADATA);
     return ttp_placeholders_scopes(&t->s->r->definitions, end, t->s->trace_id, &t->problem);
 }
 
-static ttape_status add_definitions(struct taking *t, const struct ttp_piece *piece)
+static ttape_status add_definitions(struct taking *t, const struct ttp_salvage_piece *piece)
 {
     ttape_reader *r = t->s->r;
     uint32_t entries = r->definitions.metadata_count;
@@ -65,7 +67,7 @@ static ttape_status add_definitions(struct taking *t, const struct ttp_piece *pi
     return status;
 }
 
-static ttape_status add_model(struct taking *t, const struct ttp_piece *piece)
+static ttape_status add_model(struct taking *t, const struct ttp_salvage_piece *piece)
 {
     ttape_reader *r = t->s->r;
     uint32_t place = r->model_count;
@@ -134,7 +136,7 @@ static ttape_status check_numbers(struct taking *t, const struct ttp_part *part)
     return TTAPE_OK;
 }
 
-static ttape_status keep_part(struct taking *t, struct ttp_piece *piece, ttape_error *err)
+static ttape_status keep_part(struct taking *t, struct ttp_salvage_piece *piece, ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
     uint32_t partition = s->r->part_count - 1;
@@ -156,7 +158,7 @@ static ttape_status keep_part(struct taking *t, struct ttp_piece *piece, ttape_e
 }
 
 /* Its light part holds: that tells what is lost. */
-static ttape_status note_lost(struct taking *t, struct ttp_piece *piece,
+static ttape_status note_lost(struct taking *t, struct ttp_salvage_piece *piece,
                               const struct ttp_part *part, ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
@@ -183,8 +185,24 @@ static void drop_part(ttape_reader *r, uint32_t partition)
     r->part_count = partition;
 }
 
+static bool is_behind(const struct taking *t, const struct ttp_part *part)
+{
+    const struct ttp_salvage_end *end = t->s->end;
+    return end != NULL && end->is_behind(end->context, t->s->r, part, t->partitions, t->missing);
+}
+
+/* Not wanted, whatever it is. */
+static ttape_status skip(const struct taking *t, struct ttp_salvage_piece *piece)
+{
+    (void)t;
+    piece->fate = TTAPE_RECOVER_SKIPPED;
+    piece->why = TTP_NO_PIECE;
+    return TTAPE_OK;
+}
+
 /* Also one whose payload's hash is wrong is looked into: it may still tell what was in it. */
-static ttape_status add_partition(struct taking *t, struct ttp_piece *piece, ttape_error *err)
+static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *piece,
+                                  ttape_error *err)
 {
     ttape_reader *r = t->s->r;
     struct ttp_loaded *p;
@@ -201,6 +219,11 @@ static ttape_status add_partition(struct taking *t, struct ttp_piece *piece, tta
     }
     bool light = !r->parts[partition].damaged;
     status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &t->problem);
+    if (status == TTAPE_OK && light && is_behind(t, &r->parts[partition])) {
+        t->is_behind = true;
+        drop_part(r, partition);
+        return skip(t, piece);
+    }
     if (status == TTAPE_OK && !light)
         status = ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-EVT-08", piece->offset,
                           "a segment's stream is not defined");
@@ -221,7 +244,7 @@ static ttape_status add_partition(struct taking *t, struct ttp_piece *piece, tta
 
 /* ---- all of them ---- */
 
-static bool is_definition(const struct ttp_piece *piece)
+static bool is_definition(const struct ttp_salvage_piece *piece)
 {
     return piece->head.kind == TTP_CHUNK_METADATA || piece->head.kind == TTP_CHUNK_SITES ||
            piece->head.kind == TTP_CHUNK_STREAMS;
@@ -231,7 +254,7 @@ static ttape_status take_definitions(struct taking *t, ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
     for (uint32_t i = 0; i < s->order_count; i++) {
-        struct ttp_piece *piece = &s->pieces[s->order[i]];
+        struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
         if (!is_definition(piece) || !piece->is_sound) {
             s->placeholders.on_demand |= is_definition(piece);
             continue;
@@ -245,14 +268,15 @@ static ttape_status take_definitions(struct taking *t, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status unknown_chunk(struct taking *t, struct ttp_piece *piece, ttape_error *err)
+static ttape_status unknown_chunk(struct taking *t, struct ttp_salvage_piece *piece,
+                                  ttape_error *err)
 {
     (void)ttp_fail(&t->problem, TTAPE_E_UNSUPPORTED, "F-CHK-08", piece->offset,
                    "chunk kind '%u' is not known to this version", piece->head.kind);
     return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_LOST, &t->problem, err);
 }
 
-static ttape_status take_piece(struct taking *t, struct ttp_piece *piece, ttape_error *err)
+static ttape_status take_piece(struct taking *t, struct ttp_salvage_piece *piece, ttape_error *err)
 {
     switch (piece->head.kind) {
     case TTP_CHUNK_METADATA:
@@ -268,21 +292,51 @@ static ttape_status take_piece(struct taking *t, struct ttp_piece *piece, ttape_
     }
 }
 
+static bool is_lost_partition(const struct ttp_salvage_piece *piece)
+{
+    return piece->fate == TTAPE_RECOVER_LOST && piece->head.kind == TTP_CHUNK_PARTITION;
+}
+
 static ttape_status take_events(struct taking *t, ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
     for (uint32_t i = 0; i < s->order_count; i++) {
-        struct ttp_piece *piece = &s->pieces[s->order[i]];
-        for (; t->hole < s->hole_count && s->holes[t->hole].first < piece->head.sequence; t->hole++)
+        struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
+        for (; t->hole < s->hole_count && s->holes[t->hole].first < piece->head.sequence;
+             t->hole++) {
             t->losses += !s->holes[t->hole].is_index;
-        TTP_TRY(take_piece(t, piece, err));
-        t->losses += piece->fate == TTAPE_RECOVER_LOST && piece->head.kind == TTP_CHUNK_PARTITION;
+            t->missing += s->holes[t->hole].is_index ? 0 : s->holes[t->hole].count;
+        }
+        if (t->is_behind && !is_definition(piece))
+            TTP_TRY(skip(t, piece));
+        else
+            TTP_TRY(take_piece(t, piece, err));
+        t->partitions += piece->head.kind == TTP_CHUNK_PARTITION;
+        t->losses += is_lost_partition(piece);
     }
+    for (; t->hole < s->hole_count; t->hole++)
+        t->losses += !s->holes[t->hole].is_index;
+    s->losses = t->losses;
     return TTAPE_OK;
 }
 
+void ttp_salvage_each_loss(const struct ttp_salvage *s,
+                           void (*take)(void *context, uint32_t loss, bool is_known), void *context)
+{
+    uint32_t loss = 0, hole = 0;
+    for (uint32_t i = 0; i <= s->order_count; i++) {
+        const struct ttp_salvage_piece *piece = i < s->order_count ? &s->pieces[s->order[i]] : NULL;
+        uint64_t number = piece != NULL ? piece->head.sequence : UINT64_MAX;
+        for (; hole < s->hole_count && s->holes[hole].first < number; hole++)
+            if (!s->holes[hole].is_index)
+                take(context, loss++, s->holes[hole].first < s->index_end);
+        if (piece != NULL && is_lost_partition(piece))
+            take(context, loss++, piece->events_known);
+    }
+}
+
 /* The bytes at the end, behind an index: what is left of a footer? */
-static bool is_torn_footer(const struct ttp_salvage *s, const struct ttp_piece *tail)
+static bool is_torn_footer(const struct ttp_salvage *s, const struct ttp_salvage_piece *tail)
 {
     uint8_t data[TTP_FOOTER_MAGIC_BYTES];
     size_t size = tail->size_bytes < sizeof data ? (size_t)tail->size_bytes : sizeof data;
@@ -302,7 +356,7 @@ static void judge_bytes(struct ttp_salvage *s)
     for (uint32_t i = 0; i < s->hole_count; i++)
         missing = missing || !s->holes[i].is_index;
     for (uint32_t i = 0; i < s->piece_count; i++) {
-        struct ttp_piece *piece = &s->pieces[i];
+        struct ttp_salvage_piece *piece = &s->pieces[i];
         bool is_tail = i + 1 == s->piece_count && !s->has_footer && !is_torn_footer(s, piece);
         if (!piece->is_chunk && piece->fate == TTAPE_RECOVER_LOST && !missing && !is_tail)
             piece->fate = TTAPE_RECOVER_SKIPPED;
@@ -340,10 +394,44 @@ static ttape_status take_all(struct ttp_salvage *s, struct taking *t, ttape_erro
     return ttp_reader_link_runs(r, err);
 }
 
-ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
-                              const ttape_reader_options *options, ttape_error *err)
+/* What stands behind an offset and a number: pieces by either, numbers that are missing. */
+static void forgive_behind(struct ttp_salvage *s, uint64_t number, uint64_t offset)
 {
-    *s = (struct ttp_salvage){0};
+    for (uint32_t i = 0; i < s->piece_count; i++) {
+        struct ttp_salvage_piece *piece = &s->pieces[i];
+        bool is_behind = piece->is_chunk ? piece->head.sequence >= number : piece->offset >= offset;
+        if (piece->fate == TTAPE_RECOVER_LOST && is_behind)
+            piece->fate = TTAPE_RECOVER_SKIPPED;
+    }
+    while (s->hole_count != 0 && s->holes[s->hole_count - 1].first >= number)
+        s->hole_count--;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->lost_count; i++)
+        if (s->lost[i].sequence < number)
+            s->lost[kept++] = s->lost[i];
+    s->lost_count = kept;
+}
+
+void ttp_salvage_forgive_tail(struct ttp_salvage *s)
+{
+    uint64_t number = 0, offset = 0;
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        const struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
+        if (piece->partition == TTAPE_NONE)
+            continue;
+        number = piece->head.sequence + 1;
+        offset =
+            piece->offset + piece->size_bytes > offset ? piece->offset + piece->size_bytes : offset;
+    }
+    forgive_behind(s, number, offset);
+    s->losses = s->r->part_count != 0 ? s->part_losses[s->r->part_count - 1] : 0;
+}
+
+ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
+                              const ttape_reader_options *options,
+                              const struct ttp_salvage_end *end, ttape_error *err)
+{
+    *s = (struct ttp_salvage){.end = end};
     struct taking t = {.s = s};
     TTP_TRY(ttp_reader_create(&s->r, source, options, err));
     TTP_TRY(ttp_salvage_scan(s, err));

@@ -19,7 +19,7 @@
 #define TTP_NO_PIECE UINT32_MAX
 
 /* A chunk, or bytes that are none (head.kind and head.sequence are then not known). */
-struct ttp_piece {
+struct ttp_salvage_piece {
     uint64_t offset, size_bytes;
     struct ttp_chunk head;
     uint64_t event_count;
@@ -53,10 +53,19 @@ struct ttp_lost_segment {
 
 #define TTP_MAX_WHYS 65536u
 
+/* Who does not want all of the file: what stands behind its end is skipped, and is no loss. */
+struct ttp_salvage_end {
+    /* Does this partition, whose segments are known, stand behind the end? `before`: partitions
+     * that were found before it, `missing`: chunks that are nowhere, which may be some, too. */
+    bool (*is_behind)(void *context, const ttape_reader *r, const struct ttp_part *part,
+                      uint64_t before, uint64_t missing);
+    void *context;
+};
+
 struct ttp_salvage {
     ttape_reader *r;
     struct ttp_placeholders placeholders;
-    struct ttp_piece *pieces;
+    struct ttp_salvage_piece *pieces;
     struct ttp_chunk_run *runs;
     ttape_error *whys;
     struct ttp_hole *holes;
@@ -73,12 +82,21 @@ struct ttp_salvage {
     uint64_t index_end;    /* an index tells about all chunks with numbers below this */
     uint32_t *part_losses; /* per partition of the reader: holes and lost chunks before it */
     uint32_t part_losses_capacity;
+    uint32_t losses;                   /* all of them */
+    const struct ttp_salvage_end *end; /* NULL: all of the file is wanted */
 };
 
 /* Opens what there is. Failures of memory, I/O and version, and TTAPE_E_NOT_TRACE; findings are in
- * the pieces. To be closed in any case. */
+ * the pieces. `end`: NULL, or where to stop. To be closed in any case. */
 ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
-                              const ttape_reader_options *options, ttape_error *err);
+                              const ttape_reader_options *options,
+                              const struct ttp_salvage_end *end, ttape_error *err);
+/* Nothing is missed behind the last partition that is kept: what is lost there is skipped. */
+void ttp_salvage_forgive_tail(struct ttp_salvage *s);
+/* Calls back for each of `losses`, in their order, and says whether its events are known. */
+void ttp_salvage_each_loss(const struct ttp_salvage *s,
+                           void (*take)(void *context, uint32_t loss, bool is_known),
+                           void *context);
 void ttp_salvage_close(struct ttp_salvage *s);
 
 /* The steps. */
@@ -86,12 +104,12 @@ ttape_status ttp_salvage_scan(struct ttp_salvage *s, ttape_error *err);
 ttape_status ttp_salvage_sort(struct ttp_salvage *s, ttape_error *err);
 
 /* Says why, and gives the piece a fate. */
-ttape_status ttp_salvage_settle(struct ttp_salvage *s, struct ttp_piece *piece,
+ttape_status ttp_salvage_settle(struct ttp_salvage *s, struct ttp_salvage_piece *piece,
                                 ttape_recover_fate fate, const ttape_error *why, ttape_error *err);
 
 /* An index's view of the chunks before it: entries by sequence number. Taken from the reader's
  * memory with `capacity` items; NULL and TTAPE_OK where the index does not hold together. */
-ttape_status ttp_salvage_read_index(ttape_reader *r, const struct ttp_piece *piece,
+ttape_status ttp_salvage_read_index(ttape_reader *r, const struct ttp_salvage_piece *piece,
                                     struct ttp_index_entry **entries, uint32_t *count,
                                     uint32_t *capacity, ttape_error *err);
 /* Segments of the lost partitions that the last sound index names: into s->lost. */

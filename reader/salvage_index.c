@@ -65,8 +65,9 @@ static ttape_status read_entries(struct index_walk *w, struct expected_numbers *
 
 /* Reads the content, and how many entries there are. Those of a sound index are as many as chunks
  * stand before it. */
-static ttape_status open_index(ttape_reader *r, const struct ttp_piece *piece, struct index_walk *w,
-                               uint8_t **content, size_t *size_bytes, ttape_error *err)
+static ttape_status open_index(ttape_reader *r, const struct ttp_salvage_piece *piece,
+                               struct index_walk *w, uint8_t **content, size_t *size_bytes,
+                               ttape_error *err)
 {
     TTP_TRY(ttp_reader_content(r, piece->offset, &piece->head, content, size_bytes, err));
     *w = (struct index_walk){.r = r, .cursor = ttp_reader_cursor_init(*content, *size_bytes)};
@@ -84,7 +85,7 @@ static bool is_machine_failure(ttape_status status)
     return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;
 }
 
-ttape_status ttp_salvage_read_index(ttape_reader *r, const struct ttp_piece *piece,
+ttape_status ttp_salvage_read_index(ttape_reader *r, const struct ttp_salvage_piece *piece,
                                     struct ttp_index_entry **entries, uint32_t *count,
                                     uint32_t *capacity, ttape_error *err)
 {
@@ -110,7 +111,7 @@ ttape_status ttp_salvage_read_index(ttape_reader *r, const struct ttp_piece *pie
 /* ---- lost partitions ---- */
 
 /* Our chunk of a number; NULL: it is missing. */
-static struct ttp_piece *chunk_of(const struct ttp_salvage *s, uint64_t sequence)
+static struct ttp_salvage_piece *chunk_of(const struct ttp_salvage *s, uint64_t sequence)
 {
     uint32_t low = 0, high = s->order_count;
     while (low < high) {
@@ -130,7 +131,7 @@ static ttape_status take_lost(void *context, uint64_t sequence, uint32_t stream,
                               const struct ttp_index_segment *segment, ttape_error *err)
 {
     struct ttp_salvage *s = context;
-    struct ttp_piece *piece = chunk_of(s, sequence);
+    struct ttp_salvage_piece *piece = chunk_of(s, sequence);
     if (piece != NULL && (piece->fate != TTAPE_RECOVER_LOST || piece->events_known))
         return TTAPE_OK;
     struct ttp_lost_segment *lost = ttp_memory_grow(&s->r->memory, s->lost, &s->lost_capacity,
@@ -146,7 +147,7 @@ static ttape_status take_lost(void *context, uint64_t sequence, uint32_t stream,
 static void count_lost(struct ttp_salvage *s, uint32_t first)
 {
     for (uint32_t i = first; i < s->lost_count; i++) {
-        struct ttp_piece *piece = chunk_of(s, s->lost[i].sequence);
+        struct ttp_salvage_piece *piece = chunk_of(s, s->lost[i].sequence);
         if (piece == NULL)
             continue;
         piece->event_count += s->lost[i].event_count;
@@ -154,8 +155,8 @@ static void count_lost(struct ttp_salvage *s, uint32_t first)
     }
 }
 
-static ttape_status walk_lost(struct ttp_salvage *s, const struct ttp_piece *index, bool *sound,
-                              ttape_error *err)
+static ttape_status walk_lost(struct ttp_salvage *s, const struct ttp_salvage_piece *index,
+                              bool *sound, ttape_error *err)
 {
     struct index_walk w;
     uint8_t *content;
@@ -189,7 +190,7 @@ static ttape_status walk_lost(struct ttp_salvage *s, const struct ttp_piece *ind
 }
 
 /* Does an index agree with every chunk of ours that is there? One that does not is of no use. */
-static ttape_status agrees(struct ttp_salvage *s, const struct ttp_piece *index, bool *does,
+static ttape_status agrees(struct ttp_salvage *s, const struct ttp_salvage_piece *index, bool *does,
                            ttape_error *err)
 {
     struct ttp_index_entry *entries;
@@ -197,7 +198,7 @@ static ttape_status agrees(struct ttp_salvage *s, const struct ttp_piece *index,
     TTP_TRY(ttp_salvage_read_index(s->r, index, &entries, &count, &capacity, err));
     *does = entries != NULL;
     for (uint32_t i = 0; *does && i < s->order_count; i++) {
-        const struct ttp_piece *piece = &s->pieces[s->order[i]];
+        const struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
         if (piece->head.sequence >= count)
             break;
         const struct ttp_index_entry *entry = &entries[piece->head.sequence];
@@ -212,7 +213,7 @@ static ttape_status agrees(struct ttp_salvage *s, const struct ttp_piece *index,
 ttape_status ttp_salvage_lost_by_index(struct ttp_salvage *s, ttape_error *err)
 {
     for (uint32_t i = s->order_count, tried = 0; i-- > 0 && tried < 4;) {
-        const struct ttp_piece *piece = &s->pieces[s->order[i]];
+        const struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
         bool good = false;
         if (piece->head.kind != TTP_CHUNK_INDEX || !piece->is_sound)
             continue;

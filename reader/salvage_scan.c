@@ -38,8 +38,7 @@ static enum block_kind read_block(const uint8_t *data, uint64_t offset, struct t
     switch (data[0]) {
     case (uint8_t)'\xF3':
         return ttp_chunk_read(data, offset, chunk, NULL) == TTAPE_OK ? BLOCK_CHUNK : BLOCK_NONE;
-    case (uint8_t)'\xE5':
-        return read_footer(data, footer) ? BLOCK_FOOTER : BLOCK_NONE;
+    case (uint8_t)'\xE5': return read_footer(data, footer) ? BLOCK_FOOTER : BLOCK_NONE;
     case (uint8_t)'\x89':
         return ttp_file_header_read(data, BLOCK_BYTES, file, NULL) == TTAPE_OK ? BLOCK_FILE
                                                                                : BLOCK_NONE;
@@ -85,24 +84,24 @@ static ttape_status add_run(struct ttp_salvage *s, ttape_error *err)
 }
 
 static ttape_status add_piece(struct ttp_salvage *s, uint64_t offset, uint64_t size_bytes,
-                              struct ttp_piece **out, ttape_error *err)
+                              struct ttp_salvage_piece **out, ttape_error *err)
 {
-    struct ttp_piece *pieces = ttp_memory_grow(&s->r->memory, s->pieces, &s->piece_capacity,
-                                               s->piece_count + 1ull, sizeof *pieces, err);
+    struct ttp_salvage_piece *pieces = ttp_memory_grow(&s->r->memory, s->pieces, &s->piece_capacity,
+                                                       s->piece_count + 1ull, sizeof *pieces, err);
     if (pieces == NULL)
         return s->r->memory.status;
     s->pieces = pieces;
     *out = &pieces[s->piece_count++];
-    **out = (struct ttp_piece){.offset = offset,
-                               .size_bytes = size_bytes,
-                               .head.sequence = UINT64_MAX,
-                               .why = TTP_NO_PIECE,
-                               .partition = TTAPE_NONE,
-                               .run = TTP_NO_PIECE};
+    **out = (struct ttp_salvage_piece){.offset = offset,
+                                       .size_bytes = size_bytes,
+                                       .head.sequence = UINT64_MAX,
+                                       .why = TTP_NO_PIECE,
+                                       .partition = TTAPE_NONE,
+                                       .run = TTP_NO_PIECE};
     return TTAPE_OK;
 }
 
-ttape_status ttp_salvage_settle(struct ttp_salvage *s, struct ttp_piece *piece,
+ttape_status ttp_salvage_settle(struct ttp_salvage *s, struct ttp_salvage_piece *piece,
                                 ttape_recover_fate fate, const ttape_error *why, ttape_error *err)
 {
     piece->fate = (uint8_t)fate;
@@ -122,7 +121,7 @@ ttape_status ttp_salvage_settle(struct ttp_salvage *s, struct ttp_piece *piece,
 static ttape_status add_bytes(struct ttp_salvage *s, uint64_t offset, uint64_t end,
                               const ttape_error *why, ttape_error *err)
 {
-    struct ttp_piece *piece;
+    struct ttp_salvage_piece *piece;
     TTP_TRY(add_piece(s, offset, end - offset, &piece, err));
     return ttp_salvage_settle(s, piece, TTAPE_RECOVER_LOST, why, err);
 }
@@ -132,7 +131,7 @@ static bool goes_on(const struct ttp_salvage *s, uint64_t offset, const struct t
 {
     if (s->piece_count == 0)
         return false;
-    const struct ttp_piece *last = &s->pieces[s->piece_count - 1];
+    const struct ttp_salvage_piece *last = &s->pieces[s->piece_count - 1];
     return last->is_chunk && last->offset + last->size_bytes == offset &&
            last->head.sequence + 1 == chunk->sequence;
 }
@@ -141,7 +140,7 @@ static ttape_status add_chunk(struct ttp_salvage *s, uint64_t offset, uint64_t s
                               const struct ttp_chunk *chunk, const ttape_error *why,
                               ttape_error *err)
 {
-    struct ttp_piece *piece;
+    struct ttp_salvage_piece *piece;
     if (!goes_on(s, offset, chunk))
         TTP_TRY(add_run(s, err));
     TTP_TRY(add_piece(s, offset, size_bytes, &piece, err));
@@ -255,7 +254,7 @@ static ttape_status take_block(struct ttp_salvage *s, uint64_t *offset, ttape_er
     else if (kind == BLOCK_NONE)
         (void)ttp_chunk_read(data, start, &chunk, &why);
     if (kind != BLOCK_NONE) {
-        struct ttp_piece *piece;
+        struct ttp_salvage_piece *piece;
         *offset += sizeof data;
         TTP_TRY(add_piece(s, start, sizeof data, &piece, err));
         return ttp_salvage_settle(s, piece, TTAPE_RECOVER_SKIPPED,

@@ -22,7 +22,7 @@ struct sorting {
 
 static bool number_less(const void *context, uint32_t a, uint32_t b)
 {
-    const struct ttp_piece *pieces = context;
+    const struct ttp_salvage_piece *pieces = context;
     if (pieces[a].head.sequence != pieces[b].head.sequence)
         return pieces[a].head.sequence < pieces[b].head.sequence;
     return a < b;
@@ -42,7 +42,7 @@ static ttape_status open_sorting(struct sorting *k, struct ttp_salvage *s, ttape
             k->sorted[k->chunk_count++] = i;
     ttp_sort(k->sorted, k->chunk_count, number_less, s->pieces);
     for (uint32_t i = 0; i < k->chunk_count; i++) {
-        const struct ttp_piece *piece = &s->pieces[k->sorted[i]];
+        const struct ttp_salvage_piece *piece = &s->pieces[k->sorted[i]];
         bool first = i == 0 || s->pieces[k->sorted[i - 1]].head.sequence != piece->head.sequence;
         k->group[k->sorted[i]] = first ? i : k->group[k->sorted[i - 1]];
         k->ours[i] = TTP_NO_PIECE;
@@ -80,7 +80,8 @@ static ttape_status take_id(void *context, const struct ttp_cbor_entry *entry, t
 }
 
 /* The first chunk of a trace names it. */
-static ttape_status name_run(struct ttp_salvage *s, const struct ttp_piece *piece, ttape_error *err)
+static ttape_status name_run(struct ttp_salvage *s, const struct ttp_salvage_piece *piece,
+                             ttape_error *err)
 {
     uint8_t *content;
     size_t size_bytes;
@@ -132,14 +133,14 @@ static ttape_status find_home(struct ttp_salvage *s, ttape_error *err)
 
 /* ---- ours or not ---- */
 
-static bool same_chunk(const struct ttp_piece *a, const struct ttp_piece *b)
+static bool same_chunk(const struct ttp_salvage_piece *a, const struct ttp_salvage_piece *b)
 {
     return a->head.kind == b->head.kind && a->head.scope == b->head.scope &&
            a->head.stored_bytes == b->head.stored_bytes &&
            a->head.payload_hash == b->head.payload_hash;
 }
 
-static struct ttp_piece *our_chunk(const struct sorting *k, uint32_t piece)
+static struct ttp_salvage_piece *our_chunk(const struct sorting *k, uint32_t piece)
 {
     uint32_t ours = k->ours[k->group[piece]];
     return ours == TTP_NO_PIECE ? NULL : &k->s->pieces[ours];
@@ -152,7 +153,7 @@ static ttape_status adopt(struct sorting *k, uint32_t at, ttape_error *err)
                                      .offset = TTAPE_ERROR_NO_OFFSET,
                                      .rule = "F-CHK-07",
                                      .message = "chunk stands twice"};
-    struct ttp_piece *piece = &k->s->pieces[at], *have = our_chunk(k, at), *other = piece;
+    struct ttp_salvage_piece *piece = &k->s->pieces[at], *have = our_chunk(k, at), *other = piece;
     if (have == NULL || (piece->is_sound && !have->is_sound)) {
         k->ours[k->group[at]] = at;
         other = have;
@@ -164,7 +165,7 @@ static ttape_status adopt(struct sorting *k, uint32_t at, ttape_error *err)
     return ttp_salvage_settle(k->s, other, TTAPE_RECOVER_DUPLICATE, &why, err);
 }
 
-static ttape_status refuse(struct sorting *k, struct ttp_piece *piece, const char *what,
+static ttape_status refuse(struct sorting *k, struct ttp_salvage_piece *piece, const char *what,
                            ttape_error *err)
 {
     ttape_error why;
@@ -177,7 +178,7 @@ struct agreement {
     uint32_t compared, wrong;
 };
 
-static bool entry_fits(const struct ttp_index_entry *entry, const struct ttp_piece *piece)
+static bool entry_fits(const struct ttp_index_entry *entry, const struct ttp_salvage_piece *piece)
 {
     return entry->kind == piece->head.kind && entry->scope == piece->head.scope &&
            entry->stored_bytes == piece->head.stored_bytes;
@@ -191,7 +192,7 @@ static bool tells_apart(uint16_t kind)
 
 /* A footer that is right about its index's place and the file's size: nothing was put together
  * here, and an index that is wrong is just wrong. */
-static bool is_confirmed(const struct ttp_salvage *s, const struct ttp_piece *index)
+static bool is_confirmed(const struct ttp_salvage *s, const struct ttp_salvage_piece *index)
 {
     return s->has_footer && s->footer.index_offset == index->offset &&
            s->footer.file_bytes == s->r->source.size_bytes;
@@ -205,7 +206,7 @@ static struct agreement compare_index(const struct sorting *k,
     struct agreement found = {0};
     for (uint32_t i = 0; i < k->chunk_count; i++) {
         uint64_t number = k->s->pieces[k->sorted[i]].head.sequence;
-        const struct ttp_piece *ours = our_chunk(k, k->sorted[i]);
+        const struct ttp_salvage_piece *ours = our_chunk(k, k->sorted[i]);
         if (number >= count || number >= below)
             break;
         if (k->group[k->sorted[i]] != i || ours == NULL || !tells_apart(ours->head.kind))
@@ -291,7 +292,7 @@ static ttape_status judge_run(struct sorting *k, uint32_t first, uint32_t last,
         (number != near->home_last + 1 || number == near->foreign_last + 1))
         run->owner = TTP_RUN_FOREIGN;
     for (uint32_t i = first; i <= last && run->owner == TTP_RUN_HOME; i++) {
-        const struct ttp_piece *have = our_chunk(k, i);
+        const struct ttp_salvage_piece *have = our_chunk(k, i);
         if (have != NULL && !same_chunk(have, &s->pieces[i]))
             run->owner = TTP_RUN_FOREIGN;
     }
@@ -306,7 +307,7 @@ static ttape_status take_run(struct sorting *k, uint32_t first, uint32_t last, t
     struct ttp_salvage *s = k->s;
     bool home = s->runs[s->pieces[first].run].owner == TTP_RUN_HOME;
     for (uint32_t i = first; i <= last; i++) {
-        const struct ttp_piece *have = our_chunk(k, i);
+        const struct ttp_salvage_piece *have = our_chunk(k, i);
         if (home && (have == NULL || same_chunk(have, &s->pieces[i])))
             TTP_TRY(adopt(k, i, err));
         else
@@ -357,7 +358,7 @@ static ttape_status note_holes(struct ttp_salvage *s, ttape_error *err)
 {
     uint64_t next = 0, end = TTP_FILE_HEADER_BYTES;
     for (uint32_t i = 0; i < s->order_count; i++) {
-        const struct ttp_piece *piece = &s->pieces[s->order[i]];
+        const struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
         uint64_t number = piece->head.sequence;
         struct ttp_hole hole = {next, number - next,
                                 number - next == 1 && piece->head.last_index == end};
@@ -387,7 +388,7 @@ static ttape_status order_chunks(struct sorting *k, ttape_error *err)
             s->order[s->order_count++] = k->ours[i];
     uint64_t furthest = 0;
     for (uint32_t i = 0; i < s->order_count; i++) {
-        struct ttp_piece *piece = &s->pieces[s->order[i]];
+        struct ttp_salvage_piece *piece = &s->pieces[s->order[i]];
         if (piece->is_sound && piece->offset < furthest) {
             ttape_error why;
             (void)ttp_fail(&why, TTAPE_E_CORRUPT, "F-CHK-07", piece->offset + TTP_CHUNK_SEQUENCE_AT,

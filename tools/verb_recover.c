@@ -27,7 +27,7 @@ static const tool_option table[] = {
     {"no-symbols", 0, NULL, "no names for functions that were not in the trace yet", NULL,
      &options.no_symbols},
     {"quiet", 'q', NULL, "say only what was lost", NULL, &options.quiet},
-    {"verbose", 'v', NULL, "of a trace, also say what was kept", NULL, &options.verbose},
+    {"verbose", 'v', NULL, "also say what was kept", NULL, &options.verbose},
     {0}};
 
 static const tool_command command = {
@@ -82,10 +82,12 @@ static const char *const kind_names[TTAPE_RECOVER_KINDS] = {"bytes that are no c
                                                             "index",
                                                             "chunk of unknown kind"};
 
-/* "byte 123: partition 4 lost, 1000 events: why [rule]" */
+/* "byte 123: partition (chunk 4): lost, 1000 events: why [rule]"; of a recording with the file's
+ * name in front. */
 static void take_piece(void *context, const ttape_recover_piece *piece)
 {
-    char events[48] = "", number[32] = "", size[32] = "";
+    char events[48] = "", number[32] = "", size[32] = "", why[320] = "";
+    const char *file = piece->file != NULL ? piece->file : "";
     bool is_kept = piece->fate == TTAPE_RECOVER_KEPT;
     bool is_loss = piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
     (void)context;
@@ -95,17 +97,17 @@ static void take_piece(void *context, const ttape_recover_piece *piece)
         return;
     if (piece->events_known)
         (void)snprintf(events, sizeof events, ", %" PRIu64 " events", piece->event_count);
+    else if (piece->kind == TTAPE_RECOVER_PARTITION && piece->fate == TTAPE_RECOVER_LOST)
+        (void)snprintf(events, sizeof events, ", its events are not known");
     if (piece->kind == TTAPE_RECOVER_BYTES)
         (void)snprintf(size, sizeof size, "%" PRIu64 " ", piece->size_bytes);
     else
         (void)snprintf(number, sizeof number, " (chunk %" PRIu64 ")", piece->sequence);
-    if (piece->why.status == TTAPE_OK)
-        tool_message("byte %" PRIu64 ": %s%s%s: %s%s", piece->offset, size, kind_names[piece->kind],
-                     number, fate_names[piece->fate], events);
-    else
-        tool_message("byte %" PRIu64 ": %s%s%s: %s%s: %s [%s]", piece->offset, size,
-                     kind_names[piece->kind], number, fate_names[piece->fate], events,
-                     piece->why.message, piece->why.rule);
+    if (piece->why.status != TTAPE_OK)
+        (void)snprintf(why, sizeof why, ": %s [%s]", piece->why.message, piece->why.rule);
+    tool_message("%s%sbyte %" PRIu64 ": %s%s%s: %s%s%s", file, piece->file != NULL ? ": " : "",
+                 piece->offset, size, kind_names[piece->kind], number, fate_names[piece->fate],
+                 events, why);
 }
 
 /* One line per kind of chunk: "partitions: 12 kept, 1 lost". */
@@ -128,16 +130,20 @@ static void say_pieces(const ttape_recover_report *report)
         tool_message("%" PRIu64 " gap events mark the losses", report->gap_count);
 }
 
-static void say_report(const ttape_recover_report *report, bool is_directory)
+static void say_report(const ttape_recover_report *report)
 {
+    char uncounted[80] = "";
     if (options.quiet)
         return;
-    if (!is_directory)
-        say_pieces(report);
+    say_pieces(report);
+    if (report->uncounted_losses != 0)
+        (void)snprintf(uncounted, sizeof uncounted,
+                       ", and those of %" PRIu64 " losses, which are not known",
+                       report->uncounted_losses);
     tool_message("'%s': %" PRIu64 " events in %" PRIu64 " partitions kept, %" PRIu64
-                 " events recovered, %" PRIu64 " lost",
+                 " events recovered, %" PRIu64 " lost%s",
                  options.output, report->copied_events, report->partition_count,
-                 report->recovered_events, report->lost_events);
+                 report->recovered_events, report->lost_events, uncounted);
 }
 
 static ttape_status recover_into(const char *path, bool is_directory, const ttape_sink *sink,
@@ -175,7 +181,7 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
     tool_target_close(&target);
     if (status != TOOL_OK)
         return status;
-    say_report(&report, is_directory);
+    say_report(&report);
     if (options.clean && ttape_recover_remove(path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
     return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;

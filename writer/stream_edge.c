@@ -41,6 +41,11 @@ bool ttp_stream_open_signal(const ttape_writer *w, uint32_t stream, uint32_t *nu
     return false;
 }
 
+uint64_t ttp_stream_next_event(const ttape_writer *w, uint32_t stream)
+{
+    return state_of(w, stream)->next_event;
+}
+
 static uint64_t time_of(const ttape_writer *w, int64_t tick)
 {
     return w->timed ? w->options.origin_ns + (uint64_t)tick * w->resolution : 0;

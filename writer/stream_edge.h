@@ -17,6 +17,9 @@ bool ttp_stream_takes_values(const ttape_writer *w, uint32_t stream);
 /* The number of the innermost signal whose handler is open there; false: none within reach. */
 bool ttp_stream_open_signal(const ttape_writer *w, uint32_t stream, uint32_t *number);
 
+/* How many events it has. */
+uint64_t ttp_stream_next_event(const ttape_writer *w, uint32_t stream);
+
 /* The state at its end. frames: struct ttape_open_frame, of which edge->frames borrows. */
 ttape_status ttp_stream_get_edge(const ttape_writer *w, uint32_t stream, ttape_edge *edge,
                                  struct ttp_growing *frames, ttape_error *err);

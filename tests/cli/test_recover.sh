@@ -78,6 +78,19 @@ status 0 "$T" cut whole.ttape -o rest.ttape --events 3500..
 status 0 "$T" merge half.ttape rest.ttape -o both.ttape
 status 0 "$T" verify both.ttape
 
+# without an index too, and without its head: the numbers of the events around tell how many
+cp cut.ttape bad2.ttape
+flip bad2.ttape $((at + 30))
+status 3 "$T" recover bad2.ttape -o out.ttape -f
+has err '1 gap events mark'
+has err 'recovered, 1000 lost$'
+cp whole.ttape bad2.ttape
+read -r last size < <(chunk whole.ttape 4 6)
+flip bad2.ttape $((last + 30))
+head -c "$index" bad2.ttape >bad3.ttape
+status 3 "$T" recover bad3.ttape -o out.ttape -f
+has err 'recovered, 0 lost, and those of 1 losses, which are not known$'
+
 # verbose says what was kept too
 status 3 "$T" recover bad.ttape -o out.ttape -f -v
 has err 'partition .*: kept, 1000 events'

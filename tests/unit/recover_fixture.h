@@ -167,6 +167,9 @@ static inline void check_output(const struct outcome *o, const char *what, size_
                           "%s %zu: event %u of stream %u is not the original's", what, at, i, s);
     ck_assert_uint_eq(have.count, o->report.copied_events);
     ck_assert_uint_eq(have.damage_gaps, o->report.gap_count);
+    ck_assert_msg(have.lost == o->report.lost_events,
+                  "%s %zu: gaps count %llu events, the report says %llu", what, at,
+                  (unsigned long long)have.lost, (unsigned long long)o->report.lost_events);
     if (have.count < whole.count && !o->cut_between_chunks)
         ck_assert_msg(o->report.loss_count != 0, "%s %zu: %llu of %llu events, and no loss told",
                       what, at, (unsigned long long)have.count, (unsigned long long)whole.count);

@@ -14,6 +14,7 @@
 #include "format/checksum.h"
 #include "format/fail.h"
 #include "writer/recording/journal.h"
+#include "writer/stream_edge.h"
 
 static ttape_status add(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size_bytes,
                         ttape_error *err)
@@ -123,6 +124,27 @@ ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thr
     ttp_store32(bytes + 64, image->process);
     memcpy(bytes + 68, thread->name, sizeof thread->name);
     return add(r, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
+}
+
+/* Partitions of a damaged file cannot be counted; numbers of events tell which of them count, and
+ * how many are lost. */
+ttape_status ttp_journal_reached(ttape_recording *r, const struct ttp_thread *thread,
+                                 ttape_error *err)
+{
+    uint8_t bytes[TTP_JOURNAL_REACHED_BYTES];
+    if (thread->stream == TTAPE_NONE)
+        return TTAPE_OK;
+    const struct ttp_output *o = ttp_output_of(r, thread);
+    if (o == NULL || o->writer == NULL)
+        return TTAPE_OK;
+    uint64_t number = thread->must_resume ? thread->edge.event_number
+                                          : ttp_stream_next_event(o->writer, thread->stream);
+    ttp_store64(bytes, thread->serial);
+    ttp_store64(bytes + 8, number);
+    ttp_store64(bytes + 16, thread->last_ns);
+    ttp_store32(bytes + 24, o->number);
+    ttp_store32(bytes + 28, thread->stream);
+    return add(r, TTP_JOURNAL_REACHED, bytes, sizeof bytes, err);
 }
 
 ttape_status ttp_journal_file(ttape_recording *r, struct ttp_growing *files, uint32_t number,

@@ -4,12 +4,13 @@
 
 #include "writer/recording/recording_internal.h"
 
-#define TTP_JOURNAL_HEAD_BYTES       16u
-#define TTP_JOURNAL_START_BYTES      72u
-#define TTP_JOURNAL_THREAD_BYTES     84u
-#define TTP_JOURNAL_EDGE_BYTES       36u
-#define TTP_JOURNAL_FRAME_BYTES      40u /* each, behind it */
-#define TTP_JOURNAL_FILE_BYTES       16u /* in a checkpoint */
+#define TTP_JOURNAL_HEAD_BYTES    16u
+#define TTP_JOURNAL_START_BYTES   72u
+#define TTP_JOURNAL_THREAD_BYTES  84u
+#define TTP_JOURNAL_EDGE_BYTES    36u
+#define TTP_JOURNAL_FRAME_BYTES   40u /* each, behind it */
+#define TTP_JOURNAL_REACHED_BYTES 32u
+#define TTP_JOURNAL_FILE_BYTES    16u /* in a checkpoint */
 
 /* START: how files are named. */
 #define TTP_JOURNAL_SEPARATE 1u /* one for each process */
@@ -26,7 +27,8 @@ enum ttp_journal_kind {
     /* for each open file: u32 number, u32 0, u64 partitions of it that are complete. One entry: it
      * is there as a whole or not at all */
     TTP_JOURNAL_CHECKPOINT = 6,
-    TTP_JOURNAL_EDGE = 7 /* where a thread stands when its file is finished, and its frames */
+    TTP_JOURNAL_EDGE = 7,   /* where a thread stands when its file is finished, and its frames */
+    TTP_JOURNAL_REACHED = 8 /* how many events of a thread are in complete partitions */
 };
 
 ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err);
@@ -35,6 +37,9 @@ ttape_status ttp_journal_message(ttape_recording *r, const struct ttp_thread *th
                                  const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thread,
                                 ttape_error *err);
+/* Behind the thread's entry, once all that was appended is sealed. */
+ttape_status ttp_journal_reached(ttape_recording *r, const struct ttp_thread *thread,
+                                 ttape_error *err);
 /* thread->edge and its frames. */
 ttape_status ttp_journal_edge(ttape_recording *r, const struct ttp_thread *thread,
                               ttape_error *err);

@@ -287,6 +287,7 @@ static ttape_status checkpoint(ttape_recording *r, ttape_error *err)
     for (size_t i = 0; i < r->touched.count; i++) {
         touched[i]->is_touched = false;
         TTP_TRY(ttp_journal_thread(r, touched[i], err));
+        TTP_TRY(ttp_journal_reached(r, touched[i], err));
     }
     r->touched.count = 0;
     struct ttp_checkpoint *c = ttp_push(&r->allocator, &r->waiting, sizeof *c, err);

@@ -49,8 +49,10 @@ typedef struct ttape_recover_piece {
     uint64_t event_count; /* of a partition, where events_known */
     bool events_known;
     ttape_error why; /* status TTAPE_OK: nothing is wrong with it; otherwise with rule and offset */
+    const char *file; /* of a recording: the trace file's name; NULL: there is only one */
 } ttape_recover_piece;
-/* Called for every piece of the input, in its order, before anything is written. */
+/* Called for every piece of a trace file, in its order, before anything of that is written; of a
+ * recording file by file. Borrowed for the call. */
 typedef void (*ttape_recover_piece_callback)(void *context, const ttape_recover_piece *piece);
 
 typedef struct ttape_recover_options {
@@ -60,20 +62,23 @@ typedef struct ttape_recover_options {
     ttape_recover_callback found; /* NULL: not told */
     void *context;
     const ttape_allocator *allocator;
-    ttape_recover_piece_callback piece; /* of traces; NULL: not told */
+    ttape_recover_piece_callback piece; /* NULL: not told */
 } ttape_recover_options;
 
 typedef struct ttape_recover_report {
     uint64_t partition_count;  /* copied */
     uint64_t copied_events;    /* in them */
     uint64_t recovered_events; /* from the spill file and the arena */
-    uint64_t lost_events;      /* known to be lost */
-    uint64_t loss_count;       /* findings that are losses */
-    /* of traces: */
+    /* Known to be lost: the sum of what the gap events that mark losses count; of a recording also
+     * what it had lost by itself. */
+    uint64_t lost_events;
+    uint64_t loss_count; /* findings that are losses */
+    /* of trace files: */
     uint64_t pieces[TTAPE_RECOVER_KINDS][TTAPE_RECOVER_FATES];
     uint64_t missing_chunks;    /* numbers of chunks that are nowhere, indexes apart */
     uint64_t gap_count;         /* gap events that mark losses in the output */
     uint64_t placeholder_count; /* sites, modules, files, processes, streams without their names */
+    uint64_t uncounted_losses;  /* gaps and lost pieces of which nothing tells how many events */
 } ttape_recover_report;
 
 /* `directory`: OUTPUT.recording. Recovers into the sink. TTAPE_E_STATE: it is still being recorded,
