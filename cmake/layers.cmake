@@ -21,6 +21,9 @@ function(ttape_common target)
         C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON
         C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
     target_compile_definitions(${target} PRIVATE _FILE_OFFSET_BITS=64)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # the same numbers where registers have 80 bits
+        target_compile_options(${target} PRIVATE -fexcess-precision=standard)
+    endif()
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:ttape_developer>)
 endfunction()
 

@@ -4,16 +4,17 @@
 
 #include "format/coder.h"
 #include "format/fail.h"
+#include "format/wide.h"
 
 struct summary_models {
     struct ttp_number_model site, calls, squares_high, squares_middle, squares_low;
     struct ttp_signed_model exits, self, total, min, max;
 };
 
-__extension__ typedef unsigned __int128 ttp_u128; /* the standard has no name for it */
-
 #define SQUARES_PART_BITS 43 /* 128 bits in three numbers that the coder takes */
 #define SQUARES_PART_MASK ((1ull << SQUARES_PART_BITS) - 1)
+/* where the highest of them begins in the upper half */
+#define SQUARES_HIGH_SHIFT (2 * SQUARES_PART_BITS - 64)
 
 static void models_init(struct summary_models *m)
 {
@@ -35,20 +36,15 @@ size_t ttp_summary_bound(uint32_t row_count)
                     2560; /* ten numbers of at most 2 x 63 bits at 14 bits each, rounded up */
 }
 
-static ttp_u128 square(int64_t ticks)
-{
-    uint64_t size = ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks;
-    return (ttp_u128)size * size;
-}
-
 static void write_squares(struct ttp_encoder *e, struct summary_models *m,
                           const struct ttp_measure *row)
 {
-    ttp_u128 sum = (ttp_u128)row->squares_high << 64 | row->squares_low;
-    ttp_encode_number(e, &m->squares_high, (uint64_t)(sum >> (2 * SQUARES_PART_BITS)));
+    uint64_t low = row->squares_low, high = row->squares_high;
+    ttp_encode_number(e, &m->squares_high, high >> SQUARES_HIGH_SHIFT);
     ttp_encode_number(e, &m->squares_middle,
-                      (uint64_t)(sum >> SQUARES_PART_BITS) & SQUARES_PART_MASK);
-    ttp_encode_number(e, &m->squares_low, (uint64_t)sum & SQUARES_PART_MASK);
+                      (high << (64 - SQUARES_PART_BITS) | low >> SQUARES_PART_BITS) &
+                          SQUARES_PART_MASK);
+    ttp_encode_number(e, &m->squares_low, low & SQUARES_PART_MASK);
 }
 
 static void write_times(struct ttp_encoder *e, struct summary_models *m,
@@ -109,16 +105,18 @@ static void read_times(struct ttp_decoder *d, struct summary_models *m, struct t
         return;
     row->max_ticks = ttp_decode_signed(d, &m->max);
     row->min_ticks = row->exit_count == 1 ? row->max_ticks : ttp_decode_signed(d, &m->min);
-    ttp_u128 sum = square(row->max_ticks);
+    struct ttp_wide sum = ttp_wide_square(row->max_ticks);
     if (row->exit_count > 1)
-        sum += square(row->min_ticks);
+        sum = ttp_wide_add(sum, ttp_wide_square(row->min_ticks));
     if (row->exit_count > 2) {
-        sum = (ttp_u128)ttp_decode_number(d, &m->squares_high) << (2 * SQUARES_PART_BITS);
-        sum += (ttp_u128)ttp_decode_number(d, &m->squares_middle) << SQUARES_PART_BITS;
-        sum += ttp_decode_number(d, &m->squares_low);
+        uint64_t high = ttp_decode_number(d, &m->squares_high) << SQUARES_HIGH_SHIFT;
+        uint64_t middle = ttp_decode_number(d, &m->squares_middle);
+        uint64_t low = ttp_decode_number(d, &m->squares_low);
+        sum = ttp_wide_add((struct ttp_wide){low, high},
+                           ttp_wide_multiply(middle, SQUARES_PART_MASK + 1));
     }
-    row->squares_high = (uint64_t)(sum >> 64);
-    row->squares_low = (uint64_t)sum;
+    row->squares_high = sum.high;
+    row->squares_low = sum.low;
 }
 
 ttape_status ttp_summary_read(const uint8_t *data, size_t size_bytes, bool timed,

@@ -205,7 +205,7 @@ bool ttp_recovered_number(const char *name, uint32_t *number)
     if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || *from == '\0' ||
         from[strspn(from, digits)] != '\0')
         return false;
-    unsigned long value = strtoul(from, NULL, 10);
+    unsigned long long value = strtoull(from, NULL, 10); /* long may have 32 bits */
     *number = (uint32_t)value;
     return value <= UINT32_MAX;
 }

@@ -9,12 +9,11 @@
 
 #include "format/fail.h"
 #include "format/times.h"
+#include "format/wide.h"
 #include "reader/partition_decoder.h"
 #include "reader/report_work.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-__extension__ typedef unsigned __int128 u128; /* the standard has no name for it */
 
 #define FRAME_OUTERMOST   1u /* the first of its row on its stack */
 #define FRAME_IDLE        2u
@@ -232,9 +231,8 @@ ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_r
                                      const struct account_frame *f, ttape_error *err)
 {
     int64_t duration = (int64_t)(a->time_ns - f->enter_ns);
-    uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
-    u128 square = (u128)size * size;
-    ttp_account_add_exits(row, 1, duration, duration, (uint64_t)square, (uint64_t)(square >> 64));
+    struct ttp_wide square = ttp_wide_square(duration);
+    ttp_account_add_exits(row, 1, duration, duration, square.low, square.high);
     add_signed(&row->duration_ns, (uint64_t)duration);
     if (a->plan->percentiles && f->row != 0)
         return ttp_durations_add(&row->durations, &a->rows->store, duration, err);

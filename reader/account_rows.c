@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#define PLACE_BITS_FIRST 6u
+#include "format/wide.h"
 
-__extension__ typedef unsigned __int128 u128; /* the standard has no name for it */
+#define PLACE_BITS_FIRST 6u
 
 static uint32_t hash(uint32_t caller, uint32_t key, uint32_t bits)
 {
@@ -88,10 +88,10 @@ void ttp_account_add_exits(struct ttp_account_row *row, uint64_t count, int64_t 
 {
     if (count == 0)
         return;
-    u128 sum = ((u128)row->squares_high << 64 | row->squares_low) +
-               ((u128)squares_high << 64 | squares_low);
-    row->squares_high = (uint64_t)(sum >> 64);
-    row->squares_low = (uint64_t)sum;
+    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){row->squares_low, row->squares_high},
+                                       (struct ttp_wide){squares_low, squares_high});
+    row->squares_high = sum.high;
+    row->squares_low = sum.low;
     if (row->exit_count == 0 || min_ns < row->min_ns)
         row->min_ns = min_ns;
     if (row->exit_count == 0 || max_ns > row->max_ns)

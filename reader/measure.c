@@ -7,13 +7,12 @@
 
 #include "format/fail.h"
 #include "format/times.h"
+#include "format/wide.h"
 #include "reader/sort.h"
 
 #define FRAME_OUTERMOST 1u
 #define NO_ROW UINT32_MAX
 #define ACTIVE_BITS_FIRST 6u
-
-__extension__ typedef unsigned __int128 u128; /* the standard has no name for it */
 
 static bool has_row(uint8_t event_class)
 {
@@ -153,10 +152,10 @@ static void leave(struct ttp_measuring *m, const struct ttp_stack_frame *f, int6
 
 static void add_duration(struct ttp_measure *row, int64_t duration)
 {
-    uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
-    u128 sum = ((u128)row->squares_high << 64 | row->squares_low) + (u128)size * size;
-    row->squares_high = (uint64_t)(sum >> 64);
-    row->squares_low = (uint64_t)sum;
+    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){row->squares_low, row->squares_high},
+                                       ttp_wide_square(duration));
+    row->squares_high = sum.high;
+    row->squares_low = sum.low;
     if (row->exit_count == 0 || duration < row->min_ticks)
         row->min_ticks = duration;
     if (row->exit_count == 0 || duration > row->max_ticks)

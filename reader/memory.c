@@ -111,7 +111,7 @@ void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity
     return grown;
 }
 
-void ttp_memory_charge(struct ttp_memory *memory, size_t size_bytes)
+void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes)
 {
     memory->used_bytes += size_bytes;
 }

@@ -37,6 +37,6 @@ void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity
                       size_t item_bytes, ttape_error *err);
 
 /* Counts memory that a library keeps for the reader outside of the allocator. */
-void ttp_memory_charge(struct ttp_memory *memory, size_t size_bytes);
+void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes);
 
 #endif

@@ -131,7 +131,7 @@ ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err)
     r->stream_runs = ttp_memory_take(m, r->run_count, sizeof *r->stream_runs, err);
     if (r->stream_runs == NULL)
         return m->status;
-    memset(r->stream_first, 0, (streams + 1ull) * sizeof *r->stream_first);
+    memset(r->stream_first, 0, ((size_t)streams + 1) * sizeof *r->stream_first);
     for (uint32_t i = 0; i < r->run_count; i++)
         r->stream_first[r->runs[i].stream]++;
     uint32_t place = 0;

@@ -6,6 +6,7 @@
 
 #include "format/fail.h"
 #include "format/times.h"
+#include "format/wide.h"
 #include "reader/part_jobs.h"
 
 struct report_worker {
@@ -174,14 +175,14 @@ static void add_times(int64_t *to, int64_t ticks, uint64_t resolution_ns)
 
 static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step)
 {
-    __extension__ typedef unsigned __int128 u128;
-    u128 squares = ((u128)m->squares_high << 64 | m->squares_low) * step * step;
+    struct ttp_wide sum = {m->squares_low, m->squares_high};
+    struct ttp_wide squares = ttp_wide_scale(ttp_wide_scale(sum, step), step);
     row->call_count += m->call_count;
     add_times(&row->self_ns, m->self_ticks, step);
     add_times(&row->total_ns, m->total_ticks, step);
     ttp_account_add_exits(row, m->exit_count, (int64_t)((uint64_t)m->min_ticks * step),
-                          (int64_t)((uint64_t)m->max_ticks * step), (uint64_t)squares,
-                          (uint64_t)(squares >> 64));
+                          (int64_t)((uint64_t)m->max_ticks * step), squares.low,
+                          squares.high);
 }
 
 /* What is open where a stream ends, out of the edges. */

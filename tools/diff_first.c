@@ -242,7 +242,7 @@ static void push(comparing *c, const ttape_event *event)
 static void pop(comparing *c, uint64_t count)
 {
     size_t *height = &c->heights[c->current];
-    *height = count < *height - 1 ? *height - count : 1;
+    *height = count < *height - 1 ? *height - (size_t)count : 1;
 }
 
 static inline void apply(comparing *c, const ttape_event *event)

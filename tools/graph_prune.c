@@ -64,7 +64,7 @@ static void keep_top(tool_graph *graph, uint64_t top)
     if (count > 1) {
         qsort(order, count, sizeof(*order), compare_ranked);
     }
-    for (size_t i = top; i < count; i++) {
+    for (uint64_t i = top; i < count; i++) {
         graph->nodes[order[i].node].is_kept = false;
     }
     free(order);

@@ -313,7 +313,7 @@ ttape_status tool_text_symbol(tool_text *text, char **at)
     site.file = string_of(&given.name);
     char *colon = given.name.size_bytes > 0 ? strrchr(given.name.text, ':') : NULL;
     if (colon != NULL) {
-        site.line = (uint32_t)strtoul(colon + 1, NULL, 10);
+        site.line = (uint32_t)strtoull(colon + 1, NULL, 10);
         site.file.size_bytes = (size_t)(colon - given.name.text);
     }
     bool is_new;

@@ -90,8 +90,8 @@ static size_t count_buffers(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= used) {
         return 1;
     }
-    size_t left = limit.rlim_cur - used;
-    return left < TOOL_UFT_BUFFER_COUNT ? left : TOOL_UFT_BUFFER_COUNT;
+    rlim_t left = limit.rlim_cur - used; /* wider than a size on 32-bit machines */
+    return left < TOOL_UFT_BUFFER_COUNT ? (size_t)left : TOOL_UFT_BUFFER_COUNT;
 }
 
 void tool_uft_files_open(tool_uft_files *files, tool_uft_recording *recording)

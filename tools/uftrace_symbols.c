@@ -260,7 +260,7 @@ static void read_debug(const tool_uft_recording *recording, const tool_uft_table
         const char *rest = tool_after(text, "L: ");
         if (rest != NULL && symbol->file == NULL) {
             char *end;
-            symbol->line = (uint32_t)strtoul(rest, &end, 10);
+            symbol->line = (uint32_t)strtoull(rest, &end, 10);
             end += *end == ' ';
             symbol->file = tool_copy_text(end, strlen(end));
         } else if ((rest = tool_after(text, "A: ")) != NULL && symbol->arguments == NULL) {

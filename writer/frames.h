@@ -2,9 +2,8 @@
 #ifndef TTP_WRITER_FRAMES_H
 #define TTP_WRITER_FRAMES_H
 
+#include "format/wide.h"
 #include "writer/writer_internal.h"
-
-__extension__ typedef unsigned __int128 ttp_writer_u128; /* the standard has no name for it */
 
 /* sum + to - from, modulo 2^64 (F-NUM-07): clocks may jump over half of all times. */
 static inline int64_t ttp_add_ticks(int64_t sum, int64_t to, int64_t from)
@@ -47,11 +46,10 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
         site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
         site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
     }
-    uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
-    ttp_writer_u128 sum = ((ttp_writer_u128)site->squares_high << 64 | site->squares_low) +
-                          (ttp_writer_u128)size * size;
-    site->squares_high = (uint64_t)(sum >> 64);
-    site->squares_low = (uint64_t)sum;
+    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){site->squares_low, site->squares_high},
+                                       ttp_wide_square(duration));
+    site->squares_high = sum.high;
+    site->squares_low = sum.low;
     if (--site->active == 0)
         site->total_ticks = ttp_add_ticks(site->total_ticks, tick, site->active_since);
 }

@@ -96,9 +96,9 @@ static ttape_status new_symbol(ttape_writer *w, struct ttp_scope *scope, uint8_t
 }
 
 /* Arguments are what programs and files say: signal numbers, gap reasons. */
-static uint64_t symbol_hash(const ttape_writer *w, uint8_t event_class, uint32_t argument)
+static size_t symbol_hash(const ttape_writer *w, uint8_t event_class, uint32_t argument)
 {
-    return ttp_secret_hash((uint64_t)argument << 8 | event_class, w->hash_key);
+    return (size_t)ttp_secret_hash((uint64_t)argument << 8 | event_class, w->hash_key);
 }
 
 static ttape_status grow_symbol_slots(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
@@ -243,7 +243,7 @@ static ttape_status grow_file_slots(ttape_writer *w, struct ttp_scope *scope, tt
     struct ttp_file_slot *to = bigger.data, *from = scope->file_slots.data;
     memset(to, 0, slots * sizeof *to);
     for (size_t i = 0; i < scope->file_slots.count; i++) {
-        size_t at = ttp_secret_hash(from[i].hash, w->hash_key) & (slots - 1);
+        size_t at = (size_t)ttp_secret_hash(from[i].hash, w->hash_key) & (slots - 1);
         while (from[i].id_plus_one != 0 && to[at].id_plus_one != 0)
             at = (at + 1) & (slots - 1);
         if (from[i].id_plus_one != 0)
@@ -268,7 +268,8 @@ static ttape_status intern_file(ttape_writer *w, struct ttp_scope *scope, ttape_
         TTP_TRY(grow_file_slots(w, scope, err));
     struct ttp_file_slot *slots = scope->file_slots.data;
     uint64_t hash = ttp_checksum(name.data, name.size_bytes);
-    size_t mask = scope->file_slots.count - 1, at = ttp_secret_hash(hash, w->hash_key) & mask;
+    size_t mask = scope->file_slots.count - 1;
+    size_t at = (size_t)ttp_secret_hash(hash, w->hash_key) & mask;
     while (slots[at].id_plus_one != 0 && slots[at].hash != hash)
         at = (at + 1) & mask;
     if (slots[at].id_plus_one == 0) {

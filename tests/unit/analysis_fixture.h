@@ -8,8 +8,6 @@
 #define TTEST_STACKS 3u
 #define TTEST_DEPTH  128u
 
-__extension__ typedef unsigned __int128 ttest_u128;
-
 struct ttest_frame {
     uint32_t stream, site, kind, argument, stack, level;
     uint64_t event, enter_ns, end_ns;

@@ -4,6 +4,7 @@
 
 #include <tracetape/report.h>
 
+#include "format/wide.h"
 #include "tests/unit/analysis_fixture.h"
 
 /* ---- the model's report ---- */
@@ -13,7 +14,7 @@
 struct ttest_want {
     uint64_t calls, exits, unseen, recursions, events;
     int64_t self, total, idle, least, most, durations, span;
-    ttest_u128 squares;
+    struct ttp_wide squares;
     int64_t *ended; /* durations */
     size_t ended_count, ended_capacity;
 };
@@ -128,12 +129,11 @@ static inline void ttest_report_pass(struct ttest_going *g, uint64_t before, uin
 
 static inline void ttest_report_end_frame(struct ttest_want *row, int64_t duration)
 {
-    uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
     row->least = row->exits == 0 || duration < row->least ? duration : row->least;
     row->most = row->exits == 0 || duration > row->most ? duration : row->most;
     row->exits++;
     row->durations += duration;
-    row->squares += (ttest_u128)size * size;
+    row->squares = ttp_wide_add(row->squares, ttp_wide_square(duration));
     if (row->ended_count == row->ended_capacity) {
         row->ended_capacity = row->ended_capacity * 2 + 16;
         row->ended = realloc(row->ended, row->ended_capacity * sizeof *row->ended);
@@ -236,7 +236,8 @@ static inline void ttest_report_check_percentiles(const ttape_report *report, ui
     qsort(w->ended, w->ended_count, sizeof *w->ended, ttest_report_compare_durations);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         size_t rank = 0;
-        while (rank + 1 < w->ended_count && (double)(rank + 1) < shares[i] * (double)w->ended_count)
+        double place = shares[i] * (double)w->ended_count; /* rounded, whatever registers hold */
+        while (rank + 1 < w->ended_count && (double)(rank + 1) < place)
             rank++;
         ck_assert_int_eq(ttape_report_get_percentile(report, row, shares[i], &found), TTAPE_OK);
         ck_assert_int_eq(found, w->ended[rank]);
@@ -252,8 +253,8 @@ static inline void ttest_report_check_row(const struct ttest_asked *a, const tta
     ck_assert_int_eq(row->total_ns, w->total);
     ck_assert_int_eq(row->min_ns, w->least);
     ck_assert_int_eq(row->max_ns, w->most);
-    ck_assert_uint_eq(row->squares_low, (uint64_t)w->squares);
-    ck_assert_uint_eq(row->squares_high, (uint64_t)(w->squares >> 64));
+    ck_assert_uint_eq(row->squares_low, w->squares.low);
+    ck_assert_uint_eq(row->squares_high, w->squares.high);
     ck_assert_uint_eq(row->event_count, w->events);
     ck_assert_int_eq(row->span_ns, w->span);
     if (row->idle_known)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-__extension__ typedef __int128 ttest_i128;
-
 static void must(ttape_status status, const ttape_error *err)
 {
     ttest_require(status == TTAPE_OK, err->message);
@@ -85,11 +83,9 @@ static uint64_t stored_time(const struct ttest_trace *t, uint64_t time_ns)
     if (!t->expectation.timed)
         return 0;
     uint64_t step = t->options.resolution_ns == 0 ? 1 : t->options.resolution_ns;
-    ttest_i128 twice = (ttest_i128)(int64_t)(time_ns - t->options.origin_ns) * 2 + step;
-    ttest_i128 tick = twice / (ttest_i128)(2 * step);
-    if (twice % (ttest_i128)(2 * step) < 0)
-        tick--;
-    return t->options.origin_ns + (uint64_t)(tick * step);
+    int64_t since = (int64_t)(time_ns - t->options.origin_ns), rest = since % (int64_t)step;
+    uint64_t above = (uint64_t)rest + (rest < 0 ? step : 0); /* the tick that is not after it */
+    return time_ns - above + (above >= step - above ? step : 0);
 }
 
 static void pop(struct ttest_model_stack *stack, uint32_t count)

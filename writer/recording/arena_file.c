@@ -38,7 +38,10 @@ static uint32_t allocate(int fd, uint32_t wanted)
 
 static bool map(struct ttp_arena_file *arena)
 {
-    arena->map_bytes = file_bytes(arena->capacity);
+    uint64_t size_bytes = file_bytes(arena->capacity);
+    if (size_bytes > SIZE_MAX)
+        return false;
+    arena->map_bytes = (size_t)size_bytes;
     void *memory = mmap(NULL, arena->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd, 0);
     if (memory == MAP_FAILED)
         return false;

@@ -24,6 +24,8 @@ uint64_t ttp_now_ms(void) { return monotonic_ns() / 1000000u; }
 
 #if defined(__x86_64__)
 
+__extension__ typedef unsigned __int128 clock_u128; /* the standard has no name for it */
+
 static uint64_t counter(void)
 {
     uint32_t low, high;
@@ -63,7 +65,7 @@ static void calibrate(ttape_recording *r)
     read_pair(&r->clock_base, &r->clock_base_ns);
     (void)nanosleep(&pause, NULL);
     read_pair(&ticks, &ns);
-    r->clock_scale = (uint64_t)(((ttp_clock_u128)(ns - r->clock_base_ns) << TTP_CLOCK_SCALE_BITS) /
+    r->clock_scale = (uint64_t)(((clock_u128)(ns - r->clock_base_ns) << TTP_CLOCK_SCALE_BITS) /
                                 (ticks - r->clock_base));
 }
 

@@ -20,6 +20,7 @@
 
 #include <tracetape/recording.h>
 
+#include "format/wide.h"
 #include "writer/arena.h"
 #include "writer/growing.h"
 #include "writer/recording/snapshot.h"
@@ -285,19 +286,21 @@ void ttp_arena_close(ttape_recording *r, bool remove);
 
 /* recorder_clock.c */
 void ttp_clock_choose(ttape_recording *r);
-__extension__ typedef unsigned __int128 ttp_clock_u128; /* the standard has no name for it */
 
 #define TTP_CLOCK_SCALE_BITS 32
+
+static inline uint64_t ttp_clock_scaled(const ttape_recording *r, uint64_t ticks)
+{
+    struct ttp_wide ns = ttp_wide_multiply(ticks, r->clock_scale);
+    return ns.high << (64 - TTP_CLOCK_SCALE_BITS) | ns.low >> TTP_CLOCK_SCALE_BITS;
+}
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 static inline uint64_t ttp_clock_ns(const ttape_recording *r, uint64_t ticks)
 {
     if (__builtin_expect(ticks < r->clock_base, 0))
-        return r->clock_base_ns -
-               (uint64_t)((ttp_clock_u128)(r->clock_base - ticks) * r->clock_scale >>
-                          TTP_CLOCK_SCALE_BITS);
-    return r->clock_base_ns + (uint64_t)((ttp_clock_u128)(ticks - r->clock_base) * r->clock_scale >>
-                                         TTP_CLOCK_SCALE_BITS);
+        return r->clock_base_ns - ttp_clock_scaled(r, r->clock_base - ticks);
+    return r->clock_base_ns + ttp_clock_scaled(r, ticks - r->clock_base);
 }
 
 /* drain.c: everything: also blocks that are not full; at the end: of processes that live */
