@@ -3,6 +3,7 @@
 
 #include "diff_view.h"
 #include "json.h"
+#include "time_sum.h"
 
 static void put_optional(tool_json *json, const char *key, ttape_string text)
 {
@@ -60,8 +61,10 @@ static void put_row(const tool_diff *diff, tool_json *json, const tool_diff_rows
     put_side(diff, json, "a", &row->sides[0]);
     put_side(diff, json, "b", &row->sides[1]);
     if (diff->has_times) {
-        tool_json_signed(json, "self_change_ns", row->sides[1].self_ns - row->sides[0].self_ns);
-        tool_json_signed(json, "total_change_ns", row->sides[1].total_ns - row->sides[0].total_ns);
+        tool_json_signed(json, "self_change_ns",
+                         tool_change_ns(row->sides[0].self_ns, row->sides[1].self_ns));
+        tool_json_signed(json, "total_change_ns",
+                         tool_change_ns(row->sides[0].total_ns, row->sides[1].total_ns));
     }
     tool_json_end(json, '}');
 }

@@ -6,6 +6,7 @@
 #include "diff_view.h"
 #include "pager.h"
 #include "table.h"
+#include "time_sum.h"
 
 #define PATH_NAMES 64u /* of a call path, innermost first */
 
@@ -56,7 +57,8 @@ static void put_percent(tool_table *table, tool_tone tone, const tool_diff_side 
         tool_table_text(table, tone, "-");
     } else {
         tool_table_printf(table, tone, "%+.1f",
-                          100.0 * (double)(b->self_ns - a->self_ns) / (double)a->self_ns);
+                          100.0 * (double)tool_change_ns(a->self_ns, b->self_ns) /
+                              (double)a->self_ns);
     }
 }
 
@@ -78,11 +80,11 @@ static void put_row(tool_diff *diff, const tool_diff_rows *rows, uint32_t number
     tool_tone tone =
         row->state == TOOL_DIFF_NEW || b->self_ns > a->self_ns ? TOOL_WARM : TOOL_PLAIN;
     if (diff->has_times) {
-        put_change(table, tone, b->self_ns - a->self_ns);
+        put_change(table, tone, tool_change_ns(a->self_ns, b->self_ns));
         put_percent(table, tone, a, b);
         tool_table_time(table, TOOL_PLAIN, a->self_ns);
         tool_table_time(table, TOOL_PLAIN, b->self_ns);
-        put_change(table, tone, b->total_ns - a->total_ns);
+        put_change(table, tone, tool_change_ns(a->total_ns, b->total_ns));
     }
     put_side_calls(table, a, TOOL_PLAIN);
     put_side_calls(table, b, a->calls != b->calls ? TOOL_WARM : TOOL_PLAIN);

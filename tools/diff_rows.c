@@ -8,6 +8,7 @@
 #include "diff_view.h"
 #include "graph_calls.h"
 #include "graph_map.h"
+#include "time_sum.h"
 #include "tool.h"
 
 #define JOBS_MOST 64u
@@ -68,8 +69,8 @@ static int report_side(tool_diff *diff, int side, tool_diff_rows *rows, uint32_t
         }
         tool_diff_side *at = &rows->rows[row_of[key]].sides[side];
         at->calls += found[i].call_count;
-        at->self_ns += found[i].self_ns;
-        at->total_ns += found[i].total_ns;
+        tool_add_ns(&at->self_ns, found[i].self_ns);
+        tool_add_ns(&at->total_ns, found[i].total_ns);
         at->is_there = true;
     }
     ttape_report_close(report);
@@ -147,8 +148,8 @@ static void leave(void *context, tool_calls *calls, tool_call_stack *stack, tool
     (void)stack;
     if (call->node != TTAPE_NONE) {
         tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
-        side->self_ns += call->self_ns;
-        side->total_ns += call->flags == 0 ? total_ns : 0;
+        tool_add_ns(&side->self_ns, call->self_ns);
+        tool_add_ns(&side->total_ns, call->flags == 0 ? total_ns : 0);
     }
 }
 
@@ -194,7 +195,7 @@ static uint64_t size_of(int64_t value) { return value < 0 ? 0 - (uint64_t)value 
 
 static bool is_change(const tool_diff_limits *limits, int64_t a_ns, int64_t b_ns)
 {
-    uint64_t change = size_of(b_ns - a_ns);
+    uint64_t change = size_of(tool_change_ns(a_ns, b_ns));
     return change > 0 && change >= limits->min_ns &&
            (double)change >= limits->min_change * (double)size_of(a_ns);
 }
@@ -238,7 +239,8 @@ static weight weigh(const tool_diff_rows *rows, uint32_t number, tool_diff_sort 
 {
     const tool_diff_row *row = &rows->rows[number];
     const tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
-    uint64_t self = size_of(b->self_ns - a->self_ns), total = size_of(b->total_ns - a->total_ns);
+    uint64_t self = size_of(tool_change_ns(a->self_ns, b->self_ns)),
+             total = size_of(tool_change_ns(a->total_ns, b->total_ns));
     uint64_t calls = call_change(row);
     uint64_t size = sort == TOOL_DIFF_BY_SELF ? self : sort == TOOL_DIFF_BY_TOTAL ? total : calls;
     return (weight){size, sort == TOOL_DIFF_BY_CALLS ? self : calls, number};

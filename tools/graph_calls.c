@@ -1,5 +1,6 @@
 /* Stacks are kept from stream to stream, so that hundreds of short threads allocate nothing. */
 #include "graph_calls.h"
+#include "time_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,18 +78,19 @@ static inline void pass_time(tool_calls *calls, uint64_t time_ns)
     tool_call_stack *stack = calls->current;
     uint64_t step = time_ns - calls->now_ns;
     calls->now_ns = time_ns;
-    calls->span_ns += (int64_t)step;
+    tool_add_ns(&calls->span_ns, (int64_t)step);
     stack->clock += step;
     if (stack->count > 0) {
-        stack->calls[stack->count - 1].self_ns += (int64_t)step;
+        tool_add_ns(&stack->calls[stack->count - 1].self_ns, (int64_t)step);
     } else {
-        calls->outside_ns += (int64_t)step;
+        tool_add_ns(&calls->outside_ns, (int64_t)step);
     }
 }
 
 static inline void take(tool_calls *calls, const ttape_event *event)
 {
-    while (__builtin_expect(event->time_ns >= calls->alarm_ns, 0)) {
+    while (__builtin_expect(event->time_ns >= calls->alarm_ns, 0) &&
+           calls->alarm_ns != UINT64_MAX) {
         calls->handler->alarm(calls->context, calls);
     }
     pass_time(calls, event->time_ns);

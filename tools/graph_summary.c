@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph_view.h"
+#include "time_sum.h"
 #include "tool.h"
 
 /* ---- cycles: Tarjan's strongly connected components, without recursion ---- */
@@ -206,7 +207,7 @@ size_t tool_graph_modules(const tool_graph *graph, tool_graph_module **modules)
         ttape_string path = tool_module_path(graph->input->reader, module);
         tool_graph_module *found = &(*modules)[find_module(&map, *modules, &count, path)];
         found->calls += node->sum.calls;
-        found->self_ns += node->sum.self_ns;
+        tool_add_ns(&found->self_ns, node->sum.self_ns);
         found->function_count += node->sum.calls > 0 || node->sum.total_ns != 0;
     }
     tool_map_close(&map);

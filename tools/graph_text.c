@@ -8,6 +8,7 @@
 #include "graph_view.h"
 #include "pager.h"
 #include "table.h"
+#include "time_sum.h"
 
 #define HOT_SHARE   0.20
 #define WARM_SHARE  0.05
@@ -249,7 +250,7 @@ static void put_pruned(printing *print)
     const tool_graph *graph = print->graph;
     int64_t below_ns = 0;
     for (size_t i = 0; i < graph->node_count; i++) {
-        below_ns += graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0;
+        tool_add_ns(&below_ns, graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0);
     }
     if (graph->pruned_nodes + graph->pruned_edges > 0) {
         char text[40];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "graph_model.h"
+#include "time_sum.h"
 #include "tool.h"
 
 #define CALL_THROUGH 1u /* no node shows the top of the stack */
@@ -199,18 +200,18 @@ static void leave(void *context, tool_calls *calls, tool_call_stack *stack, tool
     tool_graph *graph = context;
     tool_graph_node *node = touch_node(graph, call->node);
     (void)calls;
-    node->now.self_ns += call->self_ns;
-    node->now.idle_ns += (call->flags & CALL_IDLE) != 0 ? call->self_ns : 0;
+    tool_add_ns(&node->now.self_ns, call->self_ns);
+    tool_add_ns(&node->now.idle_ns, (call->flags & CALL_IDLE) != 0 ? call->self_ns : 0);
     if (--*active_of(graph, stack->number, call->node, &node->active) == 0) {
-        node->now.total_ns += total_ns;
+        tool_add_ns(&node->now.total_ns, total_ns);
     }
     if (call->edge == TTAPE_NONE) {
-        touch_node(graph, call->shown)->now.below_ns += call->self_ns;
+        tool_add_ns(&touch_node(graph, call->shown)->now.below_ns, call->self_ns);
         return;
     }
     tool_graph_edge *edge = touch_edge(graph, call->edge);
     if (--*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active) == 0) {
-        edge->now.total_ns += total_ns;
+        tool_add_ns(&edge->now.total_ns, total_ns);
     }
 }
 
@@ -248,10 +249,10 @@ static void add_counts(tool_graph_counts *to, const tool_graph_counts *from)
     to->recursion += from->recursion;
     to->spawned += from->spawned;
     to->through += from->through;
-    to->total_ns += from->total_ns;
-    to->self_ns += from->self_ns;
-    to->below_ns += from->below_ns;
-    to->idle_ns += from->idle_ns;
+    tool_add_ns(&to->total_ns, from->total_ns);
+    tool_add_ns(&to->self_ns, from->self_ns);
+    tool_add_ns(&to->below_ns, from->below_ns);
+    tool_add_ns(&to->idle_ns, from->idle_ns);
 }
 
 static void keep_context(tool_graph *graph, uint32_t index, bool is_edge,
@@ -283,14 +284,14 @@ static void merge(tool_graph *graph)
             add_counts(&node->sum, &node->now);
             keep_context(graph, index, false, &node->now);
             thread->call_count += node->kind == TOOL_NODE_FUNCTION ? node->now.calls : 0;
-            thread->idle_ns += node->now.idle_ns;
+            tool_add_ns(&thread->idle_ns, node->now.idle_ns);
             node->now = (tool_graph_counts){0};
             node->is_touched = false;
         }
     }
     graph->touched_count = 0;
     graph->call_count += thread->call_count;
-    graph->idle_ns += thread->idle_ns;
+    tool_add_ns(&graph->idle_ns, thread->idle_ns);
 }
 
 void tool_graph_walk(tool_graph *graph, tool_calls *calls)
@@ -306,8 +307,8 @@ void tool_graph_walk(tool_graph *graph, tool_calls *calls)
         tool_calls_stream(calls, thread->stream, alarm_ns);
         thread->event_count = calls->event_count;
         thread->span_ns = calls->span_ns;
-        touch_node(graph, TOOL_GRAPH_START)->now.self_ns += calls->outside_ns;
-        graph->span_ns += calls->span_ns;
+        tool_add_ns(&touch_node(graph, TOOL_GRAPH_START)->now.self_ns, calls->outside_ns);
+        tool_add_ns(&graph->span_ns, calls->span_ns);
         merge(graph);
     }
 }
