@@ -8,6 +8,7 @@
 #include "tool.h"
 
 #define BATCH_EVENTS 4096u
+#define FIRST_FRAMES 8u
 
 const char *const tool_diff_ends[] = {"equal",     "event",     "ends in A",
                                       "ends in B", "only in A", "only in B"};
@@ -210,18 +211,20 @@ static void use_stack(comparing *c, uint32_t number)
 {
     size_t needed = (size_t)number + 1, old = c->stack_count;
     c->current = number;
-    if (needed <= old) {
-        return;
+    if (needed > old) {
+        tool_grow((void **)&c->stacks, &c->stacks_capacity, needed, sizeof(*c->stacks));
+        tool_grow((void **)&c->heights, &c->heights_capacity, needed, sizeof(*c->heights));
+        tool_grow((void **)&c->capacities, &c->capacities_capacity, needed, sizeof(*c->capacities));
+        for (size_t i = old; i < needed; i++) {
+            c->stacks[i] = NULL;
+            c->heights[i] = 1;
+        }
+        c->stack_count = needed;
     }
-    tool_grow((void **)&c->stacks, &c->stacks_capacity, needed, sizeof(*c->stacks));
-    tool_grow((void **)&c->heights, &c->heights_capacity, needed, sizeof(*c->heights));
-    tool_grow((void **)&c->capacities, &c->capacities_capacity, needed, sizeof(*c->capacities));
-    for (size_t i = old; i < needed; i++) {
-        c->stacks[i] = tool_allocate(8, sizeof(tool_diff_frame));
-        c->heights[i] = 1;
-        c->capacities[i] = 8;
+    if (c->stacks[number] == NULL) { /* a million numbers may be passed over */
+        c->stacks[number] = tool_allocate(FIRST_FRAMES, sizeof(tool_diff_frame));
+        c->capacities[number] = FIRST_FRAMES;
     }
-    c->stack_count = needed;
 }
 
 static void push(comparing *c, const ttape_event *event)
