@@ -73,7 +73,7 @@ static char *put_json(char *out, uint32_t code)
 size_t tool_escape(char *out, tool_escape_style style, const char *data, size_t size_bytes)
 {
     const unsigned char *from = (const unsigned char *)data;
-    const unsigned char *end = from + size_bytes;
+    const unsigned char *end = size_bytes > 0 ? from + size_bytes : from; /* no name may be NULL */
     bool json = style == TOOL_ESCAPE_JSON;
     char *to = out;
     while (from < end) {

@@ -250,8 +250,9 @@ static uint32_t put_function(callgrind *grind, uint32_t index, const char *prefi
         tool_buffer_printf(&text, "%sob=(%" PRIu32 ")", prefix, site.module + 2);
         if (!grind->has_module[site.module]) {
             grind->has_module[site.module] = true;
-            tool_buffer_text(&text, " ");
-            tool_buffer_name(&text, TOOL_ESCAPE_TERMINAL, tool_export_module(grind->export, &site));
+            ttape_string path = tool_export_module(grind->export, &site);
+            tool_buffer_text(&text, path.size_bytes > 0 ? " " : " ???");
+            tool_buffer_name(&text, TOOL_ESCAPE_TERMINAL, path);
         }
     } else {
         tool_buffer_printf(&text, "%sob=(1) ???", prefix);
