@@ -1,7 +1,11 @@
 /* Strict readers of what the command prints: nothing that the rules do not allow gets through. */
 #include <string.h>
 
+#include "fuzz_scan.h"
 #include "fuzz_verb.h"
+
+#define DIGITS   "0123456789"
+#define IDS_MOST (1u << 24)
 
 /* Size of the character at p, 0 when it is not valid UTF-8. */
 static unsigned decode(const uint8_t *p, size_t left, uint32_t *code)
@@ -32,30 +36,32 @@ void fuzz_require_clean(const struct fuzz_bytes *text)
     }
 }
 
-struct json {
-    const uint8_t *at, *end;
-};
+uint32_t *fuzz_count_of(struct fuzz_bytes *counts, uint64_t id)
+{
+    FUZZ_REQUIRE(id < IDS_MOST);
+    size_t room = counts->capacity / sizeof(uint32_t);
+    if (id >= room) {
+        struct fuzz_bytes more = {.capacity = (2 * (size_t)id + 16) * sizeof(uint32_t)};
+        more.data = fuzz_take(more.capacity);
+        if (counts->data != NULL)
+            memcpy(more.data, counts->data, counts->capacity);
+        *counts = more;
+    }
+    return (uint32_t *)(void *)counts->data + id;
+}
 
-static void blanks(struct json *j)
+static void blanks(struct fuzz_scan *j)
 {
     while (j->at < j->end && (*j->at == ' ' || *j->at == '\n'))
         j->at++;
 }
 
-static void expect(struct json *j, const char *word)
+static void string(struct fuzz_scan *j)
 {
-    size_t size = strlen(word);
-    FUZZ_REQUIRE((size_t)(j->end - j->at) >= size && memcmp(j->at, word, size) == 0);
-    j->at += size;
-}
-
-static bool next_is(const struct json *j, char c) { return j->at < j->end && *j->at == (uint8_t)c; }
-
-static void string(struct json *j)
-{
-    expect(j, "\"");
-    while (!next_is(j, '"')) {
-        FUZZ_REQUIRE(j->at < j->end && *j->at >= 0x20);
+    fuzz_scan_expect(j, "\"");
+    while (!fuzz_scan_next_is(j, '"')) {
+        FUZZ_REQUIRE(j->at < j->end && *j->at >= 0x20 &&
+                     *j->at != '<'); /* nor can it end a script */
         if (*j->at++ != '\\')
             continue;
         FUZZ_REQUIRE(j->at < j->end && strchr("\"\\/bfnrtu", *j->at) != NULL && *j->at != 0);
@@ -67,45 +73,37 @@ static void string(struct json *j)
     j->at++;
 }
 
-static unsigned digits(struct json *j)
+static void number(struct fuzz_scan *j)
 {
-    unsigned count = 0;
-    for (; j->at < j->end && *j->at >= '0' && *j->at <= '9'; j->at++)
-        count++;
-    return count;
-}
-
-static void number(struct json *j)
-{
-    j->at += next_is(j, '-');
-    bool zero = next_is(j, '0');
-    unsigned count = digits(j);
+    j->at += fuzz_scan_next_is(j, '-');
+    bool zero = fuzz_scan_next_is(j, '0');
+    size_t count = fuzz_scan_span(j, DIGITS);
     FUZZ_REQUIRE(count > 0 && (!zero || count == 1));
-    if (next_is(j, '.')) {
+    if (fuzz_scan_next_is(j, '.')) {
         j->at++;
-        FUZZ_REQUIRE(digits(j) > 0);
+        FUZZ_REQUIRE(fuzz_scan_span(j, DIGITS) > 0);
     }
-    if (next_is(j, 'e') || next_is(j, 'E')) {
+    if (fuzz_scan_next_is(j, 'e') || fuzz_scan_next_is(j, 'E')) {
         j->at++;
-        j->at += next_is(j, '-') || next_is(j, '+');
-        FUZZ_REQUIRE(digits(j) > 0);
+        j->at += fuzz_scan_next_is(j, '-') || fuzz_scan_next_is(j, '+');
+        FUZZ_REQUIRE(fuzz_scan_span(j, DIGITS) > 0);
     }
 }
 
-static void value(struct json *j, unsigned depth);
+static void value(struct fuzz_scan *j, unsigned depth);
 
-static void items(struct json *j, unsigned depth, const char *last, bool keys)
+static void items(struct fuzz_scan *j, unsigned depth, const char *last, bool keys)
 {
     j->at++;
     blanks(j);
-    for (bool first = true; !next_is(j, *last); first = false) {
+    for (bool first = true; !fuzz_scan_next_is(j, *last); first = false) {
         if (!first)
-            expect(j, ",");
+            fuzz_scan_expect(j, ",");
         blanks(j);
         if (keys) {
             string(j);
             blanks(j);
-            expect(j, ":");
+            fuzz_scan_expect(j, ":");
             blanks(j);
         }
         value(j, depth + 1);
@@ -114,23 +112,23 @@ static void items(struct json *j, unsigned depth, const char *last, bool keys)
     j->at++;
 }
 
-static void value(struct json *j, unsigned depth)
+static void value(struct fuzz_scan *j, unsigned depth)
 {
     FUZZ_REQUIRE(depth < 32 && j->at < j->end);
     switch (*j->at) {
     case '{': items(j, depth, "}", true); break;
     case '[': items(j, depth, "]", false); break;
     case '"': string(j); break;
-    case 't': expect(j, "true"); break;
-    case 'f': expect(j, "false"); break;
-    case 'n': expect(j, "null"); break;
+    case 't': fuzz_scan_expect(j, "true"); break;
+    case 'f': fuzz_scan_expect(j, "false"); break;
+    case 'n': fuzz_scan_expect(j, "null"); break;
     default: number(j);
     }
 }
 
 void fuzz_require_json(const struct fuzz_bytes *text, bool lines)
 {
-    struct json j = {text->data, text->data + text->size};
+    struct fuzz_scan j = fuzz_scan(text);
     fuzz_require_clean(text);
     if (!lines) {
         value(&j, 0);
@@ -139,12 +137,9 @@ void fuzz_require_json(const struct fuzz_bytes *text, bool lines)
         return;
     }
     while (j.at < j.end) {
-        const uint8_t *end = memchr(j.at, '\n', (size_t)(j.end - j.at));
-        FUZZ_REQUIRE(end != NULL);
-        struct json line = {j.at, end};
+        struct fuzz_scan line = fuzz_scan_line(&j);
         value(&line, 0);
-        FUZZ_REQUIRE(line.at == end);
-        j.at = end + 1;
+        FUZZ_REQUIRE(line.at == line.end);
     }
 }
 

@@ -1,6 +1,8 @@
 /* Opening and verifying what the fuzzer made. */
 #include "fuzz_trace.h"
 
+#include <string.h>
+
 bool fuzz_trace_open(struct fuzz_trace *trace, const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
@@ -28,6 +30,28 @@ ttape_reader *fuzz_trace_read(struct fuzz_trace *trace)
     FUZZ_REQUIRE(status == TTAPE_E_LIMIT || err.rule[0] != '\0');
     FUZZ_REQUIRE(err.offset == TTAPE_ERROR_NO_OFFSET || err.offset <= trace->source.size_bytes);
     return NULL;
+}
+
+struct fuzz_look fuzz_trace_look(struct fuzz_input trace, uint32_t site)
+{
+    ttape_source source = ttape_source_memory(trace.data, trace.size);
+    ttape_reader *reader;
+    ttape_info info = {0};
+    ttape_site found = {0};
+    struct fuzz_look look = {0, "main"};
+    if (ttape_reader_open(&reader, &source, NULL, NULL) != TTAPE_OK)
+        return look;
+    ttape_reader_get_info(reader, &info);
+    look.event_count = info.event_count;
+    if (info.site_count > 0 &&
+        ttape_reader_get_site(reader, site % info.site_count, &found) == TTAPE_OK &&
+        found.symbol.size_bytes > 0) {
+        char *text = fuzz_take(found.symbol.size_bytes + 1);
+        memcpy(text, found.symbol.data, found.symbol.size_bytes);
+        look.symbol = text;
+    }
+    ttape_reader_close(reader);
+    return look;
 }
 
 struct counting {

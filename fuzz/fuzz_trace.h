@@ -25,6 +25,14 @@ void fuzz_trace_close(struct fuzz_trace *trace);
 /* Opens the trace; NULL when it cannot be opened, with a proper error then. */
 ttape_reader *fuzz_trace_read(struct fuzz_trace *trace);
 
+/* What a command line can name, and how much a verb that prints every event has to do. */
+#define FUZZ_PRINTED_EVENTS 10000u
+struct fuzz_look {
+    uint64_t event_count; /* as the trace says, 0 where it cannot be opened */
+    const char *symbol;   /* of a site, "main" where there is none; of fuzz_take */
+};
+struct fuzz_look fuzz_trace_look(struct fuzz_input trace, uint32_t site);
+
 /* Findings of verify, of memory and limits apart: the trace's own. */
 uint64_t fuzz_trace_verify(const ttape_source *source, const ttape_reader_options *options);
 

@@ -9,6 +9,14 @@
  * again. */
 const char *fuzz_verb_file(unsigned slot, const uint8_t *data, size_t size);
 
+/* A command line, word by word. */
+struct fuzz_words {
+    const char *words[32];
+    unsigned count;
+};
+void fuzz_word(struct fuzz_words *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 struct fuzz_outcome {
     int status;
     struct fuzz_bytes out, messages; /* of fuzz_take */
@@ -16,6 +24,10 @@ struct fuzz_outcome {
 
 /* What a verb may ask malloc for, a reader's 256 MiB included. */
 #define FUZZ_VERB_BYTES (256u << 20)
+
+/* An output cannot grow beyond this: names that are long in a few bytes, printed for each event, are
+ * as good as a full disk. */
+#define FUZZ_OUTPUT_BYTES (4u << 20)
 
 /* Runs verb(argc, argv) with argv ending in NULL. Every message is clean (below), the status is one
  * of those that a verb may have, and memory is bounded. */
@@ -25,11 +37,25 @@ struct fuzz_outcome fuzz_verb_run(int (*verb)(int argc, char **argv), const char
 void fuzz_catch_begin(void);
 struct fuzz_outcome fuzz_catch_end(int status);
 
+/* A verb that was told what it knows (not TOOL_USAGE). False: it says that it could not do it, what
+ * is there of its output is no whole. */
+bool fuzz_outcome_is_whole(const struct fuzz_outcome *outcome);
+/* Such a verb's output: JSON, or text. */
+void fuzz_require_view(const struct fuzz_outcome *outcome, bool json);
+
 /* Valid UTF-8 without a control character (C1 included) but line feeds, and without bidi marks. */
 void fuzz_require_clean(const struct fuzz_bytes *text);
 /* One JSON value; ndjson: one a line. */
 void fuzz_require_json(const struct fuzz_bytes *text, bool lines);
 /* RFC 4180 with that many columns in each row. */
 void fuzz_require_csv(const struct fuzz_bytes *text, unsigned columns);
+
+/* Formats of the verb export: lines "a;b 12"; callgrind's grammar, with own times that add up to
+ * its summary; the messages of tools/export_perfetto.proto. */
+void fuzz_require_folded(const struct fuzz_bytes *text);
+void fuzz_require_callgrind(const struct fuzz_bytes *text);
+void fuzz_require_perfetto(const struct fuzz_bytes *bytes);
+/* Graphviz's language as graph --dot uses it. */
+void fuzz_require_dot(const struct fuzz_bytes *text);
 
 #endif

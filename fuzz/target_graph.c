@@ -1,0 +1,45 @@
+/* The verb graph: text, JSON and DOT. A picture is what Graphviz makes of the DOT. */
+#include "fuzz_trace.h"
+#include "fuzz_verb.h"
+#include "tools/verb_graph.c" /* its options are static: each input starts with fresh ones */
+
+enum { TREE, LIST, SUMMARY, JSON, JSON_SUMMARY, DOT, FORMS };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const forms[FORMS] = {"--jobs=1", "--list",    "--summary",
+                                             "--json",   "--summary", "--dot"};
+    static const char *const limits[] = {"--min-time", "--min-calls", "--top"};
+    struct fuzz_input in = {data, size}, p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
+    /* Seeds have no parameters, but all sizes. */
+    uint32_t form = (fuzz_number(&p, 1) + (uint32_t)in.size) % FORMS, how = fuzz_number(&p, 2);
+    struct fuzz_look look = fuzz_trace_look(in, fuzz_number(&p, 1));
+    struct fuzz_words line = {0};
+    fuzz_word(&line, "graph");
+    fuzz_word(&line, "%s", fuzz_verb_file(0, in.data, in.size));
+    fuzz_word(&line, "%s", forms[form]);
+    if (form == JSON_SUMMARY)
+        fuzz_word(&line, "--json");
+    for (unsigned i = 0; i < 3; i++)
+        if (how >> i & 1)
+            fuzz_word(&line, "%s=%u", limits[i], fuzz_number(&p, 1));
+    if (how & 8)
+        fuzz_word(&line, "--context=%s", how & 16 ? "*" : look.symbol);
+    if (how & 32)
+        fuzz_word(&line, how & 64 ? "--by=self" : "--all");
+    if (how & 128)
+        fuzz_word(&line, "--split-levels");
+    if (how & 256)
+        fuzz_word(&line, "--time=+%u..", fuzz_number(&p, 2));
+    if (how & 512)
+        fuzz_word(&line, "--min-share=%u%%", fuzz_number(&p, 1) % 100);
+    if (look.event_count <= FUZZ_PRINTED_EVENTS) {
+        memset(&options, 0, sizeof options);
+        struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_graph, line.words);
+        fuzz_require_view(&outcome, form == JSON || form == JSON_SUMMARY);
+        if (form == DOT && fuzz_outcome_is_whole(&outcome))
+            fuzz_require_dot(&outcome.out);
+    }
+    fuzz_release_all();
+    return 0;
+}
