@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/fail.h"
+#include "libtrace/recover_options.h"
 #include "libtrace/recover_reached.h"
 #include "libtrace/recover_salvaged.h"
 #include "libtrace/recover_state.h"
@@ -204,8 +205,7 @@ static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file
     struct copying c = {
         .v = v, .file = file, .is_open = goes_on || is_separate(v), .goes_on = goes_on};
     const struct ttp_salvage_end end = {is_behind, &c};
-    ttape_reader_options options = {.size = sizeof options,
-                                    .allocator = v->telling.options->allocator};
+    const ttape_reader_options options = ttp_recover_reading(v->telling.options);
     v->telling.file = strrchr(file->path, '/') + 1;
     if (ttape_source_file_open(&source, file->path, &why) != TTAPE_OK)
         return give_up(&c, &why, "read", err);
@@ -348,11 +348,11 @@ ttape_status ttape_recover_recording(const char *directory, const ttape_sink *si
                                      const ttape_recover_options *options,
                                      ttape_recover_report *report, ttape_error *err)
 {
-    static const ttape_recover_options none = {.size = sizeof none};
     ttape_recover_report unused;
-    struct recovery v = {.telling = {.options = options != NULL ? options : &none,
-                                     .report = report != NULL ? report : &unused}};
+    ttape_recover_options how;
+    struct recovery v = {.telling = {.options = &how, .report = report != NULL ? report : &unused}};
     *v.telling.report = (ttape_recover_report){0};
+    TTP_TRY(ttp_recover_options(&how, options, err));
     ttape_status status = recover(&v, directory, sink, err);
     ttape_writer_close(v.writer);
     ttp_reached_close(&v.reached);

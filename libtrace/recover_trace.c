@@ -2,6 +2,7 @@
 #include <tracetape/recover.h>
 
 #include "format/fail.h"
+#include "libtrace/recover_options.h"
 #include "libtrace/recover_salvaged.h"
 
 static ttape_status write_trace(struct ttp_salvaged *v, ttape_writer **writer,
@@ -21,17 +22,16 @@ ttape_status ttape_recover_trace(const ttape_source *source, const ttape_sink *s
                                  const ttape_recover_options *options, ttape_recover_report *report,
                                  ttape_error *err)
 {
-    static const ttape_recover_options none = {.size = sizeof none};
     ttape_recover_report unused;
+    ttape_recover_options how;
     struct ttp_salvaged v = {.copier = NULL};
-    struct ttp_telling telling = {.options = options != NULL ? options : &none,
-                                  .report = report != NULL ? report : &unused};
-    ttape_reader_options reading = {.size = sizeof reading,
-                                    .allocator = telling.options->allocator};
+    struct ttp_telling telling = {.options = &how, .report = report != NULL ? report : &unused};
     ttape_writer *writer = NULL;
     *telling.report = (ttape_recover_report){0};
     if (source == NULL || source->read_at == NULL || sink == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no source, or no sink");
+    TTP_TRY(ttp_recover_options(&how, options, err));
+    ttape_reader_options reading = ttp_recover_reading(&how);
     ttape_status status = ttp_salvage_open(&v.salvage, source, &reading, NULL, err);
     if (status == TTAPE_OK) {
         ttp_tell_salvage(&telling, &v.salvage, false);

@@ -2,6 +2,8 @@
  * error says so, whatever was being looked at. Also whose trace chunks are, where only the first of
  * them tells. */
 #define _GNU_SOURCE /* the fixture's memmem */
+#include <stddef.h>
+
 #include "recover_fixture.h"
 
 /* Blocks with their size in front; one of them is refused. */
@@ -114,6 +116,51 @@ START_TEST(first_chunks_name_their_traces)
 }
 END_TEST
 
+/* As for other structs that say their size. */
+START_TEST(options_of_other_versions)
+{
+    struct {
+        ttape_recover_options known;
+        uint64_t later;
+    } how = {.known.size = sizeof how, .later = 1};
+    ttape_memory_sink out = {0};
+    ttape_sink sink = ttape_sink_memory(&out);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    ck_assert_int_eq(ttape_recover_trace(&source, &sink, &how.known, NULL, &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_recover_recording("/", &sink, &how.known, NULL, &err), TTAPE_E_ARGUMENT);
+    how.known.size = 0;
+    ck_assert_int_eq(ttape_recover_trace(&source, &sink, &how.known, NULL, &err), TTAPE_E_ARGUMENT);
+    how.known.size = offsetof(ttape_recover_options, limits); /* of before there were any */
+    how.known.limits.memory_bytes = 1;
+    TTEST_OK(ttape_recover_trace(&source, &sink, &how.known, NULL, &err));
+    ttape_memory_sink_close(&out);
+}
+END_TEST
+
+static ttape_status recover_within(const ttape_limits *limits, ttape_recover_report *report)
+{
+    ttape_recover_options how = {.size = sizeof how, .limits = *limits};
+    ttape_memory_sink out = {0};
+    ttape_sink sink = ttape_sink_memory(&out);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    ttape_status status = ttape_recover_trace(&source, &sink, &how, report, &err);
+    ttape_memory_sink_close(&out);
+    return status;
+}
+
+START_TEST(limits_of_a_recovery)
+{
+    ttape_recover_report report;
+    ck_assert_int_eq(recover_within(&(ttape_limits){.memory_bytes = 2000}, &report), TTAPE_E_LIMIT);
+    ck_assert_int_eq(recover_within(&(ttape_limits){.partition_events = 8}, &report), TTAPE_OK);
+    ck_assert_uint_eq(report.copied_events, 0);
+    ck_assert_uint_eq(report.lost_events, whole.count);
+    ck_assert_uint_ne(report.loss_count, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recover_memory");
@@ -123,6 +170,8 @@ int main(void)
     tcase_add_test(tests, an_index_that_counts_wrong);
     tcase_add_test(tests, any_block_is_refused);
     tcase_add_test(tests, first_chunks_name_their_traces);
+    tcase_add_test(tests, options_of_other_versions);
+    tcase_add_test(tests, limits_of_a_recovery);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -63,6 +63,13 @@ typedef struct ttape_recover_options {
     void *context;
     const ttape_allocator *allocator;
     ttape_recover_piece_callback piece; /* NULL: not told */
+    /* Of the reading of each trace file, one at a time; zero: ttape_reader_options' defaults. A
+     * partition that passes one is lost, with that as its reason; memory that is not enough for the
+     * file's table of pieces, or a definition too many, TTAPE_E_LIMIT, or of a recording the file's
+     * loss. The writer of the output needs memory of its own, for definitions, the index and two
+     * partitions: fuzzing holds both together to twice the 256 MiB of the default. A recording's
+     * journal (2^30 bytes at most) and the list of its slots come on top. */
+    ttape_limits limits;
 } ttape_recover_options;
 
 typedef struct ttape_recover_report {
