@@ -129,6 +129,12 @@ START_TEST(no_trace_file)
 }
 END_TEST
 
+START_TEST(a_journal_that_is_damaged) { sweep("journal", 777); }
+END_TEST
+
+START_TEST(a_spill_file_that_is_damaged) { sweep("spill", 3333); }
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recover_damage");
@@ -139,6 +145,8 @@ int main(void)
     tcase_add_test(tests, a_partition_without_its_end);
     tcase_add_test(tests, definitions_of_a_recording);
     tcase_add_test(tests, sampled_flips);
+    tcase_add_test(tests, a_journal_that_is_damaged);
+    tcase_add_test(tests, a_spill_file_that_is_damaged);
     tcase_add_test(tests, a_trace_that_ends_early);
     tcase_add_test(tests, what_is_behind_the_checkpoint);
     tcase_add_test(tests, no_trace_file);
