@@ -346,7 +346,7 @@ static void want_first_threads(ttape_recording *r, bool everything, bool at_end)
             meet_image(r, &c[i], at_end);
 }
 
-/* What a round that was cut short has left is wanted again, for nothing of a process may come before
+/* What a round that was cut short has left is wanted again: nothing of a process may come before
  * what says which one it is. */
 static void leave_rest(ttape_recording *r, size_t from)
 {
