@@ -71,7 +71,8 @@ class Disk:
 
 def calls(folder):
     """(name, words, result) of the recorder's calls, all of its threads, in the order of their
-    ends: a descriptor may be somebody else's until then. A log that has a successful execve beside the recorder's own is the program's."""
+    ends: a descriptor may be somebody else's until then. A log that has a successful execve
+    beside the recorder's own is the program's."""
     lines = []
     for log in folder.glob("calls.*"):
         text = log.read_text(encoding="latin-1")
