@@ -30,6 +30,20 @@ done
 (trap '' PIPE; "$T" dump a.ttape --format csv 2>err | head -n 1 >/dev/null)
 [ ! -s err ] || fail "with SIGPIPE ignored: $(cat err)"
 
+# The same of each verb that prints; and a terminal of one column changes no status.
+for words in "tree" "tree --full" "tree --json" "report" "report --json" "graph" "graph --dot" \
+    "info --all" "verify" "export --to chrome -o -" "export --to folded -o -"; do
+    checks=$((checks + 1))
+    # shellcheck disable=SC2086 # words
+    "$T" $words a.ttape 2>err | head -n 1 >/dev/null
+    got=${PIPESTATUS[0]}
+    [ "$got" -eq 0 ] || [ "$got" -eq 141 ] || fail "$words | head: status $got"
+    [ ! -s err ] || fail "$words | head: $(cat err)"
+    # shellcheck disable=SC2086 # words
+    COLUMNS=1 LC_ALL=C TZ=Antarctica/Troll status 0 "$T" $words a.ttape
+    [ -s out ] || fail "$words in one column says nothing"
+done
+
 # Limits and ranges.
 for format in text csv ndjson; do
     status 0 "$T" dump a.ttape --format $format --limit 7
