@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -66,17 +67,37 @@ static ttape_status ignore_entry(void *context, const struct ttp_cbor_entry *ent
     return TTAPE_OK;
 }
 
+/* The quickest of some tries, in milliseconds of this process; other programs do not count. */
+static ttape_status decode_timed(const uint8_t *data, size_t size_bytes, double *ms,
+                                 ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    *ms = 1e9;
+    for (int i = 0; i < 5; i++) {
+        struct timespec begin, end;
+        uint8_t *exact = malloc(size_bytes + !size_bytes);
+        memcpy(exact, data, size_bytes);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        status = ttp_cbor_decode(exact, size_bytes, ignore_entry, NULL, err);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        free(exact);
+        double took = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+                      (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
+        *ms = took < *ms ? took : *ms;
+    }
+    return status;
+}
+
 START_TEST(hostile_metadata)
 {
     const struct hostile *h = &metadata[_i];
     ttape_error err = {0};
-    uint8_t *exact = malloc(h->size_bytes + !h->size_bytes);
-    memcpy(exact, h->bytes, h->size_bytes);
-    ttape_status status = ttp_cbor_decode(exact, h->size_bytes, ignore_entry, NULL, &err);
+    double ms;
+    ttape_status status = decode_timed((const uint8_t *)h->bytes, h->size_bytes, &ms, &err);
+    ck_assert_msg(ms < 10, "case %d takes %g ms", _i, ms);
     ck_assert_msg(status == h->status, "case %d: %d %s", _i, status, err.message);
     if (status != TTAPE_OK)
         ck_assert_str_eq(err.rule, "F-MET-01");
-    free(exact);
 }
 END_TEST
 
@@ -85,9 +106,11 @@ START_TEST(deep_metadata)
     size_t size = 1000003;
     uint8_t *deep = malloc(size);
     ttape_error err = {0};
+    double ms;
     memset(deep, 0x81, size);
     memcpy(deep, "\xa1\x61\x61", 3);
-    ck_assert_int_eq(ttp_cbor_decode(deep, size, ignore_entry, NULL, &err), TTAPE_E_LIMIT);
+    ck_assert_int_eq(decode_timed(deep, size, &ms, &err), TTAPE_E_LIMIT);
+    ck_assert_msg(ms < 10, "takes %g ms", ms);
     free(deep);
 }
 END_TEST
