@@ -92,8 +92,8 @@ void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *me
 void ttp_definitions_reset(struct ttp_definition_tables *d);
 
 /* Takes in the content of a metadata, site table or stream table chunk, and the content itself,
- * which was taken from the memory with size_bytes bytes: also on failure. `offset` is the chunk's in
- * the file; error offsets count in the content. */
+ * which was taken from the memory with size_bytes bytes: also on failure. `offset` is the chunk's
+ * in the file; error offsets count in the content. */
 ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offset,
                                  const struct ttp_chunk *chunk, uint8_t *content, size_t size_bytes,
                                  ttape_error *err);

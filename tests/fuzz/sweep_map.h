@@ -37,7 +37,7 @@ uint32_t ttest_map_place(const struct ttest_map *map, size_t byte);
 enum ttest_way { TTEST_BY_INDEX, TTEST_BY_SCAN, TTEST_BY_PIPE, TTEST_WAYS };
 
 /* What a flipped bit does to a reader; several may be allowed for a place. */
-#define TTEST_EXACT   1u /* everything is there: a scan took the index's place, or a footer is gone */
+#define TTEST_EXACT   1u /* everything is there: found by a scan, or known not to be complete */
 #define TTEST_ONE     2u /* one partition fails (a model: those that start from it) */
 #define TTEST_REFUSED 4u /* refused at that chunk: `recover` gives the rest back */
 #define TTEST_UNREAD  8u /* not read in this way; `verify` finds it */

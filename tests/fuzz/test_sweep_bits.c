@@ -1,5 +1,6 @@
-/* R2: every single bit of a trace of 64 KiB with every kind of chunk. A flipped bit is detected, and
- * one of these holds, by index, by scan and as a pipe, as the list in sweep_map.c says for its place:
+/* R2: every single bit of a trace of 64 KiB with every kind of chunk. A flipped bit is detected,
+ * and one of these holds, by index, by scan and as a pipe, as the list in sweep_map.c says for its
+ * place:
  *
  *   exact     nothing is lost: what the index says was found by a scan
  *   one       one partition fails (a model: those that start from it), with an error inside of the
@@ -28,7 +29,7 @@
  * in so many of those in payloads of partitions, as a pipe, recovered, verified though something
  * else fails with them, verified because nothing else reads them. */
 #ifndef STRIDE
-#define STRIDE         17u
+#define STRIDE         31u
 #define SCAN_STRIDE    8u
 #define PIPE_STRIDE    64u
 #define RECOVER_STRIDE 64u
