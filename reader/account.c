@@ -10,14 +10,14 @@
 #include "format/fail.h"
 #include "format/times.h"
 #include "format/wide.h"
+#include "reader/active.h"
 #include "reader/partition_decoder.h"
 #include "reader/report_work.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define FRAME_OUTERMOST   1u /* the first of its row on its stack */
-#define FRAME_IDLE        2u
-#define ACTIVE_BITS_FIRST 6u
+#define FRAME_OUTERMOST 1u /* the first of its row on its stack */
+#define FRAME_IDLE      2u
 
 struct account_frame {
     uint32_t row, below;
@@ -40,22 +40,15 @@ struct account_symbol {
     uint32_t idle; /* FRAME_IDLE or 0 */
 };
 
-/* Frames of a row on a stack, where there are several stacks. */
-struct account_active {
-    uint64_t id;
-    uint32_t epoch, count;
-};
-
 struct ttp_account {
     const struct ttp_account_plan *plan;
     struct ttp_account_rows *rows;
     struct account_frame *frames;
     struct account_stack *stacks;
     struct account_symbol *symbols;
-    struct account_active *active;
+    struct ttp_active_table active; /* frames of a row on a stack, where there are several */
     uint32_t frame_count, frame_capacity, free_frame, stack_capacity, symbol_capacity;
-    uint32_t active_bits, active_used;
-    uint32_t epoch, current; /* the current stack's number */
+    uint32_t current; /* the current stack's number; the epoch is that of `active` */
     /* the partition at hand */
     const struct ttp_loaded *p;
     uint32_t stack_count, wide;
@@ -69,7 +62,7 @@ ttape_status ttp_account_open(struct ttp_account **out, const struct ttp_account
     *out = a;
     if (a == NULL)
         return rows->memory->status;
-    *a = (struct ttp_account){.plan = plan, .rows = rows};
+    *a = (struct ttp_account){.plan = plan, .rows = rows, .active.memory = rows->memory};
     a->frames = ttp_memory_grow(rows->memory, NULL, &a->frame_capacity, 64, sizeof *a->frames, err);
     if (a->frames == NULL)
         return rows->memory->status;
@@ -85,68 +78,16 @@ void ttp_account_close(struct ttp_account *a)
     ttp_memory_give(memory, a->frames, a->frame_capacity, sizeof *a->frames);
     ttp_memory_give(memory, a->stacks, a->stack_capacity, sizeof *a->stacks);
     ttp_memory_give(memory, a->symbols, a->symbol_capacity, sizeof *a->symbols);
-    if (a->active != NULL)
-        ttp_memory_give(memory, a->active, 1ull << a->active_bits, sizeof *a->active);
+    ttp_active_close(&a->active);
     ttp_memory_give(memory, a, 1, sizeof *a);
 }
 
-/* ---- which frames of a row are on which stack, where there are several ---- */
-
-static ttape_status take_active(struct ttp_account *a, uint32_t bits, ttape_error *err)
-{
-    struct ttp_memory *memory = a->rows->memory;
-    struct account_active *active = ttp_memory_take(memory, 1ull << bits, sizeof *active, err);
-    if (active == NULL)
-        return memory->status;
-    memset(active, 0, sizeof *active << bits);
-    a->active = active;
-    a->active_bits = bits;
-    a->active_used = 0;
-    return TTAPE_OK;
-}
-
-static struct account_active *find_active(struct ttp_account *a, uint64_t id)
-{
-    uint64_t mask = (1ull << a->active_bits) - 1;
-    uint64_t at = id * UINT64_C(0x9e3779b97f4a7c15) >> (64 - a->active_bits);
-    while (a->active[at].epoch == a->epoch && a->active[at].id != id)
-        at = (at + 1) & mask;
-    return &a->active[at];
-}
-
-static ttape_status grow_active(struct ttp_account *a, ttape_error *err)
-{
-    struct account_active *old = a->active;
-    uint64_t old_count = 1ull << a->active_bits;
-    TTP_TRY(take_active(a, a->active_bits + 1, err));
-    for (uint64_t i = 0; i < old_count; i++)
-        if (old[i].epoch == a->epoch) {
-            *find_active(a, old[i].id) = old[i];
-            a->active_used++;
-        }
-    ttp_memory_give(a->rows->memory, old, old_count, sizeof *old);
-    return TTAPE_OK;
-}
-
-/* Counts a frame; *outermost: it is the first. */
-static ttape_status count_active(struct ttp_account *a, uint32_t row, bool *outermost,
-                                 ttape_error *err)
-{
-    if (a->active == NULL)
-        TTP_TRY(take_active(a, ACTIVE_BITS_FIRST, err));
-    else if (a->active_used >= 1u << (a->active_bits - 1))
-        TTP_TRY(grow_active(a, err));
-    uint64_t id = (uint64_t)a->current << 32 | row;
-    struct account_active *active = find_active(a, id);
-    if (active->epoch != a->epoch) {
-        *active = (struct account_active){id, a->epoch, 0};
-        a->active_used++;
-    }
-    *outermost = active->count++ == 0;
-    return TTAPE_OK;
-}
-
 /* ---- frames ---- */
+
+static inline uint64_t active_key(const struct ttp_account *a, uint32_t row)
+{
+    return (uint64_t)a->current << 32 | row;
+}
 
 static ttape_status new_frame(struct ttp_account *a, uint32_t *out, ttape_error *err)
 {
@@ -199,7 +140,7 @@ ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st,
     if (!general || a->stack_count == 1)
         outermost = row->active++ == 0;
     else
-        TTP_TRY(count_active(a, s->row, &outermost, err));
+        TTP_TRY(ttp_active_add(&a->active, active_key(a, s->row), &outermost, err));
     *f = (struct account_frame){.row = s->row,
                                 .below = st->top,
                                 .key = s->key,
@@ -251,7 +192,7 @@ ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, 
     if (!general || a->stack_count == 1)
         row->active--;
     else
-        find_active(a, (uint64_t)a->current << 32 | f->row)->count--;
+        ttp_active_find(&a->active, active_key(a, f->row))->count--;
     leave(row, f, st);
     st->idle_depth -= (f->flags & FRAME_IDLE) / FRAME_IDLE;
     st->top = f->below;
@@ -263,8 +204,8 @@ ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, 
 static struct account_stack *switch_to(struct ttp_account *a, uint32_t number)
 {
     struct account_stack *st = &a->stacks[number];
-    if (st->epoch != a->epoch)
-        *st = (struct account_stack){.epoch = a->epoch};
+    if (st->epoch != a->active.epoch)
+        *st = (struct account_stack){.epoch = a->active.epoch};
     a->current = number;
     return st;
 }
@@ -379,9 +320,9 @@ static void leave_all(struct ttp_account *a, bool is_last)
 {
     for (uint32_t number = 0; number < a->stack_count; number++) {
         struct account_stack *st = &a->stacks[number];
-        if (is_last && st->epoch == a->epoch)
+        if (is_last && st->epoch == a->active.epoch)
             add_open(a, st->top);
-        for (uint32_t top = st->epoch == a->epoch ? st->top : 0; top != 0;
+        for (uint32_t top = st->epoch == a->active.epoch ? st->top : 0; top != 0;
              top = a->frames[top].below) {
             struct ttp_account_row *row = &a->rows->rows[a->frames[top].row];
             leave(row, &a->frames[top], st);
@@ -426,9 +367,8 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
     const struct ttp_loaded *p = a->p;
     const struct ttp_segment *g = &p->segments.segments[segment];
     bool general = a->stack_count != 1 || a->plan->has_range || a->plan->by_call;
-    a->epoch++;
+    ttp_active_start(&a->active);
     a->frame_count = a->free_frame = 0;
-    a->active_used = 0;
     (void)switch_to(a, 0);
     TTP_TRY(push_open(a, g, err));
     (void)switch_to(a, g->start.stack);

@@ -3,20 +3,23 @@
 
 #include <string.h>
 
+#include "format/secret_hash.h"
 #include "format/wide.h"
 
 #define PLACE_BITS_FIRST 6u
 
-static uint32_t hash(uint32_t caller, uint32_t key, uint32_t bits)
+#define PLACE_BITS_FIRST 6u
+
+static uint32_t first_place(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
 {
     uint64_t id = (uint64_t)caller << 32 | key;
-    return (uint32_t)((id ^ id >> 29) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+    return (uint32_t)(ttp_secret_hash(id, rows->memory->hash_key) >> (64 - rows->place_bits));
 }
 
 static void put_place(struct ttp_account_rows *rows, uint32_t row)
 {
     uint32_t mask = (1u << rows->place_bits) - 1;
-    uint32_t at = hash(rows->rows[row].caller, rows->rows[row].key, rows->place_bits);
+    uint32_t at = first_place(rows, rows->rows[row].caller, rows->rows[row].key);
     while (rows->places[at] != 0)
         at = (at + 1) & mask;
     rows->places[at] = row;
@@ -70,7 +73,7 @@ void ttp_account_rows_close(struct ttp_account_rows *rows)
 uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,
                           ttape_error *err)
 {
-    uint32_t mask = (1u << rows->place_bits) - 1, at = hash(caller, key, rows->place_bits);
+    uint32_t mask = (1u << rows->place_bits) - 1, at = first_place(rows, caller, key);
     for (uint32_t row; (row = rows->places[at]) != 0; at = (at + 1) & mask)
         if (rows->rows[row].key == key && rows->rows[row].caller == caller)
             return row;

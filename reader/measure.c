@@ -11,8 +11,7 @@
 #include "reader/sort.h"
 
 #define FRAME_OUTERMOST 1u
-#define NO_ROW UINT32_MAX
-#define ACTIVE_BITS_FIRST 6u
+#define NO_ROW          UINT32_MAX
 
 static bool has_row(uint8_t event_class)
 {
@@ -50,24 +49,13 @@ static ttape_status make_rows(struct ttp_measuring *m, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status take_active(struct ttp_measuring *m, uint32_t bits, ttape_error *err)
-{
-    m->active = ttp_memory_take(&m->reader->memory, 1ull << bits, sizeof *m->active, err);
-    if (m->active == NULL)
-        return m->reader->memory.status;
-    memset(m->active, 0, sizeof *m->active << bits);
-    m->active_bits = bits;
-    m->active_used = 0;
-    return TTAPE_OK;
-}
-
 ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
                                 const struct ttp_loaded *p, ttape_error *err)
 {
     struct ttp_memory *memory = &r->memory;
-    *m = (struct ttp_measuring){.reader = r, .p = p, .least_tick = INT64_MAX,
-                                .most_tick = INT64_MIN};
-    m->stacks.memory = memory;
+    *m = (struct ttp_measuring){
+        .reader = r, .p = p, .least_tick = INT64_MAX, .most_tick = INT64_MIN};
+    m->stacks.memory = m->active.memory = memory;
     m->row_capacity = p->symbol_count;
     m->rows = ttp_memory_take(memory, m->row_capacity, sizeof *m->rows, err);
     if (m->rows == NULL)
@@ -76,7 +64,6 @@ ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
     if (m->row_of == NULL)
         return memory->status;
     TTP_TRY(make_rows(m, err));
-    TTP_TRY(take_active(m, ACTIVE_BITS_FIRST, err));
     return ttp_stacks_open(&m->stacks, memory, ttp_loaded_stack_count(p), err);
 }
 
@@ -85,36 +72,13 @@ void ttp_measuring_close(struct ttp_measuring *m)
     struct ttp_memory *memory = &m->reader->memory;
     ttp_memory_give(memory, m->rows, m->row_capacity, sizeof *m->rows);
     ttp_memory_give(memory, m->row_of, m->p->symbol_count, sizeof *m->row_of);
-    if (m->active != NULL)
-        ttp_memory_give(memory, m->active, 1ull << m->active_bits, sizeof *m->active);
+    ttp_active_close(&m->active);
     ttp_stacks_close(&m->stacks);
 }
 
-static struct ttp_active *find_active(struct ttp_measuring *m, uint64_t key)
+static inline uint64_t active_key(const struct ttp_frame_stacks *s, uint32_t row)
 {
-    uint64_t mask = (1ull << m->active_bits) - 1;
-    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - m->active_bits);
-    while (m->active[at].epoch == m->stacks.epoch && m->active[at].key != key)
-        at = (at + 1) & mask;
-    return &m->active[at];
-}
-
-static ttape_status grow_active(struct ttp_measuring *m, ttape_error *err)
-{
-    struct ttp_active *old = m->active;
-    uint64_t old_count = 1ull << m->active_bits;
-    ttape_status status = take_active(m, m->active_bits + 1, err);
-    if (status != TTAPE_OK) {
-        m->active = old;
-        return status;
-    }
-    for (uint64_t i = 0; i < old_count; i++)
-        if (old[i].epoch == m->stacks.epoch) {
-            *find_active(m, old[i].key) = old[i];
-            m->active_used++;
-        }
-    ttp_memory_give(&m->reader->memory, old, old_count, sizeof *old);
-    return TTAPE_OK;
+    return (uint64_t)s->current_number << 32 | row;
 }
 
 static ttape_status push(struct ttp_measuring *m, uint32_t symbol, ttape_error *err)
@@ -130,15 +94,9 @@ static ttape_status push(struct ttp_measuring *m, uint32_t symbol, ttape_error *
     f->clock = s->current->clock;
     if (row == NO_ROW)
         return TTAPE_OK;
-    if (m->active_used >= 1u << (m->active_bits - 1))
-        TTP_TRY(grow_active(m, err));
-    uint64_t key = (uint64_t)s->current_number << 32 | row;
-    struct ttp_active *active = find_active(m, key);
-    if (active->epoch != s->epoch) {
-        *active = (struct ttp_active){key, s->epoch, 0};
-        m->active_used++;
-    }
-    f->flags = active->count++ == 0 ? FRAME_OUTERMOST : 0;
+    bool is_outermost;
+    TTP_TRY(ttp_active_add(&m->active, active_key(s, row), &is_outermost, err));
+    f->flags = is_outermost ? FRAME_OUTERMOST : 0;
     return TTAPE_OK;
 }
 
@@ -146,8 +104,8 @@ static void leave(struct ttp_measuring *m, const struct ttp_stack_frame *f, int6
 {
     uint32_t row = m->row_of[f->symbol];
     if (row != NO_ROW && f->flags == FRAME_OUTERMOST)
-        m->rows[row].total_ticks = (int64_t)((uint64_t)m->rows[row].total_ticks + (uint64_t)clock -
-                                             (uint64_t)f->clock);
+        m->rows[row].total_ticks =
+            (int64_t)((uint64_t)m->rows[row].total_ticks + (uint64_t)clock - (uint64_t)f->clock);
 }
 
 static void add_duration(struct ttp_measure *row, int64_t duration)
@@ -171,7 +129,7 @@ static void pop(struct ttp_measuring *m)
     uint32_t row = m->row_of[f->symbol];
     if (row != NO_ROW) {
         add_duration(&m->rows[row], (int64_t)((uint64_t)m->tick - (uint64_t)f->enter_tick));
-        find_active(m, (uint64_t)s->current_number << 32 | row)->count--;
+        ttp_active_find(&m->active, active_key(s, row))->count--;
         leave(m, f, s->current->clock);
     }
     ttp_stacks_pop(s);
@@ -235,7 +193,7 @@ ttape_status ttp_measuring_segment(struct ttp_measuring *m, uint32_t segment, tt
     const struct ttp_segment *g = &p->segments.segments[segment];
     struct ttp_frame_stacks *s = &m->stacks;
     ttp_stacks_start(s);
-    m->active_used = 0;
+    ttp_active_start(&m->active);
     m->tick = g->base_tick;
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];

@@ -3,15 +3,9 @@
 #ifndef TTP_READER_MEASURE_H
 #define TTP_READER_MEASURE_H
 
+#include "reader/active.h"
 #include "reader/frame_stacks.h"
 #include "reader/partition_decoder.h"
-
-/* Frames of one site on one stack: how many, for finding the outermost. Open addressing; an entry
- * of an older segment counts as empty. */
-struct ttp_active {
-    uint64_t key; /* row and stack */
-    uint32_t epoch, count;
-};
 
 struct ttp_measuring {
     ttape_reader *reader;
@@ -20,8 +14,7 @@ struct ttp_measuring {
     uint32_t row_count, row_capacity;
     uint32_t *row_of; /* symbol -> row, or UINT32_MAX */
     struct ttp_frame_stacks stacks;
-    struct ttp_active *active;
-    uint32_t active_bits, active_used;
+    struct ttp_active_table active; /* frames of one row on one stack */
     int64_t tick;
     uint32_t wide;
     int64_t least_tick, most_tick; /* of all events so far */

@@ -18,6 +18,7 @@ struct ttp_memory {
         void *context); /* past the limit: true when it gave something back; may be NULL */
     void *relieve_context;
     ttape_status status; /* why the last ttp_memory_take returned NULL */
+    uint64_t hash_key;   /* of tables that files fill: format/secret_hash.h */
 };
 
 /* allocator: NULL means malloc and free. */
