@@ -2,6 +2,7 @@
 #include "writer/recording/word_map.h"
 
 #include "format/fail.h"
+#include "writer/secret.h"
 
 #define FIRST_CAPACITY 64u
 
@@ -16,8 +17,11 @@ static void put(struct ttp_word_map *map, uint64_t key, uint32_t value)
 
 static ttape_status grow(const ttape_allocator *a, struct ttp_word_map *map, ttape_error *err)
 {
-    struct ttp_word_map bigger = {.capacity =
-                                      map->capacity == 0 ? FIRST_CAPACITY : map->capacity * 2};
+    struct ttp_word_map bigger = {.capacity = FIRST_CAPACITY, .secret = map->secret};
+    if (map->capacity != 0)
+        bigger.capacity = map->capacity * 2;
+    else
+        bigger.secret = ttp_secret_key();
     size_t bytes = bigger.capacity * sizeof *bigger.slots;
     bigger.slots = a->allocate(a->context, bytes);
     if (bigger.slots == NULL)

@@ -1,8 +1,10 @@
 /* A map from words that are not 0 (addresses, serials) to 32-bit numbers: open addressing, growing,
- * nothing is removed one by one. */
+ * nothing is removed one by one. Programs, and recordings that are recovered, choose the words:
+ * places are found under a secret. */
 #ifndef TTP_WRITER_WORD_MAP_H
 #define TTP_WRITER_WORD_MAP_H
 
+#include "format/secret_hash.h"
 #include "writer/growing.h"
 
 struct ttp_map_slot {
@@ -13,11 +15,12 @@ struct ttp_map_slot {
 struct ttp_word_map {
     struct ttp_map_slot *slots;
     uint32_t capacity, count; /* capacity: a power of two, or 0 */
+    uint64_t secret;
 };
 
 static inline uint32_t ttp_map_place(const struct ttp_word_map *map, uint64_t key)
 {
-    return (uint32_t)((key * 0x9E3779B97F4A7C15ull) >> 32) & (map->capacity - 1);
+    return (uint32_t)ttp_secret_hash(key, map->secret) & (map->capacity - 1);
 }
 
 /* The value, or TTAPE_NONE. */
