@@ -42,9 +42,9 @@ static bool is_identity(const identity *a, const identity *b)
            is_text(a->file, b->file) && a->place == b->place;
 }
 
-static uint64_t hash_of(const identity *id)
+static uint64_t hash_of(tool_map *map, const identity *id)
 {
-    tool_hash hash = {0};
+    tool_hash hash = tool_map_hash(map);
     tool_hash_bytes(&hash, id->symbol.data, id->symbol.size_bytes);
     tool_hash_bytes(&hash, id->module.data, id->module.size_bytes);
     tool_hash_bytes(&hash, id->file.data, id->file.size_bytes);
@@ -73,7 +73,7 @@ static identity identity_of(const tool_diff *diff, const tool_diff_key *key, boo
 static uint32_t find(tool_diff *diff, tool_map *map, int side, uint32_t number, bool with_files)
 {
     identity id = identify(diff->inputs[side].reader, number, with_files);
-    for (uint64_t hash = hash_of(&id);; hash++) {
+    for (uint64_t hash = hash_of(map, &id);; hash++) {
         uint32_t *place = tool_map_at(map, hash, TTAPE_NONE);
         if (*place == TTAPE_NONE) {
             *place = diff->key_count++;

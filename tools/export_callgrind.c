@@ -13,10 +13,9 @@
 #include <string.h>
 
 #include "export.h"
-#include "hash.h"
+#include "graph_map.h"
 #include "text.h"
 
-#define FIRST_SLOTS 1024u
 #define ROOT        0u         /* the function that calls the outermost ones */
 #define ROOT_SIGNAL UINT32_MAX /* tells it from a signal */
 
@@ -42,8 +41,7 @@ typedef struct callgrind {
     size_t function_count, function_capacity;
     call_edge *edges;
     size_t edge_count, edge_capacity;
-    uint32_t *slots; /* edges by their ends: index + 1, 0: empty */
-    size_t slot_count;
+    tool_map edge_of, signal_of; /* indices by the ends of edges, and by the numbers of signals */
     /* of the output */
     tool_names files; /* ids, from 1 */
     uint32_t file_count;
@@ -84,46 +82,23 @@ static uint32_t function_of(callgrind *grind, const tool_walk *walk, const tool_
         }
         return *known - 1;
     }
-    for (size_t i = 0; i < grind->function_count; i++) { /* signals are few */
-        if (grind->functions[i].site == TTAPE_NONE && grind->functions[i].signal == frame->signal) {
-            return (uint32_t)i;
-        }
+    uint32_t *known = tool_map_at(&grind->signal_of, frame->signal, TTAPE_NONE);
+    if (*known == TTAPE_NONE) {
+        *known = add_function(grind, TTAPE_NONE, frame->signal, false);
     }
-    return add_function(grind, TTAPE_NONE, frame->signal, false);
-}
-
-static uint32_t *find_slot(const callgrind *grind, uint32_t caller, uint32_t callee)
-{
-    size_t mask = grind->slot_count - 1;
-    size_t at = (size_t)tool_mix((uint64_t)caller << 32 | callee) & mask;
-    for (;; at = (at + 1) & mask) {
-        uint32_t index = grind->slots[at];
-        if (index == 0 || (grind->edges[index - 1].caller == caller &&
-                           grind->edges[index - 1].callee == callee)) {
-            return &grind->slots[at];
-        }
-    }
+    return *known;
 }
 
 static call_edge *edge_of(callgrind *grind, uint32_t caller, uint32_t callee)
 {
-    uint32_t *slot = find_slot(grind, caller, callee);
-    if (*slot != 0) {
-        return &grind->edges[*slot - 1];
+    uint32_t *edge = tool_map_at(&grind->edge_of, (uint64_t)caller << 32 | callee, TTAPE_NONE);
+    if (*edge == TTAPE_NONE) {
+        *edge = (uint32_t)grind->edge_count;
+        tool_grow((void **)&grind->edges, &grind->edge_capacity, grind->edge_count + 1,
+                  sizeof(call_edge));
+        grind->edges[grind->edge_count++] = (call_edge){.caller = caller, .callee = callee};
     }
-    tool_grow((void **)&grind->edges, &grind->edge_capacity, grind->edge_count + 1,
-              sizeof(call_edge));
-    grind->edges[grind->edge_count++] = (call_edge){.caller = caller, .callee = callee};
-    *slot = (uint32_t)grind->edge_count;
-    if (grind->edge_count * 2 > grind->slot_count) {
-        free(grind->slots);
-        grind->slot_count *= 2;
-        grind->slots = tool_allocate(grind->slot_count, sizeof(uint32_t));
-        for (size_t i = 0; i < grind->edge_count; i++) {
-            *find_slot(grind, grind->edges[i].caller, grind->edges[i].callee) = (uint32_t)i + 1;
-        }
-    }
-    return &grind->edges[grind->edge_count - 1];
+    return &grind->edges[*edge];
 }
 
 /* What is on top of the first `shown` frames has run since the last call. */
@@ -330,9 +305,8 @@ static int run(tool_export *export)
                                             .changed = take_change,
                                             .skip = take_skip};
     size_t sites = export->info.site_count;
-    callgrind grind = {.export = export, .slot_count = FIRST_SLOTS};
+    callgrind grind = {.export = export};
     export->write_site = write_site;
-    grind.slots = tool_allocate(FIRST_SLOTS, sizeof(uint32_t));
     grind.function_of = tool_allocate(2 * sites, sizeof(uint32_t));
     grind.open_count = tool_allocate(sites, sizeof(uint32_t));
     (void)add_function(&grind, TTAPE_NONE, ROOT_SIGNAL, false);
@@ -350,7 +324,8 @@ static int run(tool_export *export)
     free(grind.open_count);
     free(grind.functions);
     free(grind.edges);
-    free(grind.slots);
+    tool_map_close(&grind.edge_of);
+    tool_map_close(&grind.signal_of);
     return export->status;
 }
 

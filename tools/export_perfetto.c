@@ -10,6 +10,7 @@
 #include <export_perfetto.pb-c.h>
 
 #include "export.h"
+#include "graph_map.h"
 
 typedef Perfetto__Protos__Trace pf_trace;
 typedef Perfetto__Protos__TracePacket pf_packet;
@@ -64,8 +65,7 @@ typedef struct perfetto {
     bool is_started, has_category[CATEGORY_COUNT];
     uint8_t *site_kinds; /* by site: kind + 1 once its name was interned */
     bool *has_location;  /* by site */
-    uint32_t *signals;   /* those that have a name */
-    size_t signal_count, signal_capacity;
+    tool_map signals;    /* those that have a name, numbered */
     tool_buffer packed, name, file, text;
     pf_annotation *annotations; /* as many as an event can have */
     pf_annotation **annotation_list;
@@ -200,17 +200,13 @@ static void set_other(perfetto *out, making *make, int category, uint32_t signal
     uint64_t iid = first + (category == CATEGORY_GAP ? 0 : 1);
     out->name.size_bytes = 0;
     if (category == CATEGORY_SIGNAL) {
-        size_t i = 0;
-        while (i < out->signal_count && out->signals[i] != signal) { /* they are few */
-            i++;
-        }
-        is_new = i == out->signal_count;
+        uint32_t *number = tool_map_at(&out->signals, signal, TTAPE_NONE);
+        is_new = *number == TTAPE_NONE;
         if (is_new) {
-            tool_grow((void **)&out->signals, &out->signal_capacity, i + 1, sizeof(uint32_t));
-            out->signals[out->signal_count++] = signal;
+            *number = (uint32_t)out->signals.used_count - 1;
         }
         tool_buffer_printf(&out->name, "signal %" PRIu32, signal);
-        iid = first + 2 + i;
+        iid = first + 2 + *number;
     } else {
         tool_buffer_text(&out->name, fixed);
     }
@@ -454,7 +450,7 @@ static int run(tool_export *export)
     free(out.annotation_texts);
     free(out.annotation_list);
     free(out.annotations);
-    free(out.signals);
+    tool_map_close(&out.signals);
     free(out.has_location);
     free(out.site_kinds);
     return export->status;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "graph_map.h"
 
 #define LINE_BYTES 96u
 
@@ -20,6 +21,7 @@ typedef struct speedscope {
     tool_export *export;
     uint64_t origin_ns;
     uint32_t *index_of; /* by site: index + 1 */
+    tool_map signal_of; /* indices by the numbers of signals */
     used_frame *used;
     size_t used_count, used_capacity;
     uint64_t profile_count, line_count; /* lines of this profile */
@@ -59,12 +61,11 @@ static uint32_t index_of(speedscope *scope, const tool_frame *frame)
         }
         return *known - 1;
     }
-    for (size_t i = 0; i < scope->used_count; i++) { /* signals are few */
-        if (scope->used[i].site == TTAPE_NONE && scope->used[i].signal == frame->signal) {
-            return (uint32_t)i;
-        }
+    uint32_t *known = tool_map_at(&scope->signal_of, frame->signal, TTAPE_NONE);
+    if (*known == TTAPE_NONE) {
+        *known = add_used(scope, TTAPE_NONE, frame->signal);
     }
-    return add_used(scope, TTAPE_NONE, frame->signal);
+    return *known;
 }
 
 static void put_line(speedscope *scope, char type, tool_frame *frame, uint64_t time_ns)
@@ -189,6 +190,7 @@ static int run(tool_export *export)
     put_frames(&scope);
     free(scope.index_of);
     free(scope.used);
+    tool_map_close(&scope.signal_of);
     return export->status;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "export_stacks.h"
-#include "hash.h"
+#include "hash_key.h"
 #include "tool.h"
 
 #define FIRST_SLOTS  4096u
@@ -20,7 +20,8 @@ typedef struct record {
 
 void tool_stacks_open(tool_stacks *stacks)
 {
-    *stacks = (tool_stacks){.limit = TOOL_STACKS_NODES, .scratch = {.fd = -1}};
+    *stacks =
+        (tool_stacks){.limit = TOOL_STACKS_NODES, .scratch = {.fd = -1}, .secret = tool_hash_key()};
     stacks->slots = tool_allocate(FIRST_SLOTS, sizeof(uint32_t));
     stacks->slot_count = FIRST_SLOTS;
     tool_grow((void **)&stacks->nodes, &stacks->node_capacity, 1, sizeof(tool_stacks_node));
@@ -41,7 +42,7 @@ void tool_stacks_close(tool_stacks *stacks)
 static uint32_t *find_slot(const tool_stacks *stacks, uint32_t parent, uint32_t label)
 {
     size_t mask = stacks->slot_count - 1;
-    size_t at = (size_t)tool_mix((uint64_t)parent << 32 | label) & mask;
+    size_t at = (size_t)tool_hash_place((uint64_t)parent << 32 | label, stacks->secret) & mask;
     for (;; at = (at + 1) & mask) {
         uint32_t node = stacks->slots[at];
         if (node == 0 ||

@@ -28,6 +28,7 @@ typedef struct tool_stacks {
     size_t node_capacity;
     uint32_t *slots; /* (parent, label) -> node, 0: empty */
     size_t slot_count;
+    uint64_t secret; /* of their places */
     uint32_t limit; /* nodes before a spill */
     tool_scratch scratch;
     tool_stacks_run runs[TOOL_STACKS_RUNS];

@@ -45,9 +45,9 @@ static uint64_t place_of(const ttape_reader *reader, const ttape_site *site)
     return site->address - module.start;
 }
 
-static uint64_t hash_of(const ttape_reader *reader, const ttape_site *site)
+static uint64_t hash_of(tool_map *map, const ttape_reader *reader, const ttape_site *site)
 {
-    tool_hash hash = {0};
+    tool_hash hash = tool_map_hash(map);
     ttape_string path = tool_module_path(reader, site->module);
     tool_hash_bytes(&hash, site->symbol.data, site->symbol.size_bytes);
     tool_hash_bytes(&hash, site->file.data, site->file.size_bytes);
@@ -76,7 +76,7 @@ static uint32_t find(tool_functions *functions, tool_map *map, uint32_t number)
     const ttape_reader *reader = functions->reader;
     ttape_site site = {0}, other = {0};
     (void)ttape_reader_get_site(reader, number, &site);
-    for (uint64_t hash = hash_of(reader, &site);; hash++) {
+    for (uint64_t hash = hash_of(map, reader, &site);; hash++) {
         uint32_t *place = tool_map_at(map, hash, TTAPE_NONE);
         if (*place == TTAPE_NONE) {
             return *place = add(functions, number, &site);

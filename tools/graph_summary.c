@@ -177,7 +177,7 @@ static int compare_modules(const void *a, const void *b)
 static uint32_t find_module(tool_map *map, tool_graph_module *modules, size_t *count,
                             ttape_string path)
 {
-    tool_hash hash = {0};
+    tool_hash hash = tool_map_hash(map);
     tool_hash_bytes(&hash, path.data, path.size_bytes);
     for (uint64_t key = hash.low;; key++) {
         uint32_t *place = tool_map_at(map, key, TTAPE_NONE);

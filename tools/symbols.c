@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "hash_key.h"
 #include "symbols.h"
 #include "symbols_wire.h"
 #include "tool.h"
@@ -45,6 +46,7 @@ struct tool_symbols {
     size_t count, capacity;
     uint32_t *slots; /* module number + 1 by hash; slot_count is a power of two */
     size_t slot_count;
+    uint64_t secret; /* of the hash */
     char name[TOOL_WIRE_NAME_MAX], file[TOOL_WIRE_FILE_MAX];
 };
 
@@ -53,6 +55,7 @@ tool_symbols *tool_symbols_open(const tool_symbols_options *options)
     tool_symbols *symbols = tool_allocate(1, sizeof(tool_symbols));
     symbols->options = *options;
     symbols->fd = -1;
+    symbols->secret = tool_hash_key();
     if (symbols->options.timeout_seconds == 0) {
         symbols->options.timeout_seconds = DEFAULT_TIMEOUT_SECONDS;
     }
@@ -348,7 +351,7 @@ static tool_symbols_module *add_module(tool_symbols *symbols, uint64_t hash, tta
 tool_symbols_module *tool_symbols_module_open(tool_symbols *symbols, ttape_string path,
                                               ttape_string build_id)
 {
-    tool_hash key = {0};
+    tool_hash key = {.low = symbols->secret, .high = ~symbols->secret};
     tool_hash_bytes(&key, path.data, path.size_bytes);
     tool_hash_bytes(&key, build_id.data, build_id.size_bytes);
     uint64_t hash = tool_mix(key.low ^ key.high);
