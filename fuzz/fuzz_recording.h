@@ -12,8 +12,8 @@
  *   spill     pieces: slots (below)                magic and checksum are made right
  *   arena     pieces: the head's first bytes; then for each block u32 state and a slot; it lies in
  *             tracetape-aaaaaa/
- *   writes    pieces: u8 when, u24 place, bytes    what programs write over the arena while recovery
- *             waits for the `when`th time
+ *   writes    pieces: u8 when, u24 place, bytes    what programs write over the arena while
+ *             recovery waits for the `when`th time
  *   ../NAME   is beside the folder
  *
  * A slot: u16 first (with 0x8000 numbers of stacks are left as they are, otherwise below 16), 64

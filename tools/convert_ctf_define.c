@@ -131,8 +131,8 @@ static uint32_t kind_of(const char *name)
     return kind;
 }
 
-/* The index of a site that the trace defines under a number, or TTAPE_NONE. Numbers are the trace's:
- * one of them says nothing of how many there are. */
+/* The index of a site that the trace defines under a number, or TTAPE_NONE. Numbers are the
+ * trace's: one of them says nothing of how many there are. */
 static uint32_t *site_at(tool_ctf *ctf, uint64_t number)
 {
     bool is_new;
