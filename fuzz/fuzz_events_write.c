@@ -1,4 +1,5 @@
 /* Programs to a writer, and what must come back from a reader. */
+#include <stdio.h>
 #include <string.h>
 
 #include "format/partition.h"
@@ -7,6 +8,11 @@
 #define RUN_MAX 256u
 
 static ttape_string string(const char *text) { return (ttape_string){text, strlen(text)}; }
+
+/* What names have in them that some output must not show as it is. */
+static const char *const odd[] = {"",  "\x1b[m",   "\";",          "&lt;",         "a,b", "\\n", "",
+                                  "<", "\xc2\x9b", "\xe2\x80\xae", "\xff\xed\xa0", " 1",  "\n"};
+#define ODD_COUNT (sizeof odd / sizeof odd[0])
 
 static ttape_status define(ttape_writer *w, const struct fuzz_program *p)
 {
@@ -23,13 +29,14 @@ static ttape_status define(ttape_writer *w, const struct fuzz_program *p)
         status = ttape_writer_add_stream(w, &stream, &id, NULL);
     }
     for (uint32_t i = 0; i < p->site_count && status == TTAPE_OK; i++) {
-        char name[] = {'f', (char)('A' + i), i % 8 == 7 ? '\x1b' : '\0', '\0'};
+        char name[16];
+        (void)snprintf(name, sizeof name, "f%c%s", (char)('A' + i), odd[i % ODD_COUNT]);
         ttape_site site = {.address = 4096 + 16 * i,
                            .module = i % 3 == 2 ? TTAPE_NONE : 0,
                            .line = i,
                            .kind = i % 5,
                            .symbol = string(name),
-                           .file = string(i % 2 ? "a.c" : "")};
+                           .file = string(i % 2 ? odd[i % ODD_COUNT] : "")};
         status = ttape_writer_add_site(w, &site, &id, NULL);
     }
     return status;
