@@ -8,8 +8,6 @@
 
 #define PLACE_BITS_FIRST 6u
 
-#define PLACE_BITS_FIRST 6u
-
 static uint32_t first_place(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
 {
     uint64_t id = (uint64_t)caller << 32 | key;
