@@ -1,4 +1,4 @@
-/* Unsigned numbers of 128 bits in two halves, modulo 2^128: sums of squares (F-SUM-05), and products
+/* Unsigned numbers of 128 bits in two halves, modulo 2^128: sums of squares (F-SUM-05), products
  * with a scale. Compilers for 32-bit machines have no type of that size; where there is one it
  * multiplies, and the result is the same. */
 #ifndef TTP_FORMAT_WIDE_H

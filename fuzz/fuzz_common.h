@@ -46,7 +46,7 @@ void fuzz_memory_open(struct fuzz_memory *memory, uint64_t limit_bytes);
 /* Everything was given back. */
 void fuzz_memory_close(struct fuzz_memory *memory);
 
-/* All memory of this process that malloc gave, beyond what there was at the last begin: now at most.
+/* All memory of this process that malloc gave, beyond what there was at the last begin, at most.
  * zstd's is in it where there is an archive of zstd to link with. */
 void fuzz_heap_begin(void);
 uint64_t fuzz_heap_most(void);

@@ -1,9 +1,9 @@
 /* malloc as all of the program sees it (the linker's --wrap): it is counted, and with a sanitizer
  * large blocks are kept between inputs.
  *
- * A sanitizer's allocator maps and unmaps each large block, at the cost of a page fault a page. What
- * is kept, and what lies behind a block, is poisoned, so that a use after the release and a use
- * behind the end are found as before. Blocks in use are remembered by their inverted address: one
+ * A sanitizer's allocator maps and unmaps each large block, at the cost of a page fault a page.
+ * What is kept, and what lies behind a block, is poisoned, so that a use after the release and a
+ * use behind the end are found as before. Blocks in use are remembered by their inverted address: one
  * that nobody else knows is still a leak. */
 #define _GNU_SOURCE
 #include <malloc.h>

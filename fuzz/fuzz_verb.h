@@ -25,8 +25,8 @@ struct fuzz_outcome {
 /* What a verb may ask malloc for, a reader's 256 MiB included. */
 #define FUZZ_VERB_BYTES (256u << 20)
 
-/* An output cannot grow beyond this: names that are long in a few bytes, printed for each event, are
- * as good as a full disk. */
+/* An output cannot grow beyond this: names that are long in a few bytes, printed for each event,
+ * are as good as a full disk. */
 #define FUZZ_OUTPUT_BYTES (4u << 20)
 
 /* Runs verb(argc, argv) with argv ending in NULL. Every message is clean (below), the status is one

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes the targets that fuzz/build.sh left, each for a time and by itself, and prints a row of the
-# table in README.md for each: seconds, executions, executions by second of processor time (its start
-# with the seeds included), findings. Exit status 1: something was found.
+# table in README.md for each: seconds, executions, executions by second of processor time (its
+# start with the seeds included), findings. Exit status 1: something was found.
 #
 #   fuzz/run.sh [--seconds N] [TARGET]...     600 seconds each, all targets but the canary
 #

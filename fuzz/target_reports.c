@@ -1,5 +1,5 @@
-/* Reports: bounded in memory, the same for any number of threads, whatever the trace says; and where
- * the trace says nothing wrong, by summaries as by events. */
+/* Reports: bounded in memory, the same for any number of threads, whatever the trace says; and
+ * where the trace says nothing wrong, by summaries as by events. */
 #include "fuzz_report.h"
 
 static bool in_focus(void *context, uint32_t site)
