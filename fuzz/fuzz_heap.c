@@ -3,8 +3,8 @@
  *
  * A sanitizer's allocator maps and unmaps each large block, at the cost of a page fault a page.
  * What is kept, and what lies behind a block, is poisoned, so that a use after the release and a
- * use behind the end are found as before. Blocks in use are remembered by their inverted address: one
- * that nobody else knows is still a leak. */
+ * use behind the end are found as before. Blocks in use are remembered by their inverted address:
+ * one that nobody else knows is still a leak. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>

@@ -26,7 +26,7 @@
 /* What an input may cost, in processor time: what fuzz/README.md says of events for each byte at
  * 200 ns each, and what any process needs; with sanitizers some ten times as much. And never more
  * than a minute. In memory, beyond what the process began with: the 256 MiB that the defaults
- * allow, and what the system, threads and the driver take besides; not looked at with sanitizers. */
+ * allow, and what the system, threads and the driver take besides; not with sanitizers. */
 #define FIRST_NS   UINT64_C(500000000)
 #define BYTE_NS    (131072u * UINT64_C(200))
 #define MOST_NS    UINT64_C(60000000000)

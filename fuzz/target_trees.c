@@ -1,5 +1,5 @@
-/* Trees: bounded in memory, the same for any number of threads and with or without a cache, whatever
- * the trace says; nodes by ids that nobody gave. */
+/* Trees: bounded in memory, the same for any number of threads and with or without a cache,
+ * whatever the trace says; nodes by ids that nobody gave. */
 #include "fuzz_tree.h"
 
 #define MEMORY_BYTES (24u << 20) /* of a tree besides its reader's */
