@@ -240,3 +240,17 @@ void fuzz_recording_check(void)
     arena_fd = -1;
     fuzz_recording_check_victim();
 }
+
+void fuzz_recording_line(void *losses, bool is_loss, const char *line)
+{
+    FUZZ_REQUIRE(line[0] != '\0');
+    *(uint64_t *)losses += is_loss;
+}
+
+void fuzz_recording_piece(void *losses, const ttape_recover_piece *piece)
+{
+    FUZZ_REQUIRE(piece->fate < TTAPE_RECOVER_FATES && piece->kind < TTAPE_RECOVER_KINDS);
+    FUZZ_REQUIRE(piece->fate != TTAPE_RECOVER_LOST || piece->why.message[0] != '\0');
+    *(uint64_t *)losses +=
+        piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
+}

@@ -2,6 +2,8 @@
 #ifndef FUZZ_RECORDING_H
 #define FUZZ_RECORDING_H
 
+#include <tracetape/recover.h>
+
 #include "fuzz_folder.h"
 #include "writer/recording/recording_internal.h"
 
@@ -31,5 +33,9 @@ void fuzz_recording_slot(struct fuzz_input piece, struct ttp_slot *slot);
 void fuzz_recording_check(void);
 /* The victim is as it was. */
 void fuzz_recording_check_victim(void);
+
+/* Callbacks of recovery, whose context is a count of losses: a uint64_t. */
+void fuzz_recording_line(void *losses, bool is_loss, const char *line);
+void fuzz_recording_piece(void *losses, const ttape_recover_piece *piece);
 
 #endif

@@ -10,14 +10,8 @@
 struct outcome {
     ttape_memory_sink out;
     ttape_recover_report report;
-    uint64_t told; /* losses */
+    uint64_t losses; /* told */
 };
-
-static void take_line(void *context, bool is_loss, const char *line)
-{
-    FUZZ_REQUIRE(line[0] != '\0');
-    ((struct outcome *)context)->told += is_loss;
-}
 
 static ttape_status recover(const char *path, struct outcome *o)
 {
@@ -25,11 +19,14 @@ static ttape_status recover(const char *path, struct outcome *o)
     ttape_error err = {0};
     ttape_sink sink = ttape_sink_memory(&o->out);
     fuzz_memory_open(&memory, 64u << 20); /* of a few events */
-    ttape_recover_options how = {
-        .size = sizeof how, .found = take_line, .context = o, .allocator = &memory.allocator};
+    ttape_recover_options how = {.size = sizeof how,
+                                 .found = fuzz_recording_line,
+                                 .piece = fuzz_recording_piece,
+                                 .context = &o->losses,
+                                 .allocator = &memory.allocator};
     ttape_status status = ttape_recover_recording(path, &sink, &how, &o->report, &err);
     FUZZ_REQUIRE(status == TTAPE_OK || (err.status == status && err.message[0] != '\0'));
-    FUZZ_REQUIRE(o->told == o->report.loss_count);
+    FUZZ_REQUIRE(o->losses == o->report.loss_count);
     ttape_source trace = ttape_source_memory(o->out.data, o->out.size_bytes);
     ttape_reader_options with = {.size = sizeof with, .allocator = &memory.allocator};
     FUZZ_REQUIRE(status != TTAPE_OK || fuzz_trace_verify(&trace, &with) == 0);
