@@ -138,12 +138,18 @@ static void put_duration(printing *print, const tool_report_row *row, int64_t ti
     }
 }
 
+/* A mean of times that hardly fit 64 bits is a double that does not. */
+static int64_t whole_ns(double time_ns)
+{
+    return time_ns >= 0x1p63 ? INT64_MAX : time_ns >= -0x1p63 ? (int64_t)time_ns : INT64_MIN;
+}
+
 static void put_mean(printing *print, const ttape_report_row *row)
 {
     if (row->call_count == 0 && row->exit_count == 0) {
         tool_table_text(&print->table, TOOL_FAINT, "-");
     } else {
-        tool_table_time(&print->table, TOOL_PLAIN, (int64_t)row->mean_ns);
+        tool_table_time(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns));
     }
 }
 
@@ -219,7 +225,7 @@ static void put_cell(printing *print, const tool_report_row *shown, column_id id
     case MEAN: put_mean(print, row); break;
     case MIN: put_duration(print, shown, row->min_ns); break;
     case MAX: put_duration(print, shown, row->max_ns); break;
-    case DEVIATION: put_duration(print, shown, (int64_t)deviation_of(row)); break;
+    case DEVIATION: put_duration(print, shown, whole_ns(deviation_of(row))); break;
     case P50: put_percentile(print, shown, 0); break;
     case P90: put_percentile(print, shown, 1); break;
     case P99: put_percentile(print, shown, 3); break;

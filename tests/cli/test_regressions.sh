@@ -38,4 +38,17 @@ for form in --json --dot --summary; do
     status 0 timeout 10 "$T" graph "$form" "last.ttape"
 done
 status 0 "$T" diff "last.ttape" "last.ttape"
+
+# The longest time there is: its mean, as a double, is one nanosecond longer than that.
+cat >"longest.txt" <<'EOF'
+0 1 enter a
+9223372036854775806 1 exit a
+EOF
+status 0 "$T" convert "longest.txt" -o "longest.ttape"
+status 0 "$T" report "longest.ttape"
+has out 'TOTAL'
+has out ' a$'
+if grep -q -e '-9223372036' out; then
+    fail "a mean below zero"
+fi
 verdict
