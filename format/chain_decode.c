@@ -81,7 +81,7 @@ static void place(struct decoder *d, char *ws, uint32_t event_count, uint32_t sy
     d->levels = (struct level *)(void *)ws;
     d->nodes = (struct node *)(void *)(ws + nodes);
     d->spans = (struct span *)(void *)(ws + spans);
-    ttp_chain_stacks_init(&d->stacks, ws + stacks, stack_bits);
+    ttp_chain_stacks_init(&d->stacks, ws + stacks, stack_bits, d->out->hash_key);
     d->expansions = (struct expansion *)(void *)(ws + expansions);
     d->coder.view = ttp_chain_model_start(ws + model, &sizes, d->primer);
     for (uint32_t i = 0; d->primer != NULL && i < d->primer->chain_count; i++)

@@ -92,7 +92,7 @@ static void place(struct encoder *e, char *ws, uint32_t event_count, uint32_t sy
         .child_limit = children,
     };
     e->coder.view.model = (struct ttp_chain_model *)(void *)(ws + shared);
-    ttp_chain_stacks_init(&e->stacks, ws + stacks, stack_bits);
+    ttp_chain_stacks_init(&e->stacks, ws + stacks, stack_bits, e->in->hash_key);
 }
 
 size_t ttp_chain_encode_workspace(uint32_t event_count, uint32_t symbol_count,

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "format/secret_hash.h"
+
 #define TTP_CHAIN_STACKS_BITS_MAX                                                                  \
     14u /* entries: stacks that one segment may use, or a few less                                 \
          */
@@ -22,6 +24,7 @@ struct ttp_chain_stack {
 struct ttp_chain_stacks {
     struct ttp_chain_stack *entries;
     uint32_t bits, used, segment;
+    uint64_t key;
 };
 
 /* Twice as many entries as stacks can occur, within the bound. */
@@ -34,9 +37,10 @@ static inline uint32_t ttp_chain_stacks_bits(uint32_t event_count, uint32_t open
     return bits;
 }
 
-static inline void ttp_chain_stacks_init(struct ttp_chain_stacks *s, void *entries, uint32_t bits)
+static inline void ttp_chain_stacks_init(struct ttp_chain_stacks *s, void *entries, uint32_t bits,
+                                         uint64_t hash_key)
 {
-    *s = (struct ttp_chain_stacks){entries, bits, 0, 0};
+    *s = (struct ttp_chain_stacks){entries, bits, 0, 0, hash_key | 1};
     memset(entries, 0, sizeof *s->entries << bits);
 }
 
@@ -50,7 +54,8 @@ static inline void ttp_chain_stacks_start(struct ttp_chain_stacks *s)
 static inline uint32_t *ttp_chain_stack_top(struct ttp_chain_stacks *s, uint32_t id)
 {
     uint32_t mask = (1u << s->bits) - 1;
-    for (uint32_t i = id * 0x9e3779b1u >> (32 - s->bits);; i = (i + 1) & mask) {
+    uint32_t first = (uint32_t)(ttp_secret_hash(id, s->key) >> (64 - s->bits));
+    for (uint32_t i = first;; i = (i + 1) & mask) {
         struct ttp_chain_stack *e = &s->entries[i];
         if (e->segment != s->segment) {
             if (s->used == (mask + 1) / 4 * 3)

@@ -77,6 +77,7 @@ struct ttp_order {
     const uint32_t *open_stack;  /* parallel to open */
     const uint32_t *start_stack; /* segment_count entries */
     uint32_t event_count, symbol_count, given_count, segment_count;
+    uint64_t hash_key; /* of the tables that encoding takes: secret_hash.h */
 };
 
 /* Where a decoder puts the same; the caller read segments, open frames and counts from the segment
@@ -89,6 +90,7 @@ struct ttp_order_out {
     const uint32_t *segment_start, *open_start, *open, *open_stack, *start_stack;
     uint32_t event_count, symbol_capacity, given_count, segment_count;
     uint32_t symbol_count;
+    uint64_t hash_key; /* of the tables that decoding takes: secret_hash.h */
 };
 
 #endif

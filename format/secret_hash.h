@@ -1,7 +1,8 @@
 /* Places in hash tables that files and programs fill: nobody can choose entries that all collide.
  *
  * The key is an odd number that is not known outside of the process, from whoever owns the table
- * (this folder asks the system for nothing). What is read or written never depends on it. */
+ * (this folder asks the system for nothing). What is read or written never depends on it. Whoever
+ * has no secret gives 0, and tables here then take 1, which is odd. */
 #ifndef TTP_FORMAT_SECRET_HASH_H
 #define TTP_FORMAT_SECRET_HASH_H
 

@@ -134,7 +134,8 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
                                 .event_count = p->head.event_count,
                                 .symbol_capacity = p->symbol_capacity,
                                 .given_count = p->head.given_count,
-                                .segment_count = segments};
+                                .segment_count = segments,
+                                .hash_key = r->memory.hash_key};
     ttape_status status = ttp_codecs_order(r, p, &out, err);
     ttp_memory_give(&r->memory, open_stack, places, sizeof *open_stack);
     if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)

@@ -106,10 +106,11 @@ static ttape_status build_snapshot(ttape_writer *w, struct ttp_job *job, ttape_e
     TTP_TRY(ttp_grow(&w->allocator, &job->workspace, 1, need, err));
     TTP_TRY(ttp_grow(&w->allocator, &job->gathered, sizeof(uint32_t), head->event_count, err));
     TTP_TRY(ttp_grow(&w->allocator, &m->snapshot, 1, capacity, err));
-    struct ttp_order_out out = {job->gathered.data,    job->symbols.data,   job->segment_start.data,
-                                job->open_start.data,  job->open.data,      job->open_stack.data,
-                                job->start_stack.data, head->event_count,   head->symbol_count,
-                                head->given_count,     head->segment_count, 0};
+    struct ttp_order_out out = {
+        job->gathered.data, job->symbols.data,    job->segment_start.data, job->open_start.data,
+        job->open.data,     job->open_stack.data, job->start_stack.data,   head->event_count,
+        head->symbol_count, head->given_count,    head->segment_count,     0,
+        w->hash_key};
     const uint8_t *payload = job->payload.data;
     TTP_TRY(ttp_chain_prime(&out, payload + header_at, header->stored_bytes, payload + data_at,
                             data->stored_bytes, job->workspace.data, need, m->snapshot.data,

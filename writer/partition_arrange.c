@@ -171,7 +171,8 @@ ttape_status ttp_arrange_symbols(struct ttp_encoding *e, struct ttp_order *order
                                 p->event_count,
                                 (uint32_t)job->symbols.count,
                                 given,
-                                (uint32_t)segments};
+                                (uint32_t)segments,
+                                e->w->hash_key};
     return TTAPE_OK;
 }
 

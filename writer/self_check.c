@@ -67,7 +67,8 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job,
     struct ttp_order_out out = {codes.data,         symbols.data,         order->segment_start,
                                 order->open_start,  order->open,          order->open_stack,
                                 order->start_stack, order->event_count,   order->symbol_count,
-                                order->given_count, order->segment_count, 0};
+                                order->given_count, order->segment_count, 0,
+                                order->hash_key};
     ttape_status status = header != NULL
                               ? ttp_chain_decode(&out, primer, header, header_bytes, data,
                                                  data_bytes, workspace.data, need, &err)

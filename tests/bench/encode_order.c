@@ -197,7 +197,7 @@ static void set_up(struct bench *b, const struct prepared *p)
     uint32_t n = p->events;
     segment_start[1] = n;
     b->order = (struct ttp_order){p->codes, p->symbols, segment_start,   nothing, nothing, nothing,
-                                  nothing,  n,          p->symbol_count, 0,       1};
+                                  nothing,  n,          p->symbol_count, 0,       1,       0};
     b->times = (struct ttp_times){p->codes, segment_start,   p->delta,      p->wide,      n,
                                   1,        p->symbol_count, p->wide_count, p->wide_count};
     b->decoded = (struct ttp_order_out){need(n * sizeof(uint32_t)),
@@ -211,6 +211,7 @@ static void set_up(struct bench *b, const struct prepared *p)
                                         p->symbol_count,
                                         0,
                                         1,
+                                        0,
                                         0};
     b->decoded_times = b->times;
     b->decoded_times.delta = need(n * sizeof(uint32_t));

@@ -113,7 +113,7 @@ static struct ttp_order order_of(const struct made *m)
 {
     return (struct ttp_order){m->codes,        m->symbols,    m->segment_start, m->open_start,
                               m->open,         m->open_stack, m->start_stack,   m->events,
-                              m->symbol_count, m->given,      m->segments};
+                              m->symbol_count, m->given,      m->segments,      0};
 }
 
 /* Calls along a random call graph: each function has a few callees, loops and leaves. */

@@ -138,7 +138,8 @@ static inline struct ttest_order *ttest_order_new(uint64_t seed, uint32_t events
                                  segments == 0 ? 0 : events,
                                  o->view.symbol_count,
                                  o->view.given_count,
-                                 segments};
+                                 segments,
+                                 0};
     return o;
 }
 

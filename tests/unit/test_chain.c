@@ -67,10 +67,19 @@ static ttape_status decode(const struct ttp_order *in, const uint8_t *header, si
     memset(symbols, 0xee, in->symbol_count * sizeof *symbols);
     if (in->given_count != 0)
         memcpy(symbols, in->symbols, in->given_count * sizeof *symbols);
-    *out = (struct ttp_order_out){codes,           symbols,           in->segment_start,
-                                  in->open_start,  in->open,          in->open_stack,
-                                  in->start_stack, in->event_count,   in->symbol_count,
-                                  in->given_count, in->segment_count, 0};
+    *out = (struct ttp_order_out){codes,
+                                  symbols,
+                                  in->segment_start,
+                                  in->open_start,
+                                  in->open,
+                                  in->open_stack,
+                                  in->start_stack,
+                                  in->event_count,
+                                  in->symbol_count,
+                                  in->given_count,
+                                  in->segment_count,
+                                  0,
+                                  0};
     size_t ws_bytes = ttp_chain_decode_workspace(in->event_count, in->symbol_count,
                                                  in->open_start[in->segment_count], primer);
     void *ws = malloc(ws_bytes);
@@ -264,11 +273,12 @@ START_TEST(too_many_chains)
 }
 END_TEST
 
-START_TEST(same_bytes_whatever_memory_holds)
+START_TEST(same_bytes_whatever_memory_and_secrets_hold)
 {
     struct made *m = mixed_segments(20, 400, 5);
-    struct ttp_order in = order_of(m);
-    struct coded a = encode_filled(&in, 0), b = encode_filled(&in, 0xff);
+    struct ttp_order in = order_of(m), keyed = in;
+    keyed.hash_key = UINT64_C(0x123456789abcdef1);
+    struct coded a = encode_filled(&in, 0), b = encode_filled(&keyed, 0xff);
     ck_assert_uint_eq(a.header_bytes, b.header_bytes);
     ck_assert_uint_eq(a.data_bytes, b.data_bytes);
     ck_assert_mem_eq(a.header, b.header, a.header_bytes);
@@ -340,7 +350,7 @@ START_TEST(wrong_calls)
     uint32_t last = in.symbol_count - 1, codes[1] = {last << 1}, start[2] = {0, 1},
              zero[2] = {0, 0};
     struct ttp_order bad = {codes, in.symbols, start,           zero, zero, zero,
-                            zero,  1,          in.symbol_count, 0,    1};
+                            zero,  1,          in.symbol_count, 0,    1,    0};
     ck_assert_int_eq(ttp_chain_encode(&bad, NULL, ws, ws_bytes, out, 2048, &got[0], out + 2048,
                                       2048, &got[1], NULL, &err),
                      TTAPE_E_ARGUMENT);
@@ -539,7 +549,7 @@ int main(void)
     tcase_add_test(tc, long_loops);
     tcase_add_test(tc, many_tiny_segments);
     tcase_add_test(tc, too_many_chains);
-    tcase_add_test(tc, same_bytes_whatever_memory_holds);
+    tcase_add_test(tc, same_bytes_whatever_memory_and_secrets_hold);
     tcase_add_test(tc, same_bytes_everywhere);
     tcase_add_test(tc, does_not_pay);
     tcase_add_test(tc, wrong_calls);

@@ -81,7 +81,7 @@ static ttape_status encode_stacks(uint32_t stacks)
     for (uint32_t i = 0; i < stacks; i++)
         open_stack[i] = i;
     struct ttp_order in = {
-        codes, &symbol, segment_start, open_start, open, open_stack, start_stack, 1, 1, 1, 1};
+        codes, &symbol, segment_start, open_start, open, open_stack, start_stack, 1, 1, 1, 1, 0};
     size_t ws_bytes = ttp_chain_encode_workspace(1, 1, 1, stacks, NULL);
     void *ws = malloc(ws_bytes);
     uint8_t header[256], data[256];

@@ -102,7 +102,7 @@ START_TEST(loops_cost_a_few_bytes)
     static const uint32_t segment_start[2] = {0, EVENTS}, nothing[2] = {0, 0};
     for (uint32_t period = 1; period <= 5; period++) {
         struct ttp_order in = {codes,   symbols, segment_start, nothing, NULL, NULL,
-                               nothing, EVENTS,  period,        0,       1};
+                               nothing, EVENTS,  period,        0,       1,    0};
         for (uint32_t i = 0; i < EVENTS; i++)
             codes[i] = i % period << 1;
         assert_round_trip(&in, NULL);
@@ -155,7 +155,7 @@ START_TEST(worked_example_leaves_by_bits)
     uint32_t codes[4];
     struct ttp_symbol symbols[2];
     struct ttp_order_out out = {
-        codes, symbols, segment_start, nothing, NULL, NULL, nothing, 4, 2, 0, 1, 0};
+        codes, symbols, segment_start, nothing, NULL, NULL, nothing, 4, 2, 0, 1, 0, 0};
     ttape_error err;
 
     ck_assert_int_eq(decode(example_header, sizeof example_header, data, sizeof data, &out, &err),
@@ -177,7 +177,7 @@ START_TEST(rare_part_of_a_chain_is_left_by_bits)
                                                  {4, TTP_CLASS_LEAF}};
     static const uint32_t segment_start[2] = {0, sizeof codes / sizeof *codes}, nothing[2] = {0, 0};
     struct ttp_order in = {
-        codes, symbols, segment_start, nothing, NULL, NULL, nothing, segment_start[1], 5, 0, 1};
+        codes, symbols, segment_start, nothing, NULL, NULL, nothing, segment_start[1], 5, 0, 1, 0};
     uint32_t at = 0, bits = 0;
     for (uint32_t i = 0; i < 43; i++) {
         uint32_t length = i % 15 == 7 ? 2 : 4;
@@ -322,7 +322,9 @@ START_TEST(same_input_same_bytes)
 {
     struct ttest_order *o = ttest_order_new(9, 10000, 5, 100);
     struct ttp_literal_options zero = {0, 0};
-    struct sections a = encode(&o->view, NULL), b = encode(&o->view, &zero);
+    struct ttp_order keyed = o->view;
+    keyed.hash_key = UINT64_C(0x123456789abcdef1);
+    struct sections a = encode(&o->view, NULL), b = encode(&keyed, &zero);
     ck_assert_uint_eq(a.header_bytes, b.header_bytes);
     ck_assert_uint_eq(a.data_bytes, b.data_bytes);
     ck_assert_mem_eq(a.header, b.header, a.header_bytes);
@@ -369,7 +371,7 @@ START_TEST(too_many_symbols_do_not_pay)
     static const uint32_t segment_start[] = {0, 1}, nothing[2] = {0, 0};
     uint32_t codes[1] = {0};
     struct ttp_order in = {codes,   NULL, segment_start, nothing, NULL, NULL,
-                           nothing, 1,    65537,         0,       1};
+                           nothing, 1,    65537,         0,       1,    0};
     size_t ws_bytes = ttp_literal_encode_workspace(1, 65537), header_bytes, data_bytes;
     void *ws = malloc(ws_bytes);
     uint8_t room[16];

@@ -74,9 +74,19 @@ START_TEST(each_rule_once)
 {
     const struct stack_case *t = &cases[_i];
     uint32_t segment_start[2] = {0, t->event_count}, open_start[2] = {0, t->open_count}, codes[8];
-    struct ttp_order_out o = {
-        codes,           symbols,        segment_start, open_start, t->open, t->open_stack,
-        &t->start_stack, t->event_count, SYMBOLS,       0,          1,       SYMBOLS};
+    struct ttp_order_out o = {codes,
+                              symbols,
+                              segment_start,
+                              open_start,
+                              t->open,
+                              t->open_stack,
+                              &t->start_stack,
+                              t->event_count,
+                              SYMBOLS,
+                              0,
+                              1,
+                              SYMBOLS,
+                              0};
     size_t bytes = ttp_order_check_workspace(t->event_count, t->open_count);
     uint8_t *ws = malloc(bytes + 1);
     ttape_error err = {.rule = ""};
@@ -96,8 +106,9 @@ START_TEST(edges_are_reported)
                         IN(ENTER_B),  IN(ENTER_A), IN(LEAF)};
     uint32_t segment_start[] = {0, 6, 7}, open_start[] = {0, 2, 2}, open[] = {ENTER_A, ENTER_B};
     uint32_t open_stack[] = {0, 0}, start_stack[] = {0, 9};
-    struct ttp_order_out o = {codes,       symbols, segment_start, open_start, open, open_stack,
-                              start_stack, 7,       SYMBOLS,       0,          2,    SYMBOLS};
+    struct ttp_order_out o = {
+        codes, symbols, segment_start, open_start, open, open_stack, start_stack, 7, SYMBOLS,
+        0,     2,       SYMBOLS,       0};
     uint32_t min_depth[2], max_depth[2], end_start[3], end[4], end_stack[4], running[2];
     struct ttp_order_edges edges = {min_depth, max_depth, end_start, end, end_stack, running, 4};
     size_t bytes = ttp_order_check_workspace(7, 2);

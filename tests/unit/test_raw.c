@@ -48,7 +48,7 @@ START_TEST(order_codes_take_the_fewest_bytes)
         uint32_t segment_start[2] = {0, 2}, nothing[2] = {0, 0};
         struct ttp_symbol *symbols = calloc(count, sizeof *symbols);
         struct ttp_order in = {codes,   symbols, segment_start, nothing, NULL, NULL,
-                               nothing, 2,       count,         0,       1};
+                               nothing, 2,       count,         0,       1,    0};
         struct ttp_order_out out = ttest_out_new(&in);
         ttape_error err;
         size_t bytes;
@@ -69,7 +69,7 @@ static const struct ttp_symbol two_symbols[2] = {{10, TTP_CLASS_ENTER}, {11, TTP
 static const uint32_t three_codes[3] = {0, 1, 2};
 static const uint32_t three_start[2] = {0, 3}, nothing2[2] = {0, 0};
 static const struct ttp_order three = {three_codes, two_symbols, three_start, nothing2, NULL, NULL,
-                                       nothing2,    3,           2,           0,        1};
+                                       nothing2,    3,           2,           0,        1,    0};
 
 START_TEST(order_example_byte_for_byte)
 {
@@ -120,8 +120,8 @@ START_TEST(broken_order_is_named)
 {
     uint32_t codes[3];
     struct ttp_symbol symbols[3] = {{1, 0}, {2, 0}, {0, 0}};
-    struct ttp_order_out out = {codes,    symbols, three_start, nothing2, NULL, NULL,
-                                nothing2, 3,       3,           2,        1,    0};
+    struct ttp_order_out out = {codes, symbols, three_start, nothing2, NULL, NULL, nothing2,
+                                3,     3,       2,           1,        0,    0};
     ttape_error err;
     ck_assert_int_eq(
         ttp_raw_order_decode(broken_orders[_i].data, broken_orders[_i].bytes, &out, &err),
@@ -355,7 +355,7 @@ START_TEST(random_ids_cost_no_more_than_records)
     uint32_t starts[2] = {0, EVENTS};
     struct ttest_order random = {.seed = 6};
     struct ttp_order in = {codes,    symbols, starts, nothing2, NULL, NULL,
-                           nothing2, EVENTS,  EVENTS, 0,        1};
+                           nothing2, EVENTS,  EVENTS, 0,        1,    0};
     struct ttp_times times = {codes, starts, delta, NULL, EVENTS, 1, 0, 0, 0};
     size_t order_bytes, times_bytes;
     for (uint32_t i = 0; i < EVENTS; i++) {
