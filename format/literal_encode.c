@@ -18,6 +18,7 @@
 #include "format/literal.h"
 
 #include "format/fail.h"
+#include "format/literal_pairs.h"
 #include "format/raw_order.h"
 
 #define SEGMENT_FIRST  (UINT32_C(1) << 31) /* on a token: nothing may be joined over this edge */
@@ -35,11 +36,6 @@
 #define DEFAULT_SHARE     900u
 #define NOBODY            UINT32_MAX
 
-/* A line of a record: `count` times, `right` came immediately after `left`. */
-struct pair {
-    uint32_t left, right, count;
-};
-
 /* Two tokens that were joined. A token below `alphabet` is an event, the others are rules in order
  * of making. */
 struct rule {
@@ -53,9 +49,9 @@ struct work {
     uint32_t *tokens, *uses,
         *joined;       /* joined[t]: 1 + the rule that begins with t in this pass, or 0 */
     uint8_t *is_right; /* t is the second of a rule in this pass */
-    struct pair *pairs;
+    struct ttp_literal_pairs records;
     struct rule *rules;
-    uint32_t token_count, alphabet, rule_count, rule_max, positions, pair_slots;
+    uint32_t token_count, alphabet, rule_count, rule_max, positions;
     uint32_t min_count, min_share;
 };
 
@@ -85,7 +81,7 @@ size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
     size_t rules = rule_max(event_count), kinds = (size_t)symbols * 2 + rules;
 
     return (size_t)event_count * sizeof(uint32_t) + kinds * (2 * sizeof(uint32_t) + 1) +
-           pair_slots(event_count) * sizeof(struct pair) + rules * sizeof(struct rule) +
+           pair_slots(event_count) * sizeof(struct ttp_literal_pair) + rules * sizeof(struct rule) +
            sizeof(uint64_t);
 }
 
@@ -98,14 +94,15 @@ static void work_init(struct work *w, const struct ttp_order *in,
     memset(w, 0, sizeof *w);
     at += (0 - (uintptr_t)at) % sizeof(uint64_t);
     w->rule_max = rule_max(events);
-    w->pair_slots = pair_slots(events);
     w->alphabet = in->symbol_count * 2;
     size_t kinds = (size_t)w->alphabet + w->rule_max;
     w->tokens = (uint32_t *)(void *)at;
     w->uses = w->tokens + events;
     w->joined = w->uses + kinds;
-    w->pairs = (struct pair *)(void *)(w->joined + kinds);
-    w->rules = (struct rule *)(void *)(w->pairs + w->pair_slots);
+    uint32_t slots = pair_slots(events);
+    struct ttp_literal_pair *pairs = (struct ttp_literal_pair *)(void *)(w->joined + kinds);
+    w->records = (struct ttp_literal_pairs){pairs, slots, 0, in->hash_key | 1};
+    w->rules = (struct rule *)(void *)(pairs + slots);
     w->is_right = (uint8_t *)(w->rules + w->rule_max);
     w->min_count = opt != NULL ? opt->min_count : 0;
     w->min_share = opt != NULL ? opt->min_share_permille : 0;
@@ -141,13 +138,10 @@ static uint32_t token_length(const struct work *w, uint32_t token)
 }
 
 /* Counts who follows whom. Tokens below the threshold cannot have a successor above it. An event
- * that follows itself is left to the repeat count. When the table is three quarters full, pairs
- * that are not in it stay out. */
+ * that follows itself is left to the repeat count. */
 static void count_records(struct work *w)
 {
-    uint32_t mask = w->pair_slots - 1, room = w->pair_slots / 4 * 3;
-
-    memset(w->pairs, 0, w->pair_slots * sizeof *w->pairs);
+    ttp_literal_pairs_start(&w->records);
     if (w->token_count == 0)
         return;
     uint32_t left = w->tokens[0] & ~SEGMENT_FIRST;
@@ -157,52 +151,38 @@ static void count_records(struct work *w)
         if (right != left || right == before || w->uses[before] < w->min_count ||
             w->uses[right] < w->min_count)
             continue;
-        uint64_t key = (uint64_t)before << 32 | right;
-        uint32_t slot = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & mask;
-        struct pair *p = &w->pairs[slot];
-        while (p->count != 0 && (p->left != before || p->right != right)) {
-            slot = (slot + 1) & mask;
-            p = &w->pairs[slot];
-        }
-        if (p->count == 0) {
-            if (room == 0)
-                continue;
-            room--;
-            p->left = before;
-            p->right = right;
-        }
-        p->count++;
+        ttp_literal_pair_count(&w->records, before, right);
     }
 }
 
 /* Most frequent first; numbers decide between equals, so that the order is total. */
-static bool pair_before(const struct pair *a, const struct pair *b)
+static bool pair_before(const struct ttp_literal_pair *a, const struct ttp_literal_pair *b)
 {
     if (a->count != b->count)
         return a->count > b->count;
     return a->left != b->left ? a->left < b->left : a->right < b->right;
 }
 
-static void sift(struct pair *pairs, uint32_t root, uint32_t count)
+static void sift(struct ttp_literal_pair *pairs, uint32_t root, uint32_t count)
 {
     for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
         if (child + 1 < count && pair_before(&pairs[child], &pairs[child + 1]))
             child++;
         if (!pair_before(&pairs[root], &pairs[child]))
             return;
-        struct pair swap = pairs[root];
+        struct ttp_literal_pair swap = pairs[root];
         pairs[root] = pairs[child];
         pairs[child] = swap;
     }
 }
 
 /* Heapsort: qsort of some C libraries allocates. */
-static void pairs_sort(struct pair *pairs, uint32_t count)
+static void pairs_sort(struct ttp_literal_pair *pairs, uint32_t count)
 {
     for (uint32_t i = count / 2; i-- > 0;)
         sift(pairs, i, count);
     for (uint32_t i = count; i-- > 1;) {
-        struct pair swap = pairs[0];
+        struct ttp_literal_pair swap = pairs[0];
         pairs[0] = pairs[i];
         pairs[i] = swap;
         sift(pairs, 0, i);
@@ -212,15 +192,16 @@ static void pairs_sort(struct pair *pairs, uint32_t count)
 /* Moves the lines that reach the threshold to the front, most frequent first; returns how many. */
 static uint32_t keep_frequent(struct work *w)
 {
+    struct ttp_literal_pair *pairs = w->records.pairs;
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < w->pair_slots; i++) {
-        struct pair p = w->pairs[i];
+    for (uint32_t i = 0; i < w->records.slot_count; i++) {
+        struct ttp_literal_pair p = pairs[i];
         if (p.count >= w->min_count &&
             (uint64_t)p.count * 1000 >= (uint64_t)w->uses[p.left] * w->min_share)
-            w->pairs[kept++] = p;
+            pairs[kept++] = p;
     }
-    pairs_sort(w->pairs, kept);
+    pairs_sort(pairs, kept);
     return kept;
 }
 
@@ -233,7 +214,7 @@ static uint32_t make_rules(struct work *w, uint32_t kept)
     memset(w->joined, 0, kinds * sizeof *w->joined);
     memset(w->is_right, 0, kinds);
     for (uint32_t i = 0; i < kept && w->rule_count < w->rule_max; i++) {
-        struct pair p = w->pairs[i];
+        struct ttp_literal_pair p = w->records.pairs[i];
         uint32_t length = token_length(w, p.left) + token_length(w, p.right);
         if (w->joined[p.left] || w->is_right[p.left] || w->joined[p.right] ||
             w->is_right[p.right] || length > LENGTH_MAX ||
@@ -288,13 +269,13 @@ static uint32_t place_chains(struct work *w)
         struct rule *rule = &w->rules[r];
         rule->own_chain = uses > 0 && (rule->parent == NOBODY || uses > OWN_CHAIN_USES);
         if (rule->own_chain)
-            w->pairs[stored++] = (struct pair){.left = r, .count = uses};
+            w->records.pairs[stored++] = (struct ttp_literal_pair){.left = r, .count = uses};
         if (rule->own_chain || rule->parent != NOBODY)
             lend_halves(w, r);
     }
-    pairs_sort(w->pairs, stored);
+    pairs_sort(w->records.pairs, stored);
     for (uint32_t i = 0; i < stored; i++) {
-        struct rule *rule = &w->rules[w->pairs[i].left];
+        struct rule *rule = &w->rules[w->records.pairs[i].left];
         rule->position = position;
         rule->is_end = 1;
         position += rule->length;
@@ -340,9 +321,9 @@ static void header_write(struct ttp_writer_cursor *to, const struct work *w,
     ttp_symbols_write(to, in);
     ttp_write_varint(to, stored);
     for (uint32_t i = 0; i < stored; i++)
-        ttp_write_varint(to, w->rules[w->pairs[i].left].length);
+        ttp_write_varint(to, w->rules[w->records.pairs[i].left].length);
     for (uint32_t i = 0; i < stored; i++)
-        chain_write(to, w, w->pairs[i].left);
+        chain_write(to, w, w->records.pairs[i].left);
 }
 
 /* A pointer, and bits for `successors` more events. `to_end`: they are the rest of the chain, once.
