@@ -9,15 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/chain_stacks.h"
+#include "format/literal_pairs.h"
 #include "reader/account.h"
 #include "reader/active.h"
 #include "tools/export_stacks.h"
 #include "tools/graph_map.h"
 #include "writer/recording/word_map.h"
+#include "writer/secret.h"
 
 #define KEYS   20000u
 #define CROWD  80u /* of 65,536 places: where the chosen keys were */
 #define FACTOR 3.0
+#define STACKS 10500u /* a segment's table has room for few more than half of the keys */
 
 static uint64_t chosen[KEYS], others[KEYS];
 
@@ -63,6 +67,64 @@ static uint64_t plain(uint64_t number) { return number; }
 static uint64_t pair(uint64_t number) { return (number >> 12) << 32 | (number & 4095); }
 
 static uint64_t address(uint64_t number) { return UINT64_C(0x555555550000) + 16 * number; }
+
+/* ---- orders, in both directions ---- */
+
+static uint64_t stack_was_at(uint64_t key) { return (uint32_t)key * 0x9e3779b1u >> 16; }
+
+static bool stack_is_used(const void *table, size_t at)
+{
+    return ((const struct ttp_chain_stack *)table)[at].segment != 0;
+}
+
+static double fill_switches(const uint64_t *keys)
+{
+    struct ttp_chain_stacks stacks;
+    struct ttp_chain_stack *entries = malloc(sizeof *entries << TTP_CHAIN_STACKS_BITS_MAX);
+    ck_assert_ptr_nonnull(entries);
+    ttp_chain_stacks_init(&stacks, entries, TTP_CHAIN_STACKS_BITS_MAX, ttp_secret_key());
+    ttp_chain_stacks_start(&stacks);
+    for (uint32_t i = 0; i < STACKS; i++)
+        ck_assert_ptr_nonnull(ttp_chain_stack_top(&stacks, (uint32_t)keys[i]));
+    double crowd = crowding(entries, (size_t)1 << TTP_CHAIN_STACKS_BITS_MAX, stack_is_used);
+    free(entries);
+    return crowd;
+}
+
+START_TEST(r8_switches_between_stacks)
+{
+    choose(stack_was_at, plain);
+    compare("switches", fill_switches);
+}
+END_TEST
+
+static uint64_t record_was_at(uint64_t key) { return key * UINT64_C(0x9e3779b97f4a7c15) >> 40; }
+
+static bool record_is_used(const void *table, size_t at)
+{
+    return ((const struct ttp_literal_pair *)table)[at].count != 0;
+}
+
+static double fill_records(const uint64_t *keys)
+{
+    const uint32_t slots = 1u << 17;
+    struct ttp_literal_pairs records = {calloc(slots, sizeof *records.pairs), slots, 0,
+                                        ttp_secret_key()};
+    ck_assert_ptr_nonnull(records.pairs);
+    ttp_literal_pairs_start(&records);
+    for (uint32_t i = 0; i < KEYS; i++)
+        ttp_literal_pair_count(&records, (uint32_t)(keys[i] >> 32), (uint32_t)keys[i]);
+    double crowd = crowding(records.pairs, slots, record_is_used);
+    free(records.pairs);
+    return crowd;
+}
+
+START_TEST(r8_successors_of_events)
+{
+    choose(record_was_at, pair);
+    compare("successors", fill_records);
+}
+END_TEST
 
 /* ---- the reader ---- */
 
@@ -222,6 +284,8 @@ int main(void)
     Suite *suite = suite_create("sweep_tables");
     TCase *tests = tcase_create("tables");
     tcase_set_timeout(tests, 280);
+    tcase_add_test(tests, r8_switches_between_stacks);
+    tcase_add_test(tests, r8_successors_of_events);
     tcase_add_test(tests, r8_rows_of_a_report);
     tcase_add_test(tests, r8_frames_on_stacks);
     tcase_add_test(tests, r8_calls_of_a_graph);
