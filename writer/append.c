@@ -49,27 +49,45 @@ static void load(ttape_writer *w, struct ttp_stream_state *s)
     w->loaded = s;
 }
 
+/* Room for one stack more. */
+static ttape_status grow_stacks(ttape_writer *w, struct ttp_stream_state *s, ttape_error *err)
+{
+    struct ttp_growing list = {s->stacks, s->stack_count, s->stack_capacity * sizeof *s->stacks};
+    struct ttp_growing order = {s->stack_order, s->stack_count,
+                                s->order_capacity * sizeof *s->stack_order};
+    TTP_TRY(ttp_grow(&w->allocator, &list, sizeof *s->stacks, s->stack_count + 1ull, err));
+    s->stacks = list.data;
+    s->stack_capacity = (uint32_t)(list.capacity_bytes / sizeof *s->stacks);
+    TTP_TRY(ttp_grow(&w->allocator, &order, sizeof *s->stack_order, s->stack_count + 1ull, err));
+    s->stack_order = order.data;
+    s->order_capacity = (uint32_t)(order.capacity_bytes / sizeof *s->stack_order);
+    return TTAPE_OK;
+}
+
+/* Programs have few stacks, files may name a million in any order: only a number moves for each
+ * that is new. */
 ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
                               uint32_t *index, ttape_error *err)
 {
-    uint32_t at = 0;
-    while (at < s->stack_count && s->stacks[at].id < id)
-        at++;
-    if (at == s->stack_count || s->stacks[at].id != id) {
+    uint32_t at = 0, end = s->stack_count;
+    while (at < end) {
+        uint32_t middle = at + (end - at) / 2;
+        if (s->stacks[s->stack_order[middle]].id < id)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    if (at == s->stack_count || s->stacks[s->stack_order[at]].id != id) {
         if (id >= TTP_MAX_STACKS)
             return ttp_fail(err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
                             "stack number %u is too large", id);
-        struct ttp_growing list = {s->stacks, s->stack_count,
-                                   s->stack_capacity * sizeof *s->stacks};
-        TTP_TRY(ttp_grow(&w->allocator, &list, sizeof *s->stacks, s->stack_count + 1ull, err));
-        s->stacks = list.data;
-        s->stack_capacity = (uint32_t)(list.capacity_bytes / sizeof *s->stacks);
-        memmove(s->stacks + at + 1, s->stacks + at, (s->stack_count - at) * sizeof *s->stacks);
-        s->stacks[at] = (struct ttp_stack){.id = id};
-        s->current += s->stack_count != 0 && at <= s->current;
-        s->stack_count++;
+        TTP_TRY(grow_stacks(w, s, err));
+        memmove(s->stack_order + at + 1, s->stack_order + at,
+                (s->stack_count - at) * sizeof *s->stack_order);
+        s->stack_order[at] = s->stack_count;
+        s->stacks[s->stack_count++] = (struct ttp_stack){.id = id};
     }
-    *index = at;
+    *index = s->stack_order[at];
     return TTAPE_OK;
 }
 
@@ -81,7 +99,9 @@ void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
         ttp_grown_free(&w->allocator, &frames);
     }
     struct ttp_growing list = {s->stacks, 0, s->stack_capacity * sizeof *s->stacks};
+    struct ttp_growing order = {s->stack_order, 0, s->order_capacity * sizeof *s->stack_order};
     ttp_grown_free(&w->allocator, &list);
+    ttp_grown_free(&w->allocator, &order);
 }
 
 static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, ttape_error *err)
@@ -108,7 +128,7 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
     g->start = (struct ttp_edge_state){s->stacks[s->current].id, s->unknown_depth, s->depth_offset,
                                        (uint32_t)p->start_frames.count, 0};
     for (uint32_t k = 0; k < s->stack_count; k++) {
-        struct ttp_stack *stack = &s->stacks[k];
+        struct ttp_stack *stack = &s->stacks[s->stack_order[k]];
         stack->low = stack->start_count = stack->count;
         for (uint32_t i = 0; i < stack->count; i++) {
             struct ttp_frame *f = ttp_push(&w->allocator, &p->start_frames, sizeof *f, err);

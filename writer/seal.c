@@ -28,7 +28,7 @@ static uint32_t count_kept(const struct ttp_stream_state *s)
 {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < s->stack_count; k++) {
-        const struct ttp_stack *stack = &s->stacks[k];
+        const struct ttp_stack *stack = &s->stacks[s->stack_order[k]];
         kept += stack->low < stack->start_count ? stack->low : stack->start_count;
         if (stack->low < stack->start_count || stack->count > stack->start_count)
             break;
@@ -44,9 +44,10 @@ static ttape_status close_segment(ttape_writer *w, struct ttp_pending *p, struct
     g->end_tick = s->last_tick;
     g->end = (struct ttp_edge_state){s->stacks[s->current].id, s->unknown_depth, s->depth_offset,
                                      (uint32_t)p->end_frames.count, 0};
-    for (uint32_t k = 0; k < s->stack_count; k++)
-        for (uint32_t i = 0; i < s->stacks[k].count; i++, seen++) {
-            const struct ttp_open *f = &s->stacks[k].frames[i];
+    for (uint32_t k = 0; k < s->stack_count; k++) {
+        const struct ttp_stack *stack = &s->stacks[s->stack_order[k]];
+        for (uint32_t i = 0; i < stack->count; i++, seen++) {
+            const struct ttp_open *f = &stack->frames[i];
             if (seen < g->kept) {
                 struct ttp_frame *kept =
                     (struct ttp_frame *)p->start_frames.data + g->start.frame_start + seen;
@@ -57,11 +58,12 @@ static ttape_status close_segment(ttape_writer *w, struct ttp_pending *p, struct
             if (added == NULL)
                 return TTAPE_E_MEMORY;
             *added = (struct ttp_frame){.argument = f->argument,
-                                        .stack = s->stacks[k].id,
+                                        .stack = stack->id,
                                         .event_class = f->event_class,
                                         .enter_tick = f->enter_tick,
                                         .self_ticks = f->self_ticks};
         }
+    }
     g->end.frame_count = seen;
     return TTAPE_OK;
 }

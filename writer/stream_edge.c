@@ -59,19 +59,21 @@ ttape_status ttp_stream_get_edge(const ttape_writer *w, uint32_t stream, ttape_e
                                      [TTP_CLASS_SIGNAL] = TTAPE_SIGNAL_BEGIN};
     const struct ttp_stream_state *s = state_of(w, stream);
     frames->count = 0;
-    for (uint32_t k = 0; k < s->stack_count; k++)
-        for (uint32_t i = 0; i < s->stacks[k].count; i++) {
-            const struct ttp_open *f = &s->stacks[k].frames[i];
+    for (uint32_t k = 0; k < s->stack_count; k++) {
+        const struct ttp_stack *stack = &s->stacks[s->stack_order[k]];
+        for (uint32_t i = 0; i < stack->count; i++) {
+            const struct ttp_open *f = &stack->frames[i];
             ttape_open_frame *frame = ttp_push(&w->allocator, frames, sizeof *frame, err);
             if (frame == NULL)
                 return TTAPE_E_MEMORY;
             *frame = (ttape_open_frame){.kind = kinds[f->event_class],
                                         .site = f->site,
                                         .argument = f->argument,
-                                        .stack = s->stacks[k].id,
+                                        .stack = stack->id,
                                         .enter_time_ns = time_of(w, f->enter_tick),
                                         .self_ns = f->self_ticks * (int64_t)w->resolution};
         }
+    }
     *edge = (ttape_edge){.event_number = s->next_event,
                          .time_ns = time_of(w, s->last_tick),
                          .stack = s->stack_count == 0 ? 0 : s->stacks[s->current].id,

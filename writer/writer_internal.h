@@ -65,8 +65,9 @@ struct ttp_stream_state {
     uint32_t unknown_depth;
     int32_t depth_offset;
     uint32_t current; /* index into stacks */
-    uint32_t stack_count, stack_capacity;
-    struct ttp_stack *stacks;
+    uint32_t stack_count, stack_capacity, order_capacity;
+    struct ttp_stack *stacks; /* by first use */
+    uint32_t *stack_order;    /* indexes into stacks, by ascending id */
     uint32_t epoch;   /* of the last partition that has a segment of it */
     uint32_t segment; /* there */
     bool started;     /* has a base: an event or a resumed edge */
