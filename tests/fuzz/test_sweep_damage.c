@@ -12,10 +12,15 @@
 #include "format/checksum.h"
 #include "format/chunk.h"
 #include "fuzz/fuzz_read.h"
+#include "sweep_map.h"
 #include "sweep_trace.h"
 
 /* Rounds of random damage a file, one cut in so many in files over 3,000 bytes, one file in so
- * many: a part here, all in test_sweep_damage_slow.c. */
+ * many, all whole partitions at one cut in so many: a part here, all in
+ * test_sweep_damage_slow.c. */
+#ifndef WHOLE_STEP
+#define WHOLE_STEP 17u
+#endif
 #ifndef ROUNDS
 #ifdef __SANITIZE_ADDRESS__
 #define ROUNDS    4u
@@ -28,15 +33,19 @@
 #endif
 #endif
 
-static struct ttest_trace *files;
-static uint32_t file_count;
+#define MAX_PARTITIONS 512u
 
-static void add_file(const uint8_t *data, size_t size_bytes)
-{
-    files = realloc(files, (file_count + 1) * sizeof *files);
-    files[file_count] = (struct ttest_trace){malloc(size_bytes), size_bytes};
-    memcpy(files[file_count++].data, data, size_bytes);
-}
+/* A file, and what each of its partitions gives while it is sound. */
+struct sweep_file {
+    uint8_t *data;
+    size_t size_bytes;
+    struct ttest_map map;
+    uint32_t partition_count;
+    uint64_t wanted[MAX_PARTITIONS];
+};
+
+static struct sweep_file *files;
+static uint32_t file_count;
 
 static uint64_t count_findings(const uint8_t *data, size_t size_bytes)
 {
@@ -46,6 +55,119 @@ static uint64_t count_findings(const uint8_t *data, size_t size_bytes)
     ttape_status status = ttape_verify(&source, NULL, NULL, NULL, NULL, &findings, &err);
     ck_assert_int_eq(status, TTAPE_OK);
     return findings;
+}
+
+static ttape_reader *open_exact(const uint8_t *data, size_t size_bytes, bool scan, uint8_t **exact,
+                                ttape_source *source, ttape_error *err)
+{
+    ttape_reader_options options = {.size = sizeof options, .ignore_index = scan};
+    ttape_reader *reader;
+    *exact = malloc(size_bytes + (size_bytes == 0));
+    memcpy(*exact, data, size_bytes);
+    *source = ttape_source_memory(*exact, size_bytes);
+    ttape_status status = ttape_reader_open(&reader, source, &options, err);
+    ck_assert(status == TTAPE_OK || status >= TTAPE_E_TRUNCATED);
+    ck_assert(status == TTAPE_OK || err->message[0] != '\0');
+    return reader;
+}
+
+/* Reads what there is; returns how many partitions could be read in full. With `file`, of which the
+ * bytes are a damaged copy: what can be read is what stood in that place. */
+static uint32_t read_damaged(const struct sweep_file *file, const uint8_t *data, size_t size_bytes,
+                             bool scan)
+{
+    uint8_t *exact;
+    ttape_source source;
+    ttape_error err = {0};
+    uint32_t good = 0;
+    ttape_reader *reader = open_exact(data, size_bytes, scan, &exact, &source, &err);
+    if (reader != NULL) {
+        ttape_info info;
+        ttape_reader_get_info(reader, &info);
+        for (uint32_t p = 0; p < info.partition_count; p++) {
+            ttape_status status;
+            uint64_t hash = ttest_read_partition(reader, p, &status, &err);
+            good += status == TTAPE_OK;
+            ck_assert_msg(status == TTAPE_OK || err.rule[0] != '\0', "partition %u: no rule", p);
+            if (file != NULL && status == TTAPE_OK)
+                ck_assert_msg(p < file->partition_count && hash == file->wanted[p],
+                              "partition %u is another, silently", p);
+        }
+        (void)fuzz_read_stream(reader, TTAPE_ALL_STREAMS);
+    }
+    ttape_reader_close(reader);
+    free(exact);
+    return good;
+}
+
+/* How many partitions have no changed byte in their chunk, while no model has one either. */
+static uint32_t count_unharmed(const struct sweep_file *file, const uint8_t *copy)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < file->map.block_count; i++) {
+        const struct ttest_block *b = &file->map.blocks[i];
+        bool same = memcmp(copy + b->start, file->data + b->start, b->end - b->start) == 0;
+        if (b->place == TTEST_PLACE_CHUNK(TTP_CHUNK_MODEL) && !same)
+            return 0;
+        count += b->place == TTEST_PLACE_CHUNK(TTP_CHUNK_PARTITION) && same;
+    }
+    return count;
+}
+
+/* Damage in place, both ways of opening: what opens gives every unharmed partition, byte for byte,
+ * and those that are harmed say so; what does not open has damage where the error says. */
+static void check_damaged(const struct sweep_file *file, const uint8_t *copy, bool scan)
+{
+    uint8_t *exact;
+    ttape_source source;
+    ttape_error err = {0};
+    ttape_reader *reader = open_exact(copy, file->size_bytes, scan, &exact, &source, &err);
+    bool opened = reader != NULL;
+    uint64_t partitions = 0;
+    if (opened) {
+        ttape_info info;
+        ttape_reader_get_info(reader, &info);
+        partitions = info.truncated ? 0 : info.partition_count;
+    } else {
+        ck_assert(err.rule[0] != '\0' && err.offset < file->size_bytes);
+        const struct ttest_block *b = &file->map.blocks[file->map.block_of[err.offset]];
+        ck_assert_msg(memcmp(copy + b->start, file->data + b->start, b->end - b->start) != 0,
+                      "refused at %llu (%s), where nothing is damaged",
+                      (unsigned long long)err.offset, err.rule);
+    }
+    ttape_reader_close(reader);
+    free(exact);
+    uint32_t good = opened ? read_damaged(file, copy, file->size_bytes, scan) : 0;
+    if (partitions == file->partition_count)
+        ck_assert_msg(good >= count_unharmed(file, copy),
+                      "%u partitions can be read, %u are unharmed", good,
+                      count_unharmed(file, copy));
+}
+
+static void add_file(const uint8_t *data, size_t size_bytes)
+{
+    files = realloc(files, (file_count + 1) * sizeof *files);
+    struct sweep_file *file = &files[file_count++];
+    *file = (struct sweep_file){.data = malloc(size_bytes), .size_bytes = size_bytes};
+    memcpy(file->data, data, size_bytes);
+    const struct ttest_trace trace = {file->data, size_bytes};
+    file->map = ttest_map_make(&trace);
+    uint8_t *exact;
+    ttape_source source;
+    ttape_info info;
+    ttape_error err = {0};
+    ttape_reader *reader = open_exact(data, size_bytes, false, &exact, &source, &err);
+    ck_assert_msg(reader != NULL, "%s", err.message);
+    ttape_reader_get_info(reader, &info);
+    ck_assert(info.partition_count <= MAX_PARTITIONS);
+    file->partition_count = (uint32_t)info.partition_count;
+    for (uint32_t p = 0; p < file->partition_count; p++) {
+        ttape_status status;
+        file->wanted[p] = ttest_read_partition(reader, p, &status, &err);
+        ck_assert_msg(status == TTAPE_OK, "file %u: %s", file_count, err.message);
+    }
+    ttape_reader_close(reader);
+    free(exact);
 }
 
 /* The vectors in which verify finds nothing, and one trace with everything. */
@@ -76,45 +198,8 @@ static void load_files(void)
     free(trace.data);
 }
 
-static ttape_reader *open_exact(const uint8_t *data, size_t size_bytes, bool scan, uint8_t **exact,
-                                ttape_source *source, ttape_error *err)
-{
-    ttape_reader_options options = {.size = sizeof options, .ignore_index = scan};
-    ttape_reader *reader;
-    *exact = malloc(size_bytes + (size_bytes == 0));
-    memcpy(*exact, data, size_bytes);
-    *source = ttape_source_memory(*exact, size_bytes);
-    ttape_status status = ttape_reader_open(&reader, source, &options, err);
-    ck_assert(status == TTAPE_OK || status >= TTAPE_E_TRUNCATED);
-    ck_assert(status == TTAPE_OK || err->message[0] != '\0');
-    return reader;
-}
-
-/* Reads what there is; returns how many partitions could be read in full. */
-static uint32_t read_damaged(const uint8_t *data, size_t size_bytes, bool scan)
-{
-    uint8_t *exact;
-    ttape_source source;
-    ttape_error err = {0};
-    uint32_t good = 0;
-    ttape_reader *reader = open_exact(data, size_bytes, scan, &exact, &source, &err);
-    if (reader != NULL) {
-        ttape_info info;
-        ttape_reader_get_info(reader, &info);
-        for (uint32_t p = 0; p < info.partition_count; p++) {
-            ttape_status status;
-            (void)ttest_read_partition(reader, p, &status, &err);
-            good += status == TTAPE_OK;
-        }
-        (void)fuzz_read_stream(reader, TTAPE_ALL_STREAMS);
-    }
-    ttape_reader_close(reader);
-    free(exact);
-    return good;
-}
-
 /* Partitions that end at or before a byte, and where the last whole chunk before it ends. */
-static uint32_t whole_before(const struct ttest_trace *file, size_t size, size_t *chunk_end)
+static uint32_t whole_before(const struct sweep_file *file, size_t size, size_t *chunk_end)
 {
     size_t at = TTP_FILE_HEADER_BYTES;
     uint32_t partitions = 0;
@@ -130,32 +215,66 @@ static uint32_t whole_before(const struct ttest_trace *file, size_t size, size_t
     return partitions;
 }
 
+static bool keep_last(void *context, const ttape_finding *finding)
+{
+    *(ttape_error *)context = finding->error;
+    return true;
+}
+
+/* Verify says where the file is cut, and by which rule. */
+static void check_cut_verified(const struct sweep_file *file, size_t size, bool inside)
+{
+    ttape_source source = ttape_source_memory(file->data, size);
+    ttape_error err = {0}, last = {0};
+    uint64_t findings = 0;
+    ck_assert_int_eq(ttape_verify(&source, NULL, keep_last, NULL, &last, &findings, &err),
+                     TTAPE_OK);
+    ck_assert_msg(findings > 0, "a cut at byte %zu is not found", size);
+    if (inside)
+        ck_assert_msg(
+            last.status == TTAPE_E_TRUNCATED && last.rule[0] != '\0' && last.offset == size,
+            "cut at byte %zu: %s at %llu", size, last.rule, (unsigned long long)last.offset);
+}
+
+/* The file ends at byte `size`: every whole partition is there as it was, and the reader says up to
+ * where the file is whole. */
+static void check_cut(const struct sweep_file *file, size_t size, bool scan)
+{
+    size_t chunk_end;
+    uint8_t *exact;
+    ttape_source source;
+    ttape_info info;
+    ttape_error err = {0};
+    uint32_t whole = whole_before(file, size, &chunk_end);
+    ttape_reader *reader = open_exact(file->data, size, scan, &exact, &source, &err);
+    ck_assert_msg(reader != NULL, "truncated at byte %zu: %s", size, err.message);
+    ttape_reader_get_info(reader, &info);
+    ck_assert(!info.complete && !info.by_index);
+    ck_assert_uint_eq(info.partition_count, whole);
+    ck_assert(info.truncated == (chunk_end != size));
+    ck_assert_uint_eq(info.truncated_at, info.truncated ? chunk_end : info.truncated_at);
+    bool all = size % WHOLE_STEP == 0 || size - chunk_end <= 1; /* else the last whole one */
+    for (uint32_t p = all || whole == 0 ? 0 : whole - 1; p < whole; p++) {
+        ttape_status status;
+        uint64_t hash = ttest_read_partition(reader, p, &status, &err);
+        ck_assert_msg(status == TTAPE_OK && hash == file->wanted[p],
+                      "truncated at byte %zu: partition %u of %u is not as it was: %s", size, p,
+                      whole, err.message);
+    }
+    ttape_reader_close(reader);
+    free(exact);
+    if (size % 61 == 0)
+        check_cut_verified(file, size, info.truncated);
+}
+
 START_TEST(r1_every_cut_gives_all_whole_partitions)
 {
     load_files();
-    for (uint32_t f = file_count - 1; f < file_count; f -= FILE_STEP)
-        for (size_t size = TTP_FILE_HEADER_BYTES;
-             size<files[f].size_bytes; size += files[f].size_bytes> 3000 ? CUT_STEP : 1) {
-            size_t chunk_end;
-            uint8_t *exact;
-            ttape_source source;
-            ttape_info info;
-            ttape_error err = {0};
-            uint32_t whole = whole_before(&files[f], size, &chunk_end);
-            ttape_reader *reader = open_exact(files[f].data, size, size % 2, &exact, &source, &err);
-            ck_assert_msg(reader != NULL, "file %u cut at %zu: %s", f, size, err.message);
-            ttape_reader_get_info(reader, &info);
-            ck_assert(!info.complete && !info.by_index);
-            ck_assert_uint_eq(info.partition_count, whole);
-            ck_assert(info.truncated == (chunk_end != size));
-            ck_assert_uint_eq(info.truncated_at, info.truncated ? chunk_end : info.truncated_at);
-            ttape_reader_close(reader);
-            free(exact);
-            if (size % 61 == 0)
-                ck_assert_uint_eq(read_damaged(files[f].data, size, false), whole);
-            if (size % 127 == 0)
-                ck_assert(count_findings(files[f].data, size) > 0);
-        }
+    for (uint32_t f = file_count - 1; f < file_count; f -= FILE_STEP) {
+        size_t step = files[f].size_bytes > 3000 ? CUT_STEP : 1;
+        for (size_t size = TTP_FILE_HEADER_BYTES; size < files[f].size_bytes; size += step)
+            check_cut(&files[f], size, size % 2);
+    }
 }
 END_TEST
 
@@ -165,9 +284,7 @@ START_TEST(r3_blocks_of_zeros_and_blocks_twice)
     static const size_t sizes[] = {16, 64, 512};
     load_files();
     for (uint32_t f = file_count - 1; f < file_count; f -= FILE_STEP) {
-        const struct ttest_trace *file = &files[f];
-        size_t end;
-        uint32_t all = whole_before(file, file->size_bytes, &end);
+        const struct sweep_file *file = &files[f];
         uint8_t *copy = malloc(file->size_bytes);
         for (size_t at = TTP_FILE_HEADER_BYTES; at + 16 <= file->size_bytes; at += 48) {
             size_t size = sizes[at / 48 % 3];
@@ -179,7 +296,7 @@ START_TEST(r3_blocks_of_zeros_and_blocks_twice)
                 memmove(copy + at, copy + (at * 7) % (file->size_bytes - size), size);
             if (memcmp(copy, file->data, file->size_bytes) == 0)
                 continue;
-            ck_assert(read_damaged(copy, file->size_bytes, at % 5 == 0) <= all);
+            check_damaged(file, copy, at % 5 == 0);
             ck_assert_msg(count_findings(copy, file->size_bytes) > 0, "file %u, block at %zu", f,
                           at);
         }
@@ -258,8 +375,8 @@ START_TEST(r3_two_traces_spliced)
         memcpy(copy + at, two.data + other, two.size_bytes - other);
         bool seen = count_findings(copy, size) > 0;
         ck_assert_msg(seen || (at == other && partitions == 0), "splice %u is not seen", splices);
-        (void)read_damaged(copy, size, false);
-        (void)read_damaged(copy, size, true);
+        (void)read_damaged(NULL, copy, size, false);
+        (void)read_damaged(NULL, copy, size, true);
         free(copy);
         splices++;
         partitions += a.kind == TTP_CHUNK_PARTITION;
@@ -277,7 +394,7 @@ START_TEST(r3_random_damage)
     load_files();
     for (uint32_t f = file_count - 1; f < file_count; f -= FILE_STEP) {
         struct fuzz_random random = {f + 1};
-        const struct ttest_trace *file = &files[f];
+        const struct sweep_file *file = &files[f];
         uint8_t *copy = malloc(file->size_bytes);
         for (uint32_t round = 0; round < ROUNDS; round++) {
             uint32_t hits = 1 + (uint32_t)(file->size_bytes / 100);
@@ -285,7 +402,7 @@ START_TEST(r3_random_damage)
             while (hits-- > 0)
                 copy[fuzz_below(&random, (uint32_t)file->size_bytes)] =
                     (uint8_t)fuzz_random(&random);
-            (void)read_damaged(copy, file->size_bytes, round % 2);
+            check_damaged(file, copy, round % 2);
             ck_assert(memcmp(copy, file->data, file->size_bytes) == 0 ||
                       count_findings(copy, file->size_bytes) > 0);
         }
