@@ -15,23 +15,27 @@
 #include "sweep_map.h"
 #include "sweep_trace.h"
 
-/* Rounds of random damage a file, one cut in so many in files over 3,000 bytes, one file in so
- * many, all whole partitions at one cut in so many: a part here, all in
- * test_sweep_damage_slow.c. */
-#ifndef WHOLE_STEP
-#define WHOLE_STEP 17u
-#endif
+/* Rounds of random damage a file, one file in so many, one cut in so many (in files over 3,000
+ * bytes, in others, all whole partitions at one in so many; next to the end of a chunk it is every
+ * cut, with all partitions), one block in so many bytes of files over 3,000: a part here, all of
+ * it in test_sweep_damage_slow.c. */
 #ifndef ROUNDS
+#define WHOLE_STEP 17u
 #ifdef __SANITIZE_ADDRESS__
-#define ROUNDS    4u
-#define CUT_STEP  61u
-#define FILE_STEP 4u
+#define ROUNDS         4u
+#define FILE_STEP      4u
+#define CUT_STEP       211u
+#define SMALL_CUT_STEP 11u
+#define BLOCK_STEP     2064u
 #else
-#define ROUNDS    10u
-#define CUT_STEP  7u
-#define FILE_STEP 1u
+#define ROUNDS         10u
+#define FILE_STEP      1u
+#define CUT_STEP       29u
+#define SMALL_CUT_STEP 5u
+#define BLOCK_STEP     624u
 #endif
 #endif
+#define LARGE 3000u
 
 #define MAX_PARTITIONS 512u
 
@@ -170,6 +174,12 @@ static void add_file(const uint8_t *data, size_t size_bytes)
     free(exact);
 }
 
+static int is_trace(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 6 && strcmp(entry->d_name + length - 6, ".ttape") == 0;
+}
+
 /* The vectors in which verify finds nothing, and one trace with everything. */
 static void load_files(void)
 {
@@ -177,13 +187,12 @@ static void load_files(void)
     char folder[4096], path[8192];
     const char *src = getenv("TTAPE_SRC");
     (void)snprintf(folder, sizeof folder, "%s/spec/vectors", src != NULL ? src : ".");
-    DIR *d = opendir(folder);
-    ck_assert_msg(d != NULL, "no %s", folder);
-    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
-        size_t length = strlen(e->d_name);
-        if (length < 6 || strcmp(e->d_name + length - 6, ".ttape") != 0)
-            continue;
-        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    struct dirent **names;
+    int count = scandir(folder, &names, is_trace, alphasort); /* seeds go by place in the list */
+    ck_assert_msg(count > 0, "no %s", folder);
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+        free(names[i]);
         FILE *f = fopen(path, "rb");
         size_t size = f != NULL ? fread(data, 1, sizeof data, f) : 0;
         if (f != NULL)
@@ -191,7 +200,7 @@ static void load_files(void)
         if (size < sizeof data && count_findings(data, size) == 0)
             add_file(data, size);
     }
-    (void)closedir(d);
+    free(names);
     ck_assert(file_count > 30);
     struct ttest_trace trace = ttest_sweep_trace(12000);
     add_file(trace.data, trace.size_bytes);
@@ -236,6 +245,13 @@ static void check_cut_verified(const struct sweep_file *file, size_t size, bool 
             "cut at byte %zu: %s at %llu", size, last.rule, (unsigned long long)last.offset);
 }
 
+/* Does a chunk end at this byte, or one before or behind it? */
+static bool beside_end(const struct sweep_file *file, size_t size)
+{
+    size_t behind = size + 1 < file->size_bytes ? size + 1 : size;
+    return file->map.block_of[size < 2 ? 0 : size - 2] != file->map.block_of[behind];
+}
+
 /* The file ends at byte `size`: every whole partition is there as it was, and the reader says up to
  * where the file is whole. */
 static void check_cut(const struct sweep_file *file, size_t size, bool scan)
@@ -253,7 +269,7 @@ static void check_cut(const struct sweep_file *file, size_t size, bool scan)
     ck_assert_uint_eq(info.partition_count, whole);
     ck_assert(info.truncated == (chunk_end != size));
     ck_assert_uint_eq(info.truncated_at, info.truncated ? chunk_end : info.truncated_at);
-    bool all = size % WHOLE_STEP == 0 || size - chunk_end <= 1; /* else the last whole one */
+    bool all = size % WHOLE_STEP == 0 || beside_end(file, size); /* else the last whole one */
     for (uint32_t p = all || whole == 0 ? 0 : whole - 1; p < whole; p++) {
         ttape_status status;
         uint64_t hash = ttest_read_partition(reader, p, &status, &err);
@@ -271,9 +287,10 @@ START_TEST(r1_every_cut_gives_all_whole_partitions)
 {
     load_files();
     for (uint32_t f = file_count - 1; f < file_count; f -= FILE_STEP) {
-        size_t step = files[f].size_bytes > 3000 ? CUT_STEP : 1;
-        for (size_t size = TTP_FILE_HEADER_BYTES; size < files[f].size_bytes; size += step)
-            check_cut(&files[f], size, size % 2);
+        size_t step = files[f].size_bytes > LARGE ? CUT_STEP : SMALL_CUT_STEP;
+        for (size_t size = TTP_FILE_HEADER_BYTES; size < files[f].size_bytes; size++)
+            if (size % step == 0 || beside_end(&files[f], size))
+                check_cut(&files[f], size, size % 2);
     }
 }
 END_TEST
@@ -286,17 +303,18 @@ START_TEST(r3_blocks_of_zeros_and_blocks_twice)
     for (uint32_t f = file_count - 1; f < file_count; f -= FILE_STEP) {
         const struct sweep_file *file = &files[f];
         uint8_t *copy = malloc(file->size_bytes);
-        for (size_t at = TTP_FILE_HEADER_BYTES; at + 16 <= file->size_bytes; at += 48) {
-            size_t size = sizes[at / 48 % 3];
+        size_t step = file->size_bytes > LARGE ? BLOCK_STEP : 48, at = TTP_FILE_HEADER_BYTES;
+        for (uint32_t block = 0; at + 16 <= file->size_bytes; block++, at += step) {
+            size_t size = sizes[block % 3];
             size = size < file->size_bytes - at ? size : file->size_bytes - at;
             memcpy(copy, file->data, file->size_bytes);
-            if (at % 96 == 0)
+            if (block % 2 == 0)
                 memset(copy + at, 0, size);
             else
                 memmove(copy + at, copy + (at * 7) % (file->size_bytes - size), size);
             if (memcmp(copy, file->data, file->size_bytes) == 0)
                 continue;
-            check_damaged(file, copy, at % 5 == 0);
+            check_damaged(file, copy, block % 5 == 0);
             ck_assert_msg(count_findings(copy, file->size_bytes) > 0, "file %u, block at %zu", f,
                           at);
         }
