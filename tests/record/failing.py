@@ -14,7 +14,7 @@ import traces
 AT_ONCE = 3
 SLOW_SECONDS = 280
 ENTRY = struct.Struct("<IIQ")  # of the journal: spec/recording.md, 6.2
-CHECKPOINT, KINDS = 6, 7
+CHECKPOINT, KINDS = 6, 8
 OFF = ("openat", "mmap", "madvise", "fstat", "newfstatat", "getpid")  # without them, no runtime
 STEADY = ["enter", *["enter", "exit"] * 3, "exit"]  # p_steady's `node`, again and again
 busy = []  # of each run that was compared, whether its program had time for calls

@@ -8,6 +8,7 @@ finished: pieces of a rotation, snapshots, the trace; these have all their bytes
 they have their names, and the names before the journal goes."""
 import random
 import re
+import sys
 from pathlib import Path
 
 import failing
@@ -18,6 +19,7 @@ import traces
 SECTOR = 512
 KEPT = (0.7, 0.98, 1.0)  # of the sectors that were not synced, by cut
 CUTS = 60
+NOBODY, NOWHERE = "0", "0x0"  # a thread and an address whose definitions are lost
 CALLS = "execve,openat,write,pwrite64,fsync,fdatasync,linkat,renameat2,unlinkat"
 NAMES = ("trace.0", "journal", "spill")  # of FILE.recording
 CALL = re.compile(r"^(\d+\.\d+) (\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+).*<(\d+\.\d+)>$")
@@ -106,14 +108,15 @@ def replay(folder):
 
 
 def events_of(path):
-    """{thread: [(time, kind, address)]} of a trace, whole or cut off."""
+    """{thread: [(time, kind, address)]} of a trace, whole or cut off; threads of which nothing is
+    known are (NOBODY, stream)."""
     done = setting.tracetape("dump", "--format", "csv", path)
     if done.status not in faults.RECOVERED:
         raise traces.TraceError(f"dump: {done.err.decode(errors='replace')}")
     found = {}
     for line in done.out.decode().splitlines()[1:]:
-        _, tid, time, kind, _, address, _ = line.split(",", 6)
-        found.setdefault(tid, []).append((time, kind, address))
+        stream, tid, time, kind, _, address, _ = line.split(",", 6)
+        found.setdefault((tid, stream if tid == NOBODY else ""), []).append((time, kind, address))
     return found
 
 
@@ -222,6 +225,7 @@ def main():
     setting.need_verb("record", "recover")
     faults.need_strace()
     checks = setting.Checks("W9")
+    seed = int(sys.argv[1]) if sys.argv[1:] else 7
     with setting.work_dir() as work:
         host = faults.Host(work, "p_steady.c", [80, 2, 20])
         outcome, folder = logged(host, "logged", ["--partition-events", "1000"])
@@ -230,7 +234,7 @@ def main():
         written = [path for path, writes in disk.writes.items() if writes]
         if not checks.that(written, "no write to the trace was seen"):
             checks.verdict()
-        Cuts(checks, Path(work), disk, outcome.trace).run()
+        Cuts(checks, Path(work), disk, outcome.trace).run(seed)
         check_names(checks, work)
     checks.verdict()
 
@@ -245,8 +249,8 @@ class Cuts:
         self.rows = {}
         self.given_up = self.kept = 0
 
-    def run(self):
-        draw = random.Random(7)
+    def run(self, seed):
+        draw = random.Random(seed)
         for number in range(CUTS):
             moment, kept = draw.randint(1, self.disk.steps), KEPT[number % len(KEPT)]
             images = {Path(path).name: (self.disk.image(path, moment, draw, kept),
@@ -266,8 +270,6 @@ class Cuts:
         if files is None:
             return None
         there = same(data, all_data)
-        if there < len(data):  # recover keeps what it can; what that is, no one promises
-            return 0
         return min(files.get(0, 0), sum(end <= there for end in self.ends))
 
     def rows_before(self, count):
@@ -298,7 +300,7 @@ class Cuts:
         if not checks.that(problem is None, f"{label}: {problem}"):
             return
         found = events_of(target)
-        check_order(checks, label, found, self.whole, b"is damaged" in done.err)
+        check_order(checks, label, found, self.whole, done.err.decode(errors="replace"))
         if sure:
             self.kept += 1
             for thread, events in self.rows_before(sure).items():
@@ -311,21 +313,34 @@ def same(one, two):
     return next((i for i, (a, b) in enumerate(zip(one, two)) if a != b), min(len(one), len(two)))
 
 
-def check_order(checks, label, found, whole, is_told):
+def thread_like(events, whole):
+    """Whose these events are."""
+    known = [event[:2] for event in events if event[1] not in ("gap", "open")]
+    return next((thread for thread, its in whole.items()
+                 if known and known[0] in [event[:2] for event in its]), None)
+
+
+def check_order(checks, label, found, whole, said):
     """Nothing that was not recorded, nothing out of order; where something is missing, a gap says
-    so, or a message (is_told)."""
+    so. Names of threads and functions may be missing where recover says that definitions are."""
+    may_lack = "definitions are lost" in said
     for thread, events in found.items():
-        place = {event: i for i, event in enumerate(whole.get(thread, []))}
-        at, may_jump = 0, is_told
+        its = thread_like(events, whole) if thread[0] == NOBODY and may_lack else thread
+        places = {}
+        for i, event in enumerate(whole.get(its, [])):
+            places.setdefault(event, []).append(i)
+            if may_lack:
+                places.setdefault((*event[:2], NOWHERE), []).append(i)
+        at, may_jump = 0, False
         for event in events:
             if event[1] in ("gap", "open"):
                 may_jump = True
                 continue
-            next_at = place.get(event, -1)
+            next_at = next((i for i in places.get(event, []) if i >= at), -1)
             if not checks.that(next_at == at or (may_jump and next_at > at),
-                               f"{label}: thread {thread} did not do {event} as number {at}"):
+                               f"{label}: thread {thread} did not do {event} as number {at}", said):
                 break
-            at, may_jump = next_at + 1, is_told
+            at, may_jump = next_at + 1, False
 
 
 main()
