@@ -58,6 +58,14 @@ static void note_loss(struct recovery *v)
 
 static bool is_separate(const struct recovery *v)
 {
+static void disbelieve(struct recovery *v)
+{
+    ttp_reached_forget(&v->reached);
+    ttp_tell(&v->telling, true,
+             "the journal's numbers of events cannot be, and are not believed: partitions are "
+             "counted");
+}
+
     return (v->files.naming & TTP_JOURNAL_SEPARATE) != 0;
 }
 
@@ -87,7 +95,9 @@ static bool is_behind(void *context, const ttape_reader *r, const struct ttp_par
     if (before >= limit)
         return true;
     if (!c->v->reached.is_told)
-        return missing >= limit - before;
+        return true;
+    if (missing < limit - before) /* one of them in any case, whatever the journal says */
+        return false;
     for (uint32_t i = 0; i < part->segment_count; i++) {
         const struct ttp_segment_run *run = &r->runs[part->first_run + i];
         const struct ttp_reached_row *row = row_of(c, r, run->stream);
@@ -121,28 +131,37 @@ static bool has_few_partitions(const struct copying *c)
     return count < c->file->partitions;
 }
 
-/* Are events that the journal counts missing behind the last partition that is kept? */
-static bool is_short(const struct copying *c)
+/* Where the thread stands behind the last partition that is kept. */
+static uint64_t kept_end(const struct copying *c, uint32_t thread)
 {
-    const ttp_reached *reached = &c->v->reached;
+    const struct ttp_reached_row *row = &c->v->reached.rows[thread];
     const ttape_reader *r = c->salvaged.salvage.r;
-    if (!reached->is_told)
-        return has_few_partitions(c);
-    for (uint32_t i = 0; i < reached->count; i++) {
+    ttape_stream_info info;
+    uint32_t stream = ttp_definitions_find(&r->definitions, 0, TTP_DEFINES_STREAMS, row->stream);
+    if (stream != TTAPE_NONE && ttape_reader_get_stream(r, stream, &info) == TTAPE_OK &&
+        info.event_count != 0)
+        return info.first_event + info.event_count + info.missing_count;
+    return is_separate(c->v) ? 0 : ttp_edges_number(&c->v->edges, thread);
+}
+
+/* Are events that the journal counts missing behind the last partition that is kept? Not more than
+ * the partitions that are missing may have held: else it lies. */
+static bool is_short(struct copying *c)
+{
+    ttp_reached *reached = &c->v->reached;
+    uint64_t limit = c->file->partitions, kept = c->salvaged.salvage.r->part_count;
+    uint64_t missing = limit > kept ? limit - kept : 0;
+    bool is_short = false;
+    for (uint32_t i = 0; i < reached->count && reached->is_told; i++) {
         const struct ttp_reached_row *row = &reached->rows[i];
-        uint64_t end = is_separate(c->v) ? 0 : ttp_edges_number(&c->v->edges, i);
-        ttape_stream_info info;
-        uint32_t stream =
-            ttp_definitions_find(&r->definitions, 0, TTP_DEFINES_STREAMS, row->stream);
         if (row->number == 0 || row->file != c->file->number)
             continue;
-        if (stream != TTAPE_NONE && ttape_reader_get_stream(r, stream, &info) == TTAPE_OK &&
-            info.event_count != 0)
-            end = info.first_event + info.event_count + info.missing_count;
-        if (row->number > end)
-            return true;
+        uint64_t end = kept_end(c, i);
+        is_short |= row->number > end;
+        if (row->number < end || !ttp_reached_can_be(end, row->number, missing))
+            disbelieve(c->v);
     }
-    return false;
+    return reached->is_told ? is_short : has_few_partitions(c);
 }
 
 /* The last one's scope is gone on with, where its threads are those of the journal. */
@@ -162,15 +181,13 @@ static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
 {
     struct recovery *v = c->v;
     struct ttp_salvage *s = &c->salvaged.salvage;
-    const struct ttp_gap_facts facts = {.find_end =
-                                            c->is_open && v->reached.is_told ? find_end : NULL,
-                                        .context = c,
-                                        .begins = c->file->number == 0,
-                                        .lost_before = v->has_losses};
+    struct ttp_gap_facts facts = {
+        .context = c, .begins = c->file->number == 0, .lost_before = v->has_losses};
+    bool lacks_end = c->is_open && is_short(c);
     uint64_t losses = v->telling.report->loss_count;
     if (c->file->is_named && s->has_footer && s->footer.file_bytes == s->r->source.size_bytes)
         return TTAPE_OK; /* finished: nothing is to be recovered of it */
-    if (c->is_open && is_short(c))
+    if (lacks_end)
         ttp_tell(&v->telling, true, "events at its end are missing: there were %llu partitions",
                  (unsigned long long)c->file->partitions);
     else if (c->is_open)
@@ -180,6 +197,8 @@ static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
         note_loss(v);
     TTP_TRY(ttp_salvaged_copy(&c->salvaged, v->writer, &facts, v->telling.report, err));
     return adopt(c, err);
+    if (c->is_open && v->reached.is_told)
+        facts.find_end = find_end;
 }
 
 /* One that cannot be read, for a reason that lies in it. */
@@ -334,7 +353,9 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
                  (unsigned long long)v->files.journal_lost_bytes);
     TTP_TRY(ttp_state_replay(v->r, &v->files, err));
     TTP_TRY(ttp_edges_find(&v->edges, v->r, &v->files, err));
-    TTP_TRY(ttp_reached_find(&v->reached, v->r, &v->files, err));
+    TTP_TRY(ttp_reached_find(&v->reached, v->r, &v->files, &v->edges, err));
+    if (v->reached.is_false)
+        disbelieve(v);
     TTP_TRY(copy_files(v, err));
     TTP_TRY(resume_threads(v, err));
     tell_arena(v);

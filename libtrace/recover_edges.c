@@ -19,7 +19,8 @@ ttape_status ttp_edges_find(ttp_recovered_edges *edges, const ttape_recording *r
     for (size_t at = 0; at < files->journal_bytes;) {
         const uint8_t *bytes = files->journal + at + TTP_JOURNAL_HEAD_BYTES;
         size_t size = ttp_load32(files->journal + at + 4);
-        if (ttp_load32(files->journal + at) == TTP_JOURNAL_EDGE && size >= TTP_JOURNAL_EDGE_BYTES) {
+        if (ttp_load32(files->journal + at) == TTP_JOURNAL_EDGE && size >= TTP_JOURNAL_EDGE_BYTES &&
+            ttp_load64(bytes + 8) <= TTP_JOURNAL_NUMBER_MAX) {
             uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
             if (index < edges->count) {
                 edges->items[index] = bytes;

@@ -3,9 +3,11 @@
 #include "libtrace/recover_reached.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/bytes.h"
 #include "format/fail.h"
+#include "format/limits.h"
 #include "writer/recording/journal.h"
 #include "writer/stream_edge.h"
 
@@ -31,8 +33,47 @@ static ttape_status take_row(ttp_reached *reached, ttape_recording *r, const uin
                        index, err);
 }
 
+bool ttp_reached_can_be(uint64_t from, uint64_t to, uint64_t partitions)
+{
+    return to <= from || (to - from - 1) / TTP_MAX_PARTITION_EVENTS < partitions;
+}
+
+void ttp_reached_forget(ttp_reached *reached)
+{
+    memset(reached->rows, 0, reached->count * sizeof *reached->rows);
+    reached->is_told = false;
+    reached->is_false = true;
+}
+
+/* Whoever wrote the journal may have written anything: a number that its own partitions cannot hold
+ * would become a loss of as many events. One of a file that is gone or finished has no partition
+ * here that it could be of. */
+static bool is_possible(const ttp_reached *reached, struct ttp_reached_row *row, uint64_t begin,
+                        const ttp_recovered_files *files)
+{
+    if (row->number > TTP_JOURNAL_NUMBER_MAX)
+        return false;
+    for (size_t i = 0; i < files->count; i++)
+        if (files->items[i].number == row->file)
+            return ttp_reached_can_be(begin, row->number, files->items[i].partitions);
+    if (!reached->is_separate && row->number > begin)
+        row->number = 0;
+    return true;
+}
+
+static void check_rows(ttp_reached *reached, const ttp_recovered_files *files,
+                       const ttp_recovered_edges *edges)
+{
+    for (size_t i = 0; i < reached->count; i++)
+        if (!is_possible(reached, &reached->rows[i], ttp_edges_number(edges, (uint32_t)i), files)) {
+            ttp_reached_forget(reached);
+            return;
+        }
+}
+
 ttape_status ttp_reached_find(ttp_reached *reached, ttape_recording *r,
-                              const ttp_recovered_files *files, ttape_error *err)
+                              const ttp_recovered_files *files, const ttp_recovered_edges *edges,
+                              ttape_error *err)
 {
     reached->allocator = &r->allocator;
     reached->count = r->threads.count;
@@ -47,6 +88,7 @@ ttape_status ttp_reached_find(ttp_reached *reached, ttape_recording *r,
             TTP_TRY(take_row(reached, r, files->journal + at + TTP_JOURNAL_HEAD_BYTES, err));
         at += TTP_JOURNAL_HEAD_BYTES + size;
     }
+    check_rows(reached, files, edges);
     return TTAPE_OK;
 }
 

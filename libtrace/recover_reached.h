@@ -15,14 +15,20 @@ struct ttp_reached_row {
 typedef struct ttp_reached {
     struct ttp_reached_row *rows; /* by the thread's index */
     size_t count;
-    bool is_told; /* by the journal at all: not by those of older recorders */
+    bool is_told;  /* by the journal at all: not by those of older recorders */
+    bool is_false; /* it says what cannot be: nothing of it is believed */
     bool is_separate;
     struct ttp_word_map by_stream;
     const ttape_allocator *allocator; /* of the map */
 } ttp_reached;
 
 ttape_status ttp_reached_find(ttp_reached *reached, ttape_recording *r,
-                              const ttp_recovered_files *files, ttape_error *err);
+                              const ttp_recovered_files *files, const ttp_recovered_edges *edges,
+                              ttape_error *err);
+/* May a thread have come from one number to the other in so many partitions? */
+bool ttp_reached_can_be(uint64_t from, uint64_t to, uint64_t partitions);
+/* The journal was found to say what cannot be: as if it had said nothing. */
+void ttp_reached_forget(ttp_reached *reached);
 /* The row of a stream of a file; NULL: there is none. */
 const struct ttp_reached_row *ttp_reached_of(const ttp_reached *reached, uint32_t file,
                                              uint32_t stream);

@@ -12,6 +12,10 @@
 #define TTP_JOURNAL_REACHED_BYTES 32u
 #define TTP_JOURNAL_FILE_BYTES    16u /* in a checkpoint */
 
+/* Of events of a thread: one in each nanosecond of two years. What is above that is no number of a
+ * recorder's. */
+#define TTP_JOURNAL_NUMBER_MAX (UINT64_C(1) << 56)
+
 /* START: how files are named. */
 #define TTP_JOURNAL_SEPARATE 1u /* one for each process */
 #define TTP_JOURNAL_LIVE     2u /* they have their names from the start */
