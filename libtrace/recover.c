@@ -16,6 +16,7 @@
 #include "libtrace/recover_options.h"
 #include "libtrace/recover_reached.h"
 #include "libtrace/recover_salvaged.h"
+#include "libtrace/recover_slots.h"
 #include "libtrace/recover_state.h"
 #include "reader/partition_reader.h"
 #include "writer/copy_writer.h"
@@ -32,6 +33,7 @@ struct recovery {
     bool is_adopted; /* the trace goes on in its last file, with the ids that are there */
     bool has_losses; /* in files so far */
     bool is_broken;  /* the last file cannot be read, and was worth it */
+    uint64_t lost_slots;
 };
 
 /* Not the bytes are to blame: a recovery without what they say would be another one next time. */
@@ -56,8 +58,6 @@ static void note_loss(struct recovery *v)
         ((struct ttp_thread **)v->r->threads.data)[i]->has_hole = true;
 }
 
-static bool is_separate(const struct recovery *v)
-{
 static void disbelieve(struct recovery *v)
 {
     ttp_reached_forget(&v->reached);
@@ -66,6 +66,8 @@ static void disbelieve(struct recovery *v)
              "counted");
 }
 
+static bool is_separate(const struct recovery *v)
+{
     return (v->files.naming & TTP_JOURNAL_SEPARATE) != 0;
 }
 
@@ -94,10 +96,10 @@ static bool is_behind(void *context, const ttape_reader *r, const struct ttp_par
     uint64_t limit = c->file->partitions;
     if (before >= limit)
         return true;
-    if (!c->v->reached.is_told)
-        return true;
     if (missing < limit - before) /* one of them in any case, whatever the journal says */
         return false;
+    if (!c->v->reached.is_told)
+        return true;
     for (uint32_t i = 0; i < part->segment_count; i++) {
         const struct ttp_segment_run *run = &r->runs[part->first_run + i];
         const struct ttp_reached_row *row = row_of(c, r, run->stream);
@@ -195,10 +197,10 @@ static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
     ttp_tell_salvage(&v->telling, s, c->is_open);
     if (v->telling.report->loss_count != losses)
         note_loss(v);
-    TTP_TRY(ttp_salvaged_copy(&c->salvaged, v->writer, &facts, v->telling.report, err));
-    return adopt(c, err);
     if (c->is_open && v->reached.is_told)
         facts.find_end = find_end;
+    TTP_TRY(ttp_salvaged_copy(&c->salvaged, v->writer, &facts, v->telling.report, err));
+    return adopt(c, err);
 }
 
 /* One that cannot be read, for a reason that lies in it. */
@@ -282,14 +284,14 @@ static int by_place(const void *a, const void *b)
 
 static ttape_status decode_rest(struct recovery *v, ttape_error *err)
 {
-    ttp_recovered_slot *slots = v->files.slots;
+    ttp_recovered_slot *slots = v->files.slots.items;
     struct ttp_slot *slot = malloc(sizeof *slot);
     ttape_status status = TTAPE_OK;
     if (slot == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    if (v->files.slot_count != 0)
-        qsort(slots, v->files.slot_count, sizeof *slots, by_place);
-    for (size_t i = 0; i < v->files.slot_count && status == TTAPE_OK; i++) {
+    if (v->files.slots.count != 0)
+        qsort(slots, v->files.slots.count, sizeof *slots, by_place);
+    for (size_t i = 0; i < v->files.slots.count && status == TTAPE_OK; i++) {
         if (i == 0 || slots[i].serial != slots[i - 1].serial)
             status = ttp_edges_resume(&v->edges, v->r, slots[i].serial, err);
         if (status == TTAPE_OK)
@@ -304,12 +306,18 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
 
 static ttape_status finish(struct recovery *v, ttape_error *err)
 {
-    uint64_t lost = v->files.arena_lost;
+    uint64_t lost = v->files.arena_lost, uncounted = v->r->uncounted;
     v->telling.report->recovered_events = v->r->appended;
     v->telling.report->lost_events += v->r->lost + lost;
     if (v->r->lost + lost != 0)
         ttp_tell(&v->telling, true, "%llu events were lost before",
                  (unsigned long long)(v->r->lost + lost));
+    if (uncounted != 0)
+        ttp_tell(&v->telling, true, "%llu gaps are of events that nobody has counted",
+                 (unsigned long long)uncounted);
+    if (v->lost_slots > uncounted) /* of the others the gaps speak */
+        uncounted = v->lost_slots;
+    v->telling.report->uncounted_losses += uncounted;
     if (lost != 0)
         TTP_TRY(ttape_writer_set_number(v->writer, "dropped_events", lost, err));
     return ttape_writer_finish(v->writer, err);
@@ -361,6 +369,7 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
     tell_arena(v);
     if (!v->files.has_spill)
         ttp_tell(&v->telling, true, "the spill file is gone, with what was only there");
+    v->lost_slots = ttp_slots_tell(&v->telling, &v->files, v->r);
     TTP_TRY(decode_rest(v, err));
     return finish(v, err);
 }

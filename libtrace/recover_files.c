@@ -252,18 +252,36 @@ static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
 
 /* Slots and blocks */
 
-static ttape_status add_slot(ttp_recovered_files *files, const ttp_recovered_slot *slot,
+static ttape_status add_slot(ttp_recovered_slots *slots, const ttp_recovered_slot *slot,
                              ttape_error *err)
 {
-    if (files->slot_count == files->slot_capacity) {
-        size_t capacity = files->slot_capacity == 0 ? 256 : files->slot_capacity * 2;
-        ttp_recovered_slot *more = realloc(files->slots, capacity * sizeof *more);
+    if (slots->count == slots->capacity) {
+        size_t capacity = slots->capacity == 0 ? 256 : slots->capacity * 2;
+        ttp_recovered_slot *more = realloc(slots->items, capacity * sizeof *more);
         if (more == NULL)
             return no_memory(err);
-        files->slots = more;
-        files->slot_capacity = capacity;
+        slots->items = more;
+        slots->capacity = capacity;
     }
-    files->slots[files->slot_count++] = *slot;
+    slots->items[slots->count++] = *slot;
+    return TTAPE_OK;
+}
+
+static ttape_status take_slot(ttp_recovered_files *files, uint32_t number,
+                              const struct ttp_slot *slot, ttape_error *err)
+{
+    ttp_recovered_slot place = {.serial = slot->block.serial,
+                                .sequence = slot->block.sequence,
+                                .first = slot->head.first,
+                                .number = number};
+    if (ttp_slot_is_whole(slot))
+        return add_slot(&files->slots, &place, err);
+    bool has_place = slot->head.first <= TTP_BLOCK_RECORDS && slot->head.count <= TTP_BLOCK_RECORDS;
+    place.end = has_place ? slot->head.first + slot->head.count : 0;
+    if (slot->head.magic == TTP_SLOT_MAGIC && has_place && place.serial != 0)
+        return add_slot(&files->damaged, &place, err);
+    files->nobodys++; /* not listed: the file may be long and empty */
+    files->nobodys_last = number;
     return TTAPE_OK;
 }
 
@@ -276,20 +294,15 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
         return no_memory(err);
     files->spill_fd = open_in(files->directory, "spill");
     files->has_spill = files->spill_fd >= 0 || errno != ENOENT;
-    uint32_t count = 0;
     if (files->has_spill && (files->spill_fd < 0 || fstat(files->spill_fd, &info) != 0))
         status = ttp_recovered_fail(err, "opening the spill file in", files->directory);
     else if (files->has_spill)
-        count = (uint32_t)(((uint64_t)info.st_size + TTP_SLOT_BYTES - 1) / TTP_SLOT_BYTES);
-    for (uint32_t i = 0; i < count && status == TTAPE_OK; i++) {
+        files->spill_count =
+            (uint32_t)(((uint64_t)info.st_size + TTP_SLOT_BYTES - 1) / TTP_SLOT_BYTES);
+    for (uint32_t i = 0; i < files->spill_count && status == TTAPE_OK; i++) {
         status = ttp_spill_read(files->spill_fd, i, slot, err);
-        if (status == TTAPE_OK && ttp_slot_is_whole(slot))
-            status = add_slot(files,
-                              &(ttp_recovered_slot){.serial = slot->block.serial,
-                                                    .sequence = slot->block.sequence,
-                                                    .first = slot->head.first,
-                                                    .number = i},
-                              err);
+        if (status == TTAPE_OK)
+            status = take_slot(files, i, slot, err);
     }
     free(slot);
     return status;
@@ -329,7 +342,7 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
         const struct ttp_block_head *block = block_at(files, i);
         if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)
             continue;
-        TTP_TRY(add_slot(files,
+        TTP_TRY(add_slot(&files->slots,
                          &(ttp_recovered_slot){.serial = block->serial,
                                                .sequence = block->sequence,
                                                .number = i,
@@ -390,7 +403,8 @@ void ttp_recovered_close(ttp_recovered_files *files)
     ttp_recovered_arena_close(&files->arena);
     if (files->spill_fd >= 0)
         (void)close(files->spill_fd);
-    free(files->slots);
+    free(files->slots.items);
+    free(files->damaged.items);
     free(files->journal);
     free(files->arena_path);
     free(files->command);

@@ -22,8 +22,14 @@ typedef struct ttp_recovered_slot {
     uint64_t serial, sequence;
     uint32_t first;
     uint32_t number; /* of the slot or block */
+    uint32_t end;    /* of one that is damaged: behind its last record, if it can be believed */
     bool in_arena;
 } ttp_recovered_slot;
+
+typedef struct ttp_recovered_slots {
+    ttp_recovered_slot *items;
+    size_t count, capacity;
+} ttp_recovered_slots;
 
 typedef struct ttp_recovered_files {
     char *directory, *arena_path, *command;
@@ -39,8 +45,10 @@ typedef struct ttp_recovered_files {
     uint8_t trace_id[16];
     ttp_recovered_arena arena;
     uint64_t arena_lost;
-    ttp_recovered_slot *slots;
-    size_t slot_count, slot_capacity;
+    ttp_recovered_slots slots, damaged; /* damaged: of the spill file, where they say whose */
+    uint64_t nobodys;                   /* those that do not even say that */
+    uint32_t nobodys_last,
+        spill_count; /* the last of them; slots that the file is long enough for */
 } ttp_recovered_files;
 
 /* Reads the journal. Close in any case. */

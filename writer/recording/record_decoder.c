@@ -80,7 +80,8 @@ static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argumen
 /* count 0: nobody knows how many, but some. */
 static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
 {
-    d->r->lost += count != 0 ? count : 1;
+    d->r->lost += count;
+    d->r->uncounted += count == 0;
     return put_fact(d, TTAPE_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
 }
 

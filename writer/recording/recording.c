@@ -335,7 +335,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     ttape_status status = ttp_drain_round(r, everything, false, err);
     *drained = r->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->appended, __ATOMIC_RELAXED);
-    __atomic_store_n(&head->lost_count, r->lost, __ATOMIC_RELAXED);
+    __atomic_store_n(&head->lost_count, r->lost + r->uncounted, __ATOMIC_RELAXED);
     if (status == TTAPE_OK)
         status = ttp_snapshots_mark(r, err);
     if (status != TTAPE_OK || !ttp_snapshots_tell(r, err))
@@ -361,7 +361,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
     const struct ttp_spill *spill = &r->spill;
     *status =
         (ttape_recording_status){.event_count = r->appended,
-                                 .lost_count = r->lost + r->arena_lost,
+                                 .lost_count = r->lost + r->uncounted + r->arena_lost,
                                  .culled_count = r->culled,
                                  .written_bytes = r->written,
                                  .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,

@@ -260,6 +260,7 @@ struct ttape_recording {
     ttape_status status;        /* of the encoding thread */
     ttape_error error;
     _Atomic uint64_t appended, lost, culled, written;
+    _Atomic uint64_t uncounted; /* gaps of which nobody knows how many events they are */
     _Atomic uint32_t process_count, thread_count, file_count, live_count, snapshot_failures;
     _Atomic bool failed, stopped, wants_snapshot;
 };
