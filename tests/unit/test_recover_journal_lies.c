@@ -9,6 +9,7 @@
 #include "writer/recording/journal.h"
 
 #define NUMBER_AT 8u /* in a REACHED, behind its serial */
+#define TIME_AT   16u
 #define DISBELIEF "the journal's numbers of events cannot be"
 
 static uint8_t journal[BYTES];
@@ -88,6 +89,19 @@ START_TEST(numbers_and_partitions)
 }
 END_TEST
 
+/* A gap for what is missing at the end has the journal's time, which may be any. */
+START_TEST(times_of_any_size)
+{
+    static const uint64_t times[] = {UINT64_MAX, UINT64_C(1) << 63, 1, 0};
+    const struct chunk_place *place = nth_chunk(TTP_CHUNK_PARTITION, ROUNDS - 2);
+    struct tried t;
+    set_number(TTP_JOURNAL_REACHED, TIME_AT, times[_i]);
+    flip_in("trace.0", (place->offset + 1) * 8, &t);
+    check_tried(&t, place->events, "time", (size_t)_i);
+    ck_assert_uint_eq(t.events.count, before.count - place->events);
+}
+END_TEST
+
 /* Each slot in turn: where events are missing a loss is told, elsewhere that they are not. */
 START_TEST(a_slot_that_is_damaged)
 {
@@ -124,6 +138,7 @@ int main(void)
     tcase_add_loop_test(tests, numbers_that_a_whole_trace_denies, 0, lie_count);
     tcase_add_loop_test(tests, numbers_beside_a_lost_partition, 0, lie_count);
     tcase_add_loop_test(tests, numbers_and_partitions, 0, lie_count);
+    tcase_add_loop_test(tests, times_of_any_size, 0, 4);
     tcase_add_test(tests, a_slot_that_is_damaged);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
