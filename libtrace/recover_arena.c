@@ -123,6 +123,10 @@ static ttape_status map(ttp_recovered_arena *arena, int fd, const char *path, tt
         refuse(arena, "is no arena of this user");
         return TTAPE_OK;
     }
+    if ((uint64_t)info.st_size > SIZE_MAX) {
+        refuse(arena, "is larger than this machine's memory");
+        return TTAPE_OK;
+    }
     arena->bytes = (size_t)info.st_size;
     void *memory = mmap(NULL, arena->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)

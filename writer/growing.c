@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "writer/growing.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,7 +54,7 @@ ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_
         return TTAPE_OK;
     size_t capacity = array->capacity_bytes < 256 ? 256 : array->capacity_bytes;
     while (capacity < need)
-        capacity += capacity;
+        capacity = capacity <= SIZE_MAX / 2 ? 2 * capacity : need;
     if (array->count == 0 && need > 256)
         capacity = need; /* sized on purpose: take exactly that */
     capacity -= capacity % item_bytes; /* whole items: some callers keep the capacity in items */

@@ -8,6 +8,8 @@
 
 #include <tracetape/writer.h>
 
+#include "writer/growing.h"
+
 enum { SITES = 7, STREAMS = 3, EVENTS = 3000 };
 
 /* Bytes that are out; fails from call `fail_at` on, for ever. */
@@ -364,6 +366,22 @@ START_TEST(bad_values)
 }
 END_TEST
 
+/* Doubling what holds less than half of all memory to more than that passed by every size, for
+ * ever. */
+START_TEST(more_than_half_of_all_memory)
+{
+    struct counting counting = {.fail_at = 1};
+    ttape_allocator allocator = {&counting, count_allocate, count_release};
+    struct ttp_growing array = {0};
+    ttape_error err = {0};
+    ck_assert_int_eq(ttp_push_bytes(&allocator, &array, "byte", 4, &err), TTAPE_OK);
+    ck_assert_int_eq(ttp_grow(&allocator, &array, 1, SIZE_MAX - 7, &err), TTAPE_E_MEMORY);
+    ck_assert_int_eq(ttp_grow(&allocator, &array, 2, SIZE_MAX - 7, &err), TTAPE_E_MEMORY);
+    ttp_grown_free(&allocator, &array);
+    ck_assert_uint_eq(counting.bytes, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
@@ -377,6 +395,7 @@ int main(void)
     tcase_add_test(cases, bad_options);
     tcase_add_test(cases, after_finish);
     tcase_add_test(cases, bad_values);
+    tcase_add_test(cases, more_than_half_of_all_memory);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
