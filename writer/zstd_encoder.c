@@ -8,6 +8,23 @@
 
 #define LONG_WINDOW_LOG 27 /* 128 MiB, the most that a reader takes */
 
+/* Levels 5 to 12 look for matches by rows or by chains, which makes other bytes. zstd decides by the
+ * machine's vector instructions where the window has 15 to 17 bits; with them by rows from 15 bits
+ * on, and that is what we ask for everywhere. The parameter is behind its "experimental" numbers:
+ * a version that has none refuses it. */
+#define ROWS_FROM_BYTES ((1u << 14) + 1)
+
+static void ask_for_rows(ZSTD_CCtx *context, size_t size_bytes)
+{
+#if ZSTD_VERSION_NUMBER >= 10501
+    const int use_rows = 1;
+    if (size_bytes >= ROWS_FROM_BYTES)
+        ZSTD_CCtx_setParameter(context, ZSTD_c_experimentalParam14, use_rows);
+#else
+    (void)context, (void)size_bytes;
+#endif
+}
+
 size_t ttp_zstd_bound(size_t size_bytes) { return ZSTD_compressBound(size_bytes); }
 
 ttape_status ttp_zstd_encode(const void *data, size_t size_bytes, int level, void *out,
@@ -17,6 +34,7 @@ ttape_status ttp_zstd_encode(const void *data, size_t size_bytes, int level, voi
     if (context == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
+    ask_for_rows(context, size_bytes);
     if (level >= 19 && size_bytes > 1u << 23) {
         ZSTD_CCtx_setParameter(context, ZSTD_c_enableLongDistanceMatching, 1);
         ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, LONG_WINDOW_LOG);
