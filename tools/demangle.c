@@ -55,9 +55,12 @@ static void set_timer(long microseconds)
 
 /* Rust's own form, and its older one, which is C++'s with a hash at the end. Its decoder
  * allocates: it may be left from the callback, but not from a signal. Its output grows with its
- * work. */
-static bool demangle_rust(const char *name, demangling *work)
+ * work. Returns whether it is such a name; -1 when it is too much. */
+static int demangle_rust(const char *name, demangling *work)
 {
+    if (sigsetjmp(work->too_much, 1) != 0) {
+        return -1;
+    }
     return rust_demangle_callback(name, DMGL_PARAMS, take_piece, work) != 0;
 }
 
@@ -97,16 +100,14 @@ size_t tool_demangle(const char *name, char *out)
     if ((!rust && !cpp) || size_bytes > TOOL_DEMANGLE_INPUT_MAX || !stack_suffices(size_bytes)) {
         return 0;
     }
-    bool done = false;
-    if (sigsetjmp(work.too_much, 1) == 0) {
-        done = demangle_rust(name, &work);
-    } else {
+    int done = demangle_rust(name, &work);
+    if (done < 0) {
         return 0;
     }
-    if (!done && cpp) {
+    if (done == 0 && cpp) {
         work.size_bytes = 0;
         done = demangle_cpp(name, &work);
     }
     out[work.size_bytes] = '\0';
-    return done ? work.size_bytes : 0;
+    return done != 0 ? work.size_bytes : 0;
 }
