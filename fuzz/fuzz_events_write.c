@@ -22,6 +22,9 @@ static ttape_status define(ttape_writer *w, const struct fuzz_program *p)
     ttape_status status = ttape_writer_add_process(w, &process, &id, NULL);
     if (status == TTAPE_OK)
         status = ttape_writer_add_module(w, &module, &id, NULL);
+    module.path = string("");
+    if (status == TTAPE_OK)
+        status = ttape_writer_add_module(w, &module, &id, NULL);
     if (status == TTAPE_OK)
         status = ttape_writer_set_text(w, "command", string("prog \"]}</script>"), NULL);
     for (uint32_t i = 0; i < p->stream_count && status == TTAPE_OK; i++) {
@@ -32,7 +35,7 @@ static ttape_status define(ttape_writer *w, const struct fuzz_program *p)
         char name[16];
         (void)snprintf(name, sizeof name, "f%c%s", (char)('A' + i), odd[i % ODD_COUNT]);
         ttape_site site = {.address = 4096 + 16 * i,
-                           .module = i % 3 == 2 ? TTAPE_NONE : 0,
+                           .module = i % 3 == 2 ? TTAPE_NONE : i % 3,
                            .line = i,
                            .kind = i % 5,
                            .symbol = string(name),
