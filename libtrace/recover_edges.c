@@ -6,7 +6,25 @@
 
 #include "format/bytes.h"
 #include "format/fail.h"
+#include "format/limits.h"
 #include "writer/recording/journal.h"
+
+/* What no recorder writes is not believed. */
+static bool can_be(const uint8_t *bytes, size_t size)
+{
+    if (size < TTP_JOURNAL_EDGE_BYTES || ttp_load64(bytes + 8) > TTP_JOURNAL_NUMBER_MAX ||
+        ttp_load32(bytes + 24) >= TTP_MAX_STACKS || ttp_load32(bytes + 28) > TTP_MAX_DEPTH ||
+        ttp_load32(bytes + 32) == TTP_MAX_DEPTH + 1) /* the least number: its negative is none */
+        return false;
+    for (size_t at = TTP_JOURNAL_EDGE_BYTES; size - at >= TTP_JOURNAL_FRAME_BYTES;
+         at += TTP_JOURNAL_FRAME_BYTES) {
+        uint32_t kind = ttp_load32(bytes + at + 24);
+        if ((kind != TTAPE_ENTER && kind != TTAPE_OPEN && kind != TTAPE_SIGNAL_BEGIN) ||
+            ttp_load32(bytes + at + 32) >= TTP_MAX_STACKS)
+            return false;
+    }
+    return true;
+}
 
 ttape_status ttp_edges_find(ttp_recovered_edges *edges, const ttape_recording *r,
                             const ttp_recovered_files *files, ttape_error *err)
@@ -19,8 +37,7 @@ ttape_status ttp_edges_find(ttp_recovered_edges *edges, const ttape_recording *r
     for (size_t at = 0; at < files->journal_bytes;) {
         const uint8_t *bytes = files->journal + at + TTP_JOURNAL_HEAD_BYTES;
         size_t size = ttp_load32(files->journal + at + 4);
-        if (ttp_load32(files->journal + at) == TTP_JOURNAL_EDGE && size >= TTP_JOURNAL_EDGE_BYTES &&
-            ttp_load64(bytes + 8) <= TTP_JOURNAL_NUMBER_MAX) {
+        if (ttp_load32(files->journal + at) == TTP_JOURNAL_EDGE && can_be(bytes, size)) {
             uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
             if (index < edges->count) {
                 edges->items[index] = bytes;

@@ -557,7 +557,8 @@ static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
 ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
                         const ttape_edge *edge, ttape_error *err)
 {
-    if (stream >= scope->stream_count || edge->unknown_depth > TTP_MAX_DEPTH)
+    if (stream >= scope->stream_count || edge->unknown_depth > TTP_MAX_DEPTH ||
+        edge->depth_offset < -(int64_t)TTP_MAX_DEPTH)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "unknown stream %u or bad edge", stream);
     struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
