@@ -8,10 +8,10 @@
 
 #define LONG_WINDOW_LOG 27 /* 128 MiB, the most that a reader takes */
 
-/* Levels 5 to 12 look for matches by rows or by chains, which makes other bytes. zstd decides by the
- * machine's vector instructions where the window has 15 to 17 bits; with them by rows from 15 bits
- * on, and that is what we ask for everywhere. The parameter is behind its "experimental" numbers:
- * a version that has none refuses it. */
+/* Levels 5 to 12 look for matches by rows or by chains, which makes other bytes. zstd decides by
+ * the machine's vector instructions where the window has 15 to 17 bits; with them by rows from 15
+ * bits on, and that is what we ask for everywhere. The parameter is one of its "experimental" ones:
+ * a version that does not have it refuses it. */
 #define ROWS_FROM_BYTES ((1u << 14) + 1)
 
 static void ask_for_rows(ZSTD_CCtx *context, size_t size_bytes)
