@@ -42,7 +42,7 @@ ttape_status ttp_gaps_open(struct ttp_gaps *g, const struct ttp_salvage *s, ttap
     TTP_TRY(ttp_grow(a, &g->streams, sizeof(struct ttp_gap_stream), info.stream_count + 1ull, err));
     TTP_TRY(ttp_grow(a, &g->order, sizeof(uint32_t), s->lost_count + 1ull, err));
     TTP_TRY(ttp_grow(a, &g->counted, sizeof(uint32_t), s->losses + 1ull, err));
-    memset(g->counted.data, 0, (s->losses + 1ull) * sizeof(uint32_t));
+    memset(g->counted.data, 0, ((size_t)s->losses + 1) * sizeof(uint32_t));
     struct ttp_gap_stream *streams = g->streams.data;
     for (uint32_t i = 0; i < info.stream_count; i++)
         streams[i] = (struct ttp_gap_stream){.next = reached(g, i), .partition = TTAPE_NONE};
