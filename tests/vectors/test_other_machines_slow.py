@@ -38,7 +38,7 @@ PACKAGES = ["libzstd-dev", "libxxhash-dev", "libcbor-dev", "check", "libdw-dev",
 VECTORS = ["vectors_test_vectors", "vectors_test_vectors_read"]
 FUZZ = ["order_full", "order_literal", "times_mix", "times_static", "summary", "values", "index",
         "light", "definitions", "metadata", "open_index", "events", "verify", "roundtrip",
-        "answers"]
+        "reports", "trees"]
 UNITS = ["format_blocks", "format_bounds", "format_content", "format_light", "order_check",
          "report_stacks", "spec_rules", "tree_stacks", "wide"]
 LONGER_UNITS = ["literal", "raw", "recover_folder", "report", "writer"]  # too long when emulated
