@@ -148,9 +148,16 @@ struct module_place {
     uint32_t layout, index;
 };
 
+/* Not strndup: with strict checks of strings a sanitizer wants a NUL behind what is copied. */
 static char *copy_string(ttape_string s)
 {
-    return strndup(s.data != NULL ? s.data : "", s.size_bytes);
+    char *copy = malloc((size_t)s.size_bytes + 1);
+    if (copy == NULL)
+        return NULL;
+    if (s.size_bytes > 0)
+        memcpy(copy, s.data, s.size_bytes);
+    copy[s.size_bytes] = '\0';
+    return copy;
 }
 
 static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_t id,
