@@ -8,6 +8,7 @@
 #include "format/bytes.h"
 #include "format/fail.h"
 #include "writer/recording/journal.h"
+#include "writer/recording/layouts.h"
 
 static ttape_status no_memory(ttape_error *err)
 {
@@ -148,18 +149,6 @@ struct module_place {
     uint32_t layout, index;
 };
 
-/* Not strndup: with strict checks of strings a sanitizer wants a NUL behind what is copied. */
-static char *copy_string(ttape_string s)
-{
-    char *copy = malloc((size_t)s.size_bytes + 1);
-    if (copy == NULL)
-        return NULL;
-    if (s.size_bytes > 0)
-        memcpy(copy, s.data, s.size_bytes);
-    copy[s.size_bytes] = '\0';
-    return copy;
-}
-
 static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_t id,
                              struct module_place place, ttape_error *err)
 {
@@ -176,11 +165,9 @@ static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_
                                     .module = place.index,
                                     .kind = site->kind,
                                     .line = site->line,
-                                    .symbol = copy_string(site->symbol),
-                                    .file = copy_string(site->file),
                                     .id = id};
-    if (added->symbol == NULL || added->file == NULL)
-        return no_memory(err);
+    TTP_TRY(ttp_keep_text(&added->symbol, site->symbol, err));
+    TTP_TRY(ttp_keep_text(&added->file, site->file, err));
     return ttp_map_set(&r->allocator, &layout->by_address, site->address,
                        (uint32_t)(layout->sites.count - 1), err);
 }

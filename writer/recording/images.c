@@ -235,13 +235,12 @@ static ttape_status name_site(ttape_recording *r, const struct ttp_layout *layou
             ? NULL
             : &((const struct ttp_module_seen *)layout->modules.data)[seen->module].module;
     if (rules->name != NULL && seen->symbol == NULL) {
-        ttape_string copy;
+        char *file;
         rules->name(rules->context, site, module);
-        TTP_TRY(ttp_keep_bytes(&copy, site->symbol.data, site->symbol.size_bytes, err));
-        seen->symbol = (char *)copy.data;
-        TTP_TRY(ttp_keep_bytes(&copy, site->file.data, site->file.size_bytes, err));
+        TTP_TRY(ttp_keep_text(&seen->symbol, site->symbol, err));
+        TTP_TRY(ttp_keep_text(&file, site->file, err));
         free(seen->file);
-        seen->file = (char *)copy.data;
+        seen->file = file;
         seen->line = site->line;
     }
     if (rules->select != NULL)
@@ -439,11 +438,9 @@ static ttape_status take_site(ttape_recording *r, struct ttp_layout *layout,
                                     .module = ttp_module_find(layout, told->address),
                                     .kind = told->kind,
                                     .line = told->line,
-                                    .symbol = strndup(told->symbol.data, told->symbol.size_bytes),
-                                    .file = strndup(told->file.data, told->file.size_bytes),
                                     .id = TTAPE_NONE};
-    if (added->symbol == NULL || added->file == NULL)
-        return no_memory(err);
+    TTP_TRY(ttp_keep_text(&added->symbol, told->symbol, err));
+    TTP_TRY(ttp_keep_text(&added->file, told->file, err));
     return ttp_map_set(&r->allocator, &layout->by_address, told->address,
                        (uint32_t)(layout->sites.count - 1), err);
 }

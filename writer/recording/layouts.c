@@ -54,6 +54,14 @@ ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_byt
     return TTAPE_OK;
 }
 
+ttape_status ttp_keep_text(char **out, ttape_string text, ttape_error *err)
+{
+    ttape_string copy;
+    TTP_TRY(ttp_keep_bytes(&copy, text.data, (size_t)text.size_bytes, err));
+    *out = (char *)(uintptr_t)copy.data;
+    return TTAPE_OK;
+}
+
 ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
                              const ttape_module *module, ttape_error *err)
 {

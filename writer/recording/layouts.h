@@ -13,6 +13,8 @@ void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout);
 /* A copy of bytes, with a zero behind them; to be freed with free. */
 ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_bytes,
                             ttape_error *err);
+/* The same, by itself. */
+ttape_status ttp_keep_text(char **out, ttape_string text, ttape_error *err);
 
 ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
                              const ttape_module *module, ttape_error *err);
