@@ -1,9 +1,8 @@
-/* Options of a newer library may be longer, those of an older one shorter. */
+/* What a caller gave, and the reading that follows from it. */
 #include "libtrace/recover_options.h"
 
-#include <string.h>
-
 #include "format/fail.h"
+#include "format/sized.h"
 
 ttape_status ttp_recover_options(ttape_recover_options *out, const ttape_recover_options *options,
                                  ttape_error *err)
@@ -11,16 +10,10 @@ ttape_status ttp_recover_options(ttape_recover_options *out, const ttape_recover
     *out = (ttape_recover_options){.size = sizeof *out};
     if (options == NULL)
         return TTAPE_OK;
-    size_t known = options->size < sizeof *out ? options->size : sizeof *out;
-    const uint8_t *bytes = (const uint8_t *)options;
     if (options->size < sizeof options->size)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "recovery options without their size");
-    for (size_t i = known; i < options->size; i++)
-        if (bytes[i] != 0)
-            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                            "recovery options that this version does not know");
-    memcpy(out, options, known);
+    TTP_TRY(ttp_take_sized(out, sizeof *out, options, "recovery", err));
     out->size = sizeof *out;
     return TTAPE_OK;
 }

@@ -4,6 +4,7 @@
 #include "format/bytes.h"
 #include "format/fail.h"
 #include "format/limits.h"
+#include "format/sized.h"
 #include "reader/ahead.h"
 #include "reader/cache.h"
 #include "reader/model_reader.h"
@@ -11,23 +12,15 @@
 #include "reader/sort.h"
 
 #define DEFAULT_MEMORY_BYTES (256ull << 20)
-#define DEFAULT_CACHE_BYTES (64ull << 20)
+#define DEFAULT_CACHE_BYTES  (64ull << 20)
 
-/* Options of a newer library may be longer; what we do not know must not be asked for. */
 static ttape_status copy_options(ttape_reader_options *out, const ttape_reader_options *options,
                                  ttape_error *err)
 {
-    size_t known = options->size < sizeof *out ? options->size : sizeof *out;
-    const uint8_t *bytes = (const uint8_t *)options;
     if (options->size < sizeof options->size)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "reader options without their size");
-    for (size_t i = known; i < options->size; i++)
-        if (bytes[i] != 0)
-            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                            "reader options that this version does not know");
-    memcpy(out, options, known);
-    return TTAPE_OK;
+    return ttp_take_sized(out, sizeof *out, options, "reader", err);
 }
 
 static void limit_default(uint32_t *limit, uint32_t most)
@@ -155,8 +148,8 @@ static bool worth_a_scan(ttape_status status)
 static ttape_status open_parts(ttape_reader *r, ttape_error *err)
 {
     uint8_t header[TTP_FILE_HEADER_BYTES];
-    size_t have = r->source.size_bytes < sizeof header ? (size_t)r->source.size_bytes
-                                                       : sizeof header;
+    size_t have =
+        r->source.size_bytes < sizeof header ? (size_t)r->source.size_bytes : sizeof header;
     TTP_TRY(ttp_source_read(&r->source, 0, header, have, err));
     TTP_TRY(ttp_file_header_read(header, have, &r->header, err));
     ttape_status status = TTAPE_E_CORRUPT;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/fail.h"
+#include "format/sized.h"
 #include "reader/report_work.h"
 #include "reader/sort.h"
 
@@ -20,15 +21,8 @@ static ttape_status take_options(ttape_report_options *out, const ttape_report_o
                                  ttape_error *err)
 {
     *out = (ttape_report_options){.size = sizeof *out};
-    if (options != NULL) {
-        size_t known = options->size < sizeof *out ? options->size : sizeof *out;
-        const uint8_t *bytes = (const uint8_t *)options;
-        for (size_t i = known; i < options->size; i++)
-            if (bytes[i] != 0)
-                return bad_option(err,
-                                  "report options have fields that this version does not know");
-        memcpy(out, options, known);
-    }
+    if (options != NULL)
+        TTP_TRY(ttp_take_sized(out, sizeof *out, options, "report", err));
     out->exact = out->exact || out->percentiles;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     if (out->by >= TTAPE_REPORT_BY_COUNT)

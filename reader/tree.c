@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "format/fail.h"
+#include "format/sized.h"
 #include "reader/cursor.h"
 #include "reader/tree_local.h"
 
@@ -13,15 +14,8 @@ static ttape_status take_options(ttape_tree_options *out, const ttape_tree_optio
                                  const ttape_reader *r, ttape_error *err)
 {
     *out = (ttape_tree_options){.size = sizeof *out};
-    if (options != NULL) {
-        size_t known = options->size < sizeof *out ? options->size : sizeof *out;
-        const uint8_t *bytes = (const uint8_t *)options;
-        for (size_t i = known; i < options->size; i++)
-            if (bytes[i] != 0)
-                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                                "tree options have fields that this version does not know");
-        memcpy(out, options, known);
-    }
+    if (options != NULL)
+        TTP_TRY(ttp_take_sized(out, sizeof *out, options, "tree", err));
     if (out->cache_bytes == 0)
         out->cache_bytes = CACHE_BYTES_DEFAULT;
     if (out->jobs == 0)

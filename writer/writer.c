@@ -3,6 +3,7 @@
 
 #include "format/fail.h"
 #include "format/limits.h"
+#include "format/sized.h"
 #include "writer/cbor_encoder.h"
 #include "writer/metadata_pairs.h"
 #include "writer/secret.h"
@@ -56,15 +57,10 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
 {
     ttape_writer_options *o = &w->options;
     if (options != NULL) {
-        size_t known = options->size < sizeof *o ? options->size : sizeof *o;
         if (options->size < sizeof options->size)
             return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                             "options without a size");
-        for (size_t i = sizeof *o; i < options->size; i++)
-            if (((const uint8_t *)options)[i] != 0)
-                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                                "options of a newer library");
-        memcpy(o, options, known);
+        TTP_TRY(ttp_take_sized(o, sizeof *o, options, "writer", err));
     }
     o->allocator = NULL;
     o->partition_events = o->partition_events == 0 ? DEFAULT_PARTITION_EVENTS : o->partition_events;

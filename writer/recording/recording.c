@@ -14,6 +14,7 @@
 
 #include "format/fail.h"
 #include "format/record.h"
+#include "format/sized.h"
 #include "writer/recording/journal.h"
 
 #define DEFAULT_BUFFER    (4u << 20)
@@ -183,14 +184,8 @@ static ttape_status take_options(ttape_recording *r, const ttape_recording_optio
                                  ttape_error *err)
 {
     ttape_recording_options *o = &r->options;
-    if (options != NULL) {
-        size_t known = options->size < sizeof *o ? options->size : sizeof *o;
-        for (size_t i = sizeof *o; i < options->size; i++)
-            if (((const uint8_t *)options)[i] != 0)
-                return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                                "options of a newer library");
-        memcpy(o, options, known);
-    }
+    if (options != NULL)
+        TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
     o->buffer_bytes = o->buffer_bytes == 0 ? DEFAULT_BUFFER : o->buffer_bytes;
     o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
     o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
