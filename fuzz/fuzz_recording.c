@@ -13,6 +13,7 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/record.h"
+#include "fuzz_trace.h"
 #include "writer/recording/journal.h"
 
 #define BLOCKS_OFFSET 98304u
@@ -249,8 +250,7 @@ void fuzz_recording_line(void *losses, bool is_loss, const char *line)
 
 void fuzz_recording_piece(void *losses, const ttape_recover_piece *piece)
 {
-    FUZZ_REQUIRE(piece->fate < TTAPE_RECOVER_FATES && piece->kind < TTAPE_RECOVER_KINDS);
-    FUZZ_REQUIRE(piece->fate != TTAPE_RECOVER_LOST || piece->why.message[0] != '\0');
+    fuzz_require_piece(piece);
     *(uint64_t *)losses +=
         piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
 }

@@ -79,3 +79,9 @@ uint64_t fuzz_trace_verify(const ttape_source *source, const ttape_reader_option
     FUZZ_REQUIRE(status != TTAPE_OK || count == c.findings);
     return count + (status != TTAPE_OK);
 }
+
+void fuzz_require_piece(const ttape_recover_piece *piece)
+{
+    FUZZ_REQUIRE(piece->fate < TTAPE_RECOVER_FATES && piece->kind < TTAPE_RECOVER_KINDS);
+    FUZZ_REQUIRE(piece->fate != TTAPE_RECOVER_LOST || piece->why.message[0] != '\0');
+}

@@ -3,6 +3,8 @@
 #ifndef FUZZ_TRACE_H
 #define FUZZ_TRACE_H
 
+#include <tracetape/recover.h>
+
 #include "fuzz_read.h"
 
 /* Parameters of every such target; the mutator leaves them together. */
@@ -35,5 +37,8 @@ struct fuzz_look fuzz_trace_look(struct fuzz_input trace, uint32_t site);
 
 /* Findings of verify, of memory and limits apart: the trace's own. */
 uint64_t fuzz_trace_verify(const ttape_source *source, const ttape_reader_options *options);
+
+/* What recovery tells of a piece: a fate and a kind that there are, and why where it is lost. */
+void fuzz_require_piece(const ttape_recover_piece *piece);
 
 #endif

@@ -1,7 +1,5 @@
 /* Recovery of traces: pieces cover the input, what comes out verifies and is recovered whole. Few
  * bytes may name a million sites, for seconds: most inputs have less memory than that takes. */
-#include <tracetape/recover.h>
-
 #include "fuzz_trace.h"
 
 struct told {
@@ -11,11 +9,10 @@ struct told {
 static void take_piece(void *context, const ttape_recover_piece *piece)
 {
     struct told *told = context;
-    FUZZ_REQUIRE(piece->fate < TTAPE_RECOVER_FATES && piece->kind < TTAPE_RECOVER_KINDS);
+    fuzz_require_piece(piece);
     FUZZ_REQUIRE(piece->offset == told->end || told->end == 0);
     FUZZ_REQUIRE(piece->size_bytes <= told->size_bytes - piece->offset);
     FUZZ_REQUIRE(piece->fate != TTAPE_RECOVER_KEPT || piece->why.status == TTAPE_OK);
-    FUZZ_REQUIRE(piece->fate != TTAPE_RECOVER_LOST || piece->why.message[0] != '\0');
     told->end = piece->offset + piece->size_bytes;
 }
 
