@@ -20,8 +20,8 @@ def main():
         for turn in range(20):  # who is first at the end differs from run to run
             oracle.observe(checks, Case(f"W15 thread_exits {turn}", "p_ends.c", ["thread_exits"],
                                         cut_short=True), "gcc", work)
-            oracle.observe(checks, Case(f"W15 main_leaves {turn}", "p_ends.c", ["main_leaves"]),
-                           "gcc", work)
+            for way in ("main_leaves", "main_leaves_last"):
+                oracle.observe(checks, Case(f"W15 {way} {turn}", "p_ends.c", [way]), "gcc", work)
     checks.verdict()
 
 
