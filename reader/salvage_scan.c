@@ -1,7 +1,8 @@
 /* From bytes to pieces. A header is believed when its hash matches; what lies between two headers
  * that is no chunk becomes a piece of its own. Every byte is read once to find headers and once to
  * hash; the inside of a chunk that turned out damaged may be searched too, but for a bounded number
- * of bytes in all, so that headers that lie cannot make this slow. */
+ * of bytes in all, so that headers that lie cannot make this slow. Holes of a sparse file are
+ * passed over: a file system says where they end, and reading the largest would take years. */
 #include <string.h>
 
 #include "format/bytes.h"
@@ -60,6 +61,7 @@ static ttape_status find_block(struct ttp_salvage *s, uint64_t from, uint64_t *o
         struct ttp_chunk chunk;
         struct ttp_footer footer;
         struct ttp_file_header file;
+        from = ttp_source_hole_end(&r->source, from); /* no block begins with a zero */
         size_t size = end - from < step ? (size_t)(end - from) : step, at = 0;
         status = ttp_source_read(&r->source, from, block, size, err);
         for (; status == TTAPE_OK && at + BLOCK_BYTES <= size && !found; at += !found)

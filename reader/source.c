@@ -71,6 +71,13 @@ static ttape_status file_read_at(void *context, uint64_t offset, void *buffer, s
     return TTAPE_OK;
 }
 
+uint64_t ttp_source_hole_end(const ttape_source *source, uint64_t offset)
+{
+    if (source->read_at != file_read_at)
+        return offset;
+    return ttp_descriptor_hole_end(descriptor_of(source->context), offset, source->size_bytes);
+}
+
 ttape_status ttape_source_file_open(ttape_source *out, const char *path, ttape_error *err)
 {
     struct stat info;

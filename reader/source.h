@@ -9,6 +9,11 @@
 ttape_status ttp_source_read(const ttape_source *source, uint64_t offset, void *buffer,
                              size_t size_bytes, ttape_error *err);
 
+/* Where the hole of a file that begins at the offset ends, all zeros up to there; the offset itself
+ * where none does, or where nobody can tell. */
+uint64_t ttp_source_hole_end(const ttape_source *source, uint64_t offset);
+uint64_t ttp_descriptor_hole_end(int fd, uint64_t offset, uint64_t size_bytes);
+
 /* As ttp_fail, with the operating system's reason. */
 ttape_status ttp_fail_os(ttape_error *err, int os_errno, const char *what);
 

@@ -1,17 +1,21 @@
 /* Inputs. Spooling a pipe gives every verb random access, and the same output for a pipe and a
- * file. */
+ * file. A file on standard input is read where it is, and what does not begin as a trace is not
+ * kept: the reader says what is wrong with its first bytes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "input.h"
 #include "progress.h"
 #include "tool.h"
 
-#define COPY_BYTES (256u * 1024u)
+#define COPY_BYTES (256 * 1024)
+#define HEAD_BYTES 64 /* a file's header, which alone is a trace cut off */
 
 static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, size_t size_bytes,
                                  size_t *got_bytes, ttape_error *err)
@@ -93,28 +97,59 @@ static bool write_all(int fd, const char *data, size_t size_bytes)
     return true;
 }
 
+/* Standard input is a regular file, from its beginning on: it is all taken, like that of a pipe. */
+static bool is_file(tool_input *input)
+{
+    struct stat info;
+    if (fstat(STDIN_FILENO, &info) != 0 || !S_ISREG(info.st_mode) ||
+        lseek(STDIN_FILENO, 0, SEEK_CUR) != 0) {
+        return false;
+    }
+    input->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (input->fd < 0) {
+        return false;
+    }
+    (void)lseek(STDIN_FILENO, 0, SEEK_END);
+    input->source = (ttape_source){input, read_spooled, (uint64_t)info.st_size};
+    return true;
+}
+
+/* What would not open at all, however much came behind it. */
+static bool is_no_trace(const char *data, size_t size_bytes)
+{
+    ttape_error err = {0};
+    ttape_reader *reader;
+    ttape_source head = ttape_source_memory(data, size_bytes);
+    ttape_status status = ttape_reader_open(&reader, &head, NULL, &err);
+    ttape_reader_close(reader);
+    return status != TTAPE_OK && status != TTAPE_E_MEMORY;
+}
+
 static int spool(tool_input *input)
 {
     input->name = "standard input";
+    if (is_file(input)) {
+        return TOOL_OK;
+    }
     input->fd = open_unlinked();
     if (input->fd < 0) {
         return tool_fail("cannot make a temporary file for standard input: %s", strerror(errno));
     }
     char *buffer = tool_allocate(COPY_BYTES, 1);
     int status = TOOL_OK;
-    for (;;) {
-        ssize_t got = read(STDIN_FILENO, buffer, COPY_BYTES);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
+    bool goes_on = true;
+    while (goes_on) {
+        ssize_t got = tool_read_full(STDIN_FILENO, buffer, COPY_BYTES, -1);
         if (got < 0) {
             status = tool_fail("cannot read standard input: %s", strerror(errno));
-        } else if (got > 0 && !write_all(input->fd, buffer, (size_t)got)) {
-            status = tool_fail("cannot keep standard input: %s", strerror(errno));
-        }
-        if (got <= 0 || status != TOOL_OK) {
             break;
         }
+        if (!write_all(input->fd, buffer, (size_t)got)) {
+            status = tool_fail("cannot keep standard input: %s", strerror(errno));
+            break;
+        }
+        goes_on =
+            got == COPY_BYTES && (input->source.size_bytes > 0 || !is_no_trace(buffer, HEAD_BYTES));
         input->source.size_bytes += (uint64_t)got;
     }
     free(buffer);
