@@ -42,6 +42,7 @@ struct ttp_account_rows {
     /* over all threads, whatever the rows are */
     int64_t span_ns, idle_ns;
     uint64_t call_count, unseen_count;
+    uint64_t open_count; /* ttp_account_add_open */
     bool has_idle;
 };
 

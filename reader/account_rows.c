@@ -109,6 +109,7 @@ void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t 
                           uint64_t end_ns)
 {
     struct ttp_account_row *r = &rows->rows[row];
+    rows->open_count++;
     if (r->seen == rows->stamp)
         return;
     r->seen = rows->stamp;
@@ -149,6 +150,7 @@ ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_r
     add_signed(&to->idle_ns, from->idle_ns);
     to->call_count += from->call_count;
     to->unseen_count += from->unseen_count;
+    to->open_count += from->open_count;
     to->has_idle = to->has_idle || from->has_idle;
     return TTAPE_OK;
 }

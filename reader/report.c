@@ -296,6 +296,7 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
     report->info.span_ns = report->rows.span_ns;
     report->info.call_count = report->rows.call_count;
     report->info.unseen_count = report->rows.unseen_count;
+    report->info.open_count = report->options.has_range ? 0 : report->rows.open_count;
     return TTAPE_OK;
 }
 

@@ -92,6 +92,27 @@ static ttape_status edge_child(ttape_tree_walk *w, uint32_t by, uint32_t partiti
     return TTAPE_OK;
 }
 
+/* The next frame of an edge's list that can be a child: of a stream the outermost of each stack; of
+ * a frame the one above it, of which there is one at most. TTP_NO_PLACE: none is left. */
+static uint32_t next_number(ttape_tree_walk *w, const struct ttp_tree_part *part,
+                            const struct ttp_tree_segment *g, bool at_start)
+{
+    uint32_t count = at_start ? g->start_count : g->end_count;
+    if (is_stream(w)) {
+        while (w->number < count) {
+            uint32_t number = w->number++;
+            if (ttp_tree_level(part, g, number, at_start) == 0)
+                return number;
+        }
+        return TTP_NO_PLACE;
+    }
+    if (w->number != 0)
+        return TTP_NO_PLACE;
+    w->number = 1;
+    return (at_start ? ttp_tree_start_at : ttp_tree_end_at)(part, g, w->span.stack,
+                                                            w->span.level + 1);
+}
+
 /* Frames of the start edge that are children and belong to nothing before. */
 static ttape_status do_start(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
@@ -103,14 +124,9 @@ static ttape_status do_start(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     else
         goes_on = !w->span.from_start || w->ordinal != w->span.first;
     TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
-    uint32_t count = goes_on || g == NULL ? 0 : g->start_count;
-    while (w->number < count) {
-        uint32_t number = w->number++;
-        uint32_t level = ttp_tree_level(part, g, number, true);
-        uint32_t stack = ttp_tree_start_frame(part, g, number)->stack;
-        if (is_stream(w) ? level == 0 : level == w->span.level + 1 && stack == w->span.stack)
-            return edge_child(w, TTAPE_NODE_BY_START, part->partition, number, out, err);
-    }
+    uint32_t number = goes_on || g == NULL ? TTP_NO_PLACE : next_number(w, part, g, true);
+    if (number != TTP_NO_PLACE)
+        return edge_child(w, TTAPE_NODE_BY_START, part->partition, number, out, err);
     w->phase = LOCAL;
     w->next_stack = 0;
     return TTAPE_END;
@@ -121,15 +137,10 @@ static ttape_status do_added(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     const struct ttp_tree_part *part;
     const struct ttp_tree_segment *g;
     TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
-    uint32_t count = g == NULL ? 0 : g->end_count;
-    uint32_t wanted = is_stream(w) ? 0 : w->span.level + 1;
-    while (w->number < count) {
-        uint32_t number = w->number++;
+    uint32_t number, wanted = is_stream(w) ? 0 : w->span.level + 1;
+    while (g != NULL && (number = next_number(w, part, g, false)) != TTP_NO_PLACE) {
         uint32_t stack = ttp_tree_end_frame(part, g, number)->stack;
-        if (!is_stream(w) && stack != w->span.stack)
-            continue;
-        if (ttp_tree_level(part, g, number, false) == wanted &&
-            ttp_tree_stay_height(part, g, stack) <= wanted)
+        if (ttp_tree_stay_height(part, g, stack) <= wanted)
             return edge_child(w, TTAPE_NODE_BY_END, part->partition, number, out, err);
     }
     w->phase = NEXT;

@@ -174,6 +174,9 @@ static void put_head(printing *print)
     if (info->decoded_count == info->partition_count) {
         tool_json_number(json, "unseen_exits", info->unseen_count);
     }
+    if (!view->selection->has_range) {
+        tool_json_number(json, "open_frames", info->open_count);
+    }
     if (info->has_times) {
         tool_json_signed(json, "span_ns", info->span_ns);
         tool_json_signed(json, "idle_ns", info->idle_ns);

@@ -277,6 +277,41 @@ static void put_rows(printing *print, size_t first, size_t end)
     tool_table_close(&print->table);
 }
 
+static bool goes_below_zero(const tool_report *view)
+{
+    bool is = view->info.span_ns < 0;
+    for (size_t i = 0; i < view->row_count && !is; i++) {
+        const ttape_report_row *row = &view->rows[i].row;
+        is = row->self_ns < 0 || row->total_ns < 0 || (row->exit_count > 0 && row->min_ns < 0);
+    }
+    return view->has_times && is;
+}
+
+/* What is odd about the numbers above. */
+static void put_notes(const printing *print)
+{
+    const ttape_report_info *info = &print->view->info;
+    tool_output *out = print->out;
+    char text[40];
+    bool backwards = goes_below_zero(print->view);
+    if (info->open_count > 0 || info->unseen_count > 0 || backwards) {
+        tool_output_text(out, "\n");
+    }
+    if (info->open_count > 0) {
+        tool_output_text(out, "open at the end, without a duration: ");
+        tool_output_bytes(out, text, tool_put_count(text, info->open_count));
+        tool_output_printf(out, " frame%s\n", info->open_count == 1 ? "" : "s");
+    }
+    if (info->unseen_count > 0) {
+        tool_output_text(out, "without a call in the trace: ");
+        tool_output_bytes(out, text, tool_put_count(text, info->unseen_count));
+        tool_output_printf(out, " exit%s\n", info->unseen_count == 1 ? "" : "s");
+    }
+    if (backwards) {
+        tool_output_text(out, "times below zero: the clock of a thread steps backwards\n");
+    }
+}
+
 void tool_report_table(tool_report *view, tool_output *out)
 {
     printing print = {.view = view,
@@ -299,6 +334,7 @@ void tool_report_table(tool_report *view, tool_output *out)
     if (view->row_count == 0) {
         put_rows(&print, 0, 0);
     }
+    put_notes(&print);
     if (view->hidden_count > 0) {
         tool_output_printf(out, "\n%zu more row%s left out\n", view->hidden_count,
                            view->hidden_count == 1 ? "" : "s");

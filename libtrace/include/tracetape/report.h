@@ -112,6 +112,7 @@ typedef struct ttape_report_info {
     uint64_t event_count;     /* in those that were looked at, of the streams, cut or not */
     uint64_t call_count;      /* over all functions */
     uint64_t unseen_count;    /* of decoded partitions: exits whose enter is not in the trace */
+    uint64_t open_count;      /* frames of rows that are open where their streams end; a range: 0 */
     int64_t span_ns;          /* time of all threads together */
     int64_t idle_ns;          /* of that in blocking calls */
     bool idle_known;          /* otherwise idle_ns is the self time of blocking functions */
