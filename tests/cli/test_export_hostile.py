@@ -13,10 +13,13 @@ TOOL = os.environ["TTAPE_BIN"]
 PROTO = Path(os.environ["TTAPE_SRC"]) / "tools" / "export_perfetto.proto"
 NAMES = [b"\x1b[31mred\x1b[0m", b"\xc2\x9b31m", b"bidi\xe2\x80\xae\xe2\x81\xa6", b"nul\x00byte",
          b'"]}', b"</script>", b"${HOME}", b"=cmd|' /C calc'!A0", b'comma,quote"', b"line\nfeed\r",
-         b"\xff\xfe\x80bad", b"back\\slash \\x1b", b"\xed\xa0\x80", b"%s%n", b"x" * 700_000,
+         b"\xff\xfe\x80bad", b"back\\slash \\x1b", b"\xed\xa0\x80", b"%s%n", b"x" * 1_000_000,
          "gr\u00fc\u00df \u51fd\u6570".encode(), b"\x7f\x08\x07", b"\xe2\x80\xa8sep",
          b"semi;colon 7", b"(3) fn=(1) x", b" lead and trail ", b"#comment", b"calls=1 2",
-         b"\xe2\x82" * 9000, b"'", b"\xef\xbb\xbfmark", b"fn=(1)\n+5 3"]
+         b"\xe2\x82" * 9000, b"'", b"\xef\xbb\xbfmark", b"fn=(1)\n+5 3",
+         "c1 {}".format("".join(map(chr, range(0x80, 0xa0)))).encode(),
+         b"raw " + bytes(range(0x80, 0xa0)), b"%d " * 9 + bytes(range(0x20)),
+         "bidi \u061c\u200e\u200f\u202a\u202b\u202c\u202d\u2066\u2067\u2068\u2069".encode()]
 EVENTS = 2 * len(NAMES)
 
 
