@@ -4,6 +4,7 @@ why; nothing half-written is left, the input is as it was (with --clean too), an
 where there is room, gives all of it. Of a damaged trace and of a recording's folder. Nor is the
 input, or a file of the folder, replaced by the output under any of its names."""
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -12,11 +13,28 @@ import recover_kills
 import setting
 
 PAGE = 4096
+FILLER = "filler"  # takes a page: a file system has at least one
+
+
+def make_trace(work):
+    """Of several pages, for its values are at random; damaged in the middle."""
+    values, text, trace = random.Random(16), work / "calls.txt", work / "bad.ttape"
+    lines = [f"{i} 1 enter f {values.getrandbits(64)}\n{i} 1 exit" for i in range(4000)]
+    text.write_text("\n".join([*lines, ""]), encoding="ascii")
+    done = setting.tracetape("convert", text, "-o", trace, "--partition-events", "1000")
+    if done.status:
+        raise RuntimeError(done.err.decode())
+    data = bytearray(trace.read_bytes())
+    data[len(data) // 2] ^= 1
+    trace.write_bytes(data)
+    return trace
 
 
 def recover_into(given, place, kept, pages):
-    """On a file system of so many pages; what is on it at the end is copied out."""
-    script = (f"mount -t tmpfs -o size={pages * PAGE} none {faults.quoted(place)}; "
+    """On a file system with so many free pages; what is on it at the end is copied out."""
+    full = faults.quoted(place / FILLER)
+    script = (f"mount -t tmpfs -o size={(pages + 1) * PAGE} none {faults.quoted(place)}; "
+              f"head -c {PAGE} /dev/zero >{full}; "
               f'set +e; "$@"; s=$?; cp -a {faults.quoted(place)}/. {faults.quoted(kept)}/; '
               "exit $s; :")
     words = [setting.COMMAND, "recover", given.path, "-o", place / "out.ttape"]
@@ -34,18 +52,17 @@ def check_full(checks, work, given):
     whole, place, kept = whole_trace.read_bytes(), work / "small", work / "kept"
     place.mkdir(exist_ok=True)
     fits = -(-len(whole) // PAGE)
-    for pages in sorted({1, fits // 2, fits - 1, fits + 1} - {0}):
+    checks.that(fits > 1 or given.saved.is_dir(), f"{given.label}: has only {len(whole)} bytes")
+    for pages in sorted({0, fits // 2, fits - 1, fits + 1}):
         label = f"{given.label}, {pages} of {fits} pages"
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir()
         given.restore()
         done = recover_into(given, place, kept, pages)
-        left = {path.name: path.read_bytes() for path in kept.iterdir()}
+        left = {path.name: path.read_bytes() for path in kept.iterdir() if path.name != FILLER}
         if pages > fits:
             checks.equal(done.status, status, f"{label}: there is room")
             checks.equal(left, {"out.ttape": whole}, f"{label}: the same trace")
-            continue
-        if pages == fits:
             continue
         checks.equal(done.status, 4, f"{label}: it cannot be done")
         checks.that(b"No space left on device" in done.err, f"{label}: says why", done.err)
@@ -83,7 +100,7 @@ def main():
     with setting.work_dir() as name:
         work = Path(name)
         remains = recover_kills.make_recording(work, checks)
-        inputs = [recover_kills.Input(recover_kills.make_trace(work)),
+        inputs = [recover_kills.Input(make_trace(work)),
                   recover_kills.Input(remains), recover_kills.Input(remains, clean=True)]
         try:
             for given in inputs:
