@@ -165,6 +165,17 @@ def check_calls(checks, label, trace, wanted, loss=False, nameless=False, has_st
     return holds
 
 
+def check_exact(checks, host, outcome, trace):
+    """Of p_steady: recorded and lost are all the events that it made, not one more or less."""
+    made, threads = host.made(outcome), host.args[1]
+    total = 2 * (made["node"] + made["leaf"] + threads + 1)  # calls and returns; work, main
+    counts, about = traces.call_counts(trace), traces.info(trace)
+    found = sum(sum(counts[kind].values()) for kind in ("enter", "exit"))
+    lost = traces.lost_and_told(about)
+    checks.equal(found + lost, total, f"{outcome.label}: {found} events recorded, {lost} lost")
+    return lost
+
+
 # ---- processes ----
 
 def child_named(process, name):

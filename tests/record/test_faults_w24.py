@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""W24: the threads of the recorder cannot be made, never run, or it is stopped for good; the same
-of the helper thread where a program records itself: nobody waits for ever, and what is lost is
-counted."""
+"""W24: the threads of the recorder cannot be made, never run, or it is stopped for good or killed;
+the same of the helper thread where a program records itself: nobody waits for ever, and what is
+lost is counted, each event."""
 import os
 import signal
 import time
 from pathlib import Path
 
+import failing
 import faults
 import setting
 import traces
+
+
+NO_THREAD = "pthread_create:error=11:1+"
+LITTLE = ["--spill", "1M", "--buffer", "1M"]
 
 
 def no_threads(checks, work):
@@ -18,30 +23,73 @@ def no_threads(checks, work):
         outcome = host.run(f"recorder's thread {number} cannot be made", ["--jobs", "3"],
                            env=faults.disturbed(f"pthread_create:error=11:{number}"))
         host.check_lives(checks, outcome, may_refuse=False)
-        faults.recover(checks, outcome)
+        trace = faults.recover(checks, outcome)
         checks.equal(outcome.result.status, 0, f"{outcome.label}: status")
+        if checks.that(trace == outcome.trace, f"{outcome.label}: no trace"):
+            faults.check_calls(checks, outcome.label, trace, host.made(outcome))
 
 
-def stopped_for_good(checks, work):
-    """With --block the program waits for a recorder that lives, not for one that does nothing."""
-    host = faults.Host(work, "p_steady.c", [400, 2])
+def nobody_empties(checks, work):
+    """Without its thread the recorder encodes at the end: who waits before that is served too, the
+    program for room in the spill file, and `control` for a flush."""
+    host = faults.Host(work, "p_steady.c", [300, 2])
     for options in ([], ["--block"]):
-        label = f"recorder stopped for good {' '.join(options)}"
-        begin = time.monotonic()
+        outcome = host.run(f"no thread, little spill {' '.join(options)}", LITTLE + options,
+                           env=faults.disturbed(NO_THREAD))
+        host.check_lives(checks, outcome, may_refuse=False)
+        if checks.that(outcome.trace.is_file(), f"{outcome.label}: no trace"):
+            lost = faults.check_exact(checks, host, outcome, faults.recover(checks, outcome))
+            checks.that(not options or lost == 0, f"{outcome.label}: {lost} lost")
+    answers = []
 
+    def flush(process, _):
+        time.sleep(0.1)
+        answers.append(setting.tracetape("control", process.pid, "flush"))
+    host = faults.Host(work, "p_steady.c", [600, 2, 100])
+    outcome = host.run("no thread, flush", env=faults.disturbed(NO_THREAD), then=flush)
+    host.check_lives(checks, outcome, may_refuse=False)
+    faults.recover(checks, outcome)
+    checks.that(answers[0].status == 0 and answers[0].wall < 5,
+                f"no thread: flush: {answers[0].status} in {answers[0].wall:.1f} s",
+                answers[0].err.decode(errors="replace"))
+
+
+def wait_for_start(process, seconds=10):
+    """Until it records, whatever else the machine does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and faults.child_named(process, "p_steady") is None:
+        time.sleep(0.01)
+    time.sleep(0.1)
+
+
+def gone(checks, work):
+    """A recorder that is stopped for good or killed while threads record: with --block the program
+    waits for one that lives, not for one that does nothing."""
+    runs = failing.Runs(at_once=4)  # they wait, mostly
+    host = faults.Host(work, "p_steady.c", [700, 3])
+
+    def one(number, options):
         def then(process, outcome):
-            time.sleep(0.1)
-            os.kill(process.pid, signal.SIGSTOP)
+            wait_for_start(process)
+            os.kill(process.pid, number)
             until = time.monotonic() + 20
             while not (outcome.folder / "status").exists() and time.monotonic() < until:
                 time.sleep(0.02)
             time.sleep(0.05)
-            os.kill(process.pid, signal.SIGKILL)
-        outcome = host.run(label, options, then=then)
+            process.kill()
+        begin = time.monotonic()
+        outcome = host.run(f"recorder: {number.name} {' '.join(options)}", options, then=then)
         seconds = time.monotonic() - begin
         host.check_lives(checks, outcome, may_refuse=False)
-        checks.that(seconds < 15, f"{label}: the program took {seconds:.1f} s")
-        faults.recover(checks, outcome)
+        checks.that(seconds < 12, f"{outcome.label}: the program took {seconds:.1f} s")
+        trace = faults.recover(checks, outcome)
+        if checks.that(trace is not None, f"{outcome.label}: nothing is left"):
+            lost = faults.check_exact(checks, host, outcome, trace)
+            checks.that(lost > 0, f"{outcome.label}: nothing lost: it ended before that")
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for options in ([], ["--block"]):
+            runs.add(one, number, options)
+    runs.run(checks)
 
 
 def starved(checks, work):
@@ -64,7 +112,7 @@ def helper(checks, work):
         return
     program = setting.build("p_calls.c")
     alone = setting.run([program, 5])
-    plans = {"": "recorded", "pthread_create:error=11:1+": "helper cannot be made"}
+    plans = {"": "recorded", NO_THREAD: "helper cannot be made"}
     for plan, label in plans.items():
         out = Path(work, f"self.{len(plan)}.ttape")
         preload = f"{runtime[0]}:{faults.shim()}" if plan else str(runtime[0])
@@ -88,7 +136,8 @@ def main():
     checks = setting.Checks("W24")
     with setting.work_dir() as work:
         no_threads(checks, work)
-        stopped_for_good(checks, work)
+        nobody_empties(checks, work)
+        gone(checks, work)
         starved(checks, work)
         helper(checks, work)
     checks.verdict()

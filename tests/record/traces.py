@@ -1,7 +1,9 @@
 """Traces as the command shows them: streams with their frames, counts of calls, and how they
 compare with what a program logged of itself."""
 import collections
+import functools
 import json
+import os
 import re
 import subprocess
 
@@ -29,6 +31,12 @@ def lost(about):
     return max([about["lost"], *known])
 
 
+def lost_and_told(about):
+    """The same as a sum: gaps say what they stand for, the metadata what no gap stands for."""
+    return about["lost"] + sum(item["value"] for item in about["metadata"]
+                               if item["key"] == "dropped_events")
+
+
 def verify(path):
     """None, or what is wrong."""
     done = tracetape("verify", path)
@@ -46,7 +54,13 @@ def plain_name(symbol):
 
 
 def call_counts(path):
-    """{kind: {symbol: count}} of a trace of any size."""
+    """{kind: {symbol: count}} of a trace of any size; that of the last one is kept."""
+    state = os.stat(path)
+    return counts_of(path, state.st_mtime_ns, state.st_ino)
+
+
+@functools.lru_cache(maxsize=1)
+def counts_of(path, *_):
     program = 'NR > 1 { n[$4 "," $7]++ } END { for (k in n) print n[k] "," k }'
     with subprocess.Popen([COMMAND, "dump", "--format", "csv", path],
                           stdout=subprocess.PIPE) as dump:

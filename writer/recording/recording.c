@@ -54,14 +54,15 @@ static ttape_status encode_slot(ttape_recording *r, uint32_t number, struct ttp_
     return ttp_decode_slot(r, slot, &r->error);
 }
 
-static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot)
+/* Until the queue is empty: with a wait, until nothing more will come. */
+static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot, uint32_t wait_ms)
 {
     for (;;) {
         uint32_t number;
         bool timed_out;
         struct ttp_mark mark;
-        bool got = ttp_spill_take(r, &number, IDLE_WAIT_MS, &timed_out);
-        if (!got && !timed_out)
+        bool got = ttp_spill_take(r, &number, wait_ms, &timed_out);
+        if (!got && (!timed_out || wait_ms == 0))
             return TTAPE_OK;
         if (got && number == TTP_SLOT_MARK) {
             ttp_spill_take_mark(r, &mark);
@@ -71,6 +72,17 @@ static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot)
         }
         TTP_TRY(ttp_output_due(r, false, &r->error));
     }
+}
+
+/* Without the thread, somebody who waits for a mark (a flush, a snapshot, a program that waits for
+ * room in the spill file) would wait for ever: what is in front of it is encoded now. */
+static void serve_marks(ttape_recording *r)
+{
+    if (!r->is_synchronous || r->failed || !ttp_spill_has_mark(r))
+        return;
+    r->status = encode_all(r, r->slot, 0);
+    if (r->status != TTAPE_OK)
+        r->failed = r->stopped = true;
 }
 
 /* What is still in the arena at the end is decoded where it lies: no spill file is needed, should
@@ -123,29 +135,31 @@ static void step_forward(void)
     (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+static void encode_to_end(ttape_recording *r, struct ttp_slot *slot)
+{
+    if (!r->failed)
+        r->status = encode_all(r, slot, IDLE_WAIT_MS);
+    if (r->status == TTAPE_OK && !r->is_discarded)
+        r->status = drain_rest(r);
+    if (r->status == TTAPE_OK && !r->is_discarded)
+        r->status = ttp_outputs_finish(r, &r->error);
+    ttp_snapshots_end(r);
+    if (r->status != TTAPE_OK)
+        r->failed = r->stopped = true;
+}
+
 static void *encode(void *context)
 {
     ttape_recording *r = context;
     step_back();
     struct ttp_slot *slot = malloc(sizeof *slot);
     ttape_status started = slot == NULL ? no_memory(&r->error) : TTAPE_OK;
-    if (started == TTAPE_OK && !r->options.separate_files && r->current == NULL)
+    if (started == TTAPE_OK && !r->options.separate_files)
         started = ttp_output_begin(r, 0, &r->current, &r->error);
-    if (!r->is_synchronous)
-        report_start(r, started);
-    if (started != TTAPE_OK) {
-        free(slot);
-        return NULL;
-    }
-    r->status = encode_all(r, slot);
-    if (r->status == TTAPE_OK && !r->is_discarded)
-        r->status = drain_rest(r);
-    if (r->status == TTAPE_OK && !r->is_discarded)
-        r->status = ttp_outputs_finish(r, &r->error);
-    ttp_snapshots_end(r);
+    report_start(r, started);
+    if (started == TTAPE_OK)
+        encode_to_end(r, slot);
     free(slot);
-    if (r->status != TTAPE_OK)
-        r->failed = r->stopped = true;
     return NULL;
 }
 
@@ -158,7 +172,7 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
     int code = pthread_create(&r->thread, NULL, encode, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     r->has_thread = code == 0;
-    if (code != 0) { /* everything spills, and is encoded at the end */
+    if (code != 0) { /* everything spills, and is encoded at the end, or when somebody waits */
         r->is_synchronous = true;
         if (r->options.separate_files)
             return TTAPE_OK;
@@ -333,6 +347,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     __atomic_store_n(&head->lost_count, r->lost + r->uncounted, __ATOMIC_RELAXED);
     if (status == TTAPE_OK)
         status = ttp_snapshots_mark(r, err);
+    serve_marks(r);
     if (status != TTAPE_OK || !ttp_snapshots_tell(r, err))
         return status;
     r->snapshot_failures++;
@@ -387,7 +402,7 @@ ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
     if (r->has_thread)
         (void)pthread_join(r->thread, NULL);
     else
-        (void)encode(r);
+        encode_to_end(r, r->slot);
     r->has_thread = r->is_synchronous = false;
     if (r->status != TTAPE_OK && err != NULL)
         *err = r->error;

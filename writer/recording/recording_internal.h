@@ -315,6 +315,7 @@ ttape_status ttp_spill_put(ttape_recording *r, struct ttp_slot *slot, ttape_erro
 /* Puts a place into the queue that is reached when all that was drained before has been encoded. */
 ttape_status ttp_spill_mark(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
 void ttp_spill_take_mark(ttape_recording *r, struct ttp_mark *mark);
+bool ttp_spill_has_mark(ttape_recording *r);
 /* Waits for a slot, or TTP_SLOT_MARK; false: none will come. */
 bool ttp_spill_take(ttape_recording *r, uint32_t *number, uint32_t wait_ms, bool *timed_out);
 ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttape_error *err);

@@ -142,6 +142,14 @@ void ttp_spill_take_mark(ttape_recording *r, struct ttp_mark *mark)
     (void)pthread_mutex_unlock(&r->spill.lock);
 }
 
+bool ttp_spill_has_mark(ttape_recording *r)
+{
+    (void)pthread_mutex_lock(&r->spill.lock);
+    bool has_mark = r->spill.marks.count != 0;
+    (void)pthread_mutex_unlock(&r->spill.lock);
+    return has_mark;
+}
+
 ttape_status ttp_spill_put(ttape_recording *r, struct ttp_slot *slot, ttape_error *err)
 {
     struct ttp_spill *spill = &r->spill;

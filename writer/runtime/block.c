@@ -10,8 +10,11 @@
 #include "writer/runtime/hot.h"
 #include "writer/runtime/slow.h"
 
-#define WAIT_NS    50000
-#define DEAD_AFTER 100000u /* waits of WAIT_NS without a heartbeat: five seconds */
+/* Waits without a heartbeat: short ones, which take twice as long as was asked, then long ones. */
+#define SHORT_NS    50000
+#define SHORT_WAITS 1000u
+#define LONG_NS     1000000
+#define DEAD_AFTER  5500u /* five seconds */
 
 static struct ttp_block_head *block_of(uint64_t place)
 {
@@ -66,13 +69,14 @@ static struct ttp_block_head *take(void)
     struct ttp_block_head *block = take_free();
     if (block != NULL || (ttp_arena.head.flags & TTP_ARENA_BLOCKING) == 0 || has_no_recorder)
         return block;
-    struct timespec pause = {0, WAIT_NS};
+    struct timespec pause = {0, SHORT_NS};
     uint64_t heartbeat = 0;
     uint32_t waits = 0;
     while (block == NULL &&
            __atomic_load_n(&ttp_arena.head.mode, __ATOMIC_RELAXED) == TTP_MODE_ON &&
            !has_no_recorder) {
         has_no_recorder = !recorder_lives(&heartbeat, &waits);
+        pause.tv_nsec = waits < SHORT_WAITS ? SHORT_NS : LONG_NS;
         ttp_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
         block = take_free();
     }
