@@ -1,21 +1,61 @@
 #!/usr/bin/env python3
 """W21: the recorder is stopped for a while, its disk stalls, the program is stopped: raw records
-spill within their bound, then events are dropped and counted; the program waits only with --block,
-and then nothing is lost."""
+spill within their bound, then events are dropped and counted, each one; the program waits only with
+--block, and then nothing is lost."""
 import os
 import signal
 import time
+from pathlib import Path
 
 import faults
 import setting
 import traces
 
 BUSY_MS = 900
+MIB = 1 << 20
+LITTLE = ["--spill", "1M", "--buffer", "1M"]
+ARENA_OVERHEAD, ARENA_THREAD = 96 << 10, 896 << 10  # what stands before blocks; see --buffer
+THREADS = 3  # of the program, with its first
+WITH_BLOCKS = THREADS + 2  # and the shell and the cat around it
+STALLS = "write:delay=30:1+,pwrite:delay=30:1+"
 
 
-def report_of(outcome):
-    lines = (outcome.folder / "report").read_text(encoding="ascii").splitlines()
-    return {name: int(count) for name, count in (line.split() for line in lines)}
+class Sizes:
+    """The largest that a recording's spill file and arena have been while it ran."""
+
+    def __init__(self):
+        self.spill, self.arena, self.looks = 0, 0, 0
+
+    def look(self, process, outcome):
+        self.looks += 1
+        try:
+            self.spill = max(self.spill, (outcome.remains / "spill").stat().st_size)
+        except OSError:
+            pass  # not there yet, or no more
+        for path in Path("/dev/shm").glob("tracetape-*/arena"):
+            try:
+                with open(path, "rb") as file:
+                    if int.from_bytes(file.read(32)[28:], "little") == process.pid:
+                        self.arena = max(self.arena, os.fstat(file.fileno()).st_blocks * 512)
+            except OSError:
+                continue
+
+    def watch(self, process, outcome, seconds=60.0):
+        """Until the program has ended; it is looked at on its way."""
+        until = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < until:
+            self.look(process, outcome)
+            time.sleep(0.004)
+
+    def check(self, checks, label, is_full):
+        """is_full: the spill file has been as large as it may be, nearly."""
+        checks.that(self.looks > 20, f"{label}: {self.looks} looks")
+        checks.that(self.spill <= MIB, f"{label}: a spill file of {self.spill} bytes")
+        checks.that(not is_full or self.spill > MIB * 0.9,
+                    f"{label}: the spill file had {self.spill} bytes: its bound is not tried")
+        bound = MIB + WITH_BLOCKS * ARENA_THREAD + ARENA_OVERHEAD
+        checks.that(0 < self.arena <= bound,
+                    f"{label}: an arena of {self.arena} bytes, {bound} allowed")
 
 
 def stopped(seconds, number=signal.SIGSTOP, pid_of=None):
@@ -34,12 +74,38 @@ def check(checks, host, outcome, loss):
     trace = faults.recover(checks, outcome)
     if not checks.that(trace == outcome.trace, f"{outcome.label}: no trace"):
         return None
-    faults.check_calls(checks, outcome.label, trace, report_of(outcome), loss)
+    faults.check_calls(checks, outcome.label, trace, host.made(outcome), loss)
+    faults.check_exact(checks, host, outcome, trace)
     about = traces.info(trace)
     if traces.lost(about) == 0:
         counts = traces.call_counts(trace)
         checks.equal(counts["exit"]["node"], counts["enter"]["node"], f"{outcome.label}: returns")
     return about
+
+
+def bounded(checks, host):
+    """Both files keep to what the options say, while the disk stalls or nobody drains the arena."""
+    for options in ([], ["--block"]):
+        sizes = Sizes()
+        outcome = host.run(f"little spill, disk stalls {' '.join(options)}", LITTLE + options,
+                           env=faults.disturbed(STALLS), then=sizes.watch)
+        about = check(checks, host, outcome, loss=not options)
+        sizes.check(checks, outcome.label, is_full=True)
+        checks.that(about and (traces.lost(about) > 0) == (not options),
+                    f"{outcome.label}: {about and traces.lost(about)} lost")
+
+    sizes = Sizes()
+
+    def stop_and_watch(process, outcome):
+        time.sleep(0.2)
+        os.kill(process.pid, signal.SIGSTOP)
+        sizes.watch(process, outcome, 0.5)
+        os.kill(process.pid, signal.SIGCONT)
+        sizes.watch(process, outcome)
+    outcome = host.run("little spill, recorder stopped", LITTLE, then=stop_and_watch)
+    about = check(checks, host, outcome, loss=True)
+    sizes.check(checks, outcome.label, is_full=False)
+    checks.that(about and traces.lost(about) > 0, f"{outcome.label}: nothing lost")
 
 
 def main():
@@ -60,9 +126,7 @@ def main():
         check(checks, host, outcome, loss=True)
         outcome = host.run("disk stalls, --block", ["--block"], env=faults.disturbed(plan))
         check(checks, host, outcome, loss=False)
-        outcome = host.run("little spill", ["--spill", "1M", "--buffer", "1M"],
-                           env=faults.disturbed("write:delay=30:1+,pwrite:delay=30:1+"))
-        check(checks, host, outcome, loss=True)
+        bounded(checks, faults.Host(work, "p_steady.c", [400, THREADS - 1]))
         slow = faults.Host(work, "p_steady.c", [400, 2, 50])
         outcome = slow.run("program stopped", then=stopped(
             0.4, pid_of=lambda p: faults.child_named(p, "p_steady") or p.pid))
