@@ -4,7 +4,7 @@
 
 #include "arena_player.h"
 
-#define LOW(clock) ((clock)&TTP_RECORD_TIME_MASK)
+#define LOW(clock)         ((clock)&TTP_RECORD_TIME_MASK)
 #define LEFT(which, count) ttp_left_payload(TTP_LEFT_##which, count)
 
 static struct ttest_player player;
@@ -184,6 +184,29 @@ START_TEST(gaps_keep_reason_and_count)
 }
 END_TEST
 
+/* W25: a long run's blocks. Only where the first one begins is anything missing, and the count of
+ * lost events that no thread could tell passes 32 bits as well. */
+START_TEST(numbers_of_blocks_pass_bits)
+{
+    const uint64_t passes[] = {1ull << 31, 1ull << 32, 1ull << 48, 1ull << 63};
+    uint32_t self = (uint32_t)getpid();
+    for (uint64_t i = 0; i < 4; i++)
+        for (uint64_t k = 0; k < 4; k++) {
+            struct ttest_block b = ttest_block_take(&player, self, 1, i + 2, passes[i] - 2 + k);
+            ttest_enter(&b, 0x1000 + k);
+            ttest_block_state(&b, TTP_BLOCK_DONE);
+        }
+    __atomic_store_n(&player.head->lost, (1ull << 32) + 5, __ATOMIC_RELAXED);
+    ttest_enter(&block, 0x1000);
+    ttest_block_state(&block, TTP_BLOCK_DONE);
+    ttest_poll_ms(&player, 50);
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, (1ull << 32) + 5 + 4);
+    const char *wanted = "g2:0 +1000 +1001 +1002 +1003";
+    ttest_expect(&player, "+1000", wanted, wanted, wanted, wanted, NULL);
+}
+END_TEST
+
 START_TEST(records_that_are_none)
 {
     ttest_enter(&block, 0x1000);
@@ -350,6 +373,7 @@ int main(void)
     tcase_add_test(tests, unwinding_down_to_a_signal);
     tcase_add_test(tests, signals_and_stacks);
     tcase_add_test(tests, gaps_keep_reason_and_count);
+    tcase_add_test(tests, numbers_of_blocks_pass_bits);
     tcase_add_test(tests, records_that_are_none);
     tcase_add_test(tests, messages_that_are_not_whole);
     tcase_add_test(tests, messages_do_not_cross_blocks);
