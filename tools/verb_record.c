@@ -53,8 +53,8 @@ static const tool_option table[] = {
     {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, &options.clock},
     {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, &options.resolution_ns},
-    {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3",
-     tool_parse_level, &options.level},
+    {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
+     &options.level},
     {"partition-events", 'p', "N", "events in a partition (default 1000000)", tool_parse_u32,
      &options.partition_events},
     {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
@@ -69,8 +69,8 @@ static const tool_option table[] = {
      tool_parse_pattern, &options.rules.function},
     {"no-function", 'N', "REGEX", "no functions whose name matches", tool_parse_pattern,
      &options.rules.no_function},
-    {"module", 0, "REGEX", "only executables and libraries whose path matches",
-     tool_parse_pattern, &options.rules.module},
+    {"module", 0, "REGEX", "only executables and libraries whose path matches", tool_parse_pattern,
+     &options.rules.module},
     {"no-module", 0, "REGEX", "none whose path matches", tool_parse_pattern,
      &options.rules.no_module},
     {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
@@ -91,8 +91,8 @@ static const tool_option table[] = {
     {"max-time", 0, "TIME", "stop recording after so long", tool_parse_time, &options.max_time},
     {"rotate", 0, "SIZE", "go on in a new file when one is so large: run.0001.ttape, ...",
      tool_parse_size, &options.rotate},
-    {"keep-last", 'k', "SIZE|TIME", "keep only the last of it: a flight recorder",
-     tool_parse_keep, &options.keep},
+    {"keep-last", 'k', "SIZE|TIME", "keep only the last of it: a flight recorder", tool_parse_keep,
+     &options.keep},
     {"live", 0, NULL, "FILE grows while the command runs: see tracetape dump --follow", NULL,
      &options.live},
     {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, &options.files},
@@ -126,6 +126,20 @@ static const tool_command command = {
 static volatile sig_atomic_t wanted_mode = -1, ended_by;
 
 static void on_mode(int number) { wanted_mode = number == SIGUSR1; }
+
+static ttape_recording *shared; /* whose memory programs may have cut off */
+static volatile sig_atomic_t is_cut;
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code > 0 && ttape_recording_mend(shared, info->si_addr)) {
+        is_cut = 1;
+        return;
+    }
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
 
 static void on_end(int number) { ended_by = number; }
 
@@ -266,10 +280,12 @@ static pid_t start(char **argv, const char *arena, const char *runtime, int *cod
 static void catch_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, mode = {.sa_handler = on_mode},
-                     end = {.sa_handler = on_end};
+                     end = {.sa_handler = on_end},
+                     bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     (void)sigaction(SIGINT, &ignore, NULL); /* the terminal sends them to the command as well */
     (void)sigaction(SIGQUIT, &ignore, NULL);
     (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGBUS, &bus, NULL);
     (void)sigaction(SIGUSR1, &mode, NULL);
     (void)sigaction(SIGUSR2, &mode, NULL);
     (void)sigaction(SIGTERM, &end, NULL);
@@ -377,6 +393,9 @@ static int finish(ttape_recording *recording, int status)
     if (options.keep.given && tool_keep_merge(recording, options.output, options.force) != TOOL_OK)
         return result != 0 ? result : TOOL_CANNOT;
     ttape_recording_get_status(recording, &s);
+    if (is_cut)
+        tool_message("somebody truncated the memory that is shared with the command: recording "
+                     "ended there");
     if (!options.quiet)
         say(recording, options.output);
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
@@ -403,6 +422,7 @@ static int record(char **argv, const ttape_recording_options *recording_options)
         free(runtime);
         return fail_open(&err);
     }
+    shared = recording;
     pid_t child = start(argv, ttape_recording_arena(recording), runtime, &code);
     catch_signals();
     if (child < 0 || code != 0) {

@@ -1,6 +1,8 @@
 /* A traced program that writes where it should not, while somebody looks: into the arena's head and
  * into heads of blocks that were looked at before. */
+#define _DEFAULT_SOURCE /* truncate */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -176,6 +178,33 @@ START_TEST(a_process_id_that_goes)
 }
 END_TEST
 
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    if (!ttape_recording_mend(player.recording, info->si_addr))
+        _exit(1);
+}
+
+/* Somebody truncates the arena; the encoding thread is the first to touch what is gone. */
+START_TEST(a_truncated_arena_can_be_finished)
+{
+    struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    struct ttest_block b = ttest_block_take(&player, (uint32_t)getpid(), 1, 1, 1);
+    uint64_t kept = player.head->blocks_offset;
+    ttest_enter(&b, 0x1000);
+    ttest_flush(&player);
+    ttest_enter(&b, 0x2000);
+    ck_assert(!ttape_recording_mend(player.recording, &bus));
+    ck_assert_int_eq(sigaction(SIGBUS, &bus, NULL), 0);
+    ck_assert_int_eq(truncate(ttape_recording_arena(player.recording), (off_t)kept), 0);
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 1);
+    (void)signal(SIGBUS, SIG_DFL);
+    ttest_expect(&player, "+1000", NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording strays");
@@ -188,6 +217,7 @@ int main(void)
     tcase_add_test(tests, a_block_without_serial_is_lost);
     tcase_add_test(tests, the_dead_leave_a_block_without_serial);
     tcase_add_test(tests, a_process_id_that_goes);
+    tcase_add_test(tests, a_truncated_arena_can_be_finished);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -161,6 +161,19 @@ void ttp_arena_free_block(ttape_recording *r, uint32_t index)
     __atomic_store_n(&r->arena.head->freed, r->arena.head->freed + 1, __ATOMIC_RELEASE);
 }
 
+/* Only what is async-signal-safe. Behind the first place that is gone all is. */
+bool ttape_recording_mend(ttape_recording *r, const void *address)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), start = (size_t)r->arena.head;
+    size_t at = (size_t)address / page * page, end = start + r->arena.map_bytes;
+    if (start == 0 || at < start || at >= end ||
+        mmap((void *)at, end - at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+             -1, 0) == MAP_FAILED)
+        return false;
+    r->arena.is_cut = true;
+    return true;
+}
+
 /* Programs that still run keep their mapping; it is told to stop for ever. */
 void ttp_arena_close(ttape_recording *r, bool remove)
 {

@@ -163,11 +163,20 @@ static void *encode(void *context)
     return NULL;
 }
 
-/* Signals are the caller's business: none is delivered to this thread. */
+/* Signals are the caller's business: none is delivered to this thread, but for SIGBUS where the
+ * caller takes that itself: it comes from touching an arena that was cut off. */
+void ttp_signals_of_thread(sigset_t *blocked)
+{
+    sigset_t now;
+    (void)sigfillset(blocked);
+    if (pthread_sigmask(SIG_SETMASK, NULL, &now) == 0 && sigismember(&now, SIGBUS) == 0)
+        (void)sigdelset(blocked, SIGBUS);
+}
+
 static ttape_status start_thread(ttape_recording *r, ttape_error *err)
 {
     sigset_t all, before;
-    (void)sigfillset(&all);
+    ttp_signals_of_thread(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int code = pthread_create(&r->thread, NULL, encode, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -304,6 +313,14 @@ static void stop(ttape_recording *r)
         __atomic_store_n(&r->arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
 }
 
+/* In a file that was cut off it is gone, and what was known last is kept. */
+static void read_lost(ttape_recording *r)
+{
+    uint64_t lost = __atomic_load_n(&r->arena.head->lost, __ATOMIC_RELAXED);
+    if (!r->arena.is_cut)
+        r->arena_lost = lost;
+}
+
 static bool has_changed(const uint32_t *counter, uint32_t *seen)
 {
     uint32_t now = __atomic_load_n(counter, __ATOMIC_RELAXED);
@@ -334,13 +351,15 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         r->stopped = true;
     if (r->options.max_ns != 0 && (now - r->opened_ms) * 1000000u >= r->options.max_ns)
         r->stopped = true;
+    if (r->arena.is_cut)
+        r->stopped = true;
     if (r->stopped)
         stop(r);
     bool is_due = now - r->partial_ms >= partial_ms;
     if (is_due)
         r->partial_ms = now;
     bool everything = ttp_snapshots_asked(r, flush, snapshot, is_due);
-    r->arena_lost = __atomic_load_n(&head->lost, __ATOMIC_RELAXED);
+    read_lost(r);
     ttape_status status = ttp_drain_round(r, everything, false, err);
     *drained = r->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->appended, __ATOMIC_RELAXED);
@@ -371,7 +390,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
     const struct ttp_spill *spill = &r->spill;
     *status =
         (ttape_recording_status){.event_count = r->appended,
-                                 .lost_count = r->lost + r->uncounted + r->arena_lost,
+                                 .lost_count = r->lost + r->uncounted + ttp_arena_lost(r),
                                  .culled_count = r->culled,
                                  .written_bytes = r->written,
                                  .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
@@ -397,7 +416,7 @@ ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "the recording was finished before");
     stop(r);
-    r->arena_lost = __atomic_load_n(&r->arena.head->lost, __ATOMIC_RELAXED);
+    read_lost(r);
     ttp_spill_end(r);
     if (r->has_thread)
         (void)pthread_join(r->thread, NULL);

@@ -15,6 +15,7 @@
 #define TTP_RECORDING_INTERNAL_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -85,6 +86,7 @@ struct ttp_arena_file {
     uint32_t capacity;           /* blocks that the file has room for */
     uint32_t ready, limit;       /* blocks allocated; blocks that may be */
     struct ttp_block_seen *seen; /* TTP_ARENA_BLOCKS_MAX */
+    _Atomic bool is_cut;         /* the file was, and zeros stand for what it had */
 };
 
 struct ttp_spill {
@@ -266,6 +268,8 @@ struct ttape_recording {
 };
 
 uint64_t ttp_now_ms(void);
+/* What a thread that is about to be made blocks. */
+void ttp_signals_of_thread(sigset_t *blocked);
 
 /* recording_directory.c: `name` is one in our own directory, `path` that of an output */
 ttape_status ttp_directory_make(ttape_recording *r, const char *output, ttape_error *err);
@@ -284,6 +288,12 @@ void ttp_arena_grow(ttape_recording *r, uint32_t thread_count, uint32_t free_cou
 void ttp_arena_free_block(ttape_recording *r, uint32_t index);
 /* Stops it for the programs. */
 void ttp_arena_close(ttape_recording *r, bool remove);
+
+/* What no gap tells of. One more where it was cut: nobody knows what was there. */
+static inline uint64_t ttp_arena_lost(const ttape_recording *r)
+{
+    return r->arena_lost + r->arena.is_cut;
+}
 
 /* recorder_clock.c */
 void ttp_clock_choose(ttape_recording *r);

@@ -341,7 +341,7 @@ ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, tt
     const struct {
         const char *key;
         uint64_t value;
-    } all[] = {{"dropped_events", r->arena_lost},
+    } all[] = {{"dropped_events", ttp_arena_lost(r)},
                {"culled_calls", r->culled},
                {"overwritten_events", r->overwritten}};
     list->count = 0;

@@ -181,7 +181,7 @@ static ttape_status gather_copies(ttape_recording *r, ttape_error *err)
 static ttape_status start_copy(ttape_recording *r, ttape_error *err)
 {
     sigset_t all, before;
-    (void)sigfillset(&all);
+    ttp_signals_of_thread(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int code = pthread_create(&r->snapshots.thread, NULL, copy_all, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

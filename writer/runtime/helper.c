@@ -129,7 +129,12 @@ static const char *begin_recording(const char *path, const ttape_rt_options *opt
     wanted.buffer_bytes = options->buffer_bytes;
     if (!load_core())
         return "'" LIBRARY "' cannot be loaded";
-    if (core.open(&helper.recording, path, &wanted, error) != TTAPE_OK)
+    sigset_t all, before; /* signals are the program's: no thread of the recorder takes any */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    ttape_status status = core.open(&helper.recording, path, &wanted, error);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status != TTAPE_OK)
         return error->message;
     if (!ttp_process_attach(core.arena(helper.recording), true)) {
         core.discard(helper.recording);

@@ -95,6 +95,12 @@ TTAPE_API const char *ttape_recording_arena(const ttape_recording *recording);
  * recording as it was. */
 TTAPE_API ttape_status ttape_recording_poll(ttape_recording *recording, uint64_t *drained,
                                             ttape_error *err);
+/* For a handler of SIGBUS, which touching the arena gives once somebody has truncated its file (who
+ * may do that may as well kill this process): whether `address`, the one that was touched, is in
+ * the arena. Then zeros are there from now on, the recording is stopped, counts an event as lost
+ * for what was there, and can be finished with what it has. Async-signal-safe. Threads of the
+ * recording take SIGBUS where the thread that calls open does not block it. */
+TTAPE_API bool ttape_recording_mend(ttape_recording *recording, const void *address);
 TTAPE_API void ttape_recording_set_mode(ttape_recording *recording, bool on);
 /* A copy of the trace as it is at the next poll (of a flight recorder: all that it keeps; with
  * rotate_bytes: the current file) as OUTPUT.snapshot-N, N from 1, while recording goes on. */

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""W5: somebody truncates the arena while it is in use: the recorder does not die of SIGBUS, keeps
+what it had, and says so. Programs that go on recording into it do die of that, as they would of any
+memory of theirs that is taken away: here they are stopped and killed before, too."""
+import os
+import signal
+import time
+from pathlib import Path
+
+import faults
+import setting
+import traces
+
+BLOCKS_AT, BLOCK = 98304, 32768
+SAID = "somebody truncated the memory"
+
+
+def arena_of(process):
+    """The arena's path, once it is there."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        for path in Path("/dev/shm").glob("tracetape-*/arena"):
+            try:
+                with open(path, "rb") as file:
+                    if int.from_bytes(file.read(32)[28:], "little") == process.pid:
+                        return path
+            except OSError:
+                continue
+        time.sleep(0.01)
+    return None
+
+
+def stop(pid):
+    """Until all of its threads have stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        states = [path.read_text("ascii").rsplit(")", 1)[1].split()[0]
+                  for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+        if set(states) == {"T"}:
+            return
+        time.sleep(0.01)
+
+
+def one(checks, host, size, kills):
+    def then(process, _):
+        path = arena_of(process)
+        pid = None
+        while pid is None and process.poll() is None:
+            pid = faults.child_named(process, "p_steady")
+        time.sleep(1.3)  # what blocks have so far is looked at each second
+        if kills:
+            stop(pid)
+        os.truncate(path, size)
+        if kills:
+            time.sleep(0.1)
+            os.kill(pid, signal.SIGKILL)
+    label = f"arena cut to {size}, {'killed' if kills else 'goes on'}"
+    outcome = host.run(label, then=then, wrapped=False)
+    ends = {setting.DIED + (signal.SIGKILL if kills else signal.SIGBUS)}
+    checks.that(not outcome.result.timed_out, f"{label}: does not end")
+    checks.that(outcome.result.status in ends, f"{label}: status {outcome.result.status}")
+    said = [line for line in outcome.result.said() if SAID in line]
+    checks.equal(len(said), 1, f"{label}: says {outcome.result.said()}")
+    if checks.that(outcome.trace.is_file(), f"{label}: no trace"):
+        trace = faults.recover(checks, outcome)
+        about, enters = traces.info(trace), traces.call_counts(trace)["enter"]
+        checks.that(enters["node"] > 10 and enters["leaf"] > 30, f"{label}: calls {dict(enters)}")
+        checks.that(traces.lost_and_told(about) > 0, f"{label}: nothing is said to be lost")
+    setting.forget_arena(outcome.recorder)
+
+
+def main():
+    setting.need_verb("record")
+    if not os.access("/dev/shm", os.W_OK):
+        setting.skip("no /dev/shm here")
+    checks = setting.Checks("W5, truncated")
+    with setting.work_dir() as work:
+        host = faults.Host(work, "p_steady.c", [2500, 3, 1000])
+        for size in (0, BLOCKS_AT + BLOCK):
+            for kills in (False, True):
+                one(checks, host, size, kills)
+    checks.verdict()
+
+
+main()
