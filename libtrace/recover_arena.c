@@ -21,11 +21,12 @@
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path)
 {
     int code = errno;
-    (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
+    ttape_status status = code == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
+    (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
                    strerror(code));
     if (err != NULL)
         err->os_errno = code;
-    return TTAPE_E_IO;
+    return status;
 }
 
 static void refuse(ttp_recovered_arena *arena, const char *why)
@@ -65,12 +66,15 @@ static bool name_directory(ttp_recovered_arena *arena, const char *path, const c
     return false;
 }
 
-/* Ours alone: nobody else can have put anything into it, nor can do so now. */
+/* Ours alone: nobody else can have put anything into it, nor can do so now. EACCES: it is not;
+ * other reasons: nobody knows. */
 static bool is_private(int fd)
 {
     struct stat info;
-    return fstat(fd, &info) == 0 && info.st_uid == geteuid() &&
-           (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (fstat(fd, &info) != 0)
+        return false;
+    errno = EACCES;
+    return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 static int open_file(ttp_recovered_arena *arena)
@@ -78,10 +82,8 @@ static int open_file(ttp_recovered_arena *arena)
     arena->directory_fd = open(arena->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (arena->directory_fd < 0)
         return -1;
-    if (!is_private(arena->directory_fd)) {
-        errno = EACCES;
+    if (!is_private(arena->directory_fd))
         return -1;
-    }
     return openat(arena->directory_fd, NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
@@ -172,14 +174,18 @@ ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *pa
     return status;
 }
 
+/* Where the arena is gone already its directory may have stayed: that goes when it is empty. */
 ttape_status ttp_recovered_arena_remove(const ttp_recovered_arena *arena, ttape_error *err)
 {
-    if (arena->memory != NULL && unlinkat(arena->directory_fd, NAME, 0) != 0 && errno != ENOENT)
+    bool has_arena = arena->memory != NULL;
+    if (has_arena && unlinkat(arena->directory_fd, NAME, 0) != 0 && errno != ENOENT)
         return ttp_recovered_fail(err, "removing the arena in", arena->directory);
-    bool is_ours = arena->memory != NULL || (arena->is_in_folder && arena->why_not[0] == '\0');
-    if (is_ours && arena->directory != NULL && rmdir(arena->directory) != 0 && errno != ENOENT)
-        return ttp_recovered_fail(err, "removing", arena->directory);
-    return TTAPE_OK;
+    if (arena->directory == NULL || arena->why_not[0] != '\0' || rmdir(arena->directory) == 0 ||
+        errno == ENOENT)
+        return TTAPE_OK;
+    if (!has_arena && !arena->is_in_folder && (errno == ENOTEMPTY || errno == EEXIST))
+        return TTAPE_OK; /* somebody else's by now */
+    return ttp_recovered_fail(err, "removing", arena->directory);
 }
 
 void ttp_recovered_arena_close(ttp_recovered_arena *arena)

@@ -48,7 +48,7 @@ uint8_t *ttest_api_load(const char *folder, const char *name, size_t *size_bytes
     return data;
 }
 
-static void mix(struct ttest_run *run, const void *data, size_t size_bytes)
+void ttest_api_mix(struct ttest_run *run, const void *data, size_t size_bytes)
 {
     uint64_t pair[2] = {run->digest, ttp_checksum(data, size_bytes)};
     run->digest = ttp_checksum(pair, sizeof pair);
@@ -58,14 +58,14 @@ static void mix_item(struct ttest_run *run, const ttape_item *item)
 {
     struct ttest_sum sum = {0};
     ttest_mix_item(&sum, item);
-    mix(run, &sum.hash, sizeof sum.hash);
+    ttest_api_mix(run, &sum.hash, sizeof sum.hash);
 }
 
 /* ---- writing ---- */
 
 struct plan {
     uint32_t jobs, partition_events;
-    bool literal, syncs;
+    bool literal, syncs, resumes;
 };
 
 static ttape_string text(const char *s) { return (ttape_string){s, strlen(s)}; }
@@ -95,6 +95,37 @@ static ttape_status define(ttape_writer *w, struct ttest_run *run)
     return TTAPE_OK;
 }
 
+/* A stream that goes on with frames that are open, within a partition and behind one. */
+static ttape_status resume_all(ttape_writer *w, struct ttest_run *run)
+{
+    const ttape_open_frame frames[] = {
+        {.kind = TTAPE_ENTER, .site = 1, .enter_time_ns = 900},
+        {.kind = TTAPE_SIGNAL_BEGIN, .site = TTAPE_NONE, .argument = 11, .enter_time_ns = 950},
+        {.kind = TTAPE_OPEN, .site = 2, .stack = 3}};
+    ttape_edge edge = {.event_number = 1000,
+                       .time_ns = 90000,
+                       .unknown_depth = 2,
+                       .depth_offset = -1,
+                       .frame_count = 3,
+                       .frames = frames};
+    ttape_event e = {.site = 1, .depth = TTAPE_DEPTH_AUTO};
+    for (uint32_t i = 0; i < 60; i++) {
+        uint32_t stream = i / 20 % 2;
+        if (i % 10 == 0) {
+            edge.event_number += 1000;
+            edge.time_ns += 10000;
+            edge.frame_count = i / 10 % 4;
+            TRY(ttape_writer_resume(w, stream, &edge, &run->err));
+        }
+        e.kind = i % 2 == 0 ? TTAPE_ENTER : TTAPE_EXIT;
+        e.time_ns = edge.time_ns + i * 30;
+        TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
+        if (i % 15 == 14)
+            TRY(ttape_writer_seal(w, &run->err));
+    }
+    return TTAPE_OK;
+}
+
 static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest_run *run)
 {
     struct ttest_thread threads[2];
@@ -112,6 +143,8 @@ static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest
         if (how->syncs && i % 90 == 89)
             TRY(ttape_writer_flush(w, true, &run->err));
     }
+    if (how->resumes)
+        TRY(resume_all(w, run));
     TRY(ttape_writer_set_number(w, "exit_status", 3, &run->err));
     return ttape_writer_finish(w, &run->err);
 }
@@ -121,7 +154,9 @@ static ttape_status still_failed(ttape_writer *w, ttape_status status)
 {
     ttape_error err = {0};
     ttape_event e = {.kind = TTAPE_GAP, .site = TTAPE_NONE, .depth = TTAPE_DEPTH_AUTO};
+    ttape_edge edge = {.event_number = 5000};
     if (ttape_writer_append(w, 0, &e, 1, &err) != status || err.status != status ||
+        ttape_writer_resume(w, 0, &edge, &err) != status || ttape_writer_seal(w, &err) != status ||
         ttape_writer_finish(w, &err) != status)
         return TTAPE_E_STATE;
     return status;
@@ -181,19 +216,29 @@ static ttape_status write_literal(struct ttest_run *run)
     return write_plain(run, &(struct plan){.partition_events = 150, .literal = true});
 }
 
+static ttape_status write_resumed(struct ttest_run *run)
+{
+    return write_plain(run, &(struct plan){.partition_events = 200, .resumes = true});
+}
+
+static ttape_status write_resumed_jobs(struct ttest_run *run)
+{
+    return write_plain(run, &(struct plan){.partition_events = 200, .resumes = true, .jobs = 3});
+}
+
 static ttape_status write_memory(struct ttest_run *run)
 {
     ttape_memory_sink memory = {0};
     ttape_sink sink = ttape_sink_memory(&memory);
     ttape_status status = write_to(&sink, &(struct plan){.partition_events = 200}, run);
-    mix(run, memory.data, memory.size_bytes);
+    ttest_api_mix(run, memory.data, memory.size_bytes);
     ttape_memory_sink_close(&memory);
     return status;
 }
 
 /* Under a name that is there when all is. */
-static ttape_status with_file(struct ttest_run *run,
-                              ttape_status (*fill)(struct ttest_run *, const ttape_sink *))
+ttape_status ttest_api_with_file(struct ttest_run *run,
+                                 ttape_status (*fill)(struct ttest_run *, const ttape_sink *))
 {
     char path[256];
     ttape_file_sink *file;
@@ -212,7 +257,10 @@ static ttape_status fill_whole(struct ttest_run *run, const ttape_sink *sink)
     return write_to(sink, &(struct plan){.partition_events = 100}, run);
 }
 
-static ttape_status write_file(struct ttest_run *run) { return with_file(run, fill_whole); }
+static ttape_status write_file(struct ttest_run *run)
+{
+    return ttest_api_with_file(run, fill_whole);
+}
 
 /* ---- reading ---- */
 
@@ -252,7 +300,7 @@ static ttape_status walk(struct ttest_run *run, ttape_cursor *cursor, uint32_t s
     TRY(ttape_cursor_seek_event(cursor, 60, &run->err));
     TRY(ttape_cursor_get_edge(cursor, &edge, &run->err));
     for (uint32_t i = 0; i < edge.frame_count; i++)
-        mix(run, &edge.frames[i].enter_time_ns, sizeof edge.frames[i].enter_time_ns);
+        ttest_api_mix(run, &edge.frames[i].enter_time_ns, sizeof edge.frames[i].enter_time_ns);
     TRY(ttape_cursor_seek_time(cursor, item.event.time_ns, &run->err));
     TRY(ttape_cursor_next(cursor, &item, &run->err));
     mix_item(run, &item);
@@ -263,7 +311,7 @@ static ttape_status read_all(struct ttest_run *run, ttape_reader *reader)
 {
     ttape_info info;
     ttape_reader_get_info(reader, &info);
-    mix(run, &info.event_count, sizeof info.event_count);
+    ttest_api_mix(run, &info.event_count, sizeof info.event_count);
     for (uint32_t s = 0; s <= info.stream_count; s++) {
         ttape_cursor *cursor;
         uint32_t stream = s < info.stream_count ? s : TTAPE_ALL_STREAMS;
@@ -279,7 +327,7 @@ static ttape_status read_all(struct ttest_run *run, ttape_reader *reader)
         TRY(ttape_reader_get_segment(reader, p, 0, &segment, &run->err));
         TRY(ttape_reader_get_summary(reader, p, &rows, &count, &run->err));
         for (uint32_t i = 0; i < count; i++)
-            mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
+            ttest_api_mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
     }
     return TTAPE_OK;
 }
@@ -301,7 +349,7 @@ static ttape_status read_jobs(struct ttest_run *run)
 
 static bool take_finding(void *context, const ttape_finding *finding)
 {
-    mix(context, finding->error.rule, sizeof finding->error.rule);
+    ttest_api_mix(context, finding->error.rule, sizeof finding->error.rule);
     return true;
 }
 
@@ -314,7 +362,7 @@ static ttape_status verify_name(struct ttest_run *run, const char *name)
     ttest_api_path(run->folder, name, path);
     TRY(ttape_source_file_open(&source, path, &run->err));
     ttape_status status = ttape_verify(&source, &o, take_finding, NULL, run, &count, &run->err);
-    mix(run, &count, sizeof count);
+    ttest_api_mix(run, &count, sizeof count);
     ttape_source_file_close(&source);
     return status;
 }
@@ -368,7 +416,7 @@ static ttape_status make_reports(struct ttest_run *run, ttape_reader *reader)
         TRY(ttape_report_make(&report, reader, &o, &run->err));
         const ttape_report_row *rows = ttape_report_get_rows(report, &count);
         for (uint32_t i = 0; i < count; i++)
-            mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
+            ttest_api_mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
         ttape_report_close(report);
     }
     return TTAPE_OK;
@@ -387,7 +435,7 @@ static ttape_status climb(struct ttest_run *run, ttape_tree *tree, const ttape_n
     TRY(ttape_tree_walk_open(&children, tree, id, mode, &run->err));
     ttape_status status;
     while ((status = ttape_tree_walk_next(children, &node, &run->err)) == TTAPE_OK) {
-        mix(run, &node.time_ns, sizeof node.time_ns);
+        ttest_api_mix(run, &node.time_ns, sizeof node.time_ns);
         if (levels > 0)
             status = climb(run, tree, &node.id, mode, levels - 1);
         if (status != TTAPE_OK)
@@ -455,7 +503,7 @@ static ttape_status fill_copy(struct ttest_run *run, const ttape_sink *sink)
     return status;
 }
 
-static ttape_status copy(struct ttest_run *run) { return with_file(run, fill_copy); }
+static ttape_status copy(struct ttest_run *run) { return ttest_api_with_file(run, fill_copy); }
 
 static ttape_status fill_recovered(struct ttest_run *run, const ttape_sink *sink)
 {
@@ -466,28 +514,46 @@ static ttape_status fill_recovered(struct ttest_run *run, const ttape_sink *sink
     ttest_api_path(run->folder, "damaged.ttape", path);
     TRY(ttape_source_file_open(&source, path, &run->err));
     ttape_status status = ttape_recover_trace(&source, sink, &o, &report, &run->err);
-    mix(run, &report.loss_count, sizeof report.loss_count);
+    ttest_api_mix(run, &report.loss_count, sizeof report.loss_count);
     ttape_source_file_close(&source);
     return status;
 }
 
-static ttape_status recover(struct ttest_run *run) { return with_file(run, fill_recovered); }
+static ttape_status recover(struct ttest_run *run)
+{
+    return ttest_api_with_file(run, fill_recovered);
+}
 
-const struct ttest_api_run ttest_api_runs[] = {{"write", write_alone},
-                                               {"write, jobs", write_jobs},
-                                               {"write, literal", write_literal},
-                                               {"write to memory", write_memory},
-                                               {"write a file", write_file},
-                                               {"read", read_index},
-                                               {"read, scan", read_scan},
-                                               {"read, jobs", read_jobs},
-                                               {"forward", read_forward},
-                                               {"verify", verify_sound},
-                                               {"verify, damaged", verify_damaged},
-                                               {"report", report},
-                                               {"tree", tree},
-                                               {"copy", copy},
-                                               {"recover", recover}};
+const struct ttest_api_run ttest_api_runs[] = {
+    {.name = "write", .run = write_alone},
+    {.name = "write, jobs", .run = write_jobs},
+    {.name = "write, literal", .run = write_literal},
+    {.name = "write, resumed", .run = write_resumed},
+    {.name = "write, resumed, jobs", .run = write_resumed_jobs},
+    {.name = "write to memory", .run = write_memory},
+    {.name = "write a file", .run = write_file},
+    {.name = "read", .run = read_index},
+    {.name = "read, scan", .run = read_scan},
+    {.name = "read, jobs", .run = read_jobs},
+    {.name = "forward", .run = read_forward},
+    {.name = "verify", .run = verify_sound},
+    {.name = "verify, damaged", .run = verify_damaged},
+    {.name = "report", .run = report},
+    {.name = "tree", .run = tree},
+    {.name = "copy", .run = copy},
+    {.name = "recover", .run = recover},
+    {.name = "recover a recording",
+     .run = ttest_recover_left,
+     .begin = ttest_left_begin,
+     .check = ttest_recover_left_check,
+     .end = ttest_left_end},
+    {.name = "remove a recording",
+     .run = ttest_remove_left,
+     .begin = ttest_left_begin,
+     .reset = ttest_left_reset,
+     .check = ttest_remove_left_check,
+     .end = ttest_left_end,
+     .removes = true}};
 const int ttest_api_run_count = sizeof ttest_api_runs / sizeof ttest_api_runs[0];
 
 void ttest_api_prepare(const char *folder)

@@ -8,6 +8,7 @@
 
 #include <tracetape/error.h>
 #include <tracetape/types.h>
+#include <tracetape/writer.h>
 
 struct ttest_run {
     const char *folder; /* with the traces a.ttape, b.ttape and damaged.ttape */
@@ -17,9 +18,15 @@ struct ttest_run {
     bool is_unfinished; /* out.ttape is what a writer had written when it failed */
 };
 
+/* The others may be NULL; they are outside of faults, and assert. */
 struct ttest_api_run {
     const char *name;
     ttape_status (*run)(struct ttest_run *run);
+    void (*begin)(const char *folder); /* makes more than the traces */
+    void (*reset)(const char *folder); /* before each run */
+    void (*check)(struct ttest_run *run, ttape_status status, const char *label); /* after each */
+    void (*end)(const char *folder); /* removes what begin made */
+    bool removes;                    /* TTEST_REMOVE is meant, too */
 };
 
 extern const struct ttest_api_run ttest_api_runs[];
@@ -30,5 +37,17 @@ void ttest_api_prepare(const char *folder);
 /* A file's bytes, to be freed; NULL: it is not there. */
 uint8_t *ttest_api_load(const char *folder, const char *name, size_t *size_bytes);
 void ttest_api_path(const char *folder, const char *name, char path[256]);
+void ttest_api_mix(struct ttest_run *run, const void *data, size_t size_bytes);
+/* Writes out.ttape, under a name that is there when all is. */
+ttape_status ttest_api_with_file(struct ttest_run *run,
+                                 ttape_status (*fill)(struct ttest_run *, const ttape_sink *));
+/* recording_runs.c: a killed recorder's folder is recovered, or removed. */
+ttape_status ttest_recover_left(struct ttest_run *run);
+ttape_status ttest_remove_left(struct ttest_run *run);
+void ttest_left_begin(const char *folder);
+void ttest_left_reset(const char *folder);
+void ttest_left_end(const char *folder);
+void ttest_recover_left_check(struct ttest_run *run, ttape_status status, const char *label);
+void ttest_remove_left_check(struct ttest_run *run, ttape_status status, const char *label);
 
 #endif

@@ -56,6 +56,7 @@ static struct {
     bool for_ever, on, in_child;
 } plan;
 #define THREADS_OWN __thread __attribute__((tls_model("initial-exec")))
+static char made_folder[64];
 static THREADS_OWN bool interrupted; /* the thread's last call was: its repetition is not */
 static THREADS_OWN bool is_running;  /* what comes before is the C library's, or a sanitizer's */
 
@@ -65,6 +66,7 @@ void ttest_faults_begin(enum ttest_fault_kind kind, enum ttest_fault_action acti
     memset(book->counts, 0, sizeof book->counts);
     book->hits = 0;
     book->owner = (uint64_t)getpid();
+    made_folder[0] = '\0';
     plan.kind = kind;
     plan.action = action;
     plan.at = at;
@@ -80,13 +82,17 @@ bool ttest_faults_end(void)
     return book->hits != 0;
 }
 
+void ttest_faults_hold(bool held) { __atomic_store_n(&plan.on, !held, __ATOMIC_SEQ_CST); }
+
+const char *ttest_faults_folder(void) { return made_folder; }
+
 uint64_t ttest_faults_counted(enum ttest_fault_kind kind) { return book->counts[kind]; }
 
 /* What becomes of this call; sets errno where it fails. */
 EARLY static enum ttest_fault_action due(enum ttest_fault_kind kind)
 {
-    static const int reasons[] = {ENOMEM, EIO,    ENOSPC, EIO,    EACCES, EMFILE,
-                                  ENOSPC, ENOMEM, EAGAIN, EAGAIN, EIO,    EPERM};
+    static const int reasons[] = {ENOMEM, EIO,    ENOSPC, EIO, EACCES, EMFILE, ENOSPC,
+                                  ENOMEM, EAGAIN, EAGAIN, EIO, EPERM,  EACCES};
     if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) || !is_running ||
         (book->owner != (uint64_t)getpid()) != plan.in_child)
         return TTEST_COUNT;
@@ -220,6 +226,10 @@ BY_CALL(renameat, TTEST_NAME, SYS_renameat, (int a, const char *from, int b, con
         from, b, to)
 BY_CALL(renameat2, TTEST_NAME, SYS_renameat2,
         (int a, const char *from, int b, const char *to, unsigned flags), a, from, b, to, flags)
+BY_CALL(unlink, TTEST_REMOVE, SYS_unlink, (const char *path), path)
+BY_CALL(rmdir, TTEST_REMOVE, SYS_rmdir, (const char *path), path)
+BY_CALL(unlinkat, TTEST_REMOVE, SYS_unlinkat, (int folder, const char *path, int flags), folder,
+        path, flags)
 
 BY_CALL(pipe, TTEST_PROCESS, SYS_pipe, (int ends[2]), ends)
 BY_CALL(pipe2, TTEST_PROCESS, SYS_pipe2, (int ends[2], int flags), ends, flags)
@@ -295,7 +305,6 @@ NEXT(posix_spawnp, int, TTEST_PROCESS, EAGAIN,
      pid, path, actions, attributes, words, environment)
 NEXT(opendir, DIR *, TTEST_OPEN, NULL, (const char *path), path)
 NEXT(fdopendir, DIR *, TTEST_OPEN, NULL, (int fd), fd)
-NEXT(mkdtemp, char *, TTEST_NAME, NULL, (char *path), path)
 NEXT(mkstemp, int, TTEST_OPEN, -1, (char *path), path)
 NEXT(mkstemp64, int, TTEST_OPEN, -1, (char *path), path)
 NEXT(fopen, FILE *, TTEST_OPEN, NULL, (const char *path, const char *mode), path, mode)
@@ -305,6 +314,19 @@ EARLY void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t
     if (fails(TTEST_MAP))
         return MAP_FAILED;
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+char *mkdtemp(char *path)
+{
+    static char *(*next)(char *);
+    if (fails(TTEST_NAME))
+        return NULL;
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "mkdtemp");
+    char *made = next(path);
+    if (made != NULL)
+        (void)snprintf(made_folder, sizeof made_folder, "%s", made);
+    return made;
 }
 
 pid_t fork(void)

@@ -23,6 +23,7 @@ enum ttest_fault_kind {
     TTEST_PROCESS,  /* fork, posix_spawn, pipe, socketpair */
     TTEST_STAT,     /* stat and its kin, lseek */
     TTEST_CLOCK,    /* clock_gettime */
+    TTEST_REMOVE,   /* unlink, unlinkat, rmdir: of runs that are there to remove things */
     TTEST_FAULT_KINDS
 };
 
@@ -38,6 +39,10 @@ void ttest_faults_begin(enum ttest_fault_kind kind, enum ttest_fault_action acti
                         bool for_ever);
 /* Everything goes well again. True when something went wrong meanwhile. */
 bool ttest_faults_end(void);
+/* What comes meanwhile is the test's own, of whatever thread: it goes well, and is not counted. */
+void ttest_faults_hold(bool held);
+/* The folder that mkdtemp has made last, "" where it has not since ttest_faults_begin. */
+const char *ttest_faults_folder(void);
 /* Calls of a kind since ttest_faults_begin. */
 uint64_t ttest_faults_counted(enum ttest_fault_kind kind);
 

@@ -3,6 +3,7 @@
  * fault; nothing leaks; what was written is the beginning of the whole, and recovers. */
 #include <check.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,9 @@
 #endif
 #endif
 
-static const char *const kind_names[] = {"alloc",    "read", "write",  "sync",    "name", "open",
-                                         "truncate", "map",  "thread", "process", "stat", "clock"};
+static const char *const kind_names[] = {"alloc", "read",     "write", "sync",   "name",
+                                         "open",  "truncate", "map",   "thread", "process",
+                                         "stat",  "clock",    "remove"};
 static const char *const action_names[] = {"none", "fail", "short", "eintr"};
 
 static char folder[64];
@@ -82,15 +84,28 @@ struct fault {
     bool for_ever;
 };
 
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        count += fcntl(fd, F_GETFD) != -1;
+    return count;
+}
+
 static bool strike(const struct ttest_api_run *what, const struct fault *fault,
                    struct ttest_run *run, ttape_status *status)
 {
     *run = (struct ttest_run){.folder = folder, .allocator = {&used_bytes, allocate, release}};
     used_bytes = 0;
     remove_output();
+    if (what->reset != NULL)
+        what->reset(folder);
+    int descriptors = open_descriptors();
     ttest_faults_begin(fault->kind, fault->action, fault->at, fault->for_ever);
     *status = what->run(run);
-    return ttest_faults_end();
+    bool struck = ttest_faults_end();
+    ck_assert_msg(open_descriptors() == descriptors, "%s: a descriptor stays open", what->name);
+    return struck;
 }
 
 /* The bytes verify, or what recovers of them does. */
@@ -141,6 +156,8 @@ static bool is_right(enum ttest_fault_kind kind, ttape_status status)
 {
     if (kind == TTEST_THREAD || kind == TTEST_CLOCK)
         return false; /* everything goes without them */
+    if (kind == TTEST_MAP)
+        return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;
     return status == (kind == TTEST_ALLOC ? TTAPE_E_MEMORY : TTAPE_E_IO);
 }
 
@@ -180,6 +197,8 @@ static unsigned series(const struct ttest_api_run *what, const struct clean *cle
                        (unsigned long long)count, action_names[fault.action],
                        fault.for_ever ? " for ever" : "");
         check(clean, &fault, &run, status, label);
+        if (what->check != NULL)
+            what->check(&run, status, label);
     }
     return hits;
 }
@@ -192,11 +211,17 @@ START_TEST(faults)
     struct fault none = {.action = TTEST_COUNT};
     ttape_status status;
     unsigned hits = 0;
+    if (what->begin != NULL)
+        what->begin(folder);
     (void)strike(what, &none, &clean.run, &status);
     ck_assert_msg(status == TTAPE_OK, "%s without faults: %s", what->name, clean.run.err.message);
     for (int kind = 0; kind < TTEST_FAULT_KINDS; kind++)
         counts[kind] = ttest_faults_counted((enum ttest_fault_kind)kind);
     clean.out = ttest_api_load(folder, "out.ttape", &clean.out_bytes);
+    if (what->check != NULL)
+        what->check(&clean.run, status, what->name);
+    if (!what->removes)
+        counts[TTEST_REMOVE] = 0;
     for (int kind = 0; kind < TTEST_FAULT_KINDS; kind++)
         for (int action = TTEST_FAIL; action <= TTEST_EINTR; action++) {
             bool transfers = kind == TTEST_READ || kind == TTEST_WRITE;
@@ -212,17 +237,21 @@ START_TEST(faults)
     ck_assert_uint_gt(hits, 20);
     printf("%s: %u faults\n", what->name, hits);
     free(clean.out);
+    if (what->end != NULL)
+        what->end(folder);
 }
 END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("api_faults");
-    TCase *cases = tcase_create("faults");
-    tcase_set_timeout(cases, 280);
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_loop_test(cases, faults, 0, ttest_api_run_count);
-    suite_add_tcase(suite, cases);
+    for (int i = 0; i < ttest_api_run_count; i++) { /* CK_RUN_CASE: one of them */
+        TCase *cases = tcase_create(ttest_api_runs[i].name);
+        tcase_set_timeout(cases, 280);
+        tcase_add_checked_fixture(cases, set_up, tear_down);
+        tcase_add_loop_test(cases, faults, i, i + 1);
+        suite_add_tcase(suite, cases);
+    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
