@@ -16,13 +16,6 @@
 
 #include "../unit/test_reader_fixture.h"
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        ttape_status try_status = (call);                                                          \
-        if (try_status != TTAPE_OK)                                                                \
-            return try_status;                                                                     \
-    } while (0)
-
 #define EVENTS 400u
 
 void ttest_api_path(const char *folder, const char *name, char path[256])
@@ -553,7 +546,32 @@ const struct ttest_api_run ttest_api_runs[] = {
      .reset = ttest_left_reset,
      .check = ttest_remove_left_check,
      .end = ttest_left_end,
-     .removes = true}};
+     .removes = true},
+    {.name = "record",
+     .run = ttest_record,
+     .begin = ttest_record_begin,
+     .reset = ttest_record_reset,
+     .check = ttest_record_check,
+     .end = ttest_record_end,
+     .most = 20,
+     .varies = true},
+    {.name = "record live",
+     .run = ttest_record_live,
+     .begin = ttest_record_begin,
+     .reset = ttest_record_reset,
+     .check = ttest_record_check,
+     .end = ttest_record_end,
+     .most = 20,
+     .varies = true},
+    {.name = "record files",
+     .run = ttest_record_files,
+     .begin = ttest_record_begin,
+     .reset = ttest_record_reset,
+     .check = ttest_record_check,
+     .end = ttest_record_end,
+     .most = 20,
+     .varies = true},
+    {.name = "control", .run = ttest_control}};
 const int ttest_api_run_count = sizeof ttest_api_runs / sizeof ttest_api_runs[0];
 
 void ttest_api_prepare(const char *folder)

@@ -10,6 +10,13 @@
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
 
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        ttape_status try_status = (call);                                                          \
+        if (try_status != TTAPE_OK)                                                                \
+            return try_status;                                                                     \
+    } while (0)
+
 struct ttest_run {
     const char *folder; /* with the traces a.ttape, b.ttape and damaged.ttape */
     ttape_allocator allocator;
@@ -26,7 +33,9 @@ struct ttest_api_run {
     void (*reset)(const char *folder); /* before each run */
     void (*check)(struct ttest_run *run, ttape_status status, const char *label); /* after each */
     void (*end)(const char *folder); /* removes what begin made */
-    bool removes;                    /* TTEST_REMOVE is meant, too */
+    bool varies;                     /* what is written is for `check` to judge */
+    unsigned most; /* calls of a kind that the short form tries; 0: as many as of the others */
+    bool removes;  /* TTEST_REMOVE is meant, too */
 };
 
 extern const struct ttest_api_run ttest_api_runs[];
@@ -49,5 +58,14 @@ void ttest_left_reset(const char *folder);
 void ttest_left_end(const char *folder);
 void ttest_recover_left_check(struct ttest_run *run, ttape_status status, const char *label);
 void ttest_remove_left_check(struct ttest_run *run, ttape_status status, const char *label);
+/* Recordings are made, into one file, one that is there from the start or many; and steered. */
+ttape_status ttest_record(struct ttest_run *run);
+ttape_status ttest_record_live(struct ttest_run *run);
+ttape_status ttest_record_files(struct ttest_run *run);
+ttape_status ttest_control(struct ttest_run *run);
+void ttest_record_begin(const char *folder);
+void ttest_record_reset(const char *folder);
+void ttest_record_end(const char *folder);
+void ttest_record_check(struct ttest_run *run, ttape_status status, const char *label);
 
 #endif

@@ -57,6 +57,7 @@ static struct {
 } plan;
 #define THREADS_OWN __thread __attribute__((tls_model("initial-exec")))
 static char made_folder[64];
+static int holds;
 static THREADS_OWN bool interrupted; /* the thread's last call was: its repetition is not */
 static THREADS_OWN bool is_running;  /* what comes before is the C library's, or a sanitizer's */
 
@@ -82,7 +83,10 @@ bool ttest_faults_end(void)
     return book->hits != 0;
 }
 
-void ttest_faults_hold(bool held) { __atomic_store_n(&plan.on, !held, __ATOMIC_SEQ_CST); }
+void ttest_faults_hold(bool held)
+{
+    (void)__atomic_add_fetch(&holds, held ? 1 : -1, __ATOMIC_SEQ_CST);
+}
 
 const char *ttest_faults_folder(void) { return made_folder; }
 
@@ -93,7 +97,8 @@ EARLY static enum ttest_fault_action due(enum ttest_fault_kind kind)
 {
     static const int reasons[] = {ENOMEM, EIO,    ENOSPC, EIO, EACCES, EMFILE, ENOSPC,
                                   ENOMEM, EAGAIN, EAGAIN, EIO, EPERM,  EACCES};
-    if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) || !is_running ||
+    if (!__atomic_load_n(&plan.on, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&holds, __ATOMIC_RELAXED) != 0 || !is_running ||
         (book->owner != (uint64_t)getpid()) != plan.in_child)
         return TTEST_COUNT;
     uint64_t call = __atomic_fetch_add(&book->counts[kind], 1, __ATOMIC_RELAXED);
@@ -252,9 +257,11 @@ off_t lseek(int fd, off_t offset, int whence)
 
 int posix_fallocate(int fd, off_t at, off_t size)
 {
-    if (fails(TTEST_TRUNCATE))
-        return errno;
-    return syscall(SYS_fallocate, fd, 0, at, size) == 0 ? 0 : errno;
+    int before = errno; /* which it leaves alone */
+    bool failed = fails(TTEST_TRUNCATE) || syscall(SYS_fallocate, fd, 0, at, size) != 0;
+    int code = failed ? errno : 0;
+    errno = before;
+    return code;
 }
 
 static int open_at(int folder, const char *path, int flags, va_list list)

@@ -1,6 +1,6 @@
-/* What a killed recorder left, recovered and removed. The recorder is a process of the test's own,
- * which plays the program too, into a folder that has something of everything: partitions in a
- * trace file, slots in the spill file behind them, blocks in the arena behind those. */
+/* Recordings: made and steered; and what a killed recorder left, recovered and removed. The test
+ * plays the program, too. What is left has something of everything: partitions in a trace file,
+ * slots in the spill file behind them, blocks in the arena behind those. */
 #define _GNU_SOURCE /* nanosleep is ours */
 #include "api_runs.h"
 
@@ -21,7 +21,8 @@ static struct kept {
     size_t size_bytes;
 } kept[KEPT_FILES];
 
-static char *arena_path; /* shared with the recorder */
+static char *arena_path;    /* shared with the recorder */
+static pid_t other_process; /* that is recorded, too */
 
 /* Recovery waits for hooks and recorders that may be at work: there are none when all is left. */
 static bool is_left;
@@ -39,16 +40,21 @@ static void play_calls(struct ttest_block *b, uint32_t count)
     }
 }
 
+/* Of two processes, one of which is the other's parent. */
+static void take_blocks(struct ttest_player *p, struct ttest_block blocks[2])
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t pid = (uint32_t)(i == 0 ? getpid() : other_process);
+        blocks[i] = ttest_block_take(p, pid, i + 1, i + 1, 1);
+        ttest_process_message(&blocks[i], i, (uint32_t)getpid(), "/bin/x");
+        ttest_enter(&blocks[i], 0x2000);
+    }
+}
+
 static void play_left(struct ttest_player *p)
 {
-    uint32_t pid = (uint32_t)getpid();
     struct ttest_block blocks[2];
-    for (uint32_t t = 0; t < 2; t++) {
-        blocks[t] = ttest_block_take(p, pid, 1, t + 1, 1);
-        if (t == 0)
-            ttest_process_message(&blocks[t], 0, 1, "/bin/x");
-        ttest_enter(&blocks[t], 0x2000);
-    }
+    take_blocks(p, blocks);
     ttest_module_message(&blocks[0], 0x1000, 0x3000, "/bin/x");
     ttest_modules_end(&blocks[0], 1);
     ttest_site_message(&blocks[0], 0x1000, TTAPE_SITE_FUNCTION, "f");
@@ -72,6 +78,7 @@ static void record_and_die(const char *folder)
                                  .buffer_bytes = 1,
                                  .thread_bytes = 1,
                                  .command = "x"};
+    other_process = ttest_process_start();
     (void)snprintf(p.output, sizeof p.output, "%s/" LEFT, folder);
     TTEST_DONE(ttape_recording_open(&p.recording, p.output, &o, &err));
     map_arena(&p);
@@ -224,4 +231,254 @@ void ttest_remove_left_check(struct ttest_run *run, ttape_status status, const c
     }
     ck_assert_msg(access(path, F_OK) != 0, "%s: '%s' is still there", label, path);
     ck_assert_msg(access(arena, F_OK) != 0, "%s: '%s' is still there", label, arena);
+}
+
+/* ---- recording ---- */
+
+#define RECORDED     "out.ttape"
+#define ROUNDS_MAX   500
+#define FAILURES_MAX 5
+#define PAUSE_US     200
+
+static uint32_t played; /* events that programs have recorded */
+static bool is_live;
+
+static void play_round(struct ttest_player *p, struct ttest_block blocks[2], bool first)
+{
+    ttest_faults_hold(true);
+    if (first)
+        take_blocks(p, blocks);
+    play_calls(&blocks[0], 9);
+    play_calls(&blocks[1], 4);
+    played += 2 * (9 + 4) + (first ? 2 : 0);
+    ttest_faults_hold(false);
+}
+
+/* Rounds until that request is answered, or it is clear that it will not be. A failure is told,
+ * and the next round goes on; TTAPE_E_STATE for a message that is not there. */
+static ttape_status poll_until(struct ttest_player *p, const uint32_t *answer, uint32_t wanted)
+{
+    uint32_t failures = 0;
+    for (int i = 0; i < ROUNDS_MAX && failures < FAILURES_MAX; i++) {
+        ttape_error err = {0};
+        ttape_recording_status now;
+        uint64_t drained;
+        ttape_status status = ttape_recording_poll(p->recording, &drained, &err);
+        ttape_recording_get_status(p->recording, &now);
+        if (now.failed || __atomic_load_n(answer, __ATOMIC_ACQUIRE) == wanted)
+            return TTAPE_OK;
+        if (status != TTAPE_OK && (err.status != status || err.message[0] == '\0'))
+            return TTAPE_E_STATE;
+        failures += status != TTAPE_OK;
+        (void)usleep(PAUSE_US);
+    }
+    return TTAPE_OK; /* without a thread that encodes it is answered by none but the end */
+}
+
+static uint64_t take_files(const char *folder, const char *label);
+
+void ttest_record_begin(const char *folder)
+{
+    (void)folder;
+    other_process = ttest_process_start();
+}
+
+/* What a run has left that nobody looked at. */
+void ttest_record_reset(const char *folder) { (void)take_files(folder, "before"); }
+
+void ttest_record_end(const char *folder)
+{
+    ttest_record_reset(folder);
+    ttest_process_end(other_process);
+}
+
+static ttape_status record_all(struct ttest_run *run, struct ttest_player *p)
+{
+    struct ttest_block blocks[2];
+    struct ttp_arena_head *head = p->head;
+    play_round(p, blocks, true);
+    TRY(poll_until(p, &head->flushes_done, ++head->flush_requests));
+    play_round(p, blocks, false);
+    TRY(poll_until(p, &head->snapshots_done, ++head->snapshot_requests));
+    play_round(p, blocks, false);
+    ttape_status status = ttape_recording_set_number(p->recording, "answer", 42, &run->err);
+    if (status != TTAPE_OK)
+        return status;
+    return ttape_recording_finish(p->recording, &run->err);
+}
+
+static ttape_status open_recording(struct ttest_run *run, struct ttest_player *p,
+                                   ttape_recording_options *o)
+{
+    o->size = sizeof *o;
+    o->clock = TTAPE_CLOCK_NONE;
+    o->buffer_bytes = o->thread_bytes = 1;
+    o->writer.allocator = &run->allocator;
+    o->writer.partition_events = 300;
+    *p = (struct ttest_player){.recording = NULL};
+    (void)snprintf(p->output, sizeof p->output, "%s/" RECORDED, run->folder);
+    played = 0;
+    is_live = o->live;
+    TRY(ttape_recording_open(&p->recording, p->output, o, &run->err));
+    ttest_faults_hold(true);
+    map_arena(p);
+    ttest_faults_hold(false);
+    return TTAPE_OK;
+}
+
+static ttape_status record_with(struct ttest_run *run, ttape_recording_options *o)
+{
+    struct ttest_player p;
+    TRY(open_recording(run, &p, o));
+    ttape_status status = record_all(run, &p);
+    (void)munmap(p.head, p.map_bytes);
+    ttape_recording_close(p.recording);
+    return status;
+}
+
+ttape_status ttest_record(struct ttest_run *run)
+{
+    return record_with(run, &(ttape_recording_options){.command = "x"});
+}
+
+ttape_status ttest_record_live(struct ttest_run *run)
+{
+    return record_with(run, &(ttape_recording_options){.live = true});
+}
+
+ttape_status ttest_record_files(struct ttest_run *run)
+{
+    return record_with(run, &(ttape_recording_options){.rotate_bytes = 1});
+}
+
+/* The events of a file that verifies. */
+static uint64_t count_events(const ttape_source *source, const char *label)
+{
+    ttape_reader *reader;
+    ttape_info info;
+    uint64_t findings = 0, gaps = 0;
+    ttape_error err = {0};
+    ck_assert_msg(ttape_verify(source, NULL, NULL, NULL, NULL, &findings, &err) == TTAPE_OK &&
+                      findings == 0,
+                  "%s: what is written does not verify: %s", label, err.message);
+    TTEST_DONE(ttape_reader_open(&reader, source, NULL, &err));
+    ttape_reader_get_info(reader, &info);
+    for (uint32_t i = 0; i < info.stream_count; i++) {
+        ttape_cursor *cursor;
+        ttape_item item;
+        TTEST_DONE(ttape_cursor_open(&cursor, reader, i, &err));
+        while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK)
+            gaps += item.event.kind == TTAPE_GAP;
+        ttape_cursor_close(cursor);
+    }
+    ck_assert_msg(gaps == 0, "%s: gaps", label);
+    ttape_reader_close(reader);
+    return info.event_count;
+}
+
+static uint64_t recover_events(const char *directory, const char *label)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_recover_report report = {0};
+    ttape_error err = {0};
+    uint64_t count = 0;
+    ttape_status status = ttape_recover_recording(directory, &sink, NULL, &report, &err);
+    ck_assert_msg(status == TTAPE_OK || status == TTAPE_E_STATE, "%s: recover: %s", label,
+                  err.message);
+    ck_assert_msg(report.loss_count == 0, "%s: recovered with a loss", label);
+    if (status == TTAPE_OK) {
+        ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
+        count = count_events(&source, label);
+    }
+    ttape_memory_sink_close(&memory);
+    return count;
+}
+
+/* Takes the files that the recording has given their names; how many events they hold. Snapshots
+ * hold some of the same. */
+static uint64_t take_files(const char *folder, const char *label)
+{
+    char path[512];
+    uint64_t count = 0;
+    DIR *listing = opendir(folder);
+    for (const struct dirent *e; (e = readdir(listing)) != NULL;) {
+        ttape_source source;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (strncmp(e->d_name, "out.", 4) != 0 || strstr(e->d_name, ".recording") != NULL)
+            continue;
+        TTEST_DONE(ttape_source_file_open(&source, path, &err));
+        uint64_t its = count_events(&source, label);
+        count += strstr(e->d_name, ".snapshot-") == NULL ? its : 0;
+        ttape_source_file_close(&source);
+        (void)unlink(path);
+    }
+    (void)closedir(listing);
+    return count;
+}
+
+/* All that was recorded is in the files, or in what recovery makes of the folder. */
+void ttest_record_check(struct ttest_run *run, ttape_status status, const char *label)
+{
+    char path[256], arena[64];
+    (void)snprintf(arena, sizeof arena, "%s", ttest_faults_folder());
+    ttest_api_path(run->folder, RECORDED ".recording", path);
+    bool is_left = access(path, F_OK) == 0;
+    ck_assert_msg(!is_left || status != TTAPE_OK, "%s: done, but the folder is there", label);
+    uint64_t count = is_left ? recover_events(path, label) : 0;
+    if (is_left)
+        TTEST_DONE(ttape_recover_remove(path, &err));
+    if (is_left && is_live) { /* it is not finished, and was read */
+        ttest_api_path(run->folder, RECORDED, path);
+        (void)unlink(path);
+        ttest_api_path(run->folder, RECORDED ".recording", path);
+    }
+    count += take_files(run->folder, label);
+    ck_assert_msg(count == played, "%s: status %d, %u events of %u", label, status, (unsigned)count,
+                  played);
+    ck_assert_msg(access(path, F_OK) != 0, "%s: the folder is still there", label);
+    ck_assert_msg(*arena == '\0' || access(arena, F_OK) != 0, "%s: '%s' is still there", label,
+                  arena);
+}
+
+/* ---- steering ---- */
+
+static void mix_status(struct ttest_run *run, const ttape_control *control)
+{
+    ttape_control_status now;
+    ttape_control_get_status(control, &now);
+    uint32_t facts[] = {now.mode,       now.clock,       now.block_ready,   now.block_max,
+                        now.block_used, now.block_bytes, now.recorder_lives};
+    ttest_api_mix(run, facts, sizeof facts);
+}
+
+static ttape_status steer(struct ttest_run *run)
+{
+    static const uint32_t requests[] = {TTAPE_CONTROL_OFF, TTAPE_CONTROL_ON, TTAPE_CONTROL_FLUSH,
+                                        TTAPE_CONTROL_SNAPSHOT, TTAPE_CONTROL_STOP};
+    ttape_control *control;
+    TRY(ttape_control_open(&control, (uint32_t)getpid(), &run->err));
+    ttape_status status = TTAPE_OK;
+    for (size_t i = 0; i < sizeof requests / sizeof *requests && status == TTAPE_OK; i++) {
+        status = ttape_control_send(control, requests[i], 0, &run->err);
+        mix_status(run, control);
+    }
+    ttape_control_close(control);
+    return status;
+}
+
+ttape_status ttest_control(struct ttest_run *run)
+{
+    struct ttest_player p;
+    ttape_recording_options o = {.command = "x"};
+    ttest_faults_hold(true);
+    ttape_status status = open_recording(run, &p, &o);
+    ck_assert_int_eq(status, TTAPE_OK); /* that is held, too */
+    ttest_faults_hold(false);
+    status = steer(run);
+    ttest_faults_hold(true);
+    (void)munmap(p.head, p.map_bytes);
+    ttape_recording_discard(p.recording);
+    ttest_faults_hold(false);
+    return status;
 }

@@ -30,9 +30,12 @@ static uint64_t file_bytes(uint32_t blocks)
 /* As many blocks as there is room for, of those wanted; 0: not even a few. */
 static uint32_t allocate(int fd, uint32_t wanted)
 {
-    for (uint32_t count = wanted; count >= FEWEST_BLOCKS; count /= 2)
-        if (posix_fallocate(fd, 0, (off_t)file_bytes(count)) == 0)
+    for (uint32_t count = wanted; count >= FEWEST_BLOCKS; count /= 2) {
+        int code = posix_fallocate(fd, 0, (off_t)file_bytes(count));
+        if (code == 0)
             return count;
+        errno = code; /* which it does not do */
+    }
     return 0;
 }
 
@@ -122,9 +125,9 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     wanted = wanted > TTP_ARENA_BLOCKS_MAX ? TTP_ARENA_BLOCKS_MAX : wanted;
     r->arena.limit = wanted;
     if (!make_in(&r->arena, "/dev/shm", wanted) && !make_in(&r->arena, r->directory, wanted))
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                        "no room for buffers in '/dev/shm' nor in '%s': %s", r->directory,
-                        strerror(errno));
+        return ttp_fail(err, errno == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO, "",
+                        TTAPE_ERROR_NO_OFFSET, "no room for buffers in '/dev/shm' nor in '%s': %s",
+                        r->directory, strerror(errno));
     size_t bytes = TTP_ARENA_BLOCKS_MAX * sizeof *r->arena.seen;
     r->arena.seen = r->allocator.allocate(r->allocator.context, bytes);
     if (r->arena.seen == NULL)

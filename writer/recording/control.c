@@ -70,7 +70,7 @@ static bool parse_candidate(char *line, struct candidate *c)
 static ttape_status fail_open(uint32_t pid, ttape_error *err)
 {
     int code = errno;
-    ttape_status status = TTAPE_E_IO;
+    ttape_status status = code == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
     if (code == ENOENT || code == ESRCH)
         status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                           "there is no process %" PRIu32, pid);
@@ -166,13 +166,14 @@ static ttape_status try_candidate(ttape_control *c, const struct candidate *foun
     int fd = open_mapped(found, c->pid);
     if (fd < 0) {
         int code = errno;
-        (void)ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+        ttape_status status = code == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
+        (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
                        found->is_deleted ? "the recording of process %" PRIu32 " has ended"
                                          : "opening the arena of process %" PRIu32 " failed: %s",
                        c->pid, strerror(code));
         if (err != NULL)
             err->os_errno = code;
-        return TTAPE_E_IO;
+        return status;
     }
     ttape_status status = map(c, fd, err);
     (void)close(fd);
@@ -195,6 +196,8 @@ static ttape_status find(ttape_control *c, FILE *maps, ttape_error *err)
             *err = why;
         status = tried == TTAPE_E_NOT_FOUND ? status : tried;
     }
+    if (c->head == NULL && !feof(maps)) /* what is behind is not known */
+        status = fail_open(c->pid, err);
     free(line);
     return status;
 }
@@ -232,7 +235,8 @@ void ttape_control_close(ttape_control *c)
     free(c);
 }
 
-/* The recorder has the arena mapped, too; another process may have its number by now. */
+/* The recorder has the arena mapped, too; another process may have its number by now. Where that
+ * cannot be looked at, the number has to do. */
 static bool recorder_lives(const ttape_control *c)
 {
     char process[16];
@@ -240,7 +244,7 @@ static bool recorder_lives(const ttape_control *c)
         return false;
     (void)snprintf(process, sizeof process, "%" PRIu32, c->recorder_pid);
     int is_mapped = ttp_process_maps(process, c->device, c->inode);
-    return is_mapped < 0 ? errno == EACCES : is_mapped;
+    return is_mapped < 0 ? errno != ENOENT && errno != ESRCH : is_mapped;
 }
 
 void ttape_control_get_status(const ttape_control *c, ttape_control_status *status)

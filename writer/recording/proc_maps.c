@@ -1,5 +1,6 @@
 #include "writer/recording/proc_maps.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,7 +53,10 @@ int ttp_process_maps(const char *process, dev_t device, ino_t inode)
         return -1;
     while (!found && getline(&line, &capacity, maps) > 0)
         found = ttp_mapping_parse(line, &m) && ttp_mapping_is_of(&m, device, inode);
+    int code = errno;
+    bool is_known = found || feof(maps);
     free(line);
     (void)fclose(maps);
-    return found;
+    errno = code;
+    return is_known ? found : -1;
 }

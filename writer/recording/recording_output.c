@@ -523,7 +523,7 @@ ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err)
 void ttp_outputs_close(ttape_recording *r)
 {
     struct ttp_output **outputs = r->outputs.data;
-    bool leaves_nothing = r->is_discarded && r->is_finished;
+    bool leaves_nothing = !r->is_opened || (r->is_discarded && r->is_finished);
     for (size_t i = 0; i < r->outputs.count; i++) {
         ttape_writer_close(outputs[i]->writer);
         if (outputs[i]->fd >= 0)

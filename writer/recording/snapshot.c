@@ -43,7 +43,15 @@ static bool name_it(const ttape_recording *r, const char *name)
     if (errno == EEXIST)
         return false;
     int fd = openat(r->parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd >= 0 && close(fd) == 0 && renameat(r->directory_fd, MADE, r->parent_fd, name) == 0;
+    if (fd < 0)
+        return false;
+    (void)close(fd);
+    if (renameat(r->directory_fd, MADE, r->parent_fd, name) == 0)
+        return true;
+    int code = errno;
+    (void)unlinkat(r->parent_fd, name, 0);
+    errno = code;
+    return false;
 }
 
 /* The next number that no file has: a snapshot never replaces anything. */
