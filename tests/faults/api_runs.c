@@ -517,6 +517,13 @@ static ttape_status recover(struct ttest_run *run)
     return ttest_api_with_file(run, fill_recovered);
 }
 
+#define RECORDS(what, function)                                                                    \
+    {                                                                                              \
+        .name = (what), .run = (function), .begin = ttest_record_begin,                            \
+        .reset = ttest_record_reset, .check = ttest_record_check, .end = ttest_record_end,         \
+        .most = 20, .varies = true                                                                 \
+    }
+
 const struct ttest_api_run ttest_api_runs[] = {
     {.name = "write", .run = write_alone},
     {.name = "write, jobs", .run = write_jobs},
@@ -547,30 +554,10 @@ const struct ttest_api_run ttest_api_runs[] = {
      .check = ttest_remove_left_check,
      .end = ttest_left_end,
      .removes = true},
-    {.name = "record",
-     .run = ttest_record,
-     .begin = ttest_record_begin,
-     .reset = ttest_record_reset,
-     .check = ttest_record_check,
-     .end = ttest_record_end,
-     .most = 20,
-     .varies = true},
-    {.name = "record live",
-     .run = ttest_record_live,
-     .begin = ttest_record_begin,
-     .reset = ttest_record_reset,
-     .check = ttest_record_check,
-     .end = ttest_record_end,
-     .most = 20,
-     .varies = true},
-    {.name = "record files",
-     .run = ttest_record_files,
-     .begin = ttest_record_begin,
-     .reset = ttest_record_reset,
-     .check = ttest_record_check,
-     .end = ttest_record_end,
-     .most = 20,
-     .varies = true},
+    RECORDS("record", ttest_record),
+    RECORDS("record live", ttest_record_live),
+    RECORDS("record files", ttest_record_files),
+    RECORDS("record processes", ttest_record_processes),
     {.name = "control", .run = ttest_control}};
 const int ttest_api_run_count = sizeof ttest_api_runs / sizeof ttest_api_runs[0];
 

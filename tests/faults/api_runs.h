@@ -58,10 +58,12 @@ void ttest_left_reset(const char *folder);
 void ttest_left_end(const char *folder);
 void ttest_recover_left_check(struct ttest_run *run, ttape_status status, const char *label);
 void ttest_remove_left_check(struct ttest_run *run, ttape_status status, const char *label);
-/* Recordings are made, into one file, one that is there from the start or many; and steered. */
+/* Recordings are made, into one file, one that is there from the start, many, or one for each
+ * process; and steered. */
 ttape_status ttest_record(struct ttest_run *run);
 ttape_status ttest_record_live(struct ttest_run *run);
 ttape_status ttest_record_files(struct ttest_run *run);
+ttape_status ttest_record_processes(struct ttest_run *run);
 ttape_status ttest_control(struct ttest_run *run);
 void ttest_record_begin(const char *folder);
 void ttest_record_reset(const char *folder);

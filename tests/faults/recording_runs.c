@@ -351,6 +351,11 @@ ttape_status ttest_record_files(struct ttest_run *run)
     return record_with(run, &(ttape_recording_options){.rotate_bytes = 1});
 }
 
+ttape_status ttest_record_processes(struct ttest_run *run)
+{
+    return record_with(run, &(ttape_recording_options){.separate_files = true});
+}
+
 /* The events of a file that verifies. */
 static uint64_t count_events(const ttape_source *source, const char *label)
 {

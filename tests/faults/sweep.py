@@ -6,6 +6,7 @@ interrupted, once or from then on (fault_calls.c, preloaded). What must hold of 
 * after a failure either the same, or status 4 with a message and no output, or, for verbs that may,
   status 3 with a message and an output that verifies.
 """
+import fnmatch
 import mmap
 import os
 import shutil
@@ -35,7 +36,7 @@ SANITIZED = bool(os.environ.get("TTAPE_SANITIZE"))
 
 @dataclass
 class Case:
-    """A verb with its words; outputs are names of files or folders that it makes."""
+    """A verb with its words; outputs are names, or patterns, of files or folders that it makes."""
     name: str
     words: list
     outputs: tuple = ()
@@ -108,8 +109,7 @@ class Sweep:
         """One run of a case under a plan."""
         self.book.write_bytes(bytes(mmap.PAGESIZE))
         plan = f"{KINDS.index(kind)}:{ACTIONS.index(action)}:{number}{'+' if ever else ''}"
-        for output in case.outputs:
-            remove(self.work / output)
+        self.remove_outputs(case)
         self.runs += 1
         with open(self.work / case.stdin if case.stdin else os.devnull, "rb") as stdin:
             try:
@@ -120,9 +120,19 @@ class Sweep:
             except subprocess.TimeoutExpired as late:
                 status, out, err = None, late.stdout or b"", late.stderr or b""
         numbers = BOOK.unpack_from(self.book.read_bytes())
-        made = {output: content(self.work / output) for output in case.outputs}
+        made = {output: self.made(output) for output in case.outputs}
         return Run(status, out, err.decode(errors="replace"), made,
                    dict(zip(KINDS, numbers)), numbers[len(KINDS)])
+
+    def remove_outputs(self, case):
+        for output in case.outputs:
+            for path in self.work.glob(output):
+                remove(path)
+
+    def made(self, output):
+        """What came of an output; None: nothing."""
+        found = {path.name: content(path) for path in sorted(self.work.glob(output))}
+        return found or None
 
     def all(self, cases, words):
         """Every case (with words: those whose names hold one), and the verdict."""
@@ -144,8 +154,7 @@ class Sweep:
             return
         struck = {kind: self.kind(case, kind, actions, there) for kind in kinds}
         self.hits += sum(struck.values())
-        for output in case.outputs:
-            remove(self.work / output)
+        self.remove_outputs(case)
         if sum(struck.values()) == 0:
             self.fail(case, "all of them", "no fault struck")
         for kind, hits in struck.items():
@@ -169,7 +178,8 @@ class Sweep:
                 self.check(case, action, label, run)
             if case.remains and (self.work / case.remains).exists():
                 self.check_remains(case, label, run)
-            left = set(os.listdir(self.work)) - there - set(case.outputs)
+            left = {name for name in set(os.listdir(self.work)) - there
+                    if not any(fnmatch.fnmatch(name, output) for output in case.outputs)}
             if left:
                 self.fail(case, label, f"left behind: {sorted(left)}", run)
                 for name in left:
@@ -218,10 +228,10 @@ class Sweep:
             if run.made[output] is None:
                 self.fail(case, label, f"status {run.status}, but no output", run)
             elif output.endswith(".ttape"):
-                done = self.tracetape("verify", "-q", output, check=False)
-                if done.returncode:
-                    self.fail(case, label, f"status {run.status}, but '{output}' does not verify",
-                              run)
+                for path in sorted(self.work.glob(output)):
+                    if self.tracetape("verify", "-q", path.name, check=False).returncode:
+                        self.fail(case, label, f"status {run.status}, but '{path.name}' does not "
+                                  "verify", run)
 
 
 def spread(count, most):

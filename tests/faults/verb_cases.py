@@ -214,6 +214,8 @@ def recordings(run):
     return [
         Case("record", ["record", "-q", "-o", "new.ttape", "./program"], ("new.ttape",),
              loss=True, varies=True, remains="new.ttape.recording"),
+        Case("record --files", ["record", "-q", "-o", "new.ttape", "--files", "./program"],
+             ("new.*-*.ttape",), loss=True, varies=True, remains="new.ttape.recording"),
         Case("control status", ["control", pid, "status"], varies=True),
         Case("control flush", ["control", pid, "flush"], varies=True),
         Case("control off", ["control", pid, "off"], varies=True),
