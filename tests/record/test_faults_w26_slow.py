@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """W26: the recorder under helgrind and memcheck while it records 16 threads, snapshots, flushes and
-forks: no report, no leak. (The runtime in the program has no locks and is not a subject for
-them.)"""
+forks: no report, no leak; the program with the runtime in it under memcheck. (Not under helgrind:
+it orders things by atomic operations, which helgrind does not take for that.)"""
 import time
 from pathlib import Path
 
 import faults
 import setting
+import traces
 
 # glibc passes a signal on inside of a wait, without the lock, and helgrind takes that for the
 # program's.
@@ -39,11 +40,29 @@ def control(process, outcome):
             setting.tracetape("control", process.pid, verb)
 
 
+def runtime(checks, work, milliseconds=4000):
+    """Memory of the runtime, in programs of 16 threads that fork and are controlled meanwhile."""
+    for name, args in (("p_threads.c", [16, 10]), ("p_fork_busy.c", [5, 15]),
+                       ("p_steady.c", [milliseconds, 16, 500])):
+        host = faults.Host(work, name, args, timeout=300)
+        log = Path(work, f"runtime.{name}.log")
+        inner = ["valgrind", *TOOLS["memcheck"][:1], f"--log-file={log}",
+                 f"--error-exitcode={REPORT}", "-q"]
+        outcome = host.run(f"runtime, memcheck, {name}", ["--jobs", "2"], inner=inner,
+                           then=control if name == "p_steady.c" else None)
+        checks.that(outcome.status != REPORT and log.read_text("utf-8", "replace") == "",
+                    f"{outcome.label}: reports", reports(log))
+        host.check_lives(checks, outcome, may_refuse=False)
+        trace = faults.recover(checks, outcome)
+        checks.that(trace and traces.info(trace)["events"] > 1000, f"{outcome.label}: no events")
+
+
 def main():
     setting.need_verb("record", "recover")
     setting.need_command("valgrind")
     checks = setting.Checks("W26")
     with setting.work_dir() as work:
+        runtime(checks, work)
         suppressions = Path(work, "suppressions")
         suppressions.write_text(SUPPRESSED, encoding="ascii")
         for name, args in (("p_threads.c", [16, 30]), ("p_fork_busy.c", [30, 15]),
