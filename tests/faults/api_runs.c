@@ -517,11 +517,16 @@ static ttape_status recover(struct ttest_run *run)
     return ttest_api_with_file(run, fill_recovered);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define RECORD_MOST 8u
+#else
+#define RECORD_MOST 20u
+#endif
 #define RECORDS(what, function)                                                                    \
     {                                                                                              \
         .name = (what), .run = (function), .begin = ttest_record_begin,                            \
         .reset = ttest_record_reset, .check = ttest_record_check, .end = ttest_record_end,         \
-        .most = 20, .varies = true                                                                 \
+        .most = RECORD_MOST, .varies = true                                                        \
     }
 
 const struct ttest_api_run ttest_api_runs[] = {

@@ -250,7 +250,7 @@ int main(void)
     Suite *suite = suite_create("api_faults");
     for (int i = 0; i < ttest_api_run_count; i++) { /* CK_RUN_CASE: one of them */
         TCase *cases = tcase_create(ttest_api_runs[i].name);
-        tcase_set_timeout(cases, 280);
+        tcase_set_timeout(cases, MOST < ALL ? 280 : 1200);
         tcase_add_checked_fixture(cases, set_up, tear_down);
         tcase_add_loop_test(cases, faults, i, i + 1);
         suite_add_tcase(suite, cases);
