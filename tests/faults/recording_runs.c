@@ -110,7 +110,7 @@ static void recovered(const char *folder, ttape_status *status, ttape_error *err
     if (*status == TTAPE_OK) {
         uint64_t findings = 0;
         ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
-        TTEST_DONE(ttape_verify(&source, NULL, NULL, NULL, NULL, &findings, &err));
+        ck_assert_int_eq(ttape_verify(&source, NULL, NULL, NULL, NULL, &findings, err), TTAPE_OK);
         ck_assert_uint_eq(findings, 0);
     }
     ttape_memory_sink_close(&memory);
@@ -366,12 +366,12 @@ static uint64_t count_events(const ttape_source *source, const char *label)
     ck_assert_msg(ttape_verify(source, NULL, NULL, NULL, NULL, &findings, &err) == TTAPE_OK &&
                       findings == 0,
                   "%s: what is written does not verify: %s", label, err.message);
-    TTEST_DONE(ttape_reader_open(&reader, source, NULL, &err));
+    ck_assert_int_eq(ttape_reader_open(&reader, source, NULL, &err), TTAPE_OK);
     ttape_reader_get_info(reader, &info);
     for (uint32_t i = 0; i < info.stream_count; i++) {
         ttape_cursor *cursor;
         ttape_item item;
-        TTEST_DONE(ttape_cursor_open(&cursor, reader, i, &err));
+        ck_assert_int_eq(ttape_cursor_open(&cursor, reader, i, &err), TTAPE_OK);
         while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK)
             gaps += item.event.kind == TTAPE_GAP;
         ttape_cursor_close(cursor);

@@ -3,12 +3,14 @@
 #define _DEFAULT_SOURCE /* usleep */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arena_player.h"
 
-#define HOLE_MS 300 /* more than a hole is waited for */
-#define BLOCKS  20u /* more than the smallest spill file has room for */
+#define HOLE_MS 300  /* more than a hole is waited for */
+#define BLOCKS  20u  /* more than the smallest spill file has room for */
+#define CUT_MS  1000 /* a snapshot that was asked for so long ago has what there is */
 
 static struct ttest_player player;
 static uint32_t pid; /* of a process that lives */
@@ -159,25 +161,36 @@ START_TEST(a_flush_is_answered_while_all_go_on)
 }
 END_TEST
 
-/* A snapshot has them, too. */
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A snapshot has them, too: where the machine is so busy that this takes a second, some. */
 START_TEST(a_snapshot_waits_for_room)
 {
     struct ttest_block blocks[BLOCKS];
+    const uint64_t whole = (BLOCKS - 1) * TTP_BLOCK_RECORDS + 5;
     ttape_source source;
     ttape_info info;
     char path[96];
     take_and_fill(blocks, BLOCKS);
+    int64_t asked_ms = now_ms();
     player.head->snapshot_requests++;
     for (int i = 0; i < 5000 && player.head->snapshots_done == 0; i++) {
         ttest_poll(&player);
         usleep(1000);
     }
+    bool is_late = now_ms() - asked_ms >= CUT_MS;
     ck_assert_uint_eq(player.head->snapshots_done, 1);
     ck_assert_uint_eq(player.head->snapshots_written, 1);
     (void)snprintf(path, sizeof path, "%s.snapshot-1", player.output);
     ttape_reader *reader = ttest_read(&player, path, &source);
     ttape_reader_get_info(reader, &info);
-    ck_assert_uint_eq(info.event_count, (BLOCKS - 1) * TTP_BLOCK_RECORDS + 5);
+    ck_assert_uint_le(info.event_count, whole);
+    ck_assert(is_late || info.event_count == whole);
     ttape_reader_close(reader);
     ttape_source_file_close(&source);
     ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
