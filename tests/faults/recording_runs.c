@@ -428,12 +428,12 @@ void ttest_record_check(struct ttest_run *run, ttape_status status, const char *
     char path[256], arena[64];
     (void)snprintf(arena, sizeof arena, "%s", ttest_faults_folder());
     ttest_api_path(run->folder, RECORDED ".recording", path);
-    bool is_left = access(path, F_OK) == 0;
-    ck_assert_msg(!is_left || status != TTAPE_OK, "%s: done, but the folder is there", label);
-    uint64_t count = is_left ? recover_events(path, label) : 0;
-    if (is_left)
+    bool stays = access(path, F_OK) == 0;
+    ck_assert_msg(!stays || status != TTAPE_OK, "%s: done, but the folder is there", label);
+    uint64_t count = stays ? recover_events(path, label) : 0;
+    if (stays)
         TTEST_DONE(ttape_recover_remove(path, &err));
-    if (is_left && is_live) { /* it is not finished, and was read */
+    if (stays && is_live) { /* it is not finished, and was read */
         ttest_api_path(run->folder, RECORDED, path);
         (void)unlink(path);
         ttest_api_path(run->folder, RECORDED ".recording", path);
