@@ -18,7 +18,7 @@ OUT=$work/out WORK=$work/build "$src/fuzz/build.sh" >log 2>&1 || { tail -n 20 lo
 count=0
 for target in "$work"/out/fuzz_*; do
     name=${target##*/}
-    case $name in *.dict | *_seeds | *.zip) continue ;; esac
+    case $name in *.dict | *.options | *_seeds | *.zip) continue ;; esac
     count=$((count + 1))
     if [ "$name" = fuzz_canary ]; then
         "$target" -runs=5000000 -seed=1 "${target}_seeds" >log 2>&1 && fail "the canary lives"
