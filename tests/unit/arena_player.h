@@ -21,6 +21,8 @@
 #include "format/record.h"
 #include "writer/arena.h"
 
+#define TTEST_HOLE_MS 300 /* more than a hole is waited for */
+
 #define TTEST_DONE(call)                                                                           \
     do {                                                                                           \
         ttape_error err = {0};                                                                     \

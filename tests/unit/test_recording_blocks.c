@@ -4,7 +4,6 @@
 
 #include "arena_player.h"
 
-#define HOLE_MS   300 /* more than a hole is waited for */
 #define THREAD_MS 800 /* more than threads go unchecked */
 
 static struct ttest_player player;
@@ -132,7 +131,7 @@ START_TEST(holes_that_stay_are_counted)
     ttest_put_at(&b, TTP_BLOCK_RECORDS - 4, 0);
     ttest_put_at(&b, TTP_BLOCK_RECORDS - 3, 0);
     ttest_block_state(&b, TTP_BLOCK_FULL);
-    ttest_poll_ms(&player, HOLE_MS);
+    ttest_poll_ms(&player, TTEST_HOLE_MS);
     ck_assert(!ttest_block_is_free(&b)); /* the hook may still store into it */
     struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
     ttest_enter(&next, 0x3000);

@@ -160,6 +160,36 @@ START_TEST(a_forked_child_has_its_parents_modules)
 }
 END_TEST
 
+/* Its first thread has told the time, but not yet whose child it is, when all is wanted; then
+ * another one of its threads ends before all is wanted again. */
+START_TEST(a_forked_child_is_met_while_it_begins)
+{
+    uint64_t parent_pid;
+    struct ttest_block b = first_block(0, 1);
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
+    ttest_modules_end(&b, 1);
+    ttest_enter(&b, 0x10000);
+    struct ttest_block child = ttest_block_take(&player, other_pid, 7, 7, 1);
+    ttest_put(&child, ttp_record_epoch(1));
+    player.head->flush_requests++;
+    ttest_poll_ms(&player, _i == 0 ? 0 : TTEST_HOLE_MS); /* not waited for any longer */
+    ttest_poll(&player);
+    ttest_process_message(&child, 1, pid, "/bin/first");
+    struct ttest_block second = ttest_block_take(&player, other_pid, 7, 8, 1);
+    ttest_enter(&second, 0x10010);
+    ttest_block_state(&second, TTP_BLOCK_DONE);
+    ttest_poll_ms(&player, 50);
+    ttest_enter(&child, 0x10020);
+    done(&child);
+    (void)ttest_finish(&player);
+    ttest_expect(&player, "+10000", "+10010", "+10020", NULL);
+    expect_site(with_pid("10010  k0:0 in /lib/a.so of ", pid));
+    expect_site(with_pid("10020  k0:0 in /lib/a.so of ", pid));
+    (void)process_of(other_pid, 0, &parent_pid);
+    ck_assert_uint_eq(parent_pid, pid);
+}
+END_TEST
+
 START_TEST(an_executed_program_begins_anew)
 {
     uint64_t parent_pid;
@@ -446,6 +476,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, modules_and_sites);
     tcase_add_test(tests, a_forked_child_has_its_parents_modules);
+    tcase_add_loop_test(tests, a_forked_child_is_met_while_it_begins, 0, 2);
     tcase_add_test(tests, an_executed_program_begins_anew);
     tcase_add_test(tests, another_module_at_the_same_address);
     tcase_add_test(tests, a_list_that_was_cut_off);

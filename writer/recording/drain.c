@@ -302,11 +302,28 @@ static const struct ttp_candidate *find_first_thread(const ttape_recording *r, u
     return low < r->candidates.count && c[low].serial == image ? &c[low] : NULL;
 }
 
-/* It says who it is by its first record. */
+/* It says who it is by its first message, which is whole once its head is there; the time may have
+ * been told before that. */
 static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
 {
-    const uint64_t *first = (const uint64_t *)(block_at(r, c->index) + 1);
-    return r->arena.seen[c->index].is_dead || __atomic_load_n(first, __ATOMIC_ACQUIRE) != 0;
+    const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
+    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS && !r->arena.seen[c->index].is_dead; i++) {
+        uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
+        uint32_t type = ttp_record_type(record);
+        bool is_time = ttp_record_tag(record) == TTP_TAG_EXTENSION &&
+                       (type == TTP_EXT_EPOCH || type == TTP_EXT_NOTHING);
+        if (!is_time)
+            return record != 0;
+    }
+    return true;
+}
+
+/* A handler may have jumped out of what says it: that is waited for no longer than a hole. */
+static bool is_stuck(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    struct ttp_block_seen *seen = &r->arena.seen[c->index];
+    seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
+    return r->polled_ms - seen->full_since >= HOLE_WAIT_MS;
 }
 
 static bool is_known(const ttape_recording *r, uint64_t image)
@@ -322,9 +339,10 @@ static void meet_image(ttape_recording *r, struct ttp_candidate *of, bool at_end
     const struct ttp_candidate *first = find_first_thread(r, of->image);
     uint32_t seen = ttp_map_find(&r->known, of->image), missed = IMAGE_MISSED | (uint32_t)r->round;
     bool waits = first != NULL ? !has_begun(r, first) : seen == TTAPE_NONE || seen == missed;
-    of->must_wait = waits && !at_end && !r->is_direct;
-    (void)ttp_map_set(&r->allocator, &r->known, of->image, of->must_wait ? missed : IMAGE_KNOWN,
-                      NULL);
+    of->must_wait = waits && !at_end && !r->is_direct && (first == NULL || !is_stuck(r, first));
+    if (first != NULL && !waits)
+        r->arena.seen[first->index].full_since = 0;
+    (void)ttp_map_set(&r->allocator, &r->known, of->image, waits ? missed : IMAGE_KNOWN, NULL);
 }
 
 /* Before anything of a new process comes what says which process it is, and what its parent is: the
