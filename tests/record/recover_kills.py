@@ -142,12 +142,10 @@ def make_recording(work, checks):
     return remains
 
 
-def make_trace(work):
-    lines = ["0 1 enter main"]
-    for i in range(1, 3001):
-        lines += [f"{i * 10} 1 enter f{i % 7}", f"{i * 10 + 5} 1 exit"]
+def damaged_trace(work, lines):
+    """Of events as text, in partitions of a thousand; a bit in its middle is another."""
     text, trace = work / "calls.txt", work / "bad.ttape"
-    text.write_text("\n".join([*lines, "30010 1 exit", ""]), encoding="ascii")
+    text.write_text("\n".join([*lines, ""]), encoding="ascii")
     done = setting.tracetape("convert", text, "-o", trace, "--partition-events", "1000")
     if done.status:
         raise RuntimeError(done.err.decode())
@@ -155,6 +153,13 @@ def make_trace(work):
     data[len(data) // 2] ^= 1
     trace.write_bytes(data)
     return trace
+
+
+def make_trace(work):
+    lines = ["0 1 enter main"]
+    for i in range(1, 3001):
+        lines += [f"{i * 10} 1 enter f{i % 7}", f"{i * 10 + 5} 1 exit"]
+    return damaged_trace(work, [*lines, "30010 1 exit"])
 
 
 def main(most=None):

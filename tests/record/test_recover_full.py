@@ -18,16 +18,9 @@ FILLER = "filler"  # takes a page: a file system has at least one
 
 def make_trace(work):
     """Of several pages, for its values are at random; damaged in the middle."""
-    values, text, trace = random.Random(16), work / "calls.txt", work / "bad.ttape"
+    values = random.Random(16)
     lines = [f"{i} 1 enter f {values.getrandbits(64)}\n{i} 1 exit" for i in range(4000)]
-    text.write_text("\n".join([*lines, ""]), encoding="ascii")
-    done = setting.tracetape("convert", text, "-o", trace, "--partition-events", "1000")
-    if done.status:
-        raise RuntimeError(done.err.decode())
-    data = bytearray(trace.read_bytes())
-    data[len(data) // 2] ^= 1
-    trace.write_bytes(data)
-    return trace
+    return recover_kills.damaged_trace(work, lines)
 
 
 def recover_into(given, place, kept, pages):
