@@ -21,7 +21,7 @@
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path)
 {
     int code = errno;
-    ttape_status status = code == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
+    ttape_status status = ttp_status_of(code);
     (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
                    strerror(code));
     if (err != NULL)

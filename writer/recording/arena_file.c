@@ -125,9 +125,9 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     wanted = wanted > TTP_ARENA_BLOCKS_MAX ? TTP_ARENA_BLOCKS_MAX : wanted;
     r->arena.limit = wanted;
     if (!make_in(&r->arena, "/dev/shm", wanted) && !make_in(&r->arena, r->directory, wanted))
-        return ttp_fail(err, errno == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO, "",
-                        TTAPE_ERROR_NO_OFFSET, "no room for buffers in '/dev/shm' nor in '%s': %s",
-                        r->directory, strerror(errno));
+        return ttp_fail(err, ttp_status_of(errno), "", TTAPE_ERROR_NO_OFFSET,
+                        "no room for buffers in '/dev/shm' nor in '%s': %s", r->directory,
+                        strerror(errno));
     size_t bytes = TTP_ARENA_BLOCKS_MAX * sizeof *r->arena.seen;
     r->arena.seen = r->allocator.allocate(r->allocator.context, bytes);
     if (r->arena.seen == NULL)

@@ -70,7 +70,7 @@ static bool parse_candidate(char *line, struct candidate *c)
 static ttape_status fail_open(uint32_t pid, ttape_error *err)
 {
     int code = errno;
-    ttape_status status = code == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
+    ttape_status status = ttp_status_of(code);
     if (code == ENOENT || code == ESRCH)
         status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                           "there is no process %" PRIu32, pid);
@@ -166,7 +166,7 @@ static ttape_status try_candidate(ttape_control *c, const struct candidate *foun
     int fd = open_mapped(found, c->pid);
     if (fd < 0) {
         int code = errno;
-        ttape_status status = code == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
+        ttape_status status = ttp_status_of(code);
         (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
                        found->is_deleted ? "the recording of process %" PRIu32 " has ended"
                                          : "opening the arena of process %" PRIu32 " failed: %s",
