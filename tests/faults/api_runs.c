@@ -69,12 +69,12 @@ static ttape_status define(ttape_writer *w, struct ttest_run *run)
     ttape_process p = {.pid = 7, .parent = TTAPE_NONE, .name = text("main")};
     ttape_module m = {
         .start = 4096, .end = 8192, .path = text("/bin/prog"), .build_id = text("ab")};
-    TRY(ttape_writer_set_text(w, "command", text("prog"), &run->err));
-    TRY(ttape_writer_add_process(w, &p, &process, &run->err));
-    TRY(ttape_writer_add_module(w, &m, &module, &run->err));
+    TTP_TRY(ttape_writer_set_text(w, "command", text("prog"), &run->err));
+    TTP_TRY(ttape_writer_add_process(w, &p, &process, &run->err));
+    TTP_TRY(ttape_writer_add_module(w, &m, &module, &run->err));
     for (uint64_t i = 0; i < 2; i++) {
         ttape_stream stream = {.process = process, .tid = 100 + i, .name = text("thread")};
-        TRY(ttape_writer_add_stream(w, &stream, &id, &run->err));
+        TTP_TRY(ttape_writer_add_stream(w, &stream, &id, &run->err));
     }
     for (uint32_t i = 0; i < TTEST_SITES; i++) {
         char name[] = {'f', (char)('a' + i), 0};
@@ -83,7 +83,7 @@ static ttape_status define(ttape_writer *w, struct ttest_run *run)
                            .kind = i % 5 == 4 ? TTAPE_SITE_MARKER : TTAPE_SITE_FUNCTION,
                            .symbol = text(name),
                            .file = text("a.c")};
-        TRY(ttape_writer_add_site(w, &site, &id, &run->err));
+        TTP_TRY(ttape_writer_add_site(w, &site, &id, &run->err));
     }
     return TTAPE_OK;
 }
@@ -108,13 +108,13 @@ static ttape_status resume_all(ttape_writer *w, struct ttest_run *run)
             edge.event_number += 1000;
             edge.time_ns += 10000;
             edge.frame_count = i / 10 % 4;
-            TRY(ttape_writer_resume(w, stream, &edge, &run->err));
+            TTP_TRY(ttape_writer_resume(w, stream, &edge, &run->err));
         }
         e.kind = i % 2 == 0 ? TTAPE_ENTER : TTAPE_EXIT;
         e.time_ns = edge.time_ns + i * 30;
-        TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
+        TTP_TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
         if (i % 15 == 14)
-            TRY(ttape_writer_seal(w, &run->err));
+            TTP_TRY(ttape_writer_seal(w, &run->err));
     }
     return TTAPE_OK;
 }
@@ -129,16 +129,16 @@ static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest
         uint32_t stream = i / 7 % 2;
         ttape_event e = ttest_event(&threads[stream], &plan, &seed);
         e.time_ns = time += 20 + ttest_random(&seed, 60);
-        TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
+        TTP_TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
         ttape_value value = {.type = TTAPE_VALUE_STRING, .bytes = text("some text")};
         if (e.kind == TTAPE_ENTER && i % 9 == 0)
-            TRY(ttape_writer_attach(w, stream, &value, 1, &run->err));
+            TTP_TRY(ttape_writer_attach(w, stream, &value, 1, &run->err));
         if (how->syncs && i % 90 == 89)
-            TRY(ttape_writer_flush(w, true, &run->err));
+            TTP_TRY(ttape_writer_flush(w, true, &run->err));
     }
     if (how->resumes)
-        TRY(resume_all(w, run));
-    TRY(ttape_writer_set_number(w, "exit_status", 3, &run->err));
+        TTP_TRY(resume_all(w, run));
+    TTP_TRY(ttape_writer_set_number(w, "exit_status", 3, &run->err));
     return ttape_writer_finish(w, &run->err);
 }
 
@@ -167,7 +167,7 @@ static ttape_status write_to(const ttape_sink *sink, const struct plan *how, str
                               .has_trace_id = true,
                               .trace_id = {1},
                               .allocator = &run->allocator};
-    TRY(ttape_writer_open(&w, sink, &o, &run->err));
+    TTP_TRY(ttape_writer_open(&w, sink, &o, &run->err));
     ttape_status status = define(w, run);
     if (status == TTAPE_OK)
         status = append(w, how, run);
@@ -236,7 +236,7 @@ ttape_status ttest_api_with_file(struct ttest_run *run,
     char path[256];
     ttape_file_sink *file;
     ttest_api_path(run->folder, "out.ttape", path);
-    TRY(ttape_file_sink_open(&file, path, false, &run->err));
+    TTP_TRY(ttape_file_sink_open(&file, path, false, &run->err));
     ttape_sink sink = ttape_file_sink_sink(file);
     ttape_status status = fill(run, &sink);
     if (status == TTAPE_OK)
@@ -268,7 +268,7 @@ static ttape_status with_reader(struct ttest_run *run, const char *name, uint32_
     ttape_reader_options o = {
         .size = sizeof o, .jobs = jobs, .ignore_index = scan, .allocator = &run->allocator};
     ttest_api_path(run->folder, name, path);
-    TRY(ttape_source_file_open(&source, path, &run->err));
+    TTP_TRY(ttape_source_file_open(&source, path, &run->err));
     ttape_status status = ttape_reader_open(&reader, &source, &o, &run->err);
     if (status == TTAPE_OK)
         status = read(run, reader);
@@ -287,15 +287,15 @@ static ttape_status walk(struct ttest_run *run, ttape_cursor *cursor, uint32_t s
     if (status != TTAPE_END || stream == TTAPE_ALL_STREAMS)
         return status == TTAPE_END ? TTAPE_OK : status;
     for (uint32_t i = 0; i < 100; i++) {
-        TRY(ttape_cursor_previous(cursor, &item, &run->err));
+        TTP_TRY(ttape_cursor_previous(cursor, &item, &run->err));
         mix_item(run, &item);
     }
-    TRY(ttape_cursor_seek_event(cursor, 60, &run->err));
-    TRY(ttape_cursor_get_edge(cursor, &edge, &run->err));
+    TTP_TRY(ttape_cursor_seek_event(cursor, 60, &run->err));
+    TTP_TRY(ttape_cursor_get_edge(cursor, &edge, &run->err));
     for (uint32_t i = 0; i < edge.frame_count; i++)
         ttest_api_mix(run, &edge.frames[i].enter_time_ns, sizeof edge.frames[i].enter_time_ns);
-    TRY(ttape_cursor_seek_time(cursor, item.event.time_ns, &run->err));
-    TRY(ttape_cursor_next(cursor, &item, &run->err));
+    TTP_TRY(ttape_cursor_seek_time(cursor, item.event.time_ns, &run->err));
+    TTP_TRY(ttape_cursor_next(cursor, &item, &run->err));
     mix_item(run, &item);
     return TTAPE_OK;
 }
@@ -308,17 +308,17 @@ static ttape_status read_all(struct ttest_run *run, ttape_reader *reader)
     for (uint32_t s = 0; s <= info.stream_count; s++) {
         ttape_cursor *cursor;
         uint32_t stream = s < info.stream_count ? s : TTAPE_ALL_STREAMS;
-        TRY(ttape_cursor_open(&cursor, reader, stream, &run->err));
+        TTP_TRY(ttape_cursor_open(&cursor, reader, stream, &run->err));
         ttape_status status = walk(run, cursor, stream);
         ttape_cursor_close(cursor);
-        TRY(status);
+        TTP_TRY(status);
     }
     for (uint32_t p = 0; p < info.partition_count; p++) {
         ttape_segment_info segment;
         const ttape_summary_row *rows;
         uint32_t count;
-        TRY(ttape_reader_get_segment(reader, p, 0, &segment, &run->err));
-        TRY(ttape_reader_get_summary(reader, p, &rows, &count, &run->err));
+        TTP_TRY(ttape_reader_get_segment(reader, p, 0, &segment, &run->err));
+        TTP_TRY(ttape_reader_get_summary(reader, p, &rows, &count, &run->err));
         for (uint32_t i = 0; i < count; i++)
             ttest_api_mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
     }
@@ -353,7 +353,7 @@ static ttape_status verify_name(struct ttest_run *run, const char *name)
     uint64_t count = 0;
     ttape_reader_options o = {.size = sizeof o, .allocator = &run->allocator};
     ttest_api_path(run->folder, name, path);
-    TRY(ttape_source_file_open(&source, path, &run->err));
+    TTP_TRY(ttape_source_file_open(&source, path, &run->err));
     ttape_status status = ttape_verify(&source, &o, take_finding, NULL, run, &count, &run->err);
     ttest_api_mix(run, &count, sizeof count);
     ttape_source_file_close(&source);
@@ -406,7 +406,7 @@ static ttape_status make_reports(struct ttest_run *run, ttape_reader *reader)
         uint32_t count;
         ttape_report_options o = {
             .size = sizeof o, .by = by, .percentiles = by % 2 == 0, .exact = by == 2, .jobs = 2};
-        TRY(ttape_report_make(&report, reader, &o, &run->err));
+        TTP_TRY(ttape_report_make(&report, reader, &o, &run->err));
         const ttape_report_row *rows = ttape_report_get_rows(report, &count);
         for (uint32_t i = 0; i < count; i++)
             ttest_api_mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
@@ -425,7 +425,7 @@ static ttape_status climb(struct ttest_run *run, ttape_tree *tree, const ttape_n
 {
     ttape_tree_walk *children;
     ttape_node node;
-    TRY(ttape_tree_walk_open(&children, tree, id, mode, &run->err));
+    TTP_TRY(ttape_tree_walk_open(&children, tree, id, mode, &run->err));
     ttape_status status;
     while ((status = ttape_tree_walk_next(children, &node, &run->err)) == TTAPE_OK) {
         ttest_api_mix(run, &node.time_ns, sizeof node.time_ns);
@@ -444,7 +444,7 @@ static ttape_status climb_all(struct ttest_run *run, ttape_reader *reader)
     ttape_tree_options o = {.size = sizeof o, .jobs = 2};
     ttape_node_id top = {.kind = TTAPE_NODE_TRACE}, found[8];
     size_t count;
-    TRY(ttape_tree_open(&tree, reader, &o, &run->err));
+    TTP_TRY(ttape_tree_open(&tree, reader, &o, &run->err));
     ttape_status status = climb(run, tree, &top, TTAPE_TREE_PRUNED, 4);
     if (status == TTAPE_OK)
         status = climb(run, tree, &top, TTAPE_TREE_FULL, 3);
@@ -474,7 +474,7 @@ static ttape_status copy_part(struct ttest_run *run, ttape_reader *reader)
     ttape_info info;
     uint64_t from[4] = {30, 30, 30, 30}, to[4] = {60, 60, 60, 60};
     ttape_reader_get_info(reader, &info);
-    TRY(ttape_copier_open(&copier, copying.writer, reader, &run->err));
+    TTP_TRY(ttape_copier_open(&copier, copying.writer, reader, &run->err));
     ttape_status status = ttape_copier_part(copier, 0, from, to, &run->err);
     for (uint32_t p = 1; p < info.partition_count && status == TTAPE_OK; p++)
         status = ttape_copier_partition(copier, p, &run->err);
@@ -486,7 +486,7 @@ static ttape_status fill_copy(struct ttest_run *run, const ttape_sink *sink)
 {
     ttape_writer_options o = {
         .size = sizeof o, .model_period = UINT32_MAX, .allocator = &run->allocator};
-    TRY(ttape_writer_open(&copying.writer, sink, &o, &run->err));
+    TTP_TRY(ttape_writer_open(&copying.writer, sink, &o, &run->err));
     ttape_status status = with_reader(run, "a.ttape", 1, false, copy_part);
     if (status == TTAPE_OK)
         status = with_reader(run, "b.ttape", 1, false, copy_part);
@@ -505,7 +505,7 @@ static ttape_status fill_recovered(struct ttest_run *run, const ttape_sink *sink
     ttape_recover_report report = {0};
     ttape_recover_options o = {.size = sizeof o, .allocator = &run->allocator};
     ttest_api_path(run->folder, "damaged.ttape", path);
-    TRY(ttape_source_file_open(&source, path, &run->err));
+    TTP_TRY(ttape_source_file_open(&source, path, &run->err));
     ttape_status status = ttape_recover_trace(&source, sink, &o, &report, &run->err);
     ttest_api_mix(run, &report.loss_count, sizeof report.loss_count);
     ttape_source_file_close(&source);

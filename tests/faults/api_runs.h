@@ -10,12 +10,7 @@
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        ttape_status try_status = (call);                                                          \
-        if (try_status != TTAPE_OK)                                                                \
-            return try_status;                                                                     \
-    } while (0)
+#include "format/fail.h"
 
 struct ttest_run {
     const char *folder; /* with the traces a.ttape, b.ttape and damaged.ttape */

@@ -297,9 +297,9 @@ static ttape_status record_all(struct ttest_run *run, struct ttest_player *p)
     struct ttest_block blocks[2];
     struct ttp_arena_head *head = p->head;
     play_round(p, blocks, true);
-    TRY(poll_until(p, &head->flushes_done, ++head->flush_requests));
+    TTP_TRY(poll_until(p, &head->flushes_done, ++head->flush_requests));
     play_round(p, blocks, false);
-    TRY(poll_until(p, &head->snapshots_done, ++head->snapshot_requests));
+    TTP_TRY(poll_until(p, &head->snapshots_done, ++head->snapshot_requests));
     play_round(p, blocks, false);
     ttape_status status = ttape_recording_set_number(p->recording, "answer", 42, &run->err);
     if (status != TTAPE_OK)
@@ -319,7 +319,7 @@ static ttape_status open_recording(struct ttest_run *run, struct ttest_player *p
     (void)snprintf(p->output, sizeof p->output, "%s/" RECORDED, run->folder);
     played = 0;
     is_live = o->live;
-    TRY(ttape_recording_open(&p->recording, p->output, o, &run->err));
+    TTP_TRY(ttape_recording_open(&p->recording, p->output, o, &run->err));
     ttest_faults_hold(true);
     map_arena(p);
     ttest_faults_hold(false);
@@ -329,7 +329,7 @@ static ttape_status open_recording(struct ttest_run *run, struct ttest_player *p
 static ttape_status record_with(struct ttest_run *run, ttape_recording_options *o)
 {
     struct ttest_player p;
-    TRY(open_recording(run, &p, o));
+    TTP_TRY(open_recording(run, &p, o));
     ttape_status status = record_all(run, &p);
     (void)munmap(p.head, p.map_bytes);
     ttape_recording_close(p.recording);
@@ -462,7 +462,7 @@ static ttape_status steer(struct ttest_run *run)
     static const uint32_t requests[] = {TTAPE_CONTROL_OFF, TTAPE_CONTROL_ON, TTAPE_CONTROL_FLUSH,
                                         TTAPE_CONTROL_SNAPSHOT, TTAPE_CONTROL_STOP};
     ttape_control *control;
-    TRY(ttape_control_open(&control, (uint32_t)getpid(), &run->err));
+    TTP_TRY(ttape_control_open(&control, (uint32_t)getpid(), &run->err));
     ttape_status status = TTAPE_OK;
     for (size_t i = 0; i < sizeof requests / sizeof *requests && status == TTAPE_OK; i++) {
         status = ttape_control_send(control, requests[i], 0, &run->err);

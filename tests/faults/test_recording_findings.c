@@ -7,23 +7,11 @@
 
 #include "api_runs.h"
 #include "fault_calls.h"
+#include "writer/growing.h"
 
 #define FIRST 60u
 
 static char folder[64];
-
-static void *allocate(void *context, size_t size_bytes)
-{
-    (void)context;
-    return malloc(size_bytes);
-}
-
-static void release(void *context, void *memory, size_t size_bytes)
-{
-    (void)context;
-    (void)size_bytes;
-    free(memory);
-}
 
 static void set_up(void)
 {
@@ -53,7 +41,7 @@ static void fail_each(const char *name, enum ttest_fault_kind kind, bool for_eve
     if (what->begin != NULL)
         what->begin(folder);
     for (uint64_t i = 0; i <= count && i < FIRST; i++) { /* the first time nothing fails */
-        struct ttest_run run = {.folder = folder, .allocator = {NULL, allocate, release}};
+        struct ttest_run run = {.folder = folder, .allocator = ttp_allocator_or_default(NULL)};
         (void)unlink(path);
         if (what->reset != NULL)
             what->reset(folder);

@@ -26,10 +26,7 @@ static struct ttest_file long_run(uint64_t first)
     }
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_writer_close(w);
-    struct ttest_file made = {malloc(memory.size_bytes), memory.size_bytes};
-    memcpy(made.data, memory.data, memory.size_bytes);
-    ttape_memory_sink_close(&memory);
-    return made;
+    return ttest_take(&memory);
 }
 
 static bool no_finding(void *context, const ttape_finding *finding)

@@ -138,6 +138,15 @@ static inline void ttest_attach(ttape_writer *w, uint32_t stream, uint64_t *seed
     TTEST_OK(ttape_writer_attach(w, stream, values, 1 + ttest_random(seed, 3), &err));
 }
 
+/* A copy of exactly the size, so that ASan sees one byte over; the sink is closed. */
+static inline struct ttest_file ttest_take(ttape_memory_sink *memory)
+{
+    struct ttest_file file = {malloc(memory->size_bytes), memory->size_bytes};
+    memcpy(file.data, memory->data, memory->size_bytes);
+    ttape_memory_sink_close(memory);
+    return file;
+}
+
 static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
 {
     ttape_error err = {0};
@@ -170,11 +179,7 @@ static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_writer_close(w);
     free(threads);
-    /* A copy of exactly the size, so that ASan sees one byte over. */
-    struct ttest_file file = {malloc(memory.size_bytes), memory.size_bytes};
-    memcpy(file.data, memory.data, memory.size_bytes);
-    ttape_memory_sink_close(&memory);
-    return file;
+    return ttest_take(&memory);
 }
 
 /* ---- reading as a whole ---- */
