@@ -97,8 +97,9 @@ static bool write_all(int fd, const char *data, size_t size_bytes)
     return true;
 }
 
-/* Standard input is a regular file, from its beginning on: it is all taken, like that of a pipe. */
-static bool is_file(tool_input *input)
+/* Where standard input is a regular file, from its beginning on: it is all taken, like that of a
+ * pipe. */
+static bool take_file(tool_input *input)
 {
     struct stat info;
     if (fstat(STDIN_FILENO, &info) != 0 || !S_ISREG(info.st_mode) ||
@@ -128,7 +129,7 @@ static bool is_no_trace(const char *data, size_t size_bytes)
 static int spool(tool_input *input)
 {
     input->name = "standard input";
-    if (is_file(input)) {
+    if (take_file(input)) {
         return TOOL_OK;
     }
     input->fd = open_unlinked();
