@@ -2,20 +2,12 @@
 #ifndef TTP_FORMAT_FAIL_H
 #define TTP_FORMAT_FAIL_H
 
-#include <errno.h>
-
 #include <tracetape/error.h>
 
 /* Fills *err (may be NULL) and returns `status`, so that a caller can `return ttp_fail(...)`.
  * rule: spec id or ""; offset: byte position or TTAPE_ERROR_NO_OFFSET. printf-like message. */
 ttape_status ttp_fail(ttape_error *err, ttape_status status, const char *rule, uint64_t offset,
                       const char *message, ...) __attribute__((format(printf, 5, 6), cold));
-
-/* What a failed call of the system is to a caller. */
-static inline ttape_status ttp_status_of(int os_errno)
-{
-    return os_errno == ENOMEM ? TTAPE_E_MEMORY : TTAPE_E_IO;
-}
 
 /* Forwards a failure; the only macro that hides a return. */
 #define TTP_TRY(call)                                                                              \

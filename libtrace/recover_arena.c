@@ -14,6 +14,7 @@
 
 #include "format/fail.h"
 #include "writer/arena.h"
+#include "writer/os_status.h"
 
 #define SHARED "/dev/shm/"
 #define NAME   "arena"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format/fail.h"
+#include "writer/os_status.h"
 #include "writer/recording/recording_internal.h"
 
 #define FEWEST_BLOCKS 4u

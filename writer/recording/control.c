@@ -23,6 +23,7 @@
 
 #include "format/fail.h"
 #include "writer/arena.h"
+#include "writer/os_status.h"
 #include "writer/recording/proc_maps.h"
 
 #define PAUSE_NS     2000000
