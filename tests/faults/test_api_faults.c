@@ -20,9 +20,9 @@
 #define ALL 1000000u
 #ifndef MOST
 #ifdef __SANITIZE_ADDRESS__
-#define MOST 40u
+#define MOST 16u
 #else
-#define MOST 300u
+#define MOST 100u
 #endif
 #endif
 

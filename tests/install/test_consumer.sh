@@ -54,7 +54,7 @@ consume() {
 
 consume shared "$TTAPE_BUILD"
 
-cmake -S "$TTAPE_SRC" -B "$work/static-build" -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Release \
+cmake -S "$TTAPE_SRC" -B "$work/static-build" -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug \
     >"$work/static-configure.log"
 cmake --build "$work/static-build" >"$work/static-build.log" ||
     { tail -n 30 "$work/static-build.log"; exit 1; }

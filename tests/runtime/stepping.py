@@ -10,6 +10,7 @@ import arena as rt
 SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
              "thread", "away", "away-bare", "away-silence", "within")
 GAP_MAX = 45 # a hook's instructions
+TWICE_STRIDE = 4
 FUNCTIONS = ("leaf", "handler", "target", "thrower")
 
 
@@ -25,14 +26,14 @@ def serve(place, ours):
         ours.send(b"k")
 
 
-def interrupt(exe, scenario, clock, stride, gap=0):
+def interrupt(exe, scenario, clock, stride, first=0, gap=0):
     """The problems of one scenario, and how many instructions were stepped over."""
     blocks = {"silence": 2, "speech": 4, "twice": 4, "away-silence": 4}.get(scenario, 64)
     place = rt.Arena(clock=clock, blocks=blocks)
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()
     try:
-        status = place.run([exe, scenario, str(stride), "0", str(theirs.fileno()), str(gap)],
+        status = place.run([exe, scenario, str(stride), str(first), str(theirs.fileno()), str(gap)],
                            timeout=3000, pass_fds=[theirs.fileno()])
     finally:
         theirs.close()
@@ -105,7 +106,8 @@ def main(stride):
             problems, steps = interrupt(exe, scenario, clock, stride)
             failed |= show(f"{scenario} clock {clock}", problems, steps)
     for gap in range(1, GAP_MAX, stride):
-        problems, steps = interrupt(exe, "twice", rt.TSC, max(stride // 3, 1), gap)
+        # with all gaps together at each instruction
+        problems, steps = interrupt(exe, "twice", rt.TSC, TWICE_STRIDE, gap % TWICE_STRIDE, gap)
         failed |= show(f"twice, {gap} instructions between", problems, steps)
     shop.close()
     print(f"runtime steps: {'FAILED' if failed else 'ok'}")

@@ -7,6 +7,7 @@
 #include "format/chain_decode.h"
 #include "format/chain_encode.h"
 #include "tests/unit/chain_orders.h"
+#include "tests/unit/every.h"
 
 /* What encode and decode below start from. */
 static const struct ttp_chain_primer *primer;
@@ -175,7 +176,7 @@ END_TEST
 
 START_TEST(random_calls)
 {
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < 60; seed += ttest_every(5)) {
         struct made *m = one_segment(70000, seed);
         nested(m, seed < 50 ? 10 + 40 * (uint32_t)seed : 60000, 5 + 3 * (uint32_t)seed);
         end_segment(m);
@@ -189,7 +190,7 @@ END_TEST
 
 START_TEST(random_everything)
 {
-    for (uint64_t seed = 0; seed < 150; seed++) {
+    for (uint64_t seed = 0; seed < 150; seed += ttest_every(5)) {
         struct made *m = mixed_segments(1 + (uint32_t)seed % 30, 20 + 10 * (uint32_t)seed, seed);
         round_trip(m);
         made_free(m);
@@ -365,7 +366,7 @@ static unsigned sweep_one(const struct ttp_order *in, unsigned *total)
 {
     unsigned refused = 0;
     struct coded c = encode(in);
-    for (size_t i = 0; i < (c.header_bytes + c.data_bytes) * 9; i++) {
+    for (size_t i = 0; i < (c.header_bytes + c.data_bytes) * 9; i += ttest_every(5)) {
         size_t at = i / 9, cut = i % 9 == 8;
         bool in_header = at < c.header_bytes;
         size_t offset = in_header ? at : at - c.header_bytes;
@@ -508,7 +509,7 @@ END_TEST
 /* Bytes that no encoder made, for an order of many events. */
 START_TEST(noise)
 {
-    for (uint64_t seed = 0; seed < 200; seed++) {
+    for (uint64_t seed = 0; seed < 200; seed += ttest_every(5)) {
         struct made *m = mixed_segments(4, 2000, seed);
         struct ttp_order in = order_of(m);
         uint8_t header[600], data[600];

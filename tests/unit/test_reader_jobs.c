@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "tests/unit/every.h"
 #include "tests/unit/test_reader_fixture.h"
 
 static const struct ttest_plan plans[] = {
@@ -76,7 +77,7 @@ END_TEST
 START_TEST(little_memory_is_enough_alike)
 {
     struct ttest_file file = ttest_write(&plans[_i]);
-    for (uint64_t limit = 1 << 19; limit < 1 << 24; limit *= 4) {
+    for (uint64_t limit = 1 << 19; limit < 1 << 24; limit *= 4 * ttest_every(2)) {
         struct ttest_sum none = read_with(&file, 0, 0, limit), some = read_with(&file, 3, 0, limit);
         if (none.errors == 0)
             ck_assert_uint_eq(some.hash, none.hash);
@@ -100,7 +101,7 @@ START_TEST(cursors_may_do_what_they_like)
         TTEST_OK(ttape_cursor_open(&c[k], r[k], 0, &err));
         TTEST_OK(ttape_cursor_open(&all[k], r[k], TTAPE_ALL_STREAMS, &err));
     }
-    for (uint32_t step = 0; step < 30; step++) {
+    for (uint32_t step = 0; step < 30; step += ttest_every(3)) {
         uint64_t number = ttest_random(&seed, (uint32_t)info.event_count);
         uint32_t length = ttest_random(&seed, 5000);
         for (int k = 0; k < 2; k++)

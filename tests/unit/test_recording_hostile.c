@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "arena_player.h"
+#include "tests/unit/every.h"
 
 #define ROUNDS  5
 #define THREADS 5u
@@ -207,11 +208,11 @@ int main(void)
     Suite *suite = suite_create("recording hostile");
     TCase *tests = tcase_create("hostile");
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, plain, 0, ROUNDS);
-    tcase_add_loop_test(tests, timed, 0, ROUNDS);
-    tcase_add_loop_test(tests, filtered, 0, ROUNDS);
-    tcase_add_loop_test(tests, in_pieces, 0, ROUNDS);
-    tcase_add_loop_test(tests, a_hostile_arena, 0, ROUNDS);
+    tcase_add_loop_test(tests, plain, 0, ROUNDS / (int)ttest_every(2));
+    tcase_add_loop_test(tests, timed, 0, ROUNDS / (int)ttest_every(2));
+    tcase_add_loop_test(tests, filtered, 0, ROUNDS / (int)ttest_every(2));
+    tcase_add_loop_test(tests, in_pieces, 0, ROUNDS / (int)ttest_every(2));
+    tcase_add_loop_test(tests, a_hostile_arena, 0, ROUNDS / (int)ttest_every(2));
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

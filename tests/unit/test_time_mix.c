@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/time_mix.h"
+#include "tests/unit/every.h"
 
 struct input {
     struct ttp_times times;
@@ -24,7 +25,16 @@ static uint32_t random_below(uint32_t limit)
 }
 
 enum kind {
-    CONSTANT, RANDOM, BURSTY, WIDE, ALL_WIDE, SEGMENTS, TINY_SEGMENTS, COARSE, MANY_CODES, KINDS
+    CONSTANT,
+    RANDOM,
+    BURSTY,
+    WIDE,
+    ALL_WIDE,
+    SEGMENTS,
+    TINY_SEGMENTS,
+    COARSE,
+    MANY_CODES,
+    KINDS
 };
 
 static uint32_t draw_delta(enum kind kind, uint32_t code, uint32_t i)
@@ -67,8 +77,9 @@ static void make_input(struct input *in, enum kind kind, uint32_t events)
     in->segment_start = malloc(sizeof(uint32_t) * (2 * (size_t)events + 4));
     in->segment_start[segments++] = 0;
     for (uint32_t i = 0; i < events; i++) {
-        in->codes[i] = kind == MANY_CODES ? random_below(1u << 31) << 1 | (i & 1)
-                       : random_below(10) == 0 ? random_below(60) : i % 24;
+        in->codes[i] = kind == MANY_CODES      ? random_below(1u << 31) << 1 | (i & 1)
+                       : random_below(10) == 0 ? random_below(60)
+                                               : i % 24;
         if (i != 0 && starts_segment(kind)) {
             in->segment_start[segments++] = i;
             if (random_below(4) == 0)
@@ -103,7 +114,8 @@ static void encode_input(struct input *in)
 
     memset(workspace, 0xa5, workspace_bytes);
     ck_assert_int_eq(ttp_time_mix_encode(&in->times, workspace, workspace_bytes, out, bound,
-                                         &in->size_bytes, &err), TTAPE_OK);
+                                         &in->size_bytes, &err),
+                     TTAPE_OK);
     ck_assert_uint_le(in->size_bytes, bound);
     in->section = malloc(in->size_bytes + (in->size_bytes == 0));
     memcpy(in->section, out, in->size_bytes);
@@ -197,9 +209,10 @@ static void check_directory(const struct input *in)
 
 START_TEST(round_trip) /* T-MIX-01 T-MIX-03 T-MIX-04 T-MIX-08 T-MIX-09 */
 {
-    static const uint32_t sizes[] = {0, 1, 2, 3, 5, 17, 100, 457, 3000, 32768, 32769, 70000};
+    static const uint32_t sizes[] = {0, 1, 2, 3, 5, 17, 100, 457, 3000, 32769, 32768, 70000};
+    size_t count = sizeof(sizes) / sizeof(sizes[0]) - (ttest_every(3) - 1);
 
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+    for (size_t s = 0; s < count; s++) {
         struct input in = {0};
         make_input(&in, (enum kind)_i, sizes[s]);
         encode_input(&in);
@@ -222,7 +235,7 @@ START_TEST(same_bytes) /* T-MIX-05 T-MIX-07 and T-MIX-11 to T-MIX-20 */
 {
     static const uint32_t sizes[] = {1, 457, 3000, 40000};
     static const uint32_t expected[KINDS] = {
-        0x6107927, 0xa858260f, 0x535aff83, 0xb34763ed, 0x5bbd3b42,
+        0x6107927,  0xa858260f, 0x535aff83, 0xb34763ed, 0x5bbd3b42,
         0xd57dc211, 0x9ce7ba5e, 0x38593527, 0x62a1fa32,
     };
     uint32_t hash = 2166136261u;
@@ -245,7 +258,7 @@ START_TEST(every_truncation) /* T-MIX-02 T-MIX-06 T-MIX-10 */
 
     make_input(&in, (enum kind)_i, 300);
     encode_input(&in);
-    for (size_t size = 0; size < in.size_bytes; size++) {
+    for (size_t size = 0; size < in.size_bytes; size += ttest_every(5)) {
         struct output o;
         decode(&o, &in, in.section, size, 0, UINT32_MAX);
         free_output(&o);
@@ -260,7 +273,7 @@ START_TEST(every_bit) /* T-MIX-06 T-MIX-09 T-MIX-10 */
 
     make_input(&in, (enum kind)_i, 200);
     encode_input(&in);
-    for (size_t bit = 0; bit < 8 * in.size_bytes; bit++) {
+    for (size_t bit = 0; bit < 8 * in.size_bytes; bit += ttest_every(11)) {
         struct output o;
         in.section[bit / 8] ^= (uint8_t)(1u << bit % 8);
         decode(&o, &in, in.section, in.size_bytes, 0, UINT32_MAX);
@@ -277,7 +290,7 @@ START_TEST(garbage)
 
     make_input(&in, WIDE, 4000);
     in.section = malloc(5000);
-    for (unsigned round = 0; round < 300; round++) {
+    for (unsigned round = 0; round < 300; round += ttest_every(5)) {
         struct output o;
         size_t size = random_below(round < 200 ? 300 : 5000);
         for (size_t i = 0; i < size; i++)
@@ -361,12 +374,15 @@ START_TEST(too_little_room)
     uint8_t *out = malloc(bound);
     ttape_error err;
 
-    ck_assert_int_eq(ttp_time_mix_encode(&in.times, workspace, workspace_bytes - 1, out, bound,
-                                         &size, &err), TTAPE_E_ARGUMENT);
-    ck_assert_int_eq(ttp_time_mix_encode(&in.times, workspace, workspace_bytes, out, bound - 1,
-                                         &size, &err), TTAPE_E_ARGUMENT);
-    ck_assert_int_eq(ttp_time_mix_decode(&in.times, 0, 1, out, 0, workspace, workspace_bytes - 1,
-                                         &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(
+        ttp_time_mix_encode(&in.times, workspace, workspace_bytes - 1, out, bound, &size, &err),
+        TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(
+        ttp_time_mix_encode(&in.times, workspace, workspace_bytes, out, bound - 1, &size, &err),
+        TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(
+        ttp_time_mix_decode(&in.times, 0, 1, out, 0, workspace, workspace_bytes - 1, &err),
+        TTAPE_E_ARGUMENT);
     free(out);
     free(workspace);
     free_input(&in);

@@ -3,6 +3,7 @@
 #include <tracetape/tree.h>
 
 #include "tests/unit/analysis_fixture.h"
+#include "tests/unit/every.h"
 
 struct opened {
     struct ttest_file file;
@@ -89,7 +90,7 @@ START_TEST(frames_by_name)
 {
     struct opened o = open_plan(_i, NULL);
     uint32_t spanning = 0, hidden = 0;
-    for (size_t i = 0; i < o.model.frame_count; i += _i < 2 ? 1 : 3) {
+    for (size_t i = 0; i < o.model.frame_count; i += (_i < 2 ? 1 : 3) * ttest_every(5)) {
         const struct ttest_frame *f = &o.model.frames[i];
         ttape_node_id id = id_of(f);
         ttape_node full = get(&o, &id, TTAPE_TREE_FULL), pruned = get(&o, &id, TTAPE_TREE_PRUNED);
@@ -107,7 +108,7 @@ START_TEST(frames_by_name)
         ck_assert_int_eq(memcmp(&again, &full, sizeof full), 0);
     }
     if (o.info.partition_count > 10)
-        ck_assert_uint_gt(spanning, 10);
+        ck_assert_uint_gt(spanning, 10 / ttest_every(5));
     if (is_plain(_i) && is_timed(&o)) /* of some frames summaries tell when they end */
         ck_assert_uint_lt(hidden, spanning * 9 / 10);
     close_plan(&o);
@@ -374,7 +375,7 @@ START_TEST(frames_open_at_a_time)
     struct opened o = open_plan(_i, NULL);
     ttape_error err = {0};
     uint64_t seed = 9, length = o.info.time_last_ns - o.info.time_first_ns;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i += (int)ttest_every(5)) {
         uint32_t stream = (uint32_t)i % o.info.stream_count;
         uint64_t time = o.info.time_first_ns + ttest_random(&seed, (uint32_t)length + 1);
         ttape_node_id ids[TTEST_DEPTH];
@@ -433,7 +434,7 @@ static uint64_t hash_tree(const struct ttest_file *file, const ttape_tree_option
 START_TEST(caches_and_jobs_change_nothing)
 {
     struct ttest_file file = ttest_write(&ttest_plans[_i]);
-    for (uint32_t mode = 0; mode < TTAPE_TREE_MODE_COUNT; mode += 2) {
+    for (uint32_t mode = 0; mode < TTAPE_TREE_MODE_COUNT; mode += 2 * ttest_every(2)) {
         uint64_t plain = hash_tree(&file, NULL, mode);
         ttape_tree_options little = {.size = sizeof little, .cache_bytes = 1};
         ttape_tree_options jobs = {.size = sizeof jobs, .jobs = 4};
