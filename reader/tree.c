@@ -34,7 +34,8 @@ ttape_status ttape_tree_open(ttape_tree **out, ttape_reader *reader,
     if (reader == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no reader");
     TTP_TRY(take_options(&full, options, reader, err));
-    ttp_memory_init(&memory, &reader->memory.allocator, reader->memory.limit_bytes);
+    /* The reader needs as much again for what records are made of. */
+    ttp_memory_init(&memory, &reader->memory.allocator, reader->memory.limit_bytes / 2);
     struct ttape_tree *tree = ttp_memory_take(&memory, 1, sizeof *tree, err);
     if (tree == NULL)
         return memory.status;

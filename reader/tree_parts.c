@@ -54,10 +54,15 @@ void ttp_tree_parts_close(struct ttape_tree *tree)
     ttp_memory_give(&tree->memory, tree->parts, tree->part_capacity, sizeof *tree->parts);
 }
 
-static void trim(struct ttape_tree *tree)
+/* Makes room for so much more, out of all but what is still wanted. */
+static void trim(struct ttape_tree *tree, uint64_t more_bytes, uint32_t wanted)
 {
-    while (tree->used_bytes > tree->cache_bytes && tree->oldest != tree->newest)
-        drop(tree, tree->oldest);
+    for (struct ttp_tree_part *part = tree->oldest, *newer;
+         part != NULL && tree->used_bytes + more_bytes > tree->cache_bytes; part = newer) {
+        newer = part->newer;
+        if (part->partition != wanted)
+            drop(tree, part);
+    }
 }
 
 /* ---- making a record ---- */
@@ -154,6 +159,8 @@ static void fill_segment(struct ttp_tree_part *part, const struct ttp_loaded *p,
 
 struct making {
     struct ttape_tree *tree;
+    uint32_t wanted; /* the partition that was missed; others are read ahead */
+    uint64_t made_bytes;
     pthread_mutex_t mutex; /* of the tree */
 };
 
@@ -162,9 +169,10 @@ static ttape_status make_part(struct making *m, ttape_reader *r, const struct tt
 {
     struct ttape_tree *tree = m->tree;
     const struct ttp_segments *g = &p->segments;
+    uint32_t frames = g->start_frame_count + g->end_frame_count;
     pthread_mutex_lock(&m->mutex);
-    struct ttp_tree_part *part = take_part(tree, p->partition, g->segment_count,
-                                           g->start_frame_count + g->end_frame_count, err);
+    trim(tree, size_of(g->segment_count, frames), m->wanted); /* before it costs more */
+    struct ttp_tree_part *part = take_part(tree, p->partition, g->segment_count, frames, err);
     ttape_status status = part == NULL ? tree->memory.status : TTAPE_OK;
     pthread_mutex_unlock(&m->mutex);
     if (part == NULL)
@@ -178,6 +186,8 @@ static ttape_status make_part(struct making *m, ttape_reader *r, const struct tt
         tree->parts[p->partition] = part;
         tree->used_bytes += part->size_bytes;
         link_newest(tree, part);
+        m->made_bytes += part->size_bytes;
+        trim(tree, 0, m->wanted);
     } else {
         ttp_memory_give(&tree->memory, part, part->size_bytes, 1);
     }
@@ -256,6 +266,7 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
                                        .events = take_events,
                                        .damaged = take_damage};
     uint32_t count = list_missing(tree, stream, ordinal, list), first = list[0];
+    m.wanted = first;
     pthread_mutex_init(&m.mutex, NULL);
     ttape_status status = ttp_part_work(tree->reader, list, count, tree->jobs, &work, err);
     pthread_mutex_destroy(&m.mutex);
@@ -264,9 +275,8 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
         return status;
     unlink_part(tree, tree->parts[first]);
     link_newest(tree, tree->parts[first]);
-    if (tree->used_bytes > tree->cache_bytes)
-        tree->ahead = AHEAD_FIRST; /* they do not fit: then reading ahead is in vain */
-    trim(tree);
+    if (m.made_bytes > tree->cache_bytes) /* then reading so many ahead is in vain */
+        tree->ahead = count > AHEAD_FIRST ? AHEAD_FIRST : 1;
     return TTAPE_OK;
 }
 

@@ -90,12 +90,55 @@ START_TEST(a_frame_on_another_stack)
 }
 END_TEST
 
+/* Frames that stay open: 10,000 in each of four partitions, and in those behind it. */
+static void write_deep(ttape_memory_sink *memory)
+{
+    ttape_error err = {0};
+    ttape_sink sink = ttape_sink_memory(memory);
+    ttape_writer_options o = {.size = sizeof o, .partition_events = 10000, .resolution_ns = 1};
+    ttape_writer *w;
+    TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
+    ttest_define(w, 1);
+    for (uint64_t i = 0; i < 40000; i++)
+        append(w, i, TTAPE_ENTER, 0);
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_writer_close(w);
+}
+
+/* The largest record and the one that is used fit at the same time (4.0 MB of 5.5), all of them
+ * would not (5.6 MB), whatever is read ahead. */
+START_TEST(records_go_before_others_come)
+{
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_reader *r;
+    ttape_tree *tree;
+    ttape_node node;
+    ttape_node_id first = {.kind = TTAPE_NODE_FRAME, .by = TTAPE_NODE_BY_END, .place = 17};
+    write_deep(&memory);
+    ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
+    ttape_reader_options options = {.size = sizeof options, .limits.memory_bytes = 11000000};
+    ttape_tree_options small = {.size = sizeof small, .cache_bytes = 1};
+    TTEST_OK(ttape_reader_open(&r, &source, &options, &err));
+    TTEST_OK(ttape_tree_open(&tree, r, &small, &err));
+    for (uint32_t again = 0; again < 3; again++) {
+        TTEST_OK(ttape_tree_get_node(tree, &first, TTAPE_TREE_PRUNED, &node, &err));
+        ck_assert_uint_eq(node.last_partition, 3);
+        ck_assert_uint_eq(node.end, TTAPE_NODE_OPEN);
+    }
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tree_stacks");
     TCase *tests = tcase_create("tests");
     tcase_add_test(tests, heights_end_with_the_segment);
     tcase_add_test(tests, a_frame_on_another_stack);
+    tcase_add_test(tests, records_go_before_others_come);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
