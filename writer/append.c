@@ -473,10 +473,13 @@ static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t
     return TTAPE_OK;
 }
 
+/* Each partition repeats the frames that are open at its start: where those of one stream alone are
+ * too many, it has at least events in proportion to them. */
 static bool pending_full(const ttape_writer *w, const struct ttp_pending *p)
 {
     return p->event_count >= w->options.partition_events || p->runs.count >= TTP_MAX_RUNS ||
-           p->start_frames.count >= TTP_MAX_EDGE_FRAMES ||
+           (p->start_frames.count >= TTP_MAX_EDGE_FRAMES &&
+            p->event_count >= p->start_frames.count / 4) ||
            p->value_bytes.count + p->values.count * 8 >= w->options.partition_bytes;
 }
 
