@@ -215,6 +215,7 @@ ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttap
         left -= (size_t)n;
         offset += n;
     }
+    memset(at, 0, left); /* not what a slot before it, or a recovery, left there */
     return TTAPE_OK;
 }
 
