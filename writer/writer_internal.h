@@ -24,7 +24,7 @@
 #define TTP_SYMBOL_BLOCK    64u      /* symbols in the first block, each is twice the one before */
 #define TTP_SYMBOL_BLOCKS   20u      /* 2^26 symbols in a scope; blocks never move: workers read */
 #define TTP_MAX_RUNS        131072u  /* runs (of one stream's events) in a pending partition */
-#define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges of a pending partition */
+#define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges: see pending_full() */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
 /* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they

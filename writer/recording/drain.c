@@ -225,6 +225,14 @@ static void copy_head(const ttape_recording *r, const struct ttp_candidate *c,
     head->thread_id = c->tid;
 }
 
+/* Where something is missing in a block: from the first call on, whether it has been for as long as
+ * it is waited for. */
+static bool wait_for_hole(const ttape_recording *r, struct ttp_block_seen *seen)
+{
+    seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
+    return r->polled_ms - seen->full_since < HOLE_WAIT_MS;
+}
+
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
 static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
@@ -245,12 +253,9 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
     }
     uint32_t end = copy_records(r, c->index, seen->consumed, whole, slot->records, &has_hole);
     has_hole |= full && end < TTP_BLOCK_RECORDS;
-    if (has_hole && !dead && !at_end) {
-        seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
-        if (r->polled_ms - seen->full_since < HOLE_WAIT_MS) {
-            *later = true;
-            return TTAPE_OK;
-        }
+    if (has_hole && !dead && !at_end && wait_for_hole(r, seen)) {
+        *later = true;
+        return TTAPE_OK;
     }
     if (full) /* all of its places were reserved, also behind the last record */
         end = TTP_BLOCK_RECORDS;
@@ -307,7 +312,9 @@ static const struct ttp_candidate *find_first_thread(const ttape_recording *r, u
 static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
 {
     const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
-    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS && !r->arena.seen[c->index].is_dead; i++) {
+    if (r->arena.seen[c->index].is_dead)
+        return true;
+    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++) {
         uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
         uint32_t type = ttp_record_type(record);
         bool is_time = ttp_record_tag(record) == TTP_TAG_EXTENSION &&
@@ -318,14 +325,6 @@ static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
     return true;
 }
 
-/* A handler may have jumped out of what says it: that is waited for no longer than a hole. */
-static bool is_stuck(const ttape_recording *r, const struct ttp_candidate *c)
-{
-    struct ttp_block_seen *seen = &r->arena.seen[c->index];
-    seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
-    return r->polled_ms - seen->full_since >= HOLE_WAIT_MS;
-}
-
 static bool is_known(const ttape_recording *r, uint64_t image)
 {
     return ttp_map_find(&r->known, image) == IMAGE_KNOWN;
@@ -333,15 +332,16 @@ static bool is_known(const ttape_recording *r, uint64_t image)
 
 /* Its first thread's block may have been taken from those that are free just behind us while we
  * went through the list: then what we saw waits for a round. Where it still is not there, it ended
- * unseen. */
+ * unseen. Where a handler jumped out of its first message, that is a hole. */
 static void meet_image(ttape_recording *r, struct ttp_candidate *of, bool at_end)
 {
     const struct ttp_candidate *first = find_first_thread(r, of->image);
     uint32_t seen = ttp_map_find(&r->known, of->image), missed = IMAGE_MISSED | (uint32_t)r->round;
     bool waits = first != NULL ? !has_begun(r, first) : seen == TTAPE_NONE || seen == missed;
-    of->must_wait = waits && !at_end && !r->is_direct && (first == NULL || !is_stuck(r, first));
-    if (first != NULL && !waits)
-        r->arena.seen[first->index].full_since = 0;
+    struct ttp_block_seen *block = first != NULL ? &r->arena.seen[first->index] : NULL;
+    of->must_wait = waits && !at_end && !r->is_direct && (block == NULL || wait_for_hole(r, block));
+    if (block != NULL && !waits)
+        block->full_since = 0;
     (void)ttp_map_set(&r->allocator, &r->known, of->image, waits ? missed : IMAGE_KNOWN, NULL);
 }
 
