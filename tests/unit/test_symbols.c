@@ -13,14 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/every.h"
 #include "tools/demangle.h"
 #include "tools/symbols.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 static char folder[64], path[128], self[512];
 static tool_symbols *symbols;
@@ -210,7 +205,7 @@ END_TEST
 START_TEST(memory_is_bounded)
 {
     tool_symbol found;
-    if (SANITIZED)
+    if (TTEST_SANITIZED)
         return; /* address space cannot be limited there */
     tool_symbols_close(symbols);
     symbols = tool_symbols_open(&(tool_symbols_options){.memory_bytes = 4096});

@@ -210,7 +210,8 @@ static void check_directory(const struct input *in)
 START_TEST(round_trip) /* T-MIX-01 T-MIX-03 T-MIX-04 T-MIX-08 T-MIX-09 */
 {
     static const uint32_t sizes[] = {0, 1, 2, 3, 5, 17, 100, 457, 3000, 32769, 32768, 70000};
-    size_t count = sizeof(sizes) / sizeof(sizes[0]) - (ttest_every(3) - 1);
+    size_t count = sizeof(sizes) / sizeof(sizes[0]);
+    count -= ttest_every(2) == 1 ? 0 : 2; /* the last two take as long as all others */
 
     for (size_t s = 0; s < count; s++) {
         struct input in = {0};
