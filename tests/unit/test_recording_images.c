@@ -30,6 +30,15 @@ static struct ttest_block first_block(uint64_t parent, uint32_t parent_pid)
     return b;
 }
 
+static struct ttest_block first_with_library(void)
+{
+    struct ttest_block b = first_block(0, 1);
+    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
+    ttest_modules_end(&b, 1);
+    ttest_enter(&b, 0x10000);
+    return b;
+}
+
 static void done(const struct ttest_block *b)
 {
     ttest_block_state(b, TTP_BLOCK_DONE);
@@ -124,10 +133,7 @@ END_TEST
 START_TEST(a_forked_child_has_its_parents_modules)
 {
     uint64_t parent_pid;
-    struct ttest_block b = first_block(0, 1);
-    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
-    ttest_modules_end(&b, 1);
-    ttest_enter(&b, 0x10000);
+    struct ttest_block b = first_with_library();
     while (b.used < TTP_BLOCK_RECORDS)
         ttest_extension(&b, TTP_EXT_NOTHING, 0);
     ttest_block_state(&b, TTP_BLOCK_FULL);
@@ -165,10 +171,7 @@ END_TEST
 START_TEST(a_forked_child_is_met_while_it_begins)
 {
     uint64_t parent_pid;
-    struct ttest_block b = first_block(0, 1);
-    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
-    ttest_modules_end(&b, 1);
-    ttest_enter(&b, 0x10000);
+    (void)first_with_library();
     struct ttest_block child = ttest_block_take(&player, other_pid, 7, 7, 1);
     ttest_put(&child, ttp_record_epoch(1));
     player.head->flush_requests++;
@@ -193,10 +196,7 @@ END_TEST
 START_TEST(an_executed_program_begins_anew)
 {
     uint64_t parent_pid;
-    struct ttest_block b = first_block(0, 1);
-    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
-    ttest_modules_end(&b, 1);
-    ttest_enter(&b, 0x10000);
+    struct ttest_block b = first_with_library();
     done(&b);
     struct ttest_block new = ttest_block_take(&player, pid, 9, 9, 1);
     ttest_process_message(&new, 0, 1, "/bin/second");
@@ -224,10 +224,7 @@ END_TEST
 
 START_TEST(another_module_at_the_same_address)
 {
-    struct ttest_block b = first_block(0, 1);
-    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
-    ttest_modules_end(&b, 1);
-    ttest_enter(&b, 0x10000);
+    struct ttest_block b = first_with_library();
     ttest_exit(&b, 0x10000);
     ttest_modules_end(&b, 0); /* closed */
     ttest_enter(&b, 0x10000); /* of nothing */
@@ -450,10 +447,7 @@ START_TEST(separate_files_of_a_fork)
     ttape_recording_options options = {
         .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .separate_files = true};
     ttest_player_open(&player, &options);
-    struct ttest_block b = first_block(0, 1);
-    ttest_module_message(&b, 0x10000, 0x20000, "/lib/a.so");
-    ttest_modules_end(&b, 1);
-    ttest_enter(&b, 0x10000);
+    struct ttest_block b = first_with_library();
     done(&b);
     struct ttest_block child = ttest_block_take(&player, other_pid, 7, 7, 1);
     ttest_process_message(&child, 1, pid, "/bin/first");

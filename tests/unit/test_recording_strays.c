@@ -1,12 +1,15 @@
 /* A traced program that writes where it should not, while somebody looks: into the arena's head and
  * into heads of blocks that were looked at before. */
-#define _DEFAULT_SOURCE /* truncate */
+#define _GNU_SOURCE /* truncate, memfd_create */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "arena_player.h"
+#include "writer/recording/recording_internal.h"
 
 static struct ttest_player player;
 
@@ -205,6 +208,31 @@ START_TEST(a_truncated_arena_can_be_finished)
 }
 END_TEST
 
+#define CUT 20000u /* bytes of the last slot that are there */
+
+/* Behind its end there is nothing: not what the memory held, which may be the same slot, whole. */
+START_TEST(a_cut_slot_ends_in_zeros)
+{
+    struct ttp_slot *slot = malloc(sizeof *slot);
+    ttape_error err = {0};
+    int fd = memfd_create("spill", 0);
+    ck_assert_int_ge(fd, 0);
+    memset(slot, 0x5A, sizeof *slot);
+    ck_assert_int_eq(pwrite(fd, slot, sizeof *slot, 0), sizeof *slot);
+    ck_assert_int_eq(pwrite(fd, slot, CUT, sizeof *slot), CUT);
+    for (uint32_t number = 0; number < 3; number++) {
+        size_t there = number == 0 ? sizeof *slot : number == 1 ? CUT : 0;
+        const uint8_t *bytes = (const uint8_t *)slot;
+        memset(slot, 0x5A, sizeof *slot);
+        ck_assert_int_eq(ttp_spill_read(fd, number, slot, &err), TTAPE_OK);
+        for (size_t i = 0; i < sizeof *slot; i++)
+            ck_assert_msg(bytes[i] == (i < there ? 0x5A : 0), "slot %u, byte %zu", number, i);
+    }
+    ck_assert_int_eq(close(fd), 0);
+    free(slot);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording strays");
@@ -218,6 +246,9 @@ int main(void)
     tcase_add_test(tests, the_dead_leave_a_block_without_serial);
     tcase_add_test(tests, a_process_id_that_goes);
     tcase_add_test(tests, a_truncated_arena_can_be_finished);
+    suite_add_tcase(suite, tests);
+    tests = tcase_create("files");
+    tcase_add_test(tests, a_cut_slot_ends_in_zeros);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -42,15 +42,23 @@ static void append(ttape_writer *w, uint64_t time_ns, uint8_t kind, uint32_t arg
     TTEST_OK(ttape_writer_append(w, 0, &e, 1, &err));
 }
 
+static ttape_writer *open_writer(ttape_memory_sink *memory, uint32_t partition_events)
+{
+    ttape_error err = {0};
+    ttape_sink sink = ttape_sink_memory(memory);
+    ttape_writer_options o = {
+        .size = sizeof o, .partition_events = partition_events, .resolution_ns = 1};
+    ttape_writer *w;
+    TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
+    ttest_define(w, 1);
+    return w;
+}
+
 /* One frame is left open on stack 5; everything after that happens on stack 7. */
 static void write_stacks(ttape_memory_sink *memory)
 {
     ttape_error err = {0};
-    ttape_sink sink = ttape_sink_memory(memory);
-    ttape_writer_options o = {.size = sizeof o, .partition_events = 40, .resolution_ns = 1};
-    ttape_writer *w;
-    TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
-    ttest_define(w, 1);
+    ttape_writer *w = open_writer(memory, 40);
     append(w, 100, TTAPE_SWITCH, 5);
     append(w, 200, TTAPE_ENTER, 0);
     append(w, 300, TTAPE_SWITCH, 7);
@@ -94,11 +102,7 @@ END_TEST
 static void write_deep(ttape_memory_sink *memory)
 {
     ttape_error err = {0};
-    ttape_sink sink = ttape_sink_memory(memory);
-    ttape_writer_options o = {.size = sizeof o, .partition_events = 10000, .resolution_ns = 1};
-    ttape_writer *w;
-    TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
-    ttest_define(w, 1);
+    ttape_writer *w = open_writer(memory, 10000);
     for (uint64_t i = 0; i < 40000; i++)
         append(w, i, TTAPE_ENTER, 0);
     TTEST_OK(ttape_writer_finish(w, &err));
