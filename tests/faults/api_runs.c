@@ -518,9 +518,9 @@ static ttape_status recover(struct ttest_run *run)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-#define RECORD_MOST 8u
+#define RECORD_MOST 6u
 #else
-#define RECORD_MOST 20u
+#define RECORD_MOST 12u
 #endif
 #define RECORDS(what, function)                                                                    \
     {                                                                                              \

@@ -20,9 +20,9 @@
 #define ALL 1000000u
 #ifndef MOST
 #ifdef __SANITIZE_ADDRESS__
-#define MOST 16u
+#define MOST 10u
 #else
-#define MOST 100u
+#define MOST 60u
 #endif
 #endif
 

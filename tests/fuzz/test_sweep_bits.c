@@ -29,7 +29,7 @@
  * in so many of those in payloads of partitions, as a pipe, recovered, verified though something
  * else fails with them, verified because nothing else reads them. */
 #ifndef STRIDE
-#define STRIDE         31u
+#define STRIDE         61u
 #define SCAN_STRIDE    8u
 #define PIPE_STRIDE    64u
 #define RECOVER_STRIDE 64u

@@ -108,7 +108,7 @@ START_TEST(cold_seeks_find_the_same)
     uint64_t count, seed = 11;
     ttape_event *events = read_events(r, 0, &count);
     TTEST_OK(ttape_cursor_open(&warm, r, 0, &err));
-    for (uint32_t k = 0; k < SEEKS; k += ttest_every(3)) {
+    for (uint32_t k = 0; k < SEEKS; k += ttest_every(5)) {
         uint64_t target = ttest_random(&seed, (uint32_t)count);
         if (k >= SEEKS / 2) /* around the start of a block */
             target = (target / 32768 * 32768 + k % 3 - 1) % count;
@@ -135,7 +135,7 @@ START_TEST(merged_seeks_find_the_same)
     uint64_t length = info.time_last_ns - info.time_first_ns;
     ck_assert_uint_eq(ttest_read_stream(r, TTAPE_ALL_STREAMS).errors, 0);
     TTEST_OK(ttape_cursor_open(&warm, r, TTAPE_ALL_STREAMS, &err));
-    for (uint32_t k = 0; k < SEEKS; k += ttest_every(3)) {
+    for (uint32_t k = 0; k < SEEKS; k += ttest_every(5)) {
         uint64_t time_ns = info.time_first_ns + length * ttest_random(&seed, 1000) / 999;
         cold = open_file(&file);
         TTEST_OK(ttape_cursor_open(&c, cold, TTAPE_ALL_STREAMS, &err));

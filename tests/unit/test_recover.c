@@ -26,7 +26,7 @@ START_TEST(every_truncation)
 {
     uint64_t last = 0;
     size_t index = places[place_count - 1].offset;
-    for (size_t size = (size_t)_i; size < file.size_bytes; size += SLICES * ttest_every(7)) {
+    for (size_t size = (size_t)_i; size < file.size_bytes; size += SLICES * ttest_every(13)) {
         struct outcome o;
         try_one(file.data, size, "cut at", size, &o);
         if (size >= places[1].offset)
@@ -44,14 +44,14 @@ START_TEST(every_truncation)
 }
 END_TEST
 
-START_TEST(sampled_bit_flips) { flip_bits(211 * ttest_every(5)); }
+START_TEST(sampled_bit_flips) { flip_bits(211 * ttest_every(11)); }
 END_TEST
 
 START_TEST(zeroed_blocks)
 {
     uint64_t seed = 11;
     uint8_t *copy = malloc(file.size_bytes);
-    for (size_t k = 0; k < 300; k += ttest_every(5)) {
+    for (size_t k = 0; k < 300; k += ttest_every(11)) {
         struct outcome o;
         size_t size = 1 + ttest_random(&seed, k % 3 == 0 ? 5000 : 300);
         size_t at = ttest_random(&seed, (uint32_t)file.size_bytes);
@@ -70,7 +70,7 @@ START_TEST(moved_blocks)
 {
     uint64_t seed = 12;
     uint8_t *copy = malloc(2 * file.size_bytes);
-    for (size_t k = 0; k < 300; k += ttest_every(5)) {
+    for (size_t k = 0; k < 300; k += ttest_every(11)) {
         struct outcome o;
         size_t at = ttest_random(&seed, (uint32_t)file.size_bytes - 1);
         size_t size = 1 + ttest_random(&seed, (uint32_t)(file.size_bytes - at));
@@ -99,7 +99,7 @@ START_TEST(random_noise)
 {
     uint64_t seed = 13;
     uint8_t *copy = malloc(file.size_bytes);
-    for (size_t k = 0; k < 200; k += ttest_every(5)) {
+    for (size_t k = 0; k < 200; k += ttest_every(11)) {
         struct outcome o;
         uint32_t size = (uint32_t)file.size_bytes, hits = 1 + size / (k % 2 == 0 ? 100 : 4000);
         memcpy(copy, file.data, file.size_bytes);
@@ -177,7 +177,7 @@ START_TEST(spliced_traces)
     size_t their_count = find_chunks(&other, theirs, ROOM);
     uint64_t seed = 21;
     uint8_t *copy = malloc(file.size_bytes + other.size_bytes);
-    for (size_t k = 0; k < 200; k += ttest_every(5)) {
+    for (size_t k = 0; k < 200; k += ttest_every(11)) {
         struct outcome o;
         size_t start = places[find_kind(TTP_CHUNK_PARTITION, 1)].offset;
         size_t a = start + ttest_random(&seed, (uint32_t)(file.size_bytes - start));
