@@ -26,8 +26,12 @@ for target in "$work"/out/fuzz_*; do
         continue
     fi
     "$target" -runs=1000 -seed=1 -max_len=8192 -rss_limit_mb=1024 -malloc_limit_mb=300 \
-        -dict="$target.dict" "${target}_seeds" >log 2>&1 ||
+        -dict="$target.dict" "${target}_seeds" >log 2>&1 || {
         fail "$name: $(grep -E 'does not hold|ERROR|error:' log | head -n 2)"
+        cat crash-* 2>/dev/null | base64 -w 0 # the next run may not find it again
+        printf '\n'
+        rm -f crash-*
+    }
 done
 [ "$count" -gt 20 ] || fail "only $count targets were built"
 

@@ -137,6 +137,9 @@ def ends():
 def libraries():
     plugins = [("a.so", ("-DPLUGIN=plugin_a",)), ("b.so", ("-DPLUGIN=plugin_b",))]
     yield Case("dlopen and dlclose", "p_dlopen.c", ["{a}", "{b}"], plugins=plugins)
+    for options in ([], ["--depth", "99"], ["--min-time", "1ns"]):
+        yield Case(f"dlopen in a child and its parent {' '.join(options)}".rstrip(),
+                   "p_fork_loads.c", ["{a}"], plugins=plugins[:1], options=options)
 
 
 def sizes():

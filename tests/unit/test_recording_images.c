@@ -64,6 +64,17 @@ static char *describe_site(const ttape_reader *reader, uint32_t number)
     return text;
 }
 
+static uint32_t site_count(void)
+{
+    ttape_source source;
+    ttape_info info;
+    ttape_reader *reader = ttest_read(&player, player.output, &source);
+    ttape_reader_get_info(reader, &info);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+    return info.site_count;
+}
+
 /* The trace has this site. */
 static void expect_site(const char *wanted)
 {
@@ -160,9 +171,55 @@ START_TEST(a_forked_child_has_its_parents_modules)
     expect_site(with_pid("40000  k0:0 in /lib/child.so of ", other_pid));
     expect_site(with_pid("40000  k0:0 in /lib/parent.so of ", pid));
     expect_site(with_pid("10000  k0:0 in /lib/a.so of ", pid)); /* shared while it can be */
-    expect_site(with_pid("10020  k0:0 in /lib/a.so of ", other_pid));
+    expect_site(with_pid("10020  k0:0 in /lib/a.so of ", pid)); /* the module goes on */
     (void)process_of(other_pid, 0, &parent_pid);
     ck_assert_uint_eq(parent_pid, pid);
+}
+END_TEST
+
+/* A child, or its parent, loads a library within calls that both had entered while they shared what
+ * is mapped: these calls end as what they began as, recorded as they come, filtered, or held back
+ * until they end. */
+START_TEST(a_library_that_comes_within_calls)
+{
+    static const ttape_site_rules rules[] = {{0}, {.max_depth = 9}, {.cull_hot = true}};
+    ttest_player_discard(&player);
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .rules = rules[_i % 3]};
+    ttest_player_open(&player, &options);
+    struct ttest_block b = first_with_library();
+    struct ttest_block child = ttest_block_take(&player, other_pid, 7, 7, 1);
+    struct ttest_block *loads = _i < 3 ? &child : &b, *other = _i < 3 ? &b : &child;
+    ttest_process_message(&child, 1, pid, "/bin/first");
+    for (uint64_t address = 0x10010; address < 0x10040; address += 0x10) {
+        ttest_enter(&b, address);
+        ttest_enter(&child, address);
+    }
+    ttest_enter(&child, 0x30000); /* of no module, without a name */
+    ttest_module_message(loads, 0x10000, 0x20000, "/lib/a.so");
+    ttest_module_message(loads, 0x40000, 0x50000, "/lib/more.so");
+    ttest_modules_end(loads, 2);
+    ttest_enter(loads, 0x40000);
+    ttest_exit(loads, 0x40000);
+    ttest_exit(&child, 0x30000);
+    for (uint64_t address = 0x10030; address >= 0x10010; address -= 0x10) {
+        ttest_exit(&b, address);
+        ttest_exit(&child, address);
+    }
+    ttest_exit(&b, 0x10000);
+    ttest_enter(other, 0x10020); /* what they shared goes on to be one function */
+    ttest_exit(other, 0x10020);
+    ttest_block_state(&child, TTP_BLOCK_DONE);
+    done(&b);
+    (void)ttest_finish(&player);
+    ttest_expect(&player,
+                 _i < 3 ? "+10000 +10010 +10020 +10030 -10030 -10020 -10010 -10000 +10020 -10020"
+                        : "+10000 +10010 +10020 +10030 +40000 -40000 -10030 -10020 -10010 -10000",
+                 _i < 3 ? "+10010 +10020 +10030 +30000 +40000 -40000 -30000 -10030 -10020 -10010"
+                        : "+10010 +10020 +10030 +30000 -30000 -10030 -10020 -10010 +10020 -10020",
+                 NULL);
+    expect_site(with_pid("40000  k0:0 in /lib/more.so of ", _i < 3 ? other_pid : pid));
+    ck_assert_uint_eq(site_count(), 6);
 }
 END_TEST
 
@@ -470,6 +527,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, modules_and_sites);
     tcase_add_test(tests, a_forked_child_has_its_parents_modules);
+    tcase_add_loop_test(tests, a_library_that_comes_within_calls, 0, 6);
     tcase_add_loop_test(tests, a_forked_child_is_met_while_it_begins, 0, 2);
     tcase_add_test(tests, an_executed_program_begins_anew);
     tcase_add_test(tests, another_module_at_the_same_address);

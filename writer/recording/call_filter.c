@@ -62,7 +62,7 @@ static ttape_status emit_enter(ttape_recording *r, struct ttp_thread *thread,
                                const struct ttp_call *call, ttape_error *err)
 {
     ttape_event event = {.time_ns = call->time_ns,
-                         .kind = TTAPE_ENTER,
+                         .kind = call->was_open ? TTAPE_OPEN : TTAPE_ENTER,
                          .site = ttp_site_at(r, thread, call->site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     return emit(r, thread, &event, err);
@@ -122,7 +122,8 @@ static ttape_status enter(ttape_recording *r, struct ttp_thread *thread,
     site->calls++;
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
-                              .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0};
+                              .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
+                              .was_open = event->kind == TTAPE_OPEN};
     call->state = dropped ? CALL_DROPPED : waits(rules) ? CALL_PENDING : CALL_KEPT;
     stack->below += call->opens_below;
     stack->kept += !dropped;

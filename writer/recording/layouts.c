@@ -142,38 +142,56 @@ static ttape_status index_sites(ttape_recording *r, struct ttp_layout *layout, t
 
 static char *copy_text(const char *s) { return s == NULL ? NULL : strdup(s); }
 
+static ttape_status copy_modules(ttape_recording *r, struct ttp_layout *to,
+                                 const struct ttp_layout *from, ttape_error *err)
+{
+    const struct ttp_module_seen *modules = from->modules.data;
+    for (size_t i = 0; i < from->modules.count; i++) {
+        TTP_TRY(ttp_modules_add(r, &to->modules, &modules[i].module, err));
+        struct ttp_module_seen *copy = (struct ttp_module_seen *)to->modules.data + i;
+        copy->is_gone = modules[i].is_gone;
+        copy->gone_ns = modules[i].gone_ns;
+        if (to->output == from->output) {
+            copy->id = modules[i].id;
+            copy->module.process = modules[i].module.process;
+        }
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status copy_sites(ttape_recording *r, struct ttp_layout *to,
+                               const struct ttp_layout *from, ttape_error *err)
+{
+    const struct ttp_site_seen *sites = from->sites.data;
+    for (size_t i = 0; i < from->sites.count; i++) {
+        struct ttp_site_seen *copy = ttp_push(&r->allocator, &to->sites, sizeof *copy, err);
+        if (copy == NULL)
+            return TTAPE_E_MEMORY;
+        *copy = sites[i];
+        copy->symbol = copy_text(sites[i].symbol);
+        copy->file = copy_text(sites[i].file);
+        if (to->output != from->output)
+            copy->id = TTAPE_NONE;
+        if ((sites[i].symbol != NULL && copy->symbol == NULL) ||
+            (sites[i].file != NULL && copy->file == NULL))
+            return no_memory(err);
+        if (ttp_map_find(&from->by_address, sites[i].address) == i)
+            TTP_TRY(
+                ttp_map_set(&r->allocator, &to->by_address, sites[i].address, (uint32_t)i, err));
+    }
+    return TTAPE_OK;
+}
+
+/* In the same file all keeps its place and its id: calls that are open now end as what they were
+ * entered as, and filters know them by their places. */
 ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err)
 {
     uint32_t index, old = image->layout;
     TTP_TRY(ttp_layout_new(r, image->pid, &index, err));
+    TTP_TRY(copy_modules(r, layout_at(r, index), layout_at(r, old), err));
+    TTP_TRY(copy_sites(r, layout_at(r, index), layout_at(r, old), err));
     image->layout = index;
     layout_at(r, old)->users--;
-    const struct ttp_module_seen *modules = layout_at(r, old)->modules.data;
-    for (size_t i = 0; i < layout_at(r, old)->modules.count; i++) {
-        TTP_TRY(ttp_modules_add(r, &layout_at(r, index)->modules, &modules[i].module, err));
-        struct ttp_module_seen *copy =
-            (struct ttp_module_seen *)layout_at(r, index)->modules.data + i;
-        copy->is_gone = modules[i].is_gone;
-        copy->gone_ns = modules[i].gone_ns;
-    }
-    struct ttp_layout *layout = layout_at(r, index);
-    const struct ttp_site_seen *sites = layout_at(r, old)->sites.data;
-    for (size_t i = 0; i < layout_at(r, old)->sites.count; i++) {
-        if (ttp_map_find(&layout_at(r, old)->by_address, sites[i].address) != i ||
-            sites[i].symbol == NULL)
-            continue; /* others are found again when they are met */
-        struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
-        if (added == NULL)
-            return TTAPE_E_MEMORY;
-        *added = sites[i];
-        added->symbol = copy_text(sites[i].symbol);
-        added->file = copy_text(sites[i].file);
-        added->id = TTAPE_NONE;
-        if (added->symbol == NULL || (sites[i].file != NULL && added->file == NULL))
-            return no_memory(err);
-        TTP_TRY(ttp_map_set(&r->allocator, &layout->by_address, added->address,
-                            (uint32_t)(layout->sites.count - 1), err));
-    }
     return TTAPE_OK;
 }
 

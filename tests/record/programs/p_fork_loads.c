@@ -1,0 +1,68 @@
+/* A child, then its parent, loads a library and unloads it within calls that were entered while
+ * both had the same ones mapped: `p_fork_loads LIBRARY`. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "own.h"
+
+ALONE static long leaf(long n)
+{
+    IN;
+    long result = n + 1;
+    OUT;
+    return result;
+}
+
+ALONE static long load(const char *path)
+{
+    IN;
+    long result = leaf(1);
+    void *handle = dlopen(path, RTLD_NOW);
+    if (handle == NULL)
+        printf("%s\n", dlerror());
+    result += leaf(result) + (handle != NULL ? dlclose(handle) : 0);
+    OUT;
+    return result;
+}
+
+ALONE static void work(const char *path)
+{
+    IN;
+    leaf(0);
+    printf("loaded: %ld\n", load(path));
+    leaf(2);
+    OUT;
+}
+
+ALONE static void fork_here(char **argv)
+{
+    IN;
+    fflush(stdout);
+    long forking = own_forking();
+    pid_t child = fork();
+    if (child == 0) {
+        own_forked(forking);
+        work(argv[1]);
+        fflush(stdout);
+    } else {
+        int status;
+        leaf(3);
+        waitpid(child, &status, 0);
+        work(argv[1]);
+        printf("child ended with %d\n", WEXITSTATUS(status));
+    }
+    OUT;
+}
+
+int main(int argc, char **argv)
+{
+    IN;
+    if (argc < 2)
+        return 2;
+    fork_here(argv);
+    leaf(4);
+    OUT;
+    return 0;
+}
