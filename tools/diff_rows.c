@@ -8,6 +8,7 @@
 #include "diff_view.h"
 #include "graph_calls.h"
 #include "graph_map.h"
+#include "memory_limit.h"
 #include "time_sum.h"
 #include "tool.h"
 
@@ -57,6 +58,7 @@ static int report_side(tool_diff *diff, int side, tool_diff_rows *rows, uint32_t
                                 .by = TTAPE_REPORT_BY_FUNCTION,
                                 .damage = note_damage,
                                 .context = &r,
+                                .memory_bytes = tool_memory_bytes,
                                 .jobs = diff->jobs < JOBS_MOST ? diff->jobs : JOBS_MOST};
     if (ttape_report_make(&report, diff->inputs[side].reader, &how, &err) != TTAPE_OK) {
         return tool_fail_error(diff->inputs[side].name, &err);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dump.h"
+#include "memory_limit.h"
 
 #define PAUSE_MS 40
 
@@ -192,7 +193,8 @@ int tool_dump_follow(tool_dump *dump, const char *path, uint64_t wait_ns)
     dump->input = &file.input;
     if (status == TOOL_OK && file.fd >= 0) {
         ttape_input input = {&file, read_growing};
-        ttape_reader_options reader_options = {.size = sizeof(reader_options)};
+        ttape_reader_options reader_options = {.size = sizeof(reader_options),
+                                               .limits = tool_memory_limits()};
         if (ttape_forward_open(&forward, &input, &reader_options, &err) == TTAPE_OK) {
             status = print_parts(dump, forward, &file);
             ttape_forward_close(forward);

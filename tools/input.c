@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "memory_limit.h"
 #include "progress.h"
 #include "tool.h"
 
@@ -180,7 +181,9 @@ int tool_input_read(tool_input *input, const char *path, uint32_t jobs)
     if (status != TOOL_OK) {
         return status;
     }
-    ttape_reader_options options = {.size = sizeof(options), .jobs = jobs};
+    tool_memory_bound();
+    ttape_reader_options options = {
+        .size = sizeof(options), .limits = tool_memory_limits(), .jobs = jobs};
     if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK) {
         return tool_fail_error(input->name, &err);
     }

@@ -1,4 +1,4 @@
-/* Messages on standard error, and memory that ends the command clearly when there is none. */
+/* Messages on standard error. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,57 +89,8 @@ int tool_fail_error(const char *subject, const ttape_error *err)
     }
     bool know_why = err->os_errno != 0 && strstr(err->message, strerror(err->os_errno)) == NULL;
     const char *message = err->message[0] != '\0' ? err->message : "failed";
-    return tool_fail("'%s': %s%s%s%s%s", subject, message, place, rule, know_why ? ": " : "",
-                     know_why ? strerror(err->os_errno) : "");
-}
-
-_Noreturn void tool_out_of_memory(void)
-{
-    tool_message("out of memory");
-    tool_signals_remove_output();
-    _exit(TOOL_CANNOT);
-}
-
-void *tool_allocate(size_t count, size_t size_bytes)
-{
-    void *memory = calloc(count > 0 ? count : 1, size_bytes > 0 ? size_bytes : 1);
-    if (memory == NULL) {
-        tool_out_of_memory();
-    }
-    return memory;
-}
-
-void *tool_reallocate(void *memory, size_t count, size_t size_bytes)
-{
-    size_t total;
-    if (__builtin_mul_overflow(count, size_bytes, &total)) {
-        tool_out_of_memory();
-    }
-    void *bigger = realloc(memory, total > 0 ? total : 1);
-    if (bigger == NULL) {
-        tool_out_of_memory();
-    }
-    return bigger;
-}
-
-char *tool_copy_text(const char *text, size_t size_bytes)
-{
-    char *copy = tool_allocate(size_bytes + 1, 1);
-    if (size_bytes > 0) {
-        memcpy(copy, text, size_bytes);
-    }
-    return copy;
-}
-
-void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
-{
-    if (needed <= *capacity) {
-        return;
-    }
-    size_t wanted = *capacity < 8 ? 16 : *capacity * 2;
-    if (wanted < needed) {
-        wanted = needed;
-    }
-    *array = tool_reallocate(*array, wanted, size_bytes);
-    *capacity = wanted;
+    bool is_memory = err->status == TTAPE_E_LIMIT && strstr(message, "more memory") != NULL;
+    return tool_fail("'%s': %s%s%s%s%s%s", subject, message, place, rule, know_why ? ": " : "",
+                     know_why ? strerror(err->os_errno) : "",
+                     is_memory ? " (--memory allows more)" : "");
 }

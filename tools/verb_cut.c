@@ -7,6 +7,7 @@
 #include <tracetape/copy.h>
 
 #include "input.h"
+#include "memory_limit.h"
 #include "options.h"
 #include "progress.h"
 #include "target.h"
@@ -23,15 +24,15 @@ static struct {
 static const tool_option table[] = {
     {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
-    {"from", 0, "TIME",
-     "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start", tool_parse_time,
-     &options.from},
+    {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
+     tool_parse_time, &options.from},
     {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
      &options.events},
     {"tid", 0, "N", "threads with this number only", tool_parse_id, &options.tid},
     {"partitions", 0, "A..B", "whole partitions A up to before B", tool_parse_range,
      &options.partitions},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

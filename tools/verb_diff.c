@@ -6,6 +6,7 @@
 #include <tracetape/writer.h>
 
 #include "diff_view.h"
+#include "memory_limit.h"
 #include "options.h"
 #include "pager.h"
 #include "tool.h"
@@ -48,6 +49,7 @@ static const tool_option table[] = {
     {"json", 0, NULL, "print JSON", NULL, &options.json},
     {"jobs", 'j', "N", "threads that read", tool_parse_u32, &options.jobs},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

@@ -6,6 +6,7 @@
 #include <tracetape/writer.h>
 
 #include "dump.h"
+#include "memory_limit.h"
 
 #define ERRORS_SHOWN   20u
 #define WAIT_NS        60000000000u
@@ -42,6 +43,7 @@ static const tool_option table[] = {
      &options.follow},
     {"wait", 'w', "TIME", "with --follow: how long FILE may not be there yet (default 60s)",
      tool_parse_time, &options.wait},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

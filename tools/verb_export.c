@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "export.h"
+#include "memory_limit.h"
 #include "progress.h"
 #include "target.h"
 
@@ -74,6 +75,7 @@ static const tool_option table[] = {
      &options.min_ns},
     {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
      tool_parse_u32, &options.jobs},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "graph_view.h"
+#include "memory_limit.h"
 #include "options.h"
 #include "pager.h"
 #include "tool.h"
@@ -71,6 +72,7 @@ static const tool_option table[] = {
      &options.streams},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

@@ -8,6 +8,7 @@
 
 #include "input.h"
 #include "json.h"
+#include "memory_limit.h"
 #include "options.h"
 
 #define STREAMS_SHOWN    10u
@@ -20,6 +21,7 @@ static struct {
 static const tool_option table[] = {
     {"json", 0, NULL, "print JSON", NULL, &options.json},
     {"all", 'a', NULL, "list all streams and partitions, not just the first", NULL, &options.all},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

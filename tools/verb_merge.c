@@ -15,6 +15,7 @@
 
 #include "hash.h"
 #include "input.h"
+#include "memory_limit.h"
 #include "options.h"
 #include "progress.h"
 #include "target.h"
@@ -29,6 +30,7 @@ static const tool_option table[] = {
     {"output", 'o', "FILE", "write the merged trace to FILE; - is standard output", NULL,
      &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

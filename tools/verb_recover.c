@@ -10,6 +10,7 @@
 
 #include <tracetape/recover.h>
 
+#include "memory_limit.h"
 #include "options.h"
 #include "record_rules.h"
 #include "signals.h"
@@ -30,6 +31,7 @@ static const tool_option table[] = {
      &options.no_symbols},
     {"quiet", 'q', NULL, "say only what was lost", NULL, &options.quiet},
     {"verbose", 'v', NULL, "also say what was kept", NULL, &options.verbose},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {
@@ -154,6 +156,7 @@ static ttape_status recover_into(const char *path, bool is_directory, const ttap
 {
     ttape_source source;
     ttape_recover_options recover_options = {.size = sizeof recover_options,
+                                             .limits = tool_memory_limits(),
                                              .name = name_site,
                                              .found = found,
                                              .piece = take_piece,

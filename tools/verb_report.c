@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory_limit.h"
 #include "options.h"
 #include "pager.h"
 #include "report_view.h"
@@ -62,6 +63,7 @@ static const tool_option table[] = {
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
      &options.jobs},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {
@@ -167,6 +169,7 @@ static ttape_report_options base_options(const tool_report *view, asking *ask)
                                   .is_idle = is_idle,
                                   .damage = note_damage,
                                   .context = ask,
+                                  .memory_bytes = tool_memory_bytes,
                                   .jobs = options.jobs != 0 ? options.jobs : default_jobs()};
 }
 

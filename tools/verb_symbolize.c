@@ -7,6 +7,7 @@
 #include <tracetape/copy.h>
 
 #include "input.h"
+#include "memory_limit.h"
 #include "options.h"
 #include "progress.h"
 #include "symbolize.h"
@@ -48,6 +49,7 @@ static const tool_option table[] = {
     {"no-demangle", 0, NULL, "keep C++ and Rust names as they are in the file", NULL,
      &options.no_demangle},
     {"jobs", 'j', "N", "files that are read at once", tool_parse_u32, &options.jobs},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

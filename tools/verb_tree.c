@@ -5,6 +5,7 @@
 
 #include <tracetape/writer.h>
 
+#include "memory_limit.h"
 #include "options.h"
 #include "pager.h"
 #include "tool.h"
@@ -41,6 +42,7 @@ static const tool_option table[] = {
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
      &options.jobs},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {

@@ -5,6 +5,7 @@
 
 #include "input.h"
 #include "json.h"
+#include "memory_limit.h"
 #include "options.h"
 #include "progress.h"
 
@@ -17,6 +18,7 @@ static const tool_option table[] = {
     {"json", 0, NULL, "print JSON", NULL, &options.json},
     {"quiet", 'q', NULL, "print nothing; the exit status says it", NULL, &options.quiet},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+    TOOL_MEMORY_OPTION,
     {0}};
 
 static const tool_command command = {
@@ -129,7 +131,8 @@ static int verify(verification *run, const tool_input *input)
 {
     ttape_error err = {0};
     uint64_t count = 0;
-    ttape_reader_options reader_options = {.size = sizeof(reader_options), .jobs = options.jobs};
+    ttape_reader_options reader_options = {
+        .size = sizeof(reader_options), .limits = tool_memory_limits(), .jobs = options.jobs};
     if (options.json) {
         tool_json_begin(&run->json, NULL, '{');
         tool_json_text(&run->json, "file", run->name);

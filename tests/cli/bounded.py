@@ -30,7 +30,7 @@ def limit_files(size_bytes):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
 
 
-def finish(process, words, out, err):
+def finish(process, words, out, err, most_kib=MOST_KIB):
     """Waits for a process that was given these files."""
     old = signal.signal(signal.SIGALRM, lambda *_: process.kill())
     signal.alarm(SECONDS)
@@ -44,18 +44,18 @@ def finish(process, words, out, err):
         texts.append(file.read())
     ended = Ended(words, process.returncode, *texts, used.ru_maxrss)
     assert ended.status >= 0, f"{ended}: ended by a signal, or hangs"
-    assert SANITIZED or ended.resident_kib < MOST_KIB, f"{ended}: {ended.resident_kib} KiB resident"
+    assert SANITIZED or ended.resident_kib < most_kib, f"{ended}: {ended.resident_kib} KiB resident"
     return ended
 
 
-def run(*words, stdin=None, file_bytes=None, good=(0,)):
+def run(*words, stdin=None, file_bytes=None, good=(0,), most_kib=MOST_KIB):
     """Ends with one of these statuses, within the time and the memory that a run may have."""
     words = [str(word) for word in words]
     before = (lambda: limit_files(file_bytes)) if file_bytes is not None else None
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([TOOL, *words], stdin=stdin or subprocess.DEVNULL, stdout=out,
                                    stderr=err, preexec_fn=before)
-        ended = finish(process, words, out, err)
+        ended = finish(process, words, out, err, most_kib)
     assert ended.status in good, str(ended)
     return ended
 

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""W25: more different functions than fit into the memory that a verb may take by default. It reads
+them with --memory; without, each that cannot says so, in less than that. `test_many_functions.py
+[COUNT]`; the slow form has ten million."""
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import bounded
+
+COUNT = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000 if bounded.SANITIZED else 300_000
+VERBS = [["info"], ["verify"], ["dump", "--limit", "2"], ["tree"], ["report", "--limit", "2"],
+         ["report", "--exact", "--limit", "2"], ["graph"], ["diff", "{}", "--limit", "2"],
+         ["cut", "--events", "2..", "-o", "{out}"], ["merge", "-o", "{out}"],
+         ["recover", "-o", "{out}"], ["symbolize", "-o", "{out}"],
+         ["export", "--to", "callgrind"], ["export", "--to", "folded"]]
+WRITING = ("cut", "merge", "recover", "symbolize")  # the bound is of what they read
+ALWAYS = {"info", "verify", "dump", "tree", "recover"}  # that many are read by default
+HINT = b"--memory allows more"
+LIMIT = "16G" if COUNT > 1_000_000 else "2G"
+
+
+def convert(path):
+    with subprocess.Popen([bounded.TOOL, "convert", "-", "-o", path], stdin=subprocess.PIPE,
+                          text=True) as process:
+        for start in range(0, COUNT, 10_000):
+            process.stdin.write("".join(f"{i * 10} 1 enter f_{i:x}\n{i * 10 + 5} 1 exit f_{i:x}\n"
+                                        for i in range(start, min(start + 10_000, COUNT))))
+    assert process.returncode == 0, f"convert: {process.returncode}"
+
+
+def words_of(verb, trace):
+    """With a file for its output that is not there yet."""
+    out = trace.parent / "out.ttape"
+    out.unlink(missing_ok=True)
+    return [word.format(trace, out=out) for word in verb] + [trace]
+
+
+def freely(words):
+    done = subprocess.run([bounded.TOOL, *map(str, words), "--memory", LIMIT], check=False,
+                          stdin=subprocess.DEVNULL, capture_output=True)
+    assert done.returncode == 0, f"{words}: status {done.returncode}: {done.stderr[-300:]}"
+    return done.stdout
+
+
+def main():
+    refused = 0
+    with tempfile.TemporaryDirectory(prefix="ttape-many.") as folder:
+        trace = Path(folder, "many.ttape")
+        convert(trace)
+        for verb in VERBS if COUNT < 1_000_000 else VERBS[:4]:
+            most = 512 << 10 if verb[0] in WRITING else bounded.MOST_KIB
+            ended = bounded.run(*words_of(verb, trace), good=(0, 1, 4), most_kib=most)
+            refused += ended.status != 0
+            if ended.status == 1:  # told like other findings
+                assert verb == ["verify"] and b"more memory" in ended.out, str(ended)
+            elif ended.status == 4:
+                assert HINT in ended.err and not ended.out, str(ended)
+            assert ended.status == 0 or COUNT > 300_000 or verb[0] not in ALWAYS, str(ended)
+            assert not (ended.status and (trace.parent / "out.ttape").exists()), str(ended)
+            said = freely(words_of(verb, trace))
+            if verb[0] == "report":
+                rest = re.search(rb"(\d+) more rows", said)
+                assert rest and int(rest[1]) == COUNT - 2, said[-300:]
+            elif verb[0] == "info":
+                assert b"%d sites" % COUNT in said, said[:300]
+        tight = bounded.run("info", trace, "--memory", "1M", good=(4,))
+        assert HINT in tight.err, str(tight)
+    assert bounded.SANITIZED or refused > 1, "all fits: nothing is tried"
+    print(f"{COUNT} functions: ok, {refused} verbs refuse by default")
+
+
+main()
