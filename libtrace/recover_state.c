@@ -134,7 +134,7 @@ static uint32_t place_module(ttape_recording *r, const ttape_module *module, uin
     for (uint32_t i = 0; i < r->layouts.count; i++) {
         struct ttp_layout *layout = (struct ttp_layout *)r->layouts.data + i;
         struct ttp_module_seen *seen = layout->modules.data;
-        for (uint32_t k = 0; k < layout->modules.count; k++)
+        for (uint32_t k = layout->shared; k < layout->modules.count; k++) /* others: the root's */
             if (seen[k].id == TTAPE_NONE && seen[k].module.start == module->start &&
                 seen[k].module.end == module->end && same_path(seen[k].module.path, module->path)) {
                 seen[k].id = id;

@@ -205,11 +205,20 @@ static ttape_status define_module(ttape_recording *r, const struct ttp_image *im
                                   struct ttp_layout *layout, uint32_t index, ttape_error *err)
 {
     struct ttp_module_seen *seen = (struct ttp_module_seen *)layout->modules.data + index;
+    struct ttp_layout *root = ttp_layout_root(r, layout, index);
+    struct ttp_module_seen *first =
+        root == NULL ? seen : (struct ttp_module_seen *)root->modules.data + index;
     if (seen->id != TTAPE_NONE)
         return TTAPE_OK;
-    seen->module.process = image->process;
-    TTP_TRY(ttape_writer_add_module(layout->output->writer, &seen->module, &seen->id, err));
-    return note_place(r, &r->modules, image->layout, index, err);
+    if (first->id == TTAPE_NONE) {
+        first->module.process = image->process;
+        TTP_TRY(ttape_writer_add_module(layout->output->writer, &first->module, &first->id, err));
+        TTP_TRY(
+            note_place(r, &r->modules, root == NULL ? image->layout : layout->root, index, err));
+    }
+    seen->module.process = first->module.process;
+    seen->id = first->id;
+    return TTAPE_OK;
 }
 
 static void describe_site(const struct ttp_layout *layout, uint32_t index, ttape_site *site)
@@ -257,11 +266,19 @@ static ttape_status define_site(ttape_recording *r, struct ttp_thread *thread,
     const struct ttp_image *image = image_at(r, thread->image);
     if (seen->module != TTAPE_NONE)
         TTP_TRY(define_module(r, image, layout, seen->module, err));
+    struct ttp_layout *root = ttp_layout_root(r, layout, seen->module);
+    const struct ttp_site_seen *first = root == NULL ? NULL : ttp_root_find(root, seen);
+    if (first != NULL && first->id != TTAPE_NONE) {
+        seen->id = first->id;
+        seen->select = first->select;
+        return TTAPE_OK;
+    }
     describe_site(layout, index, &site);
     TTP_TRY(name_site(r, layout, seen, &site, err));
     describe_site(layout, index, &site);
     TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
-    return note_place(r, &r->sites, image->layout, index, err);
+    TTP_TRY(note_place(r, &r->sites, image->layout, index, err));
+    return root == NULL ? TTAPE_OK : ttp_root_put(r, root, seen, err);
 }
 
 static uint32_t find_here(const ttape_recording *r, const struct ttp_thread *thread,

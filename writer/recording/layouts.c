@@ -30,7 +30,7 @@ ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, t
         return TTAPE_E_MEMORY;
     layout->users = 1;
     layout->output = r->current;
-    *index = (uint32_t)(r->layouts.count - 1);
+    layout->root = *index = (uint32_t)(r->layouts.count - 1);
     return r->current != NULL ? TTAPE_OK : ttp_output_begin(r, pid, &layout->output, err);
 }
 
@@ -182,6 +182,16 @@ static ttape_status copy_sites(ttape_recording *r, struct ttp_layout *to,
     return TTAPE_OK;
 }
 
+/* What was not given an id before they parted gets one from the root, whoever needs it first: a
+ * function of the file is one, for recovery, too. */
+static void share(struct ttp_layout *layout, const struct ttp_layout *from, uint32_t from_index)
+{
+    if (layout->output != from->output)
+        return;
+    layout->root = from->root;
+    layout->shared = from->root == from_index ? (uint32_t)from->modules.count : from->shared;
+}
+
 /* In the same file all keeps its place and its id: calls that are open now end as what they were
  * entered as, and filters know them by their places. */
 ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err)
@@ -190,6 +200,7 @@ ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, tt
     TTP_TRY(ttp_layout_new(r, image->pid, &index, err));
     TTP_TRY(copy_modules(r, layout_at(r, index), layout_at(r, old), err));
     TTP_TRY(copy_sites(r, layout_at(r, index), layout_at(r, old), err));
+    share(layout_at(r, index), layout_at(r, old), old);
     image->layout = index;
     layout_at(r, old)->users--;
     return TTAPE_OK;
@@ -341,6 +352,54 @@ uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address,
             address >= modules[i].module.start && address < modules[i].module.end)
             return (uint32_t)i;
     return TTAPE_NONE;
+}
+
+struct ttp_layout *ttp_layout_root(const ttape_recording *r, const struct ttp_layout *layout,
+                                   uint32_t module)
+{
+    return module < layout->shared ? layout_at(r, layout->root) : NULL;
+}
+
+struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_site_seen *seen)
+{
+    uint32_t index = ttp_map_find(&root->by_address, seen->address);
+    if (index == TTAPE_NONE)
+        return NULL;
+    struct ttp_site_seen *site = (struct ttp_site_seen *)root->sites.data + index;
+    if (site->module != seen->module || site->kind != seen->kind)
+        return NULL;
+    bool is_named = site->symbol != NULL && seen->symbol != NULL; /* lines may come with names */
+    return is_named && strcmp(site->symbol, seen->symbol) != 0 ? NULL : site;
+}
+
+ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
+                          const struct ttp_site_seen *seen, ttape_error *err)
+{
+    struct ttp_site_seen *site = ttp_root_find(root, seen);
+    if (site != NULL) {
+        site->id = seen->id;
+        site->select = seen->select;
+        return TTAPE_OK;
+    }
+    if (((const struct ttp_module_seen *)root->modules.data)[seen->module].is_gone ||
+        ttp_map_find(&root->by_address, seen->address) != TTAPE_NONE)
+        return TTAPE_OK;
+    site = ttp_push(&r->allocator, &root->sites, sizeof *site, err);
+    if (site == NULL)
+        return TTAPE_E_MEMORY;
+    *site = (struct ttp_site_seen){.address = seen->address,
+                                   .module = seen->module,
+                                   .kind = seen->kind,
+                                   .line = seen->line,
+                                   .id = seen->id,
+                                   .select = seen->select};
+    site->symbol = copy_text(seen->symbol);
+    site->file = copy_text(seen->file);
+    if ((seen->symbol != NULL && site->symbol == NULL) ||
+        (seen->file != NULL && site->file == NULL))
+        return no_memory(err);
+    return ttp_map_set(&r->allocator, &root->by_address, seen->address,
+                       (uint32_t)(root->sites.count - 1), err);
 }
 
 void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout)

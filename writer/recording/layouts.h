@@ -8,6 +8,14 @@
 ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, ttape_error *err);
 /* The image gets a copy of its own of the one that it shares, as it is now. */
 ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err);
+/* The layout whose modules the first layout->shared are; NULL: module is not among them. */
+struct ttp_layout *ttp_layout_root(const ttape_recording *r, const struct ttp_layout *layout,
+                                   uint32_t module);
+/* The site of the same function there; NULL: it is not known. */
+struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_site_seen *seen);
+/* Its id, so that the root's other layouts find it. */
+ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
+                          const struct ttp_site_seen *seen, ttape_error *err);
 void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout);
 
 /* A copy of bytes, with a zero behind them; to be freed with free. */

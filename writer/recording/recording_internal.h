@@ -124,6 +124,7 @@ struct ttp_site_seen {
 /* An address space: what forked children share until one of them changes it. */
 struct ttp_layout {
     uint32_t users;
+    uint32_t root, shared;      /* the first modules are those of that layout: one id for both */
     struct ttp_growing modules; /* struct ttp_module_seen */
     struct ttp_growing sites;   /* struct ttp_site_seen */
     struct ttp_word_map by_address;
