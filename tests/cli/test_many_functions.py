@@ -66,6 +66,9 @@ def main():
                 assert rest and int(rest[1]) == COUNT - 2, said[-300:]
             elif verb[0] == "info":
                 assert b"%d sites" % COUNT in said, said[:300]
+        if not bounded.SANITIZED and COUNT < 1_000_000:  # the verb's own tables, not the reader's
+            own = bounded.run("graph", trace, "--memory", "100M", good=(4,), most_kib=110 << 10)
+            assert own.err.startswith(b"tracetape: needs more memory") and HINT in own.err, str(own)
         tight = bounded.run("info", trace, "--memory", "1M", good=(4,))
         assert HINT in tight.err, str(tight)
     assert bounded.SANITIZED or refused > 1, "all fits: nothing is tried"

@@ -142,6 +142,16 @@ static ttape_status index_sites(ttape_recording *r, struct ttp_layout *layout, t
 
 static char *copy_text(const char *s) { return s == NULL ? NULL : strdup(s); }
 
+static ttape_status copy_texts(struct ttp_site_seen *to, const struct ttp_site_seen *from,
+                               ttape_error *err)
+{
+    to->symbol = copy_text(from->symbol);
+    to->file = copy_text(from->file);
+    bool is_whole =
+        (from->symbol == NULL || to->symbol != NULL) && (from->file == NULL || to->file != NULL);
+    return is_whole ? TTAPE_OK : no_memory(err);
+}
+
 static ttape_status copy_modules(ttape_recording *r, struct ttp_layout *to,
                                  const struct ttp_layout *from, ttape_error *err)
 {
@@ -168,13 +178,9 @@ static ttape_status copy_sites(ttape_recording *r, struct ttp_layout *to,
         if (copy == NULL)
             return TTAPE_E_MEMORY;
         *copy = sites[i];
-        copy->symbol = copy_text(sites[i].symbol);
-        copy->file = copy_text(sites[i].file);
+        TTP_TRY(copy_texts(copy, &sites[i], err));
         if (to->output != from->output)
             copy->id = TTAPE_NONE;
-        if ((sites[i].symbol != NULL && copy->symbol == NULL) ||
-            (sites[i].file != NULL && copy->file == NULL))
-            return no_memory(err);
         if (ttp_map_find(&from->by_address, sites[i].address) == i)
             TTP_TRY(
                 ttp_map_set(&r->allocator, &to->by_address, sites[i].address, (uint32_t)i, err));
@@ -393,11 +399,7 @@ ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
                                    .line = seen->line,
                                    .id = seen->id,
                                    .select = seen->select};
-    site->symbol = copy_text(seen->symbol);
-    site->file = copy_text(seen->file);
-    if ((seen->symbol != NULL && site->symbol == NULL) ||
-        (seen->file != NULL && site->file == NULL))
-        return no_memory(err);
+    TTP_TRY(copy_texts(site, seen, err));
     return ttp_map_set(&r->allocator, &root->by_address, seen->address,
                        (uint32_t)(root->sites.count - 1), err);
 }
