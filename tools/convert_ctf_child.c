@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "convert_ctf.h"
+#include "sanitized.h"
 #include "tool.h"
 
 #define CHILD_BYTES (UINT64_C(4) << 30) /* of address space */
@@ -34,9 +35,9 @@ static _Noreturn void run_child(char *const *folders, size_t count, int fd)
     signal(SIGPIPE, SIG_DFL);
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    set_limit(RLIMIT_AS, CHILD_BYTES);
-#endif
+    if (!TOOL_SANITIZED) {
+        set_limit(RLIMIT_AS, CHILD_BYTES);
+    }
     _exit(tool_ctf_read(folders, count, 3));
 }
 

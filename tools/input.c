@@ -181,7 +181,6 @@ int tool_input_read(tool_input *input, const char *path, uint32_t jobs)
     if (status != TOOL_OK) {
         return status;
     }
-    tool_memory_bound();
     ttape_reader_options options = {
         .size = sizeof(options), .limits = tool_memory_limits(), .jobs = jobs};
     if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK) {

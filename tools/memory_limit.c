@@ -9,22 +9,12 @@
 #include <unistd.h>
 
 #include "memory_limit.h"
+#include "sanitized.h"
 #include "signals.h"
 #include "tool.h"
 
 #define DEFAULT_BYTES (256ull << 20)
 #define LOOK_BYTES    (1ull << 20) /* allocated between two looks at what the process has */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature) /* clang, whose fuzzers run verbs within one process */
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
 
 uint64_t tool_memory_bytes;
 static bool is_bound;
@@ -34,7 +24,7 @@ ttape_limits tool_memory_limits(void) { return (ttape_limits){.memory_bytes = to
 
 void tool_memory_bound(void)
 {
-    is_bound = !SANITIZED; /* they take several times as much for themselves */
+    is_bound = !TOOL_SANITIZED; /* they take several times as much for themselves */
 }
 
 _Noreturn void tool_out_of_memory(void)

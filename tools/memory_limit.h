@@ -1,6 +1,7 @@
-/* What a verb that reads may take: --memory bounds the library's reader, its reports, and the
- * process as a whole, tables of the verb's own included. A verb that has the option lists
- * TOOL_MEMORY_OPTION and reads by tool_input_read, or gives tool_memory_limits to the library. */
+/* What a verb that reads may take: --memory bounds the library's reader and its reports, and where
+ * nothing is written, the process as a whole, tables of the verb's own included. A verb that has
+ * the option lists TOOL_MEMORY_OPTION, and reads by tool_input_read or gives tool_memory_limits to
+ * the library. */
 #ifndef TOOL_MEMORY_LIMIT_H
 #define TOOL_MEMORY_LIMIT_H
 
@@ -21,8 +22,7 @@ extern uint64_t tool_memory_bytes; /* as given; 0: the default, 256 MiB */
 ttape_limits tool_memory_limits(void);
 
 /* From here on tool_allocate and its like end the command where the process would take more than
- * that. Verbs that record or convert have no such bound: their memory is in proportion to what they
- * are given. */
+ * that. Verbs that write a trace do not call it: what a writer needs comes on top. */
 void tool_memory_bound(void);
 
 #endif

@@ -17,22 +17,12 @@
 
 #include "demangle.h"
 #include "elf_symbols.h"
+#include "sanitized.h"
 #include "signals.h"
 #include "symbols_wire.h"
 #include "tool.h"
 
 #define STACK_BYTES (8u * 1024u * 1024u) /* what demangling may need, where the user allows it */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1 /* shadow memory is terabytes of address space; reports go to standard error */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 typedef struct helping {
     int fd;
@@ -58,7 +48,7 @@ static void forget_descriptors(int own)
         }
     }
     int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < (SANITIZED ? 2 : 3) && nothing >= 0; fd++) {
+    for (int fd = 0; fd < (TOOL_SANITIZED ? 2 : 3) && nothing >= 0; fd++) {
         (void)dup2(nothing, fd);
     }
     if (nothing > 2) {
@@ -111,7 +101,7 @@ static void set_limits(const tool_symbols_options *options)
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES) {
         limit(RLIMIT_STACK, STACK_BYTES);
     }
-    uint64_t mapped = SANITIZED ? 0 : mapped_bytes();
+    uint64_t mapped = TOOL_SANITIZED ? 0 : mapped_bytes();
     if (mapped > 0) {
         limit(RLIMIT_AS, mapped + options->memory_bytes);
     }

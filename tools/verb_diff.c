@@ -189,6 +189,7 @@ static int open_inputs(tool_diff *diff, char **paths)
     if (strcmp(paths[0], "-") == 0 && strcmp(paths[1], "-") == 0) {
         return tool_usage("diff", "only one of the traces can come from standard input");
     }
+    tool_memory_bound();
     for (int side = 0; side < 2 && status == TOOL_OK; side++) {
         status = tool_input_read(&diff->inputs[side], paths[side], diff->jobs);
         if (status == TOOL_OK) {

@@ -266,6 +266,7 @@ int tool_dump_prepare(tool_dump *dump)
 static int print_file(tool_dump *dump, const char *path)
 {
     tool_input input;
+    tool_memory_bound();
     int status = tool_input_read(&input, path, options.jobs);
     if (status == TOOL_OK) {
         dump->input = &input;

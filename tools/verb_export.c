@@ -260,6 +260,7 @@ int tool_verb_export(int argc, char **argv)
     if (options.jobs == 0) {
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     }
+    tool_memory_bound();
     status = tool_input_read(&input, argv[0], options.jobs);
     if (status == TOOL_OK) {
         status = export_all(&input, format);

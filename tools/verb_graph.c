@@ -195,6 +195,7 @@ int tool_verb_graph(int argc, char **argv)
     if (status != TOOL_OK) {
         return status;
     }
+    tool_memory_bound();
     status = tool_input_read(&input, argv[0], options.jobs);
     if (status == TOOL_OK) {
         status = run(&input);

@@ -419,6 +419,7 @@ int tool_verb_info(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
         return status;
     }
+    tool_memory_bound();
     status = tool_input_read(&input, argv[0], 1);
     if (status == TOOL_OK) {
         status = print_all(&input);

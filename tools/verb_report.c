@@ -399,6 +399,7 @@ int tool_verb_report(int argc, char **argv)
     if (status != TOOL_OK) {
         return status;
     }
+    tool_memory_bound();
     status = tool_input_read(&input, argv[0], 1);
     if (status == TOOL_OK) {
         status = run(&input, by);

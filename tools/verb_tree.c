@@ -150,6 +150,7 @@ int tool_verb_tree(int argc, char **argv)
     if (options.min_time.relative || options.min_time.value_ns > INT64_MAX) {
         return tool_usage("tree", "--min-time takes a length of time");
     }
+    tool_memory_bound();
     status = tool_input_read(&input, argv[0], 1);
     if (status == TOOL_OK) {
         status = run(&input);

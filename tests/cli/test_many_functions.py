@@ -22,13 +22,21 @@ HINT = b"--memory allows more"
 LIMIT = "16G" if COUNT > 1_000_000 else "2G"
 
 
-def convert(path):
+def convert(path, count, call_of):
     with subprocess.Popen([bounded.TOOL, "convert", "-", "-o", path], stdin=subprocess.PIPE,
                           text=True) as process:
-        for start in range(0, COUNT, 10_000):
-            process.stdin.write("".join(f"{i * 10} 1 enter f_{i:x}\n{i * 10 + 5} 1 exit f_{i:x}\n"
-                                        for i in range(start, min(start + 10_000, COUNT))))
+        for start in range(0, count, 10_000):
+            process.stdin.write("".join("{0} {2} enter {3}\n{1} {2} exit {3}\n".format(
+                i * 10, i * 10 + 5, *call_of(i)) for i in range(start, min(start + 10_000, count))))
     assert process.returncode == 0, f"convert: {process.returncode}"
+
+
+def writing_comes_on_top(folder):
+    """The reader fits into what is allowed, reader and writer together do not."""
+    trace, out = Path(folder, "threads.ttape"), Path(folder, "merged.ttape")
+    convert(trace, 60_000, lambda i: (i + 1, "f"))
+    assert HINT in bounded.run("merge", trace, "-o", out, "--memory", "8M", good=(4,)).err
+    bounded.run("merge", trace, "-o", out, "--memory", "14M")
 
 
 def words_of(verb, trace):
@@ -49,7 +57,8 @@ def main():
     refused = 0
     with tempfile.TemporaryDirectory(prefix="ttape-many.") as folder:
         trace = Path(folder, "many.ttape")
-        convert(trace)
+        writing_comes_on_top(folder)
+        convert(trace, COUNT, lambda i: (1, f"f_{i:x}"))
         for verb in VERBS if COUNT < 1_000_000 else VERBS[:4]:
             most = 512 << 10 if verb[0] in WRITING else bounded.MOST_KIB
             ended = bounded.run(*words_of(verb, trace), good=(0, 1, 4), most_kib=most)

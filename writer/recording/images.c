@@ -205,11 +205,11 @@ static ttape_status define_module(ttape_recording *r, const struct ttp_image *im
                                   struct ttp_layout *layout, uint32_t index, ttape_error *err)
 {
     struct ttp_module_seen *seen = (struct ttp_module_seen *)layout->modules.data + index;
+    if (seen->id != TTAPE_NONE)
+        return TTAPE_OK;
     struct ttp_layout *root = ttp_layout_root(r, layout, index);
     struct ttp_module_seen *first =
         root == NULL ? seen : (struct ttp_module_seen *)root->modules.data + index;
-    if (seen->id != TTAPE_NONE)
-        return TTAPE_OK;
     if (first->id == TTAPE_NONE) {
         first->module.process = image->process;
         TTP_TRY(ttape_writer_add_module(layout->output->writer, &first->module, &first->id, err));
