@@ -265,10 +265,10 @@ static ttape_status poll_until(struct ttest_player *p, const uint32_t *answer, u
         uint64_t drained;
         ttape_status status = ttape_recording_poll(p->recording, &drained, &err);
         ttape_recording_get_status(p->recording, &now);
-        if (now.failed || __atomic_load_n(answer, __ATOMIC_ACQUIRE) == wanted)
-            return TTAPE_OK;
         if (status != TTAPE_OK && (err.status != status || err.message[0] == '\0'))
             return TTAPE_E_STATE;
+        if (now.failed || __atomic_load_n(answer, __ATOMIC_ACQUIRE) == wanted)
+            return TTAPE_OK;
         failures += status != TTAPE_OK;
         (void)usleep(PAUSE_US);
     }

@@ -341,7 +341,8 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         step_forward();
     if (r->failed) {
         stop(r);
-        return TTAPE_E_STATE;
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "the recording has failed: its end says why");
     }
     if (r->wants_snapshot) {
         r->wants_snapshot = false;
@@ -367,10 +368,11 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     if (status == TTAPE_OK)
         status = ttp_snapshots_mark(r, err);
     serve_marks(r);
-    if (status != TTAPE_OK || !ttp_snapshots_tell(r, err))
+    if (status != TTAPE_OK)
         return status;
-    r->snapshot_failures++;
-    return TTAPE_E_IO;
+    status = ttp_snapshots_tell(r, err);
+    r->snapshot_failures += status != TTAPE_OK;
+    return status;
 }
 
 void ttape_recording_set_mode(ttape_recording *r, bool on)

@@ -107,7 +107,10 @@ static void answer(ttape_recording *r, ttape_status status)
 {
     struct ttp_arena_head *head = r->arena.head;
     bool failed = status != TTAPE_OK;
-    r->snapshots.has_failed |= failed;
+    if (failed && !r->snapshots.has_failed) {
+        r->snapshots.untold = r->snapshots.error;
+        r->snapshots.has_failed = true;
+    }
     (void)__atomic_add_fetch(failed ? &head->snapshots_failed : &head->snapshots_written, 1,
                              __ATOMIC_RELAXED);
     __atomic_store_n(&head->snapshots_done, r->snapshots.request, __ATOMIC_RELEASE);
@@ -266,12 +269,13 @@ void ttp_snapshots_end(ttape_recording *r)
     r->snapshots.has_thread = false;
 }
 
-bool ttp_snapshots_tell(ttape_recording *r, ttape_error *err)
+ttape_status ttp_snapshots_tell(ttape_recording *r, ttape_error *err)
 {
     if (!r->snapshots.has_failed)
-        return false;
+        return TTAPE_OK;
+    ttape_status status = r->snapshots.untold.status;
     if (err != NULL)
-        *err = r->snapshots.error;
+        *err = r->snapshots.untold;
     r->snapshots.has_failed = false;
-    return true;
+    return status;
 }

@@ -72,7 +72,8 @@ struct ttp_snapshots {
     uint32_t number;            /* of the last one */
     uint32_t request;           /* that it answers */
     ttape_error error;          /* of the last that failed */
-    _Atomic bool has_failed;    /* nobody has been told yet */
+    ttape_error untold;         /* the polling thread's while has_failed, else their maker's */
+    _Atomic bool has_failed;
     struct ttp_asked asked;
     _Atomic uint32_t served_count; /* marks */
     bool is_cut;  /* the last round left something: the spill file had no room for it, */
@@ -95,7 +96,7 @@ ttape_status ttp_snapshots_mark(ttape_recording *r, ttape_error *err);
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
 /* Waits for a snapshot that is under way. */
 void ttp_snapshots_end(ttape_recording *r);
-/* Whether one failed since the last call. Of the polling thread. */
-bool ttp_snapshots_tell(ttape_recording *r, ttape_error *err);
+/* What one failed with since the last call; of several, the first. Of the polling thread. */
+ttape_status ttp_snapshots_tell(ttape_recording *r, ttape_error *err);
 
 #endif
