@@ -12,6 +12,7 @@ static const struct ttest_plan plans[] = {
     {.streams = 3, .events = 150000, .partition_events = 70000},
     {.streams = 2, .events = 100000, .level = 9, .plain = true},
     {.streams = 2, .events = 100000, .resolution_ns = TTAPE_TIME_NONE, .literal = true},
+    {.streams = 2, .events = 100000, .literal = true},
 };
 #define PLANS (sizeof plans / sizeof plans[0])
 #define SEEKS 8
