@@ -1,7 +1,7 @@
-/* What a verb that reads may take: --memory bounds the library's reader and its reports, and where
- * nothing is written, the process as a whole, tables of the verb's own included. A verb that has
- * the option lists TOOL_MEMORY_OPTION, and reads by tool_input_read or gives tool_memory_limits to
- * the library. */
+/* What a verb that reads may take: --memory bounds the library's reader and its reports. Verbs with
+ * tables of their own that grow with the file, and that write no trace, bind the process as a whole
+ * to it (tool_memory_bound). A verb that has the option lists TOOL_MEMORY_OPTION, and reads by
+ * tool_input_read or gives tool_memory_limits to the library. */
 #ifndef TOOL_MEMORY_LIMIT_H
 #define TOOL_MEMORY_LIMIT_H
 

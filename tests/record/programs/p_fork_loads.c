@@ -1,6 +1,6 @@
 /* A child, then its parent, loads a library and unloads it within calls that were entered while
- * both had the same ones mapped: `p_fork_loads LIBRARY [NAPS]`; naps are the
- * child's, within the call. */
+ * both had the same ones mapped: `p_fork_loads LIBRARY [NAPS]`; naps are the child's, within the
+ * call. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <sys/wait.h>
