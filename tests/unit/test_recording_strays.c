@@ -76,14 +76,14 @@ END_TEST
 
 /* Memory that is taken by the draining thread: while it looks at blocks, and between that and their
  * copies. */
+static pthread_t drainer; /* the threads that encode read it: it is there before they are */
 static struct ttp_block_head *victim;
-static pthread_t drainer;
 static uint32_t strays;
 
 static void *allocate(void *context, size_t size_bytes)
 {
     (void)context;
-    if (victim != NULL && pthread_equal(pthread_self(), drainer)) {
+    if (pthread_equal(pthread_self(), drainer) && victim != NULL) {
         strays++;
         *victim = (struct ttp_block_head){.sequence = 5, .image = 9, .process_id = 7};
     }
@@ -105,9 +105,9 @@ START_TEST(a_head_that_goes_while_its_block_is_taken)
     ttape_recording_options options = {.size = sizeof options, .clock = TTAPE_CLOCK_NONE};
     options.writer.allocator = &allocator;
     ttest_player_discard(&player);
+    drainer = pthread_self();
     ttest_player_open(&player, &options);
     struct ttest_block b = ttest_block_take(&player, (uint32_t)getpid(), 1, 1, 1);
-    drainer = pthread_self();
     b.head->serial = 0;
     ttest_poll(&player); /* the process is known from here on */
     b.head->serial = 1;
