@@ -26,6 +26,7 @@ INCLUDE = os.path.join(SRC, "libtrace", "include")
 MAGIC, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 32768, 64, 4096, 16384
 OFFSET = (STATES + CAPACITY * 4 + BLOCK - 1) // BLOCK * BLOCK
 FREE, FILLING, FULL, DONE = range(4)
+LEFT_MAX = 2 # places that a hook reserves at once
 OFF, ON, STOPPED = range(3)
 TSC, MONOTONIC, COARSE, NONE = 1, 2, 3, 4
 MODE, PERIODS, READY, BEAT, FREED, SERIAL, LOST = 56, 60, 64, 72, 80, 120, 128
@@ -113,6 +114,15 @@ class Arena:
             return True
         since = self.waiting.setdefault(index, time.monotonic())
         return time.monotonic() - since > 0.5
+
+    def take_left(self):
+        """Of a program that waits, in no hook: blocks that hooks were filling that are left."""
+        with self.lock:
+            heads = {index: struct.unpack_from("<QQ", self.map, OFFSET + index * BLOCK)
+                     for index in range(self.count) if self.state(index) & 3 == FILLING}
+            for index, (serial, sequence) in heads.items():
+                if any(serial == other and sequence < later for other, later in heads.values()):
+                    self.take(index)
 
     def finish(self):
         self.poll()
@@ -234,6 +244,8 @@ class Stream:
         self.epoch, at, end = block.epoch, 0, len(block.records)
         while end and block.records[end - 1] == 0:
             end -= 1
+        if not last and self.lenient and end + LEFT_MAX >= len(block.records):
+            end = len(block.records) # a hook that was left had reserved them
         if not last and end != len(block.records):
             self.error("a full block has empty places at its end")
         while at < end:
@@ -367,6 +379,8 @@ def streams(blocks, lenient=False):
     """By serial; names are those of each process image."""
     names, groups, result = {}, {}, []
     for block in sorted(blocks, key=lambda b: (b.serial, b.sequence)):
+        if lenient and block.state == FILLING and not any(block.records):
+            continue # the hook that took it was left before it was used
         groups.setdefault(block.serial, []).append(block)
     for serial in sorted(groups):
         image = groups[serial][0].image

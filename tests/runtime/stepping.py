@@ -8,7 +8,7 @@ import threading
 import arena as rt
 
 SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
-             "thread", "away", "away-bare", "away-silence", "within")
+             "thread", "away", "away-bare", "away-block", "away-silence", "within")
 GAP_MAX = 45 # a hook's instructions
 TWICE_STRIDE = 4
 FUNCTIONS = ("leaf", "handler", "target", "thrower")
@@ -22,6 +22,8 @@ def serve(place, ours):
             return
         with place.lock:
             place.holds = request == b"h"
+        if request == b"l":
+            place.take_left()
         place.poll()
         ours.send(b"k")
 

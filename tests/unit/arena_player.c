@@ -146,6 +146,13 @@ void ttest_block_state(const struct ttest_block *b, uint32_t state)
     __atomic_store_n(&b->player->states[b->index], b->pid << 2 | state, __ATOMIC_RELEASE);
 }
 
+void ttest_block_give_back(const struct ttest_block *b)
+{
+    *b->head = (struct ttp_block_head){0};
+    ttest_block_state(&(struct ttest_block){.player = b->player, .index = b->index},
+                      TTP_BLOCK_FREE);
+}
+
 bool ttest_block_is_free(const struct ttest_block *b)
 {
     return __atomic_load_n(&b->player->states[b->index], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE;

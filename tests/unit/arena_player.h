@@ -62,6 +62,8 @@ void ttest_player_discard(struct ttest_player *p);
 struct ttest_block ttest_block_take(struct ttest_player *p, uint32_t pid, uint64_t image,
                                     uint64_t serial, uint64_t sequence);
 void ttest_block_state(const struct ttest_block *b, uint32_t state);
+/* By its thread, which took another one meanwhile. */
+void ttest_block_give_back(const struct ttest_block *b);
 bool ttest_block_is_free(const struct ttest_block *b);
 void ttest_put(struct ttest_block *b, uint64_t record);
 void ttest_put_at(const struct ttest_block *b, uint32_t place, uint64_t record);

@@ -110,6 +110,123 @@ START_TEST(a_hole_at_the_end_when_all_ends)
 }
 END_TEST
 
+/* A handler jumped out of the hook that was about to say that the block is full: nobody will. */
+START_TEST(a_block_that_nobody_says_is_full)
+{
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&b, TTP_BLOCK_RECORDS - 3);
+    b.used++; /* a hole */
+    fill(&b, TTP_BLOCK_RECORDS - 1);
+    ttest_exit(&b, 0x1000);
+    fill(&next, TTP_BLOCK_RECORDS);
+    struct ttest_block last = ttest_block_take(&player, pid, 1, 1, 3);
+    ttest_exit(&last, 0x1000);
+    ttest_poll_ms(&player, 50);
+    ck_assert(!ttest_block_is_free(&next)); /* the handler may return */
+    ttest_poll_ms(&player, TTEST_HOLE_MS);
+    ck_assert(ttest_block_is_free(&next));
+    ck_assert(!ttest_block_is_free(&b)); /* the hook may still say it */
+    ttest_block_state(&b, TTP_BLOCK_FULL);
+    ttest_poll_ms(&player, TTEST_HOLE_MS);
+    ck_assert(!ttest_block_is_free(&b));
+    ttest_process_end((pid_t)pid);
+    ttest_poll_ms(&player, 60);
+    ck_assert(ttest_block_is_free(&b));
+    pid = (uint32_t)ttest_process_start();
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 1);
+    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS + 1); /* a gap's is one more */
+}
+END_TEST
+
+START_TEST(a_block_that_its_hook_says_is_full_later)
+{
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&b, TTP_BLOCK_RECORDS - 1);
+    ttest_exit(&b, 0x1000);
+    fill(&next, TTP_BLOCK_RECORDS);
+    ttest_poll_ms(&player, 50);
+    ttest_block_state(&b, TTP_BLOCK_FULL);
+    ttest_poll(&player);
+    ck_assert(ttest_block_is_free(&b));
+    ck_assert(ttest_block_is_free(&next));
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 0);
+    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS);
+}
+END_TEST
+
+/* What is behind a hole of such a block is not left out at the end either. */
+START_TEST(a_block_that_nobody_says_is_full_when_all_ends)
+{
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    b.used++;
+    fill(&b, TTP_BLOCK_RECORDS - 1);
+    ttest_exit(&b, 0x1000);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    ttest_exit(&next, 0x1000);
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 1);
+    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS + 1);
+}
+END_TEST
+
+/* A handler jumped out of the hook that had taken a block and not begun it: the next one that the
+ * thread takes has the same number. */
+START_TEST(a_block_that_was_never_begun)
+{
+    struct ttest_block never = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block never_either = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&b, TTP_BLOCK_RECORDS);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&next, TTP_BLOCK_RECORDS);
+    ttest_poll(&player);
+    ck_assert(ttest_block_is_free(&b));
+    ck_assert(ttest_block_is_free(&next));
+    struct ttest_block last = ttest_block_take(&player, pid, 1, 1, 3);
+    ttest_exit(&last, 0x1000);
+    ttest_exit(&last, 0x1000);
+    ttest_process_end((pid_t)pid);
+    ttest_poll_ms(&player, 60);
+    ck_assert(ttest_block_is_free(&never));
+    ck_assert(ttest_block_is_free(&never_either));
+    pid = (uint32_t)ttest_process_start();
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+    expect_behind(2 * TTP_BLOCK_RECORDS, "-1000 -1000");
+}
+END_TEST
+
+/* The hook gives it back when it goes on, and others take it. */
+START_TEST(a_block_that_is_given_back)
+{
+    struct ttest_block other = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    fill(&b, 5);
+    ttest_poll_ms(&player, TTEST_HOLE_MS);
+    ttest_flush(&player);
+    ttape_recording_status status;
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.event_count, 5);
+    fill(&b, TTP_BLOCK_RECORDS);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    ttest_enter(&next, 0x1000);
+    ttest_poll(&player);
+    ck_assert(ttest_block_is_free(&b));
+    ttest_block_give_back(&other);
+    struct ttest_block again = ttest_block_take(&player, pid, 1, 2, 1);
+    ck_assert_uint_eq(again.index, other.index);
+    fill(&again, TTP_BLOCK_RECORDS);
+    ttest_poll_ms(&player, 50);
+    ck_assert(ttest_block_is_free(&again));
+    status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 0);
+    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS + 1);
+}
+END_TEST
+
 static void take_and_fill(struct ttest_block *blocks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -283,6 +400,11 @@ int main(void)
     tcase_add_test(tests, a_hole_at_the_end_that_is_filled);
     tcase_add_test(tests, a_hole_at_the_end_of_what_the_dead_left);
     tcase_add_test(tests, a_hole_at_the_end_when_all_ends);
+    tcase_add_test(tests, a_block_that_nobody_says_is_full);
+    tcase_add_test(tests, a_block_that_its_hook_says_is_full_later);
+    tcase_add_test(tests, a_block_that_nobody_says_is_full_when_all_ends);
+    tcase_add_test(tests, a_block_that_was_never_begun);
+    tcase_add_test(tests, a_block_that_is_given_back);
     tcase_add_test(tests, a_flush_waits_for_room);
     tcase_add_test(tests, a_flush_is_answered_while_all_go_on);
     tcase_add_test(tests, a_snapshot_waits_for_room);

@@ -4,7 +4,10 @@
  * A block is taken as a whole when it is full, done, or its thread is dead; what is in blocks that
  * are still being filled is taken when somebody wants it now. A zero before a record is a hole: a
  * hook that was interrupted. It is waited for; if it is never filled, it counts as one lost event,
- * and its block is not given to others before its thread is gone. */
+ * and its block is not given to others before its thread is gone.
+ *
+ * A handler that jumps out of a hook which was taking a block leaves one, or two, that are being
+ * filled for ever. That their thread has gone on shows by its other blocks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -166,9 +169,13 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
                 ttp_arena_free_block(r, i);
             continue;
         }
-        struct ttp_candidate said = {serial, block->sequence,  block->image,       i,
-                                     owner,  block->thread_id, state & STATE_MASK, false,
-                                     false};
+        struct ttp_candidate said = {.serial = serial,
+                                     .sequence = block->sequence,
+                                     .image = block->image,
+                                     .index = i,
+                                     .pid = owner,
+                                     .tid = block->thread_id,
+                                     .state = state & STATE_MASK};
         struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
         if (c == NULL)
             return TTAPE_E_MEMORY;
@@ -240,9 +247,9 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
     struct ttp_block_seen *seen = &r->arena.seen[c->index];
     struct ttp_slot *slot = r->slot;
     bool full = c->state == TTP_BLOCK_FULL,
-         whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead;
+         whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead || c->is_left;
     bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
-    if (seen->is_held) {
+    if (seen->is_held || c->is_unused) {
         if (dead && !r->is_direct)
             ttp_arena_free_block(r, c->index);
         return TTAPE_OK;
@@ -252,7 +259,7 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
         return TTAPE_OK;
     }
     uint32_t end = copy_records(r, c->index, seen->consumed, whole, slot->records, &has_hole);
-    has_hole |= full && end < TTP_BLOCK_RECORDS;
+    has_hole |= c->is_left || (full && end < TTP_BLOCK_RECORDS);
     if (has_hole && !dead && !at_end && wait_for_hole(r, seen)) {
         *later = true;
         return TTAPE_OK;
@@ -290,7 +297,38 @@ static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
 {
     const struct ttp_block_seen *seen = &r->arena.seen[c->index];
     bool rests = c->state == TTP_BLOCK_DONE && r->may_rest && !seen->was_done;
-    return c->is_wanted || seen->is_dead || (c->state != TTP_BLOCK_FILLING && !rests);
+    return c->is_wanted || c->is_left || c->is_unused || seen->is_dead ||
+           (c->state != TTP_BLOCK_FILLING && !rests);
+}
+
+static bool is_empty(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
+    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++)
+        if (__atomic_load_n(&records[i], __ATOMIC_ACQUIRE) != 0)
+            return false;
+    return true;
+}
+
+static bool is_twin(const struct ttp_candidate *a, const struct ttp_candidate *b)
+{
+    return a->serial == b->serial && a->sequence == b->sequence;
+}
+
+/* Of two with one number that which is used goes on, as long as it is the last. */
+static void find_left(ttape_recording *r)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    const struct ttp_candidate *last = NULL;
+    for (size_t count = r->candidates.count, i = count; i-- > 0;) {
+        last = last == NULL || last->serial != c[i].serial ? &c[i] : last;
+        if (c[i].state != TTP_BLOCK_FILLING)
+            continue;
+        bool has_twin =
+            (i > 0 && is_twin(&c[i - 1], &c[i])) || (i + 1 < count && is_twin(&c[i + 1], &c[i]));
+        c[i].is_left = last->sequence > c[i].sequence;
+        c[i].is_unused = (c[i].is_left || has_twin) && is_empty(r, &c[i]);
+    }
 }
 
 static const struct ttp_candidate *find_first_thread(const ttape_recording *r, uint64_t image)
@@ -304,6 +342,8 @@ static const struct ttp_candidate *find_first_thread(const ttape_recording *r, u
         else
             high = middle;
     }
+    while (low < r->candidates.count && c[low].serial == image && c[low].is_unused)
+        low++;
     return low < r->candidates.count && c[low].serial == image ? &c[low] : NULL;
 }
 
@@ -397,6 +437,7 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
     if (r->candidates.count == 0)
         return TTAPE_OK;
     qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);
+    find_left(r);
     r->may_rest = !r->is_direct && !at_end && free_count * 2 > r->arena.ready;
     want_first_threads(r, everything, at_end);
     const struct ttp_candidate *c = r->candidates.data;
@@ -417,7 +458,8 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         r->snapshots.is_late |= later && c[i].is_wanted;
         /* A block that was seen being filled may be full by now, and have a successor, full as
          * well: that one's turn comes when the rest of this one was taken, or at the end. */
-        bool may_grow = c[i].state == TTP_BLOCK_FILLING && !r->arena.seen[c[i].index].is_dead;
+        bool may_grow = c[i].state == TTP_BLOCK_FILLING && !c[i].is_left && !c[i].is_unused &&
+                        !r->arena.seen[c[i].index].is_dead;
         if (later || (may_grow && !at_end))
             waiting_serial = c[i].serial;
     }

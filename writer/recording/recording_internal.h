@@ -67,6 +67,8 @@ struct ttp_candidate {
     uint32_t index, pid, tid, state;
     bool is_wanted; /* although it is not full */
     bool must_wait; /* for its process's first thread */
+    bool is_left;   /* it is being filled, although its thread has a later one */
+    bool is_unused; /* and nothing ever came into it: another has its number, or its turn passed */
 };
 
 /* A traced process, for knowing when it has died. */

@@ -118,6 +118,7 @@ static unsigned NOHOOKS left_in_block(void)
         const struct ttp_block_head *block =
             (const void *)((char *)arena + arena->blocks_offset + (size_t)i * TTP_BLOCK_BYTES);
         if ((states[i] & 3) == TTP_BLOCK_FILLING && block->process_id == (uint32_t)getpid() &&
+            *(const uint64_t *)(block + 1) != 0 && /* else it may be one that was left */
             (last == NULL || block->sequence > last->sequence))
             last = block;
     }
@@ -130,9 +131,10 @@ static unsigned NOHOOKS left_in_block(void)
     return TTP_BLOCK_RECORDS - used;
 }
 
+/* Up to one or two places before as many places before the block's end. */
 static void NOHOOKS align(unsigned places)
 {
-    while (left_in_block() > places + 3)
+    while (left_in_block() > places + 2)
         leaf();
 }
 
@@ -183,6 +185,8 @@ static void NOHOOKS play_away(void)
     if (sigsetjmp(far, 1) == 0) {
         if (fill > 1)
             request('h');
+        if (strcmp(scenario, "away-block") == 0)
+            align(0);
         stop();
         is_inside = 1;
         target();
@@ -196,6 +200,8 @@ static void NOHOOKS play_away(void)
     after();
     target();
     after();
+    if (strcmp(scenario, "away-block") == 0)
+        request('l');
 }
 
 static void NOHOOKS play(unsigned round)
@@ -208,10 +214,10 @@ static void NOHOOKS play(unsigned round)
         return;
     }
     if (strcmp(scenario, "block") == 0)
-        align(round % 6);
+        align(1 + round % 6);
     if (strcmp(scenario, "silence") == 0) {
         request('h');
-        align(round % 6);
+        align(1 + round % 6);
     }
     if (gap != 0) {
         play_twice();
