@@ -140,6 +140,27 @@ START_TEST(a_block_that_nobody_says_is_full)
 }
 END_TEST
 
+/* The hook comes back, and had reserved a place in it. */
+START_TEST(what_comes_too_late_is_counted)
+{
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&b, TTP_BLOCK_RECORDS - 1);
+    ttest_exit(&next, 0x1000);
+    ttest_poll_ms(&player, TTEST_HOLE_MS);
+    ttape_recording_status status;
+    ttest_flush(&player);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS);
+    ttest_exit(&b, 0x1000);
+    ttest_block_state(&b, TTP_BLOCK_FULL);
+    ttest_poll(&player);
+    status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 1);
+    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS);
+}
+END_TEST
+
 START_TEST(a_block_that_its_hook_says_is_full_later)
 {
     struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
@@ -196,6 +217,28 @@ START_TEST(a_block_that_was_never_begun)
     pid = (uint32_t)ttest_process_start();
     ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
     expect_behind(2 * TTP_BLOCK_RECORDS, "-1000 -1000");
+}
+END_TEST
+
+/* A number that was not its turn: handlers came before it was counted, and when it was to be given
+ * back. The thread goes on in the one before. */
+START_TEST(a_block_that_was_never_begun_with_a_later_number)
+{
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    struct ttest_block never = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&b, 5);
+    ttest_poll_ms(&player, TTEST_HOLE_MS);
+    ttest_flush(&player);
+    fill(&b, TTP_BLOCK_RECORDS);
+    struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&next, TTP_BLOCK_RECORDS);
+    ttest_poll_ms(&player, 50);
+    ck_assert(ttest_block_is_free(&b));
+    ck_assert(ttest_block_is_free(&next));
+    ck_assert(!ttest_block_is_free(&never));
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, 0);
+    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS);
 }
 END_TEST
 
@@ -404,6 +447,8 @@ int main(void)
     tcase_add_test(tests, a_block_that_its_hook_says_is_full_later);
     tcase_add_test(tests, a_block_that_nobody_says_is_full_when_all_ends);
     tcase_add_test(tests, a_block_that_was_never_begun);
+    tcase_add_test(tests, what_comes_too_late_is_counted);
+    tcase_add_test(tests, a_block_that_was_never_begun_with_a_later_number);
     tcase_add_test(tests, a_block_that_is_given_back);
     tcase_add_test(tests, a_flush_waits_for_room);
     tcase_add_test(tests, a_flush_is_answered_while_all_go_on);

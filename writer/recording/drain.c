@@ -125,8 +125,8 @@ static void check_threads(ttape_recording *r)
     }
 }
 
-/* Nobody says whose the block is, nor will: what is in it is lost. It has something where a program
- * wrote over its head. */
+/* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It has
+ * something where a program wrote over its head, or where a hook came back late. */
 static void lose_block(ttape_recording *r, uint32_t index)
 {
     const uint64_t *records = (const uint64_t *)(block_at(r, index) + 1);
@@ -250,7 +250,9 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
          whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead || c->is_left;
     bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
     if (seen->is_held || c->is_unused) {
-        if (dead && !r->is_direct)
+        if (seen->is_held && (dead || at_end))
+            lose_block(r, c->index); /* what came after all */
+        if (dead && !r->is_direct && claim(r, c))
             ttp_arena_free_block(r, c->index);
         return TTAPE_OK;
     }
@@ -315,19 +317,23 @@ static bool is_twin(const struct ttp_candidate *a, const struct ttp_candidate *b
     return a->serial == b->serial && a->sequence == b->sequence;
 }
 
-/* Of two with one number that which is used goes on, as long as it is the last. */
+/* Which one the thread goes on in shows by records alone: a hook that was left may have had a number
+ * for its block that was not its turn. */
 static void find_left(ttape_recording *r)
 {
     struct ttp_candidate *c = r->candidates.data;
-    const struct ttp_candidate *last = NULL;
+    const struct ttp_candidate *last = NULL; /* of the thread, that has records */
     for (size_t count = r->candidates.count, i = count; i-- > 0;) {
-        last = last == NULL || last->serial != c[i].serial ? &c[i] : last;
-        if (c[i].state != TTP_BLOCK_FILLING)
-            continue;
+        if (last != NULL && last->serial != c[i].serial)
+            last = NULL;
+        bool is_filled = c[i].state == TTP_BLOCK_FILLING, is_bare = is_filled && is_empty(r, &c[i]);
         bool has_twin =
             (i > 0 && is_twin(&c[i - 1], &c[i])) || (i + 1 < count && is_twin(&c[i + 1], &c[i]));
-        c[i].is_left = last->sequence > c[i].sequence;
-        c[i].is_unused = (c[i].is_left || has_twin) && is_empty(r, &c[i]);
+        bool is_past = last != NULL && last->sequence > c[i].sequence;
+        c[i].is_left = is_filled && is_past;
+        c[i].is_unused = is_bare && (is_past || has_twin);
+        if (last == NULL && !is_bare)
+            last = &c[i];
     }
 }
 
@@ -342,7 +348,7 @@ static const struct ttp_candidate *find_first_thread(const ttape_recording *r, u
         else
             high = middle;
     }
-    while (low < r->candidates.count && c[low].serial == image && c[low].is_unused)
+    while (low + 1 < r->candidates.count && c[low + 1].serial == image && c[low].is_unused)
         low++;
     return low < r->candidates.count && c[low].serial == image ? &c[low] : NULL;
 }

@@ -109,6 +109,13 @@ static void NOHOOKS map_arena(void)
     close(fd);
 }
 
+/* Else it was taken and left, or has only just been taken. */
+static bool NOHOOKS has_records(const struct ttp_block_head *block)
+{
+    const uint64_t *records = (const uint64_t *)(block + 1);
+    return (records[0] | records[1] | records[2] | records[3]) != 0;
+}
+
 /* Places that are left in the block that is being filled. */
 static unsigned NOHOOKS left_in_block(void)
 {
@@ -118,8 +125,7 @@ static unsigned NOHOOKS left_in_block(void)
         const struct ttp_block_head *block =
             (const void *)((char *)arena + arena->blocks_offset + (size_t)i * TTP_BLOCK_BYTES);
         if ((states[i] & 3) == TTP_BLOCK_FILLING && block->process_id == (uint32_t)getpid() &&
-            *(const uint64_t *)(block + 1) != 0 && /* else it may be one that was left */
-            (last == NULL || block->sequence > last->sequence))
+            has_records(block) && (last == NULL || block->sequence > last->sequence))
             last = block;
     }
     if (last == NULL)
