@@ -116,12 +116,14 @@ class Arena:
         return time.monotonic() - since > 0.5
 
     def take_left(self):
-        """Of a program that waits, in no hook: blocks that hooks were filling that are left."""
+        """Of a program that waits, in no hook: blocks that hooks were filling that are left, and
+        those of its children that are gone."""
         with self.lock:
             heads = {index: struct.unpack_from("<QQ", self.map, OFFSET + index * BLOCK)
                      for index in range(self.count) if self.state(index) & 3 == FILLING}
             for index, (serial, sequence) in heads.items():
-                if any(serial == other and sequence < later for other, later in heads.values()):
+                if any(serial == other and sequence < later for other, later in heads.values()) or \
+                        not os.path.exists(f"/proc/{self.state(index) >> 2}"):
                     self.take(index)
 
     def finish(self):

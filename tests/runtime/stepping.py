@@ -8,7 +8,8 @@ import threading
 import arena as rt
 
 SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
-             "thread", "away", "away-bare", "away-block", "away-silence", "within")
+             "thread", "away", "away-bare", "away-block", "away-silence", "within", "fork", "fork-block",
+             "fork-silence", "fork-here")
 GAP_MAX = 45 # a hook's instructions
 TWICE_STRIDE = 4
 FUNCTIONS = ("leaf", "handler", "target", "thrower")
@@ -30,7 +31,7 @@ def serve(place, ours):
 
 def interrupt(exe, scenario, clock, stride, first=0, gap=0):
     """The problems of one scenario, and how many instructions were stepped over."""
-    blocks = {"silence": 2, "speech": 4, "twice": 4, "away-silence": 4}.get(scenario, 64)
+    blocks = {"silence": 2, "fork-silence": 2, "speech": 4, "twice": 4, "away-silence": 4}.get(scenario, 64)
     place = rt.Arena(clock=clock, blocks=blocks)
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()
@@ -47,15 +48,24 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
         return check_away(place, told), int(told["steps"])
     streams = rt.streams(place.taken)
     problems = [f"thread {s.serial}: {e}" for s in streams for e in s.errors[:3]]
+    if scenario.startswith("fork"): # nothing of the children may be in their parent's
+        children = [s for s in streams if s.serial != s.image or s.serial > 2]
+        streams = [s for s in streams if s not in children]
+        if scenario != "fork-silence" and len(children) < int(told["steps"]) // stride // 3:
+            problems.append(f"{len(children)} children")
     words = collections.Counter(w for s in streams for w in s.words)
-    lost = place.get(rt.LOST, True) + sum(s.lost for s in streams)
+    lost = sum(s.lost for s in streams)
+    if scenario not in ("fork", "fork-block", "fork-here"): # where children lose some
+        lost += place.get(rt.LOST, True)
     recorded = sum(words[sign + name] for name in FUNCTIONS for sign in "+-?")
     wanted = 2 * sum(int(told[name]) for name in FUNCTIONS)
     if scenario == "jump": # its exits are the unwinds
         wanted -= int(told["thrower"])
-    if recorded + lost != wanted:
+    if recorded + lost != wanted and (scenario != "fork-silence" or recorded > wanted or
+                                      recorded + lost < wanted): # children's are lost as well
         problems.append(f"{recorded} recorded + {lost} lost, the program counted {wanted}")
-    if scenario in ("plain", "alternate", "jump", "coroutine", "block", "within"):
+    if scenario in ("plain", "alternate", "jump", "coroutine", "block", "within", "fork",
+                    "fork-block"):
         repaired = sum(n for w, n in words.items() if w[0] == "?" or
                        (w[0] == "~" and scenario not in ("jump", "within")))
         if lost or repaired:

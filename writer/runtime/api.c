@@ -109,7 +109,7 @@ void ttape_rt_scope_enter(ttape_rt_site *site)
     }
     ttp_push(top, function, call_site, sp);
     if (!ttp_record_tsc(line, TTP_TAG_ENTER, function, &place))
-        ttp_enter_put(function, place);
+        ttp_enter_put(function, place, line);
 }
 
 void ttape_rt_scope_exit(ttape_rt_site *site)
@@ -127,7 +127,7 @@ void ttape_rt_scope_exit(ttape_rt_site *site)
     }
     ttp_pop(top);
     if (!ttp_record_tsc(line, TTP_TAG_EXIT, function, &place))
-        ttp_exit_put(function, place);
+        ttp_exit_put(function, place, line);
 }
 
 /* -- markers -- */

@@ -47,6 +47,13 @@ static inline bool ttp_swap_here(uint64_t *where, uint64_t expected, uint64_t wa
     return seen == expected;
 }
 
+static inline bool ttp_swap_word_here(uint32_t *where, uint32_t expected, uint32_t wanted)
+{
+    uint32_t seen = expected;
+    __asm__ volatile("cmpxchgl %2, %1" : "+a"(seen), "+m"(*where) : "r"(wanted) : "memory", "cc");
+    return seen == expected;
+}
+
 /* Returns the result or a negative errno; touches neither errno nor the stack's red zone. */
 static inline long ttp_syscall(long number, long a, long b, long c, long d, long e, long f)
 {

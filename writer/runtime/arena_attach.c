@@ -6,13 +6,15 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+#include "format/record.h"
 #include "writer/runtime/slow.h"
 
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 #define OWN_BYTES    4096u
 
 static uint64_t clock_tsc(void) { return ttp_tsc(); }
-static uint64_t clock_none(void) { return 0; }
+/* Not 0, which is what a line says that a forked child has left. */
+static uint64_t clock_none(void) { return TTP_RECORD_TIME_MASK + 1; }
 
 static bool choose_clock(uint32_t clock)
 {

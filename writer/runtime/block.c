@@ -34,7 +34,7 @@ static void set_state(const struct ttp_block_head *block, uint32_t state)
 
 /* The lowest free block, so that as few as possible are ever touched. The last sixteenth is for
  * threads that have had none: busy ones must not keep others from being seen at all. */
-static struct ttp_block_head *take_free(void)
+static struct ttp_block_head *take_free(uint32_t process)
 {
     uint32_t ready = __atomic_load_n(&ttp_arena.head.block_ready, __ATOMIC_ACQUIRE);
     uint32_t count = ready < ttp_process.block_limit ? ready : ttp_process.block_limit;
@@ -45,6 +45,7 @@ static struct ttp_block_head *take_free(void)
         uint32_t expected = TTP_BLOCK_FREE;
         uint32_t *state = &ttp_process.block_states[i];
         if (__atomic_load_n(state, __ATOMIC_RELAXED) == TTP_BLOCK_FREE &&
+            !ttp_is_child_of(process) &&
             __atomic_compare_exchange_n(state, &expected, mine, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED))
             return (struct ttp_block_head *)(ttp_process.blocks + (size_t)i * TTP_BLOCK_BYTES);
@@ -63,10 +64,10 @@ static bool recorder_lives(uint64_t *heartbeat, uint32_t *waits)
 }
 
 /* With `--block` the program waits, but not for a recorder that is gone. */
-static struct ttp_block_head *take(void)
+static struct ttp_block_head *take(uint32_t process)
 {
     static bool has_no_recorder;
-    struct ttp_block_head *block = take_free();
+    struct ttp_block_head *block = take_free(process);
     if (block != NULL || (ttp_arena.head.flags & TTP_ARENA_BLOCKING) == 0 || has_no_recorder)
         return block;
     struct timespec pause = {0, SHORT_NS};
@@ -74,27 +75,41 @@ static struct ttp_block_head *take(void)
     uint32_t waits = 0;
     while (block == NULL &&
            __atomic_load_n(&ttp_arena.head.mode, __ATOMIC_RELAXED) == TTP_MODE_ON &&
-           !has_no_recorder) {
+           !has_no_recorder && !ttp_is_child_of(process)) {
         has_no_recorder = !recorder_lives(&heartbeat, &waits);
         pause.tv_nsec = waits < SHORT_WAITS ? SHORT_NS : LONG_NS;
         ttp_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
-        block = take_free();
+        block = take_free(process);
     }
     return block;
 }
 
-static void fill_head(struct ttp_block_head *block, uint64_t sequence)
+static void make_head(struct ttp_block_head *head, uint64_t sequence)
 {
     const struct ttp_line *line = ttp_thread.line;
-    block->sequence = sequence;
-    block->epoch = line->epoch_start >> TTP_RECORD_TIME_BITS;
-    block->started = ttp_thread.started;
-    block->process_id = ttp_thread.process_id;
-    block->thread_id = line->thread_id;
-    block->image = ttp_process.own->image;
-    for (uint32_t i = 0; i < sizeof(block->name); i++)
-        block->name[i] = line->name[i];
-    __atomic_store_n(&block->serial, ttp_thread.serial, __ATOMIC_RELEASE);
+    head->serial = ttp_thread.serial;
+    head->sequence = sequence;
+    head->epoch = line->epoch_start >> TTP_RECORD_TIME_BITS;
+    head->started = ttp_thread.started;
+    head->process_id = ttp_thread.process_id;
+    head->thread_id = line->thread_id;
+    head->image = ttp_process.own->image;
+    for (uint32_t i = 0; i < sizeof(head->name); i++)
+        head->name[i] = line->name[i];
+    TTP_SIGNAL_FENCE();
+}
+
+static void put_head(struct ttp_block_head *block, const struct ttp_block_head *head)
+{
+    block->sequence = head->sequence;
+    block->epoch = head->epoch;
+    block->started = head->started;
+    block->process_id = head->process_id;
+    block->thread_id = head->thread_id;
+    block->image = head->image;
+    for (uint32_t i = 0; i < sizeof(head->name); i++)
+        block->name[i] = head->name[i];
+    __atomic_store_n(&block->serial, head->serial, __ATOMIC_RELEASE);
 }
 
 static void give_back(struct ttp_block_head *block)
@@ -111,47 +126,55 @@ static void set_sequence(uint64_t sequence)
 
 /* Lets go of a block at whose end the cursor is. It is full from here on, so that the recorder gets
  * it back even when there is none to follow it. */
-static void let_go(uint64_t at)
+static void let_go(uint64_t at, uint32_t process)
 {
     const struct ttp_block_head *old = block_of(at - TTP_BLOCK_HEAD_BYTES);
     uint64_t sequence = old->sequence;
     set_sequence(sequence);
-    if (ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | sequence << 15))
+    if (ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | sequence << 15) &&
+        !ttp_is_child_of(process))
         set_state(old, TTP_BLOCK_FULL);
 }
 
 bool ttp_block_next(void)
 {
+    uint32_t process = ttp_process_now();
     for (;;) {
+        struct ttp_block_head head;
         uint64_t at = ttp_thread.cursor;
         if ((at & TTP_NO_BLOCK) == 0) {
             if (ttp_has_room(at))
                 return true;
-            let_go(at);
+            let_go(at, process);
             continue;
         }
-        uint64_t sequence = ttp_thread.sequence + 1;
-        struct ttp_block_head *block = take();
+        make_head(&head, ttp_thread.sequence + 1);
+        struct ttp_block_head *block = take(process);
+        if (ttp_is_child_of(process))
+            return false;
         if (block == NULL) {
             /* Places that were asked for meanwhile must not add up to a head. */
             ttp_swap_here(&ttp_thread.cursor, at, at & ~TTP_BLOCK_MASK);
             return (ttp_thread.cursor & TTP_NO_BLOCK) == 0 && ttp_has_room(ttp_thread.cursor);
         }
-        fill_head(block, sequence);
+        put_head(block, &head);
         if (ttp_swap_here(&ttp_thread.cursor, at, (uint64_t)block + TTP_BLOCK_HEAD_BYTES)) {
-            set_sequence(sequence);
+            set_sequence(head.sequence);
             return true;
         }
+        if (ttp_is_child_of(process))
+            return false;
         give_back(block); /* a handler of this thread was faster */
     }
 }
 
 void ttp_block_end(void)
 {
+    uint32_t process = ttp_process_now();
     uint64_t at = ttp_thread.cursor;
     while (!ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | ttp_thread.sequence << 15))
         at = ttp_thread.cursor;
-    if ((at & TTP_NO_BLOCK) != 0)
+    if ((at & TTP_NO_BLOCK) != 0 || ttp_is_child_of(process))
         return;
     bool has_room = ttp_has_room(at), is_plain = ttp_thread.stacks->count == 1;
     ttp_thread.done_at = has_room && is_plain ? at : 0;
@@ -180,7 +203,7 @@ void ttp_block_reopen(void)
     ttp_thread.line->epoch_start = ttp_thread.done_epoch;
 }
 
-static uint64_t *reserve(uint32_t count)
+static uint64_t *reserve(uint32_t count, uint32_t process)
 {
     for (;;) {
         uint64_t at = ttp_thread.cursor;
@@ -193,16 +216,20 @@ static uint64_t *reserve(uint32_t count)
         bool fits = at + 8ull * count <= end;
         if (!ttp_swap_here(&ttp_thread.cursor, at, fits ? at + 8ull * count : end))
             continue;
-        if (fits)
+        if (fits && !ttp_is_child_of(process))
             return (uint64_t *)at;
-        for (; at < end; at += 8)
+        for (end = fits ? at + 8ull * count : end; at < end; at += 8)
             ttp_slot_fill(at);
+        if (fits)
+            return NULL;
     }
 }
 
+/* Not in a block that is another's: that of its parent, when a handler forked meanwhile. */
 void ttp_slot_fill(uint64_t slot)
 {
-    if ((slot & TTP_NO_BLOCK) == 0 && ttp_has_room(slot))
+    if ((slot & TTP_NO_BLOCK) == 0 && ttp_has_room(slot) &&
+        ttp_thread.line->gate != TTP_GATE_COLD && block_of(slot)->serial == ttp_thread.serial)
         ttp_store((uint64_t *)slot, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
 }
 
@@ -212,6 +239,7 @@ void ttp_slot_fill(uint64_t slot)
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
 {
     volatile uint64_t *told = &ttp_thread.line->epoch_start;
+    uint32_t process = ttp_process_now();
     bool is_behind = false;
     *now = ttp_process.clock();
     for (;;) {
@@ -222,12 +250,15 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
             continue;
         }
         uint32_t wanted = start == before ? count : 1;
-        uint64_t *place = reserve(wanted);
+        uint64_t *place = reserve(wanted, process);
+        bool is_other = *told != before, is_child = ttp_is_child_of(process);
         if (place == NULL)
             return NULL;
-        if (*told != before) {
+        if (is_other || is_child) {
             for (uint32_t i = 0; i < wanted; i++)
                 ttp_slot_fill((uint64_t)(place + i));
+            if (is_child)
+                return NULL;
             *now = ttp_process.clock();
             continue;
         }

@@ -19,7 +19,7 @@ static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t 
     }
     ttp_push(top, function, call_site, sp);
     if (!ttp_record_clock(line, TTP_TAG_ENTER, function, &place))
-        ttp_enter_put(function, place);
+        ttp_enter_put(function, place, line);
 }
 
 static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t call_site,
@@ -33,7 +33,7 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
     }
     ttp_pop(top);
     if (!ttp_record_clock(line, TTP_TAG_EXIT, function, &place))
-        ttp_exit_put(function, place);
+        ttp_exit_put(function, place, line);
 }
 
 void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
@@ -55,7 +55,7 @@ void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
     }
     ttp_push(top, function, call_site, sp);
     if (TTP_UNLIKELY(!ttp_record_tsc(line, TTP_TAG_ENTER, function, &place)))
-        ttp_enter_put(function, place);
+        ttp_enter_put(function, place, line);
 }
 
 void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
@@ -77,7 +77,7 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
     }
     ttp_pop(top);
     if (TTP_UNLIKELY(!ttp_record_tsc(line, TTP_TAG_EXIT, function, &place)))
-        ttp_exit_put(function, place);
+        ttp_exit_put(function, place, line);
 }
 
 extern __typeof__(__cyg_profile_func_enter) ttp_own_enter

@@ -100,7 +100,7 @@ static inline bool ttp_record_clock(const struct ttp_line *line, uint64_t tag, u
     uint64_t start = ttp_epoch_start(line);
     uint64_t time = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock() - start;
     *place = TTP_NO_BLOCK;
-    return TTP_LIKELY(time <= TTP_RECORD_TIME_MASK) &&
+    return TTP_LIKELY(start != 0 && time <= TTP_RECORD_TIME_MASK) &&
            ttp_record_at(line, start, tag, (uint32_t)time, function, place);
 }
 

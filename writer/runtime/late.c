@@ -13,7 +13,8 @@ enum { SLOT_FREE, SLOT_HELD, SLOT_USED };
 static struct late {
     uint32_t slot;
     uint32_t thread_id;
-    struct ttp_line *line;
+    void *memory;
+    struct ttp_line *line; /* in it */
 } late[LATE_MAX];
 
 static bool hold(struct late *one, uint32_t from)
@@ -37,27 +38,29 @@ static bool is_gone(const struct late *one, uint32_t process_id, uint32_t thread
            ttp_syscall(SYS_tgkill, process_id, one->thread_id, 0, 0, 0, 0) == -ESRCH;
 }
 
-bool ttp_late_begin(struct ttp_line *line, uint32_t thread_id)
+bool ttp_late_begin(void *memory, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++) {
         if (!hold(&late[i], SLOT_FREE))
             continue;
         late[i].thread_id = thread_id;
-        late[i].line = line;
+        late[i].memory = late[i].line = memory;
         release(&late[i], SLOT_USED);
         return true;
     }
     return false;
 }
 
-void ttp_late_forked(const struct ttp_line *line, uint32_t thread_id)
+void ttp_late_forked(const void *memory, struct ttp_line *line, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++)
-        if (late[i].line == line && late[i].slot == SLOT_USED)
+        if (late[i].memory == memory && late[i].slot == SLOT_USED) {
+            late[i].line = line;
             late[i].thread_id = thread_id;
+        }
 }
 
-struct ttp_line *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
+void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++) {
         if (!hold(&late[i], SLOT_USED))
@@ -66,8 +69,9 @@ struct ttp_line *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
         if (line != ttp_thread.line && is_gone(&late[i], process_id, thread_id)) {
             __atomic_add_fetch(&ttp_arena.head.lost, line->dropped - line->published,
                                __ATOMIC_RELAXED);
+            void *memory = late[i].memory;
             release(&late[i], SLOT_FREE);
-            return line;
+            return memory;
         }
         release(&late[i], SLOT_USED);
     }

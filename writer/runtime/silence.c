@@ -27,6 +27,13 @@ uint32_t ttp_gate_wanted(void)
     }
 }
 
+/* Not that of a child that a handler forked just now: it has to begin first. */
+static bool set_gate(struct ttp_line *line, uint32_t gate)
+{
+    uint32_t seen = *(volatile const uint32_t *)&line->gate;
+    return seen != TTP_GATE_COLD && ttp_swap_word_here(&line->gate, seen, gate);
+}
+
 void ttp_silence_begin(uint32_t gate, uint32_t reason)
 {
     struct ttp_line *line = ttp_thread.line;
@@ -44,7 +51,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
     line->gap_reason = reason;
     line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
     TTP_SIGNAL_FENCE();
-    line->gate = gate;
+    set_gate(line, gate);
 }
 
 /* Handlers that ran in between left the frames as they were, so that `accounted` says on which side
@@ -86,19 +93,20 @@ static bool is_settled(struct ttp_line *line)
     return agrees || line->unsettled > UNSETTLED_MAX;
 }
 
-static bool put_fact(uint64_t type, uint64_t payload)
+/* Of a silence of that line: not when it has become another one, in a forked child. */
+static bool put_fact(const struct ttp_line *line, uint64_t type, uint64_t payload)
 {
-    uint64_t now, *place = ttp_reserve_timed(1, &now);
+    uint64_t now, *place = line == ttp_thread.line ? ttp_reserve_timed(1, &now) : NULL;
     if (place != NULL)
         ttp_store(place, ttp_record_extension(type, now, payload));
     return place != NULL;
 }
 
-static bool put_open(const struct ttp_frame_seen *frame)
+static bool put_open(const struct ttp_line *line, const struct ttp_frame_seen *frame)
 {
     if (ttp_is_mark(frame))
-        return put_fact(TTP_EXT_SIGNAL_BEGIN, frame->function - TTP_FRAME_MARK);
-    uint64_t now, *place = ttp_reserve_timed(2, &now);
+        return put_fact(line, TTP_EXT_SIGNAL_BEGIN, frame->function - TTP_FRAME_MARK);
+    uint64_t now, *place = line == ttp_thread.line ? ttp_reserve_timed(2, &now) : NULL;
     if (place == NULL)
         return false;
     ttp_store(place + 1, ttp_record_call(TTP_TAG_ENTER, now, frame->function & ~TTP_FRAME_HANDLER));
@@ -106,34 +114,33 @@ static bool put_open(const struct ttp_frame_seen *frame)
     return true;
 }
 
-static bool tell_switch(uint32_t index)
+static bool tell_switch(struct ttp_line *line, uint32_t index)
 {
-    struct ttp_line *line = ttp_thread.line;
     if (line->stack_told == index)
         return true;
-    if (!put_fact(TTP_EXT_SWITCH, index))
+    if (!put_fact(line, TTP_EXT_SWITCH, index))
         return false;
     line->stack_told = index;
     return true;
 }
 
-static bool tell_stack(uint32_t index, struct ttp_stack_seen *stack)
+static bool tell_stack(struct ttp_line *line, uint32_t index, struct ttp_stack_seen *stack)
 {
     size_t count = (size_t)(stack->top - stack->base);
     if (stack->known > count)
         stack->known = count;
     /* A hook that is under way has told of its frame or will; who knows of one that was left. */
-    bool is_unsure = ttp_thread.line->unsettled != 0 || ttp_thread.line->has_left;
+    bool is_unsure = line->unsettled != 0 || line->has_left;
     uint64_t left = is_unsure ? ttp_left_payload(TTP_LEFT_ALL_BUT, stack->known)
                               : ttp_left_payload(TTP_LEFT_COUNT, stack->told - stack->known);
     if (stack->told == stack->known && stack->known == count && !is_unsure)
         return true;
-    if (!tell_switch(index))
+    if (!tell_switch(line, index))
         return false;
-    if ((stack->told > stack->known || is_unsure) && !put_fact(TTP_EXT_UNWIND, left))
+    if ((stack->told > stack->known || is_unsure) && !put_fact(line, TTP_EXT_UNWIND, left))
         return false;
     for (stack->told = stack->known; stack->told < count; stack->known = ++stack->told)
-        if (!put_open(&stack->base[stack->told + 1]))
+        if (!put_open(line, &stack->base[stack->told + 1]))
             return false;
     return true;
 }
@@ -146,7 +153,7 @@ static bool tell_gap(struct ttp_line *line)
         line->gap_reason = GAP_OVERFLOW;
     if (line->gap_reason == 0)
         return true;
-    if (!put_fact(TTP_EXT_GAP, count << GAP_REASON_BITS | line->gap_reason))
+    if (!put_fact(line, TTP_EXT_GAP, count << GAP_REASON_BITS | line->gap_reason))
         return false;
     ttp_add_here(&line->dropped, -dropped);
     line->gap_reason = 0;
@@ -173,9 +180,9 @@ static bool tell(struct ttp_line *line)
     ttp_stack_verify();
     ttp_stack_current()->top = ttp_thread.top;
     for (uint32_t i = 0; i < stacks->count; i++)
-        if (!tell_stack(i, &stacks->list[i]))
+        if (!tell_stack(line, i, &stacks->list[i]))
             return false;
-    return tell_switch(stacks->current);
+    return tell_switch(line, stacks->current);
 }
 
 /* Only where no other operation of this thread is under way. */
@@ -193,7 +200,8 @@ bool ttp_silence_end(void)
         return false;
     }
     line->unsettled = 0;
-    line->gate = ttp_gate_wanted();
+    if (!set_gate(line, ttp_gate_wanted()))
+        return false;
     ttp_silence_gap();
     return true;
 }

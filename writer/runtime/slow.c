@@ -12,9 +12,11 @@
 
 #define SEARCH_MAX 4096 /* frames that an exit looks through for its own */
 
-/* What an operation knows: was_silent as of before it touched any frame. */
+/* What an operation knows: was_silent as of before it touched any frame. Its line is another one
+ * when a handler has forked since then, and this is the child, which has begun. */
 struct operation {
     uintptr_t sp;
+    const struct ttp_line *line;
     bool is_begun; /* none other is under way */
     bool was_silent;
 };
@@ -79,7 +81,7 @@ static bool ready(uintptr_t sp)
 static struct operation begin(uintptr_t sp)
 {
     ttp_stack_verify();
-    struct operation op = {.sp = sp, .is_begun = ttp_busy_begin(sp)};
+    struct operation op = {.sp = sp, .line = ttp_thread.line, .is_begun = ttp_busy_begin(sp)};
     if (ttp_is_silent() && op.is_begun)
         ttp_silence_end();
     op.was_silent = ttp_is_silent();
@@ -92,20 +94,23 @@ static void end(const struct operation *op) { ttp_busy_end(op->is_begun); }
 
 /* -- frames first, then the record -- */
 
-/* Places a record of two (a head that says more of it, or 0) or one; false: silence. */
-static bool put_record(uint64_t head, uint64_t tag_or_type, bool is_call, uint64_t value)
+/* Places a record of two (a head that says more of it, or 0) or one; false: silence, or another process
+ * by now. */
+static bool put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
+                       uint64_t value)
 {
     uint64_t now;
     if (ttp_is_silent())
         return false;
     uint64_t *place = ttp_reserve_timed(head != 0 ? 2 : 1, &now);
     if (place == NULL) {
-        if (!ttp_is_silent())
+        if (!ttp_is_child_of(process) && !ttp_is_silent())
             ttp_silence_begin(TTP_GATE_DROP, 1);
         return false;
     }
     uint64_t *own = head != 0 ? place + 1 : place;
-    if (ttp_is_silent()) { /* began in a handler, just now */
+    bool is_silent = ttp_is_silent();
+    if (is_silent || ttp_is_child_of(process)) { /* began in a handler, just now */
         ttp_slot_fill((uint64_t)place);
         if (own != place) /* a full block is gone with its last place */
             ttp_slot_fill((uint64_t)own);
@@ -116,6 +121,14 @@ static bool put_record(uint64_t head, uint64_t tag_or_type, bool is_call, uint64
     if (head != 0)
         ttp_store(place, ttp_record_extension(head, now, 0));
     return true;
+}
+
+/* By a handler that came just then: the place is the parent's. What was pushed or popped before that
+ * is inherited, and told or left out with all that is; what comes after it is not. */
+static bool is_inherited(const struct ttp_line *before)
+{
+    const struct ttp_line *line = ttp_thread.line;
+    return line->gate == TTP_GATE_COLD || (line != before && ttp_thread.top == line->forked_top);
 }
 
 static void count_dropped(void) { ttp_add_here(&ttp_thread.line->dropped, 1); }
@@ -131,7 +144,9 @@ static void missed(long change, bool was_silent)
 /* Of frames that were pushed or popped on the shadow stack. */
 static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
 {
-    if (put_record(0, tag, true, function))
+    uint32_t process = ttp_process_now();
+    if (is_inherited(op->line) || put_record(process, 0, tag, true, function) ||
+        is_inherited(op->line))
         return;
     count_dropped();
     missed(change, op->was_silent);
@@ -139,7 +154,9 @@ static void put_call(const struct operation *op, uint64_t tag, uintptr_t functio
 
 static void put_fact(const struct operation *op, uint64_t type, uint64_t payload, long change)
 {
-    if (!put_record(0, type, false, payload))
+    uint32_t process = ttp_process_now();
+    if (!is_inherited(op->line) && !put_record(process, 0, type, false, payload) &&
+        !is_inherited(op->line))
         missed(change, op->was_silent);
 }
 
@@ -204,7 +221,8 @@ static void put_deep(const struct operation *op, uint64_t tag_or_type, bool is_c
     bool was_unseen = line->deep < line->deep_unseen;
     if (was_unseen)
         line->deep_unseen = line->deep;
-    if (put_record(was_unseen && is_call ? TTP_EXT_UNSEEN : 0, tag_or_type, is_call, value))
+    if (put_record(ttp_process_now(), was_unseen && is_call ? TTP_EXT_UNSEEN : 0, tag_or_type,
+                   is_call, value))
         return;
     if (is_call)
         count_dropped();
@@ -223,7 +241,7 @@ static void forget_deep(const struct operation *op)
     if (count == 0)
         return;
     uint64_t payload = ttp_left_payload(TTP_LEFT_COUNT, (uint64_t)count);
-    if (!put_record(0, TTP_EXT_UNWIND, false, payload) && !op->was_silent)
+    if (!put_record(ttp_process_now(), 0, TTP_EXT_UNWIND, false, payload) && !op->was_silent)
         ttp_stack_current()->told += (size_t)count;
 }
 
@@ -304,7 +322,7 @@ static bool move_to(const struct operation *op, uintptr_t sp, bool *is_alternate
         if (ttp_thread.line->deep != 0)
             forget_deep(op);
         ttp_stack_switch(index);
-        if (put_record(0, TTP_EXT_SWITCH, false, index))
+        if (put_record(ttp_process_now(), 0, TTP_EXT_SWITCH, false, index))
             ttp_thread.line->stack_told = index;
         else if (!op->was_silent)
             ttp_thread.line->stack_told = UINT32_MAX;
@@ -457,7 +475,7 @@ static void exit_far(const struct operation *op, uintptr_t function, uintptr_t c
     }
     struct ttp_frame_seen *frame = find_exiting(function, call_site, op->sp, is_alternate);
     if (frame == NULL) {
-        if (!put_record(TTP_EXT_UNSEEN, TTP_TAG_EXIT, true, function))
+        if (!put_record(ttp_process_now(), TTP_EXT_UNSEEN, TTP_TAG_EXIT, true, function))
             count_dropped();
         return;
     }
@@ -481,53 +499,48 @@ void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 
 /* -- the hot path did the frame, and found no room or another epoch -- */
 
-static bool is_forked(void)
-{
-    /* By a handler that came just then: the place is the parent's, the frames are inherited. */
-    return ttp_thread.line->gate == TTP_GATE_COLD;
-}
-
 static bool is_other_period(void)
 {
     return __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED) != ttp_thread.line->period;
 }
 
 /* Handlers must not end a silence between the record's failure and what accounts for it. */
-static struct operation go_on(void)
+static struct operation go_on(const struct ttp_line *line)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-    return (struct operation){.sp = sp, .is_begun = ttp_busy_begin(sp), .was_silent = false};
+    return (struct operation){
+        .sp = sp, .line = line, .is_begun = ttp_busy_begin(sp), .was_silent = false};
 }
 
 /* After a time of being off, the frame is taken back, so that all is told in its order. */
-void ttp_enter_put(uintptr_t function, uint64_t slot)
+void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_line *line)
 {
     struct ttp_frame_seen *top = ttp_thread.top;
-    if (is_forked())
-        return;
     ttp_slot_fill(slot);
+    if (is_inherited(line))
+        return;
     if (is_other_period()) {
         pop_to(top - 1);
         ttp_enter_slow(function, top->call_site, top->sp);
         return;
     }
-    struct operation op = go_on();
+    struct operation op = go_on(line);
     put_call(&op, TTP_TAG_ENTER, function, 1);
     end(&op);
 }
 
-void ttp_exit_put(uintptr_t function, uint64_t slot)
+void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_line *line)
 {
     struct ttp_frame_seen *popped = ttp_thread.top + 1;
-    if (is_forked())
-        return;
     ttp_slot_fill(slot);
+    if (is_inherited(line))
+        return;
     if (is_other_period() && popped->function == function) {
         pop_to(popped);
         ttp_exit_slow(function, popped->call_site, popped->sp);
         return;
     }
-    struct operation op = go_on();
+    struct operation op = go_on(line);
     put_call(&op, TTP_TAG_EXIT, function, -1);
     end(&op);
 }

@@ -11,6 +11,21 @@ static inline void ttp_store(uint64_t *place, uint64_t record)
     *(volatile uint64_t *)place = record;
 }
 
+/* A handler may fork, and what it interrupted goes on in both processes. Where an operation finds
+ * itself in the child, what it holds of the arena is its parent's; what it stores there before it
+ * has looked again is the same as what the parent does. */
+static inline uint32_t ttp_process_now(void)
+{
+    return *(volatile const uint32_t *)&ttp_process.own->process_id;
+}
+
+static inline bool ttp_is_child_of(uint32_t process)
+{
+    uint32_t now = ttp_process_now();
+    return now != process || now == 0 ||
+           *(volatile const uint32_t *)&ttp_thread.line->gate == TTP_GATE_COLD;
+}
+
 static inline bool ttp_failed(long result) { return result < 0 && result > -4096; }
 
 /* block.c: NULL or false where no block is to be had. */
@@ -80,10 +95,11 @@ void ttp_process_refuse(void); /* never records */
 bool ttp_owes_pay(void);       /* writes what has to come before all other records */
 
 /* late.c: a thread that its own destructors do not end any more. False: no room for one more. */
-bool ttp_late_begin(struct ttp_line *line, uint32_t thread_id);
-void ttp_late_forked(const struct ttp_line *line, uint32_t thread_id); /* goes on in a child */
-/* Of one that is gone, or NULL. */
-struct ttp_line *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
+bool ttp_late_begin(void *memory, uint32_t thread_id);
+/* It goes on in a child, with that line. */
+void ttp_late_forked(const void *memory, struct ttp_line *line, uint32_t thread_id);
+/* Memory of one that is gone, or NULL. */
+void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
 /* arena_attach.c */
 bool ttp_arena_attach(const char *path, bool is_own);

@@ -4,7 +4,11 @@
  * A thread gets its state at its first event, which may be in a signal handler; so all is done by
  * system calls, and as few as can be: what ended threads leave is kept for the next.
  *
- *   a thread's memory: line, one page, zeroed in a forked child | stacks | frames of its own stack
+ *   a thread's memory: two lines, a page each, zeroed in a forked child | stacks | frames of its own
+ *   stack
+ *
+ * A forked child goes on with the other line, so that a hook that began in its parent, and was
+ * interrupted by the handler that forked, sees that it did.
  */
 #include <signal.h>
 #include <string.h>
@@ -17,7 +21,8 @@
 #include "writer/runtime/slow.h"
 
 #define PAGE         4096u
-#define STATE_BYTES  (2 * PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_frame_seen))
+#define LINES_BYTES  (2 * PAGE)
+#define STATE_BYTES  (LINES_BYTES + PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_frame_seen))
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 #define KEPT_STATES  64u
 #define PR_GET_NAME  16
@@ -131,7 +136,7 @@ static void *map_state(void)
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (ttp_failed(memory))
         return NULL;
-    if (ttp_syscall(SYS_madvise, memory, PAGE, WIPE_ON_FORK, 0, 0, 0) != 0) {
+    if (ttp_syscall(SYS_madvise, memory, LINES_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
         ttp_syscall(SYS_munmap, memory, STATE_BYTES, 0, 0, 0, 0);
         return NULL;
     }
@@ -210,7 +215,15 @@ static void fill_line(struct ttp_line *line, bool is_child)
 
 static struct ttp_stacks *stacks_of(void *memory)
 {
-    return (struct ttp_stacks *)((uint8_t *)memory + PAGE);
+    return (struct ttp_stacks *)((uint8_t *)memory + LINES_BYTES);
+}
+
+static void *memory_of(struct ttp_stacks *stacks) { return (uint8_t *)stacks - LINES_BYTES; }
+
+static struct ttp_line *other_line(struct ttp_line *line)
+{
+    uint8_t *first = memory_of(ttp_thread.stacks);
+    return (struct ttp_line *)((uint8_t *)line == first ? first + PAGE : first);
 }
 
 static uint8_t *find_memory(void)
@@ -239,10 +252,23 @@ static struct ttp_line *new_state(uintptr_t sp)
     struct ttp_line *line = (struct ttp_line *)memory;
     struct ttp_stacks *stacks = stacks_of(memory);
     *line = (struct ttp_line){.gate = TTP_GATE_HELD};
-    ttp_stacks_open(stacks, sp, (struct ttp_frame_seen *)(memory + 2 * PAGE), TTP_FRAMES_MAIN);
+    ttp_stacks_open(stacks, sp, (struct ttp_frame_seen *)(memory + LINES_BYTES + PAGE),
+                    TTP_FRAMES_MAIN);
     ttp_thread.stacks = stacks;
     ttp_thread.top = stacks->list[0].base;
     return line;
+}
+
+/* Below the innermost handler, or where there is none, as if there were one without a frame. */
+static struct ttp_frame_seen *find_interrupted(void)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    if (!ttp_thread.stacks->has_marks)
+        return top;
+    for (struct ttp_frame_seen *at = top; !ttp_is_base(at); at--)
+        if (ttp_is_mark(at))
+            return at - 1;
+    return top;
 }
 
 /* A forked child goes on with its copy of the frames; its stream has none of them yet. */
@@ -256,6 +282,7 @@ static void inherit(struct ttp_line *line)
         stack->accounted = (size_t)(stack->top - stack->base);
     }
     line->stack_told = 0;
+    line->forked_top = find_interrupted();
     line->gate = TTP_GATE_DROP;
 }
 
@@ -287,7 +314,7 @@ static bool begin_thread(uintptr_t sp)
         return ttp_has_state();
     }
     bool is_child = ttp_thread.line != &ttp_no_line;
-    struct ttp_line *line = is_child ? ttp_thread.line : new_state(sp);
+    struct ttp_line *line = is_child ? other_line(ttp_thread.line) : new_state(sp);
     if (line == NULL)
         return give_up();
     line->gate = TTP_GATE_HELD;
@@ -297,7 +324,7 @@ static bool begin_thread(uintptr_t sp)
     draw_serial(line);
     fill_line(line, is_child);
     if (is_child) {
-        ttp_late_forked(line, line->thread_id);
+        ttp_late_forked(memory_of(ttp_thread.stacks), line, line->thread_id);
         inherit(line);
     } else {
         ttp_block_reopen();
@@ -357,8 +384,8 @@ static void tell_end(struct ttp_line *line)
     uint64_t count = ttp_frame_count() + line->deep - line->deep_unseen;
     uint64_t *place = ttp_is_silent() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
     if (place != NULL)
-        ttp_store(place, ttp_record_extension(TTP_EXT_UNWIND, now,
-                                              ttp_left_payload(TTP_LEFT_ALL_BUT, 0)));
+        ttp_store(place,
+                  ttp_record_extension(TTP_EXT_UNWIND, now, ttp_left_payload(TTP_LEFT_ALL_BUT, 0)));
     ttp_silence_publish();
 }
 
@@ -375,5 +402,5 @@ void ttp_thread_end(void)
     ttp_thread.top = NULL;
     TTP_SIGNAL_FENCE();
     ttp_stacks_close(stacks);
-    keep_or_unmap(line);
+    keep_or_unmap(memory_of(stacks));
 }

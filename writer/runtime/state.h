@@ -1,6 +1,7 @@
 /* What the runtime knows: per thread (thread-local, line, stacks), per process.
  *
- *   thread-local ttp_thread ---> line (own page, zeroed in a forked child): gate, epoch, silence
+ *   thread-local ttp_thread ---> line (own page, zeroed in a forked child, which goes on with another):
+ *        |  |                    gate, epoch, silence
  *        |  |
  *        |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
  *        +-----> next record in the thread's block of the arena (shared)
@@ -111,7 +112,9 @@ struct ttp_line {
     bool has_left;       /* frames, in the silence: one may be a hook's that is not under way */
     bool owes_process;   /* the image's first message could not be written yet */
     uint64_t owes_parent;
-    uintptr_t busy_sp; /* not 0: a slow operation is under way there */
+    struct ttp_frame_seen *forked_top; /* of a forked child: the frames below the handler in which
+                                        * it began, where it did in one */
+    uintptr_t busy_sp;                 /* not 0: a slow operation is under way there */
     uint32_t thread_id;
     char name[16];
     uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has told of, by hash */
@@ -190,10 +193,10 @@ extern union ttp_arena_page {
 } ttp_arena;
 
 /* slow.c. The first two: nothing was done. The others: the frame was pushed or popped, the record
- * is missing; `slot` is the place that was reserved for it. */
+ * is missing; `slot` is the place that was reserved for it, and `line` the thread's when it began. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
-void ttp_enter_put(uintptr_t function, uint64_t slot);
-void ttp_exit_put(uintptr_t function, uint64_t slot);
+void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_line *line);
+void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_line *line);
 
 #endif

@@ -26,7 +26,7 @@
 
 static volatile unsigned long leaves, handlers, targets, others, afters;
 static volatile long is_over; /* the parent's word */
-static volatile long is_inside;
+static volatile long is_inside, forks;
 static jmp_buf out;
 static sigjmp_buf far, inside;
 static const char *scenario;
@@ -35,6 +35,7 @@ static long gap;
 static long fill = 1; /* leaves of a handler that jumps */
 static struct ttp_arena_head *arena;
 static char alternate[65536];
+static pid_t own_id; /* of what is traced */
 static ucontext_t back, other;
 
 NOINLINE void leaf(void) { __atomic_add_fetch(&leaves, 1, __ATOMIC_RELAXED); }
@@ -81,6 +82,19 @@ static void NOHOOKS away_bare(int number)
     (void)number;
     if (is_inside)
         siglongjmp(far, 1);
+}
+/* Both go on with what was interrupted: the parent when the child is gone. */
+static void NOHOOKS fork_bare(int number)
+{
+    (void)number;
+    pid_t child = is_inside ? fork() : 0;
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+NOINLINE void fork_here(int number)
+{
+    fork_bare(number);
+    leaf();
 }
 static void NOHOOKS on_coroutine(void)
 {
@@ -146,7 +160,16 @@ static void NOHOOKS align(unsigned places)
 
 /* -- scenarios: what is prepared, and what is stepped over -- */
 
-static void NOHOOKS stop(void) { raise(SIGSTOP); }
+static void NOHOOKS stop(void)
+{
+    is_inside = 0;
+    if (getpid() != own_id) { /* a child of fork_bare */
+        leaf();
+        leaf();
+        _exit(0);
+    }
+    raise(SIGSTOP);
+}
 
 static void NOHOOKS *in_thread(void *unused)
 {
@@ -219,9 +242,9 @@ static void NOHOOKS play(unsigned round)
         pthread_join(thread, NULL);
         return;
     }
-    if (strcmp(scenario, "block") == 0)
+    if (strcmp(scenario, "block") == 0 || strcmp(scenario, "fork-block") == 0)
         align(1 + round % 6);
-    if (strcmp(scenario, "silence") == 0) {
+    if (strcmp(scenario, "silence") == 0 || strcmp(scenario, "fork-silence") == 0) {
         request('h');
         align(1 + round % 6);
     }
@@ -255,9 +278,12 @@ static void NOHOOKS play(unsigned round)
     } else {
         stop();
     }
+    is_inside = forks;
     target();
     stop();
-    if (strcmp(scenario, "silence") == 0)
+    if (forks)
+        request('l');
+    if (strcmp(scenario, "silence") == 0 || strcmp(scenario, "fork-silence") == 0)
         request('f');
 }
 
@@ -265,6 +291,12 @@ static void NOHOOKS run_child(void)
 {
     stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
     struct sigaction action = {.sa_handler = handler};
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD); /* the parent waits for other signals */
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    own_id = getpid();
+    forks = strncmp(scenario, "fork", 4) == 0;
     map_arena();
     sigaltstack(&stack, NULL);
     action.sa_flags = strcmp(scenario, "alternate") == 0 ? SA_ONSTACK : 0;
@@ -272,6 +304,8 @@ static void NOHOOKS run_child(void)
         action.sa_handler = fill_all;
     if (strncmp(scenario, "away", 4) == 0)
         action.sa_handler = strcmp(scenario, "away-bare") == 0 ? away_bare : away;
+    if (forks)
+        action.sa_handler = strcmp(scenario, "fork-here") == 0 ? fork_here : fork_bare;
     if (strcmp(scenario, "within") == 0)
         action.sa_handler = within;
     if (strcmp(scenario, "away-silence") == 0)
