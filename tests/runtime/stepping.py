@@ -8,11 +8,13 @@ import threading
 import arena as rt
 
 SCENARIOS = ("plain", "alternate", "jump", "coroutine", "block", "silence", "speech", "off",
-             "thread", "away", "away-bare", "away-block", "away-silence", "within", "fork", "fork-block",
-             "fork-silence", "fork-here")
+             "thread", "away", "away-bare", "away-block", "away-silence", "within", "fork",
+             "fork-block", "fork-silence", "fork-here", "fork-silence-here")
+BLOCKS = {"silence": 2, "fork-silence": 2, "fork-silence-here": 2, "speech": 4, "twice": 4,
+          "away-silence": 4}
 GAP_MAX = 45 # a hook's instructions
 TWICE_STRIDE = 4
-FUNCTIONS = ("leaf", "handler", "target", "thrower")
+FUNCTIONS = ("leaf", "handler", "target", "thrower", "outer")
 
 
 def serve(place, ours):
@@ -31,8 +33,7 @@ def serve(place, ours):
 
 def interrupt(exe, scenario, clock, stride, first=0, gap=0):
     """The problems of one scenario, and how many instructions were stepped over."""
-    blocks = {"silence": 2, "fork-silence": 2, "speech": 4, "twice": 4, "away-silence": 4}.get(scenario, 64)
-    place = rt.Arena(clock=clock, blocks=blocks)
+    place = rt.Arena(clock=clock, blocks=BLOCKS.get(scenario, 64))
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()
     try:
@@ -48,11 +49,13 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
         return check_away(place, told), int(told["steps"])
     streams = rt.streams(place.taken)
     problems = [f"thread {s.serial}: {e}" for s in streams for e in s.errors[:3]]
+    silent = scenario.startswith("fork-silence")
     if scenario.startswith("fork"): # nothing of the children may be in their parent's
         children = [s for s in streams if s.serial != s.image or s.serial > 2]
         streams = [s for s in streams if s not in children]
-        if scenario != "fork-silence" and len(children) < int(told["steps"]) // stride // 3:
+        if not silent and len(children) < int(told["steps"]) // stride // 3:
             problems.append(f"{len(children)} children")
+        problems += [f"child {s.serial}: {s.words}" for s in children if not check_child(s)]
     words = collections.Counter(w for s in streams for w in s.words)
     lost = sum(s.lost for s in streams)
     if scenario not in ("fork", "fork-block", "fork-here"): # where children lose some
@@ -61,7 +64,7 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
     wanted = 2 * sum(int(told[name]) for name in FUNCTIONS)
     if scenario == "jump": # its exits are the unwinds
         wanted -= int(told["thrower"])
-    if recorded + lost != wanted and (scenario != "fork-silence" or recorded > wanted or
+    if recorded + lost != wanted and (not silent or recorded > wanted or
                                       recorded + lost < wanted): # children's are lost as well
         problems.append(f"{recorded} recorded + {lost} lost, the program counted {wanted}")
     if scenario in ("plain", "alternate", "jump", "coroutine", "block", "within", "fork",
@@ -71,6 +74,14 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
         if lost or repaired:
             problems.append(f"{lost} lost and {repaired} repaired where nothing had to be")
     return problems, int(told["steps"])
+
+
+def check_child(stream):
+    """What was open when it was forked is open in it, and what it interrupted is there once."""
+    words = collections.Counter(stream.words)
+    return stream.lost or not words["+leaf"] or (
+        words["o:outer"] == 1 and words["o:target"] + words["+target"] <= 1 and
+        words["-target"] <= 1 and words["+leaf"] == words["-leaf"] >= 2)
 
 
 def check_away(place, told):

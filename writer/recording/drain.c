@@ -125,8 +125,8 @@ static void check_threads(ttape_recording *r)
     }
 }
 
-/* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It has
- * something where a program wrote over its head, or where a hook came back late. */
+/* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It
+ * has something where a program wrote over its head, or where a hook came back late. */
 static void lose_block(ttape_recording *r, uint32_t index)
 {
     const uint64_t *records = (const uint64_t *)(block_at(r, index) + 1);
@@ -317,8 +317,8 @@ static bool is_twin(const struct ttp_candidate *a, const struct ttp_candidate *b
     return a->serial == b->serial && a->sequence == b->sequence;
 }
 
-/* Which one the thread goes on in shows by records alone: a hook that was left may have had a number
- * for its block that was not its turn. */
+/* Which one the thread goes on in shows by records alone: a hook that was left may have had a
+ * number for its block that was not its turn. */
 static void find_left(ttape_recording *r)
 {
     struct ttp_candidate *c = r->candidates.data;

@@ -131,8 +131,7 @@ static void let_go(uint64_t at, uint32_t process)
     const struct ttp_block_head *old = block_of(at - TTP_BLOCK_HEAD_BYTES);
     uint64_t sequence = old->sequence;
     set_sequence(sequence);
-    if (ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | sequence << 15) &&
-        !ttp_is_child_of(process))
+    if (ttp_swap_here(&ttp_thread.cursor, at, ttp_no_block(sequence)) && !ttp_is_child_of(process))
         set_state(old, TTP_BLOCK_FULL);
 }
 
@@ -172,7 +171,7 @@ void ttp_block_end(void)
 {
     uint32_t process = ttp_process_now();
     uint64_t at = ttp_thread.cursor;
-    while (!ttp_swap_here(&ttp_thread.cursor, at, TTP_NO_BLOCK | ttp_thread.sequence << 15))
+    while (!ttp_swap_here(&ttp_thread.cursor, at, ttp_no_block(ttp_thread.sequence)))
         at = ttp_thread.cursor;
     if ((at & TTP_NO_BLOCK) != 0 || ttp_is_child_of(process))
         return;
@@ -196,7 +195,7 @@ void ttp_block_reopen(void)
                                      __ATOMIC_RELAXED))
         return;
     if (block->serial != ttp_thread.serial ||
-        !ttp_swap_here(&ttp_thread.cursor, TTP_NO_BLOCK | ttp_thread.sequence << 15, at)) {
+        !ttp_swap_here(&ttp_thread.cursor, ttp_no_block(ttp_thread.sequence), at)) {
         set_state(block, TTP_BLOCK_DONE);
         return;
     }
@@ -238,8 +237,8 @@ void ttp_slot_fill(uint64_t slot)
  * that of the clock, on both sides of the reservation. */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
 {
-    volatile uint64_t *told = &ttp_thread.line->epoch_start;
     uint32_t process = ttp_process_now();
+    volatile uint64_t *told = &ttp_thread.line->epoch_start;
     bool is_behind = false;
     *now = ttp_process.clock();
     for (;;) {

@@ -34,10 +34,26 @@ static bool set_gate(struct ttp_line *line, uint32_t gate)
     return seen != TTP_GATE_COLD && ttp_swap_word_here(&line->gate, seen, gate);
 }
 
+/* Of a child: its records tell of no frame yet. */
+void ttp_silence_inherit(void)
+{
+    struct ttp_stacks *stacks = ttp_thread.stacks;
+    ttp_stack_verify();
+    ttp_stack_current()->top = ttp_thread.top;
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        struct ttp_stack_seen *stack = &stacks->list[i];
+        stack->told = stack->known = 0;
+        stack->accounted = (size_t)(stack->top - stack->base);
+    }
+}
+
 void ttp_silence_begin(uint32_t gate, uint32_t reason)
 {
+    uint32_t process = ttp_process_now();
     struct ttp_line *line = ttp_thread.line;
     struct ttp_stacks *stacks = ttp_thread.stacks;
+    if (line->gate == TTP_GATE_DROP || line->gate == TTP_GATE_COLD)
+        return;
     ttp_stack_verify();
     ttp_stack_current()->top = ttp_thread.top;
     for (uint32_t i = 0; i < stacks->count; i++) {
@@ -52,6 +68,8 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
     line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
     TTP_SIGNAL_FENCE();
     set_gate(line, gate);
+    if (ttp_is_child_of(process) && ttp_is_silent())
+        ttp_silence_inherit();
 }
 
 /* Handlers that ran in between left the frames as they were, so that `accounted` says on which side

@@ -94,8 +94,8 @@ static void end(const struct operation *op) { ttp_busy_end(op->is_begun); }
 
 /* -- frames first, then the record -- */
 
-/* Places a record of two (a head that says more of it, or 0) or one; false: silence, or another process
- * by now. */
+/* Places a record of two (a head that says more of it, or 0) or one; false: silence, or another
+ * process by now. */
 static bool put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
                        uint64_t value)
 {
@@ -123,8 +123,8 @@ static bool put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bo
     return true;
 }
 
-/* By a handler that came just then: the place is the parent's. What was pushed or popped before that
- * is inherited, and told or left out with all that is; what comes after it is not. */
+/* By a handler that came just then: the place is the parent's. What was pushed or popped before
+ * that is inherited, and told or left out with all that is; what comes after it is not. */
 static bool is_inherited(const struct ttp_line *before)
 {
     const struct ttp_line *line = ttp_thread.line;
@@ -142,6 +142,13 @@ static void missed(long change, bool was_silent)
 }
 
 /* Of frames that were pushed or popped on the shadow stack. */
+/* Where a frame is to be pushed or popped: from here on it is this process's. */
+static void renew(struct operation *op)
+{
+    if (ttp_thread.line->gate != TTP_GATE_COLD)
+        op->line = ttp_thread.line;
+}
+
 static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
 {
     uint32_t process = ttp_process_now();
@@ -180,13 +187,14 @@ static uint64_t count_above_signal(const struct ttp_frame_seen *top)
 /* Takes frames off that were left without their exits. One of them may be a hook's that a handler
  * jumped out of, and has no record; or one that has no end there is gone. So what is told is what
  * stays, but only down to a handler that goes on: the hook that it interrupted does so too. */
-static void tell_left(const struct operation *op, struct ttp_frame_seen *top)
+static void tell_left(struct operation *op, struct ttp_frame_seen *top)
 {
     long count = ttp_thread.top - top;
     uint64_t signals = 0;
     ttp_stack_verify();
     for (const struct ttp_frame_seen *at = ttp_thread.top; at != top; at--)
         signals += ttp_is_mark(at);
+    renew(op);
     pop_to(top);
     uint64_t above = count_above_signal(top);
     if (signals != 0 || ttp_is_base(top - above)) /* not within a handler that goes on */
@@ -194,7 +202,7 @@ static void tell_left(const struct operation *op, struct ttp_frame_seen *top)
     put_fact(op, TTP_EXT_UNWIND, ttp_left_signals(signals, above), -count);
 }
 
-static void unwind_to(const struct operation *op, struct ttp_frame_seen *top)
+static void unwind_to(struct operation *op, struct ttp_frame_seen *top)
 {
     if (top != ttp_thread.top)
         tell_left(op, top);
@@ -300,7 +308,7 @@ static struct ttp_frame_seen *find_staying(const struct operation *op, uintptr_t
 }
 
 /* The memory of a stack was given to another coroutine: what was open there never ends. */
-static void drop_stale(const struct operation *op)
+static void drop_stale(struct operation *op)
 {
     struct ttp_stack_seen *stack = ttp_stack_current();
     if (!stack->is_stale)
@@ -310,7 +318,7 @@ static void drop_stale(const struct operation *op)
 }
 
 /* Moves to the stack that sp is on. False: another task runs on a copy of this thread's pointer. */
-static bool move_to(const struct operation *op, uintptr_t sp, bool *is_alternate)
+static bool move_to(struct operation *op, uintptr_t sp, bool *is_alternate)
 {
     *is_alternate = false;
     if (!op->is_begun)
@@ -346,7 +354,7 @@ static bool is_running_handler(uintptr_t location, uintptr_t call_site)
     return false;
 }
 
-static bool enter_handler(const struct operation *op, uintptr_t function, uintptr_t call_site)
+static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     uint32_t number;
     uintptr_t location = ttp_signal_find(function, call_site, op->sp, &number);
@@ -357,14 +365,16 @@ static bool enter_handler(const struct operation *op, uintptr_t function, uintpt
         return true;
     }
     ttp_thread.stacks->has_marks = true;
+    renew(op);
     push_frame(UINTPTR_MAX, TTP_FRAME_MARK + number, location);
     put_fact(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
+    renew(op);
     push_frame(op->sp, function | TTP_FRAME_HANDLER, call_site);
     put_call(op, TTP_TAG_ENTER, function, 1);
     return true;
 }
 
-static void enter(const struct operation *op, uintptr_t function, uintptr_t call_site)
+static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_frame_seen *top = ttp_thread.top;
     bool is_inlined =
@@ -385,6 +395,7 @@ static void enter(const struct operation *op, uintptr_t function, uintptr_t call
         put_deep(op, TTP_TAG_ENTER, true, function, 1);
         return;
     }
+    renew(op);
     push_frame(op->sp, function, call_site);
     put_call(op, TTP_TAG_ENTER, function, 1);
 }
@@ -409,6 +420,7 @@ void ttp_enter_loose(uintptr_t function, uintptr_t sp)
     if (move_to(&op, sp, &is_alternate) && ttp_thread.line->deep == 0) {
         unwind_to(&op, find_staying(&op, sp, 0, is_alternate));
         if (!is_full(1)) {
+            renew(&op);
             ttp_push(ttp_thread.top, function, ttp_thread.top->call_site, ttp_thread.top->sp);
             put_call(&op, TTP_TAG_ENTER, function, 1);
         } else {
@@ -447,19 +459,21 @@ static struct ttp_frame_seen *find_exiting(uintptr_t function, uintptr_t call_si
     return found != NULL ? found : orphan;
 }
 
-static void leave_top(const struct operation *op, uintptr_t function)
+static void leave_top(struct operation *op, uintptr_t function)
 {
     struct ttp_frame_seen *top = ttp_thread.top;
     bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
+    renew(op);
     pop_to(top - 1);
     put_call(op, TTP_TAG_EXIT, function, -1);
     if (is_handler && ttp_is_mark(top - 1)) {
+        renew(op);
         pop_to(top - 2);
         put_fact(op, TTP_EXT_SIGNAL_END, 0, -1);
     }
 }
 
-static void exit_far(const struct operation *op, uintptr_t function, uintptr_t call_site)
+static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     bool is_alternate;
     if (!move_to(op, op->sp, &is_alternate))
@@ -520,8 +534,10 @@ void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_line *lin
     if (is_inherited(line))
         return;
     if (is_other_period()) {
+        uintptr_t call_site = top->call_site, sp = top->sp; /* handlers put theirs there */
+        TTP_SIGNAL_FENCE();
         pop_to(top - 1);
-        ttp_enter_slow(function, top->call_site, top->sp);
+        ttp_enter_slow(function, call_site, sp);
         return;
     }
     struct operation op = go_on(line);
@@ -535,9 +551,11 @@ void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_line *line
     ttp_slot_fill(slot);
     if (is_inherited(line))
         return;
-    if (is_other_period() && popped->function == function) {
-        pop_to(popped);
-        ttp_exit_slow(function, popped->call_site, popped->sp);
+    uintptr_t call_site = popped->call_site, sp = popped->sp;
+    TTP_SIGNAL_FENCE();
+    if (is_other_period() && popped->function == function) { /* no handler came before this */
+        ttp_push(popped - 1, function, call_site, sp);
+        ttp_exit_slow(function, call_site, sp);
         return;
     }
     struct operation op = go_on(line);

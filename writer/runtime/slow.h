@@ -14,9 +14,11 @@ static inline void ttp_store(uint64_t *place, uint64_t record)
 /* A handler may fork, and what it interrupted goes on in both processes. Where an operation finds
  * itself in the child, what it holds of the arena is its parent's; what it stores there before it
  * has looked again is the same as what the parent does. */
-static inline uint32_t ttp_process_now(void)
+static inline uint32_t ttp_process_now(void) /* first of all that is looked at */
 {
-    return *(volatile const uint32_t *)&ttp_process.own->process_id;
+    uint32_t now = *(volatile const uint32_t *)&ttp_process.own->process_id;
+    TTP_SIGNAL_FENCE();
+    return now;
 }
 
 static inline bool ttp_is_child_of(uint32_t process)
@@ -38,6 +40,7 @@ void ttp_slot_fill(uint64_t slot);                          /* a place that is n
 /* silence.c: what was not recorded, and how recording goes on after it. Silence may begin in a
  * signal handler at any moment, and ends only where no other operation is under way. */
 void ttp_silence_begin(uint32_t gate, uint32_t reason);
+void ttp_silence_inherit(void); /* in a forked child, whose silence has begun */
 bool ttp_silence_end(void);
 void ttp_silence_publish(void); /* counts what was dropped in the arena */
 void ttp_silence_gap(void);     /* tells of events that were dropped without a silence */
@@ -113,7 +116,7 @@ uint64_t ttp_clock_coarse(void);
 struct ttp_message_out {
     uint64_t *head, *place;
     uint64_t word, now;
-    uint32_t count;
+    uint32_t count, process;
     size_t size_bytes;
 };
 struct ttp_part {

@@ -4,11 +4,11 @@
  * A thread gets its state at its first event, which may be in a signal handler; so all is done by
  * system calls, and as few as can be: what ended threads leave is kept for the next.
  *
- *   a thread's memory: two lines, a page each, zeroed in a forked child | stacks | frames of its own
- *   stack
+ *   a thread's memory: four lines, a page each, zeroed in a forked child | stacks | frames of its
+ *   own stack
  *
- * A forked child goes on with the other line, so that a hook that began in its parent, and was
- * interrupted by the handler that forked, sees that it did.
+ * A forked child goes on with the next line, so that a hook that began in its parent, and was
+ * interrupted by the handler that forked, or by one whose child did so, sees that it did.
  */
 #include <signal.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "writer/runtime/slow.h"
 
 #define PAGE         4096u
-#define LINES_BYTES  (2 * PAGE)
+#define LINES_BYTES  (4 * PAGE)
 #define STATE_BYTES  (LINES_BYTES + PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_frame_seen))
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 #define KEPT_STATES  64u
@@ -186,15 +186,15 @@ static uint32_t thread_id(bool is_child)
 }
 
 /* The first thread of a process image gives it its number. */
-static void draw_serial(struct ttp_line *line)
+static void draw_serial(struct ttp_line *line, bool is_child)
 {
     uint32_t process = process_id();
     uint64_t none = 0;
-    if (ttp_thread.serial != 0 && ttp_thread.process_id == process)
+    if (ttp_thread.serial != 0 && ttp_thread.process_id == process && !is_child)
         return; /* its destructors run: the same thread goes on */
     ttp_thread.sequence = 0;
     ttp_thread.process_id = process;
-    ttp_thread.started = ttp_process.clock();
+    ttp_thread.started = ttp_arena.head.clock == TTP_CLOCK_NONE ? 0 : ttp_process.clock();
     ttp_thread.serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
     if (__atomic_compare_exchange_n(&ttp_process.own->image, &none, ttp_thread.serial, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -220,10 +220,10 @@ static struct ttp_stacks *stacks_of(void *memory)
 
 static void *memory_of(struct ttp_stacks *stacks) { return (uint8_t *)stacks - LINES_BYTES; }
 
-static struct ttp_line *other_line(struct ttp_line *line)
+static struct ttp_line *next_line(struct ttp_line *line)
 {
-    uint8_t *first = memory_of(ttp_thread.stacks);
-    return (struct ttp_line *)((uint8_t *)line == first ? first + PAGE : first);
+    uint8_t *first = memory_of(ttp_thread.stacks), *next = (uint8_t *)line + PAGE;
+    return (struct ttp_line *)(next == first + LINES_BYTES ? first : next);
 }
 
 static uint8_t *find_memory(void)
@@ -274,13 +274,7 @@ static struct ttp_frame_seen *find_interrupted(void)
 /* A forked child goes on with its copy of the frames; its stream has none of them yet. */
 static void inherit(struct ttp_line *line)
 {
-    struct ttp_stacks *stacks = ttp_thread.stacks;
-    ttp_stack_current()->top = ttp_thread.top;
-    for (uint32_t i = 0; i < stacks->count; i++) {
-        struct ttp_stack_seen *stack = &stacks->list[i];
-        stack->told = stack->known = 0;
-        stack->accounted = (size_t)(stack->top - stack->base);
-    }
+    ttp_silence_inherit();
     line->stack_told = 0;
     line->forked_top = find_interrupted();
     line->gate = TTP_GATE_DROP;
@@ -314,14 +308,15 @@ static bool begin_thread(uintptr_t sp)
         return ttp_has_state();
     }
     bool is_child = ttp_thread.line != &ttp_no_line;
-    struct ttp_line *line = is_child ? other_line(ttp_thread.line) : new_state(sp);
+    struct ttp_line *line = is_child ? next_line(ttp_thread.line) : new_state(sp);
     if (line == NULL)
         return give_up();
     line->gate = TTP_GATE_HELD;
-    ttp_thread.cursor = TTP_NO_BLOCK | ttp_thread.sequence << 15;
     ttp_thread.line = line;
+    ttp_stack_verify();
     line->frames_end = ttp_stack_current()->end;
-    draw_serial(line);
+    draw_serial(line, is_child);
+    ttp_thread.cursor = ttp_no_block(ttp_thread.sequence);
     fill_line(line, is_child);
     if (is_child) {
         ttp_late_forked(memory_of(ttp_thread.stacks), line, line->thread_id);

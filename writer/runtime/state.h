@@ -1,7 +1,7 @@
 /* What the runtime knows: per thread (thread-local, line, stacks), per process.
  *
- *   thread-local ttp_thread ---> line (own page, zeroed in a forked child, which goes on with another):
- *        |  |                    gate, epoch, silence
+ *   thread-local ttp_thread ---> line (own page, zeroed in a forked child, which goes on with
+ *        |  |                    another): gate, epoch, silence
  *        |  |
  *        |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
  *        +-----> next record in the thread's block of the arena (shared)
@@ -137,11 +137,20 @@ struct ttp_thread_state {
     bool is_starting;
 };
 
-/* The cursor without a block: different after each block, and without room as the hot path sees it.
- */
-#define TTP_NO_BLOCK ((uint64_t)1 << 63)
+/* The cursor without a block: different after each block and in each process, and without room as
+ * the hot path sees it. */
+#define TTP_NO_BLOCK      ((uint64_t)1 << 63)
+#define TTP_CURSOR_SHIFT  15u /* bits of a place in a block */
+#define TTP_CURSOR_BLOCKS 0x1FFFFFFFFull
+#define TTP_CURSOR_OWNER  48u /* 14 bits of the process id */
 
 extern __thread struct ttp_thread_state ttp_thread __attribute__((tls_model("initial-exec")));
+
+static inline uint64_t ttp_no_block(uint64_t sequence)
+{
+    return TTP_NO_BLOCK | (uint64_t)(ttp_thread.process_id & 0x3FFF) << TTP_CURSOR_OWNER |
+           (sequence & TTP_CURSOR_BLOCKS) << TTP_CURSOR_SHIFT;
+}
 
 /* The lines of threads that have none: not yet; given up; in a vfork child; the recorder's. */
 extern struct ttp_line ttp_no_line, ttp_lost_line, ttp_child_line, ttp_alien_line;
@@ -193,7 +202,8 @@ extern union ttp_arena_page {
 } ttp_arena;
 
 /* slow.c. The first two: nothing was done. The others: the frame was pushed or popped, the record
- * is missing; `slot` is the place that was reserved for it, and `line` the thread's when it began. */
+ * is missing; `slot` is the place that was reserved for it, and `line` the thread's when it began.
+ */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_line *line);

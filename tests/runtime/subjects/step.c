@@ -24,7 +24,7 @@
 #define NOINLINE __attribute__((noinline))
 #define NOHOOKS  __attribute__((no_instrument_function))
 
-static volatile unsigned long leaves, handlers, targets, others, afters;
+static volatile unsigned long leaves, handlers, targets, others, afters, outers;
 static volatile long is_over; /* the parent's word */
 static volatile long is_inside, forks;
 static jmp_buf out;
@@ -235,6 +235,7 @@ static void NOHOOKS play_away(void)
 
 static void NOHOOKS play(unsigned round)
 {
+    bool is_silent = strcmp(scenario, "silence") == 0 || strncmp(scenario, "fork-silence", 12) == 0;
     if (strcmp(scenario, "thread") == 0) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, in_thread, NULL) != 0)
@@ -244,7 +245,7 @@ static void NOHOOKS play(unsigned round)
     }
     if (strcmp(scenario, "block") == 0 || strcmp(scenario, "fork-block") == 0)
         align(1 + round % 6);
-    if (strcmp(scenario, "silence") == 0 || strcmp(scenario, "fork-silence") == 0) {
+    if (is_silent) {
         request('h');
         align(1 + round % 6);
     }
@@ -283,8 +284,15 @@ static void NOHOOKS play(unsigned round)
     stop();
     if (forks)
         request('l');
-    if (strcmp(scenario, "silence") == 0 || strcmp(scenario, "fork-silence") == 0)
+    if (is_silent)
         request('f');
+}
+
+/* With a frame around it that stays open. */
+NOINLINE void outer(unsigned round)
+{
+    outers++;
+    play(round);
 }
 
 static void NOHOOKS run_child(void)
@@ -305,7 +313,7 @@ static void NOHOOKS run_child(void)
     if (strncmp(scenario, "away", 4) == 0)
         action.sa_handler = strcmp(scenario, "away-bare") == 0 ? away_bare : away;
     if (forks)
-        action.sa_handler = strcmp(scenario, "fork-here") == 0 ? fork_here : fork_bare;
+        action.sa_handler = strstr(scenario, "-here") != NULL ? fork_here : fork_bare;
     if (strcmp(scenario, "within") == 0)
         action.sa_handler = within;
     if (strcmp(scenario, "away-silence") == 0)
@@ -321,11 +329,14 @@ static void NOHOOKS run_child(void)
     ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     raise(SIGTRAP); /* so that the parent follows threads from here on */
     for (unsigned round = 0; !is_over; round++) {
-        play(round);
+        if (forks || strcmp(scenario, "off") == 0)
+            outer(round);
+        else
+            play(round);
         raise(SIGTRAP);
     }
-    printf("leaf %lu\nhandler %lu\ntarget %lu\nthrower %lu\nafter %lu\n", leaves, handlers, targets,
-           others, afters);
+    printf("leaf %lu\nhandler %lu\ntarget %lu\nthrower %lu\nafter %lu\nouter %lu\n", leaves,
+           handlers, targets, others, afters, outers);
 }
 
 /* -- the parent -- */
