@@ -61,5 +61,5 @@ bool ttp_message(uint32_t kind, const struct ttp_part *parts, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         ttp_message_bytes(&out, parts[i].data, parts[i].size_bytes);
     ttp_message_end(&out, kind);
-    return true;
+    return !ttp_is_child_of(out.process);
 }

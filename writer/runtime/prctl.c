@@ -20,7 +20,7 @@ static void name_changes(const char *name)
         line->name[size] = name[size];
     line->name[size] = '\0';
     struct ttp_part part = {line->name, size};
-    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
+    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)) && line == ttp_thread.line)
         ttp_message(TTP_MESSAGE_THREAD, &part, 1);
 }
 

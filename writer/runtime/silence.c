@@ -27,8 +27,8 @@ uint32_t ttp_gate_wanted(void)
     }
 }
 
-/* Not that of a child that a handler forked just now: it has to begin first. */
-static bool set_gate(struct ttp_line *line, uint32_t gate)
+/* Not that of a child that a handler forked just now. */
+bool ttp_gate_set(struct ttp_line *line, uint32_t gate)
 {
     uint32_t seen = *(volatile const uint32_t *)&line->gate;
     return seen != TTP_GATE_COLD && ttp_swap_word_here(&line->gate, seen, gate);
@@ -67,7 +67,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
     line->gap_reason = reason;
     line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
     TTP_SIGNAL_FENCE();
-    set_gate(line, gate);
+    ttp_gate_set(line, gate);
     if (ttp_is_child_of(process) && ttp_is_silent())
         ttp_silence_inherit();
 }
@@ -218,7 +218,7 @@ bool ttp_silence_end(void)
         return false;
     }
     line->unsettled = 0;
-    if (!set_gate(line, ttp_gate_wanted()))
+    if (!ttp_gate_set(line, ttp_gate_wanted()))
         return false;
     ttp_silence_gap();
     return true;

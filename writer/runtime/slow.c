@@ -141,7 +141,6 @@ static void missed(long change, bool was_silent)
         ttp_silence_missed(change);
 }
 
-/* Of frames that were pushed or popped on the shadow stack. */
 /* Where a frame is to be pushed or popped: from here on it is this process's. */
 static void renew(struct operation *op)
 {
@@ -149,6 +148,7 @@ static void renew(struct operation *op)
         op->line = ttp_thread.line;
 }
 
+/* Of frames that were pushed or popped on the shadow stack. */
 static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
 {
     uint32_t process = ttp_process_now();
@@ -225,6 +225,8 @@ static void put_deep(const struct operation *op, uint64_t tag_or_type, bool is_c
                      long change)
 {
     struct ttp_line *line = ttp_thread.line;
+    if (change < 0 && line->deep == 0) /* a forked child counts none */
+        return;
     line->deep = (uint64_t)((long)line->deep + change);
     bool was_unseen = line->deep < line->deep_unseen;
     if (was_unseen)

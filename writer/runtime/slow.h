@@ -23,9 +23,9 @@ static inline uint32_t ttp_process_now(void) /* first of all that is looked at *
 
 static inline bool ttp_is_child_of(uint32_t process)
 {
-    uint32_t now = ttp_process_now();
-    return now != process || now == 0 ||
-           *(volatile const uint32_t *)&ttp_thread.line->gate == TTP_GATE_COLD;
+    bool is_cold = *(volatile const uint32_t *)&ttp_thread.line->gate == TTP_GATE_COLD;
+    uint32_t now = ttp_process_now(); /* after the gate: a child may begin in between */
+    return is_cold || now != process || now == 0;
 }
 
 static inline bool ttp_failed(long result) { return result < 0 && result > -4096; }
@@ -40,6 +40,7 @@ void ttp_slot_fill(uint64_t slot);                          /* a place that is n
 /* silence.c: what was not recorded, and how recording goes on after it. Silence may begin in a
  * signal handler at any moment, and ends only where no other operation is under way. */
 void ttp_silence_begin(uint32_t gate, uint32_t reason);
+bool ttp_gate_set(struct ttp_line *line, uint32_t gate); /* false: in a child, that has to begin */
 void ttp_silence_inherit(void); /* in a forked child, whose silence has begun */
 bool ttp_silence_end(void);
 void ttp_silence_publish(void); /* counts what was dropped in the arena */

@@ -277,7 +277,7 @@ static void inherit(struct ttp_line *line)
     ttp_silence_inherit();
     line->stack_told = 0;
     line->forked_top = find_interrupted();
-    line->gate = TTP_GATE_DROP;
+    (void)ttp_gate_set(line, TTP_GATE_DROP);
 }
 
 static bool give_up(void)
@@ -324,7 +324,7 @@ static bool begin_thread(uintptr_t sp)
     } else {
         ttp_block_reopen();
         if (ttp_owes_pay())
-            line->gate = ttp_gate_wanted();
+            (void)ttp_gate_set(line, ttp_gate_wanted());
         else
             ttp_silence_begin(TTP_GATE_DROP, 0);
     }
