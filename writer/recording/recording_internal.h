@@ -56,7 +56,7 @@ struct ttp_block_seen {
     uint64_t full_since; /* ms; a hole is waited for */
     uint32_t consumed;   /* records taken */
     uint32_t asked;      /* the last time that all was wanted and it was taken */
-    bool is_held;        /* drained with a hole that may still be filled */
+    bool is_held;        /* drained; a hook that was left may still store into it */
     bool is_dead;        /* its thread is gone */
     bool was_done;       /* in a round before */
 };

@@ -202,7 +202,7 @@ void ttp_block_reopen(void)
     ttp_thread.line->epoch_start = ttp_thread.done_epoch;
 }
 
-static uint64_t *reserve(uint32_t count, uint32_t process)
+static uint64_t *reserve(uint32_t count)
 {
     for (;;) {
         uint64_t at = ttp_thread.cursor;
@@ -215,12 +215,10 @@ static uint64_t *reserve(uint32_t count, uint32_t process)
         bool fits = at + 8ull * count <= end;
         if (!ttp_swap_here(&ttp_thread.cursor, at, fits ? at + 8ull * count : end))
             continue;
-        if (fits && !ttp_is_child_of(process))
-            return (uint64_t *)at;
-        for (end = fits ? at + 8ull * count : end; at < end; at += 8)
-            ttp_slot_fill(at);
         if (fits)
-            return NULL;
+            return (uint64_t *)at;
+        for (; at < end; at += 8)
+            ttp_slot_fill(at);
     }
 }
 
@@ -249,7 +247,7 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
             continue;
         }
         uint32_t wanted = start == before ? count : 1;
-        uint64_t *place = reserve(wanted, process);
+        uint64_t *place = reserve(wanted);
         bool is_other = *told != before, is_child = ttp_is_child_of(process);
         if (place == NULL)
             return NULL;
