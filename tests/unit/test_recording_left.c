@@ -50,6 +50,21 @@ static void expect_behind(uint32_t count, const char *wanted)
     ttape_source_file_close(&source);
 }
 
+static void expect_end(uint64_t lost, uint64_t events)
+{
+    ttape_recording_status status = ttest_finish(&player);
+    ck_assert_uint_eq(status.lost_count, lost);
+    ck_assert_uint_eq(status.event_count, events);
+}
+
+static void expect_flushed(uint64_t events)
+{
+    ttape_recording_status status;
+    ttest_flush(&player);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.event_count, events);
+}
+
 /* The event was lost whose hook reserved the last place and never came back. */
 START_TEST(a_hole_at_the_end_is_counted)
 {
@@ -134,9 +149,7 @@ START_TEST(a_block_that_nobody_says_is_full)
     ttest_poll_ms(&player, 60);
     ck_assert(ttest_block_is_free(&b));
     pid = (uint32_t)ttest_process_start();
-    ttape_recording_status status = ttest_finish(&player);
-    ck_assert_uint_eq(status.lost_count, 1);
-    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS + 1); /* a gap's is one more */
+    expect_end(1, 2 * TTP_BLOCK_RECORDS + 1); /* a gap's is one more */
 }
 END_TEST
 
@@ -148,16 +161,11 @@ START_TEST(what_comes_too_late_is_counted)
     fill(&b, TTP_BLOCK_RECORDS - 1);
     ttest_exit(&next, 0x1000);
     ttest_poll_ms(&player, TTEST_HOLE_MS);
-    ttape_recording_status status;
-    ttest_flush(&player);
-    ttape_recording_get_status(player.recording, &status);
-    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS);
+    expect_flushed(TTP_BLOCK_RECORDS);
     ttest_exit(&b, 0x1000);
     ttest_block_state(&b, TTP_BLOCK_FULL);
     ttest_poll(&player);
-    status = ttest_finish(&player);
-    ck_assert_uint_eq(status.lost_count, 1);
-    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS);
+    expect_end(1, TTP_BLOCK_RECORDS);
 }
 END_TEST
 
@@ -173,9 +181,7 @@ START_TEST(a_block_that_its_hook_says_is_full_later)
     ttest_poll(&player);
     ck_assert(ttest_block_is_free(&b));
     ck_assert(ttest_block_is_free(&next));
-    ttape_recording_status status = ttest_finish(&player);
-    ck_assert_uint_eq(status.lost_count, 0);
-    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS);
+    expect_end(0, 2 * TTP_BLOCK_RECORDS);
 }
 END_TEST
 
@@ -188,9 +194,7 @@ START_TEST(a_block_that_nobody_says_is_full_when_all_ends)
     ttest_exit(&b, 0x1000);
     struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
     ttest_exit(&next, 0x1000);
-    ttape_recording_status status = ttest_finish(&player);
-    ck_assert_uint_eq(status.lost_count, 1);
-    ck_assert_uint_eq(status.event_count, TTP_BLOCK_RECORDS + 1);
+    expect_end(1, TTP_BLOCK_RECORDS + 1);
 }
 END_TEST
 
@@ -236,9 +240,7 @@ START_TEST(a_block_that_was_never_begun_with_a_later_number)
     ck_assert(ttest_block_is_free(&b));
     ck_assert(ttest_block_is_free(&next));
     ck_assert(!ttest_block_is_free(&never));
-    ttape_recording_status status = ttest_finish(&player);
-    ck_assert_uint_eq(status.lost_count, 0);
-    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS);
+    expect_end(0, 2 * TTP_BLOCK_RECORDS);
 }
 END_TEST
 
@@ -249,10 +251,7 @@ START_TEST(a_block_that_is_given_back)
     struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
     fill(&b, 5);
     ttest_poll_ms(&player, TTEST_HOLE_MS);
-    ttest_flush(&player);
-    ttape_recording_status status;
-    ttape_recording_get_status(player.recording, &status);
-    ck_assert_uint_eq(status.event_count, 5);
+    expect_flushed(5);
     fill(&b, TTP_BLOCK_RECORDS);
     struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
     ttest_enter(&next, 0x1000);
@@ -264,9 +263,7 @@ START_TEST(a_block_that_is_given_back)
     fill(&again, TTP_BLOCK_RECORDS);
     ttest_poll_ms(&player, 50);
     ck_assert(ttest_block_is_free(&again));
-    status = ttest_finish(&player);
-    ck_assert_uint_eq(status.lost_count, 0);
-    ck_assert_uint_eq(status.event_count, 2 * TTP_BLOCK_RECORDS + 1);
+    expect_end(0, 2 * TTP_BLOCK_RECORDS + 1);
 }
 END_TEST
 
