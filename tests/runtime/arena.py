@@ -218,6 +218,8 @@ class Stream:
         self.names, self.stacks, self.stack, self.last = names, {0: []}, 0, 0
         self.back, self.lost, self.holes, self.lenient = 0, 0, 0, lenient
         self.state, self.pending = blocks[-1].state, None
+        if self.serial == 0:
+            self.error("a block that is nobody's was handed over")
         for index, block in enumerate(blocks):
             self.find_modules(block.records)
         for index, block in enumerate(blocks):

@@ -55,10 +55,10 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
         streams = [s for s in streams if s not in children]
         if not silent and len(children) < int(told["steps"]) // stride // 3:
             problems.append(f"{len(children)} children")
-        problems += [f"child {s.serial}: {s.words}" for s in children if not check_child(s)]
+        problems += [f"child {s.serial}: {s.words[:60]}" for s in children if not check_child(s)]
     words = collections.Counter(w for s in streams for w in s.words)
     lost = sum(s.lost for s in streams)
-    if scenario not in ("fork", "fork-block", "fork-here"): # where children lose some
+    if not scenario.startswith("fork") or silent: # children lose some
         lost += place.get(rt.LOST, True)
     recorded = sum(words[sign + name] for name in FUNCTIONS for sign in "+-?")
     wanted = 2 * sum(int(told[name]) for name in FUNCTIONS)

@@ -27,9 +27,15 @@ static uint32_t *state_of(const struct ttp_block_head *block)
     return &ttp_process.block_states[index];
 }
 
-static void set_state(const struct ttp_block_head *block, uint32_t state)
+static uint32_t state_here(uint32_t state) { return ttp_thread.process_id << 2 | state; }
+
+/* Ends the filling of a block. Where a handler forked just now, its child may have said the same in
+ * between, and the recorder may have freed the block, which is somebody else's since. */
+static void end_filling(const struct ttp_block_head *block, uint32_t next)
 {
-    __atomic_store_n(state_of(block), block->process_id << 2 | state, __ATOMIC_RELEASE);
+    uint32_t filling = state_here(TTP_BLOCK_FILLING);
+    __atomic_compare_exchange_n(state_of(block), &filling, next, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
 }
 
 /* The lowest free block, so that as few as possible are ever touched. The last sixteenth is for
@@ -40,7 +46,7 @@ static struct ttp_block_head *take_free(uint32_t process)
     uint32_t count = ready < ttp_process.block_limit ? ready : ttp_process.block_limit;
     if (ttp_thread.sequence != 0)
         count -= count / 16;
-    uint32_t mine = ttp_thread.process_id << 2 | TTP_BLOCK_FILLING;
+    uint32_t mine = state_here(TTP_BLOCK_FILLING);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t expected = TTP_BLOCK_FREE;
         uint32_t *state = &ttp_process.block_states[i];
@@ -115,7 +121,7 @@ static void put_head(struct ttp_block_head *block, const struct ttp_block_head *
 static void give_back(struct ttp_block_head *block)
 {
     *block = (struct ttp_block_head){0};
-    set_state(block, TTP_BLOCK_FREE);
+    end_filling(block, TTP_BLOCK_FREE);
 }
 
 /* The number of the thread's last block only grows, whoever says it first. */
@@ -132,7 +138,7 @@ static void let_go(uint64_t at, uint32_t process)
     uint64_t sequence = old->sequence;
     set_sequence(sequence);
     if (ttp_swap_here(&ttp_thread.cursor, at, ttp_no_block(sequence)) && !ttp_is_child_of(process))
-        set_state(old, TTP_BLOCK_FULL);
+        end_filling(old, state_here(TTP_BLOCK_FULL));
 }
 
 bool ttp_block_next(void)
@@ -178,7 +184,7 @@ void ttp_block_end(void)
     bool has_room = ttp_has_room(at), is_plain = ttp_thread.stacks->count == 1;
     ttp_thread.done_at = has_room && is_plain ? at : 0;
     ttp_thread.done_epoch = ttp_thread.line->epoch_start;
-    set_state(block_of(has_room ? at : at - TTP_BLOCK_HEAD_BYTES), TTP_BLOCK_DONE);
+    end_filling(block_of(has_room ? at : at - TTP_BLOCK_HEAD_BYTES), state_here(TTP_BLOCK_DONE));
 }
 
 /* Whose the block is by now shows only when it cannot change any more. */
@@ -189,14 +195,13 @@ void ttp_block_reopen(void)
     if (at == 0)
         return;
     struct ttp_block_head *block = block_of(at);
-    uint32_t done = ttp_thread.process_id << 2 | TTP_BLOCK_DONE;
-    uint32_t filling = ttp_thread.process_id << 2 | TTP_BLOCK_FILLING;
-    if (!__atomic_compare_exchange_n(state_of(block), &done, filling, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
+    uint32_t done = state_here(TTP_BLOCK_DONE);
+    if (!__atomic_compare_exchange_n(state_of(block), &done, state_here(TTP_BLOCK_FILLING), false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
     if (block->serial != ttp_thread.serial ||
         !ttp_swap_here(&ttp_thread.cursor, ttp_no_block(ttp_thread.sequence), at)) {
-        set_state(block, TTP_BLOCK_DONE);
+        end_filling(block, state_here(TTP_BLOCK_DONE));
         return;
     }
     ttp_thread.line->epoch_start = ttp_thread.done_epoch;

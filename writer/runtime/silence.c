@@ -18,6 +18,32 @@
 #define GAP_FILTER      3u
 #define GAP_COUNT_MAX   ((1ull << (TTP_EXTENSION_PAYLOAD_BITS - GAP_REASON_BITS)) - 1)
 
+/* -- one at a time -- */
+
+/* Handlers that interrupt one may record, but not end a silence or add stacks. */
+
+/* One that was left by a jump is noticed by the first that begins further out on the same stack. */
+bool ttp_busy_begin(uintptr_t sp)
+{
+    struct ttp_line *line = ttp_thread.line;
+    if (line->busy_sp != 0 && (sp < line->busy_sp || !ttp_stack_holds(ttp_stack_current(), sp)))
+        return false;
+    line->busy_sp = sp;
+    TTP_SIGNAL_FENCE();
+    return true;
+}
+
+void ttp_busy_end(bool was_begun)
+{
+    TTP_SIGNAL_FENCE();
+    if (was_begun)
+        ttp_thread.line->busy_sp = 0;
+}
+
+void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC_RELAXED); }
+
+/* -- silence -- */
+
 uint32_t ttp_gate_wanted(void)
 {
     switch (ttp_arena.head.clock) {

@@ -21,30 +21,6 @@ struct operation {
     bool was_silent;
 };
 
-/* -- one at a time -- */
-
-/* Handlers that interrupt one may record, but not end a silence or add stacks. */
-
-/* One that was left by a jump is noticed by the first that begins further out on the same stack. */
-bool ttp_busy_begin(uintptr_t sp)
-{
-    struct ttp_line *line = ttp_thread.line;
-    if (line->busy_sp != 0 && (sp < line->busy_sp || !ttp_stack_holds(ttp_stack_current(), sp)))
-        return false;
-    line->busy_sp = sp;
-    TTP_SIGNAL_FENCE();
-    return true;
-}
-
-void ttp_busy_end(bool was_begun)
-{
-    TTP_SIGNAL_FENCE();
-    if (was_begun)
-        ttp_thread.line->busy_sp = 0;
-}
-
-void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC_RELAXED); }
-
 /* A vfork child runs on its parent's memory; so does the parent when a handler of its own comes
  * before it could say that it is back. */
 static bool is_child(void)
@@ -141,6 +117,21 @@ static void missed(long change, bool was_silent)
         ttp_silence_missed(change);
 }
 
+/* The handler may have come when the frame was pushed, but not yet stored: then the child told of
+ * what had been there before. The end of a silence takes that off and tells it anew. */
+static void correct_inherited(uintptr_t function)
+{
+    struct ttp_line *line = ttp_thread.line;
+    if (!ttp_has_state() || ttp_is_silent() ||
+        (line->forked_function & ~TTP_FRAME_HANDLER) == function)
+        return;
+    ttp_silence_begin(TTP_GATE_DROP, 0);
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    if (stack->known != 0 && stack->known == ttp_frame_count())
+        stack->known--;
+    line->freed_seen--; /* there is a block: try */
+}
+
 /* Where a frame is to be pushed or popped: from here on it is this process's. */
 static void renew(struct operation *op)
 {
@@ -152,11 +143,17 @@ static void renew(struct operation *op)
 static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
 {
     uint32_t process = ttp_process_now();
-    if (is_inherited(op->line) || put_record(process, 0, tag, true, function) ||
-        is_inherited(op->line))
-        return;
-    count_dropped();
-    missed(change, op->was_silent);
+    if (!is_inherited(op->line)) {
+        if (put_record(process, 0, tag, true, function))
+            return;
+        if (!is_inherited(op->line)) {
+            count_dropped();
+            missed(change, op->was_silent);
+            return;
+        }
+    }
+    if (change > 0)
+        correct_inherited(function);
 }
 
 static void put_fact(const struct operation *op, uint64_t type, uint64_t payload, long change)
@@ -533,8 +530,10 @@ void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_line *lin
 {
     struct ttp_frame_seen *top = ttp_thread.top;
     ttp_slot_fill(slot);
-    if (is_inherited(line))
+    if (is_inherited(line)) {
+        correct_inherited(function);
         return;
+    }
     if (is_other_period()) {
         uintptr_t call_site = top->call_site, sp = top->sp; /* handlers put theirs there */
         TTP_SIGNAL_FENCE();

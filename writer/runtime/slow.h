@@ -52,17 +52,18 @@ void ttp_silence_changed(long change); /* the same, of an operation that began i
 void ttp_period_check(void);           /* whether tracing was off since the last record */
 uint32_t ttp_gate_wanted(void);
 static inline bool ttp_is_silent(void) { return ttp_thread.line->gate == TTP_GATE_DROP; }
-
-/* slow.c: one operation at a time. False: another one is under way below. */
+/* One operation at a time. False: another one is under way below. */
 bool ttp_busy_begin(uintptr_t sp);
 void ttp_busy_end(bool was_begun);
+void ttp_event_lost(void); /* one more, counted where there is a place for it */
+
+/* slow.c */
 /* Frames below sp are gone (call_site 0: those at sp stay). */
 void ttp_frames_leave(uintptr_t sp, uintptr_t call_site, bool is_alternate);
 /* Control goes from sp to target by a jump or a catch. */
 void ttp_left(uintptr_t sp, uintptr_t target);
 bool ttp_thread_ready(uintptr_t sp);                    /* records can be written now */
 void ttp_enter_loose(uintptr_t function, uintptr_t sp); /* lives as long as the call around it */
-void ttp_event_lost(void); /* one more, counted where there is a place for it */
 
 /* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
 uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);

@@ -277,6 +277,7 @@ static void inherit(struct ttp_line *line)
     ttp_silence_inherit();
     line->stack_told = 0;
     line->forked_top = find_interrupted();
+    line->forked_function = line->forked_top->function;
     (void)ttp_gate_set(line, TTP_GATE_DROP);
 }
 

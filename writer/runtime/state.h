@@ -114,6 +114,7 @@ struct ttp_line {
     uint64_t owes_parent;
     struct ttp_frame_seen *forked_top; /* of a forked child: the frames below the handler in which
                                         * it began, where it did in one */
+    uintptr_t forked_function;         /* the innermost's, as it was then */
     uintptr_t busy_sp;                 /* not 0: a slow operation is under way there */
     uint32_t thread_id;
     char name[16];

@@ -249,6 +249,8 @@ static void NOHOOKS play(unsigned round)
         request('h');
         align(1 + round % 6);
     }
+    if (forks && !is_silent)
+        leaf(); /* its frame is what is left where the target's will be */
     if (gap != 0) {
         play_twice();
         return;
