@@ -383,6 +383,10 @@ static bool take_members(tool_chrome *chrome, tool_json_stream *json, uint64_t t
             tool_json_stream_skip(json);
             continue;
         }
+        if (byte == '}') {
+            tool_json_stream_skip(json);
+            break;
+        }
         if (byte != '"') {
             break;
         }
@@ -429,6 +433,10 @@ static int take_file(tool_chrome *chrome)
     }
     bool is_read = is_array ? take_elements(chrome, &json, total_bytes)
                             : take_members(chrome, &json, total_bytes);
+    if (is_read && tool_json_stream_peek(&json) >= 0) {
+        tool_conversion_warn(conversion, "left out from byte %" PRIu64 " on: the events have ended",
+                             tool_json_stream_offset(&json));
+    }
     int failed_errno = json.failed_errno;
     tool_json_stream_close(&json);
     if (failed_errno != 0) {

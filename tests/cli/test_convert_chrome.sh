@@ -145,6 +145,15 @@ convert 4 nothing <<<'[{"ph":"B"}]'
 convert 4 words <<<'{"a":1,"b":[2]}'
 convert 3 cut <<<'{"traceEvents":[{"ph":"B","ts":1,"name":"a"},{"ph":"E","ts'
 lines cut.csv 2
+pair='[{"ph":"B","ts":1,"name":"a"},{"ph":"E","ts":9}]'
+convert 3 behind <<<"$pair,{}"
+has err 'left out from byte 48 on: the events have ended'
+lines behind.csv 3
+convert 3 behind <<<"{\"traceEvents\":$pair,\"b\":1} {"
+has err 'left out from byte 71 on: the events have ended'
+convert 3 behind <<<"{\"traceEvents\":$pair,]"
+convert 0 behind <<<"{\"traceEvents\":$pair,\"b\":"
+convert 4 ended <<<'[]x'
 convert 3 garbage <<<'[{"ph":"B","ts":1,"name":"a"} nonsense : }'
 
 # Large and deep: bounded memory, and the rest of the file is read.

@@ -21,10 +21,11 @@ mkdir folder
 mkfifo fifo
 : >empty
 head -c 100000 /dev/zero >zeros
-head -c 100000 /dev/urandom >random
+python3 -c 'import random; open("random", "wb").write(random.Random(1).randbytes(100000))'
+(printf '[]' && cat random) >behind # starts like an array of no events
 truncate -s 1P sparse 2>/dev/null || truncate -s 1T sparse
 for verb in info verify dump; do
-    for path in folder fifo empty zeros random sparse /dev/zero /dev/null; do
+    for path in folder fifo empty zeros random behind sparse /dev/zero /dev/null; do
         got=0
         timeout 60 "$T" "$verb" "$path" >out 2>err </dev/null || got=$?
         checks=$((checks + 1))
@@ -40,6 +41,8 @@ for path in folder fifo zeros random /dev/zero; do
     status 4 timeout 20 "$T" convert "$path" -o no.ttape
     lines err 1
 done
+status 4 "$T" convert behind -o no.ttape
+has err 'left out from byte 2 on'
 absent no.ttape
 status 4 "$T" convert folder -o no.ttape --from-format uftrace
 status 0 "$T" convert empty -o empty.ttape
@@ -61,7 +64,7 @@ has err 'cannot write standard output'
 has err 'cannot write standard output'
 "$T" --help >&- 2>err && fail "help to a closed output succeeds"
 rm -f fifo sparse
-alone in.txt a.ttape copy folder empty zeros random empty.ttape
+alone in.txt a.ttape copy folder empty zeros random behind empty.ttape
 
 # An interrupt leaves nothing behind, and the shell sees the signal.
 mkfifo feed
