@@ -58,7 +58,7 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
         problems += [f"child {s.serial}: {s.words[:60]}" for s in children if not check_child(s)]
     words = collections.Counter(w for s in streams for w in s.words)
     lost = sum(s.lost for s in streams)
-    if not scenario.startswith("fork") or silent: # children lose some
+    if not scenario.startswith("fork") or silent: # elsewhere children lose some
         lost += place.get(rt.LOST, True)
     recorded = sum(words[sign + name] for name in FUNCTIONS for sign in "+-?")
     wanted = 2 * sum(int(told[name]) for name in FUNCTIONS)

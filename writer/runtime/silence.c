@@ -98,6 +98,16 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason)
         ttp_silence_inherit();
 }
 
+/* Takes the innermost frame off the records and tells it anew, with the next call. */
+void ttp_silence_retell(void)
+{
+    ttp_silence_begin(TTP_GATE_DROP, 0);
+    struct ttp_stack_seen *stack = ttp_stack_current();
+    if (stack->known != 0 && stack->known == ttp_frame_count())
+        stack->known--;
+    ttp_thread.line->freed_seen--; /* there is a block: try */
+}
+
 /* Handlers that ran in between left the frames as they were, so that `accounted` says on which side
  * of the push or pop the silence began. */
 void ttp_silence_missed(long change)

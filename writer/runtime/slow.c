@@ -118,18 +118,12 @@ static void missed(long change, bool was_silent)
 }
 
 /* The handler may have come when the frame was pushed, but not yet stored: then the child told of
- * what had been there before. The end of a silence takes that off and tells it anew. */
+ * what had been there before. */
 static void correct_inherited(uintptr_t function)
 {
-    struct ttp_line *line = ttp_thread.line;
-    if (!ttp_has_state() || ttp_is_silent() ||
-        (line->forked_function & ~TTP_FRAME_HANDLER) == function)
-        return;
-    ttp_silence_begin(TTP_GATE_DROP, 0);
-    struct ttp_stack_seen *stack = ttp_stack_current();
-    if (stack->known != 0 && stack->known == ttp_frame_count())
-        stack->known--;
-    line->freed_seen--; /* there is a block: try */
+    uintptr_t told = ttp_thread.line->forked_function & ~TTP_FRAME_HANDLER;
+    if (told != function && ttp_has_state() && !ttp_is_silent())
+        ttp_silence_retell();
 }
 
 /* Where a frame is to be pushed or popped: from here on it is this process's. */
@@ -143,17 +137,14 @@ static void renew(struct operation *op)
 static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
 {
     uint32_t process = ttp_process_now();
+    if (!is_inherited(op->line) && put_record(process, 0, tag, true, function))
+        return;
     if (!is_inherited(op->line)) {
-        if (put_record(process, 0, tag, true, function))
-            return;
-        if (!is_inherited(op->line)) {
-            count_dropped();
-            missed(change, op->was_silent);
-            return;
-        }
-    }
-    if (change > 0)
+        count_dropped();
+        missed(change, op->was_silent);
+    } else if (change > 0) {
         correct_inherited(function);
+    }
 }
 
 static void put_fact(const struct operation *op, uint64_t type, uint64_t payload, long change)

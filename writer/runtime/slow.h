@@ -43,6 +43,7 @@ void ttp_silence_begin(uint32_t gate, uint32_t reason);
 bool ttp_gate_set(struct ttp_line *line, uint32_t gate); /* false: in a child, that has to begin */
 void ttp_silence_inherit(void); /* in a forked child, whose silence has begun */
 bool ttp_silence_end(void);
+void ttp_silence_retell(void);  /* the innermost frame, which was told as another than it is */
 void ttp_silence_publish(void); /* counts what was dropped in the arena */
 void ttp_silence_gap(void);     /* tells of events that were dropped without a silence */
 /* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence
@@ -52,13 +53,13 @@ void ttp_silence_changed(long change); /* the same, of an operation that began i
 void ttp_period_check(void);           /* whether tracing was off since the last record */
 uint32_t ttp_gate_wanted(void);
 static inline bool ttp_is_silent(void) { return ttp_thread.line->gate == TTP_GATE_DROP; }
-/* One operation at a time. False: another one is under way below. */
+
+/* silence.c, too: one operation at a time. False: another one is under way below. */
 bool ttp_busy_begin(uintptr_t sp);
 void ttp_busy_end(bool was_begun);
 void ttp_event_lost(void); /* one more, counted where there is a place for it */
 
-/* slow.c */
-/* Frames below sp are gone (call_site 0: those at sp stay). */
+/* slow.c: frames below sp are gone (call_site 0: those at sp stay). */
 void ttp_frames_leave(uintptr_t sp, uintptr_t call_site, bool is_alternate);
 /* Control goes from sp to target by a jump or a catch. */
 void ttp_left(uintptr_t sp, uintptr_t target);
