@@ -36,6 +36,10 @@ same() {
     cmp -s "$1" "$2" || { fail "$1 and $2 differ"; diff "$1" "$2" | head -n 6; }
 }
 
+# noise BYTES: of chance, drawn once and for all, so that every run sees the same
+noise() { python3 -c 'import random, sys
+sys.stdout.buffer.write(random.Random(1).randbytes(int(sys.argv[1])))' "$1"; }
+
 # lines FILE N
 lines() {
     checks=$((checks + 1))

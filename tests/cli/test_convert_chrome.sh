@@ -154,6 +154,7 @@ has err 'left out from byte 71 on: the events have ended'
 convert 3 behind <<<"{\"traceEvents\":$pair,]"
 convert 0 behind <<<"{\"traceEvents\":$pair,\"b\":"
 convert 4 ended <<<'[]x'
+has err 'left out from byte 2 on: the events have ended'
 convert 3 garbage <<<'[{"ph":"B","ts":1,"name":"a"} nonsense : }'
 
 # Large and deep: bounded memory, and the rest of the file is read.

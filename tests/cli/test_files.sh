@@ -21,7 +21,7 @@ mkdir folder
 mkfifo fifo
 : >empty
 head -c 100000 /dev/zero >zeros
-python3 -c 'import random; open("random", "wb").write(random.Random(1).randbytes(100000))'
+noise 100000 >random
 (printf '[]' && cat random) >behind # starts like an array of no events
 truncate -s 1P sparse 2>/dev/null || truncate -s 1T sparse
 for verb in info verify dump; do
@@ -42,7 +42,6 @@ for path in folder fifo zeros random /dev/zero; do
     lines err 1
 done
 status 4 "$T" convert behind -o no.ttape
-has err 'left out from byte 2 on'
 absent no.ttape
 status 4 "$T" convert folder -o no.ttape --from-format uftrace
 status 0 "$T" convert empty -o empty.ttape

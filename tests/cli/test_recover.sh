@@ -115,7 +115,7 @@ has err 'file header is damaged'
 status 0 "$T" verify out.ttape
 
 # nothing to recover, and nothing is left behind
-head -c 5000 /dev/urandom >noise
+noise 5000 >noise
 status 4 "$T" recover noise -o none.ttape
 absent none.ttape none.ttape.*
 : >empty
