@@ -138,13 +138,13 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     return TTAPE_OK;
 }
 
-void ttp_arena_grow(ttape_recording *r, uint32_t thread_count, uint32_t free_count)
+void ttp_arena_grow(ttape_recording *r, uint32_t thread_count)
 {
     struct ttp_arena_file *arena = &r->arena;
     uint64_t allowed = arena->limit + thread_count * (r->options.thread_bytes / TTP_BLOCK_BYTES);
     if (allowed > arena->capacity)
         allowed = arena->capacity;
-    if (arena->ready >= allowed || free_count * 2 > arena->ready)
+    if (arena->ready >= allowed)
         return;
     uint32_t count = (uint32_t)allowed;
     off_t from = (off_t)file_bytes(arena->ready);

@@ -125,6 +125,24 @@ static void check_threads(ttape_recording *r)
     }
 }
 
+/* Threads that fill a block; not blocks that are filled: who goes on while we look is seen in two,
+ * as is who left one by a jump, or became another image by an exec. */
+static uint32_t count_threads(ttape_recording *r)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    const struct ttp_candidate *last = NULL;
+    uint32_t threads = 0;
+    if (r->candidates.count != 0)
+        qsort(c, r->candidates.count, sizeof *c, by_thread);
+    for (size_t i = 0; i < r->candidates.count; i++) {
+        if (c[i].state != TTP_BLOCK_FILLING)
+            continue;
+        threads += last == NULL || last->tid != c[i].tid || last->pid != c[i].pid;
+        last = &c[i];
+    }
+    return threads;
+}
+
 /* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It
  * has something where a program wrote over its head, or where a hook came back late. */
 static void lose_block(ttape_recording *r, uint32_t index)
@@ -144,11 +162,10 @@ static void lose_block(ttape_recording *r, uint32_t index)
 
 /* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. What
  * a block's head says is read here, and nowhere again: the program can write there. */
-static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free_count,
-                           ttape_error *err)
+static ttape_status gather(ttape_recording *r, uint32_t *free_count, ttape_error *err)
 {
     r->candidates.count = 0;
-    *threads = *free_count = 0;
+    *free_count = 0;
     for (uint32_t i = 0; i < r->arena.ready; i++) {
         uint32_t state = __atomic_load_n(&r->arena.states[i], __ATOMIC_ACQUIRE);
         if (state == TTP_BLOCK_FREE) {
@@ -181,7 +198,6 @@ static ttape_status gather(ttape_recording *r, uint32_t *threads, uint32_t *free
             return TTAPE_E_MEMORY;
         *c = said;
         r->arena.seen[i].is_dead |= dead;
-        *threads += c->state == TTP_BLOCK_FILLING;
     }
     return TTAPE_OK;
 }
@@ -422,12 +438,12 @@ static void leave_rest(ttape_recording *r, size_t from)
 
 ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err)
 {
-    uint32_t threads, free_count;
+    uint32_t free_count;
     uint64_t waiting_serial = 0;
     __atomic_store_n(&r->arena.head->heartbeat, ++r->round, __ATOMIC_RELAXED);
     r->snapshots.is_cut = r->snapshots.is_late = false;
     r->polled_ms = ttp_now_ms();
-    TTP_TRY(gather(r, &threads, &free_count, err));
+    TTP_TRY(gather(r, &free_count, err));
     if (at_end || r->pids.count <= FEW_PROCESSES ||
         r->polled_ms - r->checked_ms >= PROCESS_CHECK_MS) {
         r->checked_ms = r->polled_ms;
@@ -439,7 +455,8 @@ ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, t
         r->threads_checked_ms = r->polled_ms;
         check_threads(r);
     }
-    ttp_arena_grow(r, threads, free_count);
+    if (free_count * 2 <= r->arena.ready)
+        ttp_arena_grow(r, count_threads(r));
     if (r->candidates.count == 0)
         return TTAPE_OK;
     qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);

@@ -288,7 +288,7 @@ ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *
 
 /* arena_file.c */
 ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err);
-void ttp_arena_grow(ttape_recording *r, uint32_t thread_count, uint32_t free_count);
+void ttp_arena_grow(ttape_recording *r, uint32_t thread_count);
 void ttp_arena_free_block(ttape_recording *r, uint32_t index);
 /* Stops it for the programs. */
 void ttp_arena_close(ttape_recording *r, bool remove);
