@@ -4,6 +4,7 @@ import itertools
 import os
 import shlex
 import subprocess
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,6 +194,14 @@ def child_named(process, name):
         if comm == name and session == process.pid:
             return int(entry)
     return None
+
+
+def wait_for_start(process, name, seconds=10):
+    """Until the program of that name has begun to record, whatever else the machine does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and child_named(process, name) is None:
+        time.sleep(0.01)
+    time.sleep(0.1)
 
 
 # ---- the recorder's calls ----

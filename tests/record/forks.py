@@ -42,5 +42,6 @@ def check_streams(checks, label, run, about, pids):
 
 
 def case(count, timeout=60, **more):
+    # room for some seconds in which the recorder does not get to run: this is not about its speed
     return Case(f"W13 {count} forks", "p_fork_busy.c", [count, 15], frames="opens",
-                after=children, timeout=timeout, **more)
+                options=["--buffer", "64M"], after=children, timeout=timeout, **more)

@@ -61,7 +61,7 @@ class Sizes:
 def stopped(seconds, number=signal.SIGSTOP, pid_of=None):
     """What to do while it runs: stop the recorder (or the program) and let it go on."""
     def then(process, outcome):
-        time.sleep(0.2)
+        faults.wait_for_start(process, "p_steady")
         pid = pid_of(process) if pid_of else process.pid
         os.kill(pid, number)
         time.sleep(seconds)
@@ -97,7 +97,7 @@ def bounded(checks, host):
     sizes = Sizes()
 
     def stop_and_watch(process, outcome):
-        time.sleep(0.2)
+        faults.wait_for_start(process, "p_steady")
         os.kill(process.pid, signal.SIGSTOP)
         sizes.watch(process, outcome, 0.5)
         os.kill(process.pid, signal.SIGCONT)

@@ -54,14 +54,6 @@ def nobody_empties(checks, work):
                 answers[0].err.decode(errors="replace"))
 
 
-def wait_for_start(process, seconds=10):
-    """Until it records, whatever else the machine does."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and faults.child_named(process, "p_steady") is None:
-        time.sleep(0.01)
-    time.sleep(0.1)
-
-
 def gone(checks, work):
     """A recorder that is stopped for good or killed while threads record: with --block the program
     waits for one that lives, not for one that does nothing."""
@@ -70,7 +62,7 @@ def gone(checks, work):
 
     def one(number, options):
         def then(process, outcome):
-            wait_for_start(process)
+            faults.wait_for_start(process, "p_steady")
             os.kill(process.pid, number)
             until = time.monotonic() + 20
             while not (outcome.folder / "status").exists() and time.monotonic() < until:

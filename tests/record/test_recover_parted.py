@@ -2,6 +2,7 @@
 """A recorder is killed while a forked child, which has loaded a library of its own, is within
 calls: in what is recovered they end as what they began as, and no function is two."""
 import collections
+import json
 import signal
 import subprocess
 import time
@@ -11,6 +12,18 @@ import setting
 import traces
 
 SHARED = ("-O2", "-fPIC", "-shared")
+NAPS = "1500"  # of the child: three seconds
+ENOUGH = 30_000  # events: some three hundred naps
+
+
+def wait_for_events(pid, seconds=30):
+    """Until so many are in the trace, whatever else the machine does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        said = setting.tracetape("control", pid, "status", "--json")
+        if said.status == 0 and json.loads(said.out)["events"] >= ENOUGH:
+            return
+        time.sleep(0.02)
 
 
 def record(work):
@@ -18,9 +31,9 @@ def record(work):
     program = setting.build("p_fork_loads.c")
     library = setting.build("p_plugin.c", flags=SHARED, output="more.so", log=False)
     out = Path(work, "run.ttape")
-    words = setting.record_words(out, [program, library, "600"], "--partition-events", "2000")
+    words = setting.record_words(out, [program, library, NAPS], "--partition-events", "2000")
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as recorder:
-        time.sleep(0.8)
+        wait_for_events(recorder.pid)
         recorder.send_signal(signal.SIGKILL)
     time.sleep(0.4)
     return next(path for path in Path(work).iterdir() if path.is_dir())
