@@ -121,6 +121,8 @@ static int open_growing(growing_file *file, const char *path, uint64_t wait_ns)
     if (fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         return tool_fail("'%s' is not a regular file", path);
     }
+    /* The recorder may be killed before we have come to the file's end. */
+    file->was_locked = is_locked(file->fd);
     return TOOL_OK;
 }
 

@@ -15,6 +15,15 @@ start() {
     program=$(cat pid)
 }
 
+# switched MODE: until the recorder has done so, 20 seconds at most
+switched() {
+    for _ in {1..1000}; do
+        "$T" control "$job" status | grep -q "^mode *$1\$" && return
+        sleep 0.02
+    done
+    fail "recording was not switched $1"
+}
+
 # steps FILE: which steps are in it
 steps() {
     csv "$1"
@@ -34,10 +43,10 @@ step 2
 status 0 "$T" control "$job" off
 step 3
 kill -USR1 "$job"
-sleep 0.3
+switched on
 step 4
 kill -USR2 "$job"
-sleep 0.3
+switched off
 step 5
 ended 0
 status 0 "$T" verify got.ttape

@@ -254,7 +254,7 @@ def interrupted(work):
     for name in ("chrome", "ctf", "sqlite"):
         if not has(name):
             continue
-        place = work / "signals"
+        place = work / f"signals-{name}"
         place.mkdir()
         with subprocess.Popen([TOOL, "export", "--to", name, trace, "-o", place / "out"],
                               stderr=subprocess.PIPE) as process:
@@ -269,7 +269,6 @@ def interrupted(work):
             continue  # it was faster
         assert process.returncode == -signal.SIGTERM and not left, (name, process.returncode, left,
                                                                     said)
-        place.rmdir()
     done = subprocess.run(["bash", "-c", f"'{TOOL}' export --to chrome '{trace}' | head -c 1000 "
                            "| wc -c; exit ${PIPESTATUS[0]}"], check=False, capture_output=True)
     assert done.stdout.strip() == b"1000" and done.returncode in (0, 141) and not done.stderr, done

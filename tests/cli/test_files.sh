@@ -74,11 +74,12 @@ for signal in INT TERM HUP; do
     ) &
     child=$!
     exec 9>feed
-    calls 200 >&9
+    calls 20000 >&9 # more than it reads before it writes
     for _ in $(seq 100); do
         ls -A | grep -q interrupted && break
         sleep 0.05
     done
+    [ -n "$(ls -A | grep interrupted)" ] || fail "nothing to leave behind before SIG$signal"
     kill -"$signal" "$child"
     exec 9>&-
     wait "$child" 2>/dev/null

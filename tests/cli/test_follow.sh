@@ -134,7 +134,7 @@ status 2 "$T" dump --wait 1s many.ttape
 
 # Ctrl-C and a reader that goes away end it at once and quietly.
 fresh
-background "$T" record --live -o wait.ttape ./stepper 3 3
+background "$T" record --live -o wait.ttape ./stepper 3000 3
 follow wait.ttape csv.out --format csv
 step 1
 shows csv.out 'step_1'
@@ -150,14 +150,26 @@ equals $got 0 'status of a pipe whose reader is content'
 lines pipe.out 2
 same pipe.err /dev/null
 
-# The recorder dies: so does the waiting.
-follow wait.ttape csv.out --format csv
-shows csv.out 'step_1'
+# The recorder dies: so does the waiting, also of who has not come to the file's end by then.
+follow wait.ttape dead.out --format csv
+dead=$follower
+shows dead.out 'step_1'
+mkfifo slow
+timeout 20 "$T" dump --follow wait.ttape --format csv >slow 2>slow.err </dev/null &
+follower=$!
+exec 8<slow
+read -r first <&8
 program=$(cat pid)
 arena=$(awk '$6 ~ /\/arena$/ { print $6; exit }' "/proc/$program/maps")
 kill -KILL "$job"
+{ printf '%s\n' "$first"; cat <&8; } >slow.csv
+exec 8<&-
 followed 3
-has csv.out.err 'nobody is writing it any more'
+has slow.err 'nobody is writing it any more'
+follower=$dead
+followed 3
+has dead.out.err 'nobody is writing it any more'
+same slow.csv dead.out
 step 2
 wait "$job" 2>/dev/null
 rm -rf "${arena%/arena}" wait.ttape*
@@ -165,7 +177,10 @@ rm -rf "${arena%/arena}" wait.ttape*
 # The file is removed: the same.
 follow removed.ttape csv.out --format csv
 head -c 2000 many.ttape >removed.ttape
-sleep 0.3
+for _ in {1..500}; do
+    readlink "/proc/$follower/fd"/* 2>/dev/null | grep -q 'removed\.ttape$' && break
+    sleep 0.02
+done
 rm removed.ttape
 followed 3
 verdict

@@ -31,7 +31,7 @@ finish() {
     kill -CONT "$job"
     await done1
     step 2
-    sleep 0.3
+    status 0 "$T" control "$job" flush # there is room again
     step 3
 }
 

@@ -93,7 +93,8 @@ def threads():
 
 def processes():
     yield Case("fork", "p_forks.c")
-    yield Case("fork from busy threads", "p_fork_busy.c", [60, 15], frames="opens")
+    yield Case("fork from busy threads", "p_fork_busy.c", [60, 15], frames="opens",
+               options=["--buffer", "64M"])  # as in forks.py
     for way in ("vfork", "spawn", "system", "popen", "clone"):
         yield Case(f"other programs by {way}", "p_spawn.c", [way, 6], forbid=["borrowed_call"])
     yield Case("exec of itself", "p_exec_self.c", [3], cut_short=True)

@@ -4,7 +4,6 @@ symbolic link to another tree: the program does not notice, and nothing is writt
 folder that was opened."""
 import os
 import shutil
-import time
 from pathlib import Path
 
 import faults
@@ -35,7 +34,7 @@ def changed(checks, host, name, change, elsewhere):
     before = tree(elsewhere)
 
     def then(process, outcome):
-        time.sleep(BUSY_MS / 3000)
+        faults.wait_for_start(process, "p_steady")
         change(place, elsewhere)
     outcome = host.run(name, output=place / "out.ttape", folder=folder, then=then)
     host.check_lives(checks, outcome)

@@ -227,7 +227,7 @@ def main():
     checks = setting.Checks("W9")
     seed = int(sys.argv[1]) if sys.argv[1:] else 7
     with setting.work_dir() as work:
-        host = faults.Host(work, "p_steady.c", [80, 2, 20])
+        host = faults.Host(work, "p_steady.c", [300, 2, 20])
         outcome, folder = logged(host, "logged", ["--partition-events", "1000"])
         checks.equal(outcome.status, 0, "the program's status")
         disk = replay(folder)

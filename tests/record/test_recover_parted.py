@@ -27,7 +27,7 @@ def wait_for_events(pid, seconds=30):
 
 
 def record(work):
-    """The folder that a killed recorder left."""
+    """A killed recorder's process id, and the folder that it left."""
     program = setting.build("p_fork_loads.c")
     library = setting.build("p_plugin.c", flags=SHARED, output="more.so", log=False)
     out = Path(work, "run.ttape")
@@ -36,15 +36,17 @@ def record(work):
         wait_for_events(recorder.pid)
         recorder.send_signal(signal.SIGKILL)
     time.sleep(0.4)
-    return next(path for path in Path(work).iterdir() if path.is_dir())
+    return recorder.pid, next(path for path in Path(work).iterdir() if path.is_dir())
 
 
 def main():
     setting.need_verb("record")
     checks = setting.Checks("R16, parted")
     with setting.work_dir() as work:
-        folder, trace = record(work), Path(work, "recovered.ttape")
+        pid, folder = record(work)
+        trace = Path(work, "recovered.ttape")
         done = setting.run([setting.COMMAND, "recover", folder, "-o", trace], cwd=work)
+        setting.forget_arena(pid)
         checks.that(done.status in (0, 3), f"recover: {done.status}: {done.err}")
         checks.equal(traces.verify(trace), None, "verify")
         counts = traces.call_counts(trace)

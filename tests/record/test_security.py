@@ -3,7 +3,6 @@
 truncated or taken over that was there before; no socket listens."""
 import os
 import stat
-import time
 from pathlib import Path
 
 import faults
@@ -29,7 +28,7 @@ def modes(checks, host):
     seen = {}
 
     def then(process, outcome):
-        time.sleep(0.25)
+        faults.wait_for_start(process, "p_steady")
         for path in [outcome.trace, outcome.remains, *outcome.folder.rglob("*.recording/*")]:
             if path.exists():
                 seen[path.name] = stat.S_IMODE(path.lstat().st_mode)

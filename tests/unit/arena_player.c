@@ -67,6 +67,13 @@ void ttest_poll_ms(struct ttest_player *p, int ms)
     }
 }
 
+void ttest_poll_few(struct ttest_player *p)
+{
+    for (int i = 0; i < 3; i++)
+        ttest_poll(p);
+    pause_ms(50);
+}
+
 void ttest_flush(struct ttest_player *p)
 {
     uint32_t wanted = __atomic_add_fetch(&p->head->flush_requests, 1, __ATOMIC_RELAXED);

@@ -50,6 +50,9 @@ void ttest_player_open(struct ttest_player *p, const ttape_recording_options *op
 /* One round, and rounds until nothing comes any more. */
 void ttest_poll(struct ttest_player *p);
 void ttest_poll_ms(struct ttest_player *p, int ms);
+/* Rounds that a busy machine does not draw out to what a hole is waited for; then time to encode
+ * what they took. */
+void ttest_poll_few(struct ttest_player *p);
 /* Polls until all that was recorded is in the trace file. */
 void ttest_flush(struct ttest_player *p);
 /* Ends the recording; the files stay. Returns what it counted. */

@@ -111,7 +111,7 @@ START_TEST(holes_are_waited_for)
     struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
     ttest_enter(&next, 0x3000);
     ttest_block_state(&next, TTP_BLOCK_DONE);
-    ttest_poll_ms(&player, 50);
+    ttest_poll_few(&player);
     ck_assert(!ttest_block_is_free(&b));
     ck_assert(!ttest_block_is_free(&next)); /* not before it */
     ttest_put_at(&b, 2, ttp_record_call(TTP_TAG_ENTER, 0, 0x1000));

@@ -73,7 +73,7 @@ START_TEST(a_hole_at_the_end_is_counted)
     ttest_block_state(&b, TTP_BLOCK_FULL);
     struct ttest_block next = ttest_block_take(&player, pid, 1, 1, 2);
     ttest_exit(&next, 0x1000);
-    ttest_poll_ms(&player, 50);
+    ttest_poll_few(&player);
     ttape_recording_status status;
     ttape_recording_get_status(player.recording, &status);
     ck_assert_uint_eq(status.lost_count, 0); /* it is waited for */
@@ -89,7 +89,7 @@ START_TEST(a_hole_at_the_end_that_is_filled)
     struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
     fill(&b, TTP_BLOCK_RECORDS - 1);
     ttest_block_state(&b, TTP_BLOCK_FULL);
-    ttest_poll_ms(&player, 50);
+    ttest_poll_few(&player);
     ttest_exit(&b, 0x1000);
     ttest_poll(&player);
     ck_assert(ttest_block_is_free(&b));
@@ -137,7 +137,7 @@ START_TEST(a_block_that_nobody_says_is_full)
     fill(&next, TTP_BLOCK_RECORDS);
     struct ttest_block last = ttest_block_take(&player, pid, 1, 1, 3);
     ttest_exit(&last, 0x1000);
-    ttest_poll_ms(&player, 50);
+    ttest_poll_few(&player);
     ck_assert(!ttest_block_is_free(&next)); /* the handler may return */
     ttest_poll_ms(&player, TTEST_HOLE_MS);
     ck_assert(ttest_block_is_free(&next));
@@ -176,7 +176,7 @@ START_TEST(a_block_that_its_hook_says_is_full_later)
     fill(&b, TTP_BLOCK_RECORDS - 1);
     ttest_exit(&b, 0x1000);
     fill(&next, TTP_BLOCK_RECORDS);
-    ttest_poll_ms(&player, 50);
+    ttest_poll_few(&player);
     ttest_block_state(&b, TTP_BLOCK_FULL);
     ttest_poll(&player);
     ck_assert(ttest_block_is_free(&b));
@@ -415,7 +415,7 @@ START_TEST(a_flush_waits_for_the_first_thread)
     ttape_recording_status status;
     ttest_enter(&second, 0x2000);
     player.head->flush_requests++;
-    ttest_poll_ms(&player, 50);
+    ttest_poll_few(&player);
     ck_assert_uint_eq(player.head->flushes_done, 0);
     if (_i == 0)
         ttest_enter(&first, 0x1000);

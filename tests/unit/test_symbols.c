@@ -167,7 +167,7 @@ START_TEST(a_helper_that_hangs_is_ended)
 {
     tool_symbol found;
     tool_symbols_close(symbols);
-    symbols = tool_symbols_open(&(tool_symbols_options){.timeout_seconds = 1});
+    symbols = tool_symbols_open(&(tool_symbols_options){.timeout_seconds = 3});
     copy_self();
     tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
     tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
@@ -175,9 +175,9 @@ START_TEST(a_helper_that_hangs_is_ended)
     ck_assert_int_eq(kill(tool_symbols_helper_pid(symbols), SIGSTOP), 0);
     time_t before = time(NULL);
     ck_assert(!probe(module, &found));
-    ck_assert_int_le(time(NULL) - before, 3);
+    ck_assert_int_le(time(NULL) - before, 60);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_FAILED);
-    ck_assert_str_eq(tool_symbols_module_reason(module), "reading it took more than 1 seconds");
+    ck_assert_str_eq(tool_symbols_module_reason(module), "reading it took more than 3 seconds");
     ck_assert(!probe(module, &found)); /* for good */
     ck_assert(probe(other, &found));
 }
