@@ -37,16 +37,21 @@ equals() {
     [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"
 }
 
-# await FILE...: until they are there, 20 seconds at most
+# until_true COMMAND...: until it succeeds, 20 seconds of waiting at most
+until_true() {
+    local n=0
+    until "$@"; do
+        sleep 0.02
+        n=$((n + 1))
+        [ $n -lt 1000 ] || { fail "never came true: $*"; return 1; }
+    done
+}
+
+# await FILE...: until they are there
 await() {
-    local path n
+    local path
     for path in "$@"; do
-        n=0
-        until [ -e "$path" ]; do
-            sleep 0.02
-            n=$((n + 1))
-            [ $n -lt 1000 ] || { fail "'$path' did not come"; return 1; }
-        done
+        until_true test -e "$path" || return
     done
 }
 

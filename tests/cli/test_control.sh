@@ -15,14 +15,8 @@ start() {
     program=$(cat pid)
 }
 
-# switched MODE: until the recorder has done so, 20 seconds at most
-switched() {
-    for _ in {1..1000}; do
-        "$T" control "$job" status | grep -q "^mode *$1\$" && return
-        sleep 0.02
-    done
-    fail "recording was not switched $1"
-}
+# is_switched MODE: whether the recorder has done so
+is_switched() { "$T" control "$job" status | grep -q "^mode *$1\$"; }
 
 # steps FILE: which steps are in it
 steps() {
@@ -43,10 +37,10 @@ step 2
 status 0 "$T" control "$job" off
 step 3
 kill -USR1 "$job"
-switched on
+until_true is_switched on
 step 4
 kill -USR2 "$job"
-switched off
+until_true is_switched off
 step 5
 ended 0
 status 0 "$T" verify got.ttape

@@ -19,6 +19,9 @@ followed() {
     [ $got -eq "$1" ] || fail "the follower's status is $got instead of $1"
 }
 
+# has_open PROCESS NAME: whether it has a file of that name
+has_open() { readlink "/proc/$1/fd"/* 2>/dev/null | grep -q "/$2\$"; }
+
 # shows FILE PATTERN: waits until it does, 10 seconds at most; how long that took, in ms, in $took
 shows() {
     local start=${EPOCHREALTIME/[.,]/}
@@ -177,10 +180,7 @@ rm -rf "${arena%/arena}" wait.ttape*
 # The file is removed: the same.
 follow removed.ttape csv.out --format csv
 head -c 2000 many.ttape >removed.ttape
-for _ in {1..500}; do
-    readlink "/proc/$follower/fd"/* 2>/dev/null | grep -q 'removed\.ttape$' && break
-    sleep 0.02
-done
+until_true has_open "$follower" removed.ttape
 rm removed.ttape
 followed 3
 verdict
