@@ -1,12 +1,9 @@
-# How a folder of sources becomes a layer: every .c file in it, picked up by name.
+# How a folder of sources becomes a layer: every .c file in it and in its rooms.
 
 # An empty translation unit stands in for a folder that has no sources yet.
 function(ttape_glob_sources out folder)
-    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c")
-    if(folder STREQUAL "writer") # writer/runtime is a library of its own
-        file(GLOB recording CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/writer/recording/*.c")
-        list(APPEND sources ${recording})
-    endif()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c")
+    list(FILTER sources EXCLUDE REGEX "/writer/runtime/") # a library of its own
     if(NOT sources)
         string(MAKE_C_IDENTIFIER "${folder}" name)
         set(sources "${PROJECT_BINARY_DIR}/placeholder/${name}.c")
@@ -27,7 +24,7 @@ function(ttape_common target)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:ttape_developer>)
 endfunction()
 
-# Includes are spelled from the repository's root ("format/bytes.h") or are public
+# Includes are spelled from the repository's root ("format/base/bytes.h") or are public
 # (<tracetape/error.h>).
 function(ttape_add_layer target folder)
     ttape_glob_sources(sources ${folder})

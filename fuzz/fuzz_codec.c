@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "format/chain_prime.h"
-#include "format/order_check.h"
+#include "format/chain/chain_prime.h"
+#include "format/order/order_check.h"
 
 static void make_segments(struct fuzz_codec *c, uint32_t segments)
 {

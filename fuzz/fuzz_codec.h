@@ -3,9 +3,9 @@
 #ifndef FUZZ_CODEC_H
 #define FUZZ_CODEC_H
 
-#include "format/chain_prime.h"
-#include "format/order.h"
-#include "format/times.h"
+#include "format/chain/chain_prime.h"
+#include "format/order/order.h"
+#include "format/times/times.h"
 #include "fuzz_common.h"
 
 /* Parameters, 16 bytes:

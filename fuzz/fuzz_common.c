@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/checksum.h"
+#include "format/base/checksum.h"
 
 _Noreturn void fuzz_fail(const char *file, int line, const char *what)
 {

@@ -5,7 +5,7 @@
 
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_convert.c" /* its options are static: each input starts with fresh ones */
+#include "tools/convert/verb_convert.c" /* static options: each input starts anew */
 
 static void reset_options(void)
 {

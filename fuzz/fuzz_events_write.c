@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/partition.h"
+#include "format/container/partition.h"
 #include "fuzz_events.h"
 
 #define RUN_MAX 256u

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
 
 #define UNPACKED_MAX_BYTES (1u << 20)
 

@@ -6,8 +6,8 @@
 #ifndef FUZZ_FILE_H
 #define FUZZ_FILE_H
 
-#include "format/chunk.h"
-#include "format/partition.h"
+#include "format/container/chunk.h"
+#include "format/container/partition.h"
 #include "fuzz_common.h"
 
 #define FUZZ_MAX_CHUNKS 256u

@@ -2,9 +2,9 @@
  * opened by a scan. */
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/index.h"
-#include "format/segments.h"
+#include "format/base/bytes.h"
+#include "format/container/index.h"
+#include "format/container/segments.h"
 #include "fuzz_file.h"
 
 #define SEGMENTS_MAX 1024u

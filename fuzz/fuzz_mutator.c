@@ -7,7 +7,7 @@
  * mutations are plain, so that the checksums themselves stay tested. */
 #include <string.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "fuzz_recode.h"
 #include "fuzz_trace.h"
 

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/chain_decode.h"
-#include "format/literal.h"
-#include "format/raw_order.h"
-#include "format/summary.h"
+#include "format/base/bytes.h"
+#include "format/chain/chain_decode.h"
+#include "format/order/literal.h"
+#include "format/order/raw_order.h"
+#include "format/container/summary.h"
 
 uint64_t fuzz_odd_number(struct fuzz_random *random, uint64_t was)
 {

@@ -1,13 +1,13 @@
 /* Order and times, decoded, changed, encoded. */
 #include <string.h>
 
-#include "format/chain_encode.h"
-#include "format/literal.h"
-#include "format/order_check.h"
-#include "format/raw_order.h"
-#include "format/raw_times.h"
-#include "format/time_mix.h"
-#include "format/time_static.h"
+#include "format/chain/chain_encode.h"
+#include "format/order/literal.h"
+#include "format/order/order_check.h"
+#include "format/order/raw_order.h"
+#include "format/times/raw_times.h"
+#include "format/times/time_mix.h"
+#include "format/times/time_static.h"
 #include "fuzz_recode.h"
 
 static void drop(struct fuzz_partition *p, uint16_t first, uint16_t last)

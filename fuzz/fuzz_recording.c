@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/record.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "writer/arena/record.h"
 #include "fuzz_trace.h"
 #include "writer/recording/journal.h"
 

@@ -1,5 +1,6 @@
-/* A strict reader of Perfetto's protobuf: the messages of tools/export_perfetto.proto without any
- * other field, nothing used that was not described, slices that begin and end. */
+/* A strict reader of Perfetto's protobuf: the messages of
+ * tools/export/formats/export_perfetto.proto without any other field, nothing used that was not
+ * described, slices that begin and end. */
 #include "fuzz_scan.h"
 #include "fuzz_verb.h"
 

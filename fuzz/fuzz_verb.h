@@ -51,7 +51,7 @@ void fuzz_require_json(const struct fuzz_bytes *text, bool lines);
 void fuzz_require_csv(const struct fuzz_bytes *text, unsigned columns);
 
 /* Formats of the verb export: lines "a;b 12"; callgrind's grammar, with own times that add up to
- * its summary; the messages of tools/export_perfetto.proto. */
+ * its summary; the messages of tools/export/formats/export_perfetto.proto. */
 void fuzz_require_folded(const struct fuzz_bytes *text);
 void fuzz_require_callgrind(const struct fuzz_bytes *text);
 void fuzz_require_perfetto(const struct fuzz_bytes *bytes);

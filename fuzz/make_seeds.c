@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "format/bytes.h"
-#include "format/raw_order.h"
-#include "format/raw_times.h"
-#include "format/time_mix.h"
-#include "format/time_static.h"
+#include "format/base/bytes.h"
+#include "format/order/raw_order.h"
+#include "format/times/raw_times.h"
+#include "format/times/time_mix.h"
+#include "format/times/time_static.h"
 #include "fuzz_codec.h"
 #include "fuzz_events.h"
 #include "fuzz_recode.h"

@@ -3,7 +3,7 @@
 
 #include "fuzz_folder.h"
 #include "fuzz_seeds.h"
-#include "tools/convert_ctf.h"
+#include "tools/convert/ctf/convert_ctf.h"
 
 static const char *const json[] = {
     "[{\"ph\":\"B\",\"ts\":1,\"pid\":1,\"tid\":2,\"name\":\"main\"},"

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "format/record.h"
+#include "writer/arena/record.h"
 #include "fuzz_recording.h"
 #include "fuzz_seeds.h"
 #include "writer/recording/journal.h"

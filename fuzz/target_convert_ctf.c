@@ -8,8 +8,8 @@
 #include "fuzz_convert.h"
 #include "fuzz_folder.h"
 #include "fuzz_verb.h"
-#include "tools/convert_ctf.h"
-#include "tools/tool.h"
+#include "tools/convert/ctf/convert_ctf.h"
+#include "tools/command/tool.h"
 
 static struct fuzz_bytes said;
 static const char *root;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz_codec.h"
-#include "reader/definitions_reader.h"
+#include "reader/definitions/definitions_reader.h"
 
 static const uint8_t scope_metadata[] = "\xa1\x68trace_id\x50"
                                         "0123456789abcdef";

@@ -1,7 +1,7 @@
 /* The verb diff: two traces of the input, or one and itself, which is no difference. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_diff.c" /* its options are static: each input starts with fresh ones */
+#include "tools/diff/verb_diff.c" /* its options are static: each input starts with fresh ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

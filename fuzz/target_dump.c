@@ -4,7 +4,7 @@
 
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_dump.c" /* its options are static: each input starts with fresh ones */
+#include "tools/dump/verb_dump.c" /* its options are static: each input starts with fresh ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

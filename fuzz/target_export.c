@@ -5,7 +5,7 @@
  * babeltrace2's, for each run. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_export.c" /* its options are static: each input starts with fresh ones */
+#include "tools/export/verb_export.c" /* static options: each input starts anew */
 
 enum { CHROME, SPEEDSCOPE, CSV, FOLDED, CALLGRIND, PERFETTO, FORMATS };
 

@@ -5,7 +5,7 @@
 #include "fuzz_folder.h"
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_export.c" /* its options are static: each input starts with fresh ones */
+#include "tools/export/verb_export.c" /* static options: each input starts anew */
 
 /* Every text of a query's rows. */
 static void require_texts(sqlite3 *base, const char *query)

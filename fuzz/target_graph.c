@@ -1,7 +1,7 @@
 /* The verb graph: text, JSON and DOT. A picture is what Graphviz makes of the DOT. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_graph.c" /* its options are static: each input starts with fresh ones */
+#include "tools/graph/verb_graph.c" /* its options are static: each input starts with fresh ones */
 
 enum { TREE, LIST, SUMMARY, JSON, JSON_SUMMARY, DOT, FORMS };
 

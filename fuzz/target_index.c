@@ -1,9 +1,9 @@
 /* Entries of an index: what reads, writes to the same bytes. */
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/index.h"
-#include "format/layout.h"
+#include "format/base/bytes.h"
+#include "format/container/index.h"
+#include "format/container/layout.h"
 #include "fuzz_codec.h"
 
 struct pair {

@@ -1,7 +1,7 @@
 /* What info and verify print of a trace, as text and as JSON. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_info.c" /* its options are static: each input starts with fresh ones */
+#include "tools/files/verb_info.c" /* its options are static: each input starts with fresh ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* Segments, bases and edges, one behind the other: what reads, writes, and reads the same. */
 #include <string.h>
 
-#include "format/segments.h"
+#include "format/container/segments.h"
 #include "fuzz_codec.h"
 
 static bool read_all(const struct ttp_partition_head *h, const struct fuzz_input *s,

@@ -2,7 +2,7 @@
  * has all events. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_merge.c" /* its options are static: each input starts with fresh ones */
+#include "tools/files/verb_merge.c" /* its options are static: each input starts with fresh ones */
 
 static uint64_t count_events(const ttape_source *source)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz_codec.h"
-#include "reader/cbor_decoder.h"
+#include "reader/base/cbor_decoder.h"
 
 struct seen {
     const uint8_t *data, *end;

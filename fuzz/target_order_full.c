@@ -1,7 +1,7 @@
 /* The full form of order: chains and data, from nothing or from a model (flag 1: the sections are a
  * model's, and an order that starts from it comes behind). */
-#include "format/chain_decode.h"
-#include "format/chain_encode.h"
+#include "format/chain/chain_decode.h"
+#include "format/chain/chain_encode.h"
 #include "fuzz_codec.h"
 
 static void require_encodable(const struct fuzz_codec *c, const struct ttp_order_out *order)

@@ -1,5 +1,5 @@
 /* The literal form of order. */
-#include "format/literal.h"
+#include "format/order/literal.h"
 #include "fuzz_codec.h"
 
 static void require_encodable(const struct fuzz_codec *c, const struct ttp_order_out *order)

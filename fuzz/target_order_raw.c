@@ -1,7 +1,7 @@
 /* The raw form of order: what decodes, encodes to the same bytes. */
 #include <string.h>
 
-#include "format/raw_order.h"
+#include "format/order/raw_order.h"
 #include "fuzz_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

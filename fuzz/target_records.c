@@ -1,7 +1,7 @@
 /* Records of blocks as recorder and recovery decode them, filtered or not: a sound trace. */
 #include "fuzz_recording.h"
 #include "fuzz_trace.h"
-#include "libtrace/recover_state.h"
+#include "libtrace/recover/recover_state.h"
 
 static uint32_t choose(void *context, const ttape_site *site, const ttape_module *module)
 {

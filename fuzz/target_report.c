@@ -1,7 +1,7 @@
 /* The verb report: its table, and its JSON. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_report.c" /* its options are static: each input starts with fresh ones */
+#include "tools/report/verb_report.c" /* static options: each input starts anew */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

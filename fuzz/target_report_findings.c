@@ -1,7 +1,7 @@
 /* The verb verify: its findings as text and as JSON, and the exit status that goes with them. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_verify.c" /* its options are static: each input starts with fresh ones */
+#include "tools/files/verb_verify.c" /* its options are static: each input starts with fresh ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

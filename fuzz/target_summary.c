@@ -1,7 +1,7 @@
 /* The summary section: what reads, writes, and reads the same. */
 #include <string.h>
 
-#include "format/summary.h"
+#include "format/container/summary.h"
 #include "fuzz_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* The mixing form of times. */
-#include "format/time_mix.h"
+#include "format/times/time_mix.h"
 #include "fuzz_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* The raw form of times: what decodes, encodes to the same bytes, and every block decodes alone. */
 #include <string.h>
 
-#include "format/raw_times.h"
+#include "format/times/raw_times.h"
 #include "fuzz_codec.h"
 
 static void require_blocks(const struct fuzz_codec *c, const struct ttp_times *whole,

@@ -1,5 +1,5 @@
 /* The static form of times. */
-#include "format/time_static.h"
+#include "format/times/time_static.h"
 #include "fuzz_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

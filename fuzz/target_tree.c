@@ -1,7 +1,7 @@
 /* The verb tree: text and JSON, of all or of what --open names. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/verb_tree.c" /* its options are static: each input starts with fresh ones */
+#include "tools/tree/verb_tree.c" /* its options are static: each input starts with fresh ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

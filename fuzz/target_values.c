@@ -1,7 +1,7 @@
 /* Values and depths: what reads, writes to the same bytes. */
 #include <string.h>
 
-#include "format/values.h"
+#include "format/container/values.h"
 #include "fuzz_codec.h"
 
 static void values(struct fuzz_input in, uint32_t events)

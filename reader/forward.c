@@ -4,9 +4,9 @@
  *   input -> [ chunk in memory ] -> source -> reader (definitions so far, one partition) */
 #include <string.h>
 
-#include "format/fail.h"
-#include "reader/cache.h"
-#include "reader/model_reader.h"
+#include "format/base/fail.h"
+#include "reader/cache/cache.h"
+#include "reader/partition/model_reader.h"
 #include "reader/reader_internal.h"
 
 #define SKIP_BLOCK_BYTES 4096u

@@ -1,6 +1,6 @@
 /* What a reader knows without reading on: counts, definitions, places. */
-#include "format/fail.h"
-#include "reader/partition_reader.h"
+#include "format/base/fail.h"
+#include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
 /* Opening and closing: by the index where there is one that holds, by a scan otherwise. */
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/fail.h"
-#include "format/limits.h"
-#include "format/sized.h"
-#include "reader/ahead.h"
-#include "reader/cache.h"
-#include "reader/model_reader.h"
+#include "format/base/bytes.h"
+#include "format/base/fail.h"
+#include "format/base/limits.h"
+#include "format/base/sized.h"
+#include "reader/cache/ahead.h"
+#include "reader/cache/cache.h"
+#include "reader/partition/model_reader.h"
 #include "reader/reader_internal.h"
-#include "reader/sort.h"
+#include "reader/base/sort.h"
 
 #define DEFAULT_MEMORY_BYTES (256ull << 20)
 #define DEFAULT_CACHE_BYTES  (64ull << 20)

@@ -10,12 +10,12 @@
 
 #include <tracetape/reader.h>
 
-#include "format/chunk.h"
-#include "format/partition.h"
-#include "reader/definitions_reader.h"
-#include "reader/memory.h"
-#include "reader/source.h"
-#include "reader/zstd_decoder.h"
+#include "format/container/chunk.h"
+#include "format/container/partition.h"
+#include "reader/definitions/definitions_reader.h"
+#include "reader/base/memory.h"
+#include "reader/file/source.h"
+#include "reader/base/zstd_decoder.h"
 
 struct ttp_loaded;
 struct ttp_ahead;

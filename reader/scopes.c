@@ -1,8 +1,8 @@
-/* Ids of scopes and file-wide numbers, and stored payloads: for libtrace/copy.c. */
-#include "format/checksum.h"
-#include "format/fail.h"
-#include "reader/model_reader.h"
-#include "reader/partition_reader.h"
+/* Ids of scopes and file-wide numbers, and stored payloads: for libtrace/copy/copy.c. */
+#include "format/base/checksum.h"
+#include "format/base/fail.h"
+#include "reader/partition/model_reader.h"
+#include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
 uint32_t ttp_scope_count(const ttape_reader *r) { return r->definitions.scope_count; }

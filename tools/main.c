@@ -7,9 +7,9 @@
 
 #include <tracetape/types.h>
 
-#include "output.h"
-#include "signals.h"
-#include "tool.h"
+#include "tools/command/output.h"
+#include "tools/command/signals.h"
+#include "tools/command/tool.h"
 
 static const tool_verb verbs[] = {
     {"record", "run a command and record its calls", tool_verb_record},

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "format/fail.h"
+#include "format/base/fail.h"
 
 static void *default_allocate(void *context, size_t size_bytes)
 {

@@ -1,8 +1,8 @@
-/* Keys of the hash tables here (format/secret_hash.h). */
+/* Keys of the hash tables here (format/base/secret_hash.h). */
 #ifndef TTP_WRITER_SECRET_H
 #define TTP_WRITER_SECRET_H
 
-#include "format/secret_hash.h"
+#include "format/base/secret_hash.h"
 
 /* An odd number that is not known outside of this process. What is stored never depends on it. */
 uint64_t ttp_secret_key(void);

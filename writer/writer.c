@@ -1,11 +1,11 @@
 /* The public face of the writer: options, state machine, and one door per call. */
 #include <string.h>
 
-#include "format/fail.h"
-#include "format/limits.h"
-#include "format/sized.h"
-#include "writer/cbor_encoder.h"
-#include "writer/metadata_pairs.h"
+#include "format/base/fail.h"
+#include "format/base/limits.h"
+#include "format/base/sized.h"
+#include "writer/encode/cbor_encoder.h"
+#include "writer/events/metadata_pairs.h"
 #include "writer/secret.h"
 #include "writer/writer_internal.h"
 

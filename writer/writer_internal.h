@@ -11,14 +11,14 @@
 
 #include <tracetape/writer.h>
 
-#include "format/chunk.h"
-#include "format/index.h"
-#include "format/layout.h"
-#include "format/order.h"
-#include "format/partition.h"
-#include "format/segments.h"
-#include "format/summary.h"
-#include "format/values.h"
+#include "format/container/chunk.h"
+#include "format/container/index.h"
+#include "format/container/layout.h"
+#include "format/order/order.h"
+#include "format/container/partition.h"
+#include "format/container/segments.h"
+#include "format/container/summary.h"
+#include "format/container/values.h"
 #include "writer/growing.h"
 
 #define TTP_SYMBOL_BLOCK    64u      /* symbols in the first block, each is twice the one before */
@@ -115,7 +115,7 @@ struct ttp_scope {
     struct ttp_symbol *symbols[TTP_SYMBOL_BLOCKS];
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
-    /* copied scopes only (models apart), see libtrace/copy.c: */
+    /* copied scopes only (models apart), see libtrace/copy/copy.c: */
     struct ttp_growing definition_hashes[4]; /* uint64_t each: modules, processes, streams, sites */
     struct ttp_growing metadata_hashes;      /* struct ttp_pair_hash */
     struct ttp_growing claimed;              /* struct ttp_claim: events that came from files */

@@ -18,11 +18,11 @@
 
 #include <tracetape/reader.h>
 
-#include "format/chain_decode.h"
-#include "format/chain_encode.h"
-#include "format/raw_order.h"
-#include "format/time_mix.h"
-#include "format/time_static.h"
+#include "format/chain/chain_decode.h"
+#include "format/chain/chain_encode.h"
+#include "format/order/raw_order.h"
+#include "format/times/time_mix.h"
+#include "format/times/time_static.h"
 
 enum { STEPS = 6, MAX_REPEATS = 99 };
 

@@ -10,7 +10,7 @@
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
 
-#include "format/fail.h"
+#include "format/base/fail.h"
 
 struct ttest_run {
     const char *folder; /* with the traces a.ttape, b.ttape and damaged.ttape */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/chunk.h"
+#include "format/container/chunk.h"
 
 #define OUTCOMES 4u
 

@@ -8,7 +8,7 @@
 
 #include <tracetape/copy.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "fuzz/fuzz_events.h"
 #include "fuzz/fuzz_file.h"
 #include "fuzz/fuzz_read.h"

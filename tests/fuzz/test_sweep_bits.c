@@ -20,8 +20,8 @@
 #include <tracetape/recover.h>
 #include <tracetape/writer.h>
 
-#include "format/checksum.h"
-#include "format/chunk.h"
+#include "format/base/checksum.h"
+#include "format/container/chunk.h"
 #include "sweep_map.h"
 #include "sweep_trace.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/chunk.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/container/chunk.h"
 #include "fuzz/fuzz_read.h"
 #include "sweep_map.h"
 #include "sweep_trace.h"

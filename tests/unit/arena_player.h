@@ -18,8 +18,8 @@
 #include <tracetape/reader.h>
 #include <tracetape/recording.h>
 
-#include "format/record.h"
-#include "writer/arena.h"
+#include "writer/arena/record.h"
+#include "writer/arena/arena.h"
 
 #define TTEST_HOLE_MS 300 /* more than a hole is waited for */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/order.h"
+#include "format/order/order.h"
 
 enum { ARGUMENTS = 512, STACKS = 24 };
 

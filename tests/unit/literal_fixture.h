@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/literal.h"
-#include "format/order_check.h"
-#include "format/raw_order.h"
+#include "format/order/literal.h"
+#include "format/order/order_check.h"
+#include "format/order/raw_order.h"
 
 #define TTEST_STACKS 3u
 #define TTEST_DEPTH  64u

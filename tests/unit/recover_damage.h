@@ -5,7 +5,7 @@
 
 #include <tracetape/recover.h>
 
-#include "format/chunk.h"
+#include "format/container/chunk.h"
 #include "recover_left.h"
 
 #define THREADS    3u

@@ -4,7 +4,7 @@
 
 #include <tracetape/report.h>
 
-#include "format/wide.h"
+#include "format/base/wide.h"
 #include "tests/unit/analysis_fixture.h"
 
 /* ---- the model's report ---- */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/chain_decode.h"
-#include "format/chain_encode.h"
+#include "format/chain/chain_decode.h"
+#include "format/chain/chain_encode.h"
 #include "tests/unit/chain_orders.h"
 #include "tests/unit/every.h"
 

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "format/chain_model.h"
+#include "format/chain/chain_model.h"
 
 START_TEST(stretch)
 {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/elf_head.h"
+#include "tools/binary/elf_head.h"
 
 static char folder[64], path[128];
 

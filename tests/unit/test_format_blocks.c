@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/chunk.h"
-#include "format/partition.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/container/chunk.h"
+#include "format/container/partition.h"
 
 enum { BASE = 1000 }; /* where a block stands in its file */
 

@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "format/chain_encode.h"
-#include "format/chain_intern.h"
-#include "format/chain_stacks.h"
-#include "format/time_mix_model.h"
-#include "format/time_static.h"
+#include "format/chain/chain_encode.h"
+#include "format/chain/chain_intern.h"
+#include "format/chain/chain_stacks.h"
+#include "format/times/time_mix_model.h"
+#include "format/times/time_static.h"
 
 /* A block of zeros that ends where nothing may be read: also without a sanitizer, one step too far
  * is a signal. Never more than a page. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/definitions.h"
-#include "format/index.h"
-#include "format/layout.h"
-#include "format/values.h"
+#include "format/container/definitions.h"
+#include "format/container/index.h"
+#include "format/container/layout.h"
+#include "format/container/values.h"
 
 enum { EVENTS = 8, LIST = 64 };
 

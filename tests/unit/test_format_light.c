@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/segments.h"
-#include "format/summary.h"
+#include "format/container/segments.h"
+#include "format/container/summary.h"
 
 enum { SEGMENTS = 3, STARTS = 4, ENDS = 2, ROOM = 32768 };
 

@@ -2,7 +2,7 @@
  */
 #include <check.h>
 
-#include "format/limits.h"
+#include "format/base/limits.h"
 #include "literal_fixture.h"
 
 /* Symbols of every case below, by number. */

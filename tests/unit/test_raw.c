@@ -2,7 +2,7 @@
  * damage. */
 #include <check.h>
 
-#include "format/raw_times.h"
+#include "format/times/raw_times.h"
 #include "literal_fixture.h"
 
 static uint8_t *raw_encode(const struct ttp_order *in, size_t *bytes)

@@ -11,8 +11,8 @@
 #include <tracetape/reader.h>
 #include <tracetape/writer.h>
 
-#include "format/checksum.h"
-#include "format/chunk.h"
+#include "format/base/checksum.h"
+#include "format/container/chunk.h"
 
 struct ttest_file {
     uint8_t *data;

@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "format/bytes.h"
-#include "reader/cbor_decoder.h"
-#include "reader/zstd_decoder.h"
+#include "format/base/bytes.h"
+#include "reader/base/cbor_decoder.h"
+#include "reader/base/zstd_decoder.h"
 #include "tests/unit/every.h"
 #include "tests/unit/test_reader_fixture.h"
 

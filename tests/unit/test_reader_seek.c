@@ -1,7 +1,7 @@
 /* A seek decodes little: what it finds, and what follows, is what reading from the start finds. */
 #include "tests/unit/test_reader_fixture.h"
 
-#include "reader/partition_reader.h"
+#include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 #include "tests/unit/every.h"
 

@@ -5,8 +5,8 @@
 
 #include <tracetape/recover.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
 #include "recover_left.h"
 #include "writer/recording/journal.h"
 

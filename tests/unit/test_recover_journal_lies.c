@@ -3,9 +3,9 @@
 #define _GNU_SOURCE /* asprintf */
 #include "recover_damage.h"
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/limits.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/base/limits.h"
 #include "writer/recording/journal.h"
 
 #define NUMBER_AT 8u /* in a REACHED, behind its serial */

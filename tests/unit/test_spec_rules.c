@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/chunk.h"
-#include "format/coder.h"
-#include "format/definitions.h"
-#include "format/segments.h"
-#include "format/summary.h"
-#include "format/values.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/container/chunk.h"
+#include "format/base/coder.h"
+#include "format/container/definitions.h"
+#include "format/container/segments.h"
+#include "format/container/summary.h"
+#include "format/container/values.h"
 
 enum { ROOM = 32768 };
 

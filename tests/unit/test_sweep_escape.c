@@ -1,11 +1,11 @@
-/* R12: every Unicode character and every pair of bytes through tools/escape.c: what comes out is
- * valid UTF-8 without controls (C1 included) and bidi marks, and can be told from everything else.
- */
+/* R12: every Unicode character and every pair of bytes through tools/command/escape.c: what
+ * comes out is valid UTF-8 without controls (C1 included) and bidi marks, and can be told from
+ * everything else. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/escape.c"
+#include "tools/command/escape.c"
 
 /* Taken apart by code of the test's own; returns the number of characters, -1 when it is not clean.
  */

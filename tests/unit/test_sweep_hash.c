@@ -11,8 +11,8 @@
 
 #include <tracetape/writer.h>
 
-#include "format/chain_intern.h"
-#include "format/chain_model.h"
+#include "format/chain/chain_intern.h"
+#include "format/chain/chain_model.h"
 
 #define GAPS   12000u
 #define CHAINS 12000u

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/chain_stacks.h"
-#include "format/literal_pairs.h"
-#include "reader/account.h"
-#include "reader/active.h"
-#include "tools/export_stacks.h"
-#include "tools/graph_map.h"
-#include "writer/recording/word_map.h"
+#include "format/chain/chain_stacks.h"
+#include "format/order/literal_pairs.h"
+#include "reader/report/account.h"
+#include "reader/base/active.h"
+#include "tools/export/export_stacks.h"
+#include "tools/calls/graph_map.h"
+#include "writer/recording/decode/word_map.h"
 #include "writer/secret.h"
 
 #define KEYS   20000u

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "tests/unit/every.h"
-#include "tools/demangle.h"
-#include "tools/symbols.h"
+#include "tools/symbols/demangle.h"
+#include "tools/symbols/symbols.h"
 
 static char folder[64], path[128], self[512];
 static tool_symbols *symbols;

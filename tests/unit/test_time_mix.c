@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/time_mix.h"
+#include "format/times/time_mix.h"
 #include "tests/unit/every.h"
 
 struct input {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/bytes.h"
-#include "format/time_static.h"
+#include "format/base/bytes.h"
+#include "format/times/time_static.h"
 #include "tests/unit/every.h"
 
 struct input {

@@ -2,7 +2,7 @@
  * where it has one. */
 #include <check.h>
 
-#include "format/wide.h"
+#include "format/base/wide.h"
 
 static const uint64_t numbers[] = {0,
                                    1,

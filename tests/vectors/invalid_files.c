@@ -1,7 +1,7 @@
 /* Broken file headers, chunk headers, footers. Chunk 3 is partition 0, chunk 4 partition 1. */
 #include <string.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "invalid_vectors.h"
 
 enum { FIRST_CHUNK = 3, SECOND_CHUNK = 4 };

@@ -1,6 +1,6 @@
 /* Broken partition heads and directories. Everything is about partition 1 (chunk 4), unless it says
  * otherwise. */
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "invalid_vectors.h"
 #include "vector_partition.h"
 

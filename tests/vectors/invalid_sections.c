@@ -1,7 +1,7 @@
 /* Broken light sections, values and depths of partition 1. It has the segments of streams 0 (6
  * events; main and work are open at its start, main at its end) and 1 (2 events; work is open, then
  * main). */
-#include "format/coder.h"
+#include "format/base/coder.h"
 #include "invalid_vectors.h"
 
 static struct ttest_partition *second(struct ttest_file *file)

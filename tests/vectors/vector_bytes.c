@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 
 #define PACK_LEVEL 19
 

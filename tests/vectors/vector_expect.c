@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/checksum.h"
+#include "format/base/checksum.h"
 
 #define INLINE_CSV_BYTES 4096u /* longer ones are given by their hash */
 

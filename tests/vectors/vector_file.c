@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
 #include "vector_partition.h"
 
 static struct ttest_bytes unpacked(const uint8_t *data, const struct ttp_chunk *head)

@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-#include "format/chunk.h"
-#include "format/index.h"
-#include "format/order.h"
-#include "format/partition.h"
-#include "format/segments.h"
-#include "format/summary.h"
-#include "format/values.h"
+#include "format/container/chunk.h"
+#include "format/container/index.h"
+#include "format/order/order.h"
+#include "format/container/partition.h"
+#include "format/container/segments.h"
+#include "format/container/summary.h"
+#include "format/container/values.h"
 #include "vector_bytes.h"
 
 #define TTEST_MAX_CHUNKS 32u

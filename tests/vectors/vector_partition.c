@@ -5,10 +5,10 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/literal.h"
-#include "format/raw_order.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/order/literal.h"
+#include "format/order/raw_order.h"
 
 struct ttest_section *ttest_section_of(struct ttest_partition *p, uint16_t kind)
 {

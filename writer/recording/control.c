@@ -21,10 +21,10 @@
 
 #include <tracetape/recording.h>
 
-#include "format/fail.h"
-#include "writer/arena.h"
+#include "format/base/fail.h"
+#include "writer/arena/arena.h"
 #include "writer/os_status.h"
-#include "writer/recording/proc_maps.h"
+#include "writer/recording/decode/proc_maps.h"
 
 #define PAUSE_NS     2000000
 #define STALL_NS     2000000000u /* without a round of the recorder: it does nothing any more */

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/bytes.h"
-#include "format/checksum.h"
-#include "format/fail.h"
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/base/fail.h"
 #include "writer/recording/journal.h"
-#include "writer/stream_edge.h"
+#include "writer/events/stream_edge.h"
 
 static ttape_status add(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size_bytes,
                         ttape_error *err)

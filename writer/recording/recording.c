@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/fail.h"
-#include "format/record.h"
-#include "format/sized.h"
+#include "format/base/fail.h"
+#include "writer/arena/record.h"
+#include "format/base/sized.h"
 #include "writer/recording/journal.h"
 
 #define DEFAULT_BUFFER    (4u << 20)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/fail.h"
+#include "format/base/fail.h"
 #include "writer/recording/recording_internal.h"
 
 #define SUFFIX ".recording"

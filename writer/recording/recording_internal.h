@@ -21,11 +21,11 @@
 
 #include <tracetape/recording.h>
 
-#include "format/wide.h"
-#include "writer/arena.h"
+#include "format/base/wide.h"
+#include "writer/arena/arena.h"
 #include "writer/growing.h"
 #include "writer/recording/snapshot.h"
-#include "writer/recording/word_map.h"
+#include "writer/recording/decode/word_map.h"
 
 #define TTP_SLOT_MAGIC      0x746f6c7370617474ull /* "ttapslot" */
 #define TTP_SLOT_HEAD_BYTES 64u

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/fail.h"
+#include "format/base/fail.h"
 #include "writer/recording/recording_internal.h"
-#include "writer/sync_file.h"
+#include "writer/output/sync_file.h"
 
 #define NUMBER_MAX 1000000u
 #define MADE       "snapshot" /* what is being made, in the recording's directory */

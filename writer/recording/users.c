@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "writer/recording/proc_maps.h"
+#include "writer/recording/decode/proc_maps.h"
 #include "writer/recording/recording_internal.h"
 
 #define LISTS_MAX 20 /* after so many the next round goes on */

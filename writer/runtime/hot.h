@@ -11,7 +11,7 @@
 #ifndef TTP_RUNTIME_HOT_H
 #define TTP_RUNTIME_HOT_H
 
-#include "format/record.h"
+#include "writer/arena/record.h"
 #include "writer/runtime/state.h"
 
 #define TTP_BLOCK_MASK ((uint64_t)TTP_BLOCK_BYTES - 1)

@@ -1,7 +1,7 @@
 /* Messages: more than a record holds, in one run of records: a head, then seven bytes in each. The
  * head is stored last, so that a message is whole or not there. Where a handler forks meanwhile,
  * the parent's is left to the parent. */
-#include "format/record.h"
+#include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
 _Static_assert(TTP_DATA_BYTES == 7, "as in TTP_MESSAGE_MAX");

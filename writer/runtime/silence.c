@@ -8,7 +8,7 @@
  *           how many there are now, as far as operations know that began in the silence. A hook
  *           that began before, and was interrupted by the handler in which it began, pushes or pops
  *           a frame without knowing: until that hook is over, there is one more or one less. */
-#include "format/record.h"
+#include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
 #define TRY_EVERY       1024u /* dropped events between tries for a block without a sign of one */

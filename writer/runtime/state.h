@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "writer/arena.h"
+#include "writer/arena/arena.h"
 #include "writer/runtime/arch.h"
 
 /* What a hook does, by its thread's line. Zero is what a fresh thread and a forked child see. */

@@ -1,0 +1,124 @@
+/* The parts of the binary range coder that are not hot enough to be inlined. */
+#include "format/base/coder.h"
+
+/* 65535 / (n + 1.6), at least 65535 / 50 = 1310. */
+const uint16_t ttp_prob_rate[TTP_PROB_LIMIT + 1] = {
+    40959, 25205, 18204, 14246, 11702, 9929, 8623, 7620, 6826, 6182, 5649, 5201, 4818,
+    4488,  4200,  3947,  3723,  3523,  3343, 3181, 3034, 2899, 2776, 2664, 2559, 2463,
+    2374,  2291,  2214,  2141,  2073,  2010, 1950, 1894, 1840, 1790, 1742, 1697, 1654,
+    1614,  1575,  1538,  1503,  1469,  1437, 1406, 1376, 1348, 1321,
+};
+
+size_t ttp_encoder_finish(struct ttp_encoder *e)
+{
+    if (e->full)
+        return 0;
+    /* Any value in lo..hi will do: take the one with the most trailing zero bytes. lo == 0 needs
+     * none. */
+    for (unsigned keep = 0; keep <= 4; keep++) {
+        uint32_t mask = keep == 0 ? 0 : keep == 4 ? UINT32_MAX : ~(UINT32_MAX >> (8 * keep));
+        uint32_t value = e->hi & mask;
+        if (value < e->lo)
+            continue;
+        if ((size_t)(e->end - e->at) < keep) {
+            e->full = true;
+            return 0;
+        }
+        for (unsigned i = 0; i < keep; i++)
+            *e->at++ = (uint8_t)(value >> (24 - 8 * i));
+        break;
+    }
+    return (size_t)(e->at - e->start);
+}
+
+/* A copy, not a loop: sections have dozens of models and few numbers, and a sanitizer checks each
+ * store of a loop, which were two fifths of the time of some fuzz targets. */
+#define HALF                                                                                       \
+    {                                                                                              \
+        TTP_PROB_HALF, 0                                                                           \
+    }
+#define HALVES4  HALF, HALF, HALF, HALF
+#define HALVES16 HALVES4, HALVES4, HALVES4, HALVES4
+#define HALVES64 HALVES16, HALVES16, HALVES16, HALVES16
+
+static const struct ttp_number_model fresh_number = {{HALVES64}, {HALVES64, HALVES64, HALVES16}};
+_Static_assert(TTP_NUMBER_PROBS == 64 + 64 + 16, "all of bits has a value");
+
+void ttp_number_init(struct ttp_number_model *m) { *m = fresh_number; }
+
+static struct ttp_prob *number_context(struct ttp_number_model *m, unsigned length, unsigned index,
+                                       uint64_t prefix)
+{
+    if (length < 4)
+        return &m->bits[(1u << length) + (unsigned)(prefix & 7)];
+    return &m->bits[16 + 2 * length + (index == length - 1)];
+}
+
+void ttp_encode_number(struct ttp_encoder *e, struct ttp_number_model *m, uint64_t value)
+{
+    value++;
+    unsigned length = 63u - (unsigned)__builtin_clzll(value);
+    for (unsigned i = 0; i < length; i++)
+        ttp_encode_bit(e, &m->length[i], 1);
+    if (length < 63)
+        ttp_encode_bit(e, &m->length[length], 0);
+    uint64_t prefix = 1;
+    for (unsigned i = length; i-- > 0;) {
+        unsigned bit = (unsigned)(value >> i) & 1;
+        ttp_encode_bit(e, number_context(m, length, i, prefix), bit);
+        prefix = prefix << 1 | bit;
+    }
+}
+
+/* ttp_decode_bit without a branch on the bit: below the leading one, bits of numbers are as good as
+ * random, and half of the branches on them would be guessed wrong. */
+static inline unsigned decode_random_bit(struct ttp_decoder *d, struct ttp_prob *prob)
+{
+    uint32_t p = prob->p, rate = ttp_prob_rate[prob->n], mid = ttp_coder_split(d->lo, d->hi, p);
+    uint32_t one = 0u - (uint32_t)(d->code <= mid); /* all ones for a 1 */
+    d->hi = (mid & one) | (d->hi & ~one);
+    d->lo = (d->lo & one) | ((mid + 1) & ~one);
+    while (((d->lo ^ d->hi) >> 24) == 0) {
+        d->lo <<= 8;
+        d->hi = d->hi << 8 | 255;
+        d->code = d->code << 8 | ttp_decoder_byte(d);
+    }
+    uint32_t move = (((p ^ one) & 0xFFFFu) * rate) >> 16; /* of what is left: 65535 - p, or p */
+    prob->p = (uint16_t)(p + ((move ^ ~one) - ~one));
+    prob->n = (uint16_t)(prob->n + (prob->n < TTP_PROB_LIMIT));
+    return one & 1;
+}
+
+uint64_t ttp_decode_number(struct ttp_decoder *decoder, struct ttp_number_model *m)
+{
+    struct ttp_decoder d = *decoder; /* in registers */
+    unsigned length = 0;
+    while (length < 63 && ttp_decode_bit(&d, &m->length[length]))
+        length++;
+    uint64_t prefix = 1;
+    for (unsigned i = length; i-- > 0;)
+        prefix = prefix << 1 | decode_random_bit(&d, number_context(m, length, i, prefix));
+    *decoder = d;
+    return prefix - 1;
+}
+
+void ttp_signed_init(struct ttp_signed_model *m)
+{
+    ttp_prob_init(&m->least, 1, TTP_PROB_FLOOR);
+    ttp_number_init(&m->zigzag);
+}
+
+void ttp_encode_signed(struct ttp_encoder *e, struct ttp_signed_model *m, int64_t value)
+{
+    ttp_encode_bit(e, &m->least, value == INT64_MIN);
+    if (value != INT64_MIN)
+        ttp_encode_number(e, &m->zigzag, (uint64_t)value << 1 ^ (0 - (uint64_t)(value < 0)));
+}
+
+int64_t ttp_decode_signed(struct ttp_decoder *d, struct ttp_signed_model *m)
+{
+    if (ttp_decode_bit(d, &m->least))
+        return INT64_MIN;
+    uint64_t v = ttp_decode_number(d, &m->zigzag);
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}

@@ -1,0 +1,546 @@
+/* Decoding writes each event once. A chain that is known is copied from where it stood first; a new
+ * one is decoded in place, its definition's levels on an explicit stack.
+ *
+ *   level 0      the data section; the spine's frames are nodes (function value, node below), one
+ * top per stack level 1..    definitions in progress
+ *
+ * Spec: O-FUL-01 streams, O-FUL-02 and O-FUL-03 segments, O-FUL-07 stacks, O-FUL-27 level 0,
+ * O-FUL-28 definitions, O-FUL-46 and O-FUL-47 tokens. */
+#include "format/chain/chain_decode.h"
+
+#include <string.h>
+
+#include "format/chain/chain_stacks.h"
+#include "format/chain/chain_token.h"
+#include "format/base/fail.h"
+
+struct level {
+    struct ttp_chain_context context;
+    struct ttp_chain_lesson lesson; /* of the level's last token, while the level above is busy */
+    uint32_t start;                 /* first event of the chain that is being defined */
+    uint32_t height;                /* of its highest child */
+    uint32_t first_child;           /* in the recorder's open children */
+};
+
+struct node { /* a frame of the spine */
+    uint32_t value, below;
+};
+
+struct span { /* where a chain's events stand in the output */
+    uint32_t start, length;
+};
+
+/* Keeps the bodies of chains, for a snapshot. */
+struct recorder {
+    uint32_t *starts, *children; /* complete bodies */
+    uint32_t *open;              /* children of the definitions in progress, outermost first */
+    uint32_t open_count;
+};
+
+struct expansion { /* a chain of the primer that is being written out */
+    uint32_t chain, child, start;
+};
+
+struct decoder {
+    struct ttp_order_out *out;
+    struct ttp_chain_coder coder;
+    struct ttp_chain_stacks stacks;
+    struct level *levels;
+    struct node *nodes; /* node 0 is the base of every stack */
+    struct span *spans;
+    uint32_t node_count, top, stack;
+    uint32_t at, end; /* events written; the end of the segment */
+    const struct ttp_chain_primer *primer;
+    struct expansion *expansions;
+    struct recorder *recorder; /* NULL unless priming */
+    size_t ws_bytes;
+};
+
+static size_t pad(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
+
+static uint32_t level_count(uint32_t event_count)
+{
+    return event_count / 2 + 2 < TTP_CHAIN_HEIGHT_MAX + 1 ? event_count / 2 + 2
+                                                          : TTP_CHAIN_HEIGHT_MAX + 1;
+}
+
+static void place(struct decoder *d, char *ws, uint32_t event_count, uint32_t symbol_capacity,
+                  uint32_t open_count)
+{
+    struct ttp_chain_sizes sizes = ttp_chain_primed_sizes(event_count, symbol_capacity, d->primer);
+    uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
+    size_t nodes = pad(level_count(event_count) * sizeof(struct level));
+    size_t spans = nodes + pad(((size_t)event_count + open_count + 1) * sizeof(struct node));
+    size_t stacks = spans + pad(sizes.chain_limit * sizeof(struct span));
+    size_t expansions = stacks + pad(sizeof(struct ttp_chain_stack) << stack_bits);
+    size_t expansion_count = d->primer != NULL ? TTP_CHAIN_HEIGHT_MAX : 0;
+    size_t model = expansions + pad(expansion_count * sizeof(struct expansion));
+    d->ws_bytes = model + ttp_chain_model_bytes(&sizes);
+    if (ws == NULL)
+        return;
+    d->levels = (struct level *)(void *)ws;
+    d->nodes = (struct node *)(void *)(ws + nodes);
+    d->spans = (struct span *)(void *)(ws + spans);
+    ttp_chain_stacks_init(&d->stacks, ws + stacks, stack_bits, d->out->hash_key);
+    d->expansions = (struct expansion *)(void *)(ws + expansions);
+    d->coder.view = ttp_chain_model_start(ws + model, &sizes, d->primer);
+    for (uint32_t i = 0; d->primer != NULL && i < d->primer->chain_count; i++)
+        d->spans[i].start = TTP_CHAIN_NONE;
+}
+
+size_t ttp_chain_decode_workspace(uint32_t event_count, uint32_t symbol_capacity,
+                                  uint32_t open_count, const struct ttp_chain_primer *primer)
+{
+    struct decoder d = {.primer = primer};
+    place(&d, NULL, event_count, symbol_capacity, open_count);
+    return d.ws_bytes;
+}
+
+static void stand_on(struct decoder *d, uint32_t node)
+{
+    struct ttp_chain_context *x = &d->levels[0].context;
+    d->top = node;
+    x->frame = d->nodes[node].value;
+    x->caller = d->nodes[d->nodes[node].below].value;
+}
+
+static void push(struct decoder *d, uint32_t value)
+{
+    d->nodes[d->node_count] = (struct node){value, d->top};
+    d->top = d->node_count++;
+}
+
+static bool start_segment(struct decoder *d, uint32_t s)
+{
+    const struct ttp_order_out *out = d->out;
+    d->node_count = 1;
+    ttp_chain_stacks_start(&d->stacks);
+    for (uint32_t i = out->open_start[s]; i < out->open_start[s + 1]; i++) {
+        uint32_t *top = ttp_chain_stack_top(&d->stacks, out->open_stack[i]);
+        if (top == NULL)
+            return false;
+        d->top = *top;
+        push(d, out->open[i] + 1);
+        *top = d->top;
+    }
+    d->stack = out->start_stack[s];
+    uint32_t *top = ttp_chain_stack_top(&d->stacks, d->stack);
+    if (top == NULL)
+        return false;
+    d->at = out->segment_start[s];
+    d->end = out->segment_start[s + 1];
+    d->top = *top;
+    ttp_chain_context_init(&d->levels[0].context, d->nodes[d->top].value,
+                           d->nodes[d->nodes[d->top].below].value, false);
+    return true;
+}
+
+static uint32_t below(const struct decoder *d, uint64_t frames)
+{
+    uint32_t node = d->top;
+    for (; frames != 0 && node != 0; frames--)
+        node = d->nodes[node].below;
+    return node;
+}
+
+static void settle(struct decoder *d, struct ttp_chain_context *x,
+                   const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
+{
+    ttp_chain_learn_token(&d->coder, lesson, token, value);
+    ttp_chain_context_advance(x, token, value);
+}
+
+/* The spine's event of a symbol has its effect on the stacks. */
+static void take_symbol(struct decoder *d, const struct ttp_chain_choice *t)
+{
+    struct ttp_chain_context *x = &d->levels[0].context;
+    struct ttp_symbol s = d->out->symbols[t->value - 1];
+    d->out->codes[d->at++] = (t->value - 1) << 1;
+    settle(d, x, &t->lesson, t->token, t->value);
+    if (ttp_class_pushes(s.event_class)) {
+        ttp_chain_context_init(x, t->value, x->frame, false);
+        push(d, t->value);
+        return;
+    }
+    uint32_t node = d->top, *top;
+    if (s.event_class == TTP_CLASS_UNWIND) {
+        node = below(d, s.argument);
+    } else if (s.event_class == TTP_CLASS_EXIT_ACROSS) {
+        node = below(d, (uint64_t)s.argument + 1);
+    } else if (s.event_class == TTP_CLASS_SWITCH) {
+        top = ttp_chain_stack_top(&d->stacks, d->stack);
+        if (top != NULL)
+            *top = d->top;
+        top = ttp_chain_stack_top(&d->stacks, s.argument);
+        if (top == NULL) {
+            d->coder.rule = "O-FUL-08";
+            return;
+        }
+        node = *top;
+        d->stack = s.argument;
+    }
+    stand_on(d, node);
+}
+
+static void take_close(struct decoder *d, const struct ttp_chain_choice *t)
+{
+    d->out->codes[d->at++] = (d->levels[0].context.frame - 1) << 1 | 1;
+    settle(d, &d->levels[0].context, &t->lesson, TTP_CHAIN_CLOSE, 0);
+    stand_on(d, d->nodes[d->top].below);
+}
+
+/* Most chains are short: sixteen codes at once cost less than a loop, where there is room for them.
+ */
+static void copy_codes(const struct ttp_order_out *out, uint32_t to, uint32_t from, uint32_t length)
+{
+    enum { BLOCK = 16 };
+    if (length > BLOCK || out->event_count - to < BLOCK) {
+        memcpy(out->codes + to, out->codes + from, length * sizeof *out->codes);
+        return;
+    }
+    uint32_t block[BLOCK];
+    memcpy(block, out->codes + from, sizeof block);
+    memcpy(out->codes + to, block, sizeof block);
+}
+
+/* Writes out a chain of the primer that has not occurred yet, and so also the chains in it. */
+static bool expand(struct decoder *d, uint32_t chain)
+{
+    const uint32_t *starts = ttp_chain_primer_starts(d->primer);
+    const uint32_t *children = ttp_chain_primer_children(d->primer);
+    struct expansion *base = d->expansions, *x = base;
+    *x = (struct expansion){chain, starts[chain], d->at};
+    for (;;) {
+        uint32_t code = (uint32_t)d->coder.view.chains[x->chain].symbol << 1;
+        bool pushes = ttp_class_pushes(d->out->symbols[code >> 1].event_class);
+        if (x->child == starts[x->chain] && x->start == d->at) {
+            if (d->at == d->end)
+                return false;
+            d->out->codes[d->at++] = code;
+        }
+        if (x->child != starts[x->chain + 1]) {
+            uint32_t child = children[x->child++];
+            struct span span = d->spans[child];
+            if (span.start == TTP_CHAIN_NONE) {
+                *++x = (struct expansion){child, starts[child], d->at};
+                continue;
+            }
+            if (span.length > d->end - d->at)
+                return false;
+            copy_codes(d->out, d->at, span.start, span.length);
+            d->at += span.length;
+            continue;
+        }
+        if (pushes) {
+            if (d->at == d->end)
+                return false;
+            d->out->codes[d->at++] = code | 1;
+        }
+        d->spans[x->chain] = (struct span){x->start, d->at - x->start};
+        if (x == base)
+            return true;
+        x--;
+    }
+}
+
+/* A definition has one more child. */
+static void add_child(struct decoder *d, struct level *level, uint32_t chain)
+{
+    uint32_t height = d->coder.view.chains[chain].height;
+    level->height = height > level->height ? height : level->height;
+    if (d->recorder != NULL && level != d->levels)
+        d->recorder->open[d->recorder->open_count++] = chain;
+}
+
+static void take_chain(struct decoder *d, struct level *level, const struct ttp_chain_choice *t)
+{
+    uint32_t chain = t->token - TTP_CHAIN_FIRST;
+    struct span span = d->spans[chain];
+    if (span.start == TTP_CHAIN_NONE) {
+        if (!expand(d, chain)) {
+            d->coder.rule = "O-FUL-10";
+            return;
+        }
+    } else if (span.length > d->end - d->at) {
+        d->coder.rule = "O-FUL-10";
+        return;
+    } else {
+        copy_codes(d->out, d->at, span.start, span.length);
+        d->at += span.length;
+    }
+    add_child(d, level, chain);
+    settle(d, &level->context, &t->lesson, t->token, t->value);
+}
+
+static void record_body(struct recorder *r, uint32_t chain, uint32_t first_child)
+{
+    uint32_t count = r->open_count - first_child;
+    memcpy(r->children + r->starts[chain], r->open + first_child, count * sizeof *r->open);
+    r->starts[chain + 1] = r->starts[chain] + count;
+    r->open_count = first_child;
+}
+
+/* The chain of `value` that started at event `start` is complete; `level` used it. */
+static void add_chain(struct decoder *d, struct level *level, const struct ttp_chain_lesson *lesson,
+                      const struct level *body, uint32_t value, uint32_t start)
+{
+    uint32_t height = body != NULL ? body->height + 1 : 1;
+    if (d->coder.view.model->chain_count == d->coder.view.model->chain_limit) {
+        d->coder.rule = "O-FUL-11";
+        return;
+    }
+    if (height > TTP_CHAIN_HEIGHT_MAX) {
+        d->coder.rule = "O-FUL-12";
+        return;
+    }
+    uint32_t id = ttp_chain_add(&d->coder, value - 1, height);
+    d->spans[id] = (struct span){start, d->at - start};
+    if (d->recorder != NULL)
+        record_body(d->recorder, id, body != NULL ? body->first_child : d->recorder->open_count);
+    add_child(d, level, id);
+    settle(d, &level->context, lesson, TTP_CHAIN_FIRST + id, value);
+}
+
+/* A new chain's first event; returns the level on which decoding goes on. */
+static struct level *take_new(struct decoder *d, struct level *level,
+                              const struct ttp_chain_choice *t)
+{
+    uint32_t start = d->at;
+    d->out->codes[d->at++] = (t->value - 1) << 1;
+    if (!ttp_class_pushes(d->out->symbols[t->value - 1].event_class)) {
+        add_chain(d, level, &t->lesson, NULL, t->value, start);
+        return level;
+    }
+    if (level == &d->levels[level_count(d->out->event_count) - 1]) {
+        d->coder.rule = "O-FUL-12";
+        return level;
+    }
+    level->lesson = t->lesson;
+    level[1].start = start;
+    level[1].height = 0;
+    level[1].first_child = d->recorder != NULL ? d->recorder->open_count : 0;
+    ttp_chain_context_init(&level[1].context, t->value, level->context.frame, true);
+    return level + 1;
+}
+
+static struct level *take_end(struct decoder *d, struct level *level,
+                              const struct ttp_chain_choice *t)
+{
+    uint32_t value = level->context.frame;
+    d->out->codes[d->at++] = (value - 1) << 1 | 1;
+    ttp_chain_learn_token(&d->coder, &t->lesson, TTP_CHAIN_END, 0);
+    add_chain(d, level - 1, &level[-1].lesson, level, value, level->start);
+    return level - 1;
+}
+
+/* The tokens of a repeat count, without the detour through choices and lessons. */
+static void repeat(struct decoder *d, struct level *level)
+{
+    struct ttp_chain_coder *c = &d->coder;
+    const struct ttp_chain_view *v = &c->view;
+    struct ttp_chain_context *x = &level->context;
+    for (; c->repeats != 0 && d->at < d->end && c->rule == NULL; c->repeats--) {
+        const struct ttp_chain_record *r =
+            ttp_chain_find(v->records, v->model->record_bits, ttp_chain_first_hash(x));
+        if (!ttp_chain_repeatable(r)) {
+            c->rule = "O-FUL-25";
+            return;
+        }
+        struct ttp_chain_choice t;
+        t.token = r->next[0];
+        t.value = v->chains[t.token - TTP_CHAIN_FIRST].symbol + 1u;
+        t.lesson.levels = t.lesson.functions = t.lesson.chains = 0;
+        take_chain(d, level, &t);
+    }
+}
+
+static bool decode_segment(struct decoder *d, uint32_t s)
+{
+    if (!start_segment(d, s)) {
+        d->coder.rule = "O-FUL-08";
+        return false;
+    }
+    struct level *level = &d->levels[0];
+    while (d->at < d->end) {
+        struct ttp_chain_choice t;
+        t.token = t.value = 0;
+        ttp_chain_code_token(&d->coder, &level->context, &t, true);
+        if (d->coder.rule != NULL)
+            return false;
+        if (t.token == TTP_CHAIN_NEW)
+            level = take_new(d, level, &t);
+        else if (t.token >= TTP_CHAIN_SYMBOL)
+            take_symbol(d, &t);
+        else if (t.token >= TTP_CHAIN_FIRST)
+            take_chain(d, level, &t);
+        else if (t.token == TTP_CHAIN_CLOSE)
+            take_close(d, &t);
+        else
+            level = take_end(d, level, &t);
+        if (d->coder.repeating)
+            repeat(d, level);
+        if (d->coder.rule != NULL)
+            return false;
+    }
+    if (level != &d->levels[0])
+        d->coder.rule = "O-FUL-10";
+    if (d->coder.repeating && d->coder.repeats != 0)
+        d->coder.rule = "O-FUL-25";
+    d->coder.repeating = false;
+    return d->coder.rule == NULL;
+}
+
+static ttape_status fail(const struct decoder *d, const uint8_t *header, const uint8_t *data,
+                         ttape_error *err)
+{
+    const struct ttp_decoder *h = &d->coder.port[TTP_PORT_HEADER].dec;
+    const struct ttp_decoder *p = &d->coder.port[TTP_PORT_DATA].dec;
+    if (ttp_decoder_cut(h))
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "O-FUL-05", (uint64_t)(h->at - header),
+                        "header stream too short");
+    if (ttp_decoder_cut(p))
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "O-FUL-05", (uint64_t)(p->at - data),
+                        "data stream too short");
+    if (d->coder.rule == NULL && h->at != h->end)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "O-FUL-06", (uint64_t)(h->at - header),
+                        "header stream too long");
+    if (d->coder.rule == NULL && p->at != p->end)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "O-FUL-06", (uint64_t)(p->at - data),
+                        "data stream too long");
+    if (d->coder.rule != NULL)
+        return ttp_fail(err, TTAPE_E_CORRUPT, d->coder.rule, (uint64_t)(p->at - data),
+                        "order breaks a rule, header stream at byte %llu, data stream",
+                        (unsigned long long)(h->at - header));
+    return TTAPE_OK;
+}
+
+static ttape_status decode_all(struct decoder *d, const uint8_t *header, size_t header_bytes,
+                               const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
+                               ttape_error *err)
+{
+    struct ttp_order_out *out = d->out;
+    uint32_t open_count = out->open_start[out->segment_count];
+    uint32_t primed = d->primer != NULL ? d->primer->symbol_count : 0;
+    place(d, NULL, out->event_count, out->symbol_capacity, open_count);
+    if (ws_bytes < d->ws_bytes)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
+    if (out->given_count > out->symbol_capacity || out->given_count < primed ||
+        out->given_count > TTP_CHAIN_SYMBOLS_MAX)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "given symbols without the primer's, or too many");
+    place(d, ws, out->event_count, out->symbol_capacity, open_count);
+    d->coder.symbols = out->symbols;
+    d->coder.symbol_capacity = out->symbol_capacity;
+    d->coder.view.model->symbol_count = out->given_count;
+    d->coder.port[TTP_PORT_HEADER].dec = ttp_decoder_init(header, header_bytes);
+    d->coder.port[TTP_PORT_DATA].dec = ttp_decoder_init(data, data_bytes);
+    d->nodes[0] = (struct node){0, 0};
+    for (uint32_t s = 0; s < out->segment_count && d->coder.rule == NULL; s++)
+        (void)decode_segment(d, s);
+    TTP_TRY(fail(d, header, data, err));
+    out->symbol_count = d->coder.view.model->symbol_count;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_chain_decode(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
+                              const uint8_t *header, size_t header_bytes, const uint8_t *data,
+                              size_t data_bytes, void *ws, size_t ws_bytes, ttape_error *err)
+{
+    struct decoder d = {.out = out, .primer = primer};
+    return decode_all(&d, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
+}
+
+/* --- priming --- */
+
+size_t ttp_chain_prime_workspace(uint32_t event_count, uint32_t symbol_capacity,
+                                 uint32_t open_count)
+{
+    size_t words = (size_t)event_count * 3 + 1; /* body starts, children, open children */
+    return pad(words * sizeof(uint32_t)) +
+           ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, NULL);
+}
+
+static size_t snapshot_layout(struct ttp_chain_primer *p)
+{
+    p->symbols = pad(sizeof *p);
+    p->starts = pad(p->symbols + p->symbol_count * sizeof(struct ttp_symbol));
+    p->children = pad(p->starts + ((size_t)p->chain_count + 1) * sizeof(uint32_t));
+    p->model = pad(p->children + (size_t)p->child_count * sizeof(uint32_t));
+    p->size_bytes = p->model + ttp_chain_model_bytes(&p->sizes);
+    return p->size_bytes;
+}
+
+size_t ttp_chain_prime_capacity(uint32_t event_count, uint32_t symbol_capacity)
+{
+    struct ttp_chain_primer p = {
+        .symbol_count = symbol_capacity,
+        .chain_count = ttp_chain_limit(event_count),
+        .child_count = event_count,
+        .sizes = ttp_chain_sizes_for(event_count, symbol_capacity),
+    };
+    return snapshot_layout(&p);
+}
+
+/* Everything that the decoder knows, with tables as large as what they hold. */
+static void take_snapshot(const struct decoder *d, struct ttp_chain_primer *p)
+{
+    char *base = (char *)p;
+    struct ttp_chain_view v = d->coder.view;
+    uint32_t symbols = v.model->symbol_count, chains = v.model->chain_count;
+    memset(p, 0, pad(sizeof *p));
+    *p = (struct ttp_chain_primer){
+        .symbol_count = symbols,
+        .chain_count = chains,
+        .child_count = d->recorder->starts[chains],
+        .sizes = {v.model->record_bits, v.model->function_bits, v.model->slot_bits, symbols, chains,
+                  v.model->edge_limit},
+    };
+    (void)snapshot_layout(p);
+    if (symbols != 0)
+        memcpy(base + p->symbols, d->out->symbols, symbols * sizeof(struct ttp_symbol));
+    memcpy(base + p->starts, d->recorder->starts, ((size_t)chains + 1) * sizeof(uint32_t));
+    memcpy(base + p->children, d->recorder->children, p->child_count * sizeof(uint32_t));
+    struct ttp_chain_view to = ttp_chain_model_init(base + p->model, &p->sizes);
+    struct ttp_chain_model limits = *to.model;
+    *to.model = *v.model;
+    to.model->symbol_limit = limits.symbol_limit;
+    to.model->chain_limit = limits.chain_limit;
+    memcpy(to.records, v.records, sizeof *to.records << v.model->record_bits);
+    memcpy(to.functions, v.functions, sizeof *to.functions << v.model->function_bits);
+    memcpy(to.slots, v.slots, sizeof *to.slots << v.model->slot_bits);
+    memcpy(to.frames, v.frames, ((size_t)symbols + 1) * sizeof *to.frames);
+    memcpy(to.edges, v.edges, v.model->edge_count * sizeof *to.edges);
+    memcpy(to.chains, v.chains, chains * sizeof *to.chains);
+}
+
+ttape_status ttp_chain_prime(struct ttp_order_out *out, const uint8_t *header, size_t header_bytes,
+                             const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
+                             void *snapshot, size_t snapshot_capacity, size_t *snapshot_bytes,
+                             ttape_error *err)
+{
+    size_t own = pad(((size_t)out->event_count * 3 + 1) * sizeof(uint32_t));
+    *snapshot_bytes = 0;
+    if (ws_bytes < own)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
+    uint32_t *words = ws;
+    struct recorder r = {words, words + out->event_count + 1,
+                         words + 2 * (size_t)out->event_count + 1, 0};
+    struct decoder d = {.out = out, .recorder = &r};
+    r.starts[0] = 0;
+    TTP_TRY(decode_all(&d, header, header_bytes, data, data_bytes, (char *)ws + own, ws_bytes - own,
+                       err));
+    struct ttp_chain_primer p = {
+        .symbol_count = out->symbol_count,
+        .chain_count = d.coder.view.model->chain_count,
+        .child_count = r.starts[d.coder.view.model->chain_count],
+        .sizes = {d.coder.view.model->record_bits, d.coder.view.model->function_bits,
+                  d.coder.view.model->slot_bits, out->symbol_count, d.coder.view.model->chain_count,
+                  d.coder.view.model->edge_limit},
+    };
+    if (snapshot_layout(&p) > snapshot_capacity)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "snapshot capacity too small");
+    take_snapshot(&d, snapshot);
+    *snapshot_bytes = p.size_bytes;
+    return TTAPE_OK;
+}

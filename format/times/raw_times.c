@@ -1,0 +1,181 @@
+/* The full decoder is the block decoder in a loop, so that seeking and streaming cannot disagree.
+ */
+#include "format/times/raw_times.h"
+
+#include "format/base/bytes.h"
+#include "format/base/fail.h"
+
+static uint32_t block_count(uint32_t event_count)
+{
+    return event_count / TTP_TIME_BLOCK_EVENTS + (event_count % TTP_TIME_BLOCK_EVENTS != 0);
+}
+
+static uint32_t block_end(uint32_t event_count, uint32_t block)
+{
+    uint32_t first = block * TTP_TIME_BLOCK_EVENTS;
+
+    return event_count - first < TTP_TIME_BLOCK_EVENTS ? event_count
+                                                       : first + TTP_TIME_BLOCK_EVENTS;
+}
+
+static size_t directory_bytes(uint32_t event_count)
+{
+    return (size_t)block_count(event_count) * TTP_RAW_TIMES_ENTRY_BYTES;
+}
+
+size_t ttp_raw_times_bound(uint32_t event_count)
+{
+    return directory_bytes(event_count) + (size_t)event_count * TTP_VARINT_MAX;
+}
+
+/* Goes through the events in order, and knows the time relative to the running segment's base.
+ * Unsigned: hostile differences may pass 64 bits, and both sides then wrap alike. */
+struct walk {
+    uint64_t time;
+    uint32_t segment;
+};
+
+static void walk_to(struct walk *walk, const struct ttp_times *times, uint32_t event)
+{
+    while (walk->segment < times->segment_count && times->segment_start[walk->segment] <= event) {
+        if (times->segment_start[walk->segment] == event)
+            walk->time = 0;
+        walk->segment++;
+    }
+}
+
+ttape_status ttp_raw_times_encode(const struct ttp_times *in, uint8_t *data, size_t capacity,
+                                  size_t *size_bytes, ttape_error *err)
+{
+    struct ttp_writer_cursor to = ttp_writer_cursor_init(data, capacity);
+    uint8_t *entry = ttp_claim(&to, directory_bytes(in->event_count));
+    uint8_t *differences = to.at;
+    struct walk walk = {0, 0};
+    uint32_t wide = 0;
+
+    for (uint32_t i = 0; i < in->event_count && !to.full; i++) {
+        walk_to(&walk, in, i);
+        if (i % TTP_TIME_BLOCK_EVENTS == 0) {
+            ttp_store64(entry, (uint64_t)(to.at - differences));
+            ttp_store64(entry + 8, walk.time);
+            entry += TTP_RAW_TIMES_ENTRY_BYTES;
+        }
+        int64_t delta = in->delta[i] != TTP_DELTA_WIDE ? (int64_t)in->delta[i] : in->wide[wide++];
+        ttp_write_svarint(&to, delta);
+        walk.time += (uint64_t)delta;
+    }
+    if (to.full)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "no room for the raw form of times");
+    *size_bytes = ttp_written(&to);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_raw_times_directory(uint32_t event_count, int64_t *ticks, const uint8_t *data,
+                                     size_t size_bytes, ttape_error *err)
+{
+    if (size_bytes < directory_bytes(event_count))
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "T-RAW-01", size_bytes,
+                        "raw times end within their directory");
+    for (uint32_t b = 0; b < block_count(event_count); b++)
+        ticks[b] = (int64_t)ttp_load64(data + (size_t)b * TTP_RAW_TIMES_ENTRY_BYTES + 8);
+    return TTAPE_OK;
+}
+
+/* The bytes of one block, from the start of the section, checked to lie within it. */
+static ttape_status block_bytes(const uint8_t *data, size_t size_bytes, uint32_t event_count,
+                                uint32_t block, size_t *start, size_t *end, ttape_error *err)
+{
+    uint32_t blocks = block_count(event_count);
+    size_t head = directory_bytes(event_count);
+
+    if (size_bytes < head)
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "T-RAW-01", size_bytes,
+                        "raw times end within their directory");
+    if (block >= blocks)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no block '%u'", block);
+    const uint8_t *entry = data + (size_t)block * TTP_RAW_TIMES_ENTRY_BYTES;
+    uint64_t room = size_bytes - head, from = ttp_load64(entry);
+    uint64_t to = block + 1 < blocks ? ttp_load64(entry + TTP_RAW_TIMES_ENTRY_BYTES) : room;
+    if ((block == 0 && from != 0) || from > to || to > room)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-02",
+                        (uint64_t)block * TTP_RAW_TIMES_ENTRY_BYTES,
+                        "times directory points outside the times");
+    *start = head + (size_t)from;
+    *end = head + (size_t)to;
+    return TTAPE_OK;
+}
+
+/* Puts one difference where it belongs; false where there is no room for a wide one. */
+static inline bool put(struct ttp_times *out, uint32_t event, int64_t delta)
+{
+    if (delta >= 0 && delta < (int64_t)TTP_DELTA_WIDE) {
+        out->delta[event] = (uint32_t)delta;
+        return true;
+    }
+    if (out->wide_count >= out->wide_capacity)
+        return false;
+    out->delta[event] = TTP_DELTA_WIDE;
+    out->wide[out->wide_count++] = delta;
+    return true;
+}
+
+static ttape_status block_decode(const uint8_t *data, size_t start, size_t end, uint32_t block,
+                                 struct ttp_times *out, struct walk *walk, ttape_error *err)
+{
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(data + start, end - start);
+    uint32_t last = block_end(out->event_count, block);
+
+    for (uint32_t i = block * TTP_TIME_BLOCK_EVENTS; i < last; i++) {
+        int64_t delta = ttp_read_svarint(&from);
+        if (from.bad)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-04", start + ttp_reader_offset(&from),
+                            "bad or missing difference in block '%u' of the times", block);
+        if (!put(out, i, delta))
+            return ttp_fail(err, TTAPE_E_LIMIT, "T-RAW-05", start + ttp_reader_offset(&from),
+                            "too many wide differences in the times data");
+        walk_to(walk, out, i);
+        walk->time += (uint64_t)delta;
+    }
+    if (ttp_reader_left(&from) != 0)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-02", start + ttp_reader_offset(&from),
+                        "block '%u' of the times goes on after its last event", block);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_raw_times_decode(const uint8_t *data, size_t size_bytes, struct ttp_times *out,
+                                  ttape_error *err)
+{
+    struct walk walk = {0, 0};
+    uint32_t blocks = block_count(out->event_count);
+
+    out->wide_count = 0;
+    if (blocks == 0 && size_bytes != 0)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-01", 0, "times stored for no events");
+    for (uint32_t block = 0; block < blocks; block++) {
+        size_t start = 0, end = 0, entry_at = (size_t)block * TTP_RAW_TIMES_ENTRY_BYTES;
+        TTP_TRY(block_bytes(data, size_bytes, out->event_count, block, &start, &end, err));
+        walk_to(&walk, out, block * TTP_TIME_BLOCK_EVENTS);
+        if (ttp_load64(data + entry_at + 8) != walk.time)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-03", entry_at + 8,
+                            "times directory disagrees with the times at block '%u'", block);
+        TTP_TRY(block_decode(data, start, end, block, out, &walk, err));
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_raw_times_decode_block(const uint8_t *data, size_t size_bytes, uint32_t block,
+                                        struct ttp_times *out, int64_t *time_ticks,
+                                        ttape_error *err)
+{
+    /* Past the last segment already, so that the walk has nothing to do: only the full decoder
+     * needs it. */
+    struct walk walk = {0, out->segment_count};
+    size_t start = 0, end = 0;
+
+    out->wide_count = 0;
+    TTP_TRY(block_bytes(data, size_bytes, out->event_count, block, &start, &end, err));
+    TTP_TRY(block_decode(data, start, end, block, out, &walk, err));
+    *time_ticks = (int64_t)ttp_load64(data + (size_t)block * TTP_RAW_TIMES_ENTRY_BYTES + 8);
+    return TTAPE_OK;
+}

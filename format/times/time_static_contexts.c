@@ -1,0 +1,251 @@
+/* The contexts of the static time form: which events are predicted together.
+ *
+ * A trie of code histories, grown while the codes go by; the suffix link of a node is the same
+ * history without its oldest code, so a node's count is the sum over the nodes that link to it,
+ * and one lookup per event counts all orders at once. Programs repeat themselves: the successor
+ * seen last at a node is nearly always the next one too, and then a step is one load and one
+ * compare. */
+#include "format/times/time_static.h"
+
+#include <string.h>
+
+#define NO_CODE UINT32_MAX
+
+/* Codes can be made to fall on one spot of the hash table, and a decoder would look for hours.
+ * True ones stay below 2 probes an event. */
+#define PROBES_PER_EVENT 64u
+
+/* T-STA-22: a node becomes a context when its history, of `depth` codes, is this frequent. Long
+ * histories must pay for a row of the map; rare ones fall back to shorter ones, at last to the
+ * empty one. */
+static uint32_t threshold(uint32_t depth, uint32_t event_count)
+{
+    uint32_t history = TTP_STA_HISTORY_EVENTS + event_count / TTP_STA_HISTORY_GROWTH;
+    if (depth > 2)
+        return history < TTP_STA_HISTORY_MOST ? history : TTP_STA_HISTORY_MOST;
+    return depth == 2 ? TTP_STA_EDGE_EVENTS : depth == 1 ? TTP_STA_CODE_EVENTS : 0;
+}
+
+/* T-STA-21 */
+static uint32_t node_limit(uint32_t event_count)
+{
+    uint64_t most = 1 + (uint64_t)event_count * (TTP_STA_ORDER_MAX + 1);
+    return most < TTP_STA_NODES_MAX ? (uint32_t)most : TTP_STA_NODES_MAX;
+}
+
+static unsigned hash_bits(uint32_t limit)
+{
+    unsigned bits = 4;
+    while ((1u << bits) < 2 * limit)
+        bits++;
+    return bits;
+}
+
+static uint32_t context_limit(uint32_t limit)
+{
+    return limit < TTP_STA_CONTEXTS_MAX ? limit : TTP_STA_CONTEXTS_MAX;
+}
+
+/* All arrays in one piece of memory; with memory NULL it only adds up. Widest first keeps
+ * alignment. */
+static size_t carve(struct ttp_sta_contexts *c, uint8_t *memory)
+{
+    size_t n = ((size_t)c->node_limit + 3) & ~(size_t)3;
+    size_t contexts = ((size_t)context_limit(c->node_limit) + 3) & ~(size_t)3;
+    size_t slots = (size_t)1 << c->hash_bits;
+    size_t at = 0;
+#define TAKE(field, count)                                                                         \
+    do {                                                                                           \
+        if (memory != NULL)                                                                        \
+            c->field = (void *)(memory + at);                                                      \
+        at += sizeof(*c->field) * (count);                                                         \
+    } while (0)
+    TAKE(successor, n);
+    TAKE(code, n);
+    TAKE(count, n);
+    TAKE(info, n);
+    TAKE(parent, n);
+    TAKE(suffix, n);
+    TAKE(context, n);
+    TAKE(hash, slots);
+    TAKE(node, contexts);
+    TAKE(mean_of, contexts);
+    TAKE(row_like, contexts);
+    TAKE(depth, n);
+#undef TAKE
+    return (at + 15) & ~(size_t)15;
+}
+
+size_t ttp_sta_contexts_bytes(uint32_t event_count)
+{
+    struct ttp_sta_contexts c = {.node_limit = node_limit(event_count)};
+    c.hash_bits = hash_bits(c.node_limit);
+    return carve(&c, NULL);
+}
+
+void ttp_sta_contexts_init(struct ttp_sta_contexts *c, uint32_t event_count, uint8_t *memory)
+{
+    memset(c, 0, sizeof(*c));
+    c->node_limit = node_limit(event_count);
+    c->hash_bits = hash_bits(c->node_limit);
+    carve(c, memory);
+}
+
+/* The child of node `at` by `code`, or 0 and *slot where it belongs. The table is at most half
+ * full. */
+static uint32_t find(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t *slot)
+{
+    uint32_t mask = (1u << c->hash_bits) - 1;
+    uint32_t h = ((code * 0x9E3779B1u) ^ (at * 0x85EBCA6Bu)) >> (32 - c->hash_bits);
+    for (;; h = (h + 1) & mask) {
+        uint32_t node = c->hash[h];
+        c->probes++;
+        if (node == 0 || (c->code[node] == code && c->parent[node] == at)) {
+            *slot = h;
+            return node;
+        }
+    }
+}
+
+static uint16_t add_node(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t suffix)
+{
+    uint32_t slot, node = c->node_count++;
+    find(c, at, code, &slot);
+    c->hash[slot] = (uint16_t)node;
+    c->code[node] = code;
+    c->parent[node] = (uint16_t)at;
+    c->suffix[node] = (uint16_t)suffix;
+    c->depth[node] = (uint8_t)(c->depth[at] + 1);
+    c->count[node] = 0;
+    c->successor[node].code = NO_CODE;
+    return (uint16_t)node;
+}
+
+/* T-STA-20: the node of (history of `at`, code); shorter histories come into being before longer
+ * ones. When the trie is full: the longest suffix of it that exists. */
+static __attribute__((noinline)) uint32_t step(struct ttp_sta_contexts *c, uint32_t at,
+                                               uint32_t code)
+{
+    uint32_t missing[TTP_STA_ORDER_MAX + 1], count = 0, slot, found;
+    for (;;) {
+        found = find(c, at, code, &slot);
+        if (found != 0)
+            break;
+        missing[count++] = at;
+        if (at == 0)
+            break;
+        at = c->suffix[at];
+    }
+    while (count > 0 && c->node_count < c->node_limit)
+        found = add_node(c, missing[--count], code, found);
+    return found;
+}
+
+bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *times, uint32_t order,
+                          uint16_t *node_of)
+{
+    memset(c->hash, 0, sizeof(*c->hash) << c->hash_bits);
+    uint64_t most_probes = ((uint64_t)times->event_count + TTP_STA_NODES_MAX) * PROBES_PER_EVENT;
+    c->order = order;
+    c->probes = 0;
+    c->exhausted = false;
+    c->node_count = 1;
+    c->code[0] = NO_CODE;
+    c->count[0] = 0;
+    c->parent[0] = c->suffix[0] = 0;
+    c->depth[0] = 0;
+    c->successor[0].code = NO_CODE;
+    for (uint32_t s = 0; s < times->segment_count; s++) {
+        uint32_t from = 0; /* the history that the next code extends: at most `order` codes */
+        for (uint32_t i = times->segment_start[s]; i < times->segment_start[s + 1]; i++) {
+            uint32_t code = times->codes[i];
+            struct ttp_sta_successor *next = &c->successor[from];
+            if (__builtin_expect(next->code != code, 0)) {
+                uint32_t node = step(c, from, code);
+                if (c->probes > most_probes) {
+                    c->exhausted = true;
+                    return true;
+                }
+                next->code = code;
+                next->node = (uint16_t)node;
+                next->from = c->depth[node] > order ? c->suffix[node] : (uint16_t)node;
+            }
+            node_of[i] = next->node;
+            c->count[next->node]++;
+            from = next->from;
+        }
+    }
+    for (uint32_t node = c->node_count - 1; node > 0; node--)
+        c->count[c->suffix[node]] += c->count[node];
+    return c->node_count == c->node_limit;
+}
+
+/* T-STA-25: whose row of the map resembles that of context x: the next shorter history's, if it
+ * is an edge at least; else the first context's with the same edge; else nobody's. */
+static uint16_t find_row_like(const struct ttp_sta_contexts *c, uint32_t x)
+{
+    uint32_t node = c->node[x];
+    while (c->depth[node] > 2) {
+        node = c->suffix[node];
+        uint16_t other = c->context[node];
+        if (c->depth[node] >= 2 && other < c->context_count && c->node[other] == node)
+            return other;
+    }
+    return c->mean_of[x];
+}
+
+void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
+{
+    /* 1. Every node's representative (kept in context[]): itself where frequent, else its suffix's.
+     * The successor cache is done: its memory holds what representatives keep for themselves. */
+    uint32_t eligible = 0, limit = context_limit(c->node_limit);
+    for (uint32_t node = 0; node < c->node_count; node++) {
+        bool own = c->count[node] >= threshold(c->depth[node], c->count[0]) && eligible < limit;
+        eligible += own;
+        c->context[node] = own ? (uint16_t)node : c->context[c->suffix[node]];
+        c->successor[node].code = c->count[node];
+    }
+    /* Events that stop at a node are its count less those of the nodes that link to it. */
+    for (uint32_t node = c->node_count - 1; node > 0; node--)
+        c->successor[c->suffix[node]].code -= c->count[node];
+    for (uint32_t node = c->node_count - 1; node > 0; node--) {
+        uint32_t to = c->context[node];
+        if (to != node)
+            c->successor[to].code += c->successor[node].code;
+    }
+    /* 2. T-STA-23: contexts are the representatives that events were left for, numbered in node
+     * order. */
+    c->context_count = 0;
+    for (uint32_t node = 0; node < c->node_count; node++) {
+        if (c->context[node] != node) {
+            c->context[node] = c->context[c->context[node]]; /* a lower node: numbered already */
+            continue;
+        }
+        c->context[node] = (uint16_t)c->context_count;
+        if (c->successor[node].code == 0)
+            continue;
+        c->node[c->context_count++] = (uint16_t)node;
+    }
+    /* 3. T-STA-24: who shares a mean, and whose row is like whose. successor[].node maps edges
+     * to contexts. */
+    for (uint32_t node = 0; node < c->node_count; node++)
+        c->successor[node].node = UINT16_MAX;
+    for (uint32_t x = 0; x < c->context_count; x++) {
+        uint32_t edge = c->node[x];
+        while (c->depth[edge] > 2)
+            edge = c->suffix[edge];
+        if (c->successor[edge].node == UINT16_MAX)
+            c->successor[edge].node = (uint16_t)x;
+        c->mean_of[x] = c->successor[edge].node;
+        c->row_like[x] = find_row_like(c, x);
+    }
+}
+
+void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t states, const uint16_t *mean)
+{
+    for (uint32_t node = 0; node < c->node_count; node++) {
+        uint32_t x =
+            c->context[node]; /* no event asks for a node whose context nothing was left for */
+        c->info[node] = x >= c->context_count ? 0 : (x * states) << TTP_STA_INFO_SHIFT | mean[x];
+    }
+}

@@ -1,0 +1,535 @@
+/* Copying stored partitions: what cut and merge are made of.
+ *
+ *   scope          one of the writer's where trace and definitions agree and no event is in both;
+ *                  otherwise a new one
+ *   partition      payload bytes untouched, new chunk header      ttape_copier_partition
+ *                  (but for the number of its model: copy_models.c)
+ *   part of one    decoded, resumed at its edge, appended         ttape_copier_part
+ *   names          as they are, or as the caller says             ttape_copier_open_renamed */
+#include <tracetape/copy.h>
+
+#include <string.h>
+
+#include "format/base/checksum.h"
+#include "format/base/fail.h"
+#include "libtrace/copy/copy_models.h"
+#include "reader/partition/partition_reader.h"
+#include "writer/events/copy_writer.h"
+
+#define BATCH_EVENTS 1024u
+
+enum definition { MODULES, PROCESSES, STREAMS, SITES };
+
+struct ttape_copier {
+    ttape_writer *writer;
+    ttape_reader *reader;
+    ttape_site_callback rename; /* or NULL */
+    void *rename_context;
+    struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
+    struct ttp_growing segments; /* struct ttp_index_segment */
+    struct ttp_growing values;   /* ttape_value */
+    struct ttp_growing models;   /* struct ttp_copied_model */
+    ttape_open_frame *frames;    /* of the reader's memory */
+    uint32_t frame_capacity;
+    ttape_event events[BATCH_EVENTS];
+};
+
+static uint64_t hash_string(uint64_t hash, ttape_string s)
+{
+    return (hash ^ ttp_checksum(s.data != NULL ? s.data : "", s.size_bytes)) *
+               0x9E3779B97F4A7C15ull +
+           s.size_bytes;
+}
+
+static uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+    return (hash ^ number) * 0x9E3779B97F4A7C15ull + (hash >> 32);
+}
+
+/* One definition of the reader in the scope's own numbers, and the hash that tells it from others.
+ */
+struct definition_row {
+    ttape_module module;
+    ttape_process process;
+    ttape_stream stream;
+    ttape_site site;
+    uint64_t hash;
+};
+
+static uint32_t local_or_none(uint32_t (*local)(const ttape_reader *, uint32_t, uint32_t *),
+                              const ttape_reader *reader, uint32_t number)
+{
+    uint32_t scope;
+    return number == TTAPE_NONE ? TTAPE_NONE : local(reader, number, &scope);
+}
+
+static void get_module(const ttape_reader *r, uint32_t scope, uint32_t id,
+                       struct definition_row *row)
+{
+    (void)ttape_reader_get_module(r, ttp_scope_module(r, scope, id), &row->module);
+    row->module.process = local_or_none(ttp_local_process, r, row->module.process);
+    row->hash = hash_number(hash_number(row->module.start, row->module.end), row->module.process);
+    row->hash = hash_string(hash_string(row->hash, row->module.path), row->module.build_id);
+}
+
+static void get_process(const ttape_reader *r, uint32_t scope, uint32_t id,
+                        struct definition_row *row)
+{
+    (void)ttape_reader_get_process(r, ttp_scope_process(r, scope, id), &row->process);
+    row->process.parent = local_or_none(ttp_local_process, r, row->process.parent);
+    row->hash =
+        hash_number(hash_number(row->process.pid, row->process.parent), row->process.start_time_ns);
+    row->hash = hash_string(row->hash, row->process.name);
+}
+
+static void get_stream(const ttape_reader *r, uint32_t scope, uint32_t id,
+                       struct definition_row *row)
+{
+    ttape_stream_info info = {0};
+    (void)ttape_reader_get_stream(r, ttp_scope_stream(r, scope, id), &info);
+    row->stream = info.stream;
+    row->stream.process = local_or_none(ttp_local_process, r, info.stream.process);
+    row->hash =
+        hash_number(hash_number(row->stream.process, row->stream.tid), row->stream.start_time_ns);
+    row->hash = hash_string(row->hash, row->stream.name);
+}
+
+static void hash_site(struct definition_row *row)
+{
+    row->hash = hash_number(hash_number(row->site.address, row->site.module), row->site.line);
+    row->hash = hash_string(hash_string(hash_number(row->hash, row->site.kind), row->site.symbol),
+                            row->site.file);
+}
+
+static void get_site(const ttape_reader *r, uint32_t scope, uint32_t id, struct definition_row *row)
+{
+    (void)ttape_reader_get_site(r, ttp_scope_site(r, scope, id), &row->site);
+    row->site.module = local_or_none(ttp_local_module, r, row->site.module);
+    hash_site(row);
+}
+
+static void get_definition(const ttape_reader *r, uint32_t scope, int kind, uint32_t id,
+                           struct definition_row *row)
+{
+    memset(row, 0, sizeof *row);
+    if (kind == MODULES)
+        get_module(r, scope, id, row);
+    else if (kind == PROCESSES)
+        get_process(r, scope, id, row);
+    else if (kind == STREAMS)
+        get_stream(r, scope, id, row);
+    else
+        get_site(r, scope, id, row);
+}
+
+static uint32_t definition_count(const ttape_reader *r, uint32_t scope, int kind)
+{
+    struct ttp_scope_counts counts = ttp_scope_count_ids(r, scope);
+    const uint32_t by_kind[] = {counts.module_count, counts.process_count, counts.stream_count,
+                                counts.site_count};
+    return by_kind[kind];
+}
+
+/* Same definitions as far as both go? */
+static bool definitions_agree(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
+{
+    for (int kind = MODULES; kind <= SITES; kind++) {
+        const uint64_t *known = to->definition_hashes[kind].data;
+        uint32_t count = definition_count(c->reader, scope, kind);
+        for (uint32_t id = 0; id < count && id < to->definition_hashes[kind].count; id++) {
+            struct definition_row row;
+            get_definition(c->reader, scope, kind, id, &row);
+            if (row.hash != known[id])
+                return false;
+        }
+    }
+    return true;
+}
+
+static void stream_range(const ttape_copier *c, uint32_t scope, uint32_t id,
+                         struct ttp_claim *claim)
+{
+    ttape_stream_info info = {0};
+    (void)ttape_reader_get_stream(c->reader, ttp_scope_stream(c->reader, scope, id), &info);
+    *claim = (struct ttp_claim){id, info.first_event,
+                                info.first_event + info.event_count + info.missing_count};
+}
+
+/* Do both hold some of the same events? Then they are two recordings (or copies), not two pieces of
+ * one. */
+static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
+{
+    uint32_t streams = definition_count(c->reader, scope, STREAMS);
+    const struct ttp_claim *claims = to->claimed.data;
+    for (size_t i = 0; i < to->claimed.count; i++) {
+        struct ttp_claim mine;
+        if (claims[i].stream >= streams)
+            continue;
+        stream_range(c, scope, claims[i].stream, &mine);
+        if (mine.start < claims[i].end && claims[i].start < mine.end)
+            return true;
+    }
+    return false;
+}
+
+/* Takes the caller's names of a site, and nothing else of what it says. */
+static ttape_status rename_site(const ttape_copier *c, uint32_t scope, uint32_t id,
+                                struct definition_row *row, ttape_error *err)
+{
+    ttape_site site = {0};
+    uint32_t number = ttp_scope_site(c->reader, scope, id);
+    (void)ttape_reader_get_site(c->reader, number, &site);
+    TTP_TRY(c->rename(c->rename_context, number, &site, err));
+    row->site.symbol = site.symbol;
+    row->site.file = site.file;
+    row->site.line = site.line;
+    hash_site(row);
+    return TTAPE_OK;
+}
+
+static ttape_status add_definition(ttape_writer *w, struct ttp_scope *to, int kind,
+                                   const struct definition_row *row, ttape_error *err)
+{
+    uint32_t id;
+    uint64_t *hash = ttp_push(&w->allocator, &to->definition_hashes[kind], sizeof *hash, err);
+    if (hash == NULL)
+        return TTAPE_E_MEMORY;
+    *hash = row->hash;
+    switch (kind) {
+    case MODULES: return ttp_scope_add_module(w, to, &row->module, &id, err);
+    case PROCESSES: return ttp_scope_add_process(w, to, &row->process, &id, err);
+    case STREAMS: return ttp_scope_add_stream(w, to, &row->stream, &id, err);
+    default: return ttp_scope_add_site(w, to, &row->site, &id, err);
+    }
+}
+
+static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
+                                    ttape_error *err)
+{
+    for (int kind = MODULES; kind <= SITES; kind++) {
+        uint32_t count = definition_count(c->reader, scope, kind);
+        for (uint32_t id = (uint32_t)to->definition_hashes[kind].count; id < count; id++) {
+            struct definition_row row;
+            get_definition(c->reader, scope, kind, id, &row);
+            if (kind == SITES && c->rename != NULL)
+                TTP_TRY(rename_site(c, scope, id, &row, err));
+            TTP_TRY(add_definition(c->writer, to, kind, &row, err));
+        }
+    }
+    uint32_t streams = definition_count(c->reader, scope, STREAMS);
+    for (uint32_t id = 0; id < streams; id++) {
+        struct ttp_claim claim;
+        stream_range(c, scope, id, &claim);
+        if (claim.start == claim.end)
+            continue;
+        struct ttp_claim *slot = ttp_push(&c->writer->allocator, &to->claimed, sizeof *slot, err);
+        if (slot == NULL)
+            return TTAPE_E_MEMORY;
+        *slot = claim;
+    }
+    return TTAPE_OK;
+}
+
+/* Whether the scope has this pair already. Of pieces of one trace, what the last one says stands.
+ */
+static ttape_status is_known_pair(const ttape_copier *c, struct ttp_scope *to,
+                                  const ttape_metadata_entry *entry, bool *is_known,
+                                  ttape_error *err)
+{
+    uint64_t key = hash_string(0, entry->key);
+    uint64_t value = entry->type == 0 ? hash_string(1, entry->text) : hash_number(2, entry->number);
+    struct ttp_pair_hash *known = to->metadata_hashes.data;
+    for (size_t i = 0; i < to->metadata_hashes.count; i++)
+        if (known[i].key == key) {
+            *is_known = known[i].value == value;
+            known[i].value = value;
+            return TTAPE_OK;
+        }
+    known = ttp_push(&c->writer->allocator, &to->metadata_hashes, sizeof *known, err);
+    if (known == NULL)
+        return TTAPE_E_MEMORY;
+    *known = (struct ttp_pair_hash){key, value};
+    *is_known = false;
+    return TTAPE_OK;
+}
+
+static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
+                                 ttape_error *err)
+{
+    static const char own_key[] = "trace_id"; /* written with the scope itself */
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(c->reader, i, &entry) == TTAPE_OK; i++) {
+        bool own = entry.key.size_bytes == sizeof own_key - 1 &&
+                   memcmp(entry.key.data, own_key, sizeof own_key - 1) == 0;
+        bool is_known = false;
+        if (entry.scope != scope || entry.type > 1 || own)
+            continue;
+        TTP_TRY(is_known_pair(c, to, &entry, &is_known, err));
+        if (is_known)
+            continue;
+        TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key, entry.type == 0, entry.text,
+                                          entry.number, err));
+    }
+    return TTAPE_OK;
+}
+
+/* Scopes of one file are never joined with each other, whatever their trace ids: where the file has
+ * the later one's events first, a stream of both would step back. */
+static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
+{
+    ttape_writer *w = c->writer;
+    const uint8_t *trace_id = ttp_scope_trace_id(c->reader, scope);
+    struct ttp_scope **known = w->scopes.data, *to = NULL;
+    size_t shareable = c->rename == NULL ? w->scopes.count : 0;
+    for (size_t i = 1; i < shareable && to == NULL; i++) /* 0 is the writer's own */
+        if (known[i]->copier != w->copier_count &&
+            memcmp(known[i]->trace_id, trace_id, TTP_TRACE_ID_BYTES) == 0 &&
+            definitions_agree(c, known[i], scope) && !events_overlap(c, known[i], scope))
+            to = known[i];
+    if (to == NULL)
+        TTP_TRY(ttp_writer_new_scope(w, trace_id, &to, err));
+    to->copier = w->copier_count;
+    TTP_TRY(add_metadata(c, to, scope, err));
+    TTP_TRY(add_definitions(c, to, scope, err));
+    if (c->rename != NULL) /* scopes are numbered as they are introduced: in the reader's order */
+        TTP_TRY(ttp_writer_introduce(w, to, err));
+    struct ttp_scope **slot = ttp_push(&w->allocator, &c->scopes, sizeof(struct ttp_scope *), err);
+    if (slot == NULL)
+        return TTAPE_E_MEMORY;
+    *slot = to;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
+                               ttape_error *err)
+{
+    return ttape_copier_open_renamed(out, writer, reader, NULL, NULL, err);
+}
+
+ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
+                                       ttape_reader *reader, ttape_site_callback rename,
+                                       void *context, ttape_error *err)
+{
+    *out = NULL;
+    TTP_TRY(ttp_writer_check(writer, err));
+    ttape_copier *c = writer->allocator.allocate(writer->allocator.context, sizeof *c);
+    if (c == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    memset(c, 0, sizeof *c);
+    c->writer = writer;
+    c->reader = reader;
+    c->rename = rename;
+    c->rename_context = context;
+    writer->copier_count++;
+    uint32_t count = ttp_scope_count(reader);
+    ttape_status status = TTAPE_OK;
+    for (uint32_t scope = 0; scope < count && status == TTAPE_OK; scope++)
+        status = map_scope(c, scope, err);
+    if (status != TTAPE_OK) {
+        ttape_copier_close(c);
+        return status;
+    }
+    *out = c;
+    return TTAPE_OK;
+}
+
+void ttape_copier_close(ttape_copier *c)
+{
+    if (c == NULL)
+        return;
+    const ttape_allocator *a = &c->writer->allocator;
+    ttp_grown_free(a, &c->scopes);
+    ttp_grown_free(a, &c->segments);
+    ttp_grown_free(a, &c->values);
+    ttp_grown_free(a, &c->models);
+    ttp_edge_frames_free(c->reader, c->frames, c->frame_capacity);
+    a->release(a->context, c, sizeof *c);
+}
+
+struct ttp_scope *ttp_copier_scope(const ttape_copier *c, uint32_t scope)
+{
+    return scope < c->scopes.count ? ((struct ttp_scope **)c->scopes.data)[scope] : NULL;
+}
+
+static struct ttp_scope *scope_of(const ttape_copier *c, uint32_t partition)
+{
+    return ((struct ttp_scope **)c->scopes.data)[ttp_partition_scope(c->reader, partition)];
+}
+
+static ttape_status local_segments(ttape_copier *c, uint32_t partition, uint32_t count,
+                                   ttape_error *err)
+{
+    TTP_TRY(ttp_grow(&c->writer->allocator, &c->segments, sizeof(struct ttp_index_segment), count,
+                     err));
+    struct ttp_index_segment *to = c->segments.data;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ttp_segment_place place;
+        uint32_t scope;
+        TTP_TRY(ttp_partition_segment(c->reader, partition, i, &place));
+        to[i] = (struct ttp_index_segment){ttp_local_stream(c->reader, place.stream, &scope),
+                                           place.event_count, place.first_event};
+    }
+    return TTAPE_OK;
+}
+
+/* The index entry of a stored partition, from its head and directory. */
+static struct ttp_index_entry describe(const struct ttp_partition_head *head,
+                                       const ttape_partition_info *info, uint64_t payload_bytes)
+{
+    struct ttp_index_entry entry = {.stored_bytes = payload_bytes,
+                                    .event_count = head->event_count,
+                                    .segment_count = head->segment_count,
+                                    .model = head->model,
+                                    .resolution_ns = head->resolution_ns,
+                                    .origin_ns = head->origin_ns,
+                                    .first_tick = head->first_tick,
+                                    .end_tick = head->end_tick,
+                                    .order_bytes = info->bytes.order,
+                                    .times_bytes = info->bytes.times,
+                                    .values_bytes = info->bytes.values,
+                                    .summary_bytes = info->bytes.summaries,
+                                    .gap_count = head->gap_count,
+                                    .lost_count = head->lost_count};
+    size_t light = ttp_partition_head_bytes(head->section_count);
+    for (uint32_t i = 0; i < head->section_count && head->sections[i].kind <= TTP_SECTION_SUMMARY;
+         i++)
+        light += head->sections[i].stored_bytes;
+    entry.light_bytes = (uint32_t)light;
+    return entry;
+}
+
+ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_error *err)
+{
+    ttape_partition_info info;
+    struct ttp_loaded *loaded;
+    struct ttp_chunk chunk;
+    uint8_t *payload;
+    TTP_TRY(ttp_writer_check(c->writer, err));
+    if (ttape_reader_get_partition(c->reader, partition, &info) != TTAPE_OK)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                        "there is no partition %u", partition);
+    /* Of a partition whose light sections are damaged, or are not what the index says, segments
+     * and counts are not known: it is not copied. */
+    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
+    struct ttp_partition_head head = loaded->head;
+    uint32_t model = head.model;
+    struct ttp_scope *to = scope_of(c, partition);
+    TTP_TRY(local_segments(c, partition, head.segment_count, err));
+    if (head.model != TTAPE_NONE)
+        TTP_TRY(
+            ttp_copied_model(c->writer, c->reader, to, partition, &c->models, &head.model, err));
+    TTP_TRY(ttp_payload_read(c->reader, partition, &chunk, &payload, err));
+    if (head.model != model)
+        ttp_partition_head_write(&head, payload);
+    struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
+    ttape_status status =
+        ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
+    ttp_payload_free(c->reader, payload, &chunk);
+    return status;
+}
+
+/* Attaches the values of one event, if it has any that are shown. */
+static ttape_status copy_values(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
+                                const struct ttp_loaded *loaded, uint32_t event, ttape_error *err)
+{
+    uint32_t first, count;
+    ttp_loaded_values(loaded, event, &first, &count);
+    if (count == 0)
+        return TTAPE_OK;
+    c->values.count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ttape_value *value = ttp_push(&c->writer->allocator, &c->values, sizeof *value, err);
+        if (value == NULL)
+            return TTAPE_E_MEMORY;
+        if (!ttp_loaded_value(loaded, first + i, value))
+            c->values.count--;
+    }
+    if (c->values.count == 0)
+        return TTAPE_OK;
+    return ttp_attach(c->writer, to, stream, c->values.data, c->values.count, err);
+}
+
+/* Appends a batch, event by event where there are values to attach. */
+static ttape_status append_batch(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
+                                 const struct ttp_loaded *loaded, uint32_t start, uint32_t count,
+                                 ttape_error *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t scope;
+        if (c->events[i].site != TTAPE_NONE)
+            c->events[i].site = ttp_local_site(c->reader, c->events[i].site, &scope);
+    }
+    if (!loaded->has_values)
+        return ttp_append(c->writer, to, stream, c->events, count, err);
+    for (uint32_t i = 0; i < count; i++) {
+        TTP_TRY(ttp_append(c->writer, to, stream, &c->events[i], 1, err));
+        TTP_TRY(copy_values(c, to, stream, loaded, start + i, err));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
+                              const struct ttp_loaded *loaded, uint32_t segment, uint32_t event,
+                              ttape_error *err)
+{
+    ttape_edge edge;
+    TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, &c->frame_capacity,
+                            false, &edge, err));
+    for (uint32_t i = 0; i < edge.frame_count; i++) {
+        uint32_t scope;
+        if (c->frames[i].site != TTAPE_NONE)
+            c->frames[i].site = ttp_local_site(c->reader, c->frames[i].site, &scope);
+    }
+    edge.frames = c->frames;
+    return ttp_resume(c->writer, to, stream, &edge, err);
+}
+
+static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uint32_t partition,
+                                      uint32_t segment, uint64_t from, uint64_t to_number,
+                                      ttape_error *err)
+{
+    struct ttp_segment_place place;
+    struct ttp_loaded *loaded;
+    uint32_t scope;
+    TTP_TRY(ttp_partition_segment(c->reader, partition, segment, &place));
+    uint64_t end = place.first_event + place.event_count;
+    from = from > place.first_event ? from : place.first_event;
+    end = to_number < end ? to_number : end;
+    if (from >= end)
+        return TTAPE_OK;
+    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_VALUES, &loaded, err));
+    uint32_t stream = ttp_local_stream(c->reader, place.stream, &scope);
+    uint32_t at = loaded->segment_start[segment] + (uint32_t)(from - place.first_event);
+    uint32_t stop = loaded->segment_start[segment] + (uint32_t)(end - place.first_event);
+    TTP_TRY(resume_at(c, to, stream, loaded, segment, at, err));
+    struct ttp_walker walker = ttp_walker_at(loaded, segment, at);
+    while (at < stop) {
+        uint32_t count = stop - at < BATCH_EVENTS ? stop - at : BATCH_EVENTS;
+        ttp_walker_events(loaded, &walker, at + count, c->events);
+        TTP_TRY(append_batch(c, to, stream, loaded, at, count, err));
+        at += count;
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
+                               const uint64_t *to_number, ttape_error *err)
+{
+    ttape_partition_info info;
+    struct ttp_loaded *loaded;
+    TTP_TRY(ttp_writer_check(c->writer, err));
+    if (ttape_reader_get_partition(c->reader, partition, &info) != TTAPE_OK)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                        "there is no partition %u", partition);
+    struct ttp_scope *to = scope_of(c, partition);
+    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
+    TTP_TRY(
+        ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
+    for (uint32_t i = 0; i < info.segment_count; i++) {
+        struct ttp_segment_place place;
+        TTP_TRY(ttp_partition_segment(c->reader, partition, i, &place));
+        TTP_TRY(copy_segment_part(c, to, partition, i, from_number[place.stream],
+                                  to_number[place.stream], err));
+    }
+    return ttp_seal(c->writer, err);
+}

@@ -1,0 +1,314 @@
+/* Replaying the journal: the recorder's own structures, filled as they were at the last checkpoint.
+ */
+#include "libtrace/recover/recover_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/fail.h"
+#include "writer/recording/journal.h"
+#include "writer/recording/decode/layouts.h"
+
+static ttape_status no_memory(ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+}
+
+/* Calls `take` for each entry up to the last checkpoint. */
+static ttape_status each_entry(const ttp_recovered_files *files,
+                               ttape_status (*take)(ttape_recording *, uint32_t kind,
+                                                    const uint8_t *bytes, size_t size,
+                                                    ttape_error *err),
+                               ttape_recording *r, ttape_error *err)
+{
+    for (size_t at = 0; at < files->journal_bytes;) {
+        uint32_t kind = ttp_load32(files->journal + at);
+        size_t size = ttp_load32(files->journal + at + 4);
+        TTP_TRY(take(r, kind, files->journal + at + TTP_JOURNAL_HEAD_BYTES, size, err));
+        at += TTP_JOURNAL_HEAD_BYTES + size;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status take_start(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size,
+                               ttape_error *err)
+{
+    (void)err;
+    if (kind != TTP_JOURNAL_START || size != TTP_JOURNAL_START_BYTES)
+        return TTAPE_OK;
+    ttape_writer_options *w = &r->options.writer;
+    r->options.clock = ttp_load32(bytes);
+    w->partition_events = ttp_load32(bytes + 4);
+    r->clock_base = ttp_load64(bytes + 8);
+    r->clock_base_ns = ttp_load64(bytes + 16);
+    r->clock_scale = ttp_load64(bytes + 24);
+    w->resolution_ns = ttp_load64(bytes + 32);
+    w->level = (int32_t)ttp_load32(bytes + 40);
+    w->literal = ttp_load32(bytes + 44) != 0;
+    r->options.separate_files = (ttp_load32(bytes + 48) & TTP_JOURNAL_SEPARATE) != 0;
+    memcpy(w->trace_id, bytes + 56, sizeof w->trace_id);
+    w->has_trace_id = true;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_state_open(ttape_recording **out, const ttape_recover_options *options,
+                            const ttp_recovered_files *files, ttape_error *err)
+{
+    ttape_recording *r = *out = calloc(1, sizeof *r);
+    if (r == NULL)
+        return no_memory(err);
+    r->journal_fd = r->spill.fd = r->arena.fd = -1;
+    r->allocator = ttp_allocator_or_default(options->allocator);
+    r->is_replaying = true;
+    r->options.rules.name = options->name;
+    r->options.rules.context = options->context;
+    return each_entry(files, take_start, r, err);
+}
+
+ttape_status ttp_state_set_writer(ttape_recording *r, ttape_writer *writer, ttape_error *err)
+{
+    r->current = calloc(1, sizeof *r->current);
+    if (r->current == NULL)
+        return no_memory(err);
+    r->current->writer = writer;
+    r->current->fd = -1;
+    return TTAPE_OK;
+}
+
+static ttape_status take_thread(ttape_recording *r, const uint8_t *bytes, ttape_error *err)
+{
+    struct ttp_thread *thread;
+    struct ttp_block_head block = {.serial = ttp_load64(bytes),
+                                   .image = ttp_load64(bytes + 8),
+                                   .started = ttp_load64(bytes + 16),
+                                   .thread_id = ttp_load32(bytes + 52),
+                                   .process_id = ttp_load32(bytes + 60)};
+    memcpy(block.name, bytes + 68, sizeof block.name);
+    if (block.serial == 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_thread_of(r, &block, &thread, err));
+    memcpy(thread->name, block.name, sizeof thread->name);
+    thread->sequence = ttp_load64(bytes + 24);
+    thread->epoch = ttp_load64(bytes + 32);
+    thread->last_ns = ttp_load64(bytes + 40);
+    thread->has_signals = true; /* may have had them */
+    thread->consumed = ttp_load32(bytes + 48);
+    thread->stream = ttp_load32(bytes + 56);
+    ((struct ttp_image *)r->images.data)[thread->image].process = ttp_load32(bytes + 64);
+    return TTAPE_OK;
+}
+
+static ttape_status take_entry(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size,
+                               ttape_error *err)
+{
+    if (kind == TTP_JOURNAL_THREAD && size == TTP_JOURNAL_THREAD_BYTES)
+        return take_thread(r, bytes, err);
+    if (kind != TTP_JOURNAL_MESSAGE || size < 12)
+        return TTAPE_OK;
+    uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
+    if (index == TTAPE_NONE)
+        return TTAPE_OK;
+    return ttp_image_message(r, ((struct ttp_thread **)r->threads.data)[index],
+                             ttp_load32(bytes + 8), bytes + 12, size - 12, err);
+}
+
+ttape_status ttp_state_replay(ttape_recording *r, const ttp_recovered_files *files,
+                              ttape_error *err)
+{
+    return each_entry(files, take_entry, r, err);
+}
+
+/* Ids */
+
+static bool same_path(ttape_string a, ttape_string b)
+{
+    return a.size_bytes == b.size_bytes &&
+           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+}
+
+/* The layout that holds the trace's module, which gets its id there; TTAPE_NONE: none does. */
+static uint32_t place_module(ttape_recording *r, const ttape_module *module, uint32_t id,
+                             uint32_t *index)
+{
+    for (uint32_t i = 0; i < r->layouts.count; i++) {
+        struct ttp_layout *layout = (struct ttp_layout *)r->layouts.data + i;
+        struct ttp_module_seen *seen = layout->modules.data;
+        for (uint32_t k = layout->shared; k < layout->modules.count; k++) /* others: the root's */
+            if (seen[k].id == TTAPE_NONE && seen[k].module.start == module->start &&
+                seen[k].module.end == module->end && same_path(seen[k].module.path, module->path)) {
+                seen[k].id = id;
+                *index = k;
+                return i;
+            }
+    }
+    return TTAPE_NONE;
+}
+
+struct module_place {
+    uint32_t layout, index;
+};
+
+static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_t id,
+                             struct module_place place, ttape_error *err)
+{
+    struct ttp_layout *layout = (struct ttp_layout *)r->layouts.data + place.layout;
+    uint32_t known = ttp_map_find(&layout->by_address, site->address);
+    if (known != TTAPE_NONE) { /* one of the API's, replayed */
+        ((struct ttp_site_seen *)layout->sites.data)[known].id = id;
+        return TTAPE_OK;
+    }
+    struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
+    if (added == NULL)
+        return TTAPE_E_MEMORY;
+    *added = (struct ttp_site_seen){.address = site->address,
+                                    .module = place.index,
+                                    .kind = site->kind,
+                                    .line = site->line,
+                                    .id = id};
+    TTP_TRY(ttp_keep_text(&added->symbol, site->symbol, err));
+    TTP_TRY(ttp_keep_text(&added->file, site->file, err));
+    return ttp_map_set(&r->allocator, &layout->by_address, site->address,
+                       (uint32_t)(layout->sites.count - 1), err);
+}
+
+static ttape_status adopt_sites(ttape_recording *r, const ttape_reader *reader,
+                                const ttape_info *info, ttape_error *err)
+{
+    struct module_place *places = calloc(info->module_count + 1, sizeof *places);
+    ttape_status status = TTAPE_OK;
+    if (places == NULL)
+        return no_memory(err);
+    for (uint32_t i = 0; i < info->module_count; i++) {
+        ttape_module module;
+        (void)ttape_reader_get_module(reader, i, &module);
+        places[i].layout = place_module(r, &module, i, &places[i].index);
+    }
+    for (uint32_t i = 0; i < info->site_count && status == TTAPE_OK; i++) {
+        ttape_site site;
+        struct module_place place = {0, TTAPE_NONE};
+        (void)ttape_reader_get_site(reader, i, &site);
+        if (site.module < info->module_count)
+            place = places[site.module];
+        if (place.layout < r->layouts.count)
+            status = add_site(r, &site, i, place, err);
+    }
+    free(places);
+    return status;
+}
+
+/* Streams */
+
+static struct ttp_thread *thread_of_stream(const ttape_recording *r, uint32_t stream)
+{
+    for (size_t i = 0; i < r->threads.count; i++)
+        if (((struct ttp_thread **)r->threads.data)[i]->stream == stream)
+            return ((struct ttp_thread **)r->threads.data)[i];
+    return NULL;
+}
+
+static ttape_status keep_edge(ttape_recording *r, struct ttp_thread *thread, const ttape_edge *edge,
+                              ttape_error *err)
+{
+    thread->frames.count = 0;
+    TTP_TRY(ttp_grow(&r->allocator, &thread->frames, sizeof(ttape_open_frame),
+                     edge->frame_count + 1ull, err));
+    if (edge->frame_count != 0)
+        memcpy(thread->frames.data, edge->frames, edge->frame_count * sizeof *edge->frames);
+    thread->frames.count = edge->frame_count;
+    thread->edge = *edge;
+    thread->must_resume = true;
+    return TTAPE_OK;
+}
+
+/* Where each stream was last seen. */
+struct last_segment {
+    uint32_t partition, segment;
+    bool is_there;
+};
+
+static ttape_status find_last(ttape_reader *reader, const ttape_info *all,
+                              struct last_segment *last, ttape_error *err)
+{
+    for (uint32_t i = 0; i < all->partition_count; i++) {
+        ttape_partition_info info;
+        TTP_TRY(ttape_reader_get_partition(reader, i, &info));
+        for (uint32_t k = 0; k < info.segment_count; k++) {
+            ttape_segment_info segment;
+            ttape_error why = {0};
+            ttape_status status = ttape_reader_get_segment(reader, i, k, &segment, &why);
+            if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO) {
+                if (err != NULL)
+                    *err = why;
+                return status;
+            }
+            if (status == TTAPE_OK && segment.stream < all->stream_count)
+                last[segment.stream] = (struct last_segment){i, k, true};
+        }
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, const ttape_info *info,
+                                  ttape_error *err)
+{
+    struct last_segment *last = calloc(info->stream_count + 1, sizeof *last);
+    if (last == NULL)
+        return no_memory(err);
+    ttape_status status = find_last(reader, info, last, err);
+    for (uint32_t i = 0; i < info->stream_count && status == TTAPE_OK; i++) {
+        ttape_segment_info segment;
+        struct ttp_thread *thread = thread_of_stream(r, i);
+        if (thread == NULL || !last[i].is_there)
+            continue;
+        status =
+            ttape_reader_get_segment(reader, last[i].partition, last[i].segment, &segment, err);
+        if (status == TTAPE_OK)
+            status = keep_edge(r, thread, &segment.end, err);
+    }
+    free(last);
+    return status;
+}
+
+/* Ids that the journal names and the trace has not: its definitions were in a chunk that is lost.
+ */
+static void drop_unknown(ttape_recording *r, const ttape_info *info)
+{
+    for (size_t i = 0; i < r->threads.count; i++) {
+        struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[i];
+        if (thread->stream >= info->stream_count)
+            thread->stream = TTAPE_NONE;
+    }
+    for (size_t i = 0; i < r->images.count; i++) {
+        struct ttp_image *image = (struct ttp_image *)r->images.data + i;
+        if (image->process >= info->process_count)
+            image->process = TTAPE_NONE;
+    }
+}
+
+ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, ttape_error *err)
+{
+    ttape_info info;
+    ttape_reader_get_info(reader, &info);
+    drop_unknown(r, &info);
+    TTP_TRY(adopt_sites(r, reader, &info, err));
+    return adopt_streams(r, reader, &info, err);
+}
+
+void ttp_state_forget_ids(ttape_recording *r)
+{
+    ttape_info nothing = {0};
+    drop_unknown(r, &nothing);
+}
+
+void ttp_state_close(ttape_recording *r)
+{
+    if (r == NULL)
+        return;
+    ttp_images_close(r);
+    ttp_grown_free(&r->allocator, &r->values);
+    ttp_grown_free(&r->allocator, &r->touched);
+    ttp_grown_free(&r->allocator, &r->journal);
+    free(r->current);
+    free(r);
+}

@@ -1,0 +1,43 @@
+/* The reader's memory: every byte is asked for here and counted against limits.memory_bytes, so
+ * that a file cannot make a reader grow past its options. Blocks are given back with their size.
+ * Not thread-safe. */
+#ifndef TTP_READER_MEMORY_H
+#define TTP_READER_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+#include <tracetape/types.h>
+
+struct ttp_memory {
+    ttape_allocator allocator;
+    uint64_t limit_bytes, used_bytes;
+    bool (*relieve)(
+        void *context); /* past the limit: true when it gave something back; may be NULL */
+    void *relieve_context;
+    ttape_status status; /* why the last ttp_memory_take returned NULL */
+    uint64_t hash_key;   /* of tables that files fill: format/base/secret_hash.h */
+};
+
+/* allocator: NULL means malloc and free. */
+void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator,
+                     uint64_t limit_bytes);
+
+/* `count` items, not initialised; NULL (memory->status says why) past the limit or without memory.
+ * No items still make a block that can be given back. */
+void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_bytes,
+                      ttape_error *err);
+/* NULL is fine. count and item_bytes are those of the take. */
+void ttp_memory_give(struct ttp_memory *memory, void *block, uint64_t count, size_t item_bytes);
+
+/* Makes room for `wanted` items in an array of *capacity, at least doubling it; returns the array,
+ * or NULL with the old one still in place. */
+void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity, uint64_t wanted,
+                      size_t item_bytes, ttape_error *err);
+
+/* Counts memory that a library keeps for the reader outside of the allocator. */
+void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes);
+
+#endif

@@ -1,0 +1,334 @@
+/* A slot is a partition on its way: waiting -> running -> done -> free. Only the owner makes and
+ * frees slots, so counting memory is its business alone; a worker's own memory is a copy of the
+ * reader's accounting with the slot's reservation as its limit. */
+#include "reader/cache/ahead.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "reader/base/beside.h"
+#include "reader/partition/codecs.h"
+#include "reader/partition/model_reader.h"
+#include "reader/partition/partition_decoder.h"
+
+#define DECODED_BYTES 9ull /* of a decoded event in the cache: code, time, share of checkpoints */
+
+enum state { FREE, WAITING, RUNNING, DONE };
+
+struct slot {
+    struct ttp_loaded *result; /* NULL: it could not be decoded */
+    uint64_t reserved_bytes, turn;
+    int64_t kept_bytes; /* by how much what its worker keeps has grown */
+    uint32_t partition;
+    enum ttp_stage stage;
+    enum state state;
+};
+
+struct worker {
+    struct ttp_ahead *ahead;
+    ttape_reader reader; /* shares what does not change */
+    pthread_t thread;
+    uint64_t kept_bytes; /* models and decompressor */
+};
+
+struct ttp_ahead {
+    ttape_reader *reader;
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+    struct slot slots[TTP_AHEAD_MOST];
+    struct worker *workers;
+    uint32_t worker_count, worker_capacity, depth;
+    uint64_t turn;
+    bool stop;
+};
+
+/* ---- workers ---- */
+
+/* Codes and times, and what decoding them takes besides; raw sections and texts are no larger than
+ * they are stored. */
+static uint64_t bytes_for(const struct ttp_part *part)
+{
+    return 32ull * part->event_count + 4ull * part->stored_bytes + (8u << 20);
+}
+
+static ttape_status decode(ttape_reader *r, struct ttp_loaded *p, enum ttp_stage stage)
+{
+    const struct ttp_part *part = &r->parts[p->partition];
+    ttape_status status = ttp_loaded_read_light(r, p, NULL);
+    p->stage = TTP_STAGE_LIGHT;
+    if (status == TTAPE_OK)
+        status = ttp_loaded_prepare(r, p, NULL);
+    p->stage = TTP_STAGE_ORDER;
+    if (stage == TTP_STAGE_ORDER) {
+        if (status == TTAPE_OK)
+            ttp_codecs_times_ready(r, p);
+        return status != TTAPE_OK ? status : ttp_loaded_check(r, p, p->head.event_count, NULL);
+    }
+    if (status == TTAPE_OK)
+        status = ttp_loaded_complete(r, p, NULL);
+    p->stage = TTP_STAGE_EVENTS;
+    if (status == TTAPE_OK && part->values_bytes != 0)
+        status = ttp_loaded_read_values(r, p, NULL);
+    return status;
+}
+
+static struct ttp_loaded *decode_apart(struct worker *w, const struct slot *slot)
+{
+    ttape_reader *r = &w->reader;
+    struct ttp_memory *m = &r->memory;
+    m->limit_bytes = w->kept_bytes + slot->reserved_bytes;
+    struct ttp_loaded *p = ttp_memory_take(m, 1, sizeof *p, NULL);
+    if (p == NULL)
+        return NULL;
+    *p = (struct ttp_loaded){.partition = slot->partition};
+    if (decode(r, p, slot->stage) != TTAPE_OK) {
+        ttp_loaded_drop(r, p, 0);
+        ttp_memory_give(m, p, 1, sizeof *p);
+        return NULL;
+    }
+    p->used_bytes = m->used_bytes - r->kept_model_bytes - r->zstd.charged_bytes - sizeof *p;
+    m->used_bytes -= p->used_bytes + sizeof *p; /* the owner's from here on */
+    return p;
+}
+
+static struct slot *next_waiting(struct ttp_ahead *a)
+{
+    struct slot *best = NULL;
+    for (uint32_t i = 0; i < a->depth; i++)
+        if (a->slots[i].state == WAITING && (best == NULL || a->slots[i].turn < best->turn))
+            best = &a->slots[i];
+    return best;
+}
+
+static void *work(void *context)
+{
+    struct worker *w = context;
+    struct ttp_ahead *a = w->ahead;
+    struct slot *slot;
+    pthread_mutex_lock(&a->mutex);
+    while (!a->stop) {
+        slot = next_waiting(a);
+        if (slot == NULL) {
+            pthread_cond_wait(&a->work, &a->mutex);
+            continue;
+        }
+        slot->state = RUNNING;
+        pthread_mutex_unlock(&a->mutex);
+        struct ttp_loaded *result = decode_apart(w, slot);
+        pthread_mutex_lock(&a->mutex);
+        slot->result = result;
+        slot->kept_bytes = (int64_t)(w->reader.memory.used_bytes - w->kept_bytes);
+        w->kept_bytes = w->reader.memory.used_bytes;
+        slot->state = DONE;
+        pthread_cond_broadcast(&a->done);
+    }
+    pthread_mutex_unlock(&a->mutex);
+    return NULL;
+}
+
+/* ---- the owner: with the mutex held ---- */
+
+static struct ttp_loaded *take_result(struct ttp_ahead *a, struct slot *slot)
+{
+    struct ttp_memory *m = &a->reader->memory;
+    struct ttp_loaded *p = slot->result;
+    m->used_bytes -= slot->reserved_bytes;
+    m->used_bytes += (uint64_t)slot->kept_bytes;
+    if (p != NULL)
+        m->used_bytes += p->used_bytes + sizeof *p;
+    if (p != NULL && p->stacks.memory != NULL) /* checks that will go on: no longer the worker's */
+        p->stacks.memory = m;
+    *slot = (struct slot){.state = FREE};
+    return p;
+}
+
+static void give_up(struct ttp_ahead *a, struct slot *slot)
+{
+    while (slot->state == RUNNING)
+        pthread_cond_wait(&a->done, &a->mutex);
+    struct ttp_loaded *p = take_result(a, slot);
+    if (p == NULL)
+        return;
+    ttp_loaded_drop(a->reader, p, 0);
+    ttp_memory_give(&a->reader->memory, p, 1, sizeof *p);
+}
+
+static struct slot *find(struct ttp_ahead *a, uint32_t partition)
+{
+    for (uint32_t i = 0; i < a->depth; i++)
+        if (a->slots[i].state != FREE && a->slots[i].partition == partition)
+            return &a->slots[i];
+    return NULL;
+}
+
+static bool relieve(void *context)
+{
+    struct ttp_ahead *a = context;
+    pthread_mutex_lock(&a->mutex);
+    for (uint32_t i = 0; i < a->depth; i++) /* those first: no worker shall begin with them now */
+        if (a->slots[i].state == WAITING)
+            give_up(a, &a->slots[i]);
+    for (uint32_t i = 0; i < a->depth; i++)
+        if (a->slots[i].state != FREE)
+            give_up(a, &a->slots[i]);
+    pthread_mutex_unlock(&a->mutex);
+    return true;
+}
+
+static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
+{
+    ttape_reader *r = a->reader;
+    const struct ttp_part *part = &r->parts[partition];
+    struct slot *slot = NULL;
+    uint64_t bytes = bytes_for(part), decoded = DECODED_BYTES * part->event_count;
+    uint32_t place;
+    for (uint32_t i = 0; i < a->depth; i++) {
+        if (a->slots[i].state == FREE)
+            slot = &a->slots[i];
+        else
+            decoded += DECODED_BYTES * r->parts[a->slots[i].partition].event_count;
+    }
+    if (slot == NULL || part->damaged || decoded > r->cache.limit_bytes / 4 * 3 ||
+        r->memory.used_bytes > r->memory.limit_bytes ||
+        bytes > (r->memory.limit_bytes - r->memory.used_bytes) / 2)
+        return;
+    /* Finding a model may have to learn others' numbers: that is done here, workers only look. */
+    if (part->model != TTP_NO_MODEL &&
+        ttp_model_find(r, partition, part->model, &place, NULL) != TTAPE_OK)
+        return;
+    ttp_memory_charge(&r->memory, bytes);
+    *slot = (struct slot){.partition = partition,
+                          .stage = stage,
+                          .reserved_bytes = bytes,
+                          .turn = a->turn++,
+                          .state = WAITING};
+    pthread_cond_signal(&a->work);
+}
+
+/* ---- the owner ---- */
+
+static bool start_workers(struct ttp_ahead *a)
+{
+    for (uint32_t i = 0; i < a->worker_capacity; i++) {
+        struct worker *w = &a->workers[i];
+        w->ahead = a;
+        w->reader = *a->reader;
+        w->reader.memory.used_bytes = 0;
+        w->reader.memory.relieve = NULL;
+        w->reader.zstd = (struct ttp_zstd){0};
+        w->reader.kept_model_count = 0;
+        w->reader.kept_model_bytes = 0;
+        w->reader.ahead = NULL;
+        w->reader.jobs = 0;
+        w->kept_bytes = 0;
+        if (!ttp_thread_begin(&w->thread, work, w))
+            break;
+        a->worker_count++;
+    }
+    return a->worker_count != 0;
+}
+
+static void close_ahead(struct ttp_ahead *a)
+{
+    struct ttp_memory *m = &a->reader->memory;
+    (void)relieve(a);
+    pthread_mutex_lock(&a->mutex);
+    a->stop = true;
+    pthread_cond_broadcast(&a->work);
+    pthread_mutex_unlock(&a->mutex);
+    for (uint32_t i = 0; i < a->worker_count; i++) {
+        struct worker *w = &a->workers[i];
+        pthread_join(w->thread, NULL);
+        m->used_bytes -= w->kept_bytes;
+        ttp_models_drop(&w->reader);
+        ttp_zstd_reset(&w->reader.zstd, &w->reader.memory);
+    }
+    m->relieve = NULL;
+    pthread_cond_destroy(&a->done);
+    pthread_cond_destroy(&a->work);
+    pthread_mutex_destroy(&a->mutex);
+    ttp_memory_give(m, a->workers, a->worker_capacity, sizeof *a->workers);
+    ttp_memory_give(m, a, 1, sizeof *a);
+}
+
+void ttp_ahead_close(ttape_reader *r)
+{
+    if (r->ahead != NULL)
+        close_ahead(r->ahead);
+    r->ahead = NULL;
+}
+
+uint32_t ttp_ahead_depth(const ttape_reader *r)
+{
+    return r->jobs < 2 ? 0 : r->jobs < TTP_AHEAD_MOST ? r->jobs + 1 : TTP_AHEAD_MOST;
+}
+
+/* Without threads or memory for them the reader goes on without jobs. */
+static struct ttp_ahead *open_ahead(ttape_reader *r)
+{
+    struct ttp_memory *m = &r->memory;
+    struct ttp_ahead *a = ttp_memory_take(m, 1, sizeof *a, NULL);
+    if (a == NULL)
+        return NULL;
+    *a = (struct ttp_ahead){.reader = r, .depth = ttp_ahead_depth(r)};
+    a->worker_capacity = a->depth - 1;
+    a->workers = ttp_memory_take(m, a->worker_capacity, sizeof *a->workers, NULL);
+    if (a->workers == NULL) {
+        ttp_memory_give(m, a, 1, sizeof *a);
+        return NULL;
+    }
+    pthread_mutex_init(&a->mutex, NULL);
+    pthread_cond_init(&a->work, NULL);
+    pthread_cond_init(&a->done, NULL);
+    if (!start_workers(a)) {
+        close_ahead(a);
+        return NULL;
+    }
+    m->relieve = relieve;
+    m->relieve_context = a;
+    return a;
+}
+
+void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
+                    enum ttp_stage stage)
+{
+    if (r->jobs < 2)
+        return;
+    if (r->ahead == NULL)
+        r->ahead = open_ahead(r);
+    struct ttp_ahead *a = r->ahead;
+    if (a == NULL) {
+        r->jobs = 0;
+        return;
+    }
+    pthread_mutex_lock(&a->mutex);
+    for (uint32_t i = 0; i < a->depth; i++) {
+        struct slot *slot = &a->slots[i];
+        bool wanted = slot->partition == current;
+        for (uint32_t k = 0; k < count; k++)
+            wanted = wanted || slot->partition == next[k];
+        if (!wanted && (slot->state == WAITING || slot->state == DONE))
+            give_up(a, slot);
+    }
+    for (uint32_t k = 0; k < count; k++)
+        if (r->parts[next[k]].loaded == NULL && find(a, next[k]) == NULL)
+            start(a, next[k], stage);
+    pthread_mutex_unlock(&a->mutex);
+}
+
+struct ttp_loaded *ttp_ahead_take(ttape_reader *r, uint32_t partition)
+{
+    struct ttp_ahead *a = r->ahead;
+    struct ttp_loaded *p = NULL;
+    if (a == NULL)
+        return NULL;
+    pthread_mutex_lock(&a->mutex);
+    struct slot *slot = find(a, partition);
+    if (slot != NULL) { /* one that still waits is decoded sooner by who wants it now */
+        while (slot->state == RUNNING)
+            pthread_cond_wait(&a->done, &a->mutex);
+        p = take_result(a, slot);
+    }
+    pthread_mutex_unlock(&a->mutex);
+    return p;
+}

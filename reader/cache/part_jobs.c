@@ -1,0 +1,294 @@
+/* Workers take the next partition from one counter. A worker's reader is a copy that shares what
+ * does not change; its memory is a share of what the reader's limit leaves. A partition that does
+ * not fit there is done at the end by the calling thread, with all of it. */
+#include "reader/cache/part_jobs.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "reader/base/beside.h"
+#include "reader/partition/model_reader.h"
+#include "reader/partition/partition_decoder.h"
+#include "reader/partition/summary_reader.h"
+
+enum outcome {
+    FINE,
+    AGAIN, /* it could not be read: damage, or too little memory */
+    LATER  /* it needs what only the calling thread may do */
+};
+
+struct crew {
+    const struct ttp_part_work *work;
+    const uint32_t *partitions;
+    uint8_t *outcomes; /* one each */
+    atomic_uint next;
+    atomic_bool stop;
+    uint32_t partition_count;
+    pthread_mutex_t mutex; /* of the failure that stops all: the one of the first partition */
+    uint32_t failed;
+    ttape_error error;
+};
+
+struct crew_member {
+    struct crew *crew;
+    ttape_reader reader;
+    pthread_t thread;
+    uint32_t number;
+    bool started;
+};
+
+/* Of few partitions the last one would be waited for: then more threads take turns on the
+ * processors, and all end at about the same time. */
+uint32_t ttp_part_workers(uint32_t jobs, uint32_t partition_count)
+{
+    uint64_t most = jobs > 1 && partition_count < 4ull * jobs ? 2ull * jobs : jobs;
+    most = most < TTP_PART_WORKERS_MOST ? most : TTP_PART_WORKERS_MOST;
+    most = most < partition_count ? most : partition_count;
+    return most > 1 ? (uint32_t)most : 1;
+}
+
+/* ---- one partition ---- */
+
+static ttape_status read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    TTP_TRY(ttp_loaded_read_light(r, p, err));
+    p->stage = TTP_STAGE_LIGHT;
+    return TTAPE_OK;
+}
+
+static ttape_status read_events(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    TTP_TRY(ttp_loaded_prepare(r, p, err));
+    TTP_TRY(ttp_loaded_complete(r, p, err));
+    p->stage = TTP_STAGE_EVENTS;
+    return TTAPE_OK;
+}
+
+/* The failure of the work itself. */
+static void fail_all(struct crew *c, uint32_t number, ttape_status status, const ttape_error *err)
+{
+    pthread_mutex_lock(&c->mutex);
+    if (number < c->failed) {
+        c->failed = number;
+        c->error = *err;
+        c->error.status = status;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    atomic_store(&c->stop, true);
+}
+
+/* *unread: it failed for the partition, not for the work. */
+static ttape_status do_summary(const struct ttp_part_work *work, uint32_t worker, ttape_reader *r,
+                               const struct ttp_loaded *p, bool *unread, ttape_error *err)
+{
+    struct ttp_measure *rows;
+    uint32_t row_count;
+    *unread = true;
+    TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
+    *unread = false;
+    ttape_status status = work->summary(work->context, worker, r, p, rows, row_count, err);
+    ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
+    return status;
+}
+
+static ttape_status do_apart(struct crew *c, ttape_reader *r, uint32_t worker, struct ttp_loaded *p,
+                             enum outcome *outcome, ttape_error *err)
+{
+    const struct ttp_part_work *work = c->work;
+    bool unread = true;
+    *outcome = AGAIN;
+    if (r->parts[p->partition].damaged)
+        return TTAPE_E_CORRUPT;
+    TTP_TRY(read_light(r, p, NULL));
+    enum ttp_part_wish wish = work->wish(work->context, worker, r, p);
+    if (wish == TTP_WISH_EVENTS && !work->decodes) {
+        *outcome = LATER;
+        return TTAPE_OK;
+    }
+    if (wish == TTP_WISH_EVENTS)
+        TTP_TRY(read_events(r, p, NULL));
+    ttape_status status = TTAPE_OK;
+    if (wish == TTP_WISH_SUMMARY)
+        status = do_summary(work, worker, r, p, &unread, err);
+    else if (wish == TTP_WISH_EVENTS)
+        status = work->events(work->context, worker, r, p, err);
+    if (wish != TTP_WISH_SUMMARY || !unread)
+        *outcome = FINE;
+    return status;
+}
+
+static void do_number(struct crew *c, ttape_reader *r, uint32_t worker, uint32_t number)
+{
+    struct ttp_loaded p = {.partition = c->partitions[number]};
+    ttape_error err = {0};
+    enum outcome outcome;
+    ttape_status status = do_apart(c, r, worker, &p, &outcome, &err);
+    if (status != TTAPE_OK && outcome == FINE)
+        fail_all(c, number, status, &err);
+    c->outcomes[number] = (uint8_t)outcome;
+    ttp_loaded_drop(r, &p, 0);
+}
+
+static void take_numbers(struct crew *c, ttape_reader *r, uint32_t worker)
+{
+    while (!atomic_load(&c->stop)) {
+        uint32_t number = atomic_fetch_add(&c->next, 1);
+        if (number >= c->partition_count)
+            break;
+        do_number(c, r, worker, number);
+    }
+}
+
+/* ---- threads ---- */
+
+static void *run_member(void *context)
+{
+    struct crew_member *m = context;
+    take_numbers(m->crew, &m->reader, m->number);
+    return NULL;
+}
+
+static void copy_reader(struct crew_member *m, const ttape_reader *r, uint32_t workers)
+{
+    uint64_t left = r->memory.limit_bytes > r->memory.used_bytes
+                        ? r->memory.limit_bytes - r->memory.used_bytes
+                        : 0;
+    m->reader = *r;
+    m->reader.memory.used_bytes = 0;
+    m->reader.memory.limit_bytes = left / workers;
+    m->reader.memory.relieve = NULL;
+    m->reader.zstd = (struct ttp_zstd){0};
+    m->reader.kept_model_count = 0;
+    m->reader.kept_model_bytes = 0;
+    m->reader.frames = NULL;
+    m->reader.rows = NULL;
+    m->reader.frame_capacity = m->reader.row_capacity = 0;
+    m->reader.ahead = NULL;
+    m->reader.jobs = 0;
+}
+
+/* Threads that cannot be made are work that others do. */
+static void start_members(struct crew_member *members, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        members[i].started = ttp_thread_begin(&members[i].thread, run_member, &members[i]);
+}
+
+static ttape_status run_members(ttape_reader *r, struct crew *c, uint32_t workers, ttape_error *err)
+{
+    struct ttp_memory *memory = &r->memory;
+    struct crew_member *members = ttp_memory_take(memory, workers, sizeof *members, err);
+    if (members == NULL)
+        return memory->status;
+    memset(members, 0, workers * sizeof *members);
+    for (uint32_t i = 0; i < workers; i++) {
+        members[i].crew = c;
+        members[i].number = i;
+        copy_reader(&members[i], r, workers);
+    }
+    start_members(members, workers);
+    take_numbers(c, &members[0].reader, 0);
+    for (uint32_t i = 0; i < workers; i++) {
+        if (members[i].started)
+            pthread_join(members[i].thread, NULL);
+        ttp_models_drop(&members[i].reader);
+        ttp_zstd_reset(&members[i].reader.zstd, &members[i].reader.memory);
+    }
+    ttp_memory_give(memory, members, workers, sizeof *members);
+    return TTAPE_OK;
+}
+
+/* ---- what became of it ---- */
+
+static bool of_the_bytes(ttape_status status) { return status >= TTAPE_E_TRUNCATED; }
+
+/* Through the cache, which makes room where a worker's share of the memory did not suffice.
+ * *unread: it failed for the partition, not for the work. */
+static ttape_status do_again(ttape_reader *r, const struct ttp_part_work *work, uint32_t partition,
+                             bool *unread, ttape_error *err)
+{
+    struct ttp_loaded *p;
+    *unread = true;
+    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
+    if (r->parts[partition].damaged) /* nobody knows its streams, even if it can be read now */
+        return ttp_fail(err, TTAPE_E_CORRUPT, "", p->payload_offset,
+                        "partition could not be read when the file was opened");
+    enum ttp_part_wish wish = work->wish(work->context, 0, r, p);
+    if (wish == TTP_WISH_SUMMARY)
+        return do_summary(work, 0, r, p, unread, err);
+    if (wish == TTP_WISH_NOTHING)
+        return TTAPE_OK;
+    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_EVENTS, &p, err));
+    *unread = false;
+    return work->events(work->context, 0, r, p, err);
+}
+
+static ttape_status settle(ttape_reader *r, const struct crew *c, uint32_t number, ttape_error *err)
+{
+    uint32_t partition = c->partitions[number];
+    ttape_error problem = {0};
+    bool unread;
+    if (c->outcomes[number] == FINE)
+        return TTAPE_OK;
+    ttape_status status = do_again(r, c->work, partition, &unread, &problem);
+    problem.status = status;
+    if (status != TTAPE_OK && unread && of_the_bytes(status) && c->work->damaged != NULL)
+        status = c->work->damaged(c->work->context, partition, &problem);
+    if (status != TTAPE_OK && err != NULL)
+        *err = problem;
+    return status;
+}
+
+/* Workers only look numbers of models up: those are learnt before. Asking for one that cannot be
+ * there learns all that stand before a partition. */
+static void learn_models(ttape_reader *r, const uint32_t *partitions, uint32_t count)
+{
+    uint32_t place, last = 0;
+    if (r->model_count == 0 || count == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        last = partitions[i] > last ? partitions[i] : last;
+    for (uint32_t i = 0; i <= last; i++)
+        if (i == last || r->parts[i].scope != r->parts[i + 1].scope)
+            (void)ttp_model_find(r, i, TTP_NO_MODEL, &place, NULL);
+}
+
+static ttape_status run_all(ttape_reader *r, struct crew *c, uint32_t jobs, ttape_error *err)
+{
+    uint32_t workers = ttp_part_workers(jobs, c->partition_count);
+    if (c->work->decodes)
+        learn_models(r, c->partitions, c->partition_count);
+    if (workers > 1)
+        TTP_TRY(run_members(r, c, workers, err));
+    else
+        take_numbers(c, r, 0);
+    if (c->failed != UINT32_MAX) {
+        if (err != NULL)
+            *err = c->error;
+        return c->error.status;
+    }
+    for (uint32_t i = 0; i < c->partition_count; i++)
+        TTP_TRY(settle(r, c, i, err));
+    return TTAPE_OK;
+}
+
+ttape_status ttp_part_work(ttape_reader *r, const uint32_t *partitions, uint32_t partition_count,
+                           uint32_t jobs, const struct ttp_part_work *work, ttape_error *err)
+{
+    struct ttp_memory *memory = &r->memory;
+    struct crew c = {.work = work,
+                     .partitions = partitions,
+                     .partition_count = partition_count,
+                     .failed = UINT32_MAX};
+    c.outcomes = ttp_memory_take(memory, partition_count, 1, err);
+    if (c.outcomes == NULL)
+        return memory->status;
+    memset(c.outcomes, FINE, partition_count);
+    pthread_mutex_init(&c.mutex, NULL);
+    ttape_status status = run_all(r, &c, jobs, err);
+    pthread_mutex_destroy(&c.mutex);
+    ttp_memory_give(memory, c.outcomes, partition_count, 1);
+    return status;
+}

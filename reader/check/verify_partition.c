@@ -1,0 +1,186 @@
+/* Edges, ticks, depths and measures are worked out from the events and compared with what is
+ * stored. */
+#include "reader/check/verify_partition.h"
+
+#include "format/base/fail.h"
+#include "reader/partition/summary_reader.h"
+
+struct verifying {
+    ttape_reader *r;
+    const struct ttp_loaded *p;
+    struct ttp_measuring m;
+    ttp_problem_callback callback;
+    void *context;
+};
+
+static ttape_status say(const struct verifying *v, const char *rule, uint16_t section,
+                        const char *what, uint32_t number)
+{
+    ttape_error problem;
+    const struct ttp_section *s = ttp_partition_section(&v->p->head, section);
+    uint64_t offset = v->p->payload_offset + (s != NULL ? s->offset : 0);
+    (void)ttp_fail(&problem, TTAPE_E_CORRUPT, rule, offset, "%s '%u'", what, number);
+    return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
+}
+
+static const struct ttp_frame *end_frame(const struct ttp_segments *g, const struct ttp_segment *s,
+                                         uint32_t i)
+{
+    return i < s->kept ? &g->start_frames[s->start.frame_start + i]
+                       : &g->end_frames[s->end.frame_start + i - s->kept];
+}
+
+/* Compares the frames of one stack, from the top down; `at` is one past its last place in the
+ * edge's list. */
+static bool same_stack(const struct verifying *v, const struct ttp_segment *s, uint32_t number,
+                       uint32_t at)
+{
+    const struct ttp_frame_stacks *stacks = &v->m.stacks;
+    bool timed = v->p->delta != NULL;
+    for (uint32_t f = stacks->stacks[number].top; f != TTP_NO_FRAME; f = stacks->frames[f].below) {
+        const struct ttp_stack_frame *have = &stacks->frames[f];
+        const struct ttp_frame *said = end_frame(&v->p->segments, s, --at);
+        struct ttp_symbol symbol = v->p->symbols[have->symbol];
+        bool kept = at < s->kept;
+        int64_t self = kept ? said->end_self_ticks : said->self_ticks;
+        if (said->stack != number || said->event_class != symbol.event_class ||
+            said->argument != symbol.argument || kept != (have->start == at && kept) ||
+            (timed && (said->enter_tick != have->enter_tick || self != have->self_ticks)))
+            return false;
+        if (at == s->kept && have->start == at)
+            return false; /* more frames were kept than the edge says */
+    }
+    return true;
+}
+
+static bool same_frames(const struct verifying *v, const struct ttp_segment *s)
+{
+    const struct ttp_frame_stacks *stacks = &v->m.stacks;
+    uint64_t at = 0;
+    for (uint32_t number = 0; number < stacks->stack_count; number++) {
+        const struct ttp_frame_stack *stack = &stacks->stacks[number];
+        if (stack->epoch != stacks->epoch || stack->height == 0)
+            continue;
+        at += stack->height;
+        if (at > s->end.frame_count || !same_stack(v, s, number, (uint32_t)at))
+            return false;
+    }
+    return at == s->end.frame_count;
+}
+
+static uint32_t min_depth(const struct ttp_loaded *p, uint32_t segment, struct ttp_walker *end)
+{
+    ttape_event events[128];
+    struct ttp_walker w = ttp_walker_at(p, segment, p->segment_start[segment]);
+    uint32_t least = UINT32_MAX, last = p->segment_start[segment + 1];
+    while (w.event < last) {
+        uint32_t count = last - w.event < 128 ? last - w.event : 128;
+        ttp_walker_events(p, &w, w.event + count, events);
+        for (uint32_t i = 0; i < count; i++)
+            least = events[i].depth < least ? events[i].depth : least;
+    }
+    *end = w;
+    return least;
+}
+
+static ttape_status verify_segment(struct verifying *v, uint32_t segment, ttape_error *err)
+{
+    const struct ttp_loaded *p = v->p;
+    const struct ttp_segment *s = &p->segments.segments[segment];
+    struct ttp_walker end;
+    TTP_TRY(ttp_measuring_segment(&v->m, segment, err));
+    if (s->min_depth != min_depth(p, segment, &end))
+        TTP_TRY(say(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong least depth of segment", segment));
+    if (p->delta != NULL && s->end_tick != v->m.tick)
+        TTP_TRY(say(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong end tick of segment", segment));
+    if (s->end.stack != v->m.stacks.current_number || s->end.unknown_depth != end.unknown ||
+        s->end.depth_offset != end.offset || !same_frames(v, s))
+        TTP_TRY(say(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong end edge of segment", segment));
+    return TTAPE_OK;
+}
+
+static bool same_row(const struct ttp_measure *a, const struct ttp_measure *b, bool timed)
+{
+    if (a->call_count != b->call_count || a->exit_count != b->exit_count)
+        return false;
+    return !timed || (a->self_ticks == b->self_ticks && a->total_ticks == b->total_ticks &&
+                      a->min_ticks == b->min_ticks && a->max_ticks == b->max_ticks &&
+                      a->squares_high == b->squares_high && a->squares_low == b->squares_low);
+}
+
+/* A site without a row is one whose measures are all zero. */
+static ttape_status compare_rows(const struct verifying *v, const struct ttp_measure *said,
+                                 uint32_t count)
+{
+    const struct ttp_measure zero = {0};
+    bool timed = v->p->delta != NULL;
+    uint32_t i = 0, k = 0;
+    while (i < count || k < v->m.row_count) {
+        uint64_t a = i < count ? said[i].site : UINT64_MAX;
+        uint64_t b = k < v->m.row_count ? v->m.rows[k].site : UINT64_MAX;
+        const struct ttp_measure *left = a <= b ? &said[i++] : &zero;
+        const struct ttp_measure *right = b <= a ? &v->m.rows[k++] : &zero;
+        if (!same_row(left, right, timed))
+            return say(v, "F-SUM-05", TTP_SECTION_SUMMARY, "wrong measures of site",
+                       (uint32_t)(a < b ? a : b));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status verify_summary(struct verifying *v, ttape_error *err)
+{
+    struct ttp_measure *rows;
+    uint32_t count;
+    ttape_error problem;
+    if (ttp_partition_section(&v->p->head, TTP_SECTION_SUMMARY) == NULL)
+        return TTAPE_OK;
+    ttape_status status = ttp_summary_load(v->r, v->p, &rows, &count, &problem);
+    if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO) {
+        if (err != NULL)
+            *err = problem;
+        return status;
+    }
+    if (status != TTAPE_OK)
+        return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
+    status = compare_rows(v, rows, count);
+    ttp_memory_give(&v->r->memory, rows, count, sizeof *rows);
+    return status;
+}
+
+static ttape_status verify_gaps(const struct verifying *v)
+{
+    const struct ttp_values *values = &v->p->values;
+    for (uint32_t i = 0; i < values->event_count; i++) {
+        bool gap = v->p->symbols[v->p->codes[values->event[i]] >> 1].event_class == TTP_CLASS_GAP;
+        uint32_t count = values->value_start[i + 1] - values->value_start[i];
+        for (uint32_t k = 0; k < count; k++)
+            if (values->values[values->value_start[i] + k].type == TTP_VALUE_GAP_COUNT &&
+                (!gap || count != 1))
+                return say(v, "F-VAL-08", TTP_SECTION_VALUES,
+                           "a count of lost events stands at event", values->event[i]);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status verify_all(struct verifying *v, ttape_error *err)
+{
+    const struct ttp_partition_head *head = &v->p->head;
+    for (uint32_t s = 0; s < v->p->segments.segment_count; s++)
+        TTP_TRY(verify_segment(v, s, err));
+    if (v->p->delta != NULL && (head->first_tick != v->m.least_tick ||
+                                (uint64_t)head->end_tick != (uint64_t)v->m.most_tick + 1))
+        TTP_TRY(say(v, "F-PAR-12", 0, "wrong first or end tick of partition", v->p->partition));
+    TTP_TRY(verify_gaps(v));
+    return verify_summary(v, err);
+}
+
+ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
+                                  ttp_problem_callback callback, void *context, ttape_error *err)
+{
+    struct verifying v = {.r = r, .p = p, .callback = callback, .context = context};
+    ttape_status status = ttp_measuring_open(&v.m, r, p, err);
+    if (status == TTAPE_OK)
+        status = verify_all(&v, err);
+    ttp_measuring_close(&v.m);
+    return status;
+}

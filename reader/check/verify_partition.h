@@ -1,0 +1,14 @@
+/* One decoded partition against what it says of itself. */
+#ifndef TTP_READER_VERIFY_PARTITION_H
+#define TTP_READER_VERIFY_PARTITION_H
+
+#include "reader/check/measure.h"
+
+/* Called for each finding; false: stop. */
+typedef bool (*ttp_problem_callback)(void *context, const ttape_error *problem);
+
+/* `p` at stage VALUES. TTAPE_END when the callback said stop; otherwise failures of memory only. */
+ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
+                                  ttp_problem_callback callback, void *context, ttape_error *err);
+
+#endif

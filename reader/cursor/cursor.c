@@ -1,0 +1,378 @@
+/* A cursor over one stream is a place: run and event in it. Single events are handed out of a
+ * window of at most 1,024 that starts at a checkpoint, so that both directions cost the same. */
+#include "reader/cursor/cursor.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "reader/cache/ahead.h"
+
+static const struct ttp_segment_run *run_of(const ttape_cursor *c, uint32_t run)
+{
+    const ttape_reader *r = c->reader;
+    return &r->runs[r->stream_runs[r->stream_first[c->stream] + run]];
+}
+
+static uint32_t segment_of(const ttape_reader *r, const struct ttp_segment_run *run)
+{
+    return (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
+}
+
+ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t stream,
+                               ttape_error *err)
+{
+    if (out == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a cursor");
+    *out = NULL;
+    if (r == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no reader");
+    if (stream != TTAPE_ALL_STREAMS && stream >= r->indexed_streams)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
+                        stream);
+    ttape_cursor *c = ttp_memory_take(&r->memory, 1, sizeof *c, err);
+    if (c == NULL)
+        return r->memory.status;
+    *c = (ttape_cursor){.reader = r,
+                        .stream = stream,
+                        .window_run = UINT32_MAX,
+                        .walker_run = UINT32_MAX,
+                        .sought_run = UINT32_MAX};
+    if (stream == TTAPE_ALL_STREAMS) {
+        ttape_status status = ttp_merge_open(&c->merge, r, err);
+        if (status != TTAPE_OK) {
+            ttape_cursor_close(c);
+            return status;
+        }
+    } else {
+        c->run_count = r->stream_first[stream + 1] - r->stream_first[stream];
+    }
+    *out = c;
+    return TTAPE_OK;
+}
+
+void ttape_cursor_close(ttape_cursor *c)
+{
+    if (c == NULL)
+        return;
+    struct ttp_memory *m = &c->reader->memory;
+    ttp_merge_close(c->merge);
+    if (c->window != NULL)
+        ttp_memory_give(m, c->window, TTP_CHECKPOINT_EVENTS, sizeof *c->window);
+    ttp_memory_give(m, c->frames, c->frame_capacity, sizeof *c->frames);
+    ttp_memory_give(m, c->values.values, c->values.value_capacity, sizeof *c->values.values);
+    ttp_memory_give(m, c->values.bytes, c->values.byte_capacity, 1);
+    ttp_memory_give(m, c, 1, sizeof *c);
+}
+
+static ttape_status single_only(const ttape_cursor *c, ttape_error *err)
+{
+    if (c->merge != NULL)
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "a cursor over all streams cannot do this");
+    return TTAPE_OK;
+}
+
+ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
+                               ttape_error *err)
+{
+    struct ttp_loaded *p;
+    if (r->damaged_count == 0)
+        return TTAPE_OK;
+    while (*next < end) {
+        uint32_t partition = (*next)++;
+        if (!r->parts[partition].damaged ||
+            (scope != TTAPE_NONE && r->parts[partition].scope != scope))
+            continue;
+        ttape_status status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err);
+        if (status != TTAPE_OK)
+            return status;
+    }
+    return TTAPE_OK;
+}
+
+/* Partitions that a scan could not read may hold events of this stream: where numbers are missing
+ * between two runs, or behind the last, the failure is due here. */
+static ttape_status report_between(ttape_cursor *c, ttape_error *err)
+{
+    ttape_reader *r = c->reader;
+    uint32_t end = r->part_count;
+    uint64_t number = 0;
+    if (r->damaged_count == 0)
+        return TTAPE_OK;
+    if (c->run > 0) {
+        const struct ttp_segment_run *before = run_of(c, c->run - 1);
+        number = before->first_event + before->event_count;
+        if (c->damage_next <= before->partition)
+            c->damage_next = before->partition + 1;
+    }
+    if (c->run < c->run_count) {
+        end = run_of(c, c->run)->partition;
+        if (run_of(c, c->run)->first_event <= number)
+            return TTAPE_OK;
+    }
+    return ttp_report_damage(r, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
+}
+
+/* Steps over the end of a run. Afterwards there is a next event at (run, place), or TTAPE_END. */
+/* Who goes on to another run will go on from there. */
+static void look_ahead(const ttape_cursor *c)
+{
+    uint32_t next[TTP_AHEAD_MOST], count = 0;
+    if (c->run >= c->run_count || c->reader->jobs < 2)
+        return;
+    while (count < ttp_ahead_depth(c->reader) && c->run_count - c->run > count + 1) {
+        next[count] = run_of(c, c->run + 1 + count)->partition;
+        count++;
+    }
+    ttp_ahead_want(c->reader, run_of(c, c->run)->partition, next, count, TTP_STAGE_EVENTS);
+}
+
+static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
+{
+    if (c->run < c->run_count && c->place >= run_of(c, c->run)->event_count) {
+        c->run++;
+        c->place = 0;
+        look_ahead(c);
+    }
+    if (c->place == 0)
+        TTP_TRY(report_between(c, err));
+    return c->run < c->run_count ? TTAPE_OK : TTAPE_END;
+}
+
+/* Reading on decodes whole partitions; where a seek led, first only what is looked at. */
+static enum ttp_stage stage_of(const ttape_cursor *c)
+{
+    return c->run == c->sought_run ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
+}
+
+static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *err)
+{
+    ttape_reader *r = c->reader;
+    struct ttp_loaded *p;
+    if (c->window_run == c->run && place >= c->window_first &&
+        place - c->window_first < c->window_count)
+        return TTAPE_OK;
+    const struct ttp_segment_run *run = run_of(c, c->run);
+    uint32_t segment = segment_of(r, run);
+    c->window_run = UINT32_MAX;
+    if (c->window == NULL) {
+        c->window = ttp_memory_take(&r->memory, TTP_CHECKPOINT_EVENTS, sizeof *c->window, err);
+        if (c->window == NULL)
+            return r->memory.status;
+    }
+    TTP_TRY(ttp_loaded_get(r, run->partition, stage_of(c), &p, err));
+    uint32_t start = p->segment_start[segment], end = p->segment_start[segment + 1];
+    uint32_t block = (start + place) / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
+    uint32_t first = block > start ? block : start;
+    uint32_t last = end - block < TTP_CHECKPOINT_EVENTS ? end : block + TTP_CHECKPOINT_EVENTS;
+    const struct ttp_range range = {first, last, last, false};
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
+    struct ttp_walker w = ttp_walker_at(p, segment, first);
+    ttp_walker_events(p, &w, last, c->window);
+    c->window_run = c->run;
+    c->window_first = first - start;
+    c->window_count = last - first;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
+                                 const struct ttp_loaded *p, uint32_t event, ttape_item *out,
+                                 ttape_error *err)
+{
+    uint32_t first, count;
+    uint64_t bytes = 0, at = 0;
+    ttp_loaded_values(p, event, &first, &count);
+    if (count == 0)
+        return TTAPE_OK;
+    ttape_value *values =
+        ttp_memory_grow(&r->memory, v->values, &v->value_capacity, count, sizeof *values, err);
+    if (values == NULL)
+        return r->memory.status;
+    v->values = values;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        shown += ttp_loaded_value(p, first + i, &values[shown]);
+        bytes += shown == 0 ? 0 : values[shown - 1].bytes.size_bytes;
+    }
+    uint8_t *copy = ttp_memory_grow(&r->memory, v->bytes, &v->byte_capacity, bytes, 1, err);
+    if (copy == NULL)
+        return r->memory.status;
+    v->bytes = copy;
+    for (uint32_t i = 0; i < shown; i++) {
+        if (values[i].bytes.size_bytes == 0)
+            continue;
+        memcpy(copy + at, values[i].bytes.data, values[i].bytes.size_bytes);
+        values[i].bytes.data = (const char *)copy + at;
+        at += values[i].bytes.size_bytes;
+    }
+    out->values = values;
+    out->value_count = shown;
+    return TTAPE_OK;
+}
+
+static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_item *out, ttape_error *err)
+{
+    ttape_reader *r = c->reader;
+    const struct ttp_segment_run *run = run_of(c, c->run);
+    *out = (ttape_item){.event = c->window[place - c->window_first],
+                        .stream = c->stream,
+                        .number = run->first_event + place};
+    if (r->parts[run->partition].values_bytes == 0)
+        return TTAPE_OK;
+    struct ttp_loaded *p;
+    const struct ttp_range values = {.values = true};
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &values, &p, err));
+    return ttp_item_set_values(r, &c->values, p, p->segment_start[segment_of(r, run)] + place, out,
+                               err);
+}
+
+ttape_status ttape_cursor_next(ttape_cursor *c, ttape_item *out, ttape_error *err)
+{
+    if (c->merge != NULL)
+        return ttp_merge_next(c->merge, &c->values, out, err);
+    TTP_TRY(forward_ready(c, err));
+    ttape_status status = fill_window(c, c->place, err);
+    if (status == TTAPE_OK)
+        status = make_item(c, c->place, out, err);
+    if (status != TTAPE_OK) { /* go on behind the damage */
+        c->run++;
+        c->place = 0;
+        return status;
+    }
+    c->place++;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_item *out, ttape_error *err)
+{
+    TTP_TRY(single_only(c, err));
+    if (c->run >= c->run_count || c->place == 0) {
+        if (c->run == 0)
+            return TTAPE_END;
+        c->run--;
+        c->place = run_of(c, c->run)->event_count;
+    }
+    ttape_status status = fill_window(c, c->place - 1, err);
+    if (status == TTAPE_OK)
+        status = make_item(c, c->place - 1, out, err);
+    if (status != TTAPE_OK) {
+        c->place = 0;
+        return status;
+    }
+    c->place--;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t capacity,
+                                      size_t *count, ttape_error *err)
+{
+    struct ttp_loaded *p;
+    *count = 0;
+    TTP_TRY(single_only(c, err));
+    if (capacity == 0)
+        return TTAPE_OK;
+    TTP_TRY(forward_ready(c, err));
+    const struct ttp_segment_run *run = run_of(c, c->run);
+    uint32_t segment = segment_of(c->reader, run);
+    uint32_t left = run->event_count - c->place;
+    uint32_t got = capacity < left ? (uint32_t)capacity : left;
+    ttape_status status = ttp_loaded_get(c->reader, run->partition, stage_of(c), &p, err);
+    if (status == TTAPE_OK) {
+        uint32_t first = p->segment_start[segment] + c->place;
+        const struct ttp_range range = {first, first + got, first + got, false};
+        status = ttp_loaded_reach(c->reader, run->partition, &range, &p, err);
+    }
+    if (status != TTAPE_OK) {
+        c->run++;
+        c->place = 0;
+        return status;
+    }
+    if (c->walker_run != c->run || c->walker_place != c->place)
+        c->walker = ttp_walker_at(p, segment, p->segment_start[segment] + c->place);
+    ttp_walker_events(p, &c->walker, c->walker.event + got, out);
+    c->place += got;
+    c->walker_run = c->run;
+    c->walker_place = c->place;
+    *count = got;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)
+{
+    ttape_reader *r = c->reader;
+    if (c->merge != NULL)
+        return ttp_merge_seek(c->merge, time_ns, err);
+    c->place = 0;
+    for (c->run = 0; c->run < c->run_count; c->run++) {
+        const struct ttp_segment_run *run = run_of(c, c->run);
+        struct ttp_search search = {run->partition, segment_of(r, run), 0, time_ns, false};
+        if (ttp_part_is_before(&r->parts[run->partition], time_ns))
+            continue;
+        ttape_status status = ttp_search_time(r, &search, err);
+        if (status != TTAPE_OK) {
+            c->run++;
+            return status;
+        }
+        c->damage_next = run->partition;
+        if (search.place < run->event_count) {
+            c->place = search.place;
+            c->sought_run = c->run;
+            return TTAPE_OK;
+        }
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_error *err)
+{
+    TTP_TRY(single_only(c, err));
+    uint32_t low = 0, high = c->run_count; /* runs below `low` start at or before the event */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (run_of(c, middle)->first_event <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    c->run = low;
+    c->place = 0;
+    c->sought_run = UINT32_MAX;
+    if (low > 0) {
+        const struct ttp_segment_run *run = run_of(c, low - 1);
+        c->damage_next = run->partition;
+        if (number - run->first_event < run->event_count) {
+            c->run = c->sought_run = low - 1;
+            c->place = (uint32_t)(number - run->first_event);
+        }
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape_error *err)
+{
+    ttape_reader *r = c->reader;
+    struct ttp_loaded *p;
+    TTP_TRY(single_only(c, err));
+    *out = (ttape_edge){0};
+    if (c->run_count == 0)
+        return TTAPE_OK;
+    bool at_end = c->run == c->run_count;
+    const struct ttp_segment_run *run = run_of(c, at_end ? c->run - 1 : c->run);
+    uint32_t place = at_end ? run->event_count : c->place;
+    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = segment_of(r, run), start = p->segment_start[segment], event = start + place;
+    const struct ttp_range range = {light ? event : start, event + 1, event + 1, false};
+    if (place != 0 && place != run->event_count)
+        TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
+    return ttp_loaded_edge(r, p, segment, event, &c->frames, &c->frame_capacity, light, out, err);
+}
+
+ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error *err)
+{
+    return get_edge(c, false, out, err);
+}
+
+ttape_status ttape_cursor_get_open_frames(ttape_cursor *c, ttape_edge *out, ttape_error *err)
+{
+    return get_edge(c, true, out, err);
+}

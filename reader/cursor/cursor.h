@@ -1,0 +1,66 @@
+/* Cursors: a place in one stream (cursor.c), or in all of them by time (merge.c). */
+#ifndef TTP_READER_CURSOR_H
+#define TTP_READER_CURSOR_H
+
+#include "reader/partition/partition_reader.h"
+#include "reader/reader_internal.h"
+
+struct ttp_merge;
+
+/* Values and their bytes of the last item: copies, because the partition may leave the cache. */
+struct ttp_item_values {
+    ttape_value *values;
+    uint8_t *bytes;
+    uint32_t value_capacity, byte_capacity;
+};
+
+struct ttape_cursor {
+    ttape_reader *reader;
+    uint32_t stream;
+    /* the next event is number `place` of run `run` of the stream */
+    uint32_t run, run_count, place;
+    uint32_t sought_run;  /* where a seek led, and nobody has gone on to another run since */
+    uint32_t damage_next; /* damaged partitions below this were reported */
+    /* events of a run that are decoded: [window_first, window_first + window_count) */
+    ttape_event *window;
+    uint32_t window_run, window_first, window_count;
+    /* where next_events left off */
+    struct ttp_walker walker;
+    uint32_t walker_run, walker_place;
+    ttape_open_frame *frames;
+    uint32_t frame_capacity;
+    struct ttp_item_values values;
+    struct ttp_merge *merge; /* TTAPE_ALL_STREAMS */
+};
+
+/* Gives an item the values of event `event` of a partition (stage VALUES); none where there are
+ * none. */
+ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
+                                 const struct ttp_loaded *p, uint32_t event, ttape_item *out,
+                                 ttape_error *err);
+
+/* A search for the first event with time >= time_ns in a segment, from its event `place` on. */
+struct ttp_search {
+    uint32_t partition, segment;
+    uint32_t place; /* afterwards of the event found, or the segment's event count */
+    uint64_t time_ns;
+    bool others; /* the same is wanted of the partition's other segments soon */
+};
+/* Decodes the blocks in which they are, where times do not step back. */
+ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_error *err);
+/* True when every event of the partition is before time_ns, as far as is known without reading it.
+ * */
+bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns);
+
+/* The error of the next damaged partition of [*next, end) that was not reported; TTAPE_OK when
+ * there is none. A `scope` of TTAPE_NONE means any. */
+ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
+                               ttape_error *err);
+
+ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error *err);
+void ttp_merge_close(struct ttp_merge *merge);
+ttape_status ttp_merge_next(struct ttp_merge *merge, struct ttp_item_values *values,
+                            ttape_item *out, ttape_error *err);
+ttape_status ttp_merge_seek(struct ttp_merge *merge, uint64_t time_ns, ttape_error *err);
+
+#endif

@@ -1,0 +1,138 @@
+/* Chunk headers and payloads out of the source: verified before anything is made of them. */
+#include <string.h>
+
+#include "format/base/checksum.h"
+#include "format/base/fail.h"
+#include "reader/definitions/placeholders.h"
+#include "reader/reader_internal.h"
+
+ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,
+                              ttape_error *err)
+{
+    uint8_t header[TTP_CHUNK_HEADER_BYTES];
+    TTP_TRY(ttp_source_read(&r->source, offset, header, sizeof header, err));
+    TTP_TRY(ttp_chunk_read(header, offset, out, err));
+    if (out->stored_bytes > r->source.size_bytes - offset - TTP_CHUNK_HEADER_BYTES)
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "F-CHK-10", r->source.size_bytes,
+                        "file ends inside a chunk");
+    return TTAPE_OK;
+}
+
+static ttape_status decompress(ttape_reader *r, const struct ttp_chunk *chunk, uint64_t offset,
+                               uint8_t *stored, uint8_t **content, ttape_error *err)
+{
+    uint8_t *out = ttp_memory_take(&r->memory, chunk->content_bytes, 1, err);
+    if (out == NULL)
+        return r->memory.status;
+    ttape_status status = ttp_zstd_decode(&r->zstd, &r->memory, stored, (size_t)chunk->stored_bytes,
+                                          out, (size_t)chunk->content_bytes, "F-CHK-05", err);
+    if (status != TTAPE_OK) {
+        ttp_error_rebase(err, offset + TTP_CHUNK_HEADER_BYTES);
+        ttp_memory_give(&r->memory, out, chunk->content_bytes, 1);
+        return status;
+    }
+    *content = out;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
+                                uint8_t **content, size_t *size_bytes, ttape_error *err)
+{
+    uint64_t payload = offset + TTP_CHUNK_HEADER_BYTES;
+    uint8_t *stored = ttp_memory_take(&r->memory, chunk->stored_bytes, 1, err);
+    if (stored == NULL)
+        return r->memory.status;
+    ttape_status status =
+        ttp_source_read(&r->source, payload, stored, (size_t)chunk->stored_bytes, err);
+    if (status == TTAPE_OK &&
+        ttp_checksum(stored, (size_t)chunk->stored_bytes) != chunk->payload_hash)
+        status =
+            ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", payload,
+                     "checksum of a %s chunk does not match", ttp_chunk_kind_name(chunk->kind));
+    if (status == TTAPE_OK && (chunk->flags & TTP_FLAG_ZSTD) == 0) {
+        *content = stored;
+        *size_bytes = (size_t)chunk->stored_bytes;
+        return TTAPE_OK;
+    }
+    if (status == TTAPE_OK)
+        status = decompress(r, chunk, offset, stored, content, err);
+    ttp_memory_give(&r->memory, stored, chunk->stored_bytes, 1);
+    *size_bytes = (size_t)chunk->content_bytes;
+    return status;
+}
+
+ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
+                                        const struct ttp_chunk *chunk, ttape_error *err)
+{
+    uint8_t *content = NULL;
+    size_t size_bytes = 0;
+    TTP_TRY(ttp_reader_content(r, offset, chunk, &content, &size_bytes, err));
+    ttape_status status = ttp_definitions_add(&r->definitions, offset, chunk, content, size_bytes,
+                                              err);
+    if (status != TTAPE_OK) {
+        /* In a compressed chunk no single stored byte belongs to a byte of the content. */
+        if (err != NULL && (chunk->flags & TTP_FLAG_ZSTD) && err->offset != TTAPE_ERROR_NO_OFFSET)
+            err->offset = 0;
+        ttp_error_rebase(err, offset + TTP_CHUNK_HEADER_BYTES);
+        return status;
+    }
+    if (chunk->kind != TTP_CHUNK_METADATA)
+        r->sites_bytes += chunk->stored_bytes;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t sequence,
+                                  uint32_t stored_bytes, uint32_t scope, ttape_error *err)
+{
+    if (scope >= r->definitions.scope_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
+                        "scope '%u' of a model is not introduced", scope);
+    struct ttp_model_chunk *models = ttp_memory_grow(&r->memory, r->models, &r->model_capacity,
+                                                     r->model_count + 1ull, sizeof *models, err);
+    if (models == NULL)
+        return r->memory.status;
+    r->models = models;
+    models[r->model_count++] =
+        (struct ttp_model_chunk){offset, sequence, stored_bytes, scope, TTP_NO_MODEL, false};
+    r->models_bytes += stored_bytes;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_reader_add_part(ttape_reader *r, const struct ttp_part *part, ttape_error *err)
+{
+    if (r->part_count == r->limits.partition_count)
+        return ttp_fail(err, TTAPE_E_LIMIT, "", part->offset, "file has more than %u partitions",
+                        r->limits.partition_count);
+    struct ttp_part *parts = ttp_memory_grow(&r->memory, r->parts, &r->part_capacity,
+                                             r->part_count + 1ull, sizeof *parts, err);
+    if (parts == NULL)
+        return r->memory.status;
+    r->parts = parts;
+    parts[r->part_count] = *part;
+    parts[r->part_count].first_run = r->run_count;
+    r->part_count++;
+    r->damaged_count += part->damaged;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event_count,
+                                uint64_t first_event, ttape_error *err)
+{
+    const struct ttp_part *part = &r->parts[r->part_count - 1];
+    uint32_t number =
+        ttp_placeholders_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, stream);
+    if (number == TTAPE_NONE)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", part->offset,
+                        "a partition names stream '%u', which is not defined", stream);
+    if (first_event > UINT64_MAX - event_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-03", part->offset,
+                        "event numbers of a segment pass 2^64");
+    struct ttp_segment_run *runs = ttp_memory_grow(&r->memory, r->runs, &r->run_capacity,
+                                                   r->run_count + 1ull, sizeof *runs, err);
+    if (runs == NULL)
+        return r->memory.status;
+    r->runs = runs;
+    runs[r->run_count++] =
+        (struct ttp_segment_run){first_event, event_count, number, r->part_count - 1};
+    return TTAPE_OK;
+}

@@ -1,0 +1,367 @@
+/* Forms by section kind. Codecs take a workspace and keep nothing. */
+#include "reader/partition/codecs.h"
+
+#include <string.h>
+
+#include "format/chain/chain_decode.h"
+#include "format/base/fail.h"
+#include "format/order/literal.h"
+#include "format/order/raw_order.h"
+#include "format/times/raw_times.h"
+#include "format/times/time_mix.h"
+#include "format/times/time_static.h"
+#include "reader/partition/model_reader.h"
+
+#define TWO_THREAD_BLOCKS 4u /* fewer are not worth a thread */
+
+/* One or two sections and a workspace. */
+struct job {
+    struct ttp_content content[2];
+    void *workspace;
+    size_t workspace_bytes;
+};
+
+static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+                             unsigned sections, size_t workspace_bytes, struct job *job,
+                             ttape_error *err)
+{
+    *job = (struct job){.workspace_bytes = workspace_bytes};
+    for (unsigned i = 0; i < sections; i++)
+        TTP_TRY(ttp_content_open(r, p, ttp_partition_section(&p->head, (uint16_t)(kind + i)),
+                                 &job->content[i], err));
+    job->workspace = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
+    return job->workspace == NULL ? r->memory.status : TTAPE_OK;
+}
+
+static void job_close(ttape_reader *r, struct job *job)
+{
+    ttp_content_close(r, &job->content[0]);
+    ttp_content_close(r, &job->content[1]);
+    ttp_memory_give(&r->memory, job->workspace, job->workspace_bytes, 1);
+}
+
+/* A codec counts in one section; which, only its message tells: the first byte of both is said
+ * then. */
+static void rebase_pair(const struct job *job, ttape_error *err)
+{
+    if (job->content[1].section == NULL)
+        ttp_content_rebase(&job->content[0], err);
+    else if (err != NULL && err->offset != TTAPE_ERROR_NO_OFFSET)
+        err->offset = job->content[0].offset;
+}
+
+static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                ttape_error *err)
+{
+    struct job job;
+    const struct ttp_chain_primer *primer = NULL;
+    if (p->head.model != TTP_NO_MODEL) {
+        const struct ttp_loaded *model;
+        TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
+        primer = model->snapshot;
+    }
+    size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
+                                                  out->open_start[out->segment_count], primer);
+    ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
+    if (status == TTAPE_OK) {
+        status = ttp_chain_decode(out, primer, job.content[0].data, job.content[0].size_bytes,
+                                  job.content[1].data, job.content[1].size_bytes, job.workspace,
+                                  workspace, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+/* A model's order leaves a snapshot for others to start from. */
+static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                ttape_error *err)
+{
+    struct job job;
+    size_t snapshot_bytes;
+    size_t workspace = ttp_chain_prime_workspace(out->event_count, out->symbol_capacity,
+                                                 out->open_start[out->segment_count]);
+    p->snapshot_capacity = ttp_chain_prime_capacity(out->event_count, out->symbol_capacity);
+    p->snapshot = ttp_memory_take(&r->memory, p->snapshot_capacity, 1, err);
+    if (p->snapshot == NULL)
+        return r->memory.status;
+    ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
+    if (status == TTAPE_OK) {
+        status =
+            ttp_chain_prime(out, job.content[0].data, job.content[0].size_bytes,
+                            job.content[1].data, job.content[1].size_bytes, job.workspace,
+                            workspace, p->snapshot, p->snapshot_capacity, &snapshot_bytes, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+static ttape_status literal_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                  ttape_error *err)
+{
+    struct job job;
+    size_t workspace = ttp_literal_decode_workspace(out->event_count);
+    ttape_status status = job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err);
+    if (status == TTAPE_OK) {
+        status =
+            ttp_literal_decode(job.content[0].data, job.content[0].size_bytes, job.content[1].data,
+                               job.content[1].size_bytes, out, job.workspace, workspace, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+static ttape_status raw_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                              ttape_error *err)
+{
+    struct job job;
+    ttape_status status = job_open(r, p, TTP_SECTION_ORDER_RAW, 1, 0, &job, err);
+    if (status == TTAPE_OK) {
+        status = ttp_raw_order_decode(job.content[0].data, job.content[0].size_bytes, out, err);
+        if (status != TTAPE_OK)
+            rebase_pair(&job, err);
+    }
+    job_close(r, &job);
+    return status;
+}
+
+ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                              ttape_error *err)
+{
+    if (p->is_model)
+        return model_order(r, p, out, err);
+    if (ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) != NULL)
+        return chain_order(r, p, out, err);
+    if (ttp_partition_section(&p->head, TTP_SECTION_LITERAL_HEADER) != NULL)
+        return literal_order(r, p, out, err);
+    return raw_order(r, p, out, err);
+}
+
+/* ---- times ---- */
+
+ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    static const uint16_t kinds[] = {TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_MIX};
+    uint16_t kind = TTP_SECTION_TIMES_RAW;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ttp_partition_section(&p->head, kinds[i]) != NULL)
+            kind = kinds[i];
+    return ttp_content_open(r, p, ttp_partition_section(&p->head, kind), &p->times, err);
+}
+
+ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *ticks,
+                                        const char **rule, ttape_error *err)
+{
+    const struct ttp_content *c = &p->times;
+    uint32_t events = p->head.event_count;
+    ttape_status status;
+    switch (c->section->kind) {
+    case TTP_SECTION_TIMES_STATIC:
+        *rule = "T-STA-15";
+        status = ttp_time_static_directory(events, ticks, c->data, c->size_bytes, err);
+        break;
+    case TTP_SECTION_TIMES_MIX:
+        *rule = "T-MIX-03";
+        status = ttp_time_mix_directory(events, ticks, c->data, c->size_bytes, err);
+        break;
+    default:
+        *rule = "T-RAW-03";
+        status = ttp_raw_times_directory(events, ticks, c->data, c->size_bytes, err);
+    }
+    if (status != TTAPE_OK)
+        ttp_content_rebase(c, err);
+    return status;
+}
+
+static size_t times_workspace(const struct ttp_loaded *p)
+{
+    switch (p->times.section->kind) {
+    case TTP_SECTION_TIMES_STATIC:
+        return ttp_time_static_decode_workspace(p->head.event_count, p->symbol_count);
+    case TTP_SECTION_TIMES_MIX:
+        return ttp_time_mix_decode_workspace(p->head.event_count, p->symbol_count);
+    default: return 0;
+    }
+}
+
+void ttp_codecs_times_close(ttape_reader *r, struct ttp_loaded *p)
+{
+    if (p->times_decoder != NULL)
+        ttp_memory_give(&r->memory, p->times_decoder, times_workspace(p), 1);
+    p->times_decoder = NULL;
+    ttp_content_close(r, &p->times);
+}
+
+/* Some blocks of the raw form; all of them together can be checked better. */
+static ttape_status raw_times(const struct ttp_content *c, struct ttp_times *io, uint32_t first,
+                              uint32_t end, ttape_error *err)
+{
+    struct ttp_times part = *io;
+    int64_t ticks;
+    if (first == 0 && (uint64_t)end * TTP_TIME_BLOCK_EVENTS >= io->event_count)
+        return ttp_raw_times_decode(c->data, c->size_bytes, io, err);
+    io->wide_count = 0;
+    for (uint32_t b = first; b < end; b++) {
+        part.wide = io->wide + io->wide_count;
+        part.wide_capacity = io->wide_capacity - io->wide_count;
+        TTP_TRY(ttp_raw_times_decode_block(c->data, c->size_bytes, b, &part, &ticks, err));
+        io->wide_count += part.wide_count;
+    }
+    return TTAPE_OK;
+}
+
+/* The second half of some blocks, on another thread. */
+struct half {
+    struct ttp_times io;
+    const void *decoder;
+    uint8_t *scratch;
+    uint32_t first, count;
+    ttape_status status;
+};
+
+static void decode_half(void *context)
+{
+    struct half *h = context;
+    h->status =
+        ttp_time_static_blocks_beside(&h->io, h->first, h->count, h->decoder, h->scratch, NULL);
+}
+
+static bool decode_halves(const struct ttp_loaded *p, struct ttp_times *io, uint32_t first,
+                          struct half *h)
+{
+    struct ttp_beside beside;
+    ttp_beside_begin(&beside, decode_half, h);
+    ttape_status status =
+        ttp_time_static_blocks(io, first, h->first - first, p->times_decoder, NULL);
+    ttp_beside_end(&beside);
+    if (status != TTAPE_OK || h->status != TTAPE_OK ||
+        h->io.wide_count > io->wide_capacity - io->wide_count)
+        return false;
+    if (h->io.wide_count != 0)
+        memcpy(io->wide + io->wide_count, h->io.wide, h->io.wide_count * sizeof *io->wide);
+    io->wide_count += h->io.wide_count;
+    return true;
+}
+
+/* False: not done, whatever the reason; one after the other will tell. */
+static bool decode_on_two(ttape_reader *r, const struct ttp_loaded *p, struct ttp_times *io,
+                          uint32_t first, uint32_t end)
+{
+    struct ttp_memory *m = &r->memory;
+    uint32_t middle = first + (end - first) / 2;
+    struct half h = {
+        .io = *io, .decoder = p->times_decoder, .first = middle, .count = end - middle};
+    if (r->jobs < 2 || end - first < TWO_THREAD_BLOCKS)
+        return false;
+    bool done = false;
+    h.scratch = ttp_memory_take(m, ttp_time_static_scratch_bytes(), 1, NULL);
+    h.io.wide = ttp_memory_take(m, io->wide_capacity, sizeof *io->wide, NULL);
+    if (h.scratch != NULL && h.io.wide != NULL)
+        done = decode_halves(p, io, first, &h);
+    ttp_memory_give(m, h.io.wide, io->wide_capacity, sizeof *io->wide);
+    ttp_memory_give(m, h.scratch, ttp_time_static_scratch_bytes(), 1);
+    return done;
+}
+
+static ttape_status static_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
+                                 uint32_t first, uint32_t end, bool opened, ttape_error *err)
+{
+    if (!opened)
+        TTP_TRY(ttp_time_static_open(io, p->times.data, p->times.size_bytes, p->times_decoder,
+                                     times_workspace(p), err));
+    if (decode_on_two(r, p, io, first, end))
+        return TTAPE_OK;
+    return ttp_time_static_blocks(io, first, end - first, p->times_decoder, err);
+}
+
+static void open_static(void *context)
+{
+    struct ttp_times_opening *o = context;
+    o->status = ttp_time_static_open(&o->io, o->content->data, o->content->size_bytes, o->workspace,
+                                     o->workspace_bytes, NULL);
+}
+
+static bool prepare_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    *o = (struct ttp_times_opening){.content = &p->times};
+    if (p->delta == NULL || p->times_decoder != NULL ||
+        p->times.section->kind != TTP_SECTION_TIMES_STATIC ||
+        p->head.event_count < TWO_THREAD_BLOCKS * TTP_TIME_BLOCK_EVENTS)
+        return false;
+    o->io = (struct ttp_times){.codes = p->codes,
+                               .segment_start = p->segment_start,
+                               .event_count = p->head.event_count,
+                               .segment_count = p->segments.segment_count,
+                               .symbol_count = p->symbol_count};
+    o->workspace_bytes = times_workspace(p);
+    o->workspace = ttp_memory_take(&r->memory, o->workspace_bytes, 1, NULL);
+    return o->workspace != NULL;
+}
+
+static void finish_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    if (o->status == TTAPE_OK)
+        p->times_decoder = o->workspace;
+    else
+        ttp_memory_give(&r->memory, o->workspace, o->workspace_bytes, 1);
+}
+
+void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p)
+{
+    struct ttp_times_opening o;
+    if (!prepare_opening(r, p, &o))
+        return;
+    open_static(&o);
+    finish_opening(r, p, &o);
+}
+
+void ttp_codecs_times_begin(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    o->workspace = NULL;
+    if (r->jobs >= 2 && prepare_opening(r, p, o))
+        ttp_beside_begin(&o->beside, open_static, o);
+}
+
+void ttp_codecs_times_end(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
+{
+    if (o->workspace == NULL)
+        return;
+    ttp_beside_end(&o->beside);
+    finish_opening(r, p, o);
+}
+
+ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
+                              uint32_t first, uint32_t end, ttape_error *err)
+{
+    const struct ttp_content *c = &p->times;
+    size_t bytes = times_workspace(p);
+    bool opened = p->times_decoder != NULL;
+    ttape_status status;
+    if (!opened)
+        p->times_decoder = ttp_memory_take(&r->memory, bytes, 1, err);
+    if (p->times_decoder == NULL)
+        return r->memory.status;
+    if (c->section->kind == TTP_SECTION_TIMES_STATIC)
+        status = static_times(r, p, io, first, end, opened, err);
+    else if (c->section->kind == TTP_SECTION_TIMES_MIX)
+        status = ttp_time_mix_decode(io, first, end - first, c->data, c->size_bytes,
+                                     p->times_decoder, bytes, err);
+    else
+        status = raw_times(c, io, first, end, err);
+    if (status == TTAPE_OK)
+        return TTAPE_OK;
+    ttp_content_rebase(c, err);
+    ttp_memory_give(&r->memory, p->times_decoder, bytes, 1);
+    p->times_decoder = NULL;
+    return status;
+}
+
+bool ttp_codecs_times_from_start(const struct ttp_loaded *p)
+{
+    return p->times.section->kind == TTP_SECTION_TIMES_MIX;
+}

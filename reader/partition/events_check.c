@@ -1,0 +1,290 @@
+/* A pass over freshly decoded codes, as far as they are wanted: it verifies what they do to the
+ * stacks, so that nobody after it needs a stack to make events of them, and notes what that takes:
+ *
+ *   checkpoints  the walker's state every 1,024 events
+ *   specials     who exits in an exit across; how high the stack is that a switch goes to */
+#include "format/base/fail.h"
+#include "format/base/limits.h"
+#include "format/times/times.h"
+#include "reader/partition/frame_stacks.h"
+#include "reader/partition/partition_decoder.h"
+#include "reader/definitions/placeholders.h"
+
+/* ---- views ---- */
+
+static void set_view(struct ttp_code_view *views, uint32_t symbol, struct ttp_symbol s,
+                     uint32_t site)
+{
+    struct ttp_code_view *open = &views[2ull * symbol], *close = &views[2ull * symbol + 1];
+    *open = (struct ttp_code_view){.site = site, .event_class = s.event_class};
+    *close = (struct ttp_code_view){
+        .site = site, .before = -1, .kind = TTAPE_EXIT, .event_class = s.event_class};
+    switch (s.event_class) {
+    case TTP_CLASS_ENTER:
+        open->kind = TTAPE_ENTER;
+        open->after = 1;
+        break;
+    case TTP_CLASS_LEAF: open->kind = TTAPE_LEAF; break;
+    case TTP_CLASS_OPEN:
+        open->kind = TTAPE_OPEN;
+        open->after = 1;
+        break;
+    case TTP_CLASS_SIGNAL:
+        open->kind = TTAPE_SIGNAL_BEGIN;
+        open->after = 1;
+        close->kind = TTAPE_SIGNAL_END;
+        open->argument = close->argument = s.argument;
+        break;
+    case TTP_CLASS_EXIT_UNSEEN:
+        open->kind = TTAPE_EXIT_UNSEEN;
+        open->special = 1;
+        break;
+    case TTP_CLASS_UNWIND: /* the check sees to it that no more are left than there are */
+        open->kind = TTAPE_UNWIND;
+        open->argument = s.argument;
+        open->before = (int32_t)(0 - s.argument);
+        break;
+    case TTP_CLASS_EXIT_ACROSS:
+        open->kind = TTAPE_EXIT_ACROSS;
+        open->argument = s.argument;
+        open->before = (int32_t)(0 - s.argument - 1);
+        open->special = 1;
+        break;
+    case TTP_CLASS_SWITCH:
+        open->kind = TTAPE_SWITCH;
+        open->argument = s.argument;
+        open->special = 1;
+        break;
+    default:
+        open->kind = TTAPE_GAP;
+        open->argument = s.argument;
+        open->special = 1;
+    }
+}
+
+static bool names_site(uint8_t event_class)
+{
+    return event_class == TTP_CLASS_ENTER || event_class == TTP_CLASS_LEAF ||
+           event_class == TTP_CLASS_OPEN || event_class == TTP_CLASS_EXIT_UNSEEN;
+}
+
+ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    p->views = ttp_memory_take(&r->memory, 2ull * p->symbol_count, sizeof *p->views, err);
+    if (p->views == NULL)
+        return r->memory.status;
+    for (uint32_t i = 0; i < p->symbol_count; i++) {
+        struct ttp_symbol s = p->symbols[i];
+        uint32_t site = TTAPE_NONE;
+        if (names_site(s.event_class)) {
+            site = ttp_placeholders_find(&r->definitions, p->scope, TTP_DEFINES_SITES, s.argument);
+            if (site == TTAPE_NONE)
+                return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
+                                "partition names site '%u', which is not defined", s.argument);
+        }
+        set_view(p->views, i, s, site);
+    }
+    return TTAPE_OK;
+}
+
+/* ---- the pass ---- */
+
+struct check {
+    ttape_reader *reader;
+    struct ttp_loaded *p;
+    struct ttp_frame_stacks *stacks;
+    ttape_error *err;
+};
+
+static ttape_status broken(const struct check *c, const char *rule, uint32_t event,
+                           const char *what)
+{
+    return ttp_fail(c->err, TTAPE_E_CORRUPT, rule, c->p->payload_offset,
+                    "%s at event '%u' of a partition", what, event);
+}
+
+static ttape_status note_special(struct check *c, uint32_t event, uint32_t value)
+{
+    struct ttp_loaded *p = c->p;
+    struct ttp_special *specials =
+        ttp_memory_grow(&c->reader->memory, p->specials, &p->special_capacity,
+                        p->special_count + 1ull, sizeof *specials, c->err);
+    if (specials == NULL)
+        return c->reader->memory.status;
+    p->specials = specials;
+    specials[p->special_count++] = (struct ttp_special){event, value};
+    return TTAPE_OK;
+}
+
+static ttape_status unwind(struct check *c, uint32_t frames, uint32_t event, const char *rule)
+{
+    if (frames == 0 || frames > c->stacks->current->height)
+        return broken(c, rule, event, "unwinding of no frames, or of more than are open");
+    while (frames-- > 0)
+        ttp_stacks_pop(c->stacks);
+    return TTAPE_OK;
+}
+
+static void count_gap(struct check *c, uint32_t event)
+{
+    struct ttp_loaded *p = c->p;
+    uint32_t first = 0, count = 0;
+    p->gap_count++;
+    ttp_loaded_values(p, event, &first, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (p->values.values[first + i].type == TTP_VALUE_GAP_COUNT)
+            p->lost_count += p->values.values[first + i].number;
+}
+
+/* Events that are neither a push nor a pop nor a leaf. */
+static ttape_status check_other(struct check *c, const struct ttp_code_view *v, uint32_t event,
+                                struct ttp_walker *w)
+{
+    struct ttp_frame_stacks *s = c->stacks;
+    switch (v->event_class) {
+    case TTP_CLASS_UNWIND: return unwind(c, v->argument, event, "O-CHK-04");
+    case TTP_CLASS_EXIT_ACROSS:
+        if (v->argument == UINT32_MAX)
+            return broken(c, "O-CHK-05", event, "unwinding of more frames than are open");
+        TTP_TRY(unwind(c, v->argument, event, "O-CHK-05"));
+        if (s->current->height == 0)
+            return broken(c, "O-CHK-05", event, "unwinding of more frames than are open");
+        TTP_TRY(note_special(c, event, s->frames[s->current->top].symbol));
+        w->special++;
+        ttp_stacks_pop(s);
+        return TTAPE_OK;
+    case TTP_CLASS_SWITCH:
+        ttp_stacks_switch(s, v->argument);
+        TTP_TRY(note_special(c, event, s->current->height));
+        w->special++;
+        return TTAPE_OK;
+    case TTP_CLASS_EXIT_UNSEEN:
+        w->unknown -= s->current->height == 0 && w->unknown > 0;
+        return TTAPE_OK;
+    case TTP_CLASS_GAP: count_gap(c, event); return TTAPE_OK;
+    default: return TTAPE_OK;
+    }
+}
+
+static inline ttape_status check_event(struct check *c, uint32_t event, struct ttp_walker *w)
+{
+    const struct ttp_loaded *p = c->p;
+    struct ttp_frame_stacks *s = c->stacks;
+    uint32_t code = p->codes[event], symbol = code >> 1;
+    if (symbol >= p->symbol_count)
+        return broken(c, "O-CHK-02", event, "undefined symbol");
+    if (code & 1) {
+        if (s->current->top == TTP_NO_FRAME || s->frames[s->current->top].symbol != symbol)
+            return broken(c, "O-CHK-03", event, "end of a frame that is not on top of its stack");
+        ttp_stacks_pop(s);
+        return TTAPE_OK;
+    }
+    const struct ttp_code_view *v = &p->views[code];
+    if (v->after != 0)
+        return ttp_stacks_push(s, symbol, c->err);
+    return v->event_class == TTP_CLASS_LEAF ? TTAPE_OK : check_other(c, v, event, w);
+}
+
+static ttape_status start_segment(struct check *c, uint32_t segment, struct ttp_walker *w)
+{
+    const struct ttp_loaded *p = c->p;
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    ttp_stacks_start(c->stacks);
+    for (uint32_t i = 0; i < g->start.frame_count; i++) {
+        uint32_t frame = g->start.frame_start + i;
+        uint32_t stack = p->segments.start_frames[frame].stack;
+        if (i != 0 && stack < p->segments.start_frames[frame - 1].stack)
+            return broken(c, "F-SEG-01", w->event, "open frames are not ordered by stack");
+        ttp_stacks_switch(c->stacks, stack);
+        TTP_TRY(ttp_stacks_push(c->stacks, p->open[frame], c->err));
+    }
+    ttp_stacks_switch(c->stacks, g->start.stack);
+    w->segment = segment;
+    w->tick = g->base_tick;
+    w->unknown = g->start.unknown_depth;
+    w->offset = g->start.depth_offset;
+    w->frames = c->stacks->current->height;
+    return TTAPE_OK;
+}
+
+/* Depth is least before or after the event, whichever counts; checking both is stricter by nothing,
+ * because offsets change only before an event. */
+static ttape_status check_depth(const struct check *c, const struct ttp_walker *w, uint32_t event)
+{
+    int64_t depth = (int64_t)w->offset + w->unknown + c->stacks->current->height;
+    if (depth < 0 || depth > TTP_MAX_DEPTH)
+        return broken(c, "F-EVT-05", event, "depth out of range");
+    return TTAPE_OK;
+}
+
+/* F-EVT-05: which events take their depth from the state before them. The state between events may
+ * well be out of range, on a stack that only a switch goes to. */
+static bool depth_is_before(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t code = p->codes[event];
+    uint8_t event_class = p->symbols[code >> 1].event_class;
+    return (code & 1) == 0 && (ttp_class_pushes(event_class) || event_class == TTP_CLASS_LEAF ||
+                               event_class == TTP_CLASS_GAP || event_class == TTP_CLASS_SWITCH);
+}
+
+/* Goes on at w->event, up to the segment's end or `end`. */
+static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walker *w)
+{
+    struct ttp_loaded *p = c->p;
+    uint32_t segment = w->segment, segment_end = p->segment_start[segment + 1], event = w->event;
+    end = end < segment_end ? end : segment_end;
+    if (event == p->segment_start[segment]) {
+        TTP_TRY(start_segment(c, segment, w));
+        p->starts[segment] = *w;
+    }
+    /* Frames alone make no depth that is out of range. */
+    bool watch = p->change_count != 0 || w->offset < 0 ||
+                 (int64_t)w->offset + w->unknown > TTP_MAX_DEPTH / 2;
+    for (; event < end; event++) {
+        if (event % TTP_CHECKPOINT_EVENTS == 0) {
+            w->event = event;
+            w->frames = c->stacks->current->height;
+            p->checkpoints[event / TTP_CHECKPOINT_EVENTS] = *w;
+        }
+        if (watch && w->change < p->change_count && p->changes[w->change].event == event) {
+            w->offset = p->changes[w->change++].offset;
+        }
+        bool before = watch && depth_is_before(p, event);
+        if (before)
+            TTP_TRY(check_depth(c, w, event));
+        TTP_TRY(check_event(c, event, w));
+        if (watch && !before)
+            TTP_TRY(check_depth(c, w, event));
+    }
+    w->event = end;
+    w->segment += end == segment_end;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    uint32_t stacks = ttp_loaded_stack_count(p);
+    if (stacks == 0)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-03", p->payload_offset,
+                        "a partition has too large a stack number");
+    p->starts = ttp_memory_take(&r->memory, p->segments.segment_count, sizeof *p->starts, err);
+    if (p->starts == NULL)
+        return r->memory.status;
+    p->checkpoints = ttp_memory_take(&r->memory, p->head.event_count / TTP_CHECKPOINT_EVENTS + 1ull,
+                                     sizeof *p->checkpoints, err);
+    if (p->checkpoints == NULL)
+        return r->memory.status;
+    return ttp_stacks_open(&p->stacks, &r->memory, stacks, err);
+}
+
+ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end, ttape_error *err)
+{
+    struct check c = {.reader = r, .p = p, .stacks = &p->stacks, .err = err};
+    struct ttp_walker w = p->checked;
+    while (w.event < end)
+        TTP_TRY(check_segment(&c, end, &w));
+    if (w.event == p->head.event_count && w.change != p->change_count)
+        return broken(&c, "F-DEP-03", 0, "depth changes that belong to no event");
+    p->checked = w;
+    return TTAPE_OK;
+}

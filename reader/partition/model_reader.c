@@ -1,0 +1,174 @@
+/* A model is stored as a partition without times (F-MOD-01), and decoded as one; what stays is the
+ * coder's state behind its last event. Its number is in its head alone, so it is learnt when it is
+ * asked for. */
+#include "reader/partition/model_reader.h"
+
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/checksum.h"
+#include "format/base/fail.h"
+#include "reader/partition/partition_decoder.h"
+
+static void drop_model(ttape_reader *r, struct ttp_loaded *p)
+{
+    if (p == NULL)
+        return;
+    r->kept_model_bytes -= p->used_bytes;
+    ttp_memory_give(&r->memory, p->snapshot, p->snapshot_capacity, 1);
+    ttp_loaded_drop(r, p, 0);
+    ttp_memory_give(&r->memory, p, 1, sizeof *p);
+}
+
+static void drop_oldest(ttape_reader *r) { drop_model(r, r->kept_models[--r->kept_model_count]); }
+
+void ttp_models_drop(ttape_reader *r)
+{
+    while (r->kept_model_count > 0)
+        drop_oldest(r);
+}
+
+static ttape_status bad_model(uint64_t offset, const char *what, ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-01", offset, "%s", what);
+}
+
+static ttape_status read_chunk(ttape_reader *r, struct ttp_loaded *p,
+                               const struct ttp_model_chunk *model, ttape_error *err)
+{
+    struct ttp_chunk chunk;
+    p->payload_offset = model->offset + TTP_CHUNK_HEADER_BYTES;
+    p->scope = model->scope;
+    p->light_bytes = model->stored_bytes + TTP_CHUNK_HEADER_BYTES;
+    p->light = ttp_memory_take(&r->memory, p->light_bytes, 1, err);
+    if (p->light == NULL)
+        return r->memory.status;
+    TTP_TRY(ttp_source_read(&r->source, model->offset, p->light, p->light_bytes, err));
+    TTP_TRY(ttp_chunk_read(p->light, model->offset, &chunk, err));
+    const uint8_t *payload = p->light + TTP_CHUNK_HEADER_BYTES;
+    if (chunk.kind != TTP_CHUNK_MODEL || chunk.scope != model->scope ||
+        chunk.sequence != model->sequence || chunk.stored_bytes != model->stored_bytes)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", model->offset,
+                        "index names a model that is not there");
+    if (chunk.flags & TTP_FLAG_ZSTD)
+        return bad_model(model->offset, "model is compressed as a whole", err);
+    if (ttp_checksum(payload, model->stored_bytes) != chunk.payload_hash)
+        return ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", p->payload_offset,
+                        "checksum of a model chunk does not match");
+    ttape_status status =
+        ttp_partition_head_read(payload, model->stored_bytes, model->stored_bytes, &p->head, err);
+    if (status != TTAPE_OK)
+        ttp_error_rebase(err, p->payload_offset);
+    return status;
+}
+
+/* The order's sections, and what they need: frames with nothing known of times. */
+static ttape_status read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    const struct ttp_partition_head *head = &p->head;
+    if (head->section_count != 3 || head->sections[0].kind != TTP_SECTION_SEGMENTS ||
+        head->sections[1].kind != TTP_SECTION_CHAIN_HEADER ||
+        head->sections[2].kind != TTP_SECTION_CHAIN_DATA || head->resolution_ns != 0)
+        return bad_model(p->payload_offset, "model has other sections than its three", err);
+    return ttp_loaded_read_segments(r, p, err);
+}
+
+/* Codes are only needed while the snapshot is made. */
+static ttape_status decode_model(ttape_reader *r, struct ttp_loaded *p,
+                                 const struct ttp_model_chunk *model, ttape_error *err)
+{
+    TTP_TRY(read_chunk(r, p, model, err));
+    if (p->head.event_count > r->limits.partition_events)
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", p->payload_offset,
+                        "model has %u events, more than the limit of %u", p->head.event_count,
+                        r->limits.partition_events);
+    TTP_TRY(read_segments(r, p, err));
+    TTP_TRY(ttp_loaded_read_order(r, p, err));
+    ttp_memory_give(&r->memory, p->codes, p->head.event_count, sizeof *p->codes);
+    p->codes = NULL;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_model_load(ttape_reader *r, uint32_t place, ttape_error *err)
+{
+    for (;;) {
+        uint64_t before = r->memory.used_bytes;
+        struct ttp_loaded *p = ttp_memory_take(&r->memory, 1, sizeof *p, err);
+        ttape_status status = r->memory.status;
+        if (p != NULL) {
+            *p = (struct ttp_loaded){.is_model = true, .partition = place};
+            status = decode_model(r, p, &r->models[place], err);
+        }
+        if (status == TTAPE_OK) {
+            p->used_bytes = r->memory.used_bytes - before;
+            if (r->kept_model_count == TTP_KEPT_MODELS)
+                drop_oldest(r);
+            memmove(r->kept_models + 1, r->kept_models,
+                    r->kept_model_count * sizeof *r->kept_models);
+            r->kept_models[0] = p;
+            r->kept_model_count++;
+            r->kept_model_bytes += p->used_bytes;
+            if (!r->models[place].number_known) { /* threads read what is known: ahead.c */
+                r->models[place].number = p->head.model;
+                r->models[place].number_known = true;
+            }
+            return TTAPE_OK;
+        }
+        drop_model(r, p);
+        if (status != TTAPE_E_LIMIT || r->kept_model_count == 0)
+            return status;
+        drop_oldest(r);
+    }
+}
+
+/* Reads a model's number out of its head; what cannot be read has none. */
+static ttape_status learn_number(ttape_reader *r, struct ttp_model_chunk *model, ttape_error *err)
+{
+    uint8_t head[TTP_HEAD_BYTES];
+    if (model->number_known)
+        return TTAPE_OK;
+    model->number = TTP_NO_MODEL;
+    if (model->stored_bytes >= sizeof head) {
+        TTP_TRY(ttp_source_read(&r->source, model->offset + TTP_CHUNK_HEADER_BYTES, head,
+                                sizeof head, err));
+        model->number = ttp_load32(head + TTP_HEAD_MODEL_AT);
+    }
+    model->number_known = true;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *place,
+                            ttape_error *err)
+{
+    for (uint32_t i = r->model_count; i-- > 0;) {
+        struct ttp_model_chunk *model = &r->models[i];
+        if (model->scope != r->parts[partition].scope ||
+            model->sequence > r->parts[partition].sequence)
+            continue;
+        TTP_TRY(learn_number(r, model, err));
+        if (model->number == number && number != TTP_NO_MODEL) {
+            *place = i;
+            return TTAPE_OK;
+        }
+    }
+    return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-02", r->parts[partition].offset,
+                    "partition names model '%u', which is not there", number);
+}
+
+ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, uint32_t number,
+                           const struct ttp_loaded **out, ttape_error *err)
+{
+    uint32_t place, at = 0;
+    TTP_TRY(ttp_model_find(r, partition, number, &place, err));
+    while (at < r->kept_model_count && r->kept_models[at]->partition != place)
+        at++;
+    if (at == r->kept_model_count) {
+        TTP_TRY(ttp_model_load(r, place, err));
+    } else if (at != 0) {
+        struct ttp_loaded *p = r->kept_models[at];
+        memmove(r->kept_models + 1, r->kept_models, at * sizeof *r->kept_models);
+        r->kept_models[0] = p;
+    }
+    *out = r->kept_models[0];
+    return TTAPE_OK;
+}

@@ -1,0 +1,360 @@
+/* The order of decoding follows what needs what:
+ *
+ *   start frames -> given symbols -> codes -> views -> depths, values of gaps ttp_loaded_prepare
+ *                                      +-> times -> check, checkpoints        ttp_loaded_extend */
+#include "reader/partition/partition_decoder.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "reader/partition/codecs.h"
+#include "reader/partition/model_reader.h"
+#include "reader/base/sort.h"
+#include "reader/partition/times_reader.h"
+
+/* About as long as opening the times' decoder takes, at least. */
+#define LONG_CHECK_EVENTS 131072u
+
+/* ---- given symbols ---- */
+
+/* What can give a symbol: first the model's symbols, then the start frames, numbered through. */
+struct givers {
+    const struct ttp_symbol *model;
+    const struct ttp_frame *frames;
+    uint32_t model_count, frame_count;
+};
+
+static struct ttp_symbol giver(const struct givers *g, uint32_t i)
+{
+    if (i < g->model_count)
+        return g->model[i];
+    const struct ttp_frame *f = &g->frames[i - g->model_count];
+    return (struct ttp_symbol){f->argument, f->event_class};
+}
+
+static bool giver_less(const void *context, uint32_t a, uint32_t b)
+{
+    struct ttp_symbol x = giver(context, a), y = giver(context, b);
+    if (x.event_class != y.event_class)
+        return x.event_class < y.event_class;
+    if (x.argument != y.argument)
+        return x.argument < y.argument;
+    return a < b;
+}
+
+/* For each giver the first one of the same symbol: sorting brings them together. */
+static void find_firsts(const struct givers *g, uint32_t *order, uint32_t *firsts)
+{
+    uint32_t count = g->model_count + g->frame_count;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    ttp_sort(order, count, giver_less, g);
+    for (uint32_t i = 0, group = 0; i < count; i++) {
+        struct ttp_symbol a = giver(g, order[group]), b = giver(g, order[i]);
+        if (a.event_class != b.event_class || a.argument != b.argument)
+            group = i;
+        firsts[order[i]] = order[group];
+    }
+}
+
+/* Numbers symbols: the model's keep theirs, those of frames follow by first appearance. */
+static uint32_t number_givers(struct ttp_loaded *p, const struct givers *g, const uint32_t *firsts)
+{
+    uint32_t symbols = g->model_count;
+    for (uint32_t i = 0; i < symbols; i++)
+        p->symbols[i] = g->model[i];
+    for (uint32_t i = 0; i < g->frame_count; i++) {
+        uint32_t first = firsts[g->model_count + i];
+        if (first < g->model_count) {
+            p->open[i] = first;
+        } else if (first - g->model_count < i) {
+            p->open[i] = p->open[first - g->model_count];
+        } else {
+            if (symbols < p->symbol_capacity)
+                p->symbols[symbols] = giver(g, first);
+            p->open[i] = symbols++;
+        }
+    }
+    return symbols;
+}
+
+static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct givers g = {.frames = p->segments.start_frames,
+                       .frame_count = p->segments.start_frame_count};
+    const struct ttp_loaded *model = NULL;
+    if (p->head.model != TTP_NO_MODEL && !p->is_model) {
+        TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
+        g.model = model->symbols;
+        g.model_count = model->symbol_count;
+    }
+    uint64_t count = (uint64_t)g.model_count + g.frame_count;
+    if (g.model_count > p->head.given_count || count > UINT32_MAX)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-04", p->payload_offset,
+                        "model has %u symbols, the head gives %u", g.model_count,
+                        p->head.given_count);
+    uint32_t *order = ttp_memory_take(&r->memory, 2 * count, sizeof *order, err);
+    if (order == NULL)
+        return r->memory.status;
+    find_firsts(&g, order, order + count);
+    uint32_t symbols = number_givers(p, &g, order + count);
+    ttp_memory_give(&r->memory, order, 2 * count, sizeof *order);
+    if (symbols != p->head.given_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-08", p->payload_offset,
+                        "open frames have %u symbols, the head says %u", symbols,
+                        p->head.given_count);
+    return TTAPE_OK;
+}
+
+/* ---- order ---- */
+
+static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    const struct ttp_segments *g = &p->segments;
+    uint32_t segments = g->segment_count, frames = g->start_frame_count;
+    uint64_t places = (uint64_t)frames + 2ull * segments + 1;
+    uint32_t *open_stack = ttp_memory_take(&r->memory, places, sizeof *open_stack, err);
+    if (open_stack == NULL)
+        return r->memory.status;
+    uint32_t *open_start = open_stack + frames, *start_stack = open_start + segments + 1;
+    for (uint32_t i = 0; i < frames; i++)
+        open_stack[i] = g->start_frames[i].stack;
+    open_start[segments] = frames;
+    for (uint32_t s = 0; s < segments; s++) {
+        open_start[s] = g->segments[s].start.frame_start;
+        start_stack[s] = g->segments[s].start.stack;
+    }
+    struct ttp_order_out out = {.codes = p->codes,
+                                .symbols = p->symbols,
+                                .segment_start = p->segment_start,
+                                .open_start = open_start,
+                                .open = p->open,
+                                .open_stack = open_stack,
+                                .start_stack = start_stack,
+                                .event_count = p->head.event_count,
+                                .symbol_capacity = p->symbol_capacity,
+                                .given_count = p->head.given_count,
+                                .segment_count = segments,
+                                .hash_key = r->memory.hash_key};
+    ttape_status status = ttp_codecs_order(r, p, &out, err);
+    ttp_memory_give(&r->memory, open_stack, places, sizeof *open_stack);
+    if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
+        status = ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", p->payload_offset,
+                          "order defines %u symbols, the head says %u", out.symbol_count,
+                          p->head.symbol_count);
+    p->symbol_count = out.symbol_count;
+    return status;
+}
+
+ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_memory *m = &r->memory;
+    p->symbol_capacity = p->head.symbol_count;
+    p->codes = ttp_memory_take(m, p->head.event_count, sizeof *p->codes, err);
+    if (p->codes == NULL)
+        return m->status;
+    p->symbols = ttp_memory_take(m, p->symbol_capacity, sizeof *p->symbols, err);
+    if (p->symbols == NULL)
+        return m->status;
+    p->open = ttp_memory_take(m, p->segments.start_frame_count, sizeof *p->open, err);
+    if (p->open == NULL)
+        return m->status;
+    TTP_TRY(give_symbols(r, p, err));
+    return decode_order(r, p, err);
+}
+
+/* ---- depths and values ---- */
+
+static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
+                                 ttape_error *err)
+{
+    uint32_t count = 0;
+    TTP_TRY(ttp_depths_count(c->data, c->size_bytes, &count, err));
+    p->changes = ttp_memory_take(&r->memory, count, sizeof *p->changes, err);
+    if (p->changes == NULL)
+        return r->memory.status;
+    p->change_count = count;
+    return ttp_depths_read(c->data, c->size_bytes, p->head.event_count, p->changes, count, err);
+}
+
+static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
+                                 ttape_error *err)
+{
+    struct ttp_values *v = &p->values;
+    struct ttp_memory *m = &r->memory;
+    struct ttp_values counts = {0};
+    TTP_TRY(ttp_values_count(c->data, c->size_bytes, &counts, err));
+    *v = counts;
+    v->event = ttp_memory_take(m, v->event_count, sizeof *v->event, err);
+    if (v->event == NULL)
+        return m->status;
+    v->value_start = ttp_memory_take(m, v->event_count + 1ull, sizeof *v->value_start, err);
+    if (v->value_start == NULL)
+        return m->status;
+    v->values = ttp_memory_take(m, v->value_count, sizeof *v->values, err);
+    if (v->values == NULL)
+        return m->status;
+    v->bytes = ttp_memory_take(m, v->bytes_count, 1, err);
+    if (v->bytes == NULL)
+        return m->status;
+    return ttp_values_read(c->data, c->size_bytes, p->head.event_count, v, err);
+}
+
+typedef ttape_status (*content_parser)(ttape_reader *r, struct ttp_loaded *p,
+                                       const struct ttp_content *c, ttape_error *err);
+
+static ttape_status parse_optional(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+                                   content_parser parse, ttape_error *err)
+{
+    struct ttp_content content;
+    const struct ttp_section *section = ttp_partition_section(&p->head, kind);
+    if (section == NULL)
+        return TTAPE_OK;
+    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    ttape_status status = parse(r, p, &content, err);
+    if (status != TTAPE_OK)
+        ttp_content_rebase(&content, err);
+    ttp_content_close(r, &content);
+    return status;
+}
+
+ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    if (p->has_values)
+        return TTAPE_OK;
+    TTP_TRY(parse_optional(r, p, TTP_SECTION_VALUES, parse_values, err));
+    p->has_values = true;
+    return TTAPE_OK;
+}
+
+static bool has_gaps(const struct ttp_loaded *p)
+{
+    for (uint32_t i = 0; i < p->symbol_count; i++)
+        if (p->symbols[i].event_class == TTP_CLASS_GAP)
+            return true;
+    return false;
+}
+
+ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    if (p->head.event_count > r->limits.partition_events)
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", p->payload_offset + TTP_HEAD_EVENTS_AT,
+                        "partition has %u events, more than the limit of %u", p->head.event_count,
+                        r->limits.partition_events);
+    TTP_TRY(ttp_loaded_read_order(r, p, err));
+    TTP_TRY(ttp_loaded_make_views(r, p, err));
+    TTP_TRY(ttp_times_open(r, p, err));
+    TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
+    if (has_gaps(p))
+        TTP_TRY(ttp_loaded_read_values(r, p, err));
+    return ttp_loaded_check_open(r, p, err);
+}
+
+bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range)
+{
+    return p->checked.event >= range->checked && ttp_times_cover(p, range->first, range->end);
+}
+
+ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
+                               ttape_error *err)
+{
+    struct ttp_times_opening opening;
+    bool is_long =
+        range->checked > p->checked.event && range->checked - p->checked.event >= LONG_CHECK_EVENTS;
+    if (!is_long || range->first < range->end) {
+        TTP_TRY(ttp_times_extend(r, p, range->first, range->end, err));
+        return ttp_loaded_check(r, p, range->checked, err);
+    }
+    /* Nobody asks only what happened: times will be wanted next. */
+    ttp_codecs_times_begin(r, p, &opening);
+    ttape_status status = ttp_loaded_check(r, p, range->checked, err);
+    ttp_codecs_times_end(r, p, &opening);
+    return status;
+}
+
+static void close_decoders(ttape_reader *r, struct ttp_loaded *p)
+{
+    ttp_codecs_times_close(r, p);
+    if (p->stacks.memory != NULL)
+        ttp_stacks_close(&p->stacks);
+    p->stacks = (struct ttp_frame_stacks){0};
+}
+
+ttape_status ttp_loaded_complete(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    const struct ttp_range all = {0, p->head.event_count, p->head.event_count, false};
+    TTP_TRY(ttp_loaded_extend(r, p, &all, err));
+    close_decoders(r, p);
+    return TTAPE_OK;
+}
+
+/* ---- giving back ---- */
+
+static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
+{
+    struct ttp_values *v = &p->values;
+    ttp_memory_give(m, v->event, v->event_count, sizeof *v->event);
+    ttp_memory_give(m, v->value_start, v->event_count + 1ull, sizeof *v->value_start);
+    ttp_memory_give(m, v->values, v->value_count, sizeof *v->values);
+    ttp_memory_give(m, v->bytes, v->bytes_count, 1);
+    *v = (struct ttp_values){0};
+    p->has_values = false;
+}
+
+/* Times and checks start from nothing again. */
+static void rewind_events(struct ttp_loaded *p)
+{
+    p->checked = (struct ttp_walker){0};
+    p->special_count = p->gap_count = 0;
+    p->lost_count = 0;
+    ttp_times_forget(p);
+}
+
+static void drop_order(ttape_reader *r, struct ttp_loaded *p)
+{
+    struct ttp_memory *m = &r->memory;
+    uint32_t events = p->head.event_count;
+    ttp_memory_give(m, p->codes, events, sizeof *p->codes);
+    ttp_memory_give(m, p->symbols, p->symbol_capacity, sizeof *p->symbols);
+    ttp_memory_give(m, p->open, p->segments.start_frame_count, sizeof *p->open);
+    ttp_memory_give(m, p->views, 2ull * p->symbol_count, sizeof *p->views);
+    close_decoders(r, p);
+    ttp_times_drop(r, p);
+    ttp_memory_give(m, p->starts, p->segments.segment_count, sizeof *p->starts);
+    ttp_memory_give(m, p->checkpoints, events / TTP_CHECKPOINT_EVENTS + 1ull,
+                    sizeof *p->checkpoints);
+    ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
+    ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
+    p->codes = p->open = NULL;
+    p->symbols = NULL;
+    p->views = NULL;
+    p->starts = p->checkpoints = NULL;
+    p->specials = NULL;
+    p->changes = NULL;
+    p->symbol_count = p->symbol_capacity = p->special_capacity = p->change_count = 0;
+}
+
+void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage)
+{
+    struct ttp_memory *m = &r->memory;
+    struct ttp_segments *g = &p->segments;
+    if (stage < TTP_STAGE_ORDER || !p->has_values) /* those of gaps belong to the order */
+        drop_values(m, p);
+    if (stage < TTP_STAGE_EVENTS)
+        rewind_events(p);
+    if (stage < TTP_STAGE_ORDER)
+        drop_order(r, p);
+    if (stage < TTP_STAGE_LIGHT) {
+        ttp_memory_give(m, p->light, p->light_bytes, 1);
+        ttp_memory_give(m, g->segments, p->head.segment_count, sizeof *g->segments);
+        ttp_memory_give(m, g->start_frames, p->head.start_frame_count, sizeof *g->start_frames);
+        ttp_memory_give(m, g->end_frames, p->head.end_frame_count, sizeof *g->end_frames);
+        ttp_memory_give(m, p->segment_start, p->head.segment_count + 1ull,
+                        sizeof *p->segment_start);
+        p->light = NULL;
+        *g = (struct ttp_segments){0};
+        p->segment_start = NULL;
+    }
+    if (p->stage > stage)
+        p->stage = stage;
+}

@@ -1,0 +1,41 @@
+/* From a partition's stored sections to codes, times and values in memory. */
+#ifndef TTP_READER_PARTITION_DECODER_H
+#define TTP_READER_PARTITION_DECODER_H
+
+#include "reader/partition/section_reader.h"
+
+/* Each fills the fields of *p that the next stage has. On failure those of that stage may be partly
+ * filled: ttp_loaded_drop frees them. */
+ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* Of the light part only segments and start frames, once the head is read: models have no more. */
+ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* The first part of ttp_loaded_prepare: codes and symbols. */
+ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* Within stage ORDER: times and checks of a range. */
+ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
+                               ttape_error *err);
+/* From stage ORDER to EVENTS. */
+ttape_status ttp_loaded_complete(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range);
+/* Frees everything behind `stage` (0: everything but *p itself). */
+void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage);
+
+/* Verifies what the codes up to event `end` do to the stacks, and notes checkpoints and specials.
+ * Goes on where it left
+ * off. */
+ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end,
+                              ttape_error *err);
+
+/* The first wide difference at or behind an event. */
+uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event);
+
+/* What codes mean, as a table: loaded->views. */
+ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+
+/* One more than the largest stack number that can come; 0 when one is too large. */
+uint32_t ttp_loaded_stack_count(const struct ttp_loaded *p);
+
+#endif

@@ -1,0 +1,115 @@
+/* Per-function measures of a partition: ticks become nanoseconds here, by the partition's
+ * resolution. */
+#include "reader/partition/summary_reader.h"
+
+#include "format/base/fail.h"
+
+/* Counts beyond what a partition can have would overflow in sums over partitions, whose least and
+ * largest durations then depend on their order. Each event begins one frame at most. */
+static ttape_status check_counts(const struct ttp_loaded *p, const struct ttp_measure *rows,
+                                 uint32_t count, ttape_error *err)
+{
+    uint64_t events = p->head.event_count, frames = events + p->segments.start_frame_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].call_count > events || rows[i].exit_count > frames)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-05", 0,
+                            "more calls or ended frames of site %u than the partition can have",
+                            rows[i].site);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
+                              struct ttp_measure **rows, uint32_t *row_count, ttape_error *err)
+{
+    struct ttp_content content;
+    uint32_t count = 0;
+    const struct ttp_section *section = ttp_partition_section(&p->head, TTP_SECTION_SUMMARY);
+    *rows = NULL;
+    *row_count = 0;
+    if (section == NULL)
+        return TTAPE_OK;
+    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    struct ttp_measure *measures = NULL;
+    ttape_status status = ttp_summary_count(content.data, content.size_bytes, &count, err);
+    if (status == TTAPE_OK) {
+        measures = ttp_memory_take(&r->memory, count, sizeof *measures, err);
+        status = measures == NULL ? r->memory.status
+                                  : ttp_summary_read(content.data, content.size_bytes,
+                                                     p->head.resolution_ns != 0, measures, count,
+                                                     err);
+    }
+    if (status == TTAPE_OK)
+        status = check_counts(p, measures, count, err);
+    if (status != TTAPE_OK) {
+        ttp_content_rebase(&content, err);
+        ttp_memory_give(&r->memory, measures, count, sizeof *measures);
+        measures = NULL;
+        count = 0;
+    }
+    ttp_content_close(r, &content);
+    *rows = measures;
+    *row_count = count;
+    return status;
+}
+
+static int64_t to_ns(int64_t ticks, uint64_t resolution_ns)
+{
+    return (int64_t)((uint64_t)ticks * resolution_ns);
+}
+
+static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64_t resolution_ns)
+{
+    double squares = (double)m->squares_high * 18446744073709551616.0 + (double)m->squares_low;
+    double step = (double)resolution_ns;
+    return (ttape_summary_row){
+        .site = site, .call_count = m->call_count, .exit_count = m->exit_count,
+        .self_ns = to_ns(m->self_ticks, resolution_ns),
+        .total_ns = to_ns(m->total_ticks, resolution_ns),
+        .min_ns = to_ns(m->min_ticks, resolution_ns), .max_ns = to_ns(m->max_ticks, resolution_ns),
+        .sum_of_squares = squares * step * step, .squares_high = m->squares_high,
+        .squares_low = m->squares_low};
+}
+
+/* A merged file may number a scope's sites in several pieces, but each piece ascends, and pieces of
+ * a scope ascend:
+ * so the order by site holds file-wide too. */
+static ttape_status show_rows(ttape_reader *r, const struct ttp_loaded *p,
+                              const struct ttp_measure *measures, uint32_t count, ttape_error *err)
+{
+    ttape_summary_row *rows =
+        ttp_memory_grow(&r->memory, r->rows, &r->row_capacity, count, sizeof *rows, err);
+    if (rows == NULL)
+        return r->memory.status;
+    r->rows = rows;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES,
+                                             measures[i].site);
+        if (site == TTAPE_NONE)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
+                            "summary names site '%u', which is not defined", measures[i].site);
+        rows[i] = show(&measures[i], site, p->head.resolution_ns);
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_summary(ttape_reader *r, uint32_t partition,
+                                      const ttape_summary_row **rows, uint32_t *row_count,
+                                      ttape_error *err)
+{
+    struct ttp_loaded *p;
+    struct ttp_measure *measures;
+    uint32_t count;
+    *rows = NULL;
+    *row_count = 0;
+    if (partition >= r->part_count)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
+                        partition);
+    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_summary_load(r, p, &measures, &count, err));
+    ttape_status status = show_rows(r, p, measures, count, err);
+    ttp_memory_give(&r->memory, measures, count, sizeof *measures);
+    TTP_TRY(status);
+    *rows = r->rows;
+    *row_count = count;
+    return TTAPE_OK;
+}

@@ -1,0 +1,12 @@
+/* Rows of the summary section, as ticks. */
+#ifndef TTP_READER_SUMMARY_READER_H
+#define TTP_READER_SUMMARY_READER_H
+
+#include "reader/partition/section_reader.h"
+
+/* *rows was taken from the memory with *row_count rows; NULL and 0 where the partition has no
+ * summary. */
+ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
+                              struct ttp_measure **rows, uint32_t *row_count, ttape_error *err);
+
+#endif

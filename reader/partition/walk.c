@@ -1,0 +1,167 @@
+/* Events out of codes: a table lookup, two additions and six stores each. Everything that a code
+ * does not tell stands in short lists beside the codes, so the loop has one unlikely branch. */
+#include <assert.h>
+#include <string.h>
+
+#include "format/times/times.h"
+#include "reader/partition/partition_decoder.h"
+#include "reader/partition/times_reader.h"
+
+/* First entry of a sparse list whose event is not below `event`. */
+#define FIRST_FROM(list, count, target, result)                                                    \
+    do {                                                                                           \
+        uint32_t low_ = 0, high_ = (count);                                                        \
+        while (low_ < high_) {                                                                     \
+            uint32_t middle_ = low_ + (high_ - low_) / 2;                                          \
+            if ((list)[middle_] < (target))                                                        \
+                low_ = middle_ + 1;                                                                \
+            else                                                                                   \
+                high_ = middle_;                                                                   \
+        }                                                                                          \
+        (result) = low_;                                                                           \
+    } while (0)
+
+void ttp_loaded_values(const struct ttp_loaded *p, uint32_t event, uint32_t *first, uint32_t *count)
+{
+    uint32_t place;
+    FIRST_FROM(p->values.event, p->values.event_count, event, place);
+    *first = *count = 0;
+    if (place < p->values.event_count && p->values.event[place] == event) {
+        *first = p->values.value_start[place];
+        *count = p->values.value_start[place + 1] - *first;
+    }
+}
+
+uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t place;
+    FIRST_FROM(p->wide_event, p->wide_count, event, place);
+    return place;
+}
+
+bool ttp_loaded_value(const struct ttp_loaded *p, uint32_t value, ttape_value *out)
+{
+    const struct ttp_value *v = &p->values.values[value];
+    if (v->type == TTP_VALUE_GAP_COUNT)
+        return false;
+    *out = (ttape_value){.type = v->type, .number = v->number};
+    if (v->type == TTAPE_VALUE_BYTES || v->type == TTAPE_VALUE_STRING) {
+        out->bytes =
+            (ttape_string){(const char *)p->values.bytes + v->bytes_start, (size_t)v->number};
+        out->number = 0;
+    }
+    return true;
+}
+
+static uint64_t gap_count_of(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t first, count;
+    ttp_loaded_values(p, event, &first, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (p->values.values[first + i].type == TTP_VALUE_GAP_COUNT)
+            return p->values.values[first + i].number;
+    return 0;
+}
+
+/* What the table cannot say about event `event`: called after its `before` was added, before its
+ * `after`. */
+__attribute__((noinline, cold)) static void do_special(const struct ttp_loaded *p,
+                                                       struct ttp_walker *w, uint32_t event,
+                                                       const struct ttp_code_view *v,
+                                                       ttape_event *out)
+{
+    switch (v->event_class) {
+    case TTP_CLASS_EXIT_ACROSS: {
+        uint32_t symbol = p->specials[w->special++].value;
+        out->site = p->views[2ull * symbol].site;
+        break;
+    }
+    case TTP_CLASS_SWITCH: w->frames = p->specials[w->special++].value; break;
+    case TTP_CLASS_EXIT_UNSEEN:
+        if (w->frames == 0 && w->unknown > 0) {
+            w->unknown--;
+            out->depth--;
+        }
+        break;
+    default: out->count = gap_count_of(p, event);
+    }
+}
+
+/* Events up to `end`, over which the depth offset does not change; returns the next wide
+ * difference. */
+static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                                const int64_t *wide, ttape_event *out)
+{
+    const uint32_t *codes = p->codes, *delta = p->delta;
+    const struct ttp_code_view *views = p->views;
+    uint64_t step = p->head.resolution_ns;
+    uint64_t time = p->head.origin_ns + (uint64_t)w->tick * step;
+    uint64_t tick = (uint64_t)w->tick;
+    uint32_t base = (uint32_t)w->offset + w->unknown;
+    uint32_t frames = w->frames;
+    for (uint32_t event = w->event; event < end; event++, out++) {
+        const struct ttp_code_view *v = &views[codes[event]];
+        if (delta != NULL) {
+            uint64_t d = delta[event];
+            if (__builtin_expect(d == TTP_DELTA_WIDE, 0))
+                d = (uint64_t)*wide++;
+            tick += d;
+            time += d * step;
+        }
+        frames += (uint32_t)v->before;
+        out->time_ns = time;
+        out->count = 0;
+        out->kind = v->kind;
+        out->site = v->site;
+        out->argument = v->argument;
+        out->depth = base + frames;
+        if (__builtin_expect(v->special, 0)) {
+            w->frames = frames;
+            do_special(p, w, event, v, out);
+            frames = w->frames;
+            base = (uint32_t)w->offset + w->unknown;
+        }
+        frames += v->after;
+    }
+    w->frames = frames;
+    w->tick = (int64_t)tick;
+    w->event = end;
+    return wide;
+}
+
+void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                       ttape_event *out)
+{
+    const int64_t *wide =
+        p->wide_count == 0 ? p->wide : p->wide + ttp_loaded_wide_from(p, w->event);
+    assert(end <= p->checked.event && ttp_times_cover(p, w->event, end));
+    while (w->event < end) {
+        uint32_t first = w->event, until = end;
+        while (w->change < p->change_count && p->changes[w->change].event == first)
+            w->offset = p->changes[w->change++].offset;
+        if (w->change < p->change_count && p->changes[w->change].event < until)
+            until = p->changes[w->change].event;
+        wide = walk_even(p, w, until, wide, out);
+        out += until - first;
+    }
+}
+
+struct ttp_walker ttp_walker_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+{
+    ttape_event skipped[64];
+    uint32_t block = event / TTP_CHECKPOINT_EVENTS;
+    uint32_t start = p->segment_start[segment];
+    /* At the segment's end the next block's checkpoint belongs to another segment, or is not there.
+     * */
+    if (event == p->segment_start[segment + 1] && event > start)
+        block = (event - 1) / TTP_CHECKPOINT_EVENTS;
+    struct ttp_walker w =
+        block * TTP_CHECKPOINT_EVENTS > start ? p->checkpoints[block] : p->starts[segment];
+    if (p->delta != NULL)
+        w.tick = w.event == start ? p->segments.segments[segment].base_tick : p->ticks[block];
+    while (w.event < event) {
+        uint32_t end = event - w.event < 64 ? event : w.event + 64;
+        ttp_walker_events(p, &w, end, skipped);
+    }
+    return w;
+}

@@ -1,0 +1,458 @@
+/* The loop over events, in two shapes: one stack and no time range, which is nearly every segment;
+ * and everything.
+ *
+ * A stack has clocks of its own, which run only while it is the current one: a frame's total is the
+ * clock's difference, whatever other stacks did meanwhile. Frame 0 stands below every stack. */
+#include "reader/report/account.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "format/base/wide.h"
+#include "reader/base/active.h"
+#include "reader/partition/partition_decoder.h"
+#include "reader/report/report_work.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define FRAME_OUTERMOST 1u /* the first of its row on its stack */
+#define FRAME_IDLE      2u
+
+struct account_frame {
+    uint32_t row, below;
+    uint32_t key; /* what its callees name as caller */
+    uint32_t flags;
+    uint64_t enter_ns;
+    uint64_t clock, idle_clock; /* of its stack, when it was entered */
+};
+
+struct account_stack {
+    uint32_t top, idle_depth; /* frames on it that block */
+    uint32_t epoch;
+    uint64_t clock, idle_clock;
+};
+
+/* What a symbol means here. */
+struct account_symbol {
+    uint32_t row; /* by_call: of the last caller */
+    uint32_t key, caller;
+    uint32_t idle; /* FRAME_IDLE or 0 */
+};
+
+struct ttp_account {
+    const struct ttp_account_plan *plan;
+    struct ttp_account_rows *rows;
+    struct account_frame *frames;
+    struct account_stack *stacks;
+    struct account_symbol *symbols;
+    struct ttp_active_table active; /* frames of a row on a stack, where there are several */
+    uint32_t frame_count, frame_capacity, free_frame, stack_capacity, symbol_capacity;
+    uint32_t current; /* the current stack's number; the epoch is that of `active` */
+    /* the partition at hand */
+    const struct ttp_loaded *p;
+    uint32_t stack_count, wide;
+    uint64_t time_ns, event_count; /* events in the range */
+};
+
+ttape_status ttp_account_open(struct ttp_account **out, const struct ttp_account_plan *plan,
+                              struct ttp_account_rows *rows, ttape_error *err)
+{
+    struct ttp_account *a = ttp_memory_take(rows->memory, 1, sizeof *a, err);
+    *out = a;
+    if (a == NULL)
+        return rows->memory->status;
+    *a = (struct ttp_account){.plan = plan, .rows = rows, .active.memory = rows->memory};
+    a->frames = ttp_memory_grow(rows->memory, NULL, &a->frame_capacity, 64, sizeof *a->frames, err);
+    if (a->frames == NULL)
+        return rows->memory->status;
+    a->frames[0] = (struct account_frame){.key = TTAPE_NONE};
+    return TTAPE_OK;
+}
+
+void ttp_account_close(struct ttp_account *a)
+{
+    if (a == NULL)
+        return;
+    struct ttp_memory *memory = a->rows->memory;
+    ttp_memory_give(memory, a->frames, a->frame_capacity, sizeof *a->frames);
+    ttp_memory_give(memory, a->stacks, a->stack_capacity, sizeof *a->stacks);
+    ttp_memory_give(memory, a->symbols, a->symbol_capacity, sizeof *a->symbols);
+    ttp_active_close(&a->active);
+    ttp_memory_give(memory, a, 1, sizeof *a);
+}
+
+/* ---- frames ---- */
+
+static inline uint64_t active_key(const struct ttp_account *a, uint32_t row)
+{
+    return (uint64_t)a->current << 32 | row;
+}
+
+static ttape_status new_frame(struct ttp_account *a, uint32_t *out, ttape_error *err)
+{
+    if (a->frame_count + 1 >= a->frame_capacity) {
+        struct account_frame *grown =
+            ttp_memory_grow(a->rows->memory, a->frames, &a->frame_capacity, a->frame_count + 2ull,
+                            sizeof *grown, err);
+        if (grown == NULL)
+            return a->rows->memory->status;
+        a->frames = grown;
+    }
+    *out = ++a->frame_count;
+    return TTAPE_OK;
+}
+
+/* The row of a call: looked up unless the caller is the same as last time. */
+static ttape_status find_call(struct ttp_account *a, struct account_symbol *s, uint32_t caller,
+                              ttape_error *err)
+{
+    const struct ttp_account_plan *plan = a->plan;
+    s->caller = caller;
+    s->row = 0;
+    if (s->key == TTP_NO_KEY || s->key == TTAPE_REPORT_SIGNAL)
+        return TTAPE_OK;
+    if (plan->focus_sites != NULL) {
+        bool of = plan->focus_sites[ttp_report_key_site(plan->keys, s->key)] != 0;
+        bool by = caller < plan->keys->key_count &&
+                  plan->focus_sites[ttp_report_key_site(plan->keys, caller)] != 0;
+        if (!of && !by)
+            return TTAPE_OK;
+    }
+    s->row = ttp_account_find(a->rows, caller, s->key, err);
+    return s->row != 0 ? TTAPE_OK : a->rows->memory->status;
+}
+
+ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st, uint32_t symbol,
+                                const bool general, ttape_error *err)
+{
+    struct account_symbol *s = &a->symbols[symbol];
+    uint32_t frame = a->free_frame;
+    if (frame != 0)
+        a->free_frame = a->frames[frame].below;
+    else
+        TTP_TRY(new_frame(a, &frame, err));
+    if (general && a->plan->by_call && s->caller != a->frames[st->top].key)
+        TTP_TRY(find_call(a, s, a->frames[st->top].key, err));
+    struct account_frame *f = &a->frames[frame];
+    struct ttp_account_row *row = &a->rows->rows[s->row];
+    bool outermost;
+    if (!general || a->stack_count == 1)
+        outermost = row->active++ == 0;
+    else
+        TTP_TRY(ttp_active_add(&a->active, active_key(a, s->row), &outermost, err));
+    *f = (struct account_frame){.row = s->row,
+                                .below = st->top,
+                                .key = s->key,
+                                .flags = outermost | s->idle,
+                                .enter_ns = a->time_ns,
+                                .clock = st->clock,
+                                .idle_clock = st->idle_clock};
+    st->top = frame;
+    st->idle_depth += s->idle / FRAME_IDLE;
+    return TTAPE_OK;
+}
+
+static inline void add_signed(int64_t *to, uint64_t value)
+{
+    *to = (int64_t)((uint64_t)*to + value);
+}
+
+/* The frame's part of its row's total, up to now. */
+static inline void leave(struct ttp_account_row *row, const struct account_frame *f,
+                         const struct account_stack *st)
+{
+    if ((f->flags & FRAME_OUTERMOST) == 0)
+        return;
+    add_signed(&row->total_ns, st->clock - f->clock);
+    add_signed(&row->idle_ns, st->idle_clock - f->idle_clock);
+}
+
+ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_row *row,
+                                     const struct account_frame *f, ttape_error *err)
+{
+    int64_t duration = (int64_t)(a->time_ns - f->enter_ns);
+    struct ttp_wide square = ttp_wide_square(duration);
+    ttp_account_add_exits(row, 1, duration, duration, square.low, square.high);
+    add_signed(&row->duration_ns, (uint64_t)duration);
+    if (a->plan->percentiles && f->row != 0)
+        return ttp_durations_add(&row->durations, &a->rows->store, duration, err);
+    return TTAPE_OK;
+}
+
+/* The top frame ends. */
+ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, const bool counts,
+                               const bool general, ttape_error *err)
+{
+    uint32_t frame = st->top;
+    struct account_frame *f = &a->frames[frame];
+    struct ttp_account_row *row = &a->rows->rows[f->row];
+    if (counts)
+        TTP_TRY(end_frame(a, row, f, err));
+    if (!general || a->stack_count == 1)
+        row->active--;
+    else
+        ttp_active_find(&a->active, active_key(a, f->row))->count--;
+    leave(row, f, st);
+    st->idle_depth -= (f->flags & FRAME_IDLE) / FRAME_IDLE;
+    st->top = f->below;
+    f->below = a->free_frame;
+    a->free_frame = frame;
+    return TTAPE_OK;
+}
+
+static struct account_stack *switch_to(struct ttp_account *a, uint32_t number)
+{
+    struct account_stack *st = &a->stacks[number];
+    if (st->epoch != a->active.epoch)
+        *st = (struct account_stack){.epoch = a->active.epoch};
+    a->current = number;
+    return st;
+}
+
+/* ---- events ---- */
+
+/* The interval that ends with this event belongs to what was there before it. */
+ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, uint32_t event,
+                             const bool general)
+{
+    const struct ttp_loaded *p = a->p;
+    uint32_t delta = p->delta[event];
+    uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[a->wide++];
+    step *= p->head.resolution_ns;
+    uint64_t before = a->time_ns;
+    a->time_ns += step;
+    if (general && a->plan->has_range)
+        step = ttp_account_cut(a->plan, a->time_ns) - ttp_account_cut(a->plan, before);
+    st->clock += step;
+    st->idle_clock += st->idle_depth != 0 ? step : 0;
+    add_signed(&a->rows->rows[a->frames[st->top].row].self_ns, step);
+    if (st->idle_depth != 0)
+        add_signed(&a->rows->idle_ns, step);
+}
+
+ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t end,
+                              const bool general, ttape_error *err)
+{
+    const struct ttp_loaded *p = a->p;
+    const struct ttp_account_plan *plan = a->plan;
+    struct account_stack *st = &a->stacks[a->current];
+    uint64_t calls = 0;
+    for (uint32_t event = first; event < end; event++) {
+        uint32_t code = p->codes[event];
+        const struct ttp_code_view *v = &p->views[code];
+        if (p->delta != NULL)
+            pass_time(a, st, event, general);
+        bool counts = !general || !plan->has_range ||
+                      (a->time_ns >= plan->from_ns && a->time_ns < plan->to_ns);
+        if (general)
+            a->event_count += counts;
+        for (int32_t frames = v->before; frames != 0; frames++)
+            TTP_TRY(pop(a, st, counts, general, err));
+        if (v->after != 0) {
+            TTP_TRY(push(a, st, code >> 1, general, err));
+            struct ttp_account_row *row = &a->rows->rows[a->frames[st->top].row];
+            uint64_t one = v->event_class == TTP_CLASS_ENTER && counts;
+            row->call_count += one;
+            row->recursion_count += one & ~a->frames[st->top].flags & FRAME_OUTERMOST;
+            calls += one;
+        } else if (v->event_class == TTP_CLASS_EXIT_UNSEEN && counts) {
+            a->rows->rows[a->symbols[code >> 1].row].unseen_count++;
+            a->rows->unseen_count++;
+        } else if (general && v->event_class == TTP_CLASS_SWITCH) {
+            st = switch_to(a, v->argument);
+        }
+    }
+    a->rows->call_count += calls;
+    return TTAPE_OK;
+}
+
+static ttape_status go_simple(struct ttp_account *a, uint32_t first, uint32_t end, ttape_error *err)
+{
+    return go(a, first, end, false, err);
+}
+
+static ttape_status go_general(struct ttp_account *a, uint32_t first, uint32_t end,
+                               ttape_error *err)
+{
+    return go(a, first, end, true, err);
+}
+
+/* ---- segments ---- */
+
+static ttape_status push_open(struct ttp_account *a, const struct ttp_segment *g, ttape_error *err)
+{
+    const struct ttp_loaded *p = a->p;
+    for (uint32_t i = 0; i < g->start.frame_count; i++) {
+        uint32_t place = g->start.frame_start + i;
+        const struct ttp_frame *from = &p->segments.start_frames[place];
+        struct account_stack *st = switch_to(a, from->stack);
+        TTP_TRY(push(a, st, p->open[place], true, err));
+        a->frames[st->top].enter_ns =
+            ttp_time_of(from->enter_tick, p->head.origin_ns, p->head.resolution_ns);
+    }
+    return TTAPE_OK;
+}
+
+/* Where a stream ends: its frames that are open, outermost first. */
+static void add_open(struct ttp_account *a, uint32_t top)
+{
+    uint32_t above = 0;
+    for (uint32_t below; top != 0; top = below) { /* turns the stack round ... */
+        below = a->frames[top].below;
+        a->frames[top].below = above;
+        above = top;
+    }
+    a->rows->stamp++;
+    for (uint32_t below = 0; above != 0;) { /* ... and back */
+        uint32_t frame = above;
+        above = a->frames[frame].below;
+        a->frames[frame].below = below;
+        below = frame;
+        if (a->frames[frame].row != 0)
+            ttp_account_add_open(a->rows, a->frames[frame].row, a->frames[frame].enter_ns,
+                                 a->time_ns);
+    }
+}
+
+/* What is still open counts to the totals. */
+static void leave_all(struct ttp_account *a, bool is_last)
+{
+    for (uint32_t number = 0; number < a->stack_count; number++) {
+        struct account_stack *st = &a->stacks[number];
+        if (is_last && st->epoch == a->active.epoch)
+            add_open(a, st->top);
+        for (uint32_t top = st->epoch == a->active.epoch ? st->top : 0; top != 0;
+             top = a->frames[top].below) {
+            struct ttp_account_row *row = &a->rows->rows[a->frames[top].row];
+            leave(row, &a->frames[top], st);
+            row->active = 0;
+        }
+    }
+}
+
+/* Threads and processes: all frames of a segment are of one row, signal handlers' too. */
+static ttape_status set_thread_row(struct ttp_account *a, uint32_t stream, ttape_error *err)
+{
+    uint32_t row = ttp_account_find(a->rows, TTAPE_NONE, a->plan->stream_keys[stream], err);
+    if (row == 0)
+        return a->rows->memory->status;
+    for (uint32_t i = 0; i < a->p->symbol_count; i++)
+        a->symbols[i].row = row;
+    return TTAPE_OK;
+}
+
+/* What a segment has as a whole. */
+static void add_segment(struct ttp_account *a, const struct ttp_segment *g)
+{
+    const struct ttp_loaded *p = a->p;
+    if (a->plan->stream_keys != NULL)
+        a->rows->rows[a->symbols[0].row].event_count += a->event_count;
+    if (p->head.resolution_ns == 0)
+        return;
+    uint64_t from = ttp_time_of(g->base_tick, p->head.origin_ns, p->head.resolution_ns);
+    uint64_t to = ttp_time_of(g->end_tick, p->head.origin_ns, p->head.resolution_ns);
+    if (a->plan->has_range) {
+        from = ttp_account_cut(a->plan, from);
+        to = ttp_account_cut(a->plan, to);
+    }
+    add_signed(&a->rows->span_ns, to - from);
+    if (a->plan->stream_keys != NULL)
+        add_signed(&a->rows->rows[a->symbols[0].row].span_ns, to - from);
+}
+
+static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_last,
+                               ttape_error *err)
+{
+    const struct ttp_loaded *p = a->p;
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    bool general = a->stack_count != 1 || a->plan->has_range || a->plan->by_call;
+    ttp_active_start(&a->active);
+    a->frame_count = a->free_frame = 0;
+    (void)switch_to(a, 0);
+    TTP_TRY(push_open(a, g, err));
+    (void)switch_to(a, g->start.stack);
+    a->time_ns = ttp_time_of(g->base_tick, p->head.origin_ns, p->head.resolution_ns);
+    uint32_t first = p->segment_start[segment], end = p->segment_start[segment + 1];
+    a->event_count = general ? 0 : end - first;
+    TTP_TRY(general ? go_general(a, first, end, err) : go_simple(a, first, end, err));
+    leave_all(a, is_last);
+    add_segment(a, g);
+    return TTAPE_OK;
+}
+
+/* ---- partitions ---- */
+
+/* Any table that is too small is made anew: nothing of the partition before is needed. */
+static ttape_status make_room(struct ttp_account *a, ttape_error *err)
+{
+    struct ttp_memory *memory = a->rows->memory;
+    if (a->symbol_capacity < a->p->symbol_count || a->symbols == NULL) {
+        struct account_symbol *symbols = ttp_memory_grow(memory, a->symbols, &a->symbol_capacity,
+                                                         a->p->symbol_count, sizeof *symbols, err);
+        if (symbols == NULL)
+            return memory->status;
+        a->symbols = symbols;
+    }
+    if (a->stack_capacity < a->stack_count) {
+        uint32_t before = a->stack_capacity;
+        struct account_stack *stacks = ttp_memory_grow(memory, a->stacks, &a->stack_capacity,
+                                                       a->stack_count, sizeof *stacks, err);
+        if (stacks == NULL)
+            return memory->status;
+        memset(stacks + before, 0, (a->stack_capacity - before) * sizeof *stacks);
+        a->stacks = stacks;
+    }
+    return TTAPE_OK;
+}
+
+static bool has_site(uint8_t event_class)
+{
+    return event_class == TTP_CLASS_ENTER || event_class == TTP_CLASS_OPEN ||
+           event_class == TTP_CLASS_EXIT_UNSEEN;
+}
+
+static ttape_status set_symbols(struct ttp_account *a, ttape_error *err)
+{
+    const struct ttp_loaded *p = a->p;
+    const struct ttp_account_plan *plan = a->plan;
+    for (uint32_t i = 0; i < p->symbol_count; i++) {
+        struct account_symbol *s = &a->symbols[i];
+        uint32_t site = p->views[2ull * i].site;
+        bool is_signal = p->symbols[i].event_class == TTP_CLASS_SIGNAL;
+        *s = (struct account_symbol){.key = is_signal ? TTAPE_REPORT_SIGNAL : TTP_NO_KEY,
+                                     .caller = TTP_NO_KEY - 2};
+        if (!has_site(p->symbols[i].event_class))
+            continue;
+        s->key = ttp_report_key(plan->keys, site);
+        s->idle = plan->idle_sites[site] != 0 ? FRAME_IDLE : 0;
+        a->rows->has_idle = a->rows->has_idle || s->idle != 0;
+        if (plan->by_call || plan->stream_keys != NULL || s->key == TTP_NO_KEY)
+            continue;
+        s->row = ttp_account_find(a->rows, TTAPE_NONE, s->key, err);
+        if (s->row == 0)
+            return a->rows->memory->status;
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_account_partition(struct ttp_account *a, const struct ttp_loaded *p,
+                                   const ttape_reader *r, ttape_error *err)
+{
+    const struct ttp_part *part = &r->parts[p->partition];
+    a->p = p;
+    a->wide = 0;
+    a->stack_count = ttp_loaded_stack_count(p);
+    TTP_TRY(make_room(a, err));
+    TTP_TRY(set_symbols(a, err));
+    for (uint32_t s = 0; s < p->segments.segment_count; s++) {
+        uint32_t stream = r->runs[part->first_run + s].stream;
+        if (a->plan->streams != NULL && a->plan->streams[stream] == 0)
+            continue;
+        a->wide = ttp_loaded_wide_from(p, p->segment_start[s]);
+        if (a->plan->stream_keys != NULL)
+            TTP_TRY(set_thread_row(a, stream, err));
+        TTP_TRY(do_segment(a, s, ttp_report_is_last(r, part->first_run + s), err));
+    }
+    return TTAPE_OK;
+}

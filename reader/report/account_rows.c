@@ -1,0 +1,156 @@
+/* Rows by (caller, key): a list, and a hash table of places in it. */
+#include "reader/report/account.h"
+
+#include <string.h>
+
+#include "format/base/secret_hash.h"
+#include "format/base/wide.h"
+
+#define PLACE_BITS_FIRST 6u
+
+static uint32_t first_place(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
+{
+    uint64_t id = (uint64_t)caller << 32 | key;
+    return (uint32_t)(ttp_secret_hash(id, rows->memory->hash_key) >> (64 - rows->place_bits));
+}
+
+static void put_place(struct ttp_account_rows *rows, uint32_t row)
+{
+    uint32_t mask = (1u << rows->place_bits) - 1;
+    uint32_t at = first_place(rows, rows->rows[row].caller, rows->rows[row].key);
+    while (rows->places[at] != 0)
+        at = (at + 1) & mask;
+    rows->places[at] = row;
+}
+
+static bool take_places(struct ttp_account_rows *rows, uint32_t bits, ttape_error *err)
+{
+    uint32_t *places = ttp_memory_take(rows->memory, 1ull << bits, sizeof *places, err);
+    if (places == NULL)
+        return false;
+    memset(places, 0, sizeof *places << bits);
+    ttp_memory_give(rows->memory, rows->places, 1ull << rows->place_bits, sizeof *places);
+    rows->places = places;
+    rows->place_bits = bits;
+    for (uint32_t i = 1; i < rows->row_count; i++)
+        put_place(rows, i);
+    return true;
+}
+
+static bool add_row(struct ttp_account_rows *rows, uint32_t caller, uint32_t key, ttape_error *err)
+{
+    struct ttp_account_row *grown = ttp_memory_grow(rows->memory, rows->rows, &rows->row_capacity,
+                                                    rows->row_count + 1ull, sizeof *grown, err);
+    if (grown == NULL)
+        return false;
+    rows->rows = grown;
+    rows->rows[rows->row_count++] = (struct ttp_account_row){.key = key, .caller = caller};
+    return true;
+}
+
+ttape_status ttp_account_rows_open(struct ttp_account_rows *rows, struct ttp_memory *memory,
+                                   ttape_error *err)
+{
+    *rows = (struct ttp_account_rows){.memory = memory, .store = {.memory = memory}};
+    return add_row(rows, TTAPE_NONE, TTP_NO_KEY, err) && take_places(rows, PLACE_BITS_FIRST, err)
+               ? TTAPE_OK
+               : memory->status;
+}
+
+void ttp_account_rows_close(struct ttp_account_rows *rows)
+{
+    if (rows->memory == NULL)
+        return;
+    for (uint32_t i = 0; i < rows->row_count; i++)
+        ttp_durations_close(&rows->rows[i].durations, &rows->store);
+    ttp_memory_give(rows->memory, rows->rows, rows->row_capacity, sizeof *rows->rows);
+    ttp_memory_give(rows->memory, rows->places, 1ull << rows->place_bits, sizeof *rows->places);
+    *rows = (struct ttp_account_rows){0};
+}
+
+uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,
+                          ttape_error *err)
+{
+    uint32_t mask = (1u << rows->place_bits) - 1, at = first_place(rows, caller, key);
+    for (uint32_t row; (row = rows->places[at]) != 0; at = (at + 1) & mask)
+        if (rows->rows[row].key == key && rows->rows[row].caller == caller)
+            return row;
+    if (rows->row_count >= 1u << (rows->place_bits - 1) &&
+        !take_places(rows, rows->place_bits + 1, err))
+        return 0;
+    if (!add_row(rows, caller, key, err))
+        return 0;
+    put_place(rows, rows->row_count - 1);
+    return rows->row_count - 1;
+}
+
+void ttp_account_add_exits(struct ttp_account_row *row, uint64_t count, int64_t min_ns,
+                           int64_t max_ns, uint64_t squares_low, uint64_t squares_high)
+{
+    if (count == 0)
+        return;
+    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){row->squares_low, row->squares_high},
+                                       (struct ttp_wide){squares_low, squares_high});
+    row->squares_high = sum.high;
+    row->squares_low = sum.low;
+    if (row->exit_count == 0 || min_ns < row->min_ns)
+        row->min_ns = min_ns;
+    if (row->exit_count == 0 || max_ns > row->max_ns)
+        row->max_ns = max_ns;
+    row->exit_count += count;
+}
+
+static void add_signed(int64_t *to, int64_t value)
+{
+    *to = (int64_t)((uint64_t)*to + (uint64_t)value);
+}
+
+void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t enter_ns,
+                          uint64_t end_ns)
+{
+    struct ttp_account_row *r = &rows->rows[row];
+    rows->open_count++;
+    if (r->seen == rows->stamp)
+        return;
+    r->seen = rows->stamp;
+    add_signed(&r->open_ns, (int64_t)(end_ns - enter_ns));
+}
+
+static void add_row_to(struct ttp_account_row *to, const struct ttp_account_row *from)
+{
+    ttp_account_add_exits(to, from->exit_count, from->min_ns, from->max_ns, from->squares_low,
+                          from->squares_high);
+    add_signed(&to->self_ns, from->self_ns);
+    add_signed(&to->total_ns, from->total_ns);
+    add_signed(&to->idle_ns, from->idle_ns);
+    add_signed(&to->duration_ns, from->duration_ns);
+    add_signed(&to->span_ns, from->span_ns);
+    add_signed(&to->open_ns, from->open_ns);
+    to->call_count += from->call_count;
+    to->recursion_count += from->recursion_count;
+    to->unseen_count += from->unseen_count;
+    to->event_count += from->event_count;
+}
+
+ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_rows *from,
+                               ttape_error *err)
+{
+    for (uint32_t i = 1; i < from->row_count; i++) {
+        struct ttp_account_row *row = &from->rows[i];
+        uint32_t place = ttp_account_find(to, row->caller, row->key, err);
+        if (place == 0)
+            return to->memory->status;
+        add_row_to(&to->rows[place], row);
+        ttape_status status = ttp_durations_merge(&to->rows[place].durations, &to->store,
+                                                  &row->durations, &from->store, err);
+        if (status != TTAPE_OK)
+            return status;
+    }
+    add_signed(&to->span_ns, from->span_ns);
+    add_signed(&to->idle_ns, from->idle_ns);
+    to->call_count += from->call_count;
+    to->unseen_count += from->unseen_count;
+    to->open_count += from->open_count;
+    to->has_idle = to->has_idle || from->has_idle;
+    return TTAPE_OK;
+}

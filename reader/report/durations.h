@@ -1,0 +1,53 @@
+/* All durations of a row, for percentiles: a list while they are few, counts by size after that. */
+#ifndef TTP_READER_DURATIONS_H
+#define TTP_READER_DURATIONS_H
+
+#include "reader/base/memory.h"
+
+/* Lists that would grow past this while all lists together are past their budget become counts. */
+#define TTP_DURATIONS_LEAST 16384u
+
+struct ttp_durations {
+    uint32_t *small;  /* 0 .. 2^32 - 1 */
+    int64_t *wide;    /* others */
+    uint64_t *counts; /* by size class (durations.c); then the lists are empty */
+    uint32_t small_count, small_capacity, wide_count, wide_capacity;
+};
+
+/* Where lists of several rows come from. */
+struct ttp_durations_store {
+    struct ttp_memory *memory;
+    uint64_t list_bytes, budget_bytes;
+};
+
+/* Largest part by which a duration is above its size class. */
+#define TTP_DURATIONS_ERROR (1.0 / 128)
+
+ttape_status ttp_durations_add_slow(struct ttp_durations *d, struct ttp_durations_store *store,
+                                    int64_t duration_ns, ttape_error *err);
+
+static inline ttape_status ttp_durations_add(struct ttp_durations *d,
+                                             struct ttp_durations_store *store, int64_t duration_ns,
+                                             ttape_error *err)
+{
+    if (__builtin_expect((uint64_t)duration_ns > UINT32_MAX || d->small_count == d->small_capacity,
+                         0))
+        return ttp_durations_add_slow(d, store, duration_ns, err);
+    d->small[d->small_count++] = (uint32_t)duration_ns;
+    return TTAPE_OK;
+}
+
+/* Moves what `from` has to `to`; `from` is empty then. Both stores count. */
+ttape_status ttp_durations_merge(struct ttp_durations *to, struct ttp_durations_store *to_store,
+                                 struct ttp_durations *from, struct ttp_durations_store *from_store,
+                                 ttape_error *err);
+
+/* Puts the lists in order: afterwards ttp_durations_at may be asked. `scratch` has room for
+ * small_count numbers. */
+void ttp_durations_sort(struct ttp_durations *d, uint32_t *scratch);
+/* The duration of a rank (0: the shortest), or the least one of its size class. */
+int64_t ttp_durations_at(const struct ttp_durations *d, uint64_t rank);
+
+void ttp_durations_close(struct ttp_durations *d, struct ttp_durations_store *store);
+
+#endif

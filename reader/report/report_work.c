@@ -1,0 +1,354 @@
+/* Workers add to rows of their own, which are merged at the end: sums do not depend on who added
+ * them. */
+#include "reader/report/report_work.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "format/base/wide.h"
+#include "reader/cache/part_jobs.h"
+
+struct report_worker {
+    struct ttp_memory memory;
+    struct ttp_account_rows rows;
+    struct ttp_account *account;
+    uint64_t partition_count, decoded_count, event_count;
+    bool has_times;
+};
+
+struct work {
+    ttape_report *report;
+    struct report_worker *workers;
+};
+
+/* ---- which partitions ---- */
+
+static uint64_t part_first(const struct ttp_part *part)
+{
+    return ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+}
+
+static uint64_t part_last(const struct ttp_part *part)
+{
+    return ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
+                       part->resolution_ns);
+}
+
+/* True where the run may have a part of the range. Its first interval starts with the last event of
+ * the stream's run before. */
+static bool run_in_range(const ttape_report *report, const struct ttp_part *before,
+                         const struct ttp_part *part)
+{
+    const struct ttp_account_plan *plan = &report->plan;
+    if (part->damaged || (before != NULL && before->damaged))
+        return true;
+    if (part->resolution_ns == 0)
+        return false;
+    uint64_t first = part_first(part), last = part_last(part);
+    if (before != NULL && before->resolution_ns != 0) {
+        first = part_first(before) < first ? part_first(before) : first;
+        last = part_last(before) > last ? part_last(before) : last;
+    }
+    return last >= plan->from_ns && first < plan->to_ns;
+}
+
+static void mark_stream(const ttape_report *report, uint32_t stream, uint8_t *marks)
+{
+    const ttape_reader *r = report->reader;
+    const struct ttp_part *before = NULL;
+    for (uint32_t i = r->stream_first[stream]; i < r->stream_first[stream + 1]; i++) {
+        const struct ttp_segment_run *run = &r->runs[r->stream_runs[i]];
+        const struct ttp_part *part = &r->parts[run->partition];
+        if (!report->plan.has_range || run_in_range(report, before, part))
+            marks[run->partition] = 1;
+        before = part;
+    }
+}
+
+/* Numbers of the partitions to look at, in file order: *count of them in `out`. */
+static ttape_status choose(const ttape_report *report, uint32_t *out, uint32_t *count,
+                           ttape_error *err)
+{
+    ttape_reader *r = report->reader;
+    uint8_t *marks = ttp_memory_take(&r->memory, r->part_count, 1, err);
+    if (marks == NULL)
+        return r->memory.status;
+    memset(marks, 0, r->part_count);
+    for (uint32_t s = 0; s < r->indexed_streams; s++)
+        if (report->plan.streams == NULL || report->plan.streams[s] != 0)
+            mark_stream(report, s, marks);
+    *count = 0;
+    for (uint32_t p = 0; p < r->part_count; p++)
+        if (marks[p] != 0 || r->parts[p].damaged)
+            out[(*count)++] = p;
+    ttp_memory_give(&r->memory, marks, r->part_count, 1);
+    return TTAPE_OK;
+}
+
+/* ---- one partition ---- */
+
+/* How a partition lies to the selection. */
+struct fit {
+    uint32_t selected; /* segments */
+    bool inside;       /* all of their intervals and events are in the range */
+    uint64_t event_count;
+};
+
+static bool segment_inside(const struct ttp_account_plan *plan, const struct ttp_loaded *p,
+                           const struct ttp_segment *g)
+{
+    uint64_t base = ttp_time_of(g->base_tick, p->head.origin_ns, p->head.resolution_ns);
+    return base >= plan->from_ns && base <= plan->to_ns;
+}
+
+static struct fit fit_of(const struct ttp_account_plan *plan, const ttape_reader *r,
+                         const struct ttp_loaded *p)
+{
+    const struct ttp_part *part = &r->parts[p->partition];
+    struct fit fit = {.inside = true};
+    if (plan->has_range)
+        fit.inside = part->resolution_ns != 0 && part_first(part) >= plan->from_ns &&
+                     part_last(part) < plan->to_ns && part_first(part) <= part_last(part);
+    for (uint32_t s = 0; s < p->segments.segment_count; s++) {
+        const struct ttp_segment *g = &p->segments.segments[s];
+        if (plan->streams != NULL && plan->streams[r->runs[part->first_run + s].stream] == 0)
+            continue;
+        fit.selected++;
+        fit.event_count += g->event_count;
+        if (plan->has_range && !segment_inside(plan, p, g))
+            fit.inside = false;
+    }
+    return fit;
+}
+
+static bool is_within(int64_t tick, int64_t most) { return tick >= -most && tick <= most; }
+
+/* Summaries are in ticks. Where a duration of them is more nanoseconds than 64 bits hold, which is
+ * the shortest is another question than of what the events give. */
+static bool durations_fit(const struct ttp_loaded *p)
+{
+    uint64_t step = p->head.resolution_ns;
+    if (step <= 1)
+        return true;
+    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / step);
+    bool fit = is_within(p->head.first_tick, most) && is_within(p->head.end_tick, most);
+    for (uint32_t i = 0; fit && i < p->head.start_frame_count; i++)
+        fit = is_within(p->segments.start_frames[i].enter_tick, most);
+    return fit;
+}
+
+static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
+                               const struct ttp_loaded *p)
+{
+    const struct work *work = context;
+    const ttape_report *report = work->report;
+    struct fit fit = fit_of(&report->plan, r, p);
+    (void)worker;
+    if (fit.selected == 0)
+        return TTP_WISH_NOTHING;
+    bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
+                   fit.inside && fit.selected == p->segments.segment_count && durations_fit(p) &&
+                   ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
+    return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
+}
+
+bool ttp_report_is_last(const ttape_reader *r, uint32_t run)
+{
+    uint32_t stream = r->runs[run].stream;
+    return r->stream_runs[r->stream_first[stream + 1] - 1] == run;
+}
+
+static void count_partition(const struct work *work, struct report_worker *w, const ttape_reader *r,
+                            const struct ttp_loaded *p, bool decoded)
+{
+    w->partition_count++;
+    w->decoded_count += decoded;
+    w->event_count += fit_of(&work->report->plan, r, p).event_count;
+    w->has_times = w->has_times || p->head.resolution_ns != 0;
+}
+
+static void add_times(int64_t *to, int64_t ticks, uint64_t resolution_ns)
+{
+    *to = (int64_t)((uint64_t)*to + (uint64_t)ticks * resolution_ns);
+}
+
+static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step)
+{
+    struct ttp_wide sum = {m->squares_low, m->squares_high};
+    struct ttp_wide squares = ttp_wide_scale(ttp_wide_scale(sum, step), step);
+    row->call_count += m->call_count;
+    add_times(&row->self_ns, m->self_ticks, step);
+    add_times(&row->total_ns, m->total_ticks, step);
+    ttp_account_add_exits(row, m->exit_count, (int64_t)((uint64_t)m->min_ticks * step),
+                          (int64_t)((uint64_t)m->max_ticks * step), squares.low,
+                          squares.high);
+}
+
+/* What is open where a stream ends, out of the edges. */
+static ttape_status add_open(const struct work *work, struct report_worker *w, ttape_reader *r,
+                             const struct ttp_loaded *p, uint32_t segment, ttape_error *err)
+{
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    uint64_t end = ttp_time_of(g->end_tick, p->head.origin_ns, p->head.resolution_ns);
+    uint32_t stack = UINT32_MAX;
+    if (!ttp_report_is_last(r, r->parts[p->partition].first_run + segment))
+        return TTAPE_OK;
+    for (uint32_t i = 0; i < g->end.frame_count; i++) {
+        const struct ttp_frame *f = i < g->kept
+                                        ? &p->segments.start_frames[g->start.frame_start + i]
+                                        : &p->segments.end_frames[g->end.frame_start + i - g->kept];
+        w->rows.stamp += f->stack != stack;
+        stack = f->stack;
+        uint32_t site =
+            f->event_class == TTP_CLASS_SIGNAL
+                ? TTAPE_NONE
+                : ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, f->argument);
+        if (site == TTAPE_NONE)
+            continue;
+        uint32_t row = ttp_account_find(&w->rows, TTAPE_NONE,
+                                        ttp_report_key(work->report->plan.keys, site), err);
+        if (row == 0)
+            return w->memory.status;
+        ttp_account_add_open(&w->rows, row,
+                             ttp_time_of(f->enter_tick, p->head.origin_ns, p->head.resolution_ns),
+                             end);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
+                                const struct ttp_loaded *p, const struct ttp_measure *measures,
+                                uint32_t count, ttape_error *err)
+{
+    const struct work *work = context;
+    struct report_worker *w = &work->workers[worker];
+    const struct ttp_account_plan *plan = &work->report->plan;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t site =
+            ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
+        if (site == TTAPE_NONE)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
+                            "summary names site '%u', which is not defined", measures[i].site);
+        uint32_t row =
+            ttp_account_find(&w->rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
+        if (row == 0)
+            return w->memory.status;
+        add_measure(&w->rows.rows[row], &measures[i], p->head.resolution_ns);
+        w->rows.call_count += measures[i].call_count;
+        w->rows.has_idle = w->rows.has_idle || plan->idle_sites[site] != 0;
+    }
+    for (uint32_t s = 0; s < p->segments.segment_count; s++) {
+        const struct ttp_segment *g = &p->segments.segments[s];
+        add_times(&w->rows.span_ns, (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick),
+                  p->head.resolution_ns);
+        TTP_TRY(add_open(work, w, r, p, s, err));
+    }
+    count_partition(work, w, r, p, false);
+    return TTAPE_OK;
+}
+
+static ttape_status add_events(void *context, uint32_t worker, ttape_reader *r,
+                               const struct ttp_loaded *p, ttape_error *err)
+{
+    const struct work *work = context;
+    struct report_worker *w = &work->workers[worker];
+    TTP_TRY(ttp_account_partition(w->account, p, r, err));
+    count_partition(work, w, r, p, true);
+    return TTAPE_OK;
+}
+
+static ttape_status leave_out(void *context, uint32_t partition, const ttape_error *problem)
+{
+    const struct work *work = context;
+    ttape_report *report = work->report;
+    report->info.damaged_count++;
+    report->options.damage(report->options.context, partition, problem);
+    return TTAPE_OK;
+}
+
+/* ---- all ---- */
+
+static ttape_status open_workers(struct work *work, uint32_t count, ttape_error *err)
+{
+    ttape_report *report = work->report;
+    for (uint32_t i = 0; i < count; i++) {
+        struct report_worker *w = &work->workers[i];
+        ttp_memory_init(&w->memory, &report->memory.allocator,
+                        report->options.memory_bytes / 2 / count);
+        TTP_TRY(ttp_account_rows_open(&w->rows, &w->memory, err));
+        w->rows.store.budget_bytes = w->memory.limit_bytes / 2;
+        TTP_TRY(ttp_account_open(&w->account, &report->plan, &w->rows, err));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status merge_workers(struct work *work, uint32_t count, ttape_error *err)
+{
+    ttape_report *report = work->report;
+    ttape_report_info *info = &report->info;
+    TTP_TRY(ttp_account_rows_open(&report->rows, &report->memory, err));
+    report->rows.store.budget_bytes = report->memory.limit_bytes / 2;
+    for (uint32_t i = 0; i < count; i++) {
+        struct report_worker *w = &work->workers[i];
+        TTP_TRY(ttp_account_merge(&report->rows, &w->rows, err));
+        info->partition_count += w->partition_count;
+        info->decoded_count += w->decoded_count;
+        info->event_count += w->event_count;
+        info->has_times = info->has_times || w->has_times;
+    }
+    report->all_decoded = info->decoded_count == info->partition_count;
+    return TTAPE_OK;
+}
+
+static ttape_status run_workers(struct work *work, const uint32_t *partitions, uint32_t count,
+                                uint32_t jobs, ttape_error *err)
+{
+    ttape_report *report = work->report;
+    const ttape_report_options *o = &report->options;
+    const struct ttp_part_work parts = {.context = work,
+                                        .decodes = o->by != TTAPE_REPORT_BY_FUNCTION || o->exact ||
+                                                   report->plan.streams != NULL,
+                                        .wish = wish,
+                                        .summary = add_summary,
+                                        .events = add_events,
+                                        .damaged = o->damage != NULL ? leave_out : NULL};
+    uint32_t workers = ttp_part_workers(jobs, count);
+    TTP_TRY(open_workers(work, workers, err));
+    TTP_TRY(ttp_part_work(report->reader, partitions, count, jobs, &parts, err));
+    return merge_workers(work, workers, err);
+}
+
+static ttape_status work_on(ttape_report *report, const uint32_t *partitions, uint32_t count,
+                            ttape_error *err)
+{
+    struct ttp_memory *memory = &report->memory;
+    uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->reader->jobs;
+    uint32_t workers = ttp_part_workers(jobs, count);
+    struct work work = {.report = report};
+    work.workers = ttp_memory_take(memory, workers, sizeof *work.workers, err);
+    if (work.workers == NULL)
+        return memory->status;
+    memset(work.workers, 0, workers * sizeof *work.workers);
+    ttape_status status = run_workers(&work, partitions, count, jobs, err);
+    for (uint32_t i = 0; i < workers; i++) {
+        ttp_account_close(work.workers[i].account);
+        ttp_account_rows_close(&work.workers[i].rows);
+    }
+    ttp_memory_give(memory, work.workers, workers, sizeof *work.workers);
+    return status;
+}
+
+ttape_status ttp_report_work(ttape_report *report, ttape_error *err)
+{
+    ttape_reader *r = report->reader;
+    uint32_t count = 0;
+    uint32_t *partitions = ttp_memory_take(&r->memory, r->part_count, sizeof *partitions, err);
+    if (partitions == NULL)
+        return r->memory.status;
+    ttape_status status = choose(report, partitions, &count, err);
+    if (status == TTAPE_OK)
+        status = work_on(report, partitions, count, err);
+    ttp_memory_give(&r->memory, partitions, r->part_count, sizeof *partitions);
+    return status;
+}

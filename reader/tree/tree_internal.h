@@ -1,0 +1,164 @@
+/* The tree's inside.
+ *
+ *   light part, summary -> tree_ends.c  -> record of a partition (tree_parts.c, a cache)
+ *   records             -> tree_span.c  -> spanning frames, parts        nothing is decoded
+ *   events              -> tree_scan.c  -> local frames, exact ends      tree_local.c
+ *                       -> tree_walk.c  -> children in order
+ *
+ * A *run* is a stream's segment in a partition; runs of a stream are numbered by *ordinal*. A
+ * *piece* is a series of runs without a hole between them: frames do not cross holes. A frame's
+ * place is (stack, level): how many frames are below it on its stack. */
+#ifndef TTP_READER_TREE_INTERNAL_H
+#define TTP_READER_TREE_INTERNAL_H
+
+#include <tracetape/tree.h>
+
+#include "reader/partition/partition_reader.h"
+#include "reader/reader_internal.h"
+
+#define TTP_NO_PLACE UINT32_MAX
+
+/* Times of a hostile file may be anything: sums and differences wrap (F-NUM-07). */
+static inline int64_t ttp_plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static inline int64_t ttp_minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+static inline int64_t ttp_between(uint64_t from_ns, uint64_t to_ns)
+{
+    return (int64_t)(to_ns - from_ns);
+}
+static inline void ttp_add_ns(int64_t *to, int64_t value) { *to = ttp_plus(*to, value); }
+
+/* A frame that is open at an edge of a run. */
+struct ttp_tree_frame {
+    uint64_t enter_ns;
+    uint64_t end_ns;     /* start edge, not kept: when it ends, or the least that this can be */
+    int64_t self_ns;     /* up to this edge */
+    int64_t end_self_ns; /* start edge: up to the end edge or its own end, where that is known */
+    int64_t known_ns;    /* self time in the run of this frame and those above it on its stack, as
+                            far as it is known */
+    uint32_t site, argument, stack;
+    uint8_t kind; /* ttape_event_kind */
+    bool end_known, self_known;
+    bool stays; /* start edge: it is open at the end edge too */
+};
+
+/* What the part of a run hangs below: of the frames that are open at one of its edges that below
+ * which most of its time is that nobody split. */
+enum ttp_tree_holder {
+    TTP_HOLDER_STREAM, /* no frame */
+    TTP_HOLDER_STAYS,  /* the innermost frame that is open at both edges */
+    TTP_HOLDER_ENDS,   /* one that ends in the run */
+    TTP_HOLDER_COMES   /* one that comes in the run and stays */
+};
+
+/* Start frames; the first `kept` of them are the end edge's first too, and then come the added. */
+struct ttp_tree_segment {
+    uint64_t first_event, base_ns, end_ns;
+    uint64_t call_count;
+    int64_t held_ns;   /* the part's time */
+    int64_t middle_ns; /* time that nobody split of what stays, or of the stream, if that is not the
+                          holder */
+    uint32_t stream, event_count;
+    uint32_t start_first, start_count, added_first, end_count, kept;
+    uint32_t holder_level;
+    uint8_t holder;   /* enum ttp_tree_holder; a frame on stack 0 */
+    bool one_stack;   /* stack 0, as far as the edges tell */
+    bool calls_exact; /* otherwise shared out */
+};
+
+/* What the tree keeps of a partition; segments and frames stand behind it in one block. */
+struct ttp_tree_part {
+    struct ttp_tree_part *newer, *older;
+    uint64_t size_bytes;
+    uint32_t partition, segment_count, frame_count;
+    bool damaged; /* it could not be read: no segments */
+    struct ttp_tree_segment *segments;
+    struct ttp_tree_frame *frames;
+};
+
+struct ttape_tree {
+    ttape_reader *reader;
+    struct ttp_memory memory;
+    struct ttp_tree_part **parts; /* by partition; NULL: not in the cache */
+    struct ttp_tree_part *newest, *oldest;
+    uint64_t cache_bytes, used_bytes;
+    uint32_t jobs, ahead; /* partitions that are read at once where one is missed */
+    uint32_t part_capacity;
+    ttape_tree_walk *walks;
+    struct ttp_scan_memo *memo; /* tree_scan.c: NULL until there is something to remember */
+};
+
+/* The reader works with the tree's jobs, until it gets back its own, which this returns. */
+static inline uint32_t ttp_tree_lend_jobs(const struct ttape_tree *tree)
+{
+    uint32_t own = tree->reader->jobs;
+    tree->reader->jobs = tree->jobs > own ? tree->jobs : own;
+    return own;
+}
+
+/* ---- tree_parts.c ---- */
+
+ttape_status ttp_tree_parts_open(struct ttape_tree *tree, ttape_error *err);
+void ttp_tree_parts_close(struct ttape_tree *tree);
+
+uint32_t ttp_tree_run_count(const struct ttape_tree *tree, uint32_t stream);
+const struct ttp_segment_run *ttp_tree_run(const struct ttape_tree *tree, uint32_t stream,
+                                           uint32_t ordinal);
+/* The stream's run in a partition; TTP_NO_PLACE when there is none. */
+uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition);
+
+/* A run's record, read if need be; pointers are good until the next call. *segment is NULL where
+ * the partition is damaged. */
+ttape_status ttp_tree_record(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                             const struct ttp_tree_part **part,
+                             const struct ttp_tree_segment **segment, ttape_error *err);
+/* Why a partition is damaged. */
+ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err);
+
+/* ---- tree_ends.c ---- */
+
+/* Fills in what the partition's measures say of a new record. rows is NULL where it has no
+ * summary. */
+ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loaded *p,
+                                const struct ttp_definition_tables *d,
+                                const struct ttp_measure *rows, uint32_t row_count,
+                                struct ttp_memory *memory, ttape_error *err);
+
+/* ---- tree.c ---- */
+
+ttape_status ttp_tree_check_id(const struct ttape_tree *tree, const ttape_node_id *id,
+                               ttape_error *err);
+
+/* ---- frames of a record ---- */
+
+/* The frame at a place of the start (end) edge: its number there, or TTP_NO_PLACE. */
+uint32_t ttp_tree_start_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+                           uint32_t stack, uint32_t level);
+uint32_t ttp_tree_end_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+                         uint32_t stack, uint32_t level);
+const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_tree_part *part,
+                                                  const struct ttp_tree_segment *segment,
+                                                  uint32_t number);
+const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_tree_part *part,
+                                                const struct ttp_tree_segment *segment,
+                                                uint32_t number);
+/* Level of the frame `number` of an edge. */
+uint32_t ttp_tree_level(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+                        uint32_t number, bool at_start);
+/* Finds out which start frames stay. `p` is at stage EVENTS where ttp_tree_needs_events. */
+void ttp_tree_find_stays(struct ttp_tree_part *part, const struct ttp_loaded *p);
+/* Without times frames of several stacks cannot be told apart by when they were entered. */
+bool ttp_tree_needs_events(const struct ttp_loaded *p);
+/* Frames of a stack that are open at the start edge; and those of them that stay open to the
+ * end. */
+uint32_t ttp_tree_start_height(const struct ttp_tree_part *part,
+                               const struct ttp_tree_segment *segment, uint32_t stack);
+uint32_t ttp_tree_stay_height(const struct ttp_tree_part *part,
+                              const struct ttp_tree_segment *segment, uint32_t stack);
+
+#endif

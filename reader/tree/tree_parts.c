@@ -1,0 +1,347 @@
+/* Records of partitions: made from light parts and summaries, several at once where one is missed,
+ * kept as long as there is room. */
+#include <pthread.h>
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "reader/cache/part_jobs.h"
+#include "reader/partition/summary_reader.h"
+#include "reader/tree/tree_internal.h"
+
+#define AHEAD_FIRST 4u
+#define AHEAD_MOST  1024u
+
+/* ---- the cache ---- */
+
+ttape_status ttp_tree_parts_open(struct ttape_tree *tree, ttape_error *err)
+{
+    tree->part_capacity = tree->reader->part_count;
+    tree->ahead = AHEAD_FIRST;
+    tree->parts = ttp_memory_take(&tree->memory, tree->part_capacity, sizeof *tree->parts, err);
+    if (tree->parts == NULL)
+        return tree->memory.status;
+    memset(tree->parts, 0, tree->part_capacity * sizeof *tree->parts);
+    return TTAPE_OK;
+}
+
+static void unlink_part(struct ttape_tree *tree, struct ttp_tree_part *part)
+{
+    *(part->newer != NULL ? &part->newer->older : &tree->newest) = part->older;
+    *(part->older != NULL ? &part->older->newer : &tree->oldest) = part->newer;
+    part->newer = part->older = NULL;
+}
+
+static void link_newest(struct ttape_tree *tree, struct ttp_tree_part *part)
+{
+    part->older = tree->newest;
+    *(tree->newest != NULL ? &tree->newest->newer : &tree->oldest) = part;
+    tree->newest = part;
+}
+
+static void drop(struct ttape_tree *tree, struct ttp_tree_part *part)
+{
+    unlink_part(tree, part);
+    tree->parts[part->partition] = NULL;
+    tree->used_bytes -= part->size_bytes;
+    ttp_memory_give(&tree->memory, part, part->size_bytes, 1);
+}
+
+void ttp_tree_parts_close(struct ttape_tree *tree)
+{
+    while (tree->oldest != NULL)
+        drop(tree, tree->oldest);
+    ttp_memory_give(&tree->memory, tree->parts, tree->part_capacity, sizeof *tree->parts);
+}
+
+/* Makes room for so much more, out of all but what is still wanted. */
+static void trim(struct ttape_tree *tree, uint64_t more_bytes, uint32_t wanted)
+{
+    for (struct ttp_tree_part *part = tree->oldest, *newer;
+         part != NULL && tree->used_bytes + more_bytes > tree->cache_bytes; part = newer) {
+        newer = part->newer;
+        if (part->partition != wanted)
+            drop(tree, part);
+    }
+}
+
+/* ---- making a record ---- */
+
+static uint64_t size_of(uint32_t segments, uint64_t frames)
+{
+    return sizeof(struct ttp_tree_part) + segments * sizeof(struct ttp_tree_segment) +
+           frames * sizeof(struct ttp_tree_frame);
+}
+
+static struct ttp_tree_part *take_part(struct ttape_tree *tree, uint32_t partition,
+                                       uint32_t segments, uint32_t frames, ttape_error *err)
+{
+    uint64_t size_bytes = size_of(segments, frames);
+    struct ttp_tree_part *part = ttp_memory_take(&tree->memory, size_bytes, 1, err);
+    if (part == NULL)
+        return NULL;
+    *part = (struct ttp_tree_part){.size_bytes = size_bytes,
+                                   .partition = partition,
+                                   .segment_count = segments,
+                                   .frame_count = frames};
+    part->segments = (struct ttp_tree_segment *)(part + 1);
+    part->frames = (struct ttp_tree_frame *)(part->segments + segments);
+    return part;
+}
+
+static int64_t to_ns(const struct ttp_loaded *p, int64_t ticks)
+{
+    return (int64_t)((uint64_t)ticks * p->head.resolution_ns);
+}
+
+static uint64_t time_of(const struct ttp_loaded *p, int64_t tick)
+{
+    return p->head.resolution_ns == 0 ? 0
+                                      : ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
+}
+
+static void fill_frame(struct ttp_tree_frame *to, const struct ttp_loaded *p, const ttape_reader *r,
+                       const struct ttp_frame *from, bool is_kept)
+{
+    bool is_signal = from->event_class == TTP_CLASS_SIGNAL;
+    *to = (struct ttp_tree_frame){.enter_ns = time_of(p, from->enter_tick),
+                                  .self_ns = to_ns(p, from->self_ticks),
+                                  .site = TTAPE_NONE,
+                                  .stack = from->stack,
+                                  .kind = TTAPE_SIGNAL_BEGIN};
+    to->end_self_ns = is_kept ? to_ns(p, from->end_self_ticks) : to->self_ns;
+    to->self_known = is_kept;
+    if (is_signal) {
+        to->argument = from->argument;
+        return;
+    }
+    to->kind = from->event_class == TTP_CLASS_ENTER ? TTAPE_ENTER : TTAPE_OPEN;
+    to->site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, from->argument);
+}
+
+static bool on_one_stack(const struct ttp_tree_part *part, const struct ttp_segment *g,
+                         const struct ttp_tree_segment *s)
+{
+    uint32_t last_start =
+        s->start_count != 0 ? ttp_tree_start_frame(part, s, s->start_count - 1)->stack : 0;
+    uint32_t last_end =
+        s->end_count != 0 ? ttp_tree_end_frame(part, s, s->end_count - 1)->stack : 0;
+    return last_start == 0 && last_end == 0 && g->start.stack == 0 && g->end.stack == 0;
+}
+
+/* Frames stand in the record as in the partition: all start frames, then all added ones. */
+static void fill_segment(struct ttp_tree_part *part, const struct ttp_loaded *p,
+                         const ttape_reader *r, uint32_t segment)
+{
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    const struct ttp_part *about = &r->parts[p->partition];
+    struct ttp_tree_segment *s = &part->segments[segment];
+    *s = (struct ttp_tree_segment){
+        .first_event = g->first_event,
+        .base_ns = time_of(p, g->base_tick),
+        .end_ns = time_of(p, g->end_tick),
+        .stream = r->runs[about->first_run + segment].stream,
+        .event_count = g->event_count,
+        .start_first = g->start.frame_start,
+        .start_count = g->start.frame_count,
+        .added_first = p->segments.start_frame_count + g->end.frame_start,
+        .end_count = g->end.frame_count,
+        .kept = g->kept,
+    };
+    for (uint32_t i = 0; i < s->start_count; i++)
+        fill_frame(&part->frames[s->start_first + i], p, r,
+                   &p->segments.start_frames[s->start_first + i], i < s->kept);
+    for (uint32_t i = 0; i < s->end_count - s->kept; i++)
+        fill_frame(&part->frames[s->added_first + i], p, r,
+                   &p->segments.end_frames[g->end.frame_start + i], false);
+    s->one_stack = on_one_stack(part, g, s);
+}
+
+struct making {
+    struct ttape_tree *tree;
+    uint32_t wanted; /* the partition that was missed; others are read ahead */
+    uint64_t made_bytes;
+    pthread_mutex_t mutex; /* of the tree */
+};
+
+static ttape_status make_part(struct making *m, ttape_reader *r, const struct ttp_loaded *p,
+                              const struct ttp_measure *rows, uint32_t row_count, ttape_error *err)
+{
+    struct ttape_tree *tree = m->tree;
+    const struct ttp_segments *g = &p->segments;
+    uint32_t frames = g->start_frame_count + g->end_frame_count;
+    pthread_mutex_lock(&m->mutex);
+    trim(tree, size_of(g->segment_count, frames), m->wanted); /* before it costs more */
+    struct ttp_tree_part *part = take_part(tree, p->partition, g->segment_count, frames, err);
+    ttape_status status = part == NULL ? tree->memory.status : TTAPE_OK;
+    pthread_mutex_unlock(&m->mutex);
+    if (part == NULL)
+        return status;
+    for (uint32_t s = 0; s < g->segment_count; s++)
+        fill_segment(part, p, r, s);
+    ttp_tree_find_stays(part, p);
+    status = ttp_tree_find_ends(part, p, &r->definitions, rows, row_count, &r->memory, err);
+    pthread_mutex_lock(&m->mutex);
+    if (status == TTAPE_OK) {
+        tree->parts[p->partition] = part;
+        tree->used_bytes += part->size_bytes;
+        link_newest(tree, part);
+        m->made_bytes += part->size_bytes;
+        trim(tree, 0, m->wanted);
+    } else {
+        ttp_memory_give(&tree->memory, part, part->size_bytes, 1);
+    }
+    pthread_mutex_unlock(&m->mutex);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
+                               const struct ttp_loaded *p)
+{
+    (void)context;
+    (void)worker;
+    (void)r;
+    return ttp_tree_needs_events(p) ? TTP_WISH_EVENTS : TTP_WISH_SUMMARY;
+}
+
+static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
+                                 const struct ttp_loaded *p, const struct ttp_measure *rows,
+                                 uint32_t row_count, ttape_error *err)
+{
+    (void)worker;
+    return make_part(context, r, p, rows, row_count, err);
+}
+
+static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
+                                const struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_measure *rows;
+    uint32_t row_count;
+    (void)worker;
+    TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
+    ttape_status status = make_part(context, r, p, rows, row_count, err);
+    ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
+    return status;
+}
+
+static ttape_status take_damage(void *context, uint32_t partition, const ttape_error *problem)
+{
+    struct making *m = context;
+    struct ttape_tree *tree = m->tree;
+    (void)problem;
+    struct ttp_tree_part *part = take_part(tree, partition, 0, 0, NULL);
+    if (part == NULL)
+        return tree->memory.status;
+    part->damaged = true;
+    tree->parts[partition] = part;
+    tree->used_bytes += part->size_bytes;
+    link_newest(tree, part);
+    return TTAPE_OK;
+}
+
+/* The missing partitions of the stream's runs from `ordinal` on, as many as are read at once. */
+static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                             uint32_t *list)
+{
+    uint32_t count = 0, runs = ttp_tree_run_count(tree, stream);
+    for (; ordinal < runs && count < tree->ahead; ordinal++) {
+        uint32_t partition = ttp_tree_run(tree, stream, ordinal)->partition;
+        if (tree->parts[partition] == NULL)
+            list[count++] = partition;
+    }
+    return count;
+}
+
+/* Whoever misses again and again is going through all of it. */
+static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                 ttape_error *err)
+{
+    uint32_t list[AHEAD_MOST];
+    struct making m = {.tree = tree};
+    const struct ttp_part_work work = {.context = &m,
+                                       .wish = wish,
+                                       .summary = take_summary,
+                                       .events = take_events,
+                                       .damaged = take_damage};
+    uint32_t count = list_missing(tree, stream, ordinal, list), first = list[0];
+    m.wanted = first;
+    pthread_mutex_init(&m.mutex, NULL);
+    ttape_status status = ttp_part_work(tree->reader, list, count, tree->jobs, &work, err);
+    pthread_mutex_destroy(&m.mutex);
+    tree->ahead = tree->ahead * 4 < AHEAD_MOST ? tree->ahead * 4 : AHEAD_MOST;
+    if (status != TTAPE_OK)
+        return status;
+    unlink_part(tree, tree->parts[first]);
+    link_newest(tree, tree->parts[first]);
+    if (m.made_bytes > tree->cache_bytes) /* then reading so many ahead is in vain */
+        tree->ahead = count > AHEAD_FIRST ? AHEAD_FIRST : 1;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err)
+{
+    struct ttp_loaded *p;
+    struct ttp_measure *rows;
+    uint32_t row_count;
+    TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err));
+    if (ttp_tree_needs_events(p))
+        TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_summary_load(tree->reader, p, &rows, &row_count, err));
+    ttp_memory_give(&tree->reader->memory, rows, row_count, sizeof *rows);
+    return ttp_fail(err, TTAPE_E_LIMIT, "", p->payload_offset,
+                    "partition could not be read while there was too little memory");
+}
+
+/* ---- runs ---- */
+
+uint32_t ttp_tree_run_count(const struct ttape_tree *tree, uint32_t stream)
+{
+    const ttape_reader *r = tree->reader;
+    return stream < r->indexed_streams ? r->stream_first[stream + 1] - r->stream_first[stream] : 0;
+}
+
+const struct ttp_segment_run *ttp_tree_run(const struct ttape_tree *tree, uint32_t stream,
+                                           uint32_t ordinal)
+{
+    const ttape_reader *r = tree->reader;
+    return &r->runs[r->stream_runs[r->stream_first[stream] + ordinal]];
+}
+
+uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition)
+{
+    uint32_t count = ttp_tree_run_count(tree, stream), low = 0, high = count;
+    while (low < high) { /* runs stand in the file in the order of their events (F-SEG-01) ... */
+        uint32_t middle = low + (high - low) / 2;
+        if (ttp_tree_run(tree, stream, middle)->partition < partition)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < count && ttp_tree_run(tree, stream, low)->partition == partition)
+        return low;
+    for (uint32_t i = 0; i < count; i++) /* ... but the file may be wrong */
+        if (ttp_tree_run(tree, stream, i)->partition == partition)
+            return i;
+    return TTP_NO_PLACE;
+}
+
+ttape_status ttp_tree_record(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                             const struct ttp_tree_part **part,
+                             const struct ttp_tree_segment **segment, ttape_error *err)
+{
+    const ttape_reader *r = tree->reader;
+    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
+    if (tree->parts[run->partition] == NULL)
+        TTP_TRY(read_missing(tree, stream, ordinal, err));
+    struct ttp_tree_part *found = tree->parts[run->partition];
+    if (found != tree->newest) {
+        unlink_part(tree, found);
+        link_newest(tree, found);
+    }
+    uint32_t number = (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
+    *part = found;
+    *segment = found->damaged || number >= found->segment_count ? NULL : &found->segments[number];
+    return TTAPE_OK;
+}

@@ -1,0 +1,454 @@
+/* The loop works off a block of times at a time, so that nothing is decoded that is not looked at.
+ * Events on other stacks only pass time. */
+#include "reader/tree/tree_scan.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "reader/partition/partition_decoder.h"
+#include "reader/partition/times_reader.h"
+
+#define LONG_STEP_EVENTS 16384u /* worth remembering */
+#define STEPS_KEPT       8u
+#define PLACES_KEPT      4u
+
+static ttape_status reach(struct ttape_tree *tree, uint32_t partition, uint32_t first, uint32_t end,
+                          bool timed, const struct ttp_loaded **out, ttape_error *err)
+{
+    struct ttp_loaded *p;
+    const struct ttp_range range = {timed ? first : 0, timed ? end : 0, end, false};
+    uint32_t jobs = ttp_tree_lend_jobs(tree);
+    ttape_status status = ttp_loaded_reach(tree->reader, partition, &range, &p, err);
+    tree->reader->jobs = jobs;
+    *out = p;
+    return status;
+}
+
+static uint64_t time_at(const struct ttp_loaded *p, int64_t tick)
+{
+    return ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
+}
+
+/* The time of the event before `event`, or the segment's base. */
+static ttape_status time_before(struct ttape_tree *tree, struct ttp_scan *scan, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    TTP_TRY(reach(tree, scan->partition, 0, 0, false, &p, err));
+    scan->timed = scan->timed && p->head.resolution_ns != 0;
+    if (!scan->timed)
+        return TTAPE_OK;
+    uint32_t start = p->segment_start[scan->segment];
+    if (scan->event == start) {
+        scan->time_ns = time_at(p, p->segments.segments[scan->segment].base_tick);
+        return TTAPE_OK;
+    }
+    TTP_TRY(reach(tree, scan->partition, scan->event - 1, scan->event, true, &p, err));
+    scan->time_ns = time_at(p, ttp_times_tick_at(p, scan->segment, scan->event - 1));
+    return TTAPE_OK;
+}
+
+ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, uint32_t partition,
+                           uint32_t segment, uint32_t event, uint32_t stack, uint32_t depth,
+                           bool root, bool timed, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    *scan = (struct ttp_scan){.partition = partition,
+                              .segment = segment,
+                              .event = event,
+                              .stack = stack,
+                              .depth = depth,
+                              .root = root,
+                              .timed = timed};
+    TTP_TRY(ttp_scan_stack(tree, partition, segment, event, &scan->current, err));
+    TTP_TRY(time_before(tree, scan, err));
+    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
+    scan->end = p->segment_start[segment + 1];
+    scan->node.enter_ns = scan->node.end_ns = scan->time_ns;
+    if (depth != 0)
+        scan->child = (struct ttp_scan_frame){.enter_ns = scan->time_ns, .is_tail = true};
+    return TTAPE_OK;
+}
+
+/* ---- what was done before ---- */
+
+/* A frame is scanned for what it is, and again for its children. A step depends on nothing but the
+ * scan's state. */
+struct step {
+    struct ttp_scan before, after;
+    ttape_status status;
+};
+
+struct place {
+    uint32_t partition, segment, stack, level, event;
+};
+
+struct ttp_scan_memo {
+    struct step steps[STEPS_KEPT];
+    struct place places[PLACES_KEPT];
+    uint32_t step_count, place_count; /* ever; the latest are kept */
+    uint64_t step_events;             /* a bit for each event, modulo 64, that a step began with */
+};
+
+static struct ttp_scan_memo *memo_of(struct ttape_tree *tree)
+{
+    if (tree->memo == NULL) {
+        tree->memo = ttp_memory_take(&tree->memory, 1, sizeof *tree->memo, NULL);
+        if (tree->memo != NULL)
+            memset(tree->memo, 0, sizeof *tree->memo);
+    }
+    return tree->memo;
+}
+
+void ttp_scan_forget(struct ttape_tree *tree)
+{
+    ttp_memory_give(&tree->memory, tree->memo, 1, sizeof *tree->memo);
+    tree->memo = NULL;
+}
+
+static bool recall_step(const struct ttape_tree *tree, struct ttp_scan *s, ttape_status *status)
+{
+    const struct ttp_scan_memo *m = tree->memo;
+    if (m == NULL || (m->step_events >> (s->event & 63) & 1) == 0)
+        return false;
+    for (uint32_t i = 0; i < m->step_count && i < STEPS_KEPT; i++) {
+        const struct step *step = &m->steps[i];
+        if (step->before.event != s->event || memcmp(&step->before, s, sizeof *s) != 0)
+            continue;
+        *s = step->after;
+        *status = step->status;
+        return true;
+    }
+    return false;
+}
+
+static void remember_step(struct ttape_tree *tree, const struct ttp_scan *before,
+                          const struct ttp_scan *after, ttape_status status)
+{
+    struct ttp_scan_memo *m = memo_of(tree);
+    if (m == NULL)
+        return;
+    m->steps[m->step_count++ % STEPS_KEPT] = (struct step){*before, *after, status};
+    m->step_events |= 1ull << (before->event & 63);
+}
+
+static bool recall_place(const struct ttape_tree *tree, struct place *place)
+{
+    const struct ttp_scan_memo *m = tree->memo;
+    for (uint32_t i = 0; m != NULL && i < m->place_count && i < PLACES_KEPT; i++) {
+        const struct place *known = &m->places[i];
+        if (known->partition != place->partition || known->segment != place->segment ||
+            known->stack != place->stack || known->level != place->level)
+            continue;
+        place->event = known->event;
+        return true;
+    }
+    return false;
+}
+
+static void remember_place(struct ttape_tree *tree, const struct place *place)
+{
+    struct ttp_scan_memo *m = memo_of(tree);
+    if (m != NULL)
+        m->places[m->place_count++ % PLACES_KEPT] = *place;
+}
+
+/* ---- the loop ---- */
+
+static void pass_time(struct ttp_scan *s, uint64_t step)
+{
+    s->time_ns += step;
+    if (s->depth > 1)
+        return;
+    struct ttp_scan_frame *top = s->depth == 0 ? &s->node : &s->child;
+    int64_t *to = s->current == s->stack ? &top->self_ns : &top->away_ns;
+    *to = (int64_t)((uint64_t)*to + step);
+}
+
+static void enter(struct ttp_scan *s, uint32_t symbol, bool is_call)
+{
+    s->node.call_count += is_call;
+    if (s->depth++ == 0)
+        s->child = (struct ttp_scan_frame){
+            .event = s->event, .symbol = symbol, .enter_ns = s->time_ns, .event_count = 1};
+    else
+        s->child.call_count += is_call;
+}
+
+/* `frames` end at this event; true where the child is one of them. */
+static bool leave(struct ttp_scan *s, uint32_t frames)
+{
+    bool had_child = s->depth != 0;
+    if (frames > s->depth && !s->root) {
+        s->node.ended = true;
+        s->over = true;
+    }
+    s->depth = frames > s->depth ? 0 : s->depth - frames;
+    if (!had_child || s->depth != 0)
+        return false;
+    s->child.ended = true;
+    s->child.end_ns = s->time_ns;
+    return true;
+}
+
+/* Events while a grandchild is open: most of them, and little is asked about them. */
+struct deep {
+    uint32_t event, depth;
+    uint64_t ticks, calls;
+};
+
+/* Up to `end`, or an event that more is to be done about. delta: NULL where times do not matter. */
+static struct deep go_deep(const struct ttp_scan *s, const struct ttp_loaded *p,
+                           const uint32_t *delta, uint32_t end)
+{
+    struct deep d = {.event = s->event, .depth = s->depth};
+    for (; d.event < end; d.event++) {
+        const struct ttp_code_view *v = &p->views[p->codes[d.event]];
+        uint32_t frames = (uint32_t)-v->before, enters = v->before == 0 && v->after != 0;
+        if (frames > d.depth - 2 || v->event_class == TTP_CLASS_SWITCH ||
+            (delta != NULL && delta[d.event] == TTP_DELTA_WIDE))
+            break;
+        d.ticks += delta != NULL ? delta[d.event] : 0;
+        d.depth += enters - frames; /* without a branch: no processor could tell which it is */
+        d.calls += enters & (v->event_class == TTP_CLASS_ENTER);
+    }
+    return d;
+}
+
+static void add_deep(struct ttp_scan *s, const struct deep *d)
+{
+    s->node.event_count += d->event - s->event;
+    s->child.event_count += d->event - s->event;
+    s->node.call_count += d->calls;
+    s->child.call_count += d->calls;
+    s->event = d->event;
+    s->depth = d->depth;
+}
+
+/* True where a child ended with it. */
+static bool take_event(struct ttp_scan *s, uint32_t code, const struct ttp_code_view *v)
+{
+    bool is_here = s->current == s->stack;
+    if (v->event_class == TTP_CLASS_SWITCH)
+        s->current = v->argument;
+    if (!is_here)
+        return false;
+    s->node.event_count++;
+    s->child.event_count++;
+    if (v->before != 0)
+        return leave(s, (uint32_t)-v->before);
+    if (v->after != 0)
+        enter(s, code >> 1, v->event_class == TTP_CLASS_ENTER);
+    return false;
+}
+
+/* Events up to `end`, until a child ends or the node does; true where a child did. */
+static bool scan_block(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t end)
+{
+    const uint32_t *delta = s->timed ? p->delta : NULL;
+    uint64_t step = p->head.resolution_ns;
+    uint32_t wide = delta != NULL ? ttp_loaded_wide_from(p, s->event) : 0;
+    bool ended = false;
+    while (s->event < end && !ended && !s->over) {
+        if (s->depth > 1 && s->current == s->stack) {
+            struct deep d = go_deep(s, p, delta, end);
+            s->time_ns += d.ticks * step;
+            add_deep(s, &d);
+            if (s->event == end)
+                break;
+        }
+        uint32_t code = p->codes[s->event];
+        if (delta != NULL) {
+            uint64_t d = delta[s->event];
+            d = d != TTP_DELTA_WIDE ? d : (uint64_t)p->wide[wide++];
+            pass_time(s, d * step);
+        }
+        ended = take_event(s, code, &p->views[code]);
+        s->event++;
+    }
+    s->node.end_ns = s->time_ns;
+    return ended;
+}
+
+/* Where a grandchild is open until the block ends, nobody asks for times in between, and the
+ * directory has the one there. False: it is not so, and nothing was done. */
+static bool pass_block(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t end)
+{
+    struct deep d = go_deep(s, p, NULL, end);
+    if (d.event < end)
+        return false;
+    add_deep(s, &d);
+    s->time_ns = s->node.end_ns = time_at(p, p->block_ticks[end / TTP_TIME_BLOCK_EVENTS]);
+    return true;
+}
+
+static ttape_status go_on(struct ttp_scan *s, struct ttape_tree *tree, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    while (!s->over && s->event < s->end) {
+        uint32_t block =
+            s->timed ? (s->event / TTP_TIME_BLOCK_EVENTS + 1) * TTP_TIME_BLOCK_EVENTS : s->end;
+        uint32_t end = block < s->end ? block : s->end;
+        if (s->timed && s->depth > 1 && s->current == s->stack && block < s->end) {
+            TTP_TRY(reach(tree, s->partition, 0, end, false, &p, err));
+            if (pass_block(s, p, end))
+                continue;
+        }
+        TTP_TRY(reach(tree, s->partition, s->event, end, s->timed, &p, err));
+        if (scan_block(s, p, end))
+            return TTAPE_OK;
+    }
+    s->over = true;
+    if (s->depth == 0)
+        return TTAPE_END;
+    s->depth = 0; /* a child that the segment leaves open: handed out once */
+    s->child.ended = false;
+    s->child.end_ns = s->time_ns;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_scan_next(struct ttp_scan *s, struct ttape_tree *tree, ttape_error *err)
+{
+    const struct ttp_scan before = *s;
+    ttape_status status;
+    if (recall_step(tree, s, &status))
+        return status;
+    status = go_on(s, tree, err);
+    if ((status == TTAPE_OK || status == TTAPE_END) && s->event - before.event >= LONG_STEP_EVENTS)
+        remember_step(tree, &before, s, status);
+    return status;
+}
+
+ttape_status ttp_scan_rest(struct ttp_scan *s, struct ttape_tree *tree, ttape_error *err)
+{
+    ttape_status status;
+    while ((status = ttp_scan_next(s, tree, err)) == TTAPE_OK)
+        continue;
+    return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+ttape_status ttp_scan_one(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                          uint32_t event, struct ttp_scan_frame *out, uint32_t *stack,
+                          ttape_error *err)
+{
+    struct ttp_scan scan;
+    const struct ttp_loaded *p;
+    TTP_TRY(ttp_scan_stack(tree, partition, segment, event, stack, err));
+    TTP_TRY(ttp_scan_open(&scan, tree, partition, segment, event + 1, *stack, 0, false, true, err));
+    TTP_TRY(ttp_scan_rest(&scan, tree, err));
+    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
+    *out = scan.node;
+    out->event = event;
+    out->symbol = p->codes[event] >> 1;
+    out->event_count++;
+    return TTAPE_OK;
+}
+
+/* ---- places ---- */
+
+static bool has_one_stack(const struct ttp_loaded *p) { return ttp_loaded_stack_count(p) == 1; }
+
+static uint32_t stack_before(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+{
+    for (uint32_t i = event; i-- > p->segment_start[segment];)
+        if (p->views[p->codes[i]].event_class == TTP_CLASS_SWITCH)
+            return p->views[p->codes[i]].argument;
+    return p->segments.segments[segment].start.stack;
+}
+
+ttape_status ttp_scan_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                            uint32_t event, uint32_t *stack, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    TTP_TRY(reach(tree, partition, 0, event, false, &p, err));
+    *stack = has_one_stack(p) ? 0 : stack_before(p, segment, event);
+    return TTAPE_OK;
+}
+
+static void consider(uint32_t number, uint32_t from, uint32_t *best)
+{
+    if (number >= from && number < *best)
+        *best = number;
+}
+
+ttape_status ttp_scan_next_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                                 uint32_t from, uint32_t *out, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    *out = TTP_NO_PLACE;
+    if (from == TTP_NO_PLACE)
+        return TTAPE_OK;
+    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    consider(g->start.stack, from, out);
+    for (uint32_t i = 0; i < g->start.frame_count; i++)
+        consider(p->segments.start_frames[g->start.frame_start + i].stack, from, out);
+    for (uint32_t i = p->segment_start[segment];
+         !has_one_stack(p) && i < p->segment_start[segment + 1]; i++)
+        if (p->views[p->codes[i]].event_class == TTP_CLASS_SWITCH)
+            consider(p->views[p->codes[i]].argument, from, out);
+    return TTAPE_OK;
+}
+
+uint32_t ttp_scan_back(struct ttp_scan_back *b, const struct ttp_loaded *p)
+{
+    uint32_t start = p->segment_start[b->segment];
+    while (b->event > start) {
+        uint32_t event = --b->event;
+        const struct ttp_code_view *v = &p->views[p->codes[event]];
+        if (v->event_class == TTP_CLASS_SWITCH)
+            b->current = stack_before(p, b->segment, event);
+        if (v->event_class == TTP_CLASS_SWITCH || b->current != b->stack)
+            continue;
+        if (v->before != 0)
+            b->closed += (uint32_t)-v->before;
+        else if (v->after != 0 && b->closed > 0)
+            b->closed--;
+        else if (v->after != 0)
+            return event;
+    }
+    return TTP_NO_PLACE;
+}
+
+static uint32_t end_height(const struct ttp_loaded *p, const struct ttp_segment *g, uint32_t stack)
+{
+    uint32_t height = 0;
+    for (uint32_t i = 0; i < g->end.frame_count; i++) {
+        const struct ttp_frame *f = i < g->kept
+                                        ? &p->segments.start_frames[g->start.frame_start + i]
+                                        : &p->segments.end_frames[g->end.frame_start + i - g->kept];
+        height += f->stack == stack;
+    }
+    return height;
+}
+
+ttape_status ttp_scan_enter_of(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                               uint32_t stack, uint32_t level, uint32_t *event, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
+    TTP_TRY(reach(tree, partition, 0, p->segment_start[segment + 1], false, &p, err));
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    struct place place = {
+        .partition = partition, .segment = segment, .stack = stack, .level = level};
+    if (recall_place(tree, &place)) {
+        *event = place.event;
+        return TTAPE_OK;
+    }
+    struct ttp_scan_back back = {.segment = segment,
+                                 .event = p->segment_start[segment + 1],
+                                 .stack = stack,
+                                 .current = g->end.stack};
+    *event = TTP_NO_PLACE;
+    for (uint32_t height = end_height(p, g, stack); height > level; height--) {
+        *event = ttp_scan_back(&back, p);
+        if (*event == TTP_NO_PLACE)
+            break;
+    }
+    if (*event == TTP_NO_PLACE)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EDG-05", p->payload_offset,
+                        "edge of a partition has a frame that its events do not open");
+    place.event = *event;
+    remember_place(tree, &place);
+    return TTAPE_OK;
+}

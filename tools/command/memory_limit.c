@@ -1,0 +1,120 @@
+/* Memory that ends the command clearly when there is none, or no more than may be taken. */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/command/memory_limit.h"
+#include "tools/command/sanitized.h"
+#include "tools/command/signals.h"
+#include "tools/command/tool.h"
+
+#define DEFAULT_BYTES (256ull << 20)
+#define LOOK_BYTES    (1ull << 20) /* allocated between two looks at what the process has */
+
+uint64_t tool_memory_bytes;
+static bool is_bound;
+static _Atomic uint64_t allocated; /* since the last look */
+
+ttape_limits tool_memory_limits(void) { return (ttape_limits){.memory_bytes = tool_memory_bytes}; }
+
+void tool_memory_bound(void)
+{
+    is_bound = !TOOL_SANITIZED; /* they take several times as much for themselves */
+}
+
+_Noreturn void tool_out_of_memory(void)
+{
+    tool_message("out of memory");
+    tool_signals_remove_output();
+    _exit(TOOL_CANNOT);
+}
+
+/* 0: not known. */
+static uint64_t resident_bytes(void)
+{
+    char text[64];
+    unsigned long long pages;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (got <= 0) {
+        return 0;
+    }
+    text[got] = '\0';
+    return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Before `more` bytes are taken. The system's own count sees the library's memory and that of
+ * others, too; it is asked for once a megabyte. */
+static void look(size_t more)
+{
+    uint64_t limit = tool_memory_bytes != 0 ? tool_memory_bytes : DEFAULT_BYTES;
+    if (!is_bound || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES)) {
+        return;
+    }
+    atomic_store(&allocated, 0);
+    uint64_t bytes = resident_bytes();
+    if (bytes > limit || more > limit - bytes) {
+        tool_message("needs more memory than its limit of %llu bytes (--memory allows more)",
+                     (unsigned long long)limit);
+        tool_signals_remove_output();
+        _exit(TOOL_CANNOT);
+    }
+}
+
+void *tool_allocate(size_t count, size_t size_bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, size_bytes, &total)) {
+        tool_out_of_memory();
+    }
+    look(total);
+    void *memory = calloc(total > 0 ? total : 1, 1);
+    if (memory == NULL) {
+        tool_out_of_memory();
+    }
+    return memory;
+}
+
+void *tool_reallocate(void *memory, size_t count, size_t size_bytes)
+{
+    size_t total, before = memory != NULL ? malloc_usable_size(memory) : 0;
+    if (__builtin_mul_overflow(count, size_bytes, &total)) {
+        tool_out_of_memory();
+    }
+    look(total > before ? total - before : 0);
+    void *bigger = realloc(memory, total > 0 ? total : 1);
+    if (bigger == NULL) {
+        tool_out_of_memory();
+    }
+    return bigger;
+}
+
+char *tool_copy_text(const char *text, size_t size_bytes)
+{
+    char *copy = tool_allocate(size_bytes + 1, 1);
+    if (size_bytes > 0) {
+        memcpy(copy, text, size_bytes);
+    }
+    return copy;
+}
+
+void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
+{
+    if (needed <= *capacity) {
+        return;
+    }
+    size_t wanted = *capacity < 8 ? 16 : *capacity * 2;
+    if (wanted < needed) {
+        wanted = needed;
+    }
+    *array = tool_reallocate(*array, wanted, size_bytes);
+    *capacity = wanted;
+}

@@ -1,0 +1,248 @@
+/* Finding the ends of JSON values: quotes, escapes and brackets, nothing more. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/convert/chrome/json_stream.h"
+#include "tools/command/tool.h"
+
+#define READ_BYTES (256u * 1024u)
+
+void tool_json_stream_open(tool_json_stream *json, int fd, const void *head, size_t head_bytes)
+{
+    *json = (tool_json_stream){.fd = fd};
+    tool_grow((void **)&json->buffer, &json->capacity, head_bytes + READ_BYTES, 1);
+    memcpy(json->buffer, head, head_bytes);
+    json->end = head_bytes;
+}
+
+void tool_json_stream_close(tool_json_stream *json)
+{
+    free(json->buffer);
+    *json = (tool_json_stream){0};
+}
+
+uint64_t tool_json_stream_offset(const tool_json_stream *json) { return json->offset + json->at; }
+
+/* Reads more behind what must be kept. False: there is no more. */
+static bool fill(tool_json_stream *json)
+{
+    if (json->ended) {
+        return false;
+    }
+    if (json->is_keeping && json->end - json->kept > TOOL_JSON_OBJECT_MAX) {
+        json->is_keeping = false;
+        json->has_overrun = true;
+    }
+    size_t first = json->is_keeping ? json->kept : json->at;
+    memmove(json->buffer, json->buffer + first, json->end - first);
+    json->offset += first;
+    json->at -= first;
+    json->end -= first;
+    json->kept = 0;
+    tool_grow((void **)&json->buffer, &json->capacity, json->end + READ_BYTES, 1);
+    ssize_t got;
+    do {
+        got = read(json->fd, json->buffer + json->end, READ_BYTES);
+    } while (got < 0 && errno == EINTR);
+    json->failed_errno = got < 0 ? errno : 0;
+    json->ended = got <= 0;
+    json->end += got > 0 ? (size_t)got : 0;
+    return got > 0;
+}
+
+static inline int next_byte(tool_json_stream *json)
+{
+    if (json->at == json->end && !fill(json)) {
+        return -1;
+    }
+    return (unsigned char)json->buffer[json->at++];
+}
+
+int tool_json_stream_peek(tool_json_stream *json)
+{
+    int byte;
+    do {
+        byte = next_byte(json);
+    } while (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t');
+    json->at -= byte >= 0;
+    return byte;
+}
+
+void tool_json_stream_skip(tool_json_stream *json) { (void)next_byte(json); }
+
+/* Behind an opening quote: moves behind the closing one. False: the input ends. */
+static bool pass_string(tool_json_stream *json)
+{
+    for (int byte; (byte = next_byte(json)) >= 0;) {
+        if (byte == '"') {
+            return true;
+        }
+        if (byte == '\\' && next_byte(json) < 0) {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool tool_json_stream_string(tool_json_stream *json, char *into, size_t capacity)
+{
+    size_t size = 0;
+    bool is_escaped = false;
+    (void)next_byte(json);
+    for (int byte; (byte = next_byte(json)) >= 0 && (byte != '"' || is_escaped);) {
+        is_escaped = byte == '\\' && !is_escaped;
+        if (size < capacity) {
+            into[size] = (char)byte;
+        }
+        size++;
+    }
+    bool fits = size < capacity;
+    into[fits ? size : 0] = '\0';
+    return fits;
+}
+
+bool tool_json_stream_pass(tool_json_stream *json)
+{
+    uint64_t depth = 0;
+    int byte = tool_json_stream_peek(json);
+    bool is_scalar = byte != '{' && byte != '[' && byte != '"';
+    while ((byte = next_byte(json)) >= 0) {
+        switch (byte) {
+        case '{':
+        case '[': depth++; break;
+        case '"':
+            if (!pass_string(json)) {
+                return false;
+            }
+            if (depth == 0) {
+                return true;
+            }
+            break;
+        case '}':
+        case ']':
+        case ',':
+            if (depth == 0) { /* ends a number or word; belongs to what is around */
+                json->at--;
+                return true;
+            }
+            depth -= byte != ',';
+            if (depth == 0 && byte != ',') {
+                return true;
+            }
+            break;
+        default: break;
+        }
+    }
+    return is_scalar;
+}
+
+/* ---- objects ---- */
+
+/* Where a scan of an object is. */
+typedef struct scan {
+    uint64_t depth;
+    bool is_key; /* the next string at depth 1 is a key */
+    size_t key;  /* where the last key at depth 1 starts, behind its quote */
+    size_t key_bytes;
+    tool_json_part *value; /* whose end is looked for */
+} scan;
+
+static size_t place(const tool_json_stream *json) { return json->at - json->kept; }
+
+static tool_json_part *part_of(const tool_json_stream *json, const scan *at, tool_json_object *out)
+{
+    const char *key = json->buffer + json->kept + at->key;
+    if (at->key_bytes == 2 && memcmp(key, "ts", 2) == 0) {
+        return &out->ts;
+    }
+    return at->key_bytes == 3 && memcmp(key, "dur", 3) == 0 ? &out->dur : NULL;
+}
+
+static void end_value(const tool_json_stream *json, scan *at)
+{
+    if (at->value != NULL) {
+        at->value->size_bytes = place(json) - 1 - at->value->start;
+        at->value = NULL;
+    }
+}
+
+/* One byte of an object. False: the input ends. */
+static bool take(tool_json_stream *json, scan *at, tool_json_object *out, int byte)
+{
+    switch (byte) {
+    case '"': {
+        size_t start = place(json);
+        if (!pass_string(json)) {
+            return false;
+        }
+        if (at->depth == 1 && at->is_key) {
+            at->key = start;
+            at->key_bytes = place(json) - 1 - start;
+        }
+        break;
+    }
+    case ':':
+        if (at->depth == 1 && at->is_key) {
+            at->is_key = false;
+            at->value = part_of(json, at, out);
+            if (at->value != NULL) {
+                at->value->start = place(json);
+            }
+        }
+        break;
+    case ',':
+        if (at->depth == 1) {
+            end_value(json, at);
+            at->is_key = true;
+        }
+        break;
+    case '{':
+    case '[': at->depth++; break;
+    case '}':
+    case ']':
+        if (at->depth == 1) {
+            end_value(json, at);
+        }
+        at->depth--;
+        break;
+    default: break;
+    }
+    return true;
+}
+
+/* The rest of an object that is too long to keep. False: the input ends in it. */
+static bool pass_rest(tool_json_stream *json, uint64_t depth)
+{
+    while (depth > 0) {
+        int byte = next_byte(json);
+        if (byte < 0 || (byte == '"' && !pass_string(json))) {
+            return false;
+        }
+        depth += byte == '{' || byte == '[';
+        depth -= byte == '}' || byte == ']';
+    }
+    return true;
+}
+
+void tool_json_stream_object(tool_json_stream *json, tool_json_object *out)
+{
+    scan at = {.is_key = true};
+    *out = (tool_json_object){.offset = tool_json_stream_offset(json), .is_complete = true};
+    json->is_keeping = true;
+    json->has_overrun = false;
+    json->kept = json->at;
+    do {
+        int byte = next_byte(json);
+        out->is_complete = byte >= 0 && take(json, &at, out, byte);
+    } while (out->is_complete && at.depth > 0 && !json->has_overrun);
+    out->is_too_long = json->has_overrun;
+    if (out->is_too_long) {
+        out->is_complete = out->is_complete && pass_rest(json, at.depth);
+        return;
+    }
+    out->text = json->buffer + json->kept;
+    out->size_bytes = place(json);
+    json->is_keeping = false;
+}

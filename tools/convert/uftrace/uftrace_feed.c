@@ -1,0 +1,398 @@
+/* All records of all tasks into the writer, in time order across tasks.
+ *
+ *   heap of tasks by their next record's time
+ *     --> run: records of one task up to the next task's time
+ *       --> take_plain: the tight loop over 16-byte records
+ *         --> batch of events --> ttape_writer_append
+ *
+ * A record: u64 time, then u64 with type:2 (0 entry, 1 exit, 2 lost, 3 event), more:1, magic:3,
+ * depth:10, address:48. Within one task the file's order is kept, whatever the times say. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/command/progress.h"
+#include "tools/convert/uftrace/uftrace_files.h"
+
+#define BATCH_EVENTS     1024u
+#define PROGRESS_BATCHES 64u
+
+#define TYPE(word)      ((word)&3u)
+#define HAS_MORE(word)  (((word) >> 2 & 1u) != 0)
+#define HAS_MAGIC(word) (((word) >> 3 & 7u) == 5u)
+#define DEPTH(word)     ((uint32_t)((word) >> 6 & 0x3FFu))
+#define ADDRESS(word)   ((word) >> 16)
+/* Entry or exit, nothing more, right magic: one comparison. */
+#define IS_PLAIN(word) (((word)&0x3Eu) == 0x28u)
+enum record_type { RECORD_ENTRY, RECORD_EXIT, RECORD_LOST, RECORD_EVENT };
+
+/* Layouts of a site's payloads, found when the first one comes. */
+typedef struct known_layout {
+    bool known, usable;
+    tool_uft_layout *layout;
+} known_layout;
+
+typedef struct feeding {
+    tool_uft_recording *recording;
+    tool_conversion *conversion;
+    tool_uft_files files;
+    uint32_t *heap; /* task indexes */
+    size_t heap_count;
+    known_layout *layouts; /* two per site: arguments, return value */
+    size_t layout_capacity;
+    uint64_t total_bytes, done_bytes, batch_count;
+    size_t event_count;
+    ttape_event events[BATCH_EVENTS];
+    ttape_value values[TTAPE_EVENT_MAX_VALUES];
+    ttape_error err;
+} feeding;
+
+/* What became of a run. */
+typedef enum run_result { RUN_YIELD, RUN_ENDED, RUN_FAILED } run_result;
+
+static bool is_before(const tool_uft_task *tasks, uint32_t a, uint32_t b)
+{
+    return tasks[a].head_ns != tasks[b].head_ns ? tasks[a].head_ns < tasks[b].head_ns : a < b;
+}
+
+/* Restores the heap below `at`. */
+static void sift(feeding *feed, size_t at)
+{
+    const tool_uft_task *tasks = feed->recording->tasks;
+    uint32_t moving = feed->heap[at];
+    for (size_t child; (child = 2 * at + 1) < feed->heap_count; at = child) {
+        if (child + 1 < feed->heap_count &&
+            is_before(tasks, feed->heap[child + 1], feed->heap[child])) {
+            child++;
+        }
+        if (!is_before(tasks, feed->heap[child], moving)) {
+            break;
+        }
+        feed->heap[at] = feed->heap[child];
+    }
+    feed->heap[at] = moving;
+}
+
+static bool flush(feeding *feed, uint32_t stream)
+{
+    size_t count = feed->event_count;
+    feed->event_count = 0;
+    if (count == 0) {
+        return true;
+    }
+    if (++feed->batch_count % PROGRESS_BATCHES == 0) {
+        ttape_writer_progress progress;
+        ttape_writer_get_progress(feed->conversion->writer, &progress);
+        tool_progress_update(feed->done_bytes, feed->total_bytes, progress.event_count);
+    }
+    return ttape_writer_append(feed->conversion->writer, stream, feed->events, count, &feed->err) ==
+           TTAPE_OK;
+}
+
+/* Takes plain records with known addresses and times before stop_ns: the hot loop. Returns where it
+ * stopped. */
+static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t stop_ns,
+                                 const tool_uft_sites *sites, ttape_event *events, size_t *count)
+{
+    size_t used = *count;
+    for (; (size_t)(end - at) >= TOOL_UFT_RECORD_BYTES && used < BATCH_EVENTS;
+         at += TOOL_UFT_RECORD_BYTES) {
+        uint64_t time_ns = tool_load_u64(at);
+        uint64_t word = tool_load_u64(at + 8);
+        const tool_uft_slot *slot = tool_uft_find_site(sites, ADDRESS(word));
+        if (!IS_PLAIN(word) || time_ns >= stop_ns || slot->site == UINT32_MAX) {
+            break;
+        }
+        events[used++] =
+            (ttape_event){.time_ns = time_ns,
+                          .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_ENTER : TTAPE_EXIT,
+                          .site = slot->site,
+                          .depth = DEPTH(word)};
+    }
+    *count = used;
+    return at;
+}
+
+static uint64_t position_of(const tool_uft_buffer *buffer)
+{
+    return buffer->end_offset - (buffer->end - buffer->at);
+}
+
+static void warn_record(feeding *feed, const tool_uft_task *task, const tool_uft_buffer *buffer,
+                        const char *what)
+{
+    tool_conversion_warn(feed->conversion, "%s at byte %llu of '%llu.dat'", what,
+                         (unsigned long long)position_of(buffer), (unsigned long long)task->tid);
+}
+
+static const tool_uft_layout *find_layout(feeding *feed, tool_uft_session *session,
+                                          uint64_t address, uint32_t site, bool is_return)
+{
+    size_t index = (size_t)site * 2 + is_return;
+    size_t old = feed->layout_capacity;
+    tool_grow((void **)&feed->layouts, &feed->layout_capacity, index + 1, sizeof(known_layout));
+    if (feed->layout_capacity > old) {
+        memset(feed->layouts + old, 0, (feed->layout_capacity - old) * sizeof(known_layout));
+    }
+    known_layout *known = &feed->layouts[index];
+    if (!known->known) {
+        tool_uft_layout layout;
+        known->known = true;
+        known->usable = tool_uft_find_layout(feed->recording, session, address, is_return, &layout);
+        if (known->usable) {
+            known->layout = tool_allocate(1, sizeof(layout));
+            memcpy(known->layout, &layout, sizeof(layout));
+        }
+    }
+    return known->usable ? known->layout : NULL;
+}
+
+/* The site of an entry, exit or event record, added when it is new. */
+static ttape_status site_of(feeding *feed, const tool_uft_task *task, uint64_t word, uint32_t *site)
+{
+    tool_uft_recording *recording = feed->recording;
+    tool_uft_session *session = &recording->sessions[task->session];
+    uint64_t address = ADDRESS(word);
+    bool is_event = TYPE(word) == RECORD_EVENT;
+    const tool_uft_sites *sites = is_event ? &recording->events : &session->sites;
+    const tool_uft_slot *slot = tool_uft_find_site(sites, address);
+    if (slot->site == UINT32_MAX) {
+        ttape_status status = is_event ? tool_uft_add_event(recording, address, &feed->err)
+                                       : tool_uft_add_site(recording, session, address, &feed->err);
+        if (status != TTAPE_OK) {
+            return status;
+        }
+        slot = tool_uft_find_site(sites, address);
+    }
+    *site = slot->site;
+    return TTAPE_OK;
+}
+
+/* Decodes the payload behind a record. Returns its size; 0 when it does not fit, SIZE_MAX when its
+ * layout is unknown. */
+static size_t decode(feeding *feed, const tool_uft_task *task, uint64_t word, uint32_t site,
+                     const uint8_t *data, size_t size_bytes, uint32_t *value_count)
+{
+    if (TYPE(word) == RECORD_EVENT) {
+        return tool_uft_decode_event(ADDRESS(word), data, size_bytes, feed->values, value_count);
+    }
+    tool_uft_session *session = &feed->recording->sessions[task->session];
+    const tool_uft_layout *layout =
+        find_layout(feed, session, ADDRESS(word), site, TYPE(word) == RECORD_EXIT);
+    if (layout == NULL) {
+        return SIZE_MAX;
+    }
+    size_t size = tool_uft_decode(layout, data, size_bytes, feed->values, value_count);
+    /* A layout of empty structs only has no payload at all. */
+    return size == 0 && *value_count == 0 && layout->specs[0].size_bytes == 0 ? SIZE_MAX - 1 : size;
+}
+
+static ttape_event event_of(uint64_t time_ns, uint64_t word, uint32_t site)
+{
+    static const uint32_t kinds[] = {TTAPE_ENTER, TTAPE_EXIT, TTAPE_GAP, TTAPE_LEAF};
+    ttape_event event = {
+        .time_ns = time_ns, .kind = kinds[TYPE(word)], .site = site, .depth = DEPTH(word)};
+    if (TYPE(word) == RECORD_LOST) {
+        event.count = ADDRESS(word);
+        event.argument = TTAPE_GAP_OVERFLOW;
+        event.depth = TTAPE_DEPTH_AUTO;
+    }
+    return event;
+}
+
+/* One record of any kind, at buffer->at. RUN_YIELD: taken (or more bytes were read), go on. */
+static run_result take_one(feeding *feed, tool_uft_task *task, tool_uft_buffer *buffer)
+{
+    const uint8_t *at = buffer->data + buffer->at;
+    uint64_t word = tool_load_u64(at + 8);
+    uint32_t site = TTAPE_NONE, value_count = 0;
+    size_t size = TOOL_UFT_RECORD_BYTES;
+    if (!HAS_MAGIC(word)) {
+        warn_record(feed, task, buffer, "no record (wrong magic number), the task ends here");
+        return RUN_ENDED;
+    }
+    if (TYPE(word) != RECORD_LOST && site_of(feed, task, word, &site) != TTAPE_OK) {
+        return RUN_FAILED;
+    }
+    if (HAS_MORE(word) && TYPE(word) != RECORD_LOST) {
+        size_t have = buffer->end - buffer->at - TOOL_UFT_RECORD_BYTES;
+        size_t payload = decode(feed, task, word, site, at + size, have, &value_count);
+        if (payload == SIZE_MAX) {
+            warn_record(feed, task, buffer,
+                        "arguments without a specification, the task ends here");
+            return RUN_ENDED;
+        }
+        if (payload == 0) {
+            uint64_t before = buffer->end_offset;
+            if (!tool_uft_files_fill(&feed->files, buffer)) {
+                warn_record(feed, task, buffer, strerror(errno));
+                return RUN_ENDED;
+            }
+            if (buffer->end_offset == before) {
+                warn_record(feed, task, buffer, "truncated record");
+                return RUN_ENDED;
+            }
+            return RUN_YIELD;
+        }
+        size += payload == SIZE_MAX - 1 ? 0 : payload;
+    }
+    feed->events[feed->event_count++] = event_of(tool_load_u64(at), word, site);
+    buffer->at += size;
+    if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream)) {
+        return RUN_FAILED;
+    }
+    if (value_count > 0 && ttape_writer_attach(feed->conversion->writer, task->stream, feed->values,
+                                               value_count, &feed->err) != TTAPE_OK) {
+        return RUN_FAILED;
+    }
+    return RUN_YIELD;
+}
+
+/* Makes sure that a whole record is in the buffer. RUN_YIELD: it is. */
+static run_result fill(feeding *feed, const tool_uft_task *task, tool_uft_buffer *buffer)
+{
+    while (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES) {
+        uint64_t before = buffer->end_offset;
+        if (!tool_uft_files_fill(&feed->files, buffer)) {
+            warn_record(feed, task, buffer, strerror(errno));
+            return RUN_ENDED;
+        }
+        feed->done_bytes += buffer->end_offset - before;
+        if (buffer->end_offset == before) {
+            if (buffer->end > buffer->at) {
+                warn_record(feed, task, buffer, "truncated record");
+            }
+            return RUN_ENDED;
+        }
+    }
+    return RUN_YIELD;
+}
+
+static void switch_session(feeding *feed, tool_uft_task *task, uint64_t time_ns)
+{
+    while (task->next_session_ns != TOOL_UFT_NO_TIME && time_ns >= task->next_session_ns) {
+        task->session = tool_uft_session_at(feed->recording, task->pid, task->next_session_ns,
+                                            &task->next_session_ns);
+    }
+}
+
+/* Records of one task with times before limit_ns. Afterwards task->head_ns is the next record's
+ * time. */
+static run_result run(feeding *feed, tool_uft_task *task, uint64_t limit_ns)
+{
+    tool_uft_buffer *buffer = tool_uft_files_get(&feed->files, task);
+    if (buffer == NULL) {
+        tool_conversion_warn(feed->conversion, "cannot open '%llu.dat': %s",
+                             (unsigned long long)task->tid, strerror(errno));
+        return RUN_ENDED;
+    }
+    run_result result = RUN_YIELD;
+    bool moved = false; /* the first record is taken in any case: its time brought us here */
+    while (result == RUN_YIELD) {
+        result = fill(feed, task, buffer);
+        if (result != RUN_YIELD) {
+            break;
+        }
+        const tool_uft_session *session = &feed->recording->sessions[task->session];
+        uint64_t stop_ns = limit_ns < task->next_session_ns ? limit_ns : task->next_session_ns;
+        const uint8_t *at = take_plain(buffer->data + buffer->at, buffer->data + buffer->end,
+                                       stop_ns, &session->sites, feed->events, &feed->event_count);
+        moved = moved || at != buffer->data + buffer->at;
+        buffer->at = (size_t)(at - buffer->data);
+        if (feed->event_count == BATCH_EVENTS) {
+            result = flush(feed, task->stream) ? RUN_YIELD : RUN_FAILED;
+            continue;
+        }
+        if (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES) {
+            continue;
+        }
+        uint64_t time_ns = tool_load_u64(at);
+        if (time_ns >= limit_ns && moved) {
+            task->head_ns = time_ns;
+            break;
+        }
+        switch_session(feed, task, time_ns);
+        result = take_one(feed, task, buffer);
+        moved = true;
+    }
+    if (result != RUN_FAILED && !flush(feed, task->stream)) {
+        return RUN_FAILED;
+    }
+    return result;
+}
+
+/* The least time at which another task than the heap's first comes first. */
+static uint64_t limit_of(const feeding *feed)
+{
+    const tool_uft_task *tasks = feed->recording->tasks;
+    if (feed->heap_count < 2) {
+        return UINT64_MAX;
+    }
+    uint32_t next = feed->heap[1];
+    if (feed->heap_count > 2 && is_before(tasks, feed->heap[2], next)) {
+        next = feed->heap[2];
+    }
+    uint64_t head_ns = tasks[next].head_ns;
+    return feed->heap[0] < next && head_ns < UINT64_MAX ? head_ns + 1 : head_ns;
+}
+
+/* First times and sizes; tasks without a record stay out of the heap. */
+static void find_heads(feeding *feed)
+{
+    tool_uft_recording *recording = feed->recording;
+    feed->heap = tool_allocate(recording->task_count, sizeof(uint32_t));
+    for (size_t i = 0; i < recording->task_count; i++) {
+        uint8_t first[TOOL_UFT_RECORD_BYTES];
+        size_t got = 0;
+        tool_uft_task *task = &recording->tasks[i];
+        if (!tool_uft_files_peek(recording, task, first, sizeof(first), &got)) {
+            tool_conversion_warn(feed->conversion, "cannot read '%llu.dat': %s",
+                                 (unsigned long long)task->tid,
+                                 errno == EINVAL ? "not a regular file" : strerror(errno));
+        } else if (got > 0) {
+            task->head_ns = got >= 8 ? tool_load_u64(first) : 0;
+            uint64_t at_ns = task->start_ns > 0 ? task->start_ns : task->head_ns;
+            task->session =
+                tool_uft_session_at(recording, task->pid, at_ns, &task->next_session_ns);
+            feed->total_bytes += task->size_bytes;
+            feed->heap[feed->heap_count++] = (uint32_t)i;
+        }
+    }
+    for (size_t i = feed->heap_count / 2; i-- > 0;) {
+        sift(feed, i);
+    }
+}
+
+static void close_feed(feeding *feed)
+{
+    tool_uft_files_close(&feed->files);
+    for (size_t i = 0; i < feed->layout_capacity; i++) {
+        free(feed->layouts[i].layout);
+    }
+    free(feed->layouts);
+    free(feed->heap);
+    free(feed);
+}
+
+int tool_uft_feed(tool_uft_recording *recording)
+{
+    feeding *feed = tool_allocate(1, sizeof(*feed));
+    feed->recording = recording;
+    feed->conversion = recording->conversion;
+    tool_uft_files_open(&feed->files, recording);
+    find_heads(feed);
+    run_result result = RUN_YIELD;
+    while (feed->heap_count > 0 && result != RUN_FAILED) {
+        tool_uft_task *task = &recording->tasks[feed->heap[0]];
+        result = run(feed, task, limit_of(feed));
+        if (result == RUN_ENDED) {
+            tool_uft_files_release(&feed->files, task);
+            feed->heap[0] = feed->heap[--feed->heap_count];
+        }
+        sift(feed, 0);
+    }
+    int status =
+        result == RUN_FAILED ? tool_conversion_fail(feed->conversion, &feed->err) : TOOL_OK;
+    close_feed(feed);
+    return status;
+}

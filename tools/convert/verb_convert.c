@@ -1,0 +1,315 @@
+/* tracetape convert: finds the input's format, opens the output late, commits it when all is well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/convert/convert.h"
+#include "tools/command/options.h"
+#include "tools/command/progress.h"
+
+#define WARNINGS_SHOWN 20u
+
+static const tool_converter *const converters[] = {&tool_converter_uftrace,
+#ifdef TOOL_WITH_JSON
+                                                   &tool_converter_chrome,
+#endif
+#ifdef TOOL_WITH_CTF
+                                                   &tool_converter_ctf,
+#endif
+                                                   &tool_converter_text};
+#if !defined(TOOL_WITH_JSON) && !defined(TOOL_WITH_CTF)
+#define NOT_HERE " (Chrome trace JSON and CTF are not in this build)"
+#elif !defined(TOOL_WITH_JSON)
+#define NOT_HERE " (Chrome trace JSON is not in this build)"
+#elif !defined(TOOL_WITH_CTF)
+#define NOT_HERE " (CTF is not in this build)"
+#else
+#define NOT_HERE ""
+#endif
+#define CONVERTER_COUNT (sizeof(converters) / sizeof(converters[0]))
+
+static bool parse_partition(const char *text, void *into)
+{
+    return tool_parse_u32(text, into) && *(uint32_t *)into <= 16777216u;
+}
+
+static bool parse_jobs(const char *text, void *into)
+{
+    return tool_parse_u32(text, into) && *(uint32_t *)into <= 1024;
+}
+
+typedef struct trace_id {
+    bool given;
+    uint8_t bytes[16];
+} trace_id;
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)((at - digits) % 16) : -1;
+}
+
+static bool parse_trace_id(const char *text, void *into)
+{
+    trace_id *id = into;
+    if (strlen(text) != 32) {
+        return false;
+    }
+    for (int i = 0; i < 16; i++) {
+        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        id->bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    id->given = true;
+    return true;
+}
+
+static struct {
+    const char *output, *format;
+    uint64_t resolution_ns;
+    uint32_t partition_events, jobs, threshold;
+    int32_t level;
+    bool force, strict, verbose;
+    trace_id id;
+} options = {.level = TTAPE_LEVEL_DEFAULT};
+
+static const tool_option table[] = {
+    {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL,
+     &options.format},
+    {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
+     tool_parse_resolution, &options.resolution_ns},
+    {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
+     &options.level},
+    {"threshold", 0, "N", "literal form: times that a successor must follow (default 2)",
+     tool_parse_u32, &options.threshold},
+    {"partition-events", 'p', "N", "events in a partition (default 1000000)", parse_partition,
+     &options.partition_events},
+    {"jobs", 'j', "N", "threads that encode; never changes the bytes", parse_jobs, &options.jobs},
+    {"trace-id", 0, "HEX", "32 hexadecimal digits; default: drawn from the content", parse_trace_id,
+     &options.id},
+    {"strict", 0, NULL, "text: fail at the first bad line instead of skipping it", NULL,
+     &options.strict},
+    {"verbose", 'v', NULL, "say what is read and what is left out", NULL, &options.verbose},
+    {0}};
+
+static const tool_command command = {
+    .verb = "convert",
+    .usage = "[OPTION]... INPUT -o FILE",
+    .about =
+        "Turns a recording into a trace. INPUT is a directory that uftrace recorded, one in the\n"
+        "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a file in\n"
+        "tracetape's plain text form (see spec/raw-text.md), or - for JSON or text on standard "
+        "input.",
+    .options = table,
+    .examples = "  tracetape convert run.uftrace -o run.ttape\n"
+                "  tracetape convert run.uftrace -o small.ttape --time 64ns --level 9\n"
+                "  tracetape convert trace.json -o run.ttape\n"
+                "  printf '0 1 enter main\\n9 1 exit\\n' | tracetape convert - -o tiny.ttape\n"
+                "  tracetape convert run.uftrace -o - | tracetape verify -\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+int tool_conversion_begin(tool_conversion *conversion, const tool_hash *content)
+{
+    ttape_error err = {0};
+    int status = tool_target_open(&conversion->target, conversion->output, conversion->force);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    if (!conversion->has_id) {
+        tool_hash_id(content, conversion->options.trace_id);
+    }
+    conversion->options.has_trace_id = true;
+    if (ttape_writer_open(&conversion->writer, &conversion->target.sink, &conversion->options,
+                          &err) != TTAPE_OK) {
+        return tool_conversion_fail(conversion, &err);
+    }
+    return TOOL_OK;
+}
+
+int tool_conversion_fail(tool_conversion *conversion, const ttape_error *err)
+{
+    bool to_stdout = strcmp(conversion->output, "-") == 0;
+    return tool_fail_error(to_stdout ? "standard output" : conversion->output, err);
+}
+
+void tool_conversion_warn(tool_conversion *conversion, const char *format, ...)
+{
+    if (conversion->warning_count++ >= WARNINGS_SHOWN) {
+        return;
+    }
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    tool_message("'%s': %s", conversion->input, text);
+}
+
+static int open_input(tool_conversion *conversion)
+{
+    if (strcmp(conversion->input, "-") == 0) {
+        conversion->input = "standard input";
+        conversion->fd = STDIN_FILENO;
+        return TOOL_OK;
+    }
+    /* O_NONBLOCK: a FIFO without a writer must not hang us before we see that it is one. */
+    conversion->fd = open(conversion->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (conversion->fd < 0 || fstat(conversion->fd, &status) != 0) {
+        return tool_fail("cannot open '%s': %s", conversion->input, strerror(errno));
+    }
+    conversion->is_directory = S_ISDIR(status.st_mode);
+    if (!conversion->is_directory && !S_ISREG(status.st_mode)) {
+        return tool_fail("cannot read '%s': not a regular file or directory (- reads a pipe)",
+                         conversion->input);
+    }
+    return TOOL_OK;
+}
+
+static int read_head(tool_conversion *conversion, uint8_t *head)
+{
+    conversion->head = head;
+    while (!conversion->is_directory && conversion->head_bytes < TOOL_HEAD_BYTES) {
+        ssize_t got = read(conversion->fd, head + conversion->head_bytes,
+                           TOOL_HEAD_BYTES - conversion->head_bytes);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return tool_fail("cannot read '%s': %s", conversion->input, strerror(errno));
+        }
+        if (got == 0) {
+            break;
+        }
+        conversion->head_bytes += (size_t)got;
+    }
+    return TOOL_OK;
+}
+
+static const tool_converter *find_converter(const tool_conversion *conversion)
+{
+    for (size_t i = 0; i < CONVERTER_COUNT; i++) {
+        if (options.format != NULL ? strcmp(converters[i]->name, options.format) == 0
+                                   : converters[i]->probe(conversion)) {
+            return converters[i];
+        }
+    }
+    return NULL;
+}
+
+/* Ends the trace and gives it its name; `status` is what the converter said. */
+static int finish(tool_conversion *conversion, int status)
+{
+    ttape_error err = {0};
+    if (status == TOOL_CANNOT || conversion->writer == NULL) {
+        return TOOL_CANNOT;
+    }
+    if (ttape_writer_finish(conversion->writer, &err) != TTAPE_OK) {
+        return tool_conversion_fail(conversion, &err);
+    }
+    int committed = tool_target_commit(&conversion->target);
+    return committed != TOOL_OK ? committed : status;
+}
+
+static void summarise(const tool_conversion *conversion)
+{
+    if (conversion->warning_count > WARNINGS_SHOWN) {
+        tool_message("%llu warnings in all, %u shown",
+                     (unsigned long long)conversion->warning_count, WARNINGS_SHOWN);
+    }
+}
+
+static int convert(tool_conversion *conversion, uint8_t *head)
+{
+    int status = open_input(conversion);
+    if (status == TOOL_OK) {
+        status = read_head(conversion, head);
+    }
+    if (status != TOOL_OK) {
+        return status;
+    }
+    const tool_converter *converter = find_converter(conversion);
+    if (converter == NULL) {
+        return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
+                         "nor Chrome trace JSON nor text" NOT_HERE,
+                         conversion->input);
+    }
+    if (conversion->verbose) {
+        tool_message("reading '%s' as %s", conversion->input, converter->name);
+    }
+    tool_progress_start("convert");
+    status = converter->run(conversion);
+    tool_progress_stop();
+    status = finish(conversion, status);
+    summarise(conversion);
+    return status;
+}
+
+static bool is_format(const char *name)
+{
+    for (size_t i = 0; i < CONVERTER_COUNT; i++) {
+        if (strcmp(converters[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_optional(const char *name)
+{
+    return strcmp(name, "chrome") == 0 || strcmp(name, "ctf") == 0;
+}
+
+int tool_verb_convert(int argc, char **argv)
+{
+    int count, status;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    if (options.output == NULL) {
+        return tool_usage("convert", "-o FILE is missing");
+    }
+    if (options.format != NULL && !is_format(options.format)) {
+        return is_optional(options.format)
+                   ? tool_fail("'%s' is not in this build: its library was missing", options.format)
+                   : tool_usage("convert", "unknown format '%s'", options.format);
+    }
+    tool_conversion conversion = {.input = argv[0],
+                                  .fd = -1,
+                                  .verbose = options.verbose,
+                                  .strict = options.strict,
+                                  .output = options.output,
+                                  .force = options.force,
+                                  .has_id = options.id.given,
+                                  .target = {.fd = -1},
+                                  .options = {.size = sizeof(ttape_writer_options),
+                                              .resolution_ns = options.resolution_ns,
+                                              .partition_events = options.partition_events,
+                                              .level = options.level,
+                                              .literal = options.level == TTAPE_LEVEL_LITERAL,
+                                              .jobs = options.jobs,
+                                              .chain_threshold = options.threshold}};
+    memcpy(conversion.options.trace_id, options.id.bytes, sizeof(options.id.bytes));
+    uint8_t *head = tool_allocate(TOOL_HEAD_BYTES, 1);
+    status = convert(&conversion, head);
+    ttape_writer_close(conversion.writer);
+    tool_target_close(&conversion.target);
+    if (conversion.fd > STDERR_FILENO) {
+        close(conversion.fd);
+    }
+    free(head);
+    return status;
+}

@@ -1,0 +1,205 @@
+/* Differences for programs. Times are nanoseconds; null: not in that trace. */
+#include <string.h>
+
+#include "tools/diff/diff_view.h"
+#include "tools/io/json.h"
+#include "tools/calls/time_sum.h"
+
+static void put_optional(tool_json *json, const char *key, ttape_string text)
+{
+    if (text.size_bytes == 0) {
+        tool_json_null(json, key);
+    } else {
+        tool_json_string(json, key, text);
+    }
+}
+
+static void put_side(const tool_diff *diff, tool_json *json, const char *key,
+                     const tool_diff_side *side)
+{
+    if (!side->is_there) {
+        tool_json_null(json, key);
+        return;
+    }
+    tool_json_begin(json, key, '{');
+    tool_json_number(json, "calls", side->calls);
+    if (diff->has_times) {
+        tool_json_signed(json, "self_ns", side->self_ns);
+        tool_json_signed(json, "total_ns", side->total_ns);
+    }
+    tool_json_end(json, '}');
+}
+
+static void put_path(const tool_diff *diff, tool_json *json, const tool_diff_rows *rows,
+                     uint32_t number)
+{
+    char buffer[20];
+    ttape_string symbol, module, file;
+    tool_json_begin(json, "callers", '['); /* innermost first */
+    for (uint32_t at = rows->rows[number].parent; at != TTAPE_NONE; at = rows->rows[at].parent) {
+        tool_diff_describe(diff, rows->rows[at].key, buffer, &symbol, &module, &file);
+        tool_json_string(json, NULL, symbol);
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_row(const tool_diff *diff, tool_json *json, const tool_diff_rows *rows,
+                    uint32_t number, bool of_paths)
+{
+    const tool_diff_row *row = &rows->rows[number];
+    char buffer[20];
+    ttape_string symbol, module, file;
+    tool_diff_describe(diff, row->key, buffer, &symbol, &module, &file);
+    tool_json_begin(json, NULL, '{');
+    tool_json_string(json, "name", symbol);
+    put_optional(json, "module", module);
+    put_optional(json, "file", file);
+    if (of_paths) {
+        put_path(diff, json, rows, number);
+    }
+    tool_json_text(json, "state", tool_diff_states[row->state]);
+    put_side(diff, json, "a", &row->sides[0]);
+    put_side(diff, json, "b", &row->sides[1]);
+    if (diff->has_times) {
+        tool_json_signed(json, "self_change_ns",
+                         tool_change_ns(row->sides[0].self_ns, row->sides[1].self_ns));
+        tool_json_signed(json, "total_change_ns",
+                         tool_change_ns(row->sides[0].total_ns, row->sides[1].total_ns));
+    }
+    tool_json_end(json, '}');
+}
+
+static void put_rows(const tool_diff *diff, tool_json *json, const char *key,
+                     const tool_diff_rows *rows, bool of_paths, uint64_t limit)
+{
+    tool_json_begin(json, key, '{');
+    for (size_t i = 0; i < 4; i++) {
+        tool_json_number(json, tool_diff_states[i], rows->state_counts[i]);
+    }
+    if (of_paths && rows->depth_limit > 0) {
+        tool_json_number(json, "depth_limit", rows->depth_limit);
+    }
+    tool_json_begin(json, "rows", '[');
+    for (size_t i = 0; i < rows->order_count && i < limit && json->out->failed_errno == 0; i++) {
+        put_row(diff, json, rows, rows->order[i], of_paths);
+    }
+    tool_json_end(json, ']');
+    tool_json_end(json, '}');
+}
+
+static void put_head(const tool_diff *diff, tool_json *json)
+{
+    tool_json_text(json, "a", diff->inputs[0].name);
+    tool_json_text(json, "b", diff->inputs[1].name);
+    tool_json_bool(json, "has_times", diff->has_times);
+}
+
+void tool_diff_json(tool_diff *diff, const tool_diff_rows *functions, const tool_diff_rows *paths,
+                    uint64_t limit, tool_output *out)
+{
+    tool_json json;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    put_head(diff, &json);
+    if (functions != NULL) {
+        put_rows(diff, &json, "functions", functions, false, limit);
+    }
+    if (paths != NULL) {
+        put_rows(diff, &json, "paths", paths, true, limit);
+    }
+    tool_json_end(&json, '}');
+}
+
+/* ---- the first difference ---- */
+
+static void put_event(const tool_diff *diff, tool_json *json, const tool_diff_thread *thread,
+                      int side)
+{
+    const char *key = side == 0 ? "a" : "b";
+    const ttape_event *event = &thread->events[side];
+    bool ended = thread->end == (side == 0 ? TOOL_DIFF_END_A : TOOL_DIFF_END_B);
+    bool missing = thread->streams[side] == TTAPE_NONE;
+    if (missing) {
+        tool_json_null(json, key);
+        return;
+    }
+    tool_json_begin(json, key, '{');
+    tool_json_number(json, "stream", thread->streams[side]);
+    tool_json_number(json, "pid", thread->pids[side]);
+    tool_json_number(json, "tid", thread->tids[side]);
+    tool_json_number(json, "event", thread->numbers[side]);
+    if (!ended && thread->end == TOOL_DIFF_EVENT) {
+        ttape_site site = {.kind = TTAPE_SITE_FUNCTION};
+        char buffer[20];
+        ttape_string symbol, module, file;
+        (void)ttape_reader_get_site(diff->inputs[side].reader, event->site, &site);
+        tool_json_text(json, "kind", ttape_event_kind_name(event->kind, site.kind));
+        if (event->site != TTAPE_NONE) {
+            tool_diff_describe(diff, tool_diff_key_of(diff, side, event->site), buffer, &symbol,
+                               &module, &file);
+            tool_json_string(json, "name", symbol);
+        }
+        tool_json_number(json, "argument", event->argument);
+        if (diff->has_times) {
+            tool_json_number(json, "time_ns", event->time_ns);
+        }
+    }
+    tool_json_end(json, '}');
+}
+
+static void put_frames(const tool_diff *diff, tool_json *json, const tool_diff_thread *thread)
+{
+    char buffer[20];
+    ttape_string symbol, module, file;
+    tool_json_begin(json, "path", '['); /* outermost first */
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const tool_diff_frame *frame = &thread->frames[i];
+        tool_json_begin(json, NULL, '{');
+        if (frame->key != TTAPE_NONE) {
+            tool_diff_describe(diff, frame->key, buffer, &symbol, &module, &file);
+            tool_json_string(json, "name", symbol);
+        } else {
+            tool_json_number(json, "signal", frame->signal);
+        }
+        tool_json_number(json, "call", frame->ordinal);
+        tool_json_number(json, "event_a", frame->number[0]);
+        tool_json_number(json, "event_b", frame->number[1]);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+void tool_diff_json_first(tool_diff *diff, const tool_diff_first *first, tool_output *out)
+{
+    tool_json json;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    put_head(diff, &json);
+    tool_json_bool(&json, "equal", first->differing == 0);
+    tool_json_number(&json, "threads", first->count);
+    tool_json_number(&json, "equal_events", first->equal_events);
+    if (first->first != SIZE_MAX) {
+        tool_json_number(&json, "first", first->first);
+    } else {
+        tool_json_null(&json, "first");
+    }
+    tool_json_begin(&json, "differences", '[');
+    for (size_t i = 0; i < first->count && out->failed_errno == 0; i++) {
+        const tool_diff_thread *thread = &first->threads[i];
+        if (thread->end == TOOL_DIFF_EQUAL) {
+            continue;
+        }
+        tool_json_begin(&json, NULL, '{');
+        tool_json_number(&json, "thread", i);
+        tool_json_number(&json, "process_place", thread->process);
+        tool_json_number(&json, "thread_place", thread->place);
+        tool_json_text(&json, "what", tool_diff_ends[thread->end]);
+        tool_json_number(&json, "equal_events", thread->equal_events);
+        put_event(diff, &json, thread, 0);
+        put_event(diff, &json, thread, 1);
+        put_frames(diff, &json, thread);
+        tool_json_end(&json, '}');
+    }
+    tool_json_end(&json, ']');
+    tool_json_end(&json, '}');
+}

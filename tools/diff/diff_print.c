@@ -1,0 +1,225 @@
+/* Differences for people: tables of functions and call paths, and the place where two runs part. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/diff/diff_view.h"
+#include "tools/command/pager.h"
+#include "tools/io/table.h"
+#include "tools/calls/time_sum.h"
+
+#define PATH_NAMES 64u /* of a call path, innermost first */
+
+typedef struct text {
+    char *data;
+    size_t size_bytes, capacity;
+} text;
+
+static void put_text(text *to, const char *from)
+{
+    size_t size = strlen(from);
+    tool_grow((void **)&to->data, &to->capacity, to->size_bytes + size + 1, 1);
+    memcpy(to->data + to->size_bytes, from, size + 1);
+    to->size_bytes += size;
+}
+
+/* ---- rows ---- */
+
+/* A function, or "function < caller < its caller": where a terminal cuts, the root is lost. */
+static void put_subject(tool_diff *diff, const tool_diff_rows *rows, uint32_t number, text *into)
+{
+    const tool_diff_row *row = &rows->rows[number];
+    into->size_bytes = 0;
+    put_text(into, tool_diff_name(diff, row->key));
+    for (unsigned i = 1; row->parent != TTAPE_NONE; i++) {
+        row = &rows->rows[row->parent];
+        put_text(into, " < ");
+        if (i == PATH_NAMES) {
+            put_text(into, "...");
+            return;
+        }
+        put_text(into, tool_diff_name(diff, row->key));
+    }
+}
+
+static void put_change(tool_table *table, tool_tone tone, int64_t change_ns)
+{
+    char cell[48] = "+";
+    size_t size = tool_put_time(cell + 1, change_ns);
+    cell[size + 1] = '\0';
+    tool_table_text(table, tone, change_ns > 0 ? cell : cell + 1);
+}
+
+static void put_percent(tool_table *table, tool_tone tone, const tool_diff_side *a,
+                        const tool_diff_side *b)
+{
+    if (a->self_ns == 0 || !a->is_there || !b->is_there) {
+        tool_table_text(table, tone, "-");
+    } else {
+        tool_table_printf(table, tone, "%+.1f",
+                          100.0 * (double)tool_change_ns(a->self_ns, b->self_ns) /
+                              (double)a->self_ns);
+    }
+}
+
+static void put_side_calls(tool_table *table, const tool_diff_side *side, tool_tone tone)
+{
+    if (side->is_there) {
+        tool_table_count(table, tone, side->calls);
+    } else {
+        tool_table_text(table, TOOL_FAINT, "-");
+    }
+}
+
+static void put_row(tool_diff *diff, const tool_diff_rows *rows, uint32_t number, tool_table *table,
+                    text *scratch)
+{
+    static const char *const marks[] = {"", "", "new", "gone"};
+    const tool_diff_row *row = &rows->rows[number];
+    const tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
+    tool_tone tone =
+        row->state == TOOL_DIFF_NEW || b->self_ns > a->self_ns ? TOOL_WARM : TOOL_PLAIN;
+    if (diff->has_times) {
+        put_change(table, tone, tool_change_ns(a->self_ns, b->self_ns));
+        put_percent(table, tone, a, b);
+        tool_table_time(table, TOOL_PLAIN, a->self_ns);
+        tool_table_time(table, TOOL_PLAIN, b->self_ns);
+        put_change(table, tone, tool_change_ns(a->total_ns, b->total_ns));
+    }
+    put_side_calls(table, a, TOOL_PLAIN);
+    put_side_calls(table, b, a->calls != b->calls ? TOOL_WARM : TOOL_PLAIN);
+    tool_table_text(table, tone, marks[row->state]);
+    put_subject(diff, rows, number, scratch);
+    tool_table_bytes(table, TOOL_PLAIN, scratch->data, scratch->size_bytes);
+}
+
+static size_t choose_columns(const tool_diff *diff, bool of_paths, tool_column *columns)
+{
+    size_t count = 0;
+    if (diff->has_times) {
+        columns[count++] = (tool_column){"SELF +-", .rank = 0};
+        columns[count++] = (tool_column){"%", .rank = 3};
+        columns[count++] = (tool_column){"SELF A", .rank = 2};
+        columns[count++] = (tool_column){"SELF B", .rank = 2};
+        columns[count++] = (tool_column){"TOTAL +-", .rank = 1};
+    }
+    columns[count++] = (tool_column){"CALLS A", .rank = 0};
+    columns[count++] = (tool_column){"CALLS B", .rank = 0};
+    columns[count++] = (tool_column){"", .is_text = true, .rank = 4};
+    columns[count++] =
+        (tool_column){of_paths ? "CALL PATH" : "FUNCTION", .is_text = true, .gives_way = true};
+    return count;
+}
+
+void tool_diff_print_rows(tool_diff *diff, const tool_diff_rows *rows, bool of_paths,
+                          uint64_t limit, tool_output *out)
+{
+    tool_column columns[9];
+    tool_table table;
+    text scratch = {0};
+    size_t column_count = choose_columns(diff, of_paths, columns), shown = rows->order_count;
+    shown = shown < limit ? shown : (size_t)limit;
+    tool_output_printf(
+        out, "%s: %" PRIu64 " changed, %" PRIu64 " new, %" PRIu64 " gone, %" PRIu64 " as before",
+        of_paths ? "Call paths" : "Functions", rows->state_counts[TOOL_DIFF_CHANGED],
+        rows->state_counts[TOOL_DIFF_NEW], rows->state_counts[TOOL_DIFF_GONE],
+        rows->state_counts[TOOL_DIFF_SAME]);
+    if (of_paths && rows->depth_limit > 0) {
+        tool_output_printf(out, "; calls deeper than %" PRIu32 " count there", rows->depth_limit);
+    }
+    tool_output_text(out, "\n");
+    if (shown > 0) {
+        tool_table_open(&table, columns, column_count);
+        for (size_t i = 0; i < shown; i++) {
+            put_row(diff, rows, rows->order[i], &table, &scratch);
+        }
+        tool_table_print(&table, out, tool_terminal_columns(), tool_terminal_colours());
+        tool_table_close(&table);
+    }
+    if (shown < rows->order_count) {
+        tool_output_printf(out, "(%zu more: --limit)\n", rows->order_count - shown);
+    }
+    free(scratch.data);
+}
+
+/* ---- the first difference ---- */
+
+static void put_event(tool_diff *diff, int side, const tool_diff_thread *thread, tool_output *out)
+{
+    const ttape_event *event = &thread->events[side];
+    bool ended = thread->end == (side == 0 ? TOOL_DIFF_END_A : TOOL_DIFF_END_B);
+    tool_output_printf(out, "  %c: ", "AB"[side]);
+    if (ended) {
+        tool_output_printf(out, "the thread ends after event %" PRIu64 "\n", thread->numbers[side]);
+        return;
+    }
+    ttape_site site = {.kind = TTAPE_SITE_FUNCTION};
+    (void)ttape_reader_get_site(diff->inputs[side].reader, event->site, &site);
+    tool_output_printf(out, "%s", ttape_event_kind_name(event->kind, site.kind));
+    switch (event->kind) {
+    case TTAPE_SIGNAL_BEGIN:
+    case TTAPE_SIGNAL_END:
+    case TTAPE_UNWIND:
+    case TTAPE_SWITCH:
+    case TTAPE_GAP: tool_output_printf(out, " %" PRIu32, event->argument); break;
+    default:
+        tool_output_printf(out, " %s",
+                           tool_diff_name(diff, tool_diff_key_of(diff, side, event->site)));
+    }
+    if (diff->has_times) {
+        char time[40];
+        time[tool_put_time(time, (int64_t)(event->time_ns - diff->infos[side].time_first_ns))] =
+            '\0';
+        tool_output_printf(out, " at +%s", time);
+    }
+    tool_output_printf(out, ", event %" PRIu64 " of stream %" PRIu32 "\n", thread->numbers[side],
+                       thread->streams[side]);
+}
+
+static void put_frames(tool_diff *diff, const tool_diff_thread *thread, tool_output *out)
+{
+    if (thread->frame_count == 0) {
+        tool_output_text(out, "  in no function\n");
+        return;
+    }
+    tool_output_text(out, "  in\n");
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const tool_diff_frame *frame = &thread->frames[i];
+        tool_output_printf(out, "    s%" PRIu32 "e%" PRIu64 "  call %" PRIu32 ": ",
+                           thread->streams[0], frame->number[0], frame->ordinal + 1);
+        if (frame->key == TTAPE_NONE) {
+            tool_output_printf(out, "signal %" PRIu32 "\n", frame->signal);
+        } else {
+            tool_output_printf(out, "%s\n", tool_diff_name(diff, frame->key));
+        }
+    }
+}
+
+static void put_thread(tool_diff *diff, const tool_diff_thread *thread, tool_output *out)
+{
+    if (thread->end == TOOL_DIFF_ONLY_A || thread->end == TOOL_DIFF_ONLY_B) {
+        int side = thread->end == TOOL_DIFF_ONLY_A ? 0 : 1;
+        tool_output_printf(out, "thread %" PRIu64 " (stream %" PRIu32 ") is only in %c\n",
+                           thread->tids[side], thread->streams[side], "AB"[side]);
+        return;
+    }
+    tool_output_printf(out,
+                       "thread %" PRIu64 " of A and %" PRIu64 " of B: the same for %" PRIu64
+                       " events, then\n",
+                       thread->tids[0], thread->tids[1], thread->equal_events);
+    put_event(diff, 0, thread, out);
+    put_event(diff, 1, thread, out);
+    put_frames(diff, thread, out);
+}
+
+void tool_diff_print_first(tool_diff *diff, const tool_diff_first *first, tool_output *out)
+{
+    if (first->first == SIZE_MAX) {
+        tool_output_printf(out, "no difference in %" PRIu64 " events of %zu threads\n",
+                           first->equal_events, first->count);
+        return;
+    }
+    tool_output_printf(out, "%" PRIu64 " of %zu threads differ, first\n", first->differing,
+                       first->count);
+    put_thread(diff, &first->threads[first->first], out);
+}

@@ -1,0 +1,272 @@
+/* tracetape export: what is selected goes, frame by frame, to a format that other tools read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/export/export.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/progress.h"
+#include "tools/io/target.h"
+
+static const tool_export_format *const formats[] = {
+    &tool_export_chrome,
+#ifdef TOOL_WITH_PROTOBUF
+    &tool_export_perfetto,
+#endif
+    &tool_export_speedscope, &tool_export_folded, &tool_export_callgrind,
+#ifdef TOOL_WITH_CTF
+    &tool_export_ctf,
+#endif
+    &tool_export_csv,
+#ifdef TOOL_WITH_SQLITE
+    &tool_export_sqlite,
+#endif
+};
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+
+typedef struct time_range {
+    tool_time from, to;
+} time_range;
+
+/* FROM..TO, either may be left out. */
+static bool parse_times(const char *text, void *into)
+{
+    time_range *range = into;
+    char first[64];
+    const char *dots = strstr(text, "..");
+    if (dots == NULL || (size_t)(dots - text) >= sizeof(first)) {
+        return false;
+    }
+    memcpy(first, text, (size_t)(dots - text));
+    first[dots - text] = '\0';
+    *range = (time_range){0};
+    return (first[0] == '\0' || tool_parse_time(first, &range->from)) &&
+           (dots[2] == '\0' || tool_parse_time(dots + 2, &range->to)) &&
+           (range->from.given || range->to.given);
+}
+
+static bool parse_length(const char *text, void *into)
+{
+    return tool_scan_time(&text, into) && *text == '\0';
+}
+
+static struct {
+    const char *format, *output;
+    bool force;
+    time_range times;
+    tool_export_choice choice;
+    uint64_t min_ns;
+    uint32_t jobs;
+} options;
+
+static const tool_option table[] = {
+    {"to", 't', "FORMAT", "one of those below", NULL, &options.format},
+    {"output", 'o', "OUT", "write to OUT (default: standard output, where the format allows it)",
+     NULL, &options.output},
+    {"force", 'f', NULL, "replace OUT where it exists", NULL, &options.force},
+    {"time", 0, "FROM..TO", "only this time: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
+     parse_times, &options.times},
+    {"thread", 0, "T", "threads with this number only", tool_parse_id, &options.choice.thread},
+    {"process", 0, "P", "processes with this number only", tool_parse_id, &options.choice.process},
+    {"min-time", 0, "TIME", "leave out frames that are shorter, and points", parse_length,
+     &options.min_ns},
+    {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
+     tool_parse_u32, &options.jobs},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "export",
+    .usage = "--to FORMAT [OPTION]... FILE|- [-o OUT]",
+    .about = "Writes a trace, or a cut of it, in a format that other tools read:\n"
+             "  chrome      Chrome trace JSON, for chrome://tracing and ui.perfetto.dev\n"
+             "  perfetto    Perfetto's protobuf, for ui.perfetto.dev and trace_processor\n"
+             "  speedscope  JSON for speedscope.app\n"
+             "  folded      stacks with their own time, for flamegraph.pl\n"
+             "  callgrind   for callgrind_annotate and KCachegrind\n"
+             "  ctf         a folder in the Common Trace Format, for babeltrace2\n"
+             "  csv         a table of events, for anything\n"
+             "  sqlite      a database of calls and events, for SQL",
+    .options = table,
+    .examples = "  tracetape export --to chrome run.ttape --time +1s..+1.2s -o part.json\n"
+                "  tracetape export --to folded run.ttape | flamegraph.pl > run.svg\n"
+                "  tracetape export --to perfetto run.ttape --min-time 10us -o run.pftrace\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  3  done, but the file is damaged or its clock steps back: a message says how\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* Relative times become absolute. */
+static uint64_t absolute(const tool_export *export, const tool_time *time)
+{
+    uint64_t value = time->value_ns;
+    if (time->relative && __builtin_add_overflow(value, export->info.time_first_ns, &value)) {
+        value = UINT64_MAX;
+    }
+    return value;
+}
+
+static int prepare(tool_export *export)
+{
+    ttape_reader_get_info(export->reader, &export->info);
+    export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
+    export->has_from = options.times.from.given;
+    export->has_to = options.times.to.given;
+    export->from_ns = absolute(export, &options.times.from);
+    export->to_ns = absolute(export, &options.times.to);
+    export->min_ns = options.min_ns;
+    if (!export->has_times && (export->has_from || export->has_to || export->min_ns > 0)) {
+        return tool_fail("'%s' has no times: --time and --min-time cannot be used",
+                         export->input->name);
+    }
+    if (export->has_from && export->has_to && export->from_ns > export->to_ns) {
+        return tool_fail("the time to start at is after the time to end at");
+    }
+    return tool_export_select(export, &options.choice);
+}
+
+/* ---- outputs that are written front to back ---- */
+
+static int open_stream(tool_export *export, tool_target *target, bool is_text)
+{
+    if (strcmp(export->path, "-") == 0 && (is_text || isatty(STDOUT_FILENO) != 1)) {
+        tool_output_open(&export->out, STDOUT_FILENO);
+        return TOOL_OK;
+    }
+    int status = tool_target_open(target, export->path, export->force);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    int fd = target->file == NULL
+                 ? dup(target->fd)
+                 : open(ttape_file_sink_temporary_name(target->file), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return tool_fail("cannot open '%s': %s", export->path, strerror(errno));
+    }
+    tool_output_open(&export->out, fd);
+    return TOOL_OK;
+}
+
+/* What was written becomes the file, unless it could not be finished. */
+static int close_stream(tool_export *export, tool_target *target, int status)
+{
+    tool_output *out = &export->out;
+    if (out->data == NULL) {
+        return status;
+    }
+    if (out->fd == STDOUT_FILENO) {
+        int closed = tool_output_close(out);
+        return closed != TOOL_OK ? closed : status;
+    }
+    tool_output_flush(out);
+    free(out->data);
+    close(out->fd);
+    if (out->failed_errno == EPIPE) {
+        return status;
+    }
+    if (out->failed_errno != 0) {
+        return tool_fail("cannot write '%s': %s", export->path, strerror(out->failed_errno));
+    }
+    int committed = status == TOOL_CANNOT ? TOOL_OK : tool_target_commit(target);
+    return committed != TOOL_OK ? committed : status;
+}
+
+static int run_format(tool_export *export, const tool_export_format *format)
+{
+    tool_target target = {.fd = -1};
+    int status = TOOL_OK;
+    bool is_stream = format->shape == TOOL_EXPORT_TEXT || format->shape == TOOL_EXPORT_BINARY;
+    if (is_stream) {
+        status = open_stream(export, &target, format->shape == TOOL_EXPORT_TEXT);
+    }
+    if (status == TOOL_OK) {
+        tool_progress_start("export");
+        status = format->run(export);
+        tool_progress_stop();
+        status = status == TOOL_OK ? export->status : status;
+    }
+    if (is_stream) {
+        status = close_stream(export, &target, status);
+    }
+    tool_target_close(&target);
+    return status;
+}
+
+static int export_all(const tool_input *input, const tool_export_format *format)
+{
+    tool_export export = {.input = input,
+                          .reader = input->reader,
+                          .path = options.output != NULL ? options.output : "-",
+                          .force = options.force};
+    int status = prepare(&export);
+    if (status == TOOL_OK) {
+        status = run_format(&export, format);
+    }
+    if (export.stepped_count > 0 && (status == TOOL_OK || status == TOOL_LOSS)) {
+        tool_message("'%s': the clock steps back %" PRIu64
+                     " times: such an event got the time of the event before it",
+                     input->name, export.stepped_count);
+        status = TOOL_LOSS;
+    }
+    tool_export_close(&export);
+    return status;
+}
+
+static const tool_export_format *find_format(const char *name)
+{
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        if (strcmp(formats[i]->name, name) == 0) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+static int fail_format(const char *name)
+{
+    static const char *const optional[] = {"perfetto", "ctf", "sqlite"};
+    for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
+        if (strcmp(name, optional[i]) == 0) {
+            return tool_fail("'%s' is not in this build: its library was missing", name);
+        }
+    }
+    return tool_usage("export", "unknown format '%s'", name);
+}
+
+int tool_verb_export(int argc, char **argv)
+{
+    int count, status;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    if (options.format == NULL) {
+        return tool_usage("export", "--to FORMAT is missing");
+    }
+    const tool_export_format *format = find_format(options.format);
+    if (format == NULL) {
+        return fail_format(options.format);
+    }
+    if (format->shape >= TOOL_EXPORT_FILE &&
+        (options.output == NULL || strcmp(options.output, "-") == 0)) {
+        return tool_usage("export", "format '%s' needs -o OUT", format->name);
+    }
+    if (options.jobs == 0) {
+        options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
+    }
+    tool_memory_bound();
+    status = tool_input_read(&input, argv[0], options.jobs);
+    if (status == TOOL_OK) {
+        status = export_all(&input, format);
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    return status;
+}

@@ -1,0 +1,432 @@
+/* tracetape info: what a trace holds and where its bytes went, from index and definitions alone. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracetape/writer.h>
+
+#include "tools/io/input.h"
+#include "tools/io/json.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+
+#define STREAMS_SHOWN    10u
+#define PARTITIONS_SHOWN 5u
+
+static struct {
+    bool json, all;
+} options;
+
+static const tool_option table[] = {
+    {"json", 0, NULL, "print JSON", NULL, &options.json},
+    {"all", 'a', NULL, "list all streams and partitions, not just the first", NULL, &options.all},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "info",
+    .usage = "[OPTION]... FILE|-",
+    .about = "Says what is in a trace and where every byte of the file went. Reads the index and "
+             "no events.",
+    .options = table,
+    .examples = "  tracetape info run.ttape\n"
+                "  tracetape info --json run.ttape | jq .bytes\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* The fields of ttape_byte_counts, in print order. */
+static const struct {
+    const char *name;
+    size_t offset;
+} parts[] = {{"order", offsetof(ttape_byte_counts, order)},
+             {"times", offsetof(ttape_byte_counts, times)},
+             {"values", offsetof(ttape_byte_counts, values)},
+             {"summaries", offsetof(ttape_byte_counts, summaries)},
+             {"sites", offsetof(ttape_byte_counts, sites)},
+             {"models", offsetof(ttape_byte_counts, models)},
+             {"other", offsetof(ttape_byte_counts, other)}};
+#define PART_COUNT (sizeof(parts) / sizeof(parts[0]))
+
+static uint64_t part_of(const ttape_byte_counts *bytes, size_t part)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)bytes + parts[part].offset, sizeof(value));
+    return value;
+}
+
+typedef struct printing {
+    const tool_input *input;
+    const ttape_reader *reader;
+    ttape_info info;
+    tool_output out;
+    tool_json json;
+} printing;
+
+static double per_event(const printing *print, uint64_t bytes)
+{
+    return print->info.event_count > 0 ? (double)bytes / (double)print->info.event_count : 0;
+}
+
+static void hex_id(const uint8_t id[16], char text[33])
+{
+    for (int i = 0; i < 16; i++) {
+        text[2 * i] = "0123456789abcdef"[id[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
+    }
+    text[32] = '\0';
+}
+
+/* Text, padded to `width` on the right as far as bytes go. */
+static void put_text(printing *print, ttape_string text, size_t width)
+{
+    tool_output_escaped(&print->out, TOOL_ESCAPE_TEXT, text);
+    for (size_t i = text.size_bytes; i < width; i++) {
+        tool_output_text(&print->out, " ");
+    }
+}
+
+static void put_seconds(printing *print, uint64_t time_ns)
+{
+    tool_output_printf(&print->out, "%" PRIu64 ".%09" PRIu64 " s", time_ns / 1000000000u,
+                       time_ns % 1000000000u);
+}
+
+static ttape_string process_name(const printing *print, uint32_t process)
+{
+    ttape_process found;
+    return ttape_reader_get_process(print->reader, process, &found) == TTAPE_OK
+               ? found.name
+               : (ttape_string){"", 0};
+}
+
+static void print_times(printing *print)
+{
+    const ttape_info *info = &print->info;
+    tool_output_text(&print->out, "time        ");
+    if (info->resolution_ns == TTAPE_TIME_NONE) {
+        tool_output_text(&print->out, "none (order only)\n");
+        return;
+    }
+    put_seconds(print, info->time_first_ns);
+    tool_output_text(&print->out, " to ");
+    put_seconds(print, info->time_last_ns);
+    if (info->time_last_ns >= info->time_first_ns) {
+        tool_output_text(&print->out, ", ");
+        put_seconds(print, info->time_last_ns - info->time_first_ns);
+        tool_output_text(&print->out, " long");
+    }
+    if (info->resolution_ns <= 1) {
+        tool_output_text(&print->out, ", exact\n");
+    } else {
+        tool_output_printf(&print->out, ", in steps of %" PRIu64 " ns\n", info->resolution_ns);
+    }
+}
+
+static void print_head(printing *print)
+{
+    const ttape_info *info = &print->info;
+    char id[33];
+    hex_id(info->trace_id, id);
+    tool_output_text(&print->out, "file        ");
+    put_text(print, (ttape_string){print->input->name, strlen(print->input->name)}, 0);
+    tool_output_printf(&print->out, ", %" PRIu64 " bytes, ", info->file_bytes);
+    if (info->truncated) {
+        tool_output_printf(&print->out, "truncated: complete up to byte %" PRIu64 "\n",
+                           info->truncated_at);
+    } else {
+        tool_output_text(&print->out, info->complete ? "complete\n" : "without an index\n");
+    }
+    tool_output_printf(&print->out, "format      %u.%u, readable from %u.%u on; trace %s\n",
+                       info->major_version, info->minor_version, info->major_version,
+                       info->required_minor, id);
+    tool_output_printf(
+        &print->out, "events      %" PRIu64 " in %" PRIu64 " partitions; %.3f bytes per event\n",
+        info->event_count, info->partition_count, per_event(print, info->file_bytes));
+    print_times(print);
+    tool_output_printf(&print->out,
+                       "defined     %" PRIu32 " sites, %" PRIu32 " modules, %" PRIu32
+                       " processes, %" PRIu32 " streams, %" PRIu32 " scopes\n",
+                       info->site_count, info->module_count, info->process_count,
+                       info->stream_count, info->scope_count);
+    tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",
+                       info->gap_count, info->lost_count);
+    if (info->unknown_chunk_count > 0) {
+        tool_output_printf(&print->out, "unknown     %" PRIu64 " chunks of kinds that are newer\n",
+                           info->unknown_chunk_count);
+    }
+}
+
+static void print_bytes(printing *print)
+{
+    const ttape_info *info = &print->info;
+    tool_output_text(&print->out, "\nbytes               in all     share    per event\n");
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        uint64_t bytes = part_of(&info->bytes, i);
+        double share = info->file_bytes > 0 ? 100.0 * (double)bytes / (double)info->file_bytes : 0;
+        tool_output_printf(&print->out, "  %-10s %13" PRIu64 "  %6.2f %%  %11.4f\n", parts[i].name,
+                           bytes, share, per_event(print, bytes));
+    }
+}
+
+static void print_streams(printing *print)
+{
+    uint32_t count = print->info.stream_count;
+    uint32_t shown = options.all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
+    tool_output_text(&print->out, "\nstream        pid        tid         events  name\n");
+    for (uint32_t i = 0; i < shown; i++) {
+        ttape_stream_info stream;
+        if (ttape_reader_get_stream(print->reader, i, &stream) != TTAPE_OK) {
+            break;
+        }
+        ttape_string name = stream.stream.name;
+        tool_output_printf(&print->out, "%6" PRIu32 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64 "  ",
+                           i, stream.pid, stream.stream.tid, stream.event_count);
+        put_text(print, name.size_bytes > 0 ? name : process_name(print, stream.stream.process), 0);
+        if (stream.first_event > 0 || stream.missing_count > 0) {
+            tool_output_printf(&print->out, " (from event %" PRIu64 ", %" PRIu64 " missing)",
+                               stream.first_event, stream.missing_count);
+        }
+        tool_output_text(&print->out, "\n");
+    }
+    if (shown < count) {
+        tool_output_printf(&print->out, "  ... %" PRIu32 " more (--all)\n", count - shown);
+    }
+}
+
+static void print_partitions(printing *print)
+{
+    uint64_t count = print->info.partition_count;
+    uint64_t shown = options.all || count <= PARTITIONS_SHOWN ? count : PARTITIONS_SHOWN;
+    tool_output_text(&print->out,
+                     "\npartition         offset        bytes     events  segments  from\n");
+    for (uint32_t i = 0; i < shown; i++) {
+        ttape_partition_info partition;
+        if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK) {
+            break;
+        }
+        tool_output_printf(&print->out,
+                           "%9" PRIu32 " %14" PRIu64 " %12" PRIu64 " %10" PRIu32 " %9" PRIu32 "  ",
+                           i, partition.offset, partition.stored_bytes, partition.event_count,
+                           partition.segment_count);
+        if (partition.resolution_ns != TTAPE_TIME_NONE) {
+            put_seconds(print, partition.time_first_ns);
+        } else {
+            tool_output_text(&print->out, "-");
+        }
+        tool_output_text(&print->out, "\n");
+    }
+    if (shown < count) {
+        tool_output_printf(&print->out, "      ... %" PRIu64 " more (--all)\n", count - shown);
+    }
+}
+
+/* The trace id is in the head already. */
+static bool is_hidden(const ttape_metadata_entry *entry)
+{
+    return entry->type > 1 && entry->key.size_bytes == 8 &&
+           memcmp(entry->key.data, "trace_id", 8) == 0;
+}
+
+static void print_metadata(printing *print)
+{
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
+        tool_output_text(&print->out, i == 0 ? "\nmetadata\n" : "");
+        if (is_hidden(&entry)) {
+            continue;
+        }
+        if (print->info.scope_count > 1) {
+            tool_output_printf(&print->out, "  scope %" PRIu32, entry.scope);
+        }
+        tool_output_text(&print->out, "  ");
+        put_text(print, entry.key, 14);
+        tool_output_text(&print->out, " ");
+        if (entry.type == 0) {
+            put_text(print, entry.text, 0);
+        } else if (entry.type == 1) {
+            tool_output_printf(&print->out, "%" PRIu64, entry.number);
+        } else {
+            tool_output_text(&print->out, "(not shown)");
+        }
+        tool_output_text(&print->out, "\n");
+    }
+}
+
+static void json_head(printing *print)
+{
+    const ttape_info *info = &print->info;
+    tool_json *json = &print->json;
+    char id[33];
+    hex_id(info->trace_id, id);
+    tool_json_text(json, "file", print->input->name);
+    tool_json_number(json, "file_bytes", info->file_bytes);
+    tool_json_number(json, "major_version", info->major_version);
+    tool_json_number(json, "minor_version", info->minor_version);
+    tool_json_number(json, "required_minor", info->required_minor);
+    tool_json_text(json, "trace_id", id);
+    tool_json_bool(json, "complete", info->complete);
+    tool_json_bool(json, "by_index", info->by_index);
+    tool_json_bool(json, "truncated", info->truncated);
+    if (info->truncated) {
+        tool_json_number(json, "truncated_at", info->truncated_at);
+    } else {
+        tool_json_null(json, "truncated_at");
+    }
+    tool_json_number(json, "events", info->event_count);
+    tool_json_number(json, "partitions", info->partition_count);
+    tool_json_number(json, "chunks", info->chunk_count);
+    tool_json_number(json, "unknown_chunks", info->unknown_chunk_count);
+    tool_json_number(json, "scopes", info->scope_count);
+    tool_json_number(json, "sites", info->site_count);
+    tool_json_number(json, "modules", info->module_count);
+    tool_json_number(json, "processes", info->process_count);
+    tool_json_number(json, "streams", info->stream_count);
+    tool_json_number(json, "gaps", info->gap_count);
+    tool_json_number(json, "lost", info->lost_count);
+}
+
+static void json_times(printing *print)
+{
+    const ttape_info *info = &print->info;
+    tool_json *json = &print->json;
+    if (info->resolution_ns == TTAPE_TIME_NONE) {
+        tool_json_null(json, "resolution_ns");
+        tool_json_null(json, "time_first_ns");
+        tool_json_null(json, "time_last_ns");
+        return;
+    }
+    tool_json_number(json, "resolution_ns", info->resolution_ns > 0 ? info->resolution_ns : 1);
+    tool_json_number(json, "time_first_ns", info->time_first_ns);
+    tool_json_number(json, "time_last_ns", info->time_last_ns);
+}
+
+static void json_streams(printing *print)
+{
+    tool_json *json = &print->json;
+    uint32_t count = print->info.stream_count;
+    uint32_t shown = options.all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
+    tool_json_begin(json, "stream_list", '[');
+    for (uint32_t i = 0; i < shown; i++) {
+        ttape_stream_info stream;
+        if (ttape_reader_get_stream(print->reader, i, &stream) != TTAPE_OK) {
+            break;
+        }
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "stream", i);
+        tool_json_number(json, "scope", stream.scope);
+        tool_json_number(json, "pid", stream.pid);
+        tool_json_number(json, "tid", stream.stream.tid);
+        tool_json_string(json, "process", process_name(print, stream.stream.process));
+        tool_json_string(json, "name", stream.stream.name);
+        tool_json_number(json, "start_time_ns", stream.stream.start_time_ns);
+        tool_json_number(json, "first_event", stream.first_event);
+        tool_json_number(json, "events", stream.event_count);
+        tool_json_number(json, "missing", stream.missing_count);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void json_partitions(printing *print)
+{
+    tool_json *json = &print->json;
+    tool_json_begin(json, "partition_list", '[');
+    for (uint32_t i = 0; i < print->info.partition_count && (options.all || i < PARTITIONS_SHOWN);
+         i++) {
+        ttape_partition_info partition;
+        if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK) {
+            break;
+        }
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "partition", i);
+        tool_json_number(json, "offset", partition.offset);
+        tool_json_number(json, "bytes", partition.stored_bytes);
+        tool_json_number(json, "scope", partition.scope);
+        tool_json_number(json, "events", partition.event_count);
+        tool_json_number(json, "segments", partition.segment_count);
+        tool_json_number(json, "time_first_ns", partition.time_first_ns);
+        tool_json_number(json, "time_end_ns", partition.time_end_ns);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void json_metadata(printing *print)
+{
+    ttape_metadata_entry entry;
+    tool_json *json = &print->json;
+    tool_json_begin(json, "metadata", '[');
+    for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
+        if (is_hidden(&entry)) {
+            continue;
+        }
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "scope", entry.scope);
+        tool_json_string(json, "key", entry.key);
+        if (entry.type == 0) {
+            tool_json_string(json, "value", entry.text);
+        } else if (entry.type == 1) {
+            tool_json_number(json, "value", entry.number);
+        } else {
+            tool_json_null(json, "value");
+        }
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void print_json(printing *print)
+{
+    tool_json_open(&print->json, &print->out);
+    tool_json_begin(&print->json, NULL, '{');
+    json_head(print);
+    json_times(print);
+    tool_json_real(&print->json, "bytes_per_event", per_event(print, print->info.file_bytes));
+    tool_json_begin(&print->json, "bytes", '{');
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        tool_json_number(&print->json, parts[i].name, part_of(&print->info.bytes, i));
+    }
+    tool_json_end(&print->json, '}');
+    json_streams(print);
+    json_partitions(print);
+    json_metadata(print);
+    tool_json_end(&print->json, '}');
+}
+
+static int print_all(const tool_input *input)
+{
+    printing print = {.input = input, .reader = input->reader};
+    ttape_reader_get_info(input->reader, &print.info);
+    tool_output_open(&print.out, STDOUT_FILENO);
+    if (options.json) {
+        print_json(&print);
+    } else {
+        print_head(&print);
+        print_bytes(&print);
+        print_streams(&print);
+        print_partitions(&print);
+        print_metadata(&print);
+    }
+    return tool_output_close(&print.out);
+}
+
+int tool_verb_info(int argc, char **argv)
+{
+    int count, status;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    tool_memory_bound();
+    status = tool_input_read(&input, argv[0], 1);
+    if (status == TOOL_OK) {
+        status = print_all(&input);
+    }
+    if (status == TOOL_OK) {
+        status = tool_input_check_end(&input);
+    }
+    tool_input_close(&input);
+    return status;
+}

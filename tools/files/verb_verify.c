@@ -1,0 +1,181 @@
+/* tracetape verify: every finding on a line of its own, and on to the next. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/io/input.h"
+#include "tools/io/json.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/progress.h"
+
+static struct {
+    bool json, quiet;
+    uint32_t jobs;
+} options;
+
+static const tool_option table[] = {
+    {"json", 0, NULL, "print JSON", NULL, &options.json},
+    {"quiet", 'q', NULL, "print nothing; the exit status says it", NULL, &options.quiet},
+    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "verify",
+    .usage = "[OPTION]... FILE|-",
+    .about = "Reads a whole trace and checks it against every rule of the format: checksums, "
+             "structure,\n"
+             "every event, every summary. Prints one line per finding, with its place and the rule "
+             "that\n"
+             "it breaks, and goes on. A missing index is a finding.",
+    .options = table,
+    .examples = "  tracetape verify run.ttape\n"
+                "  tracetape convert run.uftrace -o - | tracetape verify -\n",
+    .statuses = "  0  nothing found\n"
+                "  1  findings\n"
+                "  2  the command line is wrong\n"
+                "  4  could not be verified\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+typedef struct verification {
+    const char *name;
+    tool_output out;
+    tool_json json;
+} verification;
+
+static const char *status_name(ttape_status status)
+{
+    switch (status) {
+    case TTAPE_E_TRUNCATED: return "truncated";
+    case TTAPE_E_CORRUPT: return "corrupt";
+    case TTAPE_E_CHECKSUM: return "checksum";
+    case TTAPE_E_LIMIT: return "limit";
+    case TTAPE_E_VERSION: return "version";
+    case TTAPE_E_UNSUPPORTED: return "unsupported";
+    case TTAPE_E_NOT_TRACE: return "not a trace";
+    default: return "other";
+    }
+}
+
+static const char *chunk_name(uint32_t kind)
+{
+    static const char *const names[] = {"metadata",  "site table", "stream table",
+                                        "partition", "model",      "index"};
+    return kind >= 1 && kind <= sizeof names / sizeof names[0] ? names[kind - 1] : "unknown";
+}
+
+/* Every key is always there; null where there is nothing to say. */
+static void print_json(verification *run, const ttape_finding *finding)
+{
+    tool_json *json = &run->json;
+    tool_json_begin(json, NULL, '{');
+    if (finding->error.offset != TTAPE_ERROR_NO_OFFSET)
+        tool_json_number(json, "offset", finding->error.offset);
+    else
+        tool_json_null(json, "offset");
+    if (finding->error.rule[0] != '\0')
+        tool_json_text(json, "rule", finding->error.rule);
+    else
+        tool_json_null(json, "rule");
+    tool_json_text(json, "status", status_name(finding->error.status));
+    if (finding->chunk_kind != 0)
+        tool_json_text(json, "chunk_kind", chunk_name(finding->chunk_kind));
+    else
+        tool_json_null(json, "chunk_kind");
+    if (finding->partition != TTAPE_NONE)
+        tool_json_number(json, "partition", finding->partition);
+    else
+        tool_json_null(json, "partition");
+    tool_json_text(json, "message", finding->error.message);
+    tool_json_end(json, '}');
+}
+
+static bool take_finding(void *context, const ttape_finding *finding)
+{
+    verification *run = context;
+    const ttape_error *error = &finding->error;
+    if (options.quiet) {
+        return true;
+    }
+    if (options.json) {
+        print_json(run, finding);
+        return run->out.failed_errno == 0;
+    }
+    tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, (ttape_string){run->name, strlen(run->name)});
+    tool_output_text(&run->out, ": ");
+    if (error->offset != TTAPE_ERROR_NO_OFFSET) {
+        tool_output_printf(&run->out, "byte %" PRIu64 ": ", error->offset);
+    }
+    if (finding->partition != TTAPE_NONE) {
+        tool_output_printf(&run->out, "partition %" PRIu32 ": ", finding->partition);
+    }
+    tool_output_escaped(&run->out, TOOL_ESCAPE_TERMINAL,
+                        (ttape_string){error->message, strlen(error->message)});
+    if (error->rule[0] != '\0') {
+        tool_output_printf(&run->out, " [%s]", error->rule);
+    }
+    tool_output_text(&run->out, "\n");
+    return run->out.failed_errno == 0;
+}
+
+static void take_progress(void *context, uint64_t done_bytes, uint64_t total_bytes)
+{
+    (void)context;
+    tool_progress_update(done_bytes, total_bytes, 0);
+}
+
+static int verify(verification *run, const tool_input *input)
+{
+    ttape_error err = {0};
+    uint64_t count = 0;
+    ttape_reader_options reader_options = {
+        .size = sizeof(reader_options), .limits = tool_memory_limits(), .jobs = options.jobs};
+    if (options.json) {
+        tool_json_begin(&run->json, NULL, '{');
+        tool_json_text(&run->json, "file", run->name);
+        tool_json_number(&run->json, "file_bytes", input->source.size_bytes);
+        tool_json_begin(&run->json, "findings", '[');
+    }
+    tool_progress_start("verify");
+    ttape_status status = ttape_verify(&input->source, &reader_options, take_finding, take_progress,
+                                       run, &count, &err);
+    tool_progress_stop();
+    if (options.json) {
+        tool_json_end(&run->json, ']');
+        tool_json_number(&run->json, "finding_count", count);
+        tool_json_bool(&run->json, "verified", status == TTAPE_OK);
+        tool_json_bool(&run->json, "ok", status == TTAPE_OK && count == 0);
+        tool_json_end(&run->json, '}');
+    } else if (!options.quiet && status == TTAPE_OK && count == 0) {
+        tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT,
+                            (ttape_string){run->name, strlen(run->name)});
+        tool_output_text(&run->out, ": ok\n");
+    }
+    if (status != TTAPE_OK) {
+        return tool_fail_error(run->name, &err);
+    }
+    return count > 0 ? TOOL_FINDING : TOOL_OK;
+}
+
+int tool_verb_verify(int argc, char **argv)
+{
+    int count, status;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    status = tool_input_open(&input, argv[0]);
+    if (status == TOOL_OK) {
+        verification run = {.name = input.name};
+        tool_output_open(&run.out, STDOUT_FILENO);
+        tool_json_open(&run.json, &run.out);
+        status = verify(&run, &input);
+        int closed = tool_output_close(&run.out);
+        status = closed != TOOL_OK ? closed : status;
+    }
+    tool_input_close(&input);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* A graph as a picture: DOT, and SVG through Graphviz's `dot`, which gets it as its standard input.
+ *
+ * Names go into double-quoted strings: controls are escaped as everywhere, then backslashes, quotes
+ * and ampersands as DOT has them (a label's "&lt;" is an entity to Graphviz). */
+#include <errno.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/graph/graph_view.h"
+#include "tools/io/table.h"
+
+#define DARK_SHARE   0.20
+#define LIGHT_SHARE  0.05
+#define NAME_COLUMNS 72u
+#define CONTEXTS     32u /* vectors in one label */
+
+extern char **environ;
+
+static void put_text(tool_output *out, const char *text, size_t size_bytes)
+{
+    for (size_t i = 0; i < size_bytes; i++) {
+        if (text[i] == '&') {
+            tool_output_text(out, "&amp;");
+            continue;
+        }
+        if (text[i] == '"' || text[i] == '\\') {
+            tool_output_text(out, "\\");
+        }
+        tool_output_bytes(out, &text[i], 1);
+    }
+}
+
+static void put_name(tool_output *out, const char *label)
+{
+    size_t size = strlen(label), cut = tool_text_cut(label, size, NAME_COLUMNS);
+    put_text(out, label, cut);
+    tool_output_text(out, cut < size ? "..." : "");
+}
+
+/* "6 calls, 1.234 ms, 12.34 %" without words: the document's vector. */
+static void put_vector(const tool_graph *graph, tool_output *out, uint64_t calls, int64_t time_ns)
+{
+    char text[40];
+    text[tool_put_count(text, calls)] = '\0';
+    tool_output_printf(out, "(%s", text);
+    if (graph->has_times) {
+        text[tool_put_time(text, time_ns)] = '\0';
+        tool_output_printf(out, ", %s", text);
+    }
+    tool_output_printf(out, ", %.2f%%)", 100.0 * tool_graph_share(graph, time_ns, calls));
+}
+
+static void put_contexts(tool_graph_view *view, tool_output *out, tool_graph_contexts which)
+{
+    const tool_graph *graph = view->graph;
+    for (size_t i = which.first; i < which.end; i++) {
+        const tool_graph_context *context = &graph->contexts[view->order[i]];
+        uint32_t parent = graph->threads[context->thread].parent;
+        if (i - which.first == CONTEXTS) {
+            tool_output_printf(out, "\\n... %zu more", which.end - i);
+            return;
+        }
+        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE) {
+            tool_output_printf(out, "\\n%" PRIu32 "→%" PRIu32 " ", parent, context->thread);
+        } else {
+            tool_output_printf(out, "\\n%" PRIu32 " ", context->thread);
+        }
+        put_vector(graph, out, context->counts.calls,
+                   context->is_edge ? context->counts.total_ns : context->counts.self_ns);
+    }
+}
+
+static const char *shade(double share)
+{
+    return share >= DARK_SHARE    ? ", fillcolor=\"#696969\", fontcolor=\"white\""
+           : share >= LIGHT_SHARE ? ", fillcolor=\"#d3d3d3\""
+                                  : "";
+}
+
+static void put_node(tool_graph_view *view, tool_output *out, uint32_t index)
+{
+    const tool_graph *graph = view->graph;
+    const tool_graph_node *node = &graph->nodes[index];
+    double share = tool_graph_share(graph, node->sum.self_ns, node->sum.calls);
+    tool_output_printf(out, "  n%" PRIu32 " [label=\"", index);
+    put_name(out, tool_graph_label(view, index));
+    if (index != TOOL_GRAPH_START) {
+        tool_output_text(out, "\\n");
+        put_vector(graph, out, node->sum.calls, node->sum.self_ns);
+    }
+    put_contexts(view, out, tool_graph_node_contexts(view, index));
+    tool_output_text(out, "\"");
+    tool_output_text(out, index == TOOL_GRAPH_START ? ", shape=box" : shade(share));
+    tool_output_text(out, "];\n");
+}
+
+/* Threads that are started: dashed; guessed: dotted; calls through pruned functions: grey. */
+static const char *style(const tool_graph_edge *edge)
+{
+    if (edge->is_inferred) {
+        return ", style=dotted";
+    }
+    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START) {
+        return ", style=dashed";
+    }
+    return edge->sum.through > 0 && edge->sum.through == edge->sum.calls
+               ? ", color=\"#909090\", arrowhead=empty"
+               : "";
+}
+
+static void put_edge(tool_graph_view *view, tool_output *out, uint32_t index)
+{
+    const tool_graph_edge *edge = &view->graph->edges[index];
+    tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"", edge->from, edge->to);
+    if (tool_graph_is_recursion(edge)) {
+        tool_output_printf(out, "rc=%" PRIu64, edge->sum.calls);
+    } else {
+        put_vector(view->graph, out, edge->sum.calls, edge->sum.total_ns);
+    }
+    put_contexts(view, out, tool_graph_edge_contexts(view, index));
+    tool_output_printf(out, "\"%s];\n", style(edge));
+}
+
+void tool_graph_dot(tool_graph_view *view, tool_output *out)
+{
+    const tool_graph *graph = view->graph;
+    tool_output_text(out, "digraph calls {\n"
+                          "  charset=\"UTF-8\";\n"
+                          "  node [shape=ellipse, style=filled, fillcolor=\"white\","
+                          " fontname=\"sans-serif\", fontsize=11];\n"
+                          "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++) {
+        if (graph->nodes[i].is_kept) {
+            put_node(view, out, i);
+        }
+    }
+    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++) {
+        if (graph->edges[i].is_kept) {
+            put_edge(view, out, i);
+        }
+    }
+    tool_output_text(out, "}\n");
+}
+
+/* ---- SVG ---- */
+
+static int start_dot(pid_t *child, int input)
+{
+    char *const arguments[] = {(char *)"dot", (char *)"-Tsvg", NULL};
+    posix_spawn_file_actions_t actions;
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code == 0) {
+        (void)posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+        (void)posix_spawn_file_actions_addclose(&actions, input);
+        code = posix_spawnp(child, "dot", &actions, NULL, arguments, environ);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    if (code == ENOENT) {
+        return tool_fail("cannot draw: Graphviz's 'dot' is not installed (--dot needs none)");
+    }
+    return code != 0 ? tool_fail("cannot start 'dot': %s", strerror(code)) : TOOL_OK;
+}
+
+/* `dot` reads a file without a name: it may stop reading when it likes. */
+static int draw(FILE *file)
+{
+    pid_t child = 0;
+    int result = 0;
+    if (lseek(fileno(file), 0, SEEK_SET) != 0) {
+        return tool_fail("cannot read back a temporary file: %s", strerror(errno));
+    }
+    int status = start_dot(&child, fileno(file));
+    if (status != TOOL_OK) {
+        return status;
+    }
+    while (waitpid(child, &result, 0) < 0) {
+        if (errno != EINTR) {
+            return tool_fail("cannot wait for 'dot': %s", strerror(errno));
+        }
+    }
+    if (WIFSIGNALED(result)) {
+        return tool_fail("'dot' was ended by signal %d", WTERMSIG(result));
+    }
+    return WEXITSTATUS(result) == 0 ? TOOL_OK : tool_fail("'dot' failed (%d)", WEXITSTATUS(result));
+}
+
+int tool_graph_svg(tool_graph_view *view)
+{
+    tool_output out;
+    FILE *file = tmpfile();
+    if (file == NULL) {
+        return tool_fail("cannot make a temporary file: %s", strerror(errno));
+    }
+    tool_output_open(&out, fileno(file));
+    tool_graph_dot(view, &out);
+    int status = tool_output_close(&out);
+    if (status == TOOL_OK) {
+        status = draw(file);
+    }
+    fclose(file);
+    return status;
+}

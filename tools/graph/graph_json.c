@@ -1,0 +1,230 @@
+/* A graph for programs: one object with threads, nodes, edges and, on demand, contexts and the
+ * summary. Nodes are named by their place in `nodes` of the complete graph. */
+#include <stdlib.h>
+
+#include "tools/graph/graph_view.h"
+#include "tools/io/json.h"
+
+static void put_optional(tool_json *json, const char *key, ttape_string text)
+{
+    if (text.size_bytes == 0) {
+        tool_json_null(json, key);
+    } else {
+        tool_json_string(json, key, text);
+    }
+}
+
+static void put_threads(tool_graph_view *view, tool_json *json)
+{
+    const tool_graph *graph = view->graph;
+    tool_json_begin(json, "threads", '[');
+    for (uint32_t i = 0; i < graph->thread_count; i++) {
+        const tool_graph_thread *thread = &graph->threads[i];
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "thread", i);
+        tool_json_number(json, "stream", thread->stream);
+        tool_json_number(json, "pid", thread->pid);
+        tool_json_number(json, "tid", thread->tid);
+        tool_json_number(json, "start_ns", thread->start_ns);
+        tool_json_number(json, "level", thread->level);
+        tool_json_text(json, "known_by", tool_spawn_names[thread->how]);
+        if (thread->parent != TTAPE_NONE) {
+            tool_json_number(json, "started_by", thread->parent);
+            tool_json_number(json, "started_in", thread->first.node);
+        } else {
+            tool_json_null(json, "started_by");
+            tool_json_null(json, "started_in");
+        }
+        tool_json_number(json, "calls", thread->call_count);
+        tool_json_number(json, "events", thread->event_count);
+        tool_json_signed(json, "span_ns", thread->span_ns);
+        tool_json_signed(json, "idle_ns", thread->idle_ns);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_contexts(tool_graph_view *view, tool_json *json, tool_graph_contexts which)
+{
+    const tool_graph *graph = view->graph;
+    if (which.first == which.end) {
+        return;
+    }
+    tool_json_begin(json, "contexts", '[');
+    for (size_t i = which.first; i < which.end; i++) {
+        const tool_graph_context *context = &graph->contexts[view->order[i]];
+        uint32_t parent = graph->threads[context->thread].parent;
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "thread", context->thread);
+        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE) {
+            tool_json_number(json, "started_by", parent);
+        }
+        tool_json_number(json, "calls", context->counts.calls);
+        tool_json_signed(json, "total_ns", context->counts.total_ns);
+        if (!context->is_edge) {
+            tool_json_signed(json, "self_ns", context->counts.self_ns);
+        }
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_node(tool_graph_view *view, tool_json *json, uint32_t index)
+{
+    const tool_graph *graph = view->graph;
+    const tool_graph_node *node = &graph->nodes[index];
+    const tool_function *function = &graph->functions.functions[node->function];
+    ttape_site site = {0};
+    char buffer[40];
+    (void)ttape_reader_get_site(graph->input->reader, function->site, &site);
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "node", index);
+    tool_json_string(json, "name", tool_graph_name(view, index, buffer));
+    tool_json_number(json, "level", node->level);
+    put_optional(json, "module", tool_module_path(graph->input->reader, function->module));
+    put_optional(json, "file", site.file);
+    if (site.line > 0) {
+        tool_json_number(json, "line", site.line);
+    } else {
+        tool_json_null(json, "line");
+    }
+    tool_json_number(json, "calls", node->sum.calls);
+    tool_json_number(json, "recursive_calls", node->sum.recursion);
+    tool_json_number(json, "depth", node->depth);
+    tool_json_signed(json, "self_ns", node->sum.self_ns);
+    tool_json_real(json, "self_share", tool_graph_share(graph, node->sum.self_ns, node->sum.calls));
+    tool_json_signed(json, "total_ns", node->sum.total_ns);
+    tool_json_signed(json, "pruned_ns", node->sum.below_ns);
+    tool_json_signed(json, "idle_ns", node->sum.idle_ns);
+    put_contexts(view, json, tool_graph_node_contexts(view, index));
+    tool_json_end(json, '}');
+}
+
+static void put_edge(tool_graph_view *view, tool_json *json, uint32_t index)
+{
+    const tool_graph *graph = view->graph;
+    const tool_graph_edge *edge = &graph->edges[index];
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "from", edge->from);
+    tool_json_number(json, "to", edge->to);
+    tool_json_number(json, "calls", edge->sum.calls);
+    tool_json_number(json, "started", edge->sum.spawned);
+    tool_json_number(json, "indirect", edge->sum.through);
+    tool_json_bool(json, "inferred", edge->is_inferred);
+    if (tool_graph_is_recursion(edge)) {
+        tool_json_number(json, "recursion", edge->sum.calls);
+    } else {
+        tool_json_signed(json, "total_ns", edge->sum.total_ns);
+        tool_json_real(json, "share", tool_graph_share(graph, edge->sum.total_ns, edge->sum.calls));
+    }
+    put_contexts(view, json, tool_graph_edge_contexts(view, index));
+    tool_json_end(json, '}');
+}
+
+static void put_modules(tool_graph_view *view, tool_json *json)
+{
+    tool_graph_module *modules;
+    size_t count = tool_graph_modules(view->graph, &modules);
+    tool_json_begin(json, "modules", '[');
+    for (size_t i = 0; i < count; i++) {
+        tool_json_begin(json, NULL, '{');
+        put_optional(json, "module", modules[i].path);
+        tool_json_number(json, "functions", modules[i].function_count);
+        tool_json_number(json, "calls", modules[i].calls);
+        tool_json_signed(json, "self_ns", modules[i].self_ns);
+        tool_json_real(json, "share",
+                       tool_graph_share(view->graph, modules[i].self_ns, modules[i].calls));
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+    free(modules);
+}
+
+static void put_hottest(tool_graph_view *view, tool_json *json, bool of_edges, const char *key)
+{
+    uint32_t *order;
+    size_t count = tool_graph_hottest(view->graph, of_edges, &order);
+    tool_json_begin(json, key, '[');
+    for (size_t i = 0; i < count && i < 5; i++) {
+        if (!of_edges) {
+            tool_json_number(json, NULL, order[i]);
+            continue;
+        }
+        tool_json_begin(json, NULL, '[');
+        tool_json_number(json, NULL, view->graph->edges[order[i]].from);
+        tool_json_number(json, NULL, view->graph->edges[order[i]].to);
+        tool_json_end(json, ']');
+    }
+    tool_json_end(json, ']');
+    free(order);
+}
+
+static void put_summary(tool_graph_view *view, tool_json *json)
+{
+    tool_graph_summary summary;
+    tool_graph_summarize(view->graph, &summary);
+    tool_json_begin(json, "summary", '{');
+    tool_json_number(json, "nodes", summary.node_count);
+    tool_json_number(json, "edges", summary.edge_count);
+    tool_json_number(json, "direct_calls", summary.direct_calls);
+    tool_json_number(json, "indirect_calls",
+                     summary.start_calls + summary.spawned_calls + summary.signal_calls +
+                         summary.through_calls);
+    tool_json_number(json, "start_calls", summary.start_calls);
+    tool_json_number(json, "started_calls", summary.spawned_calls);
+    tool_json_number(json, "signal_calls", summary.signal_calls);
+    tool_json_number(json, "pruned_path_calls", summary.through_calls);
+    tool_json_number(json, "recursive_calls", summary.recursive_calls);
+    tool_json_number(json, "recursion_depth", summary.recursion_depth);
+    tool_json_number(json, "cycles", summary.cycle_count);
+    tool_json_number(json, "largest_cycle", summary.largest_cycle);
+    tool_json_number(json, "cycles_by_threads", summary.cycles_by_threads);
+    tool_json_number(json, "stack_depth", summary.max_depth);
+    tool_json_number(json, "processes", summary.process_count);
+    tool_json_number(json, "threads", view->graph->thread_count);
+    tool_json_number(json, "threading_levels", summary.level_count);
+    put_hottest(view, json, false, "hottest_nodes");
+    put_hottest(view, json, true, "hottest_edges");
+    put_modules(view, json);
+    tool_json_end(json, '}');
+}
+
+static void put_pruned(const tool_graph *graph, tool_json *json)
+{
+    tool_json_begin(json, "pruned", '{');
+    tool_json_number(json, "nodes", graph->pruned_nodes);
+    tool_json_number(json, "calls", graph->pruned_calls);
+    tool_json_number(json, "edges", graph->pruned_edges);
+    tool_json_end(json, '}');
+}
+
+void tool_graph_json(tool_graph_view *view, tool_output *out)
+{
+    const tool_graph *graph = view->graph;
+    tool_json json;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    tool_json_text(&json, "file", graph->input->name);
+    tool_json_bool(&json, "has_times", graph->has_times);
+    tool_json_signed(&json, "span_ns", graph->span_ns);
+    tool_json_signed(&json, "idle_ns", graph->idle_ns);
+    tool_json_number(&json, "calls", graph->call_count);
+    put_pruned(graph, &json);
+    put_summary(view, &json);
+    put_threads(view, &json);
+    tool_json_begin(&json, "nodes", '[');
+    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++) {
+        if (graph->nodes[i].is_kept) {
+            put_node(view, &json, i);
+        }
+    }
+    tool_json_end(&json, ']');
+    tool_json_begin(&json, "edges", '[');
+    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++) {
+        if (graph->edges[i].is_kept) {
+            put_edge(view, &json, i);
+        }
+    }
+    tool_json_end(&json, ']');
+    tool_json_end(&json, '}');
+}

@@ -1,0 +1,373 @@
+/* A graph for people: from the start on, each node opened once; or as two lists. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/graph/graph_view.h"
+#include "tools/command/pager.h"
+#include "tools/io/table.h"
+#include "tools/calls/time_sum.h"
+
+#define HOT_SHARE   0.20
+#define WARM_SHARE  0.05
+#define INDENT_MOST 40u
+#define HOTTEST     5u
+#define MARK_BYTES  160u
+
+typedef struct printing {
+    tool_graph_view *view;
+    const tool_graph *graph;
+    tool_output *out;
+    tool_table table;
+    tool_column columns[6];
+    size_t column_count;
+    tool_graph_order order;
+    bool *is_opened;
+    uint64_t *recursion; /* by node: calls of its self edge */
+    char *line;
+    size_t line_capacity;
+} printing;
+
+static tool_tone tone_of(const printing *print, const tool_graph_node *node)
+{
+    double share = tool_graph_share(print->graph, node->sum.self_ns, node->sum.calls);
+    return share >= HOT_SHARE ? TOOL_HOT : share >= WARM_SHARE ? TOOL_WARM : TOOL_PLAIN;
+}
+
+static void put_share(printing *print, tool_tone tone, int64_t time_ns, uint64_t calls)
+{
+    tool_table_printf(&print->table, tone, "%.2f",
+                      100.0 * tool_graph_share(print->graph, time_ns, calls));
+}
+
+/* Blanks, name, marks. */
+static void put_name(printing *print, tool_tone tone, unsigned depth, const char *name,
+                     const char *marks)
+{
+    size_t indent = 2u * (depth < INDENT_MOST ? depth : INDENT_MOST), length = strlen(name);
+    tool_grow((void **)&print->line, &print->line_capacity, indent + length + MARK_BYTES + 1, 1);
+    memset(print->line, ' ', indent);
+    memcpy(print->line + indent, name, length);
+    strcpy(print->line + indent + length, marks);
+    tool_table_text(&print->table, tone, print->line);
+}
+
+static void add_mark(char *marks, const char *format, ...) TOOL_PRINTF(2, 3);
+static void add_mark(char *marks, const char *format, ...)
+{
+    size_t used = strlen(marks);
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(marks + used, MARK_BYTES - used, format, list);
+    va_end(list);
+}
+
+static void edge_marks(const printing *print, const tool_graph_edge *edge, bool again, char *marks)
+{
+    marks[0] = '\0';
+    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START) {
+        add_mark(marks, "  starts %" PRIu64 "%s", edge->sum.spawned, edge->is_inferred ? "?" : "");
+    }
+    if (edge->sum.through > 0) {
+        add_mark(marks, "  indirect %" PRIu64, edge->sum.through);
+    }
+    if (print->recursion[edge->to] > 0 && !again) {
+        add_mark(marks, "  rc=%" PRIu64, print->recursion[edge->to]);
+    }
+    if (again) {
+        add_mark(marks, "  ^");
+    }
+}
+
+static void put_counts(printing *print, tool_tone tone, const tool_graph_counts *counts,
+                       int64_t self_ns, bool has_self)
+{
+    put_share(print, tone, counts->total_ns, counts->calls);
+    if (print->graph->has_times) {
+        tool_table_time(&print->table, tone, counts->total_ns);
+        if (has_self) {
+            tool_table_time(&print->table, tone, self_ns);
+        } else {
+            tool_table_text(&print->table, TOOL_FAINT, "-");
+        }
+    }
+    tool_table_count(&print->table, tone, counts->calls);
+}
+
+static void put_edge(printing *print, const tool_graph_edge *edge, unsigned depth)
+{
+    const tool_graph_node *node = &print->graph->nodes[edge->to];
+    bool again = print->is_opened[edge->to];
+    tool_tone tone = again ? TOOL_FAINT : tone_of(print, node);
+    char marks[MARK_BYTES];
+    edge_marks(print, edge, again, marks);
+    put_counts(print, tone, &edge->sum, node->sum.self_ns, !again);
+    put_name(print, tone, depth, tool_graph_label(print->view, edge->to), marks);
+}
+
+/* The start's own time is that of threads with nothing on their stack. */
+static void put_start(printing *print)
+{
+    const tool_graph *graph = print->graph;
+    tool_graph_counts counts = {.total_ns = graph->span_ns};
+    put_counts(print, TOOL_PLAIN, &counts, graph->nodes[TOOL_GRAPH_START].sum.self_ns, true);
+    put_name(print, TOOL_PLAIN, 0, tool_graph_label(print->view, TOOL_GRAPH_START), "");
+}
+
+typedef struct place {
+    uint32_t node, next;
+} place;
+
+static void put_tree(printing *print)
+{
+    const tool_graph *graph = print->graph;
+    place *path = tool_allocate(graph->node_count + 1, sizeof(*path));
+    size_t depth = 1;
+    put_start(print);
+    print->is_opened[TOOL_GRAPH_START] = true;
+    path[0] = (place){TOOL_GRAPH_START, print->order.first[TOOL_GRAPH_START]};
+    while (depth > 0) {
+        place *here = &path[depth - 1];
+        if (here->next == print->order.first[here->node + 1]) {
+            depth--;
+            continue;
+        }
+        const tool_graph_edge *edge = &graph->edges[print->order.edges[here->next++]];
+        if (tool_graph_is_recursion(edge)) {
+            continue; /* a mark of its node's */
+        }
+        put_edge(print, edge, (unsigned)depth);
+        if (!print->is_opened[edge->to]) {
+            print->is_opened[edge->to] = true;
+            path[depth++] = (place){edge->to, print->order.first[edge->to]};
+        }
+    }
+    free(path);
+}
+
+/* ---- columns ---- */
+
+static void open_table(printing *print, const char *share, const char *time, const char *self,
+                       const char *name)
+{
+    size_t count = 0;
+    print->columns[count++] = (tool_column){share, .rank = 2};
+    if (print->graph->has_times) {
+        print->columns[count++] = (tool_column){time, .rank = 0};
+        if (self != NULL) {
+            print->columns[count++] = (tool_column){self, .rank = 1};
+        }
+    }
+    print->columns[count++] = (tool_column){"CALLS", .rank = 0};
+    print->columns[count++] = (tool_column){name, .is_text = true, .gives_way = true};
+    print->column_count = count;
+    tool_table_open(&print->table, print->columns, count);
+}
+
+static void close_table(printing *print)
+{
+    tool_table_print(&print->table, print->out, tool_terminal_columns(), tool_terminal_colours());
+    tool_table_close(&print->table);
+}
+
+static void open_printing(printing *print, tool_graph_view *view, tool_output *out)
+{
+    const tool_graph *graph = view->graph;
+    *print = (printing){.view = view, .graph = graph, .out = out};
+    tool_graph_order_open(&print->order, graph);
+    print->is_opened = tool_allocate(graph->node_count, sizeof(bool));
+    print->recursion = tool_allocate(graph->node_count, sizeof(uint64_t));
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        if (tool_graph_is_recursion(&graph->edges[i])) {
+            print->recursion[graph->edges[i].to] = graph->edges[i].sum.calls;
+        }
+    }
+}
+
+static void close_printing(printing *print)
+{
+    tool_graph_order_close(&print->order);
+    free(print->is_opened);
+    free(print->recursion);
+    free(print->line);
+}
+
+/* ---- lists ---- */
+
+static void put_nodes(printing *print, size_t most)
+{
+    uint32_t *order;
+    size_t count = tool_graph_hottest(print->graph, false, &order);
+    open_table(print, "SELF %", "SELF", "TOTAL", "NODE");
+    for (size_t i = 0; i < count && i < most; i++) {
+        const tool_graph_node *node = &print->graph->nodes[order[i]];
+        tool_tone tone = tone_of(print, node);
+        char marks[MARK_BYTES] = "";
+        if (print->recursion[order[i]] > 0) {
+            add_mark(marks, "  rc=%" PRIu64, print->recursion[order[i]]);
+        }
+        put_share(print, tone, node->sum.self_ns, node->sum.calls);
+        if (print->graph->has_times) {
+            tool_table_time(&print->table, tone, node->sum.self_ns);
+            tool_table_time(&print->table, tone, node->sum.total_ns);
+        }
+        tool_table_count(&print->table, tone, node->sum.calls);
+        put_name(print, tone, 0, tool_graph_label(print->view, order[i]), marks);
+    }
+    close_table(print);
+    free(order);
+}
+
+static void put_edges(printing *print, size_t most)
+{
+    uint32_t *order;
+    size_t count = tool_graph_hottest(print->graph, true, &order);
+    open_table(print, "TIME %", "TIME", NULL, "EDGE");
+    for (size_t i = 0; i < count && i < most; i++) {
+        const tool_graph_edge *edge = &print->graph->edges[order[i]];
+        const char *from = tool_graph_label(print->view, edge->from);
+        const char *to = tool_graph_label(print->view, edge->to);
+        char marks[MARK_BYTES];
+        edge_marks(print, edge, false, marks);
+        put_share(print, TOOL_PLAIN, edge->sum.total_ns, edge->sum.calls);
+        if (print->graph->has_times) {
+            tool_table_time(&print->table, TOOL_PLAIN, edge->sum.total_ns);
+        }
+        tool_table_count(&print->table, TOOL_PLAIN, edge->sum.calls);
+        char *text = tool_allocate(strlen(from) + strlen(to) + 5, 1);
+        strcat(strcat(strcpy(text, from), " -> "), to);
+        put_name(print, TOOL_PLAIN, 0, text, marks);
+        free(text);
+    }
+    close_table(print);
+    free(order);
+}
+
+static void put_pruned(printing *print)
+{
+    const tool_graph *graph = print->graph;
+    int64_t below_ns = 0;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        tool_add_ns(&below_ns, graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0);
+    }
+    if (graph->pruned_nodes + graph->pruned_edges > 0) {
+        char text[40];
+        text[tool_put_time(text, below_ns)] = '\0';
+        tool_output_printf(print->out,
+                           "\nPruned: %" PRIu64 " nodes with %" PRIu64 " calls and %s of their own,"
+                           " %" PRIu64 " edges (--all shows them).\n",
+                           graph->pruned_nodes, graph->pruned_calls, graph->has_times ? text : "-",
+                           graph->pruned_edges);
+    }
+}
+
+void tool_graph_text(tool_graph_view *view, tool_output *out)
+{
+    printing print;
+    open_printing(&print, view, out);
+    if (view->as_list) {
+        put_nodes(&print, SIZE_MAX);
+        tool_output_text(out, "\n");
+        put_edges(&print, SIZE_MAX);
+    } else {
+        open_table(&print, "TIME %", "TIME", "SELF", "FUNCTION");
+        put_tree(&print);
+        close_table(&print);
+    }
+    put_pruned(&print);
+    close_printing(&print);
+}
+
+/* ---- the summary ---- */
+
+static void put_fact(tool_output *out, const char *what, uint64_t number, const char *rest)
+{
+    char text[40];
+    text[tool_put_count(text, number)] = '\0';
+    tool_output_printf(out, "  %-28s %s%s\n", what, text, rest);
+}
+
+static void put_calls(printing *print, const tool_graph_summary *summary)
+{
+    tool_output *out = print->out;
+    put_fact(out, "direct calls", summary->direct_calls, "");
+    put_fact(out, "indirect calls",
+             summary->spawned_calls + summary->signal_calls + summary->start_calls +
+                 summary->through_calls,
+             "");
+    put_fact(out, "  first in their thread", summary->start_calls, "");
+    put_fact(out, "  first, and who started it", summary->spawned_calls, "");
+    put_fact(out, "  signal handlers", summary->signal_calls, "");
+    put_fact(out, "  through pruned functions", summary->through_calls, "");
+    put_fact(out, "recursive calls", summary->recursive_calls, "");
+}
+
+static void put_shape(printing *print, const tool_graph_summary *summary)
+{
+    tool_output *out = print->out;
+    put_fact(out, "nodes", summary->node_count, "");
+    put_fact(out, "edges", summary->edge_count, "");
+    put_calls(print, summary);
+    put_fact(out, "recursion depth", summary->recursion_depth, "");
+    if (summary->recursive_node != TTAPE_NONE) {
+        tool_output_printf(out, "  %-28s %s\n", "  of",
+                           tool_graph_label(print->view, summary->recursive_node));
+    }
+    put_fact(out, "cycles of several nodes", summary->cycle_count, "");
+    put_fact(out, "  that threads close", summary->cycles_by_threads, "");
+    put_fact(out, "stack depth", summary->max_depth, "");
+    put_fact(out, "processes", summary->process_count, "");
+    put_fact(out, "threads", print->graph->thread_count, "");
+    put_fact(out, "threading levels", summary->level_count, "");
+    if (print->graph->has_times) {
+        char text[40];
+        text[tool_put_time(text, print->graph->span_ns)] = '\0';
+        tool_output_printf(out, "  %-28s %s\n", "time of all threads", text);
+        text[tool_put_time(text, print->graph->idle_ns)] = '\0';
+        tool_output_printf(out, "  %-28s %s (%.2f %%)\n", "  in blocking calls", text,
+                           100.0 * tool_graph_share(print->graph, print->graph->idle_ns, 0));
+    }
+}
+
+static void put_modules(printing *print)
+{
+    tool_graph_module *modules;
+    size_t count = tool_graph_modules(print->graph, &modules);
+    open_table(print, "SELF %", "SELF", NULL, "MODULE");
+    for (size_t i = 0; i < count; i++) {
+        const tool_graph_module *module = &modules[i];
+        ttape_string base = tool_path_base(module->path);
+        char text[64 * TOOL_ESCAPE_MAX + 1];
+        size_t size = tool_escape(text, TOOL_ESCAPE_TERMINAL, base.data,
+                                  base.size_bytes < 64 ? base.size_bytes : 64);
+        text[size] = '\0';
+        put_share(print, TOOL_PLAIN, module->self_ns, module->calls);
+        if (print->graph->has_times) {
+            tool_table_time(&print->table, TOOL_PLAIN, module->self_ns);
+        }
+        tool_table_count(&print->table, TOOL_PLAIN, module->calls);
+        tool_table_text(&print->table, TOOL_PLAIN, size > 0 ? text : "(unknown)");
+    }
+    close_table(print);
+    free(modules);
+}
+
+void tool_graph_print_summary(tool_graph_view *view, tool_output *out)
+{
+    printing print;
+    tool_graph_summary summary;
+    open_printing(&print, view, out);
+    tool_graph_summarize(view->graph, &summary);
+    tool_output_text(out, "Call graph\n");
+    put_shape(&print, &summary);
+    tool_output_text(out, "\nHottest functions\n");
+    put_nodes(&print, HOTTEST);
+    tool_output_text(out, "\nHottest edges\n");
+    put_edges(&print, HOTTEST);
+    tool_output_text(out, "\nModules\n");
+    put_modules(&print);
+    put_pruned(&print);
+    close_printing(&print);
+}

@@ -1,0 +1,314 @@
+/* Calls become counts of nodes and edges, thread by thread: each thread's are added up apart, and
+ * merged when it is through. */
+#include <stdlib.h>
+
+#include "tools/graph/graph_model.h"
+#include "tools/calls/time_sum.h"
+#include "tools/command/tool.h"
+
+#define CALL_THROUGH 1u /* no node shows the top of the stack */
+#define CALL_IDLE    2u
+#define KEY_SIGNAL   (UINT64_C(1) << 62)
+#define LEVEL_SHIFT  32u
+#define LEVEL_MOST   0x1FFFFFFFu
+#define IS_EDGE      0x80000000u
+
+uint32_t tool_graph_new_node(tool_graph *graph, const tool_graph_node *node, uint64_t key)
+{
+    tool_grow((void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1, sizeof(*node));
+    graph->nodes[graph->node_count] = *node;
+    graph->nodes[graph->node_count].is_kept = true;
+    *tool_map_at(&graph->node_map, key, TTAPE_NONE) = (uint32_t)graph->node_count;
+    return (uint32_t)graph->node_count++;
+}
+
+static uint32_t signal_node(tool_graph *graph, uint32_t number)
+{
+    uint64_t key = KEY_SIGNAL | number;
+    uint32_t found = *tool_map_at(&graph->node_map, key, TTAPE_NONE);
+    return found != TTAPE_NONE
+               ? found
+               : tool_graph_new_node(graph,
+                                     &(tool_graph_node){.kind = TOOL_NODE_SIGNAL,
+                                                        .function = graph->functions.count - 1,
+                                                        .signal = number},
+                                     key);
+}
+
+static uint32_t function_node(tool_graph *graph, uint32_t function, uint32_t level)
+{
+    if (level == 0 && graph->plain[function] != TTAPE_NONE) {
+        return graph->plain[function];
+    }
+    uint64_t key = (uint64_t)level << LEVEL_SHIFT | function;
+    uint32_t found = *tool_map_at(&graph->node_map, key, TTAPE_NONE);
+    if (found == TTAPE_NONE) {
+        found = tool_graph_new_node(
+            graph,
+            &(tool_graph_node){.kind = TOOL_NODE_FUNCTION, .function = function, .level = level},
+            key);
+        if (level == 0) {
+            graph->plain[function] = found;
+        }
+    }
+    return found;
+}
+
+static uint32_t find_edge(tool_graph *graph, uint32_t from, uint32_t to)
+{
+    uint32_t *place = tool_map_at(&graph->edge_map, (uint64_t)from << 32 | to, TTAPE_NONE);
+    if (*place == TTAPE_NONE) {
+        *place = (uint32_t)graph->edge_count;
+        tool_grow((void **)&graph->edges, &graph->edge_capacity, graph->edge_count + 1,
+                  sizeof(*graph->edges));
+        graph->edges[graph->edge_count++] =
+            (tool_graph_edge){.from = from, .to = to, .is_kept = true};
+    }
+    return *place;
+}
+
+static void touch(tool_graph *graph, uint32_t what)
+{
+    tool_grow((void **)&graph->touched, &graph->touched_capacity, graph->touched_count + 1,
+              sizeof(*graph->touched));
+    graph->touched[graph->touched_count++] = what;
+}
+
+static inline tool_graph_node *touch_node(tool_graph *graph, uint32_t index)
+{
+    tool_graph_node *node = &graph->nodes[index];
+    if (!node->is_touched) {
+        node->is_touched = true;
+        touch(graph, index);
+    }
+    return node;
+}
+
+static inline tool_graph_edge *touch_edge(tool_graph *graph, uint32_t index)
+{
+    tool_graph_edge *edge = &graph->edges[index];
+    if (!edge->is_touched) {
+        edge->is_touched = true;
+        touch(graph, IS_EDGE | index);
+    }
+    return edge;
+}
+
+/* How often a node or edge is on a stack: where there are several, each has its own count. */
+static inline uint32_t *active_of(tool_graph *graph, uint32_t stack, uint32_t what, uint32_t *own)
+{
+    return stack == 0 ? own : tool_map_at(&graph->active_map, (uint64_t)stack << 32 | what, 0);
+}
+
+/* ---- calls ---- */
+
+static uint32_t level_of(const tool_graph_thread *thread, const tool_call_stack *stack,
+                         const tool_call *call)
+{
+    if (call->kind == TTAPE_OPEN) {
+        return thread->open.level;
+    }
+    return stack->number != 0 && stack->origin != 0 ? thread->level + 1 : thread->level;
+}
+
+/* The first routine's own recursion is its node's; everything else above it is nobody's first. */
+static uint32_t node_of(tool_graph *graph, const tool_call_stack *stack, const tool_call *call)
+{
+    const tool_graph_thread *thread = &graph->threads[graph->current];
+    if (call->kind == TTAPE_SIGNAL_BEGIN) {
+        return signal_node(graph, call->argument);
+    }
+    uint32_t function = tool_function_of(&graph->functions, call->site);
+    uint32_t level = level_of(thread, stack, call);
+    level = level < LEVEL_MOST ? level : LEVEL_MOST;
+    if (stack->count == 1 || graph->split_levels) {
+        return function_node(graph, function, level);
+    }
+    const tool_graph_node *bottom = &graph->nodes[stack->calls[0].node];
+    if (bottom->kind == TOOL_NODE_FUNCTION && bottom->function == function) {
+        return stack->calls[0].node;
+    }
+    return function_node(graph, function, 0);
+}
+
+/* What a call hangs below. */
+static tool_graph_origin origin_of(const tool_graph *graph, const tool_call_stack *stack,
+                                   const tool_call *call)
+{
+    const tool_graph_thread *thread = &graph->threads[graph->current];
+    if (call->kind == TTAPE_SIGNAL_BEGIN) {
+        return (tool_graph_origin){.node = TOOL_GRAPH_START};
+    }
+    if (stack->count > 1) {
+        return (tool_graph_origin){.node = call[-1].shown,
+                                   .through = call[-1].flags & CALL_THROUGH};
+    }
+    if (call->kind == TTAPE_OPEN) {
+        return thread->open;
+    }
+    if (stack->number != 0 && stack->origin != 0) {
+        return (tool_graph_origin){.node = stack->origin - 1, .through = stack->through};
+    }
+    return thread->first;
+}
+
+static void enter_edge(tool_graph *graph, const tool_call_stack *stack, tool_call *call,
+                       const tool_graph_origin *origin)
+{
+    call->edge = find_edge(graph, origin->node, call->node);
+    tool_graph_edge *edge = touch_edge(graph, call->edge);
+    ++*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active);
+    edge->is_inferred = edge->is_inferred || origin->is_inferred;
+    if (call->counts) {
+        bool is_spawned = stack->count == 1 || call->kind == TTAPE_SIGNAL_BEGIN;
+        edge->now.calls++;
+        edge->now.spawned += is_spawned;
+        edge->now.through += !is_spawned && origin->through != 0;
+    }
+}
+
+static void enter(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call)
+{
+    tool_graph *graph = context;
+    (void)calls;
+    call->node = node_of(graph, stack, call);
+    tool_graph_origin origin = origin_of(graph, stack, call);
+    tool_graph_node *node = touch_node(graph, call->node);
+    bool is_idle = graph->functions.functions[node->function].is_idle;
+    call->flags =
+        is_idle || (stack->count > 1 && (call[-1].flags & CALL_IDLE) != 0) ? CALL_IDLE : 0;
+    uint32_t active = ++*active_of(graph, stack->number, call->node, &node->active);
+    node->depth = active > node->depth ? active : node->depth;
+    graph->max_depth = stack->count > graph->max_depth ? (uint32_t)stack->count : graph->max_depth;
+    if (call->counts) {
+        node->now.calls++;
+        node->now.recursion += active > 1;
+    }
+    if (node->is_kept) {
+        call->shown = call->node;
+        enter_edge(graph, stack, call, &origin);
+    } else {
+        call->shown = origin.node;
+        call->edge = TTAPE_NONE;
+        call->flags |= CALL_THROUGH;
+    }
+}
+
+static void leave(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call,
+                  int64_t total_ns)
+{
+    tool_graph *graph = context;
+    tool_graph_node *node = touch_node(graph, call->node);
+    (void)calls;
+    tool_add_ns(&node->now.self_ns, call->self_ns);
+    tool_add_ns(&node->now.idle_ns, (call->flags & CALL_IDLE) != 0 ? call->self_ns : 0);
+    if (--*active_of(graph, stack->number, call->node, &node->active) == 0) {
+        tool_add_ns(&node->now.total_ns, total_ns);
+    }
+    if (call->edge == TTAPE_NONE) {
+        tool_add_ns(&touch_node(graph, call->shown)->now.below_ns, call->self_ns);
+        return;
+    }
+    tool_graph_edge *edge = touch_edge(graph, call->edge);
+    if (--*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active) == 0) {
+        tool_add_ns(&edge->now.total_ns, total_ns);
+    }
+}
+
+tool_graph_origin tool_graph_here(const tool_graph *graph, const tool_call_stack *stack)
+{
+    const tool_graph_thread *thread = &graph->threads[graph->current];
+    if (stack->count == 0) {
+        return thread->first;
+    }
+    const tool_call *top = &stack->calls[stack->count - 1];
+    return (tool_graph_origin){.node = top->shown, .through = top->flags & CALL_THROUGH};
+}
+
+static void change(void *context, tool_calls *calls, const tool_call_stack *from,
+                   tool_call_stack *to)
+{
+    tool_graph_origin here = tool_graph_here(context, from);
+    (void)calls;
+    to->origin = here.node + 1;
+    to->through = here.through;
+}
+
+static void leaf(void *context, tool_calls *calls, const ttape_event *event)
+{
+    tool_spawn_leaf(context, calls, event);
+}
+
+static void ring(void *context, tool_calls *calls) { tool_spawn_alarm(context, calls); }
+
+/* ---- threads ---- */
+
+static void add_counts(tool_graph_counts *to, const tool_graph_counts *from)
+{
+    to->calls += from->calls;
+    to->recursion += from->recursion;
+    to->spawned += from->spawned;
+    to->through += from->through;
+    tool_add_ns(&to->total_ns, from->total_ns);
+    tool_add_ns(&to->self_ns, from->self_ns);
+    tool_add_ns(&to->below_ns, from->below_ns);
+    tool_add_ns(&to->idle_ns, from->idle_ns);
+}
+
+static void keep_context(tool_graph *graph, uint32_t index, bool is_edge,
+                         const tool_graph_counts *counts)
+{
+    if (!graph->keep_contexts) {
+        return;
+    }
+    tool_grow((void **)&graph->contexts, &graph->context_capacity, graph->context_count + 1,
+              sizeof(*graph->contexts));
+    graph->contexts[graph->context_count++] =
+        (tool_graph_context){graph->current, index, is_edge, *counts};
+}
+
+/* The thread's model joins that of all. */
+static void merge(tool_graph *graph)
+{
+    tool_graph_thread *thread = &graph->threads[graph->current];
+    for (size_t i = 0; i < graph->touched_count; i++) {
+        uint32_t index = graph->touched[i] & ~IS_EDGE;
+        if ((graph->touched[i] & IS_EDGE) != 0) {
+            tool_graph_edge *edge = &graph->edges[index];
+            add_counts(&edge->sum, &edge->now);
+            keep_context(graph, index, true, &edge->now);
+            edge->now = (tool_graph_counts){0};
+            edge->is_touched = false;
+        } else {
+            tool_graph_node *node = &graph->nodes[index];
+            add_counts(&node->sum, &node->now);
+            keep_context(graph, index, false, &node->now);
+            thread->call_count += node->kind == TOOL_NODE_FUNCTION ? node->now.calls : 0;
+            tool_add_ns(&thread->idle_ns, node->now.idle_ns);
+            node->now = (tool_graph_counts){0};
+            node->is_touched = false;
+        }
+    }
+    graph->touched_count = 0;
+    graph->call_count += thread->call_count;
+    tool_add_ns(&graph->idle_ns, thread->idle_ns);
+}
+
+void tool_graph_walk(tool_graph *graph, tool_calls *calls)
+{
+    static const tool_calls_handler handler = {enter, leave, change, leaf, ring};
+    tool_calls_open(calls, graph->input, graph->selection, &handler, graph);
+    for (uint32_t i = 0; i < graph->thread_count && !calls->failed; i++) {
+        tool_graph_thread *thread = &graph->threads[i];
+        graph->current = i;
+        thread->call_count = 0;
+        thread->idle_ns = 0;
+        uint64_t alarm_ns = tool_spawn_begin(graph, i);
+        tool_calls_stream(calls, thread->stream, alarm_ns);
+        thread->event_count = calls->event_count;
+        thread->span_ns = calls->span_ns;
+        tool_add_ns(&touch_node(graph, TOOL_GRAPH_START)->now.self_ns, calls->outside_ns);
+        tool_add_ns(&graph->span_ns, calls->span_ns);
+        merge(graph);
+    }
+}

@@ -1,0 +1,209 @@
+/* tracetape graph: which graph to make of a trace, and how to show it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/graph/graph_view.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/pager.h"
+#include "tools/command/tool.h"
+
+#define DEFAULT_SHARE 0.005 /* where people look: pictures and tables */
+
+typedef struct share_option {
+    bool given;
+    double value;
+} share_option;
+
+static struct {
+    const char *context, *by;
+    share_option min_share;
+    tool_time min_time;
+    tool_id min_calls, top;
+    tool_numbers tids, streams;
+    tool_span time;
+    uint32_t jobs;
+    bool all, dot, svg, json, list, summary, split_levels, no_pager;
+} options;
+
+/* "1%" or "0.01" */
+static bool parse_share(const char *text, void *into)
+{
+    share_option *share = into;
+    char *end;
+    if (strspn(text, "0123456789.") == 0) {
+        return false;
+    }
+    share->value = strtod(text, &end);
+    if (*end == '%') {
+        share->value /= 100;
+        end++;
+    }
+    share->given = true;
+    return *end == '\0' && share->value >= 0 && share->value <= 1;
+}
+
+static const tool_option table[] = {
+    {"dot", 'd', NULL, "print Graphviz's language", NULL, &options.dot},
+    {"svg", 0, NULL, "print a picture, drawn by Graphviz", NULL, &options.svg},
+    {"json", 0, NULL, "print JSON", NULL, &options.json},
+    {"list", 'l', NULL, "list nodes and edges instead of opening them from the start", NULL,
+     &options.list},
+    {"summary", 0, NULL, "sizes, kinds of calls, recursion, the hottest, modules", NULL,
+     &options.summary},
+    {"context", 'c', "WHAT", "what each thread has of a node, an edge A->B, or of all (*)", NULL,
+     &options.context},
+    {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
+     parse_share, &options.min_share},
+    {"min-time", 0, "TIME", "prune what took less", tool_parse_time, &options.min_time},
+    {"min-calls", 0, "N", "prune what was called less often", tool_parse_id, &options.min_calls},
+    {"top", 'n', "N", "keep the N functions with most time of their own", tool_parse_id,
+     &options.top},
+    {"by", 'b', "TIME", "total (default) or self: the time of nodes that limits look at", NULL,
+     &options.by},
+    {"all", 'a', NULL, "prune nothing", NULL, &options.all},
+    {"split-levels", 0, NULL, "functions of threads of each nesting level are nodes of their own",
+     NULL, &options.split_levels},
+    {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
+     tool_parse_span, &options.time},
+    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, &options.tids},
+    {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
+     &options.streams},
+    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "graph",
+    .usage = "[OPTION]... FILE|-",
+    .about =
+        "Says who called whom: the call graph of all threads and processes in one, with calls,\n"
+        "times and shares of the run, recursion, and who started which thread. What is below a\n"
+        "limit is pruned; what it called hangs below its closest callers that are kept.",
+    .options = table,
+    .examples = "  tracetape graph run.ttape\n"
+                "  tracetape graph run.ttape --summary\n"
+                "  tracetape graph run.ttape --svg --min-share 1% > run.svg\n"
+                "  tracetape graph run.ttape --context 'main->worker [1]'\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  3  the file is truncated or damaged: the graph is of what is there\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+static tool_graph_limits limits_of(void)
+{
+    bool is_given = options.min_share.given || options.min_time.given || options.min_calls.given ||
+                    options.top.given;
+    bool is_whole = options.all || options.json || options.summary || is_given;
+    return (tool_graph_limits){.min_share = options.min_share.given ? options.min_share.value
+                                            : is_whole              ? 0
+                                                                    : DEFAULT_SHARE,
+                               .min_ns = options.min_time.given ? options.min_time.value_ns : 0,
+                               .min_calls = options.min_calls.given ? options.min_calls.value : 0,
+                               .top = options.top.given ? options.top.value : 0,
+                               .by_self = options.by != NULL && strcmp(options.by, "self") == 0};
+}
+
+static int print_text(tool_graph_view *view)
+{
+    tool_output out;
+    bool pages = !options.json && !options.dot && !options.no_pager;
+    if (pages) {
+        tool_pager_start();
+    }
+    tool_output_open(&out, STDOUT_FILENO);
+    if (options.json) {
+        tool_graph_json(view, &out);
+    } else if (options.dot) {
+        tool_graph_dot(view, &out);
+    } else if (options.summary) {
+        tool_graph_print_summary(view, &out);
+    } else if (options.context != NULL) {
+        tool_graph_print_contexts(view, &out);
+    } else {
+        tool_graph_text(view, &out);
+    }
+    int status = tool_output_close(&out);
+    return pages ? tool_pager_finish(status) : status;
+}
+
+static int show(tool_graph *graph)
+{
+    tool_graph_view view;
+    int status = TOOL_OK;
+    tool_graph_view_open(&view, graph, options.context);
+    view.as_list = options.list;
+    if (options.context != NULL && !tool_graph_has_context(&view)) {
+        status = tool_fail("'%s' is no node or edge of the graph", options.context);
+    }
+    if (status == TOOL_OK) {
+        status = options.svg ? tool_graph_svg(&view) : print_text(&view);
+    }
+    tool_graph_view_close(&view);
+    return status;
+}
+
+static int run(const tool_input *input)
+{
+    tool_selection selection = {0};
+    tool_graph graph = {.split_levels = options.split_levels,
+                        .keep_contexts = options.context != NULL};
+    tool_graph_limits limits = limits_of();
+    int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
+    if (status == TOOL_OK) {
+        status = tool_graph_make(&graph, input, &selection);
+        if (status != TOOL_CANNOT && !options.all) {
+            int again = tool_graph_prune(&graph, &limits);
+            status = again > status ? again : status;
+        }
+        if (status != TOOL_CANNOT) {
+            int shown = show(&graph);
+            status = shown > status ? shown : status;
+        }
+        tool_graph_close(&graph);
+    }
+    tool_selection_close(&selection);
+    return status;
+}
+
+static int check_options(void)
+{
+    if (options.dot + options.svg + options.json + options.list + (options.summary ? 1 : 0) > 1 &&
+        !(options.json && options.summary)) {
+        return tool_usage("graph", "only one of --dot, --svg, --json, --list, --summary is "
+                                   "possible");
+    }
+    if (options.by != NULL && strcmp(options.by, "self") != 0 && strcmp(options.by, "total") != 0) {
+        return tool_usage("graph", "unknown time '%s'", options.by);
+    }
+    return TOOL_OK;
+}
+
+int tool_verb_graph(int argc, char **argv)
+{
+    int count, status;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    status = check_options();
+    if (status != TOOL_OK) {
+        return status;
+    }
+    tool_memory_bound();
+    status = tool_input_read(&input, argv[0], options.jobs);
+    if (status == TOOL_OK) {
+        status = run(&input);
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    free(options.tids.numbers);
+    free(options.streams.numbers);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* Values as text. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/io/dump_values.h"
+
+#define NUMBER_BYTES 40u
+
+static char *put_float(char *at, uint64_t bits)
+{
+    double number;
+    memcpy(&number, &bits, sizeof(number));
+    if (isnan(number)) {
+        return tool_put_bytes(at, "nan", 3);
+    }
+    for (int digits = 6; digits <= 17; digits += 11) {
+        int length = snprintf(at, NUMBER_BYTES, "%.*g", digits, number);
+        double back = strtod(at, NULL);
+        if (digits == 17 || memcmp(&back, &number, sizeof(number)) == 0) {
+            return at + length;
+        }
+    }
+    return at;
+}
+
+char *tool_put_number(char *at, const ttape_value *value)
+{
+    switch (value->type) {
+    case TTAPE_VALUE_SIGNED:
+        if ((int64_t)value->number < 0) {
+            *at++ = '-';
+            return tool_put_decimal(at, 0 - value->number);
+        }
+        return tool_put_decimal(at, value->number);
+    case TTAPE_VALUE_POINTER: return tool_put_hex(tool_put_bytes(at, "0x", 2), value->number);
+    case TTAPE_VALUE_FLOAT: return put_float(at, value->number);
+    default: return tool_put_decimal(at, value->number);
+    }
+}
+
+void tool_dump_value(tool_output *out, const ttape_value *value)
+{
+    switch (value->type) {
+    case TTAPE_VALUE_STRING: {
+        tool_output_text(out, "\"");
+        tool_output_escaped(out, TOOL_ESCAPE_QUOTED, value->bytes);
+        tool_output_text(out, "\"");
+        break;
+    }
+    case TTAPE_VALUE_BYTES:
+        tool_output_text(out, "hex:");
+        for (size_t i = 0; i < value->bytes.size_bytes; i++) {
+            tool_output_printf(out, "%02x", (unsigned char)value->bytes.data[i]);
+        }
+        break;
+    case TTAPE_VALUE_NULL: tool_output_text(out, "null"); break;
+    default: {
+        char *at = tool_output_reserve(out, NUMBER_BYTES);
+        tool_output_commit(out, tool_put_number(at, value));
+        break;
+    }
+    }
+}
+
+void tool_dump_values(tool_output *out, const ttape_value *values, uint32_t count)
+{
+    tool_output_text(out, "(");
+    for (uint32_t i = 0; i < count; i++) {
+        tool_output_text(out, i > 0 ? ", " : "");
+        tool_dump_value(out, &values[i]);
+    }
+    tool_output_text(out, ")");
+}

@@ -1,0 +1,214 @@
+/* Inputs. Spooling a pipe gives every verb random access, and the same output for a pipe and a
+ * file. A file on standard input is read where it is, and what does not begin as a trace is not
+ * kept: the reader says what is wrong with its first bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/io/input.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/progress.h"
+#include "tools/command/tool.h"
+
+#define COPY_BYTES (256 * 1024)
+#define HEAD_BYTES 64 /* a file's header, which alone is a trace cut off */
+
+static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, size_t size_bytes,
+                                 size_t *got_bytes, ttape_error *err)
+{
+    const tool_input *input = context;
+    *got_bytes = 0;
+    while (*got_bytes < size_bytes) {
+        ssize_t got = pread(input->fd, (char *)buffer + *got_bytes, size_bytes - *got_bytes,
+                            (off_t)(offset + *got_bytes));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            *err = (ttape_error){.status = TTAPE_E_IO,
+                                 .os_errno = errno,
+                                 .offset = offset,
+                                 .message = "cannot read back standard input"};
+            return TTAPE_E_IO;
+        }
+        if (got == 0) {
+            break;
+        }
+        *got_bytes += (size_t)got;
+    }
+    return TTAPE_OK;
+}
+
+ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset)
+{
+    size_t done = 0;
+    while (done < size_bytes) {
+        char *to = (char *)buffer + done;
+        ssize_t got = offset < 0 ? read(fd, to, size_bytes - done)
+                                 : pread(fd, to, size_bytes - done, offset + (off_t)done);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+static int open_unlinked(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    int length = snprintf(path, sizeof(path), "%s/tracetape.XXXXXX",
+                          folder != NULL && folder[0] == '/' ? folder : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = mkstemp(path);
+    if (fd >= 0) {
+        unlink(path);
+    }
+    return fd;
+}
+
+static bool write_all(int fd, const char *data, size_t size_bytes)
+{
+    while (size_bytes > 0) {
+        ssize_t written = write(fd, data, size_bytes);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written < 0) {
+            return false;
+        }
+        data += written;
+        size_bytes -= (size_t)written;
+    }
+    return true;
+}
+
+/* Where standard input is a regular file, from its beginning on: it is all taken, like that of a
+ * pipe. */
+static bool take_file(tool_input *input)
+{
+    struct stat info;
+    if (fstat(STDIN_FILENO, &info) != 0 || !S_ISREG(info.st_mode) ||
+        lseek(STDIN_FILENO, 0, SEEK_CUR) != 0) {
+        return false;
+    }
+    input->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (input->fd < 0) {
+        return false;
+    }
+    (void)lseek(STDIN_FILENO, 0, SEEK_END);
+    input->source = (ttape_source){input, read_spooled, (uint64_t)info.st_size};
+    return true;
+}
+
+/* What would not open at all, however much came behind it. */
+static bool is_no_trace(const char *data, size_t size_bytes)
+{
+    ttape_error err = {0};
+    ttape_reader *reader;
+    ttape_source head = ttape_source_memory(data, size_bytes);
+    ttape_status status = ttape_reader_open(&reader, &head, NULL, &err);
+    ttape_reader_close(reader);
+    return status != TTAPE_OK && status != TTAPE_E_MEMORY;
+}
+
+static int spool(tool_input *input)
+{
+    input->name = "standard input";
+    if (take_file(input)) {
+        return TOOL_OK;
+    }
+    input->fd = open_unlinked();
+    if (input->fd < 0) {
+        return tool_fail("cannot make a temporary file for standard input: %s", strerror(errno));
+    }
+    char *buffer = tool_allocate(COPY_BYTES, 1);
+    int status = TOOL_OK;
+    bool goes_on = true;
+    while (goes_on) {
+        ssize_t got = tool_read_full(STDIN_FILENO, buffer, COPY_BYTES, -1);
+        if (got < 0) {
+            status = tool_fail("cannot read standard input: %s", strerror(errno));
+            break;
+        }
+        if (!write_all(input->fd, buffer, (size_t)got)) {
+            status = tool_fail("cannot keep standard input: %s", strerror(errno));
+            break;
+        }
+        goes_on =
+            got == COPY_BYTES && (input->source.size_bytes > 0 || !is_no_trace(buffer, HEAD_BYTES));
+        input->source.size_bytes += (uint64_t)got;
+    }
+    free(buffer);
+    input->source.context = input;
+    input->source.read_at = read_spooled;
+    return status;
+}
+
+int tool_input_open(tool_input *input, const char *path)
+{
+    ttape_error err = {0};
+    *input = (tool_input){.name = path, .fd = -1};
+    if (strcmp(path, "-") == 0) {
+        return spool(input);
+    }
+    if (ttape_source_file_open(&input->source, path, &err) != TTAPE_OK) {
+        return tool_fail_error(path, &err);
+    }
+    input->is_open = true;
+    return TOOL_OK;
+}
+
+int tool_input_read(tool_input *input, const char *path, uint32_t jobs)
+{
+    ttape_error err = {0};
+    int status = tool_input_open(input, path);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    ttape_reader_options options = {
+        .size = sizeof(options), .limits = tool_memory_limits(), .jobs = jobs};
+    if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK) {
+        return tool_fail_error(input->name, &err);
+    }
+    return TOOL_OK;
+}
+
+void tool_input_close(tool_input *input)
+{
+    ttape_reader_close(input->reader);
+    if (input->is_open) {
+        ttape_source_file_close(&input->source);
+    }
+    if (input->fd >= 0) {
+        close(input->fd);
+    }
+    *input = (tool_input){.fd = -1};
+}
+
+int tool_input_check_end(const tool_input *input)
+{
+    ttape_info info;
+    ttape_reader_get_info(input->reader, &info);
+    if (info.truncated) {
+        tool_message("'%s' is truncated: it ends inside a chunk, complete up to byte %" PRIu64,
+                     input->name, info.truncated_at);
+        return TOOL_LOSS;
+    }
+    return TOOL_OK;
+}

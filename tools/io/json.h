@@ -1,0 +1,31 @@
+/* A small writer of JSON: commas and indentation by itself, strings escaped. */
+#ifndef TOOL_JSON_H
+#define TOOL_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/command/output.h"
+
+#define TOOL_JSON_DEPTH 16u
+
+typedef struct tool_json {
+    tool_output *out;
+    unsigned depth;
+    bool has_items[TOOL_JSON_DEPTH];
+} tool_json;
+
+void tool_json_open(tool_json *json, tool_output *out);
+/* `key` is NULL inside arrays and for the outermost value. `brace` is '{' or '['. */
+void tool_json_begin(tool_json *json, const char *key, char brace);
+void tool_json_end(tool_json *json, char brace); /* '}' or ']' */
+void tool_json_number(tool_json *json, const char *key, uint64_t value);
+void tool_json_signed(tool_json *json, const char *key, int64_t value);
+void tool_json_fixed(tool_json *json, const char *key, double value); /* three decimals */
+void tool_json_real(tool_json *json, const char *key, double value); /* null unless finite */
+void tool_json_bool(tool_json *json, const char *key, bool value);
+void tool_json_null(tool_json *json, const char *key);
+void tool_json_string(tool_json *json, const char *key, ttape_string value);
+void tool_json_text(tool_json *json, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,282 @@
+/* All cells are kept until the last row is known: their texts in one block, so that a row costs no
+ * allocation. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/io/table.h"
+#include "tools/command/tool.h"
+
+#define GAP       2u /* blanks between columns */
+#define CUT       "..."
+#define LEAST_CUT 16u /* columns that the one which gives way keeps, while others can be left out */
+
+struct tool_cell {
+    size_t start, size_bytes;
+    unsigned columns;
+    tool_tone tone;
+};
+
+void tool_table_open(tool_table *table, const tool_column *columns, size_t column_count)
+{
+    *table = (tool_table){.columns = columns, .column_count = column_count};
+}
+
+void tool_table_close(tool_table *table)
+{
+    free(table->cells);
+    free(table->text);
+    *table = (tool_table){0};
+}
+
+/* ---- text ---- */
+
+/* One column for each character; whether it is a wide one only the terminal knows. */
+size_t tool_text_columns(const char *text, size_t size_bytes)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < size_bytes; i++) {
+        columns += ((unsigned char)text[i] & 0xC0u) != 0x80;
+    }
+    return columns;
+}
+
+size_t tool_text_cut(const char *text, size_t size_bytes, size_t columns)
+{
+    size_t at = 0;
+    for (size_t seen = 0; at < size_bytes; at++) {
+        bool starts = ((unsigned char)text[at] & 0xC0u) != 0x80;
+        if (starts && seen++ == columns) {
+            break;
+        }
+    }
+    return at;
+}
+
+size_t tool_put_count(char *at, uint64_t count)
+{
+    char digits[20];
+    size_t length = (size_t)(tool_put_decimal(digits, count) - digits), size = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            at[size++] = ',';
+        }
+        at[size++] = digits[i];
+    }
+    return size;
+}
+
+size_t tool_put_time(char *at, int64_t time_ns)
+{
+    static const struct {
+        uint64_t scale;
+        const char *name;
+    } units[] = {{1000000000u, "s"}, {1000000u, "ms"}, {1000u, "us"}};
+    uint64_t size = time_ns < 0 ? 0 - (uint64_t)time_ns : (uint64_t)time_ns;
+    size_t unit = size >= units[0].scale ? 0 : size >= units[1].scale ? 1 : 2;
+    uint64_t scale = units[unit].scale;
+    int length = snprintf(at, 40, "%s%" PRIu64 ".%03" PRIu64 " %s", time_ns < 0 ? "-" : "",
+                          size / scale, size % scale / (scale / 1000), units[unit].name);
+    return time_ns == 0 ? (size_t)snprintf(at, 40, "0") : (size_t)length;
+}
+
+/* ---- cells ---- */
+
+void tool_table_bytes(tool_table *table, tool_tone tone, const char *text, size_t size_bytes)
+{
+    tool_grow((void **)&table->cells, &table->cell_capacity, table->cell_count + 1,
+              sizeof(*table->cells));
+    tool_grow((void **)&table->text, &table->text_capacity, table->text_count + size_bytes, 1);
+    if (size_bytes > 0) {
+        memcpy(table->text + table->text_count, text, size_bytes);
+    }
+    table->cells[table->cell_count++] = (struct tool_cell){
+        table->text_count, size_bytes, (unsigned)tool_text_columns(text, size_bytes), tone};
+    table->text_count += size_bytes;
+    table->row_count = table->cell_count / table->column_count;
+}
+
+void tool_table_text(tool_table *table, tool_tone tone, const char *text)
+{
+    tool_table_bytes(table, tone, text, strlen(text));
+}
+
+void tool_table_printf(tool_table *table, tool_tone tone, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    size_t size = length < 0 ? 0 : (size_t)length;
+    tool_table_bytes(table, tone, text, size < sizeof(text) ? size : sizeof(text) - 1);
+}
+
+void tool_table_count(tool_table *table, tool_tone tone, uint64_t count)
+{
+    char text[40];
+    tool_table_bytes(table, tone, text, tool_put_count(text, count));
+}
+
+void tool_table_time(tool_table *table, tool_tone tone, int64_t time_ns)
+{
+    char text[48];
+    size_t size = tool_put_time(text, time_ns);
+    /* So that points stand below points: " s" is as wide as "ms", and so is nothing. */
+    size_t blanks = size < 3 ? 3 : text[size - 2] == ' ';
+    memcpy(text + size, "   ", blanks);
+    tool_table_bytes(table, tone, text, size + blanks);
+}
+
+/* ---- layout ---- */
+
+typedef struct layout {
+    size_t widths[TOOL_TABLE_COLUMNS];
+    bool shown[TOOL_TABLE_COLUMNS];
+} layout;
+
+static size_t total_width(const tool_table *table, const layout *to)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < table->column_count; i++) {
+        width += to->shown[i] ? to->widths[i] + (width > 0 ? GAP : 0) : 0;
+    }
+    return width;
+}
+
+static void measure(const tool_table *table, layout *to)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        to->widths[i] = strlen(table->columns[i].title);
+        to->shown[i] = true;
+    }
+    for (size_t i = 0; i < table->row_count * table->column_count; i++) {
+        size_t *width = &to->widths[i % table->column_count];
+        *width = table->cells[i].columns > *width ? table->cells[i].columns : *width;
+    }
+}
+
+/* The column that is left out next, or column_count. */
+static size_t least_wanted(const tool_table *table, const layout *to)
+{
+    size_t found = table->column_count;
+    for (size_t i = 0; i < table->column_count; i++) {
+        unsigned rank = table->columns[i].rank;
+        if (to->shown[i] && rank > 0 &&
+            (found == table->column_count || rank > table->columns[found].rank)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+static void fit(const tool_table *table, layout *to, unsigned columns)
+{
+    size_t soft = table->column_count;
+    for (size_t i = 0; i < table->column_count; i++) {
+        soft = table->columns[i].gives_way ? i : soft;
+    }
+    size_t wanted = soft < table->column_count ? to->widths[soft] : 0;
+    for (;;) {
+        size_t least = wanted < LEAST_CUT ? wanted : LEAST_CUT;
+        if (soft < table->column_count) {
+            to->widths[soft] = least;
+        }
+        size_t width = total_width(table, to), next = least_wanted(table, to);
+        if (width <= columns || next == table->column_count) {
+            size_t room = width < columns ? columns - width : 0;
+            if (soft < table->column_count) {
+                to->widths[soft] += room < wanted - least ? room : wanted - least;
+            }
+            return;
+        }
+        to->shown[next] = false;
+    }
+}
+
+/* ---- printing ---- */
+
+void tool_put_tone(tool_output *out, tool_tone tone, bool on)
+{
+    static const char *const codes[] = {"", "\033[1;31m", "\033[33m", "\033[2m"};
+    if (tone != TOOL_PLAIN) {
+        tool_output_text(out, on ? codes[tone] : "\033[0m");
+    }
+}
+
+static void put_blanks(tool_output *out, size_t count)
+{
+    for (; count > 0; count--) {
+        tool_output_text(out, " ");
+    }
+}
+
+static void put_cut(tool_output *out, const char *text, size_t size_bytes, size_t columns)
+{
+    size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns;
+    tool_output_bytes(out, text, tool_text_cut(text, size_bytes, columns - mark));
+    tool_output_bytes(out, CUT, mark);
+}
+
+static void put_cell(tool_output *out, const tool_table *table, const struct tool_cell *cell,
+                     size_t width, bool is_text, bool is_last)
+{
+    const char *text = table->text + cell->start;
+    size_t columns = cell->columns < width ? cell->columns : width;
+    put_blanks(out, is_text ? 0 : width - columns);
+    if (cell->columns > width) {
+        put_cut(out, text, cell->size_bytes, width);
+    } else {
+        tool_output_bytes(out, text, cell->size_bytes);
+    }
+    put_blanks(out, is_text && !is_last ? width - columns : 0);
+}
+
+static void put_titles(const tool_table *table, tool_output *out, const layout *to, bool colours)
+{
+    bool first = true;
+    tool_output_text(out, colours ? "\033[1m" : "");
+    for (size_t i = 0; i < table->column_count; i++) {
+        const tool_column *column = &table->columns[i];
+        size_t length = strlen(column->title);
+        if (!to->shown[i]) {
+            continue;
+        }
+        length = length < to->widths[i] ? length : to->widths[i];
+        put_blanks(out, first ? 0 : GAP);
+        put_blanks(out, column->is_text ? 0 : to->widths[i] - length);
+        tool_output_bytes(out, column->title, length);
+        put_blanks(out,
+                   column->is_text && i + 1 < table->column_count ? to->widths[i] - length : 0);
+        first = false;
+    }
+    tool_output_text(out, colours ? "\033[0m\n" : "\n");
+}
+
+void tool_table_print(const tool_table *table, tool_output *out, unsigned columns, bool colours)
+{
+    layout to;
+    measure(table, &to);
+    if (columns > 0) {
+        fit(table, &to, columns);
+    }
+    put_titles(table, out, &to, colours);
+    for (size_t row = 0; row < table->row_count && out->failed_errno == 0; row++) {
+        bool first = true;
+        for (size_t i = 0; i < table->column_count; i++) {
+            const struct tool_cell *cell = &table->cells[row * table->column_count + i];
+            if (!to.shown[i]) {
+                continue;
+            }
+            put_blanks(out, first ? 0 : GAP);
+            tool_put_tone(out, colours ? cell->tone : TOOL_PLAIN, true);
+            put_cell(out, table, cell, to.widths[i], table->columns[i].is_text,
+                     i + 1 == table->column_count);
+            tool_put_tone(out, colours ? cell->tone : TOOL_PLAIN, false);
+            first = false;
+        }
+        tool_output_text(out, "\n");
+    }
+}

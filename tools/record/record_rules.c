@@ -1,0 +1,116 @@
+/* Patterns against names. A site is kept when it matches one of the patterns of each kind that was
+ * given, and none of the patterns that exclude. */
+#include "tools/record/record_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/elf_head.h"
+#include "tools/command/tool.h"
+
+bool tool_parse_pattern(const char *text, void *into)
+{
+    tool_patterns *patterns = into;
+    tool_grow((void **)&patterns->items, &patterns->capacity, patterns->count + 1,
+              sizeof *patterns->items);
+    if (regcomp(&patterns->items[patterns->count], text, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    patterns->count++;
+    return true;
+}
+
+static const char *as_text(tool_record_rules *rules, ttape_string string)
+{
+    tool_grow((void **)&rules->text, &rules->text_capacity, string.size_bytes + 1, 1);
+    if (string.size_bytes != 0)
+        memcpy(rules->text, string.data, string.size_bytes);
+    rules->text[string.size_bytes] = '\0';
+    return rules->text;
+}
+
+static bool matches(tool_record_rules *rules, const tool_patterns *patterns, ttape_string string)
+{
+    if (patterns->count == 0)
+        return false;
+    const char *text = as_text(rules, string);
+    for (size_t i = 0; i < patterns->count; i++)
+        if (regexec(&patterns->items[i], text, 0, NULL, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool passes(tool_record_rules *rules, const tool_patterns *wanted,
+                   const tool_patterns *unwanted, ttape_string string)
+{
+    return (wanted->count == 0 || matches(rules, wanted, string)) &&
+           !matches(rules, unwanted, string);
+}
+
+static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
+{
+    tool_record_rules *rules = context;
+    ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
+    uint32_t below =
+        matches(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
+    if (passes(rules, &rules->function, &rules->no_function, site->symbol) &&
+        passes(rules, &rules->module, &rules->no_module, path) &&
+        passes(rules, &rules->source, &rules->no_source, site->file))
+        return below;
+    return below | TTAPE_SELECT_DROP;
+}
+
+static void name_site(void *context, ttape_site *site, const ttape_module *module)
+{
+    tool_record_rules *rules = context;
+    tool_symbol found;
+    if (module == NULL)
+        return;
+    tool_symbols_module *opened =
+        tool_symbols_module_open(rules->symbols, module->path, module->build_id);
+    const tool_elf_head *head = tool_symbols_module_head(opened);
+    tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
+    if (head == NULL ||
+        !tool_elf_address_in_module(head, module->start, site->address, &query.elf_address) ||
+        !tool_symbols_find(rules->symbols, opened, &query, &found)) {
+        /* one message, not one a module */
+        if (tool_symbols_module_state(opened) == TOOL_SYMBOLS_FAILED && !rules->has_warned)
+            rules->has_warned = tool_symbols_module_warn(opened);
+        return;
+    }
+    site->symbol = found.name;
+    site->file = found.file;
+    site->line = found.line;
+}
+
+void tool_record_rules_apply(tool_record_rules *rules, ttape_site_rules *into)
+{
+    const tool_patterns *all[] = {&rules->function, &rules->no_function, &rules->module,
+                                  &rules->no_module, &rules->source, &rules->no_source,
+                                  &rules->below};
+    into->context = rules;
+    into->name = rules->symbols == NULL ? NULL : name_site;
+    into->has_below = rules->below.count != 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i]->count != 0)
+            into->select = select_site;
+}
+
+static void free_patterns(tool_patterns *patterns)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        regfree(&patterns->items[i]);
+    free(patterns->items);
+}
+
+void tool_record_rules_close(tool_record_rules *rules)
+{
+    free_patterns(&rules->function);
+    free_patterns(&rules->no_function);
+    free_patterns(&rules->module);
+    free_patterns(&rules->no_module);
+    free_patterns(&rules->source);
+    free_patterns(&rules->no_source);
+    free_patterns(&rules->below);
+    free(rules->text);
+    tool_symbols_close(rules->symbols);
+}

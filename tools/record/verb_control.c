@@ -1,0 +1,177 @@
+/* tracetape control: turns a recording that is under way on and off, and asks things of its
+ * recorder. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracetape/recording.h>
+
+#include "tools/io/json.h"
+#include "tools/command/options.h"
+#include "tools/command/tool.h"
+
+#define DEFAULT_WAIT_NS 60000000000u
+#define REQUEST_STATUS  UINT32_MAX
+
+static struct {
+    bool json, no_wait;
+    tool_time wait;
+} options;
+
+static const tool_option table[] = {
+    {"json", 0, NULL, "status as JSON", NULL, &options.json},
+    {"wait", 'w', "TIME", "how long flush and snapshot may take (default 60s)", tool_parse_time,
+     &options.wait},
+    {"no-wait", 0, NULL, "do not wait for flush and snapshot", NULL, &options.no_wait},
+    {0}};
+
+static const tool_command command = {
+    .verb = "control",
+    .usage = "[OPTION]... PID on|off|flush|snapshot|stop|status",
+    .about = "Steers a recording that is under way. PID is a traced program or its recorder.\n"
+             "\n"
+             "  on, off   record, or let calls pass\n"
+             "  flush     what was recorded until now goes into the trace file\n"
+             "  snapshot  and a copy of the trace so far into a file of its own, FILE.snapshot-N\n"
+             "  stop      record nothing more, for good; the program goes on\n"
+             "  status    print what the recording is doing",
+    .options = table,
+    .examples = "  tracetape record --off -o run.ttape ./server &\n"
+                "  tracetape control $! on\n"
+                "  tracetape control $! status --json\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  4  not done\n",
+    .operands_min = 0, /* its operands are no files */
+    .operands_max = 2,
+};
+
+static const struct {
+    const char *name;
+    uint32_t request;
+} requests[] = {{"on", TTAPE_CONTROL_ON},       {"off", TTAPE_CONTROL_OFF},
+                {"flush", TTAPE_CONTROL_FLUSH}, {"snapshot", TTAPE_CONTROL_SNAPSHOT},
+                {"stop", TTAPE_CONTROL_STOP},   {"status", REQUEST_STATUS}};
+
+static bool find_request(const char *name, uint32_t *request)
+{
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        if (strcmp(requests[i].name, name) == 0) {
+            *request = requests[i].request;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *mode_name(uint32_t mode)
+{
+    static const char *const names[] = {"off", "on", "stopped"};
+    return mode < sizeof names / sizeof names[0] ? names[mode] : "unknown";
+}
+
+static const char *clock_name(uint32_t clock)
+{
+    static const char *const names[] = {"auto", "tsc", "monotonic", "coarse", "none"};
+    return clock < sizeof names / sizeof names[0] ? names[clock] : "unknown";
+}
+
+static void print_json(tool_output *out, uint32_t pid, const ttape_control_status *s)
+{
+    tool_json json;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    tool_json_number(&json, "pid", pid);
+    tool_json_text(&json, "mode", mode_name(s->mode));
+    tool_json_text(&json, "clock", clock_name(s->clock));
+    tool_json_begin(&json, "blocks", '{');
+    tool_json_number(&json, "used", s->block_used);
+    tool_json_number(&json, "ready", s->block_ready);
+    tool_json_number(&json, "max", s->block_max);
+    tool_json_number(&json, "bytes", s->block_bytes);
+    tool_json_end(&json, '}');
+    tool_json_number(&json, "events", s->event_count);
+    tool_json_number(&json, "lost", s->lost_count);
+    tool_json_number(&json, "snapshots", s->snapshot_count);
+    tool_json_begin(&json, "recorder", '{');
+    tool_json_number(&json, "pid", s->recorder_pid);
+    tool_json_bool(&json, "alive", s->recorder_lives);
+    tool_json_end(&json, '}');
+    tool_json_end(&json, '}');
+    tool_output_text(out, "\n");
+}
+
+static void print_text(tool_output *out, const ttape_control_status *s)
+{
+    tool_output_printf(out, "mode        %s\n", mode_name(s->mode));
+    tool_output_printf(out, "clock       %s\n", clock_name(s->clock));
+    tool_output_printf(
+        out, "buffer      %" PRIu32 " of %" PRIu32 " blocks in use, %" PRIu32 " KiB each\n",
+        s->block_used, s->block_ready, s->block_bytes / 1024);
+    tool_output_printf(out, "events      %" PRIu64 " in the trace, %" PRIu64 " lost\n",
+                       s->event_count, s->lost_count);
+    tool_output_printf(out, "snapshots   %" PRIu32 "\n", s->snapshot_count);
+    tool_output_printf(out, "recorder    process %" PRIu32 "%s\n", s->recorder_pid,
+                       s->recorder_lives ? "" : ", which is gone");
+}
+
+static int print_status(const ttape_control *control, uint32_t pid)
+{
+    tool_output out;
+    ttape_control_status status;
+    ttape_control_get_status(control, &status);
+    tool_output_open(&out, STDOUT_FILENO);
+    if (options.json) {
+        print_json(&out, pid, &status);
+    } else {
+        print_text(&out, &status);
+    }
+    return tool_output_close(&out);
+}
+
+static uint64_t wait_ns(void)
+{
+    if (options.no_wait) {
+        return 0;
+    }
+    return options.wait.given ? options.wait.value_ns : DEFAULT_WAIT_NS;
+}
+
+static int send(uint32_t pid, uint32_t request)
+{
+    ttape_error err = {0};
+    ttape_control *control;
+    int status = TOOL_OK;
+    if (ttape_control_open(&control, pid, &err) != TTAPE_OK) {
+        return tool_fail("%s", err.message);
+    }
+    if (request == REQUEST_STATUS) {
+        status = print_status(control, pid);
+    } else if (ttape_control_send(control, request, wait_ns(), &err) != TTAPE_OK) {
+        status = tool_fail("%s", err.message);
+    }
+    ttape_control_close(control);
+    return status;
+}
+
+int tool_verb_control(int argc, char **argv)
+{
+    int count, status;
+    uint32_t pid, request;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    if (count < 2) {
+        return tool_usage("control", "control needs a process id and what to do");
+    }
+    if (!tool_parse_u32(argv[0], &pid)) {
+        return tool_usage("control", "'%s' is not a process id", argv[0]);
+    }
+    if (!find_request(argv[1], &request)) {
+        return tool_usage("control", "unknown request '%s'", argv[1]);
+    }
+    if (options.json && request != REQUEST_STATUS) {
+        return tool_usage("control", "--json goes with status");
+    }
+    return send(pid, request);
+}

@@ -1,0 +1,519 @@
+/* record: runs a command with the runtime preloaded, and turns what it leaves in the arena into a
+ * trace while it runs.
+ *
+ *   open the recording --> start the command --> rounds until it and its children are gone
+ *     --> finish --> say what was recorded --> exit as the command did */
+#define _GNU_SOURCE /* asprintf, pipe2 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tracetape/recording.h>
+
+#include "tools/command/options.h"
+#include "tools/record/record_keep.h"
+#include "tools/record/record_rules.h"
+#include "tools/command/tool.h"
+
+#define RUNTIME_NAME    "libtracetape-rt.so.0"
+#define ENV_ARENA       "TRACETAPE_ARENA"
+#define ENV_PRELOAD     "LD_PRELOAD"
+#define POLL_BUSY_NS    300000
+#define POLL_SHORT_NS   1000000
+#define POLL_LONG_NS    4000000
+#define USERS_ROUNDS    10 /* of 4 ms */
+#define GRACE_ROUNDS    50
+#define IDLE_ROUNDS     200u
+#define STATUS_SIGNALED 128
+#define STATUS_NO_EXEC  127
+
+static struct {
+    const char *output, *clock;
+    uint64_t resolution_ns, buffer, spill, max_size, rotate;
+    tool_time max_time, min_time;
+    tool_keep keep;
+    uint32_t partition_events, depth, jobs;
+    int32_t level;
+    bool force, blocking, live, off, files, no_children, no_symbols, no_lines, cull_hot, quiet;
+    tool_record_rules rules;
+} options = {.level = TTAPE_LEVEL_DEFAULT};
+
+static const tool_option table[] = {
+    {"output", 'o', "FILE", "the trace (default: the command's name with .ttape)", NULL,
+     &options.output},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, &options.clock},
+    {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
+     tool_parse_resolution, &options.resolution_ns},
+    {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
+     &options.level},
+    {"partition-events", 'p', "N", "events in a partition (default 1000000)", tool_parse_u32,
+     &options.partition_events},
+    {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
+     &options.jobs},
+    {"buffer", 0, "SIZE", "memory shared with the program (default 4M, and up to 896K per thread)",
+     tool_parse_size, &options.buffer},
+    {"spill", 0, "SIZE", "what may wait on disk to be encoded (default 4G)", tool_parse_size,
+     &options.spill},
+    {"block", 0, NULL, "when that is full the program waits, instead of losing events", NULL,
+     &options.blocking},
+    {"function", 'F', "REGEX", "only functions whose name matches (any of those given)",
+     tool_parse_pattern, &options.rules.function},
+    {"no-function", 'N', "REGEX", "no functions whose name matches", tool_parse_pattern,
+     &options.rules.no_function},
+    {"module", 0, "REGEX", "only executables and libraries whose path matches", tool_parse_pattern,
+     &options.rules.module},
+    {"no-module", 0, "REGEX", "none whose path matches", tool_parse_pattern,
+     &options.rules.no_module},
+    {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
+     &options.rules.source},
+    {"no-source", 0, "REGEX", "none whose source file matches", tool_parse_pattern,
+     &options.rules.no_source},
+    {"below", 'B', "REGEX", "only calls of matching functions and what they call",
+     tool_parse_pattern, &options.rules.below},
+    {"depth", 'D', "N", "no more than N calls in one another", tool_parse_u32, &options.depth},
+    {"min-time", 0, "TIME", "leave out calls that take less and hold none that takes more",
+     tool_parse_time, &options.min_time},
+    {"cull-hot", 0, NULL, "leave out functions that are called very often and do little", NULL,
+     &options.cull_hot},
+    {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
+     &options.off},
+    {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
+     &options.max_size},
+    {"max-time", 0, "TIME", "stop recording after so long", tool_parse_time, &options.max_time},
+    {"rotate", 0, "SIZE", "go on in a new file when one is so large: run.0001.ttape, ...",
+     tool_parse_size, &options.rotate},
+    {"keep-last", 'k', "SIZE|TIME", "keep only the last of it: a flight recorder", tool_parse_keep,
+     &options.keep},
+    {"live", 0, NULL, "FILE grows while the command runs: see tracetape dump --follow", NULL,
+     &options.live},
+    {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, &options.files},
+    {"no-children", 0, NULL, "the command itself, not the processes that it starts", NULL,
+     &options.no_children},
+    {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, &options.no_symbols},
+    {"no-lines", 0, NULL, "names, but no source files and lines", NULL, &options.no_lines},
+    {"quiet", 'q', NULL, "say nothing at the end", NULL, &options.quiet},
+    {0}};
+
+static const tool_command command = {
+    .verb = "record",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+    .about =
+        "Runs COMMAND and records every call of the functions that were compiled with\n"
+        "-finstrument-functions, in it and in the processes that it starts. Its exit status is\n"
+        "COMMAND's. SIGUSR1 and SIGUSR2 to the recorder turn recording on and off.",
+    .options = table,
+    .examples = "  tracetape record ./program\n"
+                "  tracetape record -o run.ttape --min-time 1us -- ./program --its-option\n"
+                "  tracetape record --keep-last 64M -o last.ttape -- ./server\n",
+    .statuses = "  COMMAND's own (128 + N when signal N ended it), and where that is 0:\n"
+                "  3  recorded, with events lost\n"
+                "  4  not recorded\n",
+    .operands_min = 1,
+    .operands_max = INT_MAX,
+    .runs_command = true,
+};
+
+/* Set by signals, read by the rounds. */
+static volatile sig_atomic_t wanted_mode = -1, ended_by;
+
+static void on_mode(int number) { wanted_mode = number == SIGUSR1; }
+
+static ttape_recording *shared; /* whose memory programs may have cut off */
+static volatile sig_atomic_t is_cut;
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code > 0 && ttape_recording_mend(shared, info->si_addr)) {
+        is_cut = 1;
+        return;
+    }
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void on_end(int number) { ended_by = number; }
+
+static bool take_clock(const char *name, uint32_t *clock)
+{
+    static const char *const names[] = {"auto", "tsc", "monotonic", "coarse", "none"};
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (name == NULL || strcmp(name, names[i]) == 0) {
+            *clock = i;
+            return true;
+        }
+    return false;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The runtime beside the command: in a build folder, or where both were installed. */
+static char *find_runtime(void)
+{
+    static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../lib64/"};
+    char self[PATH_MAX], *path = NULL;
+    const char *named = getenv("TRACETAPE_RUNTIME");
+    if (named != NULL)
+        return tool_copy_text(named, strlen(named));
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size < 0)
+        return NULL;
+    self[size] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (asprintf(&path, "%s%s" RUNTIME_NAME, self, places[i]) < 0)
+            return NULL;
+        if (is_file(path))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static bool names(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=';
+}
+
+/* The command's environment, ours with two entries anew: made before the fork, for behind it there
+ * is nobody to tell that memory is missing, and the command would run without being recorded. */
+struct surroundings {
+    char **entries; /* of `environ`, but for the two */
+    char *arena, *preload;
+};
+
+static void free_surroundings(struct surroundings *s)
+{
+    free(s->entries);
+    free(s->arena);
+    free(s->preload);
+    *s = (struct surroundings){0};
+}
+
+static bool make_surroundings(struct surroundings *s, const char *arena, const char *runtime)
+{
+    const char *before = getenv(ENV_PRELOAD);
+    size_t count = 0, used = 0;
+    bool joins = before != NULL && *before != '\0';
+    *s = (struct surroundings){0};
+    while (environ[count] != NULL)
+        count++;
+    s->entries = calloc(count + 3, sizeof *s->entries);
+    if (asprintf(&s->arena, ENV_ARENA "=%s", arena) < 0)
+        s->arena = NULL;
+    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime, joins ? ":" : "",
+                 joins ? before : "") < 0)
+        s->preload = NULL;
+    if (s->entries == NULL || s->arena == NULL || s->preload == NULL) {
+        free_surroundings(s);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD))
+            s->entries[used++] = environ[i];
+    s->entries[used++] = s->arena;
+    s->entries[used] = s->preload;
+    return true;
+}
+
+/* A file that may not grow is an error to report, not our death; the command's own choice of it is
+ * given back before it starts. */
+static struct sigaction size_action;
+
+static void hold_size_signal(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGXFSZ, &ignore, &size_action);
+}
+
+/* Nothing in here needs memory: execvpe finds the command on the stack. */
+static void become(char **argv, const struct surroundings *around, int report)
+{
+    (void)sigaction(SIGXFSZ, &size_action, NULL);
+    (void)execvpe(argv[0], argv, around->entries);
+    int why = errno;
+    (void)!write(report, &why, sizeof why);
+    _exit(STATUS_NO_EXEC);
+}
+
+/* Starts the command; tells whether it could be executed. */
+static pid_t start(char **argv, const char *arena, const char *runtime, int *code)
+{
+    int report[2];
+    struct surroundings around;
+    *code = ENOMEM;
+    if (!make_surroundings(&around, arena, runtime))
+        return -1;
+    *code = 0;
+    pid_t child = -1;
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        *code = errno;
+    } else {
+        child = fork();
+        if (child == 0)
+            become(argv, &around, report[1]);
+        if (child < 0)
+            *code = errno;
+        (void)close(report[1]);
+        while (child > 0 && read(report[0], code, sizeof *code) < 0 && errno == EINTR) {
+        }
+        (void)close(report[0]);
+    }
+    free_surroundings(&around);
+    return child;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, mode = {.sa_handler = on_mode},
+                     end = {.sa_handler = on_end},
+                     bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    (void)sigaction(SIGINT, &ignore, NULL); /* the terminal sends them to the command as well */
+    (void)sigaction(SIGQUIT, &ignore, NULL);
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGBUS, &bus, NULL);
+    (void)sigaction(SIGUSR1, &mode, NULL);
+    (void)sigaction(SIGUSR2, &mode, NULL);
+    (void)sigaction(SIGTERM, &end, NULL);
+    (void)sigaction(SIGHUP, &end, NULL);
+}
+
+static void rest(uint64_t drained, uint32_t *idle)
+{
+    struct timespec pause = {0, POLL_BUSY_NS};
+    *idle = drained != 0 ? 0 : *idle + 1;
+    if (*idle != 0)
+        pause.tv_nsec = *idle < IDLE_ROUNDS ? POLL_SHORT_NS : POLL_LONG_NS;
+    (void)nanosleep(&pause, NULL);
+}
+
+/* Nobody holds a block; whether somebody may yet, which is looked at now and then. Those that were
+ * just started have a moment. */
+static bool is_over(const ttape_recording *recording, uint32_t *round)
+{
+    uint32_t users, starting;
+    if ((*round)++ % USERS_ROUNDS != 0)
+        return false;
+    ttape_recording_find_users(recording, &users, &starting);
+    if (users != 0)
+        *round = 1;
+    return users == 0 && (starting == 0 || *round > GRACE_ROUNDS);
+}
+
+/* Rounds until the command and everything that it started and that is traced has ended. */
+static int run(ttape_recording *recording, pid_t child, int *status)
+{
+    bool ended = false;
+    uint32_t idle = 0, users_round = 0, failures = 0;
+    uint64_t drained = 0;
+    ttape_recording_status now;
+    for (;;) {
+        ttape_error err = {0};
+        bool was_ended = ended;
+        if (!ended)
+            ended = waitpid(child, status, WNOHANG) == child;
+        if (ended_by != 0) {
+            (void)kill(child, ended_by);
+            ended_by = 0;
+        }
+        if (wanted_mode >= 0) {
+            ttape_recording_set_mode(recording, wanted_mode != 0);
+            wanted_mode = -1;
+        }
+        /* What else fails here is tried again; what stays wrong, finish says. */
+        (void)ttape_recording_poll(recording, &drained, &err);
+        ttape_recording_get_status(recording, &now);
+        if (now.snapshot_failures != failures)
+            tool_message("%s", err.message);
+        failures = now.snapshot_failures;
+        if (was_ended && now.stopped)
+            return TOOL_OK;
+        if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &users_round))
+            return TOOL_OK;
+        rest(drained, &idle);
+    }
+}
+
+static void say(const ttape_recording *recording, const char *output)
+{
+    ttape_recording_status s;
+    ttape_recording_get_status(recording, &s);
+    if (s.event_count == 0) {
+        tool_message("'%s' has no events: was the program compiled with -finstrument-functions?",
+                     output);
+        return;
+    }
+    struct stat file;
+    if (options.keep.given && stat(output, &file) == 0)
+        tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
+                     output, (unsigned long long)file.st_size, (unsigned long long)s.event_count,
+                     s.process_count, s.thread_count);
+    else
+        tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, "
+                     "%.3f an event",
+                     output, (unsigned long long)s.event_count, s.process_count, s.thread_count,
+                     (unsigned long long)s.written_bytes,
+                     (double)s.written_bytes / (double)s.event_count);
+    if (s.lost_count != 0)
+        tool_message("%llu events were lost: the trace says where (see --buffer, --spill, --block)",
+                     (unsigned long long)s.lost_count);
+}
+
+static int exit_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_SIGNALED + WTERMSIG(status);
+}
+
+static int finish(ttape_recording *recording, int status)
+{
+    ttape_error err = {0};
+    ttape_recording_status s;
+    int result = exit_of(status);
+    (void)ttape_recording_set_number(recording, "exit_status", (uint64_t)status, NULL);
+    if (ttape_recording_finish(recording, &err) != TTAPE_OK) {
+        (void)tool_fail_error(options.output, &err);
+        tool_message("what was recorded is in '%s.recording': see tracetape recover",
+                     options.output);
+        return result != 0 ? result : TOOL_CANNOT;
+    }
+    if (options.keep.given && tool_keep_merge(recording, options.output, options.force) != TOOL_OK)
+        return result != 0 ? result : TOOL_CANNOT;
+    ttape_recording_get_status(recording, &s);
+    if (is_cut)
+        tool_message("somebody truncated the memory that is shared with the command: recording "
+                     "ended there");
+    if (!options.quiet)
+        say(recording, options.output);
+    return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
+}
+
+/* The library's message names the file already. */
+static int fail_open(const ttape_error *err)
+{
+    bool is_there = err->status == TTAPE_E_EXISTS && is_file(options.output) && !options.force;
+    return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
+}
+
+static int record(char **argv, const ttape_recording_options *recording_options)
+{
+    ttape_error err = {0};
+    ttape_recording *recording;
+    int status = 0, code;
+    char *runtime = find_runtime();
+    if (runtime == NULL)
+        return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
+                         " names it)");
+    hold_size_signal();
+    if (ttape_recording_open(&recording, options.output, recording_options, &err) != TTAPE_OK) {
+        free(runtime);
+        return fail_open(&err);
+    }
+    shared = recording;
+    pid_t child = start(argv, ttape_recording_arena(recording), runtime, &code);
+    catch_signals();
+    if (child < 0 || code != 0) {
+        if (child > 0)
+            (void)waitpid(child, &status, 0);
+        ttape_recording_discard(recording);
+        free(runtime);
+        (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
+        return code == ENOENT ? STATUS_NO_EXEC : TOOL_CANNOT;
+    }
+    (void)run(recording, child, &status);
+    int result = finish(recording, status);
+    ttape_recording_close(recording);
+    free(runtime);
+    return result;
+}
+
+static char *default_output(const char *program)
+{
+    char *name = NULL;
+    const char *slash = strrchr(program, '/');
+    if (asprintf(&name, "%s.ttape", slash != NULL ? slash + 1 : program) < 0)
+        return NULL;
+    return name;
+}
+
+static char *join(char **argv)
+{
+    size_t size = 1;
+    for (char **at = argv; *at != NULL; at++)
+        size += strlen(*at) + 1;
+    char *text = tool_allocate(size, 1), *end = text;
+    for (char **at = argv; *at != NULL; at++)
+        end = stpcpy(stpcpy(end, at == argv ? "" : " "), *at);
+    return text;
+}
+
+static void fill_options(ttape_recording_options *o)
+{
+    *o = (ttape_recording_options){.size = sizeof *o,
+                                   .replace = options.force,
+                                   .blocking = options.blocking,
+                                   .start_off = options.off,
+                                   .live = options.live,
+                                   .separate_files = options.files,
+                                   .only_first = options.no_children,
+                                   .buffer_bytes = options.buffer,
+                                   .spill_bytes = options.spill,
+                                   .max_bytes = options.max_size,
+                                   .max_ns = options.max_time.value_ns,
+                                   .rotate_bytes = options.rotate,
+                                   .keep_bytes = options.keep.size_bytes,
+                                   .keep_ns = options.keep.time_ns};
+    o->writer = (ttape_writer_options){.size = sizeof o->writer,
+                                       .resolution_ns = options.resolution_ns,
+                                       .partition_events = options.partition_events,
+                                       .level = options.level,
+                                       .literal = options.level == TTAPE_LEVEL_LITERAL,
+                                       .jobs = options.jobs == 0 ? 2 : options.jobs};
+    o->rules.max_depth = options.depth;
+    o->rules.min_ns = options.min_time.value_ns;
+    o->rules.cull_hot = options.cull_hot;
+}
+
+int tool_verb_record(int argc, char **argv)
+{
+    int count, status;
+    ttape_recording_options recording_options;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    fill_options(&recording_options);
+    if (!take_clock(options.clock, &recording_options.clock))
+        return tool_usage("record", "unknown clock '%s'", options.clock);
+    if (options.keep.given && (options.rotate != 0 || options.live || options.files))
+        return tool_usage("record", "--keep-last goes with none of --rotate, --live, --files");
+    if (options.live && options.files)
+        return tool_usage("record", "--live and --files exclude each other");
+    char *made = options.output == NULL ? default_output(argv[0]) : NULL;
+    options.output = options.output == NULL ? made : options.output;
+    if (!options.no_symbols) {
+        tool_symbols_options symbols = {.no_lines = options.no_lines};
+        options.rules.symbols = tool_symbols_open(&symbols);
+        (void)tool_symbols_start(options.rules.symbols); /* while this process is small */
+    }
+    tool_record_rules_apply(&options.rules, &recording_options.rules);
+    argv[count] = NULL;
+    char *line = join(argv);
+    recording_options.command = line;
+    status = record(argv, &recording_options);
+    tool_record_rules_close(&options.rules);
+    free(line);
+    free(made);
+    return status;
+}

@@ -1,0 +1,255 @@
+/* recover: makes a trace of what a killed recorder left behind, or of a damaged or unfinished
+ * trace. Never in place, never silent. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <tracetape/recover.h>
+
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/record/record_rules.h"
+#include "tools/command/signals.h"
+#include "tools/io/target.h"
+#include "tools/command/tool.h"
+
+static struct {
+    const char *output;
+    bool force, clean, no_symbols, quiet, verbose;
+} options;
+
+static const tool_option table[] = {
+    {"output", 'o', "FILE", "write the trace to FILE", NULL, &options.output},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"clean", 0, NULL, "then remove the directory, and the buffers of its recorder", NULL,
+     &options.clean},
+    {"no-symbols", 0, NULL, "no names for functions that were not in the trace yet", NULL,
+     &options.no_symbols},
+    {"quiet", 'q', NULL, "say only what was lost", NULL, &options.quiet},
+    {"verbose", 'v', NULL, "also say what was kept", NULL, &options.verbose},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "recover",
+    .usage = "[OPTION]... FILE.recording|FILE.ttape -o OUT",
+    .about =
+        "Makes a trace of what a recorder left behind that was killed, or could not finish\n"
+        "(a directory): the partitions of its unfinished trace, and all that programs had\n"
+        "recorded since. Or of a trace that is damaged or unfinished (a file): all that still\n"
+        "verifies, with a gap event where events are lost. Its input is left as it is.",
+    .options = table,
+    .examples = "  tracetape recover run.ttape.recording -o run.ttape\n"
+                "  tracetape recover run.ttape.recording -o run.ttape --clean\n"
+                "  tracetape recover damaged.ttape -o sound.ttape\n",
+    .statuses = "  0  all that was recorded is in OUT\n"
+                "  2  the command line is wrong\n"
+                "  3  something was lost: each loss is named\n"
+                "  4  not recovered\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* What the callbacks need. */
+struct recovering {
+    tool_record_rules rules;
+    ttape_site_rules named;
+};
+
+static void name_site(void *context, ttape_site *site, const ttape_module *module)
+{
+    struct recovering *at = context;
+    if (at->named.name != NULL)
+        at->named.name(at->named.context, site, module);
+}
+
+static void found(void *context, bool is_loss, const char *line)
+{
+    (void)context;
+    if (is_loss || !options.quiet)
+        tool_message("%s", line);
+}
+
+static const char *const fate_names[TTAPE_RECOVER_FATES] = {
+    "kept",      "kept, out of order", "lost", "left out, a copy", "left out, of another trace",
+    "not needed"};
+static const char *const kind_names[TTAPE_RECOVER_KINDS] = {"bytes that are no chunk",
+                                                            "metadata chunk",
+                                                            "site table",
+                                                            "stream table",
+                                                            "partition",
+                                                            "model chunk",
+                                                            "index",
+                                                            "chunk of unknown kind"};
+
+/* "byte 123: partition (chunk 4): lost, 1000 events: why [rule]"; of a recording with the file's
+ * name in front. */
+static void take_piece(void *context, const ttape_recover_piece *piece)
+{
+    char events[48] = "", number[32] = "", size[32] = "", why[320] = "";
+    const char *file = piece->file != NULL ? piece->file : "";
+    bool is_kept = piece->fate == TTAPE_RECOVER_KEPT;
+    bool is_loss = piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
+    (void)context;
+    if (is_kept || (piece->fate == TTAPE_RECOVER_SKIPPED && piece->why.status == TTAPE_OK)
+            ? !options.verbose
+            : options.quiet && !is_loss)
+        return;
+    if (piece->events_known)
+        (void)snprintf(events, sizeof events, ", %" PRIu64 " events", piece->event_count);
+    else if (piece->kind == TTAPE_RECOVER_PARTITION && piece->fate == TTAPE_RECOVER_LOST)
+        (void)snprintf(events, sizeof events, ", its events are not known");
+    if (piece->kind == TTAPE_RECOVER_BYTES)
+        (void)snprintf(size, sizeof size, "%" PRIu64 " ", piece->size_bytes);
+    else
+        (void)snprintf(number, sizeof number, " (chunk %" PRIu64 ")", piece->sequence);
+    if (piece->why.status != TTAPE_OK)
+        (void)snprintf(why, sizeof why, ": %s [%s]", piece->why.message, piece->why.rule);
+    tool_message("%s%sbyte %" PRIu64 ": %s%s%s: %s%s%s", file, piece->file != NULL ? ": " : "",
+                 piece->offset, size, kind_names[piece->kind], number, fate_names[piece->fate],
+                 events, why);
+}
+
+/* One line per kind of chunk: "partitions: 12 kept, 1 lost". */
+static void say_pieces(const ttape_recover_report *report)
+{
+    for (unsigned kind = 0; kind < TTAPE_RECOVER_KINDS; kind++) {
+        char line[256];
+        size_t used = 0;
+        for (unsigned fate = 0; fate < TTAPE_RECOVER_FATES; fate++)
+            if (report->pieces[kind][fate] != 0 && used < sizeof line) {
+                int n =
+                    snprintf(line + used, sizeof line - used, "%s%" PRIu64 " %s",
+                             used == 0 ? "" : "; ", report->pieces[kind][fate], fate_names[fate]);
+                used += n > 0 ? (size_t)n : 0;
+            }
+        if (used != 0)
+            tool_message("%s: %s", kind_names[kind], line);
+    }
+    if (report->gap_count != 0)
+        tool_message("%" PRIu64 " gap events mark the losses", report->gap_count);
+}
+
+static void say_report(const ttape_recover_report *report)
+{
+    char uncounted[80] = "";
+    if (options.quiet)
+        return;
+    say_pieces(report);
+    if (report->uncounted_losses != 0)
+        (void)snprintf(uncounted, sizeof uncounted,
+                       ", and those of %" PRIu64 " losses, which are not known",
+                       report->uncounted_losses);
+    tool_message("'%s': %" PRIu64 " events in %" PRIu64 " partitions kept, %" PRIu64
+                 " events recovered, %" PRIu64 " lost%s",
+                 options.output, report->copied_events, report->partition_count,
+                 report->recovered_events, report->lost_events, uncounted);
+}
+
+static ttape_status recover_into(const char *path, bool is_directory, const ttape_sink *sink,
+                                 struct recovering *at, ttape_recover_report *report,
+                                 ttape_error *err)
+{
+    ttape_source source;
+    ttape_recover_options recover_options = {.size = sizeof recover_options,
+                                             .limits = tool_memory_limits(),
+                                             .name = name_site,
+                                             .found = found,
+                                             .piece = take_piece,
+                                             .context = at};
+    if (is_directory)
+        return ttape_recover_recording(path, sink, &recover_options, report, err);
+    ttape_status status = ttape_source_file_open(&source, path, err);
+    if (status != TTAPE_OK)
+        return status;
+    status = ttape_recover_trace(&source, sink, &recover_options, report, err);
+    ttape_source_file_close(&source);
+    return status;
+}
+
+static int recover(const char *path, bool is_directory, struct recovering *at)
+{
+    ttape_error err = {0};
+    ttape_recover_report report;
+    tool_target target = {.fd = -1};
+    int status = tool_target_open(&target, options.output, options.force);
+    if (status != TOOL_OK)
+        return status;
+    if (recover_into(path, is_directory, &target.sink, at, &report, &err) != TTAPE_OK)
+        status = tool_fail_error(path, &err);
+    else
+        status = tool_target_commit(&target);
+    tool_target_close(&target);
+    if (status != TOOL_OK)
+        return status;
+    say_report(&report);
+    if (options.clean && ttape_recover_remove(path, &err) != TTAPE_OK)
+        return tool_fail_error(path, &err);
+    return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* A directory that cannot be read has no such file, and is told so later. */
+static bool has_file(const char *directory, const struct stat *wanted)
+{
+    struct stat info;
+    const struct dirent *entry;
+    bool has = false;
+    DIR *stream = opendir(directory);
+    if (stream == NULL)
+        return false;
+    while (!has && (entry = readdir(stream)) != NULL)
+        has = fstatat(dirfd(stream), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) &&
+              is_same(&info, wanted);
+    (void)closedir(stream);
+    return has;
+}
+
+/* Never in place: not by another name either, nor through a link, nor over a recording's files. */
+static bool is_output(const char *path, const struct stat *input)
+{
+    struct stat output;
+    bool is_there = strcmp(options.output, "-") == 0
+                        ? fstat(1, &output) == 0 && S_ISREG(output.st_mode)
+                        : stat(options.output, &output) == 0;
+    return is_there &&
+           (is_same(&output, input) || (S_ISDIR(input->st_mode) && has_file(path, &output)));
+}
+
+int tool_verb_recover(int argc, char **argv)
+{
+    int count, status;
+    struct stat info;
+    struct recovering at = {0};
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    if (options.output == NULL)
+        return tool_usage("recover", "-o FILE is missing");
+    if (stat(argv[0], &info) != 0)
+        return tool_fail("cannot recover '%s': %s", argv[0], strerror(errno));
+    bool is_directory = S_ISDIR(info.st_mode);
+    if (!is_directory && !S_ISREG(info.st_mode))
+        return tool_fail("cannot recover '%s': neither a directory of a recorder nor a file",
+                         argv[0]);
+    if (options.clean && !is_directory)
+        return tool_usage("recover", "--clean is for directories of a recorder");
+    if (is_output(argv[0], &info))
+        return tool_fail("cannot recover '%s' in place: it is the output too", argv[0]);
+    tool_signals_catch();
+    if (!options.no_symbols && is_directory) {
+        tool_symbols_options symbols = {0};
+        at.rules.symbols = tool_symbols_open(&symbols);
+    }
+    tool_record_rules_apply(&at.rules, &at.named);
+    status = recover(argv[0], is_directory, &at);
+    tool_record_rules_close(&at.rules);
+    return status;
+}

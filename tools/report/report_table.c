@@ -1,0 +1,342 @@
+/* A report for people: a line that says what it is of, and a table. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/command/pager.h"
+#include "tools/report/report_view.h"
+#include "tools/io/table.h"
+
+/* Columns in their order; which of them a report has depends on what it knows. */
+typedef enum column_id {
+    TOTAL,
+    SELF,
+    SHARE,
+    CALLS,
+    MEAN,
+    MIN,
+    MAX,
+    DEVIATION,
+    P50,
+    P90,
+    P99,
+    IDLE,
+    SPAN,
+    EVENTS,
+    PID,
+    TID,
+    CALLER,
+    NAME,
+    COLUMN_COUNT
+} column_id;
+
+static const tool_column titles[COLUMN_COUNT] = {
+    [TOTAL] = {"TOTAL", .rank = 0},
+    [SELF] = {"SELF", .rank = 0},
+    [SHARE] = {"SELF %", .rank = 1},
+    [CALLS] = {"CALLS", .rank = 0},
+    [MEAN] = {"MEAN", .rank = 3},
+    [MIN] = {"MIN", .rank = 6},
+    [MAX] = {"MAX", .rank = 5},
+    [DEVIATION] = {"DEVIATION", .rank = 7},
+    [P50] = {"P50", .rank = 4},
+    [P90] = {"P90", .rank = 8},
+    [P99] = {"P99", .rank = 4},
+    [IDLE] = {"IDLE", .rank = 2},
+    [SPAN] = {"SPAN", .rank = 2},
+    [EVENTS] = {"EVENTS", .rank = 3},
+    [PID] = {"PID", .rank = 0},
+    [TID] = {"TID", .rank = 0},
+    [CALLER] = {"CALLER", .is_text = true},
+    [NAME] = {"FUNCTION", .is_text = true, .gives_way = true},
+};
+
+typedef struct printing {
+    tool_report *view;
+    tool_output *out;
+    tool_table table;
+    tool_column columns[COLUMN_COUNT];
+    column_id ids[COLUMN_COUNT];
+    size_t count;
+    unsigned width;
+    bool colours;
+} printing;
+
+static bool is_thread(const tool_report *view)
+{
+    return view->by == TTAPE_REPORT_BY_THREAD || view->by == TTAPE_REPORT_BY_PROCESS;
+}
+
+static bool wanted(const tool_report *view, column_id id)
+{
+    bool times = view->has_times, thread = is_thread(view);
+    switch (id) {
+    case TOTAL: return times && !thread;
+    case SELF:
+    case SHARE: return times;
+    case MEAN:
+    case MIN:
+    case MAX:
+    case DEVIATION: return times && !thread;
+    case P50:
+    case P90:
+    case P99: return times && view->has_percentiles && !thread;
+    case IDLE: return times && view->info.has_idle;
+    case SPAN: return times && thread;
+    case EVENTS:
+    case PID: return thread;
+    case TID: return view->by == TTAPE_REPORT_BY_THREAD;
+    case CALLER: return view->by == TTAPE_REPORT_BY_CALL;
+    default: return true;
+    }
+}
+
+static void choose_columns(printing *print)
+{
+    static const char *const subjects[TTAPE_REPORT_BY_COUNT] = {
+        "FUNCTION", "FUNCTION", "MODULE", "FILE", "THREAD", "PROCESS", "FUNCTION", "FUNCTIONS"};
+    for (column_id id = 0; id < COLUMN_COUNT; id++) {
+        if (!wanted(print->view, id)) {
+            continue;
+        }
+        print->ids[print->count] = id;
+        print->columns[print->count] = titles[id];
+        if (id == NAME) {
+            print->columns[print->count].title = subjects[print->view->by];
+        }
+        print->count++;
+    }
+}
+
+/* ---- cells ---- */
+
+static tool_tone tone_of(const tool_report *view, const ttape_report_row *row)
+{
+    if (view->info.span_ns <= 0 || row->self_ns <= 0) {
+        return TOOL_PLAIN;
+    }
+    double share = (double)row->self_ns / (double)view->info.span_ns;
+    return share >= 0.1 ? TOOL_HOT : share >= 0.02 ? TOOL_WARM : TOOL_PLAIN;
+}
+
+static void put_share(printing *print, tool_tone tone, int64_t part_ns)
+{
+    int64_t all = print->view->info.span_ns;
+    if (all <= 0) {
+        tool_table_text(&print->table, tone, "-");
+    } else {
+        tool_table_printf(&print->table, tone, "%.1f", 100.0 * (double)part_ns / (double)all);
+    }
+}
+
+static void put_duration(printing *print, const tool_report_row *row, int64_t time_ns)
+{
+    if (row->row.exit_count == 0) {
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    } else {
+        tool_table_time(&print->table, TOOL_PLAIN, time_ns);
+    }
+}
+
+/* A mean of times that hardly fit 64 bits is a double that does not. */
+static int64_t whole_ns(double time_ns)
+{
+    return time_ns >= 0x1p63 ? INT64_MAX : time_ns >= -0x1p63 ? (int64_t)time_ns : INT64_MIN;
+}
+
+static void put_mean(printing *print, const ttape_report_row *row)
+{
+    if (row->call_count == 0 && row->exit_count == 0) {
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    } else {
+        tool_table_time(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns));
+    }
+}
+
+static double deviation_of(const ttape_report_row *row)
+{
+    return row->decoded ? row->duration_deviation_ns : row->deviation_ns;
+}
+
+static void put_percentile(printing *print, const tool_report_row *row, unsigned number)
+{
+    if (!row->has_percentiles) {
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    } else {
+        tool_table_time(&print->table, TOOL_PLAIN, row->percentiles[number]);
+    }
+}
+
+static void put_idle(printing *print, const ttape_report_row *row)
+{
+    if (!row->idle_known) {
+        tool_table_text(&print->table, TOOL_FAINT, "?");
+    } else if (row->idle_ns == 0) {
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    } else {
+        tool_table_time(&print->table, TOOL_FAINT, row->idle_ns);
+    }
+}
+
+static const char *caller_name(printing *print, uint32_t caller)
+{
+    if (caller == TTAPE_NONE) {
+        return "(none)";
+    }
+    return caller == TTAPE_REPORT_SIGNAL ? "(signal)" : tool_site_name(&print->view->names, caller);
+}
+
+static void put_name(printing *print, const tool_report_row *row)
+{
+    tool_table *table = &print->table;
+    const char *name = tool_report_name(print->view, row);
+    char text[8192];
+    const char *place = row->is_namesake ? tool_site_place(&print->view->names, row->row.site) : "";
+    size_t size = strlen(name) < sizeof(text) / 2 ? strlen(name) : sizeof(text) / 2;
+    memcpy(text, name, size);
+    size_t more = strlen(place) < sizeof(text) - size ? strlen(place) : 0;
+    memcpy(text + size, place, more);
+    tool_table_bytes(table, tone_of(print->view, &row->row), text, size + more);
+}
+
+static void put_id(printing *print, const ttape_report_row *row, column_id id)
+{
+    ttape_stream_info stream = {0};
+    ttape_process process = {0};
+    if (id == TID) {
+        (void)ttape_reader_get_stream(print->view->reader, row->stream, &stream);
+    } else {
+        (void)ttape_reader_get_process(print->view->reader, row->process, &process);
+    }
+    tool_table_printf(&print->table, TOOL_PLAIN, "%" PRIu64,
+                      id == TID ? stream.stream.tid : process.pid);
+}
+
+static void put_cell(printing *print, const tool_report_row *shown, column_id id)
+{
+    const ttape_report_row *row = &shown->row;
+    tool_table *table = &print->table;
+    tool_tone tone = tone_of(print->view, row);
+    switch (id) {
+    case TOTAL: tool_table_time(table, TOOL_PLAIN, row->total_ns); break;
+    case SELF: tool_table_time(table, tone, row->self_ns); break;
+    case SHARE: put_share(print, tone, row->self_ns); break;
+    case CALLS: tool_table_count(table, TOOL_PLAIN, row->call_count); break;
+    case MEAN: put_mean(print, row); break;
+    case MIN: put_duration(print, shown, row->min_ns); break;
+    case MAX: put_duration(print, shown, row->max_ns); break;
+    case DEVIATION: put_duration(print, shown, whole_ns(deviation_of(row))); break;
+    case P50: put_percentile(print, shown, 0); break;
+    case P90: put_percentile(print, shown, 1); break;
+    case P99: put_percentile(print, shown, 3); break;
+    case IDLE: put_idle(print, row); break;
+    case SPAN: tool_table_time(table, TOOL_PLAIN, row->span_ns); break;
+    case EVENTS: tool_table_count(table, TOOL_PLAIN, row->event_count); break;
+    case PID:
+    case TID: put_id(print, row, id); break;
+    case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
+    default: put_name(print, shown);
+    }
+}
+
+/* ---- heads ---- */
+
+static void put_head(printing *print)
+{
+    const ttape_report_info *info = &print->view->info;
+    tool_output *out = print->out;
+    char text[40];
+    tool_output_bytes(out, text, tool_put_count(text, info->call_count));
+    tool_output_printf(out, " calls in %" PRIu32 " thread%s", info->stream_count,
+                       info->stream_count == 1 ? "" : "s");
+    if (info->has_times) {
+        tool_output_text(out, ", ");
+        tool_output_bytes(out, text, tool_put_time(text, info->span_ns));
+        tool_output_text(out, info->stream_count == 1 ? " long" : " together");
+    }
+    if (info->has_idle) {
+        tool_output_text(out, info->idle_known ? ", of which idle " : ", of which idle at least ");
+        tool_output_bytes(out, text, tool_put_time(text, info->idle_ns));
+    }
+    tool_output_printf(
+        out, "; %s%" PRIu64 " partition%s\n\n",
+        info->decoded_count == 0 ? "summaries of " : "decoded: ",
+        info->decoded_count == 0 ? info->partition_count : info->decoded_count,
+        (info->decoded_count == 0 ? info->partition_count : info->decoded_count) == 1 ? "" : "s");
+}
+
+static void put_rows(printing *print, size_t first, size_t end)
+{
+    tool_table_open(&print->table, print->columns, print->count);
+    for (size_t i = first; i < end; i++) {
+        for (size_t column = 0; column < print->count; column++) {
+            put_cell(print, &print->view->rows[i], print->ids[column]);
+        }
+    }
+    tool_table_print(&print->table, print->out, print->width, print->colours);
+    tool_table_close(&print->table);
+}
+
+static bool goes_below_zero(const tool_report *view)
+{
+    bool is = view->info.span_ns < 0;
+    for (size_t i = 0; i < view->row_count && !is; i++) {
+        const ttape_report_row *row = &view->rows[i].row;
+        is = row->self_ns < 0 || row->total_ns < 0 || (row->exit_count > 0 && row->min_ns < 0);
+    }
+    return view->has_times && is;
+}
+
+/* What is odd about the numbers above. */
+static void put_notes(const printing *print)
+{
+    const ttape_report_info *info = &print->view->info;
+    tool_output *out = print->out;
+    char text[40];
+    bool backwards = goes_below_zero(print->view);
+    if (info->open_count > 0 || info->unseen_count > 0 || backwards) {
+        tool_output_text(out, "\n");
+    }
+    if (info->open_count > 0) {
+        tool_output_text(out, "open at the end, without a duration: ");
+        tool_output_bytes(out, text, tool_put_count(text, info->open_count));
+        tool_output_printf(out, " frame%s\n", info->open_count == 1 ? "" : "s");
+    }
+    if (info->unseen_count > 0) {
+        tool_output_text(out, "without a call in the trace: ");
+        tool_output_bytes(out, text, tool_put_count(text, info->unseen_count));
+        tool_output_printf(out, " exit%s\n", info->unseen_count == 1 ? "" : "s");
+    }
+    if (backwards) {
+        tool_output_text(out, "times below zero: the clock of a thread steps backwards\n");
+    }
+}
+
+void tool_report_table(tool_report *view, tool_output *out)
+{
+    printing print = {.view = view,
+                      .out = out,
+                      .width = tool_terminal_columns(),
+                      .colours = tool_terminal_colours()};
+    choose_columns(&print);
+    put_head(&print);
+    for (size_t first = 0, end; first < view->row_count; first = end) {
+        const char *role = view->rows[first].role;
+        for (end = first + 1; end < view->row_count && view->rows[end].role == role; end++) {
+            continue;
+        }
+        if (role != NULL) {
+            tool_output_printf(out, "%s%s%s:\n", first > 0 ? "\n" : "", role,
+                               role[0] == 'c' ? "s" : "");
+        }
+        put_rows(&print, first, end);
+    }
+    if (view->row_count == 0) {
+        put_rows(&print, 0, 0);
+    }
+    put_notes(&print);
+    if (view->hidden_count > 0) {
+        tool_output_printf(out, "\n%zu more row%s left out\n", view->hidden_count,
+                           view->hidden_count == 1 ? "" : "s");
+    }
+}

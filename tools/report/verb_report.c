@@ -1,0 +1,415 @@
+/* tracetape report: which reports to make of a trace, and what of them to show. */
+#include <inttypes.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/pager.h"
+#include "tools/report/report_view.h"
+#include "tools/command/tool.h"
+
+#define DAMAGE_SHOWN 20u
+#define SITES_MOST   1024u /* functions of one name */
+#define JOBS_MOST    64L
+
+typedef struct word_list {
+    const char **words;
+    size_t count, capacity;
+} word_list;
+
+static struct {
+    const char *by, *callers, *callees, *butterfly, *filter, *sort;
+    word_list match, idle;
+    tool_numbers tids, streams;
+    tool_span time;
+    tool_id limit;
+    uint32_t jobs;
+    bool exact, json, reverse, no_idle, no_pager;
+} options;
+
+static bool add_word(const char *text, void *into)
+{
+    word_list *list = into;
+    tool_grow((void **)&list->words, &list->capacity, list->count + 1, sizeof(char *));
+    list->words[list->count++] = text;
+    return *text != '\0';
+}
+
+static const tool_option table[] = {
+    {"by", 'b', "WHAT", "function (default), name, module, file, thread, process, call", NULL,
+     &options.by},
+    {"callers", 0, "F", "who calls function F", NULL, &options.callers},
+    {"callees", 0, "F", "whom function F calls", NULL, &options.callees},
+    {"butterfly", 0, "F", "both, with F between them", NULL, &options.butterfly},
+    {"match", 'm', "REGEX", "one row of all functions that match; may be repeated", add_word,
+     &options.match},
+    {"filter", 0, "REGEX", "show only rows whose name matches", NULL, &options.filter},
+    {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
+     tool_parse_span, &options.time},
+    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, &options.tids},
+    {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
+     &options.streams},
+    {"exact", 'e', NULL, "decode every event; adds percentiles", NULL, &options.exact},
+    {"sort", 's', "KEY,...", "total, self, calls, mean, min, max, deviation, idle, name, p50 ...",
+     NULL, &options.sort},
+    {"reverse", 'r', NULL, "the other way round", NULL, &options.reverse},
+    {"limit", 'n', "N", "at most N rows", tool_parse_id, &options.limit},
+    {"idle", 0, "NAME", "function NAME blocks, too; may be repeated", add_word, &options.idle},
+    {"no-idle", 0, NULL, "nothing blocks", NULL, &options.no_idle},
+    {"json", 0, NULL, "print JSON", NULL, &options.json},
+    {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
+     &options.jobs},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "report",
+    .usage = "[OPTION]... FILE|-",
+    .about =
+        "Says where the time went: calls, self and total time, durations and idle time per\n"
+        "function, out of the summaries of the trace. What these cannot tell is decoded: other\n"
+        "rows, callers, callees, percentiles, parts of the threads, ends of a time range.",
+    .options = table,
+    .examples = "  tracetape report run.ttape --limit 20\n"
+                "  tracetape report run.ttape --sort self --time +1s..+2s\n"
+                "  tracetape report run.ttape --butterfly malloc\n"
+                "  tracetape report run.ttape --match '^sqlite3Vdbe' --match '^btree'\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  3  the file is truncated or damaged: what is there was reported\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* What the callbacks of a report look at. */
+typedef struct asking {
+    const tool_input *input;
+    const tool_site_names *names;
+    const regex_t *regex;
+    uint32_t sites[SITES_MOST], site_count;
+    uint64_t damage_count;
+} asking;
+
+/* ---- callbacks ---- */
+
+static uint32_t group_of(void *context, uint32_t site)
+{
+    asking *ask = context;
+    tool_site_names names = *ask->names;
+    return regexec(ask->regex, tool_site_name(&names, site), 0, NULL, 0) == 0 ? 0 : TTAPE_NONE;
+}
+
+static bool has_focus(void *context, uint32_t site)
+{
+    const asking *ask = context;
+    for (uint32_t i = 0; i < ask->site_count; i++) {
+        if (ask->sites[i] == site) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t focus_group(void *context, uint32_t site)
+{
+    return has_focus(context, site) ? 0 : TTAPE_NONE;
+}
+
+static bool is_idle(void *context, uint32_t site)
+{
+    const asking *ask = context;
+    ttape_site found;
+    if (options.no_idle || ttape_reader_get_site(ask->input->reader, site, &found) != TTAPE_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < options.idle.count; i++) {
+        const char *name = options.idle.words[i];
+        if (found.symbol.size_bytes == strlen(name) &&
+            memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0) {
+            return true;
+        }
+    }
+    return ttape_is_idle_name(found.symbol);
+}
+
+static void note_damage(void *context, uint32_t partition, const ttape_error *error)
+{
+    asking *ask = context;
+    (void)partition;
+    if (ask->damage_count++ < DAMAGE_SHOWN) {
+        tool_fail_error(ask->input->name, error);
+    }
+}
+
+/* ---- making ---- */
+
+static uint32_t default_jobs(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
+}
+
+static ttape_report_options base_options(const tool_report *view, asking *ask)
+{
+    const tool_selection *selection = view->selection;
+    return (ttape_report_options){.size = sizeof(ttape_report_options),
+                                  .by = view->by,
+                                  .exact = options.exact,
+                                  .percentiles = options.exact,
+                                  .has_range = selection->has_range,
+                                  .from_ns = selection->from_ns,
+                                  .to_ns = selection->to_ns,
+                                  .streams = selection->streams,
+                                  .stream_count = selection->stream_count,
+                                  .is_idle = is_idle,
+                                  .damage = note_damage,
+                                  .context = ask,
+                                  .memory_bytes = tool_memory_bytes,
+                                  .jobs = options.jobs != 0 ? options.jobs : default_jobs()};
+}
+
+/* *report is the caller's. */
+static int make(const tool_report *view, const ttape_report_options *how, ttape_report **report)
+{
+    ttape_error err = {0};
+    if (ttape_report_make(report, view->reader, how, &err) != TTAPE_OK) {
+        return tool_fail_error(view->input->name, &err);
+    }
+    return TOOL_OK;
+}
+
+static int add_report(tool_report *view, const ttape_report_options *how, const char *group,
+                      const char *role)
+{
+    ttape_report *report;
+    int status = make(view, how, &report);
+    if (status == TOOL_OK) {
+        tool_report_add(view, report, group, role);
+        ttape_report_close(report);
+    }
+    return status;
+}
+
+/* One report for each expression: a function may match several. */
+static int add_matches(tool_report *view, asking *ask)
+{
+    int status = TOOL_OK;
+    view->by = TTAPE_REPORT_BY_GROUP;
+    for (size_t i = 0; i < options.match.count && status == TOOL_OK; i++) {
+        regex_t regex;
+        if (regcomp(&regex, options.match.words[i], REG_EXTENDED | REG_NOSUB) != 0) {
+            return tool_usage("report", "cannot use '%s' as a regular expression",
+                              options.match.words[i]);
+        }
+        ttape_report_options how = base_options(view, ask);
+        size_t before = view->row_count;
+        how.group = group_of;
+        ask->regex = &regex;
+        status = add_report(view, &how, options.match.words[i], NULL);
+        regfree(&regex);
+        if (status == TOOL_OK && view->row_count == before) {
+            tool_message("nothing that was called matches '%s'", options.match.words[i]);
+        }
+    }
+    return status;
+}
+
+/* Rows of calls: those of the focus are its callers', those by it its callees'. */
+static void set_roles(tool_report *view, asking *ask, bool callers, bool callees)
+{
+    size_t kept = 0, count = view->row_count;
+    for (size_t i = 0; i < count; i++) {
+        tool_report_row *row = &view->rows[i];
+        bool of = has_focus(ask, row->row.site), by = has_focus(ask, row->row.caller);
+        tool_report_row one = *row;
+        if (of && callers) {
+            one.role = "caller";
+            view->rows[kept++] = one;
+        } else if (by && callees) {
+            one.role = "callee";
+            view->rows[kept++] = one;
+        }
+    }
+    view->row_count = kept;
+}
+
+/* Calls of the focus by itself are both: they stand among the callers, and again here. */
+static void repeat_recursion(tool_report *view, asking *ask)
+{
+    for (size_t i = 0, count = view->row_count; i < count; i++) {
+        if (!has_focus(ask, view->rows[i].row.caller) || !has_focus(ask, view->rows[i].row.site)) {
+            continue;
+        }
+        tool_grow((void **)&view->rows, &view->row_capacity, view->row_count + 1,
+                  sizeof(*view->rows));
+        view->rows[view->row_count] = view->rows[i];
+        view->rows[view->row_count++].role = "callee";
+    }
+}
+
+static int add_neighbours(tool_report *view, asking *ask, const char *name, bool callers,
+                          bool callees)
+{
+    ask->site_count = tool_find_sites(view->reader, name, ask->sites, SITES_MOST);
+    if (ask->site_count == 0 || ask->site_count > SITES_MOST) {
+        return tool_fail(ask->site_count == 0 ? "'%s' has no function '%s'"
+                                              : "'%s' has too many functions '%s'",
+                         view->input->name, name);
+    }
+    view->by = TTAPE_REPORT_BY_CALL;
+    ttape_report_options how = base_options(view, ask);
+    how.focus = has_focus;
+    int status = add_report(view, &how, NULL, NULL);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    set_roles(view, ask, callers, callees);
+    if (callers && callees) {
+        repeat_recursion(view, ask);
+        how.by = TTAPE_REPORT_BY_GROUP;
+        how.focus = NULL;
+        how.group = focus_group;
+        size_t first = view->row_count;
+        status = add_report(view, &how, NULL, "function");
+        for (size_t i = first; i < view->row_count; i++) {
+            view->rows[i].row.site = ask->sites[0];
+        }
+    }
+    return status;
+}
+
+static int collect(tool_report *view, asking *ask)
+{
+    if (options.match.count > 0) {
+        return add_matches(view, ask);
+    }
+    if (options.butterfly != NULL) {
+        return add_neighbours(view, ask, options.butterfly, true, true);
+    }
+    if (options.callers != NULL) {
+        return add_neighbours(view, ask, options.callers, true, false);
+    }
+    if (options.callees != NULL) {
+        return add_neighbours(view, ask, options.callees, false, true);
+    }
+    ttape_report_options how = base_options(view, ask);
+    return add_report(view, &how, NULL, NULL);
+}
+
+/* ---- showing ---- */
+
+static int print(tool_report *view)
+{
+    tool_output out;
+    if (!options.json && !options.no_pager) {
+        tool_pager_start();
+    }
+    tool_output_open(&out, STDOUT_FILENO);
+    if (options.json) {
+        tool_report_json(view, &out);
+    } else {
+        tool_report_table(view, &out);
+    }
+    return tool_pager_finish(tool_output_close(&out));
+}
+
+static int show(tool_report *view, asking *ask)
+{
+    int status = collect(view, ask);
+    if (status == TOOL_OK && options.filter != NULL) {
+        status = tool_report_filter(view, options.filter);
+    }
+    if (status == TOOL_OK) {
+        status = tool_report_sort(view);
+    }
+    if (status == TOOL_OK) {
+        status = print(view);
+    }
+    return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
+}
+
+static int run(const tool_input *input, uint32_t by)
+{
+    tool_selection selection = {0};
+    asking *ask = tool_allocate(1, sizeof(*ask));
+    tool_report view = {.input = input,
+                        .reader = input->reader,
+                        .by = by,
+                        .sort = options.sort,
+                        .reverse = options.reverse,
+                        .limit = options.limit.given ? options.limit.value : UINT64_MAX,
+                        .selection = &selection};
+    int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
+    tool_site_names_open(&view.names, input->reader);
+    ask->input = input;
+    ask->names = &view.names;
+    if (status == TOOL_OK) {
+        status = show(&view, ask);
+    }
+    tool_site_names_close(&view.names);
+    tool_selection_close(&selection);
+    free(view.rows);
+    free(ask);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static int parse_by(uint32_t *by)
+{
+    *by = TTAPE_REPORT_BY_FUNCTION;
+    if (options.by == NULL) {
+        return TOOL_OK;
+    }
+    for (uint32_t i = 0; i < TTAPE_REPORT_BY_GROUP; i++) {
+        if (strcmp(options.by, tool_report_by_names[i]) == 0) {
+            *by = i;
+            return TOOL_OK;
+        }
+    }
+    return tool_usage("report", "unknown kind of rows '%s'", options.by);
+}
+
+static int check_options(void)
+{
+    int subjects = (options.by != NULL) + (options.callers != NULL) + (options.callees != NULL) +
+                   (options.butterfly != NULL) + (options.match.count > 0);
+    if (subjects > 1) {
+        return tool_usage(
+            "report", "only one of --by, --callers, --callees, --butterfly, --match is possible");
+    }
+    return TOOL_OK;
+}
+
+int tool_verb_report(int argc, char **argv)
+{
+    int count, status;
+    uint32_t by;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    status = check_options();
+    status = status == TOOL_OK ? parse_by(&by) : status;
+    if (status != TOOL_OK) {
+        return status;
+    }
+    tool_memory_bound();
+    status = tool_input_read(&input, argv[0], 1);
+    if (status == TOOL_OK) {
+        status = run(&input, by);
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    free(options.match.words);
+    free(options.idle.words);
+    free(options.tids.numbers);
+    free(options.streams.numbers);
+    return status;
+}

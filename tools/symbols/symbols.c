@@ -1,0 +1,491 @@
+/* The user's side of symbols: modules by path and build id, a helper that is started when it is
+ * needed and replaced when it dies, and answers that are checked before they are believed. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/calls/hash.h"
+#include "tools/calls/hash_key.h"
+#include "tools/symbols/symbols.h"
+#include "tools/symbols/symbols_wire.h"
+#include "tools/command/tool.h"
+
+#define DEFAULT_TIMEOUT_SECONDS 60u
+#define DEFAULT_MEMORY_BYTES    (2ull << 30)
+#define DEATHS_MAX              64u  /* after so many helpers, no new one */
+#define END_WAIT_MS             2000 /* for a helper to go */
+
+struct tool_symbols_module {
+    char *path; /* as it came, for messages */
+    size_t path_bytes;
+    char *file; /* where it is looked for */
+    char *build_id;
+    uint32_t build_id_bytes;
+    uint64_t hash;
+    uint32_t number;
+    uint32_t generation; /* of the helper that has it open; 0: none */
+    tool_symbols_state state;
+    bool warned;
+    tool_elf_head *head; /* NULL: none */
+    char reason[TOOL_WIRE_REASON];
+};
+
+struct tool_symbols {
+    tool_symbols_options options;
+    int fd;
+    pid_t pid;           /* 0: no helper */
+    uint32_t generation; /* of the last helper, from 1 */
+    uint32_t deaths;
+    tool_symbols_module **modules;
+    size_t count, capacity;
+    uint32_t *slots; /* module number + 1 by hash; slot_count is a power of two */
+    size_t slot_count;
+    uint64_t secret; /* of the hash */
+    char name[TOOL_WIRE_NAME_MAX], file[TOOL_WIRE_FILE_MAX];
+};
+
+tool_symbols *tool_symbols_open(const tool_symbols_options *options)
+{
+    tool_symbols *symbols = tool_allocate(1, sizeof(tool_symbols));
+    symbols->options = *options;
+    symbols->fd = -1;
+    symbols->secret = tool_hash_key();
+    if (symbols->options.timeout_seconds == 0) {
+        symbols->options.timeout_seconds = DEFAULT_TIMEOUT_SECONDS;
+    }
+    if (symbols->options.memory_bytes == 0) {
+        symbols->options.memory_bytes = DEFAULT_MEMORY_BYTES;
+    }
+    return symbols;
+}
+
+/* Ends the helper, kindly or not; its wait status, or -1 where somebody else took that. */
+static int end_helper(tool_symbols *symbols, bool kill_it)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    int status = -1;
+    pid_t got = 0;
+    if (symbols->pid == 0) {
+        return -1;
+    }
+    close(symbols->fd);
+    if (kill_it) {
+        kill(symbols->pid, SIGKILL);
+    }
+    for (int waited = 0; waited <= END_WAIT_MS && got == 0; waited++) {
+        got = waitpid(symbols->pid, &status, WNOHANG);
+        if (got < 0 && errno == EINTR) {
+            got = 0;
+        }
+        if (got == 0) {
+            if (waited == END_WAIT_MS / 2) {
+                kill(symbols->pid, SIGKILL);
+            }
+            nanosleep(&pause, NULL);
+        }
+    }
+    symbols->pid = 0;
+    symbols->fd = -1;
+    return got > 0 ? status : -1;
+}
+
+void tool_symbols_close(tool_symbols *symbols)
+{
+    if (symbols == NULL) {
+        return;
+    }
+    end_helper(symbols, false);
+    for (size_t i = 0; i < symbols->count; i++) {
+        free(symbols->modules[i]->path);
+        free(symbols->modules[i]->file);
+        free(symbols->modules[i]->build_id);
+        free(symbols->modules[i]->head);
+        free(symbols->modules[i]);
+    }
+    free(symbols->modules);
+    free(symbols->slots);
+    free(symbols);
+}
+
+static void set_reason(tool_symbols_module *module, tool_symbols_state state, const char *reason)
+{
+    module->state = state;
+    (void)snprintf(module->reason, sizeof(module->reason), "%s", reason);
+}
+
+bool tool_symbols_start(tool_symbols *symbols)
+{
+    if (symbols->pid == 0) {
+        pid_t pid = tool_symbols_helper_start(&symbols->options, &symbols->fd);
+        symbols->pid = pid > 0 ? pid : 0;
+        symbols->generation += pid > 0;
+    }
+    return symbols->pid != 0;
+}
+
+static bool ensure_helper(tool_symbols *symbols, tool_symbols_module *module)
+{
+    if (symbols->deaths >= DEATHS_MAX) {
+        set_reason(module, TOOL_SYMBOLS_FAILED, "too many files before it ended the symbol helper");
+        return false;
+    }
+    if (!tool_symbols_start(symbols)) {
+        module->state = TOOL_SYMBOLS_FAILED;
+        (void)snprintf(module->reason, sizeof(module->reason), "cannot start the symbol helper: %s",
+                       strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* The helper is gone, or has to go, while this module was in hand. */
+static void give_up(tool_symbols *symbols, tool_symbols_module *module, int number)
+{
+    bool too_long = number == ETIMEDOUT;
+    int status = end_helper(symbols, too_long || number == EPROTO);
+    symbols->deaths++;
+    module->state = TOOL_SYMBOLS_FAILED;
+    if (too_long || (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
+        (void)snprintf(module->reason, sizeof(module->reason),
+                       "reading it took more than %" PRIu32 " seconds",
+                       symbols->options.timeout_seconds);
+    } else if (number == EPROTO) {
+        set_reason(module, TOOL_SYMBOLS_FAILED, "the symbol helper gave a senseless answer");
+    } else if (status != -1 && WIFSIGNALED(status)) {
+        (void)snprintf(module->reason, sizeof(module->reason),
+                       "the symbol helper died of signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+    } else {
+        set_reason(module, TOOL_SYMBOLS_FAILED,
+                   "the symbol helper gave up, probably for want of memory");
+    }
+}
+
+/* Sends a request to a helper that may have died since the last one, of no fault of this
+ * module's. */
+static bool send_request(tool_symbols *symbols, const tool_wire_request *request,
+                         uint64_t deadline_ms)
+{
+    char byte;
+    bool alive = !tool_wire_receive(symbols->fd, &byte, 1, 1) && errno == ETIMEDOUT;
+    return alive && tool_wire_send(symbols->fd, request, sizeof(*request), deadline_ms);
+}
+
+static uint64_t deadline_of(const tool_symbols *symbols)
+{
+    return tool_wire_now_ms() + symbols->options.timeout_seconds * 1000ull;
+}
+
+/* Is a head from the helper as tool_elf_head_read makes them? */
+static bool is_head(const tool_elf_head *head)
+{
+    return head->load_count > 0 && head->load_count <= TOOL_ELF_LOADS_MAX &&
+           head->build_id_bytes <= TOOL_BUILD_ID_BYTES_MAX;
+}
+
+static bool take_opened(tool_symbols_module *module, tool_wire_opened *opened)
+{
+    opened->reason[sizeof(opened->reason) - 1] = '\0';
+    if (opened->has_head != 0 && !is_head(&opened->head)) {
+        return false;
+    }
+    if (opened->has_head != 0 && module->head == NULL) {
+        module->head = tool_allocate(1, sizeof(tool_elf_head));
+        *module->head = opened->head;
+    }
+    if (opened->has_symbols != 0) {
+        set_reason(module, TOOL_SYMBOLS_READY, "");
+    } else if (opened->has_head != 0) {
+        set_reason(module, TOOL_SYMBOLS_EMPTY, opened->reason);
+    } else if (module->state == TOOL_SYMBOLS_READY) {
+        set_reason(module, TOOL_SYMBOLS_UNREADABLE, opened->reason);
+    }
+    return opened->has_symbols == 0 || module->head != NULL;
+}
+
+/* Has the helper that runs now open the module? A module that has a state other than READY keeps it
+ * unless the helper finds a debug file. */
+static bool open_in_helper(tool_symbols *symbols, tool_symbols_module *module)
+{
+    size_t path_bytes = strlen(module->file);
+    tool_wire_request request = {.what = TOOL_WIRE_OPEN,
+                                 .module = module->number,
+                                 .count = module->build_id_bytes,
+                                 .size_bytes = (uint32_t)path_bytes};
+    tool_wire_opened opened;
+    uint64_t deadline_ms = deadline_of(symbols);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (!ensure_helper(symbols, module)) {
+            return false;
+        }
+        if (send_request(symbols, &request, deadline_ms)) {
+            break;
+        }
+        end_helper(symbols, true);
+    }
+    if (symbols->pid == 0 ||
+        !tool_wire_send(symbols->fd, module->build_id, request.count, deadline_ms) ||
+        !tool_wire_send(symbols->fd, module->file, path_bytes, deadline_ms) ||
+        !tool_wire_receive(symbols->fd, &opened, sizeof(opened), deadline_ms)) {
+        give_up(symbols, module, errno);
+        return false;
+    }
+    if (!take_opened(module, &opened)) {
+        give_up(symbols, module, EPROTO);
+        return false;
+    }
+    module->generation = symbols->generation;
+    return module->state == TOOL_SYMBOLS_READY;
+}
+
+/* Ids as people compare them; 20 bytes tell enough. */
+static void put_id(char *out, size_t room, const void *id, size_t size_bytes)
+{
+    const uint8_t *bytes = id;
+    size_bytes = size_bytes < 20 ? size_bytes : 20;
+    for (size_t i = 0; i < size_bytes && 2 * i + 3 <= room; i++) {
+        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    }
+}
+
+static void refuse_build(tool_symbols_module *module, const tool_elf_head *head)
+{
+    char has[44] = "", wanted[44] = "";
+    put_id(has, sizeof(has), head->build_id, head->build_id_bytes);
+    put_id(wanted, sizeof(wanted), module->build_id, module->build_id_bytes);
+    module->state = TOOL_SYMBOLS_MISMATCH;
+    (void)snprintf(module->reason, sizeof(module->reason), "its build id is %s instead of %s",
+                   has[0] != '\0' ? has : "missing", wanted);
+}
+
+static bool ends_with_deleted(const tool_symbols_module *module)
+{
+    static const char ending[] = " (deleted)"; /* what the kernel adds to a removed file's name */
+    size_t length = sizeof(ending) - 1;
+    return module->path_bytes > length &&
+           strcmp(module->path + module->path_bytes - length, ending) == 0;
+}
+
+/* Reads the head of the module's file and compares build ids. */
+static void look(const tool_symbols *symbols, tool_symbols_module *module)
+{
+    tool_elf_head head;
+    if (strlen(module->path) != module->path_bytes || module->path_bytes == 0 ||
+        module->path_bytes >= TOOL_WIRE_PATH_MAX) {
+        module->file[0] = '\0';
+        set_reason(module, TOOL_SYMBOLS_MISSING, "its path names no file");
+        return;
+    }
+    const char *reason = tool_elf_head_of(symbols->options.root, module->file, &head);
+    if (reason != NULL && module->build_id_bytes > 0 && ends_with_deleted(module)) {
+        *strrchr(module->file, ' ') = '\0'; /* a file of that name may be the same again */
+        reason = tool_elf_head_of(symbols->options.root, module->file, &head);
+    }
+    if (reason != NULL) {
+        bool missing = strcmp(reason, "no such file") == 0;
+        set_reason(module, missing ? TOOL_SYMBOLS_MISSING : TOOL_SYMBOLS_UNREADABLE, reason);
+        return;
+    }
+    if (module->build_id_bytes > 0 &&
+        (head.build_id_bytes != module->build_id_bytes ||
+         memcmp(head.build_id, module->build_id, module->build_id_bytes) != 0)) {
+        refuse_build(module, &head);
+        return;
+    }
+    module->head = tool_allocate(1, sizeof(tool_elf_head));
+    *module->head = head;
+    set_reason(module, TOOL_SYMBOLS_READY, "");
+}
+
+static bool is_same(const tool_symbols_module *module, uint64_t hash, ttape_string path,
+                    ttape_string build_id)
+{
+    return module->hash == hash && module->path_bytes == path.size_bytes &&
+           module->build_id_bytes == build_id.size_bytes &&
+           (path.size_bytes == 0 || memcmp(module->path, path.data, path.size_bytes) == 0) &&
+           (build_id.size_bytes == 0 ||
+            memcmp(module->build_id, build_id.data, build_id.size_bytes) == 0);
+}
+
+static void insert(tool_symbols *symbols, const tool_symbols_module *module)
+{
+    size_t at = (size_t)module->hash & (symbols->slot_count - 1);
+    while (symbols->slots[at] != 0) {
+        at = (at + 1) & (symbols->slot_count - 1);
+    }
+    symbols->slots[at] = module->number + 1;
+}
+
+static tool_symbols_module *add_module(tool_symbols *symbols, uint64_t hash, ttape_string path,
+                                       ttape_string build_id)
+{
+    if ((symbols->count + 1) * 2 > symbols->slot_count) {
+        free(symbols->slots);
+        symbols->slot_count = symbols->slot_count > 0 ? symbols->slot_count * 2 : 64;
+        symbols->slots = tool_allocate(symbols->slot_count, sizeof(uint32_t));
+        for (size_t i = 0; i < symbols->count; i++) {
+            insert(symbols, symbols->modules[i]);
+        }
+    }
+    tool_grow((void **)&symbols->modules, &symbols->capacity, symbols->count + 1,
+              sizeof(tool_symbols_module *));
+    tool_symbols_module *module = tool_allocate(1, sizeof(tool_symbols_module));
+    module->path = tool_copy_text(path.data, path.size_bytes);
+    module->file = tool_copy_text(path.data, path.size_bytes);
+    module->path_bytes = path.size_bytes;
+    module->build_id = tool_copy_text(build_id.data, build_id.size_bytes);
+    module->build_id_bytes = (uint32_t)build_id.size_bytes;
+    module->hash = hash;
+    module->number = (uint32_t)symbols->count;
+    symbols->modules[symbols->count++] = module;
+    insert(symbols, module);
+    return module;
+}
+
+tool_symbols_module *tool_symbols_module_open(tool_symbols *symbols, ttape_string path,
+                                              ttape_string build_id)
+{
+    tool_hash key = {.low = symbols->secret, .high = ~symbols->secret};
+    tool_hash_bytes(&key, path.data, path.size_bytes);
+    tool_hash_bytes(&key, build_id.data, build_id.size_bytes);
+    uint64_t hash = tool_mix(key.low ^ key.high);
+    for (size_t at = (size_t)hash; symbols->slot_count > 0; at++) {
+        uint32_t slot = symbols->slots[at & (symbols->slot_count - 1)];
+        if (slot == 0) {
+            break;
+        }
+        if (is_same(symbols->modules[slot - 1], hash, path, build_id)) {
+            return symbols->modules[slot - 1];
+        }
+    }
+    tool_symbols_module *module = add_module(symbols, hash, path, build_id);
+    if (build_id.size_bytes > TOOL_BUILD_ID_BYTES_MAX) {
+        set_reason(module, TOOL_SYMBOLS_MISMATCH, "no file has a build id as long as its");
+        return module;
+    }
+    look(symbols, module);
+    if (module->state == TOOL_SYMBOLS_READY || module->build_id_bytes > 0) {
+        (void)open_in_helper(symbols, module); /* a debug file can stand in for the file */
+    }
+    return module;
+}
+
+tool_symbols_state tool_symbols_module_state(const tool_symbols_module *module)
+{
+    return module->state;
+}
+
+const char *tool_symbols_module_reason(const tool_symbols_module *module) { return module->reason; }
+
+const tool_elf_head *tool_symbols_module_head(const tool_symbols_module *module)
+{
+    return module->head;
+}
+
+bool tool_symbols_module_warn(tool_symbols_module *module)
+{
+    if (module->state != TOOL_SYMBOLS_READY && !module->warned) {
+        tool_message("no symbols of '%.1024s%s': %s", module->path,
+                     strlen(module->path) > 1024 ? "..." : "", module->reason);
+        module->warned = true;
+    }
+    return module->state != TOOL_SYMBOLS_READY;
+}
+
+void tool_symbols_module_release(tool_symbols *symbols, tool_symbols_module *module)
+{
+    tool_wire_request request = {.what = TOOL_WIRE_RELEASE, .module = module->number};
+    if (symbols->pid != 0 && module->generation == symbols->generation &&
+        !send_request(symbols, &request, deadline_of(symbols))) {
+        end_helper(symbols, true);
+    }
+    module->generation = 0;
+}
+
+/* One answer; false with errno where it did not come or makes no sense. */
+static bool take_answer(tool_symbols *symbols, uint64_t deadline_ms, tool_symbol *found)
+{
+    tool_wire_found wire;
+    if (!tool_wire_receive(symbols->fd, &wire, sizeof(wire), deadline_ms)) {
+        return false;
+    }
+    if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
+        errno = EPROTO;
+        return false;
+    }
+    *found = (tool_symbol){.name = {symbols->name, wire.name_bytes},
+                           .file = {symbols->file, wire.file_bytes},
+                           .line = wire.line,
+                           .start = wire.start};
+    return tool_wire_receive(symbols->fd, symbols->name, wire.name_bytes, deadline_ms) &&
+           tool_wire_receive(symbols->fd, symbols->file, wire.file_bytes, deadline_ms);
+}
+
+/* Sends a batch to a helper that has the module open. */
+static bool send_batch(tool_symbols *symbols, tool_symbols_module *module,
+                       const tool_symbols_query *queries, size_t count, uint64_t deadline_ms)
+{
+    tool_wire_query wire[TOOL_WIRE_BATCH];
+    tool_wire_request request = {.what = TOOL_WIRE_FIND,
+                                 .module = module->number,
+                                 .count = (uint32_t)count,
+                                 .size_bytes = (uint32_t)(count * sizeof(wire[0]))};
+    for (size_t i = 0; i < count; i++) {
+        wire[i] = (tool_wire_query){queries[i].elf_address, queries[i].entry};
+    }
+    bool open = symbols->pid != 0 && module->generation == symbols->generation;
+    if (open && !send_request(symbols, &request, deadline_ms)) { /* it died in the meantime */
+        end_helper(symbols, true);
+        open = false;
+    } else if (open) {
+        return tool_wire_send(symbols->fd, wire, request.size_bytes, deadline_ms);
+    }
+    return open_in_helper(symbols, module) &&
+           tool_wire_send(symbols->fd, &request, sizeof(request), deadline_ms) &&
+           tool_wire_send(symbols->fd, wire, request.size_bytes, deadline_ms);
+}
+
+size_t tool_symbols_find_all(tool_symbols *symbols, tool_symbols_module *module,
+                             const tool_symbols_query *queries, size_t count,
+                             tool_symbols_take take, void *context)
+{
+    size_t done = 0;
+    while (done < count && module->state == TOOL_SYMBOLS_READY) {
+        size_t batch = count - done < TOOL_WIRE_BATCH ? count - done : TOOL_WIRE_BATCH;
+        uint64_t deadline_ms = deadline_of(symbols);
+        tool_symbol found;
+        bool fine = send_batch(symbols, module, queries + done, batch, deadline_ms);
+        for (size_t i = 0; i < batch && fine; i++) {
+            fine = take_answer(symbols, deadline_ms, &found);
+            if (fine) {
+                take(context, done++, &found);
+            }
+        }
+        if (!fine && module->state == TOOL_SYMBOLS_READY) {
+            give_up(symbols, module, errno);
+        }
+    }
+    return done;
+}
+
+static void keep_answer(void *context, size_t number, const tool_symbol *found)
+{
+    (void)number;
+    *(tool_symbol *)context = *found;
+}
+
+bool tool_symbols_find(tool_symbols *symbols, tool_symbols_module *module,
+                       const tool_symbols_query *query, tool_symbol *found)
+{
+    *found = (tool_symbol){.name = {"", 0}, .file = {"", 0}};
+    return tool_symbols_find_all(symbols, module, query, 1, keep_answer, found) == 1 &&
+           (found->name.size_bytes > 0 || found->file.size_bytes > 0);
+}
+
+pid_t tool_symbols_helper_pid(const tool_symbols *symbols) { return symbols->pid; }

@@ -1,0 +1,56 @@
+/* What the symbol helper and its user say to each other, over a socket between two copies of one
+ * program: structs as they are. The user trusts nothing of what it gets: the helper may have
+ * been taken over by the file that it reads. */
+#ifndef TOOL_SYMBOLS_WIRE_H
+#define TOOL_SYMBOLS_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/binary/elf_head.h"
+#include "tools/symbols/symbols.h"
+
+#define TOOL_WIRE_BATCH    256u   /* queries in a request */
+#define TOOL_WIRE_NAME_MAX 65536u /* bytes of a name */
+#define TOOL_WIRE_FILE_MAX 4096u
+#define TOOL_WIRE_PATH_MAX 4096u
+#define TOOL_WIRE_REASON   128u
+
+enum { TOOL_WIRE_OPEN = 1, TOOL_WIRE_FIND = 2, TOOL_WIRE_RELEASE = 3 };
+
+typedef struct tool_wire_request {
+    uint32_t what;
+    uint32_t module;     /* the user's number for it */
+    uint32_t count;      /* OPEN: bytes of build id; FIND: queries */
+    uint32_t size_bytes; /* OPEN: of the path, which follows the build id; FIND: of the queries */
+} tool_wire_request;
+
+typedef struct tool_wire_query {
+    uint64_t elf_address;
+    uint64_t entry;
+} tool_wire_query;
+
+/* Answer to OPEN. */
+typedef struct tool_wire_opened {
+    uint32_t has_symbols, has_head;
+    char reason[TOOL_WIRE_REASON]; /* "" or why it has no symbols */
+    tool_elf_head head;
+} tool_wire_opened;
+
+/* Answer to each query of FIND; name and file follow. */
+typedef struct tool_wire_found {
+    uint32_t name_bytes, file_bytes, line, reserved;
+    uint64_t start;
+} tool_wire_found;
+
+/* Both return false when the other side is gone. A deadline is in milliseconds of the monotonic
+ * clock; 0: none. When it is over, tool_wire_receive returns false with errno ETIMEDOUT. */
+bool tool_wire_send(int fd, const void *data, size_t size_bytes, uint64_t deadline_ms);
+bool tool_wire_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_ms);
+uint64_t tool_wire_now_ms(void);
+
+/* Starts a helper: returns its process and the descriptor to talk to it, or -1 with errno. */
+pid_t tool_symbols_helper_start(const tool_symbols_options *options, int *fd);
+
+#endif

@@ -1,0 +1,221 @@
+/* tracetape symbolize: the same trace with names, files and lines; partitions are copied as they
+ * are. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tracetape/copy.h>
+
+#include "tools/io/input.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/progress.h"
+#include "tools/symbols/symbolize.h"
+#include "tools/io/target.h"
+#include "tools/command/tool.h"
+
+#define DEBUG_FOLDERS_MAX 64u
+
+typedef struct debug_folders {
+    const char *paths[DEBUG_FOLDERS_MAX];
+    size_t count;
+} debug_folders;
+
+static struct {
+    const char *output, *root;
+    debug_folders debug;
+    bool force, again, no_lines, no_demangle;
+    uint32_t jobs;
+} options;
+
+static bool parse_debug_folder(const char *text, void *into)
+{
+    debug_folders *folders = into;
+    if (folders->count == DEBUG_FOLDERS_MAX || text[0] == '\0') {
+        return false;
+    }
+    folders->paths[folders->count++] = text;
+    return true;
+}
+
+static const tool_option table[] = {
+    {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"debug-dir", 0, "DIR", "look for debug files in DIR first; may be given again",
+     parse_debug_folder, &options.debug},
+    {"sysroot", 0, "DIR", "look for the modules' paths inside DIR", NULL, &options.root},
+    {"again", 0, NULL, "also replace names that are there", NULL, &options.again},
+    {"no-lines", 0, NULL, "symbols only, no source files and lines", NULL, &options.no_lines},
+    {"no-demangle", 0, NULL, "keep C++ and Rust names as they are in the file", NULL,
+     &options.no_demangle},
+    {"jobs", 'j', "N", "files that are read at once", tool_parse_u32, &options.jobs},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "symbolize",
+    .usage = "[OPTION]... FILE -o OUT",
+    .about =
+        "Fills in names, source files and lines of addresses from the traced binaries and their\n"
+        "debug files, on this or another machine. A binary of another build than the one that was\n"
+        "recorded is refused. Events are copied untouched. Binaries are read in a process of "
+        "their\n"
+        "own: one that is damaged costs its own names and nothing else.",
+    .options = table,
+    .examples = "  tracetape symbolize run.ttape -o named.ttape\n"
+                "  tracetape symbolize run.ttape -o named.ttape --sysroot /srv/target\n"
+                "  tracetape symbolize run.ttape -o named.ttape --debug-dir ~/debug\n",
+    .statuses = "  0  done, every address has a name\n"
+                "  2  the command line is wrong\n"
+                "  3  done, but some addresses have no name, for reasons that warnings name\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* The copy, and how far its sites are. */
+typedef struct naming {
+    const tool_named_site *sites;
+    size_t count, next;
+} naming;
+
+/* Sites come in ascending order. A name that is there stays where no better one was found. */
+static ttape_status rename_site(void *context, uint32_t number, ttape_site *site, ttape_error *err)
+{
+    naming *names = context;
+    (void)err;
+    while (names->next < names->count && names->sites[names->next].site < number) {
+        names->next++;
+    }
+    if (names->next == names->count || names->sites[names->next].site != number) {
+        return TTAPE_OK;
+    }
+    const tool_named_site *named = &names->sites[names->next];
+    if (named->symbol.data != NULL) {
+        site->symbol = named->symbol;
+    }
+    if (named->file.size_bytes > 0) {
+        site->file = named->file;
+        site->line = named->line;
+    }
+    return TTAPE_OK;
+}
+
+typedef struct copying {
+    tool_input *input;
+    tool_target target;
+    ttape_info info;
+    ttape_writer *writer;
+    ttape_copier *copier;
+    ttape_error err;
+} copying;
+
+static int open_copy(copying *copy, naming *names)
+{
+    ttape_writer_options writer_options = {.size = sizeof(writer_options),
+                                           .resolution_ns = copy->info.resolution_ns,
+                                           .has_trace_id = true};
+    memcpy(writer_options.trace_id, copy->info.trace_id, sizeof(copy->info.trace_id));
+    if (ttape_writer_open(&copy->writer, &copy->target.sink, &writer_options, &copy->err) !=
+        TTAPE_OK) {
+        return tool_fail_error(options.output, &copy->err);
+    }
+    if (ttape_copier_open_renamed(&copy->copier, copy->writer, copy->input->reader, rename_site,
+                                  names, &copy->err) != TTAPE_OK) {
+        return tool_fail_error(options.output, &copy->err);
+    }
+    return TOOL_OK;
+}
+
+static int copy_all(copying *copy)
+{
+    for (uint64_t i = 0; i < copy->info.partition_count; i++) {
+        if (ttape_copier_partition(copy->copier, (uint32_t)i, &copy->err) != TTAPE_OK) {
+            return tool_fail_error(copy->input->name, &copy->err);
+        }
+        tool_progress_update(i + 1, copy->info.partition_count, 0);
+    }
+    if (ttape_writer_finish(copy->writer, &copy->err) != TTAPE_OK) {
+        return tool_fail_error(options.output, &copy->err);
+    }
+    return tool_target_commit(&copy->target);
+}
+
+static int write_copy(copying *copy, const tool_symbolizing *work)
+{
+    naming names = {0};
+    names.sites = tool_symbolize_sites(work, &names.count);
+    int status = open_copy(copy, &names);
+    if (status == TOOL_OK) {
+        status = copy_all(copy);
+    }
+    ttape_copier_close(copy->copier);
+    ttape_writer_close(copy->writer);
+    return status;
+}
+
+static int check_folder(const char *path)
+{
+    struct stat status;
+    if (path != NULL && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))) {
+        return tool_fail("'%s' is no folder", path);
+    }
+    return TOOL_OK;
+}
+
+static int check_folders(void)
+{
+    int status = check_folder(options.root);
+    for (size_t i = 0; i < options.debug.count && status == TOOL_OK; i++) {
+        status = check_folder(options.debug.paths[i]);
+    }
+    return status;
+}
+
+static int run(tool_input *input)
+{
+    tool_symbolize_options wanted = {.symbols = {.root = options.root,
+                                                 .debug_folders = options.debug.paths,
+                                                 .debug_folder_count = options.debug.count,
+                                                 .no_lines = options.no_lines,
+                                                 .no_demangle = options.no_demangle},
+                                     .again = options.again,
+                                     .jobs = options.jobs};
+    copying copy = {.input = input};
+    bool complete = true;
+    ttape_reader_get_info(input->reader, &copy.info);
+    int status = tool_target_open(&copy.target, options.output, options.force);
+    if (status == TOOL_OK) {
+        tool_progress_start("symbolize");
+        tool_symbolizing *work = tool_symbolize(input->reader, &wanted, &complete);
+        status = write_copy(&copy, work);
+        tool_progress_stop();
+        tool_symbolize_close(work);
+    }
+    tool_target_close(&copy.target);
+    return status == TOOL_OK && !complete ? TOOL_LOSS : status;
+}
+
+int tool_verb_symbolize(int argc, char **argv)
+{
+    int count, status;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    if (options.output == NULL) {
+        return tool_usage("symbolize", "-o FILE is missing");
+    }
+    status = check_folders();
+    if (status != TOOL_OK) {
+        return status;
+    }
+    status = tool_input_read(&input, argv[0], 1);
+    if (status == TOOL_OK) {
+        status = run(&input);
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* Items are pushed one by one; whenever the last `period` of them equal what stands before them,
+ * they are added to it. The shortest period first, so that A A A is A three times, not a
+ * sequence. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tree/tree_view.h"
+
+#define PERIOD_MOST 16u
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Parts are never equal: what is in them is not known. */
+static void describe(tool_item *item)
+{
+    uint64_t shape = mix(mix(item->kind, item->node.site), item->node.frame_kind);
+    shape = mix(mix(shape, item->node.argument), item->child_count);
+    item->repeats = item->kind != TOOL_ITEM_PARTS && item->node.id.kind != TTAPE_NODE_STREAM;
+    for (size_t i = 0; i < item->child_count; i++) {
+        shape = mix(shape, item->children[i].hash);
+        item->repeats = item->repeats && item->children[i].repeats;
+    }
+    item->shape = shape;
+    item->hash = mix(shape, item->count);
+}
+
+static bool equal_lists(const tool_item *a, const tool_item *b, size_t count);
+
+/* But for the count. */
+static bool similar(const tool_item *a, const tool_item *b)
+{
+    return a->shape == b->shape && a->repeats && b->repeats && a->kind == b->kind &&
+           a->node.site == b->node.site && a->node.frame_kind == b->node.frame_kind &&
+           a->node.argument == b->node.argument && a->child_count == b->child_count &&
+           equal_lists(a->children, b->children, a->child_count);
+}
+
+static bool equal_lists(const tool_item *a, const tool_item *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (a[i].hash != b[i].hash || a[i].count != b[i].count) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!similar(&a[i], &b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The children of `from` go to those of `to`, which are the same. */
+static void merge(tool_item *to, tool_item *from)
+{
+    tool_item_sum(to, from);
+    for (size_t i = 0; i < to->child_count; i++) {
+        merge(&to->children[i], &from->children[i]);
+    }
+    free(from->children);
+    from->children = NULL;
+    from->child_count = 0;
+}
+
+typedef struct folding {
+    tool_item *items; /* the list itself: what was read is written over */
+    size_t count;
+} folding;
+
+/* A after A, or after n times A. */
+static bool fold_one(folding *f)
+{
+    tool_item *last = &f->items[f->count - 1], *before = last - 1;
+    if (f->count < 2 || last->kind != TOOL_ITEM_NODE || !similar(before, last)) {
+        return false;
+    }
+    uint64_t count = before->count + last->count;
+    merge(before, last);
+    before->count = count;
+    describe(before);
+    f->count--;
+    return true;
+}
+
+/* The sequence that stands before the last `period` items once more. */
+static bool fold_again(folding *f, size_t period)
+{
+    if (f->count < period + 1) {
+        return false;
+    }
+    tool_item *before = &f->items[f->count - period - 1], *last = before + 1;
+    if (before->kind != TOOL_ITEM_SEQUENCE || before->child_count != period ||
+        !equal_lists(before->children, last, period)) {
+        return false;
+    }
+    for (size_t i = 0; i < period; i++) {
+        tool_item_sum(before, &last[i]);
+        merge(&before->children[i], &last[i]);
+    }
+    before->count++;
+    describe(before);
+    f->count -= period;
+    return true;
+}
+
+/* The last `period` items equal those before them: both become a sequence. */
+static bool fold_new(folding *f, size_t period)
+{
+    if (f->count < 2 * period) {
+        return false;
+    }
+    tool_item *first = &f->items[f->count - 2 * period], *second = first + period;
+    for (size_t i = 0; i < period; i++) {
+        if (first[i].kind != TOOL_ITEM_NODE || !first[i].repeats) {
+            return false;
+        }
+    }
+    if (!equal_lists(first, second, period)) {
+        return false;
+    }
+    tool_item sequence = {.kind = TOOL_ITEM_SEQUENCE, .count = 2};
+    sequence.node.site = TTAPE_NONE;
+    sequence.node.id = first->node.id;
+    sequence.node.start_ns = first->node.start_ns;
+    sequence.node.self_exact = sequence.node.counts_exact = true;
+    for (size_t i = 0; i < period; i++) {
+        tool_item_sum(&sequence, &first[i]);
+        tool_item_sum(&sequence, &second[i]);
+        merge(&first[i], &second[i]);
+        *tool_item_add(&sequence.children, &sequence.child_count, &sequence.child_capacity) =
+            first[i];
+    }
+    describe(&sequence);
+    *first = sequence;
+    f->count -= 2 * period - 1;
+    return true;
+}
+
+void tool_items_fold(tool_item *items, size_t *count)
+{
+    folding f = {.items = items};
+    for (size_t i = 0; i < *count; i++) {
+        describe(&items[i]);
+        if (f.count != i) {
+            items[f.count] = items[i];
+        }
+        f.count++;
+        for (bool folded = true; folded;) { /* what was folded may complete a sequence */
+            folded = fold_one(&f);
+            for (size_t period = 2; period <= PERIOD_MOST && !folded; period++) {
+                folded = fold_again(&f, period) || fold_new(&f, period);
+            }
+        }
+    }
+    *count = f.count;
+}

@@ -1,0 +1,167 @@
+/* The tree for programs: one object; its nodes in the order of the text, each with its level, so
+ * that no depth is too much for a reader. Times are nanoseconds; null: not known. */
+#include <string.h>
+
+#include "tools/io/json.h"
+#include "tools/tree/tree_view.h"
+
+typedef struct printing {
+    tool_tree *view;
+    tool_json json;
+} printing;
+
+static void put_name(printing *print, const tool_item *item)
+{
+    const ttape_node *node = &item->node;
+    ttape_stream_info stream = {0};
+    ttape_process process = {0};
+    char buffer[20];
+    if (item->kind != TOOL_ITEM_NODE) {
+        return;
+    }
+    if (node->id.kind == TTAPE_NODE_STREAM) {
+        (void)ttape_reader_get_stream(print->view->reader, node->id.stream, &stream);
+        (void)ttape_reader_get_process(print->view->reader, stream.stream.process, &process);
+        tool_json_string(&print->json, "name",
+                         stream.stream.name.size_bytes > 0 ? stream.stream.name : process.name);
+        tool_json_number(&print->json, "tid", stream.stream.tid);
+        tool_json_number(&print->json, "pid", stream.pid);
+    } else if (node->frame_kind == TTAPE_SIGNAL_BEGIN) {
+        tool_json_text(&print->json, "name", "(signal)");
+        tool_json_number(&print->json, "signal", node->argument);
+    } else {
+        tool_json_string(&print->json, "name",
+                         tool_site_symbol(print->view->reader, node->site, buffer));
+        tool_json_number(&print->json, "site", node->site);
+    }
+}
+
+static const char *kind_of(const tool_item *item)
+{
+    switch (item->kind) {
+    case TOOL_ITEM_PARTS: return "part";
+    case TOOL_ITEM_SEQUENCE: return "sequence";
+    default: break;
+    }
+    if (item->node.id.kind == TTAPE_NODE_STREAM) {
+        return "thread";
+    }
+    return item->node.frame_kind == TTAPE_SIGNAL_BEGIN ? "signal" : "call";
+}
+
+static void put_times(printing *print, const tool_item *item)
+{
+    static const char *const ends[] = {"ended", "open", "hidden", "lost"};
+    const ttape_node *node = &item->node;
+    tool_json *json = &print->json;
+    if (!print->view->has_times) {
+        return;
+    }
+    if (item->is_shell) {
+        if (node->id.kind == TTAPE_NODE_FRAME) {
+            tool_json_number(json, "enter_ns", node->enter_ns);
+        }
+        return;
+    }
+    tool_json_signed(json, "time_ns", item->time_ns);
+    if (item->kind == TOOL_ITEM_SEQUENCE) {
+        return;
+    }
+    tool_json_number(json, "enter_ns", node->enter_ns);
+    tool_json_number(json, "start_ns", node->start_ns);
+    tool_json_number(json, "end_ns", node->end_ns);
+    if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
+        tool_json_text(json, "end", ends[node->end & 3]);
+        tool_json_number(json, "end_most_ns", node->end_most_ns);
+    }
+    if (item->kind == TOOL_ITEM_NODE && !item->is_cut) {
+        tool_json_signed(json, "self_ns", node->self_ns);
+        tool_json_bool(json, "self_exact", node->self_exact);
+        tool_json_signed(json, "rest_ns", node->rest_ns);
+    }
+}
+
+static void put_pruned(printing *print, const tool_item *item)
+{
+    const ttape_pruned *pruned = &item->node.pruned;
+    tool_json *json = &print->json;
+    if (pruned->part_count == 0 || item->is_cut) {
+        return;
+    }
+    tool_json_begin(json, "pruned", '{');
+    tool_json_number(json, "partitions", pruned->part_count);
+    tool_json_number(json, "events", pruned->event_count);
+    tool_json_number(json, "calls", pruned->call_count);
+    tool_json_bool(json, "calls_exact", pruned->calls_exact);
+    if (print->view->has_times) {
+        tool_json_signed(json, "time_ns", pruned->time_ns);
+    }
+    tool_json_end(json, '}');
+}
+
+static void put_shorts(printing *print, const tool_shorts *shorts)
+{
+    tool_json *json = &print->json;
+    if (shorts->count == 0) {
+        return;
+    }
+    tool_json_begin(json, "shorter", '{');
+    tool_json_number(json, "count", shorts->count);
+    tool_json_signed(json, "time_ns", shorts->time_ns);
+    tool_json_number(json, "events", shorts->event_count);
+    tool_json_number(json, "calls", shorts->call_count);
+    tool_json_end(json, '}');
+}
+
+static void put_item(printing *print, const tool_item *item, uint32_t level, uint64_t times)
+{
+    tool_json *json = &print->json;
+    const ttape_node *node = &item->node;
+    char name[64];
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "level", level);
+    tool_json_text(json, "kind", kind_of(item));
+    if (item->kind != TOOL_ITEM_SEQUENCE) {
+        tool_json_string(json, "node", (ttape_string){name, tool_put_node(name, &node->id)});
+    }
+    put_name(print, item);
+    if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
+        tool_json_number(json, "calls", item->count * times);
+        tool_json_number(json, "stack", node->stack);
+    } else if (item->kind == TOOL_ITEM_SEQUENCE) {
+        tool_json_number(json, "repeats", item->count);
+    }
+    put_times(print, item);
+    if (node->counts_exact && item->kind == TOOL_ITEM_NODE) {
+        tool_json_number(json, "events_below", node->event_count);
+        tool_json_number(json, "calls_below", node->call_count);
+    }
+    put_pruned(print, item);
+    put_shorts(print, &item->shorts);
+    tool_json_bool(json, "deeper", item->deeper);
+    tool_json_end(json, '}');
+    for (size_t i = 0; i < item->child_count && json->out->failed_errno == 0; i++) {
+        put_item(print, &item->children[i], level + 1, item->count * times);
+    }
+}
+
+void tool_tree_json(tool_tree *view, tool_output *out)
+{
+    printing print = {.view = view};
+    tool_json_open(&print.json, out);
+    tool_json_begin(&print.json, NULL, '{');
+    tool_json_text(&print.json, "file", view->input->name);
+    tool_json_bool(&print.json, "full", view->full);
+    if (view->selection->has_range) {
+        tool_json_number(&print.json, "from_ns", view->selection->from_ns);
+        tool_json_number(&print.json, "to_ns", view->selection->to_ns);
+    }
+    tool_json_signed(&print.json, "min_time_ns", view->min_ns > 0 ? view->min_ns : 0);
+    put_shorts(&print, &view->shorts);
+    tool_json_begin(&print.json, "nodes", '[');
+    for (size_t i = 0; i < view->item_count; i++) {
+        put_item(&print, &view->items[i], 0, 1);
+    }
+    tool_json_end(&print.json, ']');
+    tool_json_end(&print.json, '}');
+}

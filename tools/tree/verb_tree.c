@@ -1,0 +1,164 @@
+/* tracetape tree: the execution tree, pruned where nobody looks. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracetape/writer.h>
+
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/pager.h"
+#include "tools/command/tool.h"
+#include "tools/tree/tree_view.h"
+
+#define OPEN_DEPTH_USUAL 2u
+#define JOBS_MOST        64L
+
+static struct {
+    const char *open;
+    tool_id depth;
+    tool_time min_time;
+    tool_numbers tids, streams;
+    tool_span time;
+    uint32_t jobs;
+    bool full, fold, json, no_pager;
+} options;
+
+static const tool_option table[] = {
+    {"open", 'o', "WHAT", "a node (s0p3), a time (+1.5s) or a path (main/run[2]): decode it", NULL,
+     &options.open},
+    {"depth", 'd', "N", "levels below what is shown; 2 with --open, all otherwise", tool_parse_id,
+     &options.depth},
+    {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
+     tool_parse_time, &options.min_time},
+    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, &options.tids},
+    {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
+     &options.streams},
+    {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
+     tool_parse_span, &options.time},
+    {"fold", 'f', NULL, "show equal siblings, and equal series of them, once", NULL, &options.fold},
+    {"full", 0, NULL, "decode everything, prune nothing", NULL, &options.full},
+    {"json", 0, NULL, "print JSON", NULL, &options.json},
+    {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
+     &options.jobs},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const tool_command command = {
+    .verb = "tree",
+    .usage = "[OPTION]... FILE|-",
+    .about =
+        "Shows what called what. Calls that cross a boundary between partitions are shown at\n"
+        "once, out of the summaries; what is local to a partition is pruned, with how much it\n"
+        "is, until --open names it.",
+    .options = table,
+    .examples = "  tracetape tree run.ttape\n"
+                "  tracetape tree run.ttape --open s0p17 --fold\n"
+                "  tracetape tree run.ttape --open +1.25s --depth 1\n"
+                "  tracetape tree run.ttape --open 'main/run[2]' --min-time 10us\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  3  the file is truncated or damaged: what is there was shown\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+static int print(tool_tree *view)
+{
+    tool_output out;
+    if (!options.json && !options.no_pager) {
+        tool_pager_start();
+    }
+    tool_output_open(&out, STDOUT_FILENO);
+    if (options.json) {
+        tool_tree_json(view, &out);
+    } else {
+        tool_tree_print(view, &out);
+    }
+    return tool_pager_finish(tool_output_close(&out));
+}
+
+static uint32_t default_jobs(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
+}
+
+static void set_up(tool_tree *view)
+{
+    ttape_info info;
+    ttape_reader_get_info(view->reader, &info);
+    view->has_times = info.resolution_ns != TTAPE_TIME_NONE;
+    view->full = options.full;
+    view->fold = options.fold;
+    view->depth = options.open != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
+    if (options.depth.given) {
+        view->depth = options.depth.value < TOOL_TREE_DEPTH_MOST ? (uint32_t)options.depth.value
+                                                                 : TOOL_TREE_DEPTH_MOST;
+    }
+    view->min_ns = options.min_time.given ? (int64_t)options.min_time.value_ns : -1;
+}
+
+static int show(tool_tree *view)
+{
+    int status = TOOL_OK;
+    set_up(view);
+    tool_site_names_open(&view->names, view->reader);
+    if (options.open != NULL) {
+        status = tool_tree_open(view, options.open, options.min_time.given);
+    } else {
+        tool_tree_build_streams(view);
+    }
+    status = status != TOOL_OK ? status : view->status;
+    if (status == TOOL_OK || status == TOOL_LOSS) {
+        int printed = print(view);
+        status = printed != TOOL_OK ? printed : status;
+    }
+    tool_items_close(view->items, view->item_count);
+    tool_site_names_close(&view->names);
+    return status;
+}
+
+static int run(const tool_input *input)
+{
+    ttape_error err = {0};
+    tool_selection selection = {0};
+    tool_tree view = {.input = input, .reader = input->reader, .selection = &selection};
+    ttape_tree_options how = {.size = sizeof(how),
+                              .jobs = options.jobs != 0 ? options.jobs : default_jobs()};
+    int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
+    if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK) {
+        status = tool_fail_error(input->name, &err);
+    }
+    if (status == TOOL_OK) {
+        status = show(&view);
+    }
+    ttape_tree_close(view.tree);
+    tool_selection_close(&selection);
+    return status;
+}
+
+int tool_verb_tree(int argc, char **argv)
+{
+    int count, status;
+    tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+        return status;
+    }
+    if (options.min_time.relative || options.min_time.value_ns > INT64_MAX) {
+        return tool_usage("tree", "--min-time takes a length of time");
+    }
+    tool_memory_bound();
+    status = tool_input_read(&input, argv[0], 1);
+    if (status == TOOL_OK) {
+        status = run(&input);
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    free(options.tids.numbers);
+    free(options.streams.numbers);
+    return status;
+}

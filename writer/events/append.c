@@ -1,0 +1,586 @@
+/* The hot path of the writer: events become codes and tick differences, frames are followed,
+ * measures add up.
+ *
+ * One pass per event, no allocation but in growing lists of rare facts. What a frame has spent on
+ * top of its stack stays in the frame until it ends or its partition does; whether a site is on the
+ * stack at all (for its total) is counted per site, for one stream at a time: the *loaded* one. */
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/base/limits.h"
+#include "format/container/partition.h"
+#include "writer/events/append_fast.h"
+#include "writer/events/frames.h"
+#include "writer/writer_internal.h"
+
+struct ttp_pending *ttp_writer_pending(ttape_writer *w) { return &w->jobs[w->next_job].pending; }
+
+void ttp_unload(ttape_writer *w)
+{
+    struct ttp_stream_state *s = w->loaded;
+    if (s == NULL)
+        return;
+    struct ttp_stack *stack = &s->stacks[s->current];
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (stack->frames[i].site == TTAPE_NONE)
+            continue;
+        struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
+        if (site->active != 0)
+            site->total_ticks = ttp_add_ticks(site->total_ticks, s->last_tick, site->active_since);
+        site->active = 0;
+    }
+    w->loaded = NULL;
+}
+
+static void load(ttape_writer *w, struct ttp_stream_state *s)
+{
+    if (w->loaded == s)
+        return;
+    ttp_unload(w);
+    struct ttp_stack *stack = &s->stacks[s->current];
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (stack->frames[i].site == TTAPE_NONE)
+            continue;
+        struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
+        ttp_touch(w, site);
+        if (site->active++ == 0)
+            site->active_since = s->last_tick;
+    }
+    w->loaded = s;
+}
+
+/* Room for one stack more. */
+static ttape_status grow_stacks(ttape_writer *w, struct ttp_stream_state *s, ttape_error *err)
+{
+    struct ttp_growing list = {s->stacks, s->stack_count, s->stack_capacity * sizeof *s->stacks};
+    struct ttp_growing order = {s->stack_order, s->stack_count,
+                                s->order_capacity * sizeof *s->stack_order};
+    TTP_TRY(ttp_grow(&w->allocator, &list, sizeof *s->stacks, s->stack_count + 1ull, err));
+    s->stacks = list.data;
+    s->stack_capacity = (uint32_t)(list.capacity_bytes / sizeof *s->stacks);
+    TTP_TRY(ttp_grow(&w->allocator, &order, sizeof *s->stack_order, s->stack_count + 1ull, err));
+    s->stack_order = order.data;
+    s->order_capacity = (uint32_t)(order.capacity_bytes / sizeof *s->stack_order);
+    return TTAPE_OK;
+}
+
+/* Programs have few stacks, files may name a million in any order: only a number moves for each
+ * that is new. */
+ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
+                              uint32_t *index, ttape_error *err)
+{
+    uint32_t at = 0, end = s->stack_count;
+    while (at < end) {
+        uint32_t middle = at + (end - at) / 2;
+        if (s->stacks[s->stack_order[middle]].id < id)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    if (at == s->stack_count || s->stacks[s->stack_order[at]].id != id) {
+        if (id >= TTP_MAX_STACKS)
+            return ttp_fail(err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
+                            "stack number %u is too large", id);
+        TTP_TRY(grow_stacks(w, s, err));
+        memmove(s->stack_order + at + 1, s->stack_order + at,
+                (s->stack_count - at) * sizeof *s->stack_order);
+        s->stack_order[at] = s->stack_count;
+        s->stacks[s->stack_count++] = (struct ttp_stack){.id = id};
+    }
+    *index = s->stack_order[at];
+    return TTAPE_OK;
+}
+
+void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
+{
+    for (uint32_t i = 0; i < s->stack_count; i++) {
+        struct ttp_growing frames = {s->stacks[i].frames, 0,
+                                     s->stacks[i].capacity * sizeof(struct ttp_open)};
+        ttp_grown_free(&w->allocator, &frames);
+    }
+    struct ttp_growing list = {s->stacks, 0, s->stack_capacity * sizeof *s->stacks};
+    struct ttp_growing order = {s->stack_order, 0, s->order_capacity * sizeof *s->stack_order};
+    ttp_grown_free(&w->allocator, &list);
+    ttp_grown_free(&w->allocator, &order);
+}
+
+static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, ttape_error *err)
+{
+    struct ttp_growing frames = {stack->frames, stack->count,
+                                 stack->capacity * sizeof(struct ttp_open)};
+    TTP_TRY(ttp_grow(&w->allocator, &frames, sizeof(struct ttp_open), stack->count + 1ull, err));
+    stack->frames = frames.data;
+    stack->capacity = (uint32_t)(frames.capacity_bytes / sizeof(struct ttp_open));
+    return TTAPE_OK;
+}
+
+/* Opens the stream's segment in the pending partition and writes down its start edge. */
+static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct ttp_stream_state *s,
+                                 uint32_t stream, ttape_error *err)
+{
+    struct ttp_segment *g = ttp_push(&w->allocator, &p->segments, sizeof *g, err);
+    if (g == NULL)
+        return TTAPE_E_MEMORY;
+    g->stream = stream;
+    g->first_event = s->next_event;
+    g->base_tick = s->last_tick;
+    g->min_depth = UINT32_MAX;
+    g->start = (struct ttp_edge_state){s->stacks[s->current].id, s->unknown_depth, s->depth_offset,
+                                       (uint32_t)p->start_frames.count, 0};
+    for (uint32_t k = 0; k < s->stack_count; k++) {
+        struct ttp_stack *stack = &s->stacks[s->stack_order[k]];
+        stack->low = stack->start_count = stack->count;
+        for (uint32_t i = 0; i < stack->count; i++) {
+            struct ttp_frame *f = ttp_push(&w->allocator, &p->start_frames, sizeof *f, err);
+            uint32_t *symbol = ttp_push(&w->allocator, &p->start_symbols, sizeof *symbol, err);
+            if (f == NULL || symbol == NULL)
+                return TTAPE_E_MEMORY;
+            *symbol = stack->frames[i].symbol;
+            *f = (struct ttp_frame){.argument = stack->frames[i].argument,
+                                    .stack = stack->id,
+                                    .event_class = stack->frames[i].event_class,
+                                    .enter_tick = stack->frames[i].enter_tick,
+                                    .self_ticks = stack->frames[i].self_ticks};
+            g->start.frame_count++;
+        }
+    }
+    s->segment = (uint32_t)p->segments.count - 1;
+    s->epoch = w->epoch;
+    return TTAPE_OK;
+}
+
+/* Everything that the slow path of a run of events needs at hand. */
+struct run {
+    ttape_writer *w;
+    struct ttp_pending *p;
+    struct ttp_scope *scope;
+    struct ttp_stream_state *s;
+    struct ttp_segment *g;
+    struct ttp_stack *stack;
+    int64_t tick;    /* of the event */
+    int64_t elapsed; /* since the one before */
+    ttape_error *err;
+};
+
+static ttape_status add_fact(struct run *r, struct ttp_growing *list, int64_t number)
+{
+    struct ttp_fact *fact = ttp_push(&r->w->allocator, list, sizeof *fact, r->err);
+    if (fact == NULL)
+        return TTAPE_E_MEMORY;
+    *fact = (struct ttp_fact){r->s->segment, r->g->event_count, number};
+    return TTAPE_OK;
+}
+
+/* The depth that the frames give, and what to do where the recording says otherwise. */
+static ttape_status take_depth(struct run *r, uint32_t recorded, uint32_t frames)
+{
+    int64_t depth = (int64_t)r->s->depth_offset + r->s->unknown_depth + frames;
+    if (__builtin_expect(depth < 0 && recorded == TTAPE_DEPTH_AUTO, 0))
+        recorded =
+            0; /* depths that were recorded too low: nothing is further out than the outermost */
+    if (__builtin_expect(recorded != TTAPE_DEPTH_AUTO && recorded != depth, 0)) {
+        int64_t offset = (int64_t)recorded - r->s->unknown_depth - frames;
+        if (recorded > TTP_MAX_DEPTH || offset < -(int64_t)TTP_MAX_DEPTH)
+            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
+                            "depth %u is out of range", recorded);
+        r->s->depth_offset = (int32_t)offset;
+        TTP_TRY(add_fact(r, &r->p->depths, offset));
+        depth = recorded;
+    }
+    if (depth > (int64_t)TTP_MAX_DEPTH)
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
+                        "depth %lld is out of range", (long long)depth);
+    if ((uint32_t)depth < r->g->min_depth)
+        r->g->min_depth = (uint32_t)depth;
+    return TTAPE_OK;
+}
+
+static inline void pop_frame(struct run *r)
+{
+    struct ttp_stack *stack = r->stack;
+    stack->count--;
+    if (stack->count < stack->low)
+        stack->low = stack->count;
+    const struct ttp_open *f = &stack->frames[stack->count];
+    if (f->site != TTAPE_NONE)
+        ttp_end_frame(ttp_site_state_at(r->scope, f->site), f, r->tick);
+}
+
+static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argument,
+                               uint32_t symbol)
+{
+    struct ttp_stack *stack = r->stack;
+    if (__builtin_expect(stack->count == stack->capacity, 0))
+        TTP_TRY(grow_stack(r->w, stack, r->err));
+    uint32_t site = event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument;
+    stack->frames[stack->count++] =
+        (struct ttp_open){r->tick, 0, 0, symbol, site, argument, event_class};
+    if (site == TTAPE_NONE)
+        return TTAPE_OK;
+    struct ttp_site_state *state = ttp_site_state_at(r->scope, site);
+    ttp_touch(r->w, state);
+    state->call_count += event_class == TTP_CLASS_ENTER;
+    if (state->active++ == 0)
+        state->active_since = r->tick;
+    return TTAPE_OK;
+}
+
+static ttape_status append_enter(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    struct ttp_site_state *state = ttp_site_state_at(r->scope, event->site);
+    if (__builtin_expect(state->enter_symbol == 0, 0)) {
+        uint32_t symbol;
+        TTP_TRY(ttp_scope_symbol(r->w, r->scope, TTP_CLASS_ENTER, event->site, &symbol, r->err));
+        state->enter_symbol = symbol + 1;
+    }
+    uint32_t symbol = state->enter_symbol - 1;
+    TTP_TRY(take_depth(r, event->depth, r->stack->count));
+    *code = symbol << 1;
+    return push_frame(r, TTP_CLASS_ENTER, event->site, symbol);
+}
+
+static ttape_status special_code(struct run *r, uint8_t event_class, uint32_t argument,
+                                 uint32_t *code)
+{
+    uint32_t symbol;
+    TTP_TRY(ttp_scope_symbol(r->w, r->scope, event_class, argument, &symbol, r->err));
+    *code = symbol << 1;
+    return TTAPE_OK;
+}
+
+/* Pops n frames that were left by unwinding and, for an exit across, the one that exits. */
+static ttape_status append_unwind(struct run *r, const ttape_event *event, uint8_t event_class,
+                                  uint32_t n, uint32_t *code)
+{
+    uint32_t pops = n + (event_class == TTP_CLASS_EXIT_ACROSS);
+    if (n == 0 || n == UINT32_MAX || pops > r->stack->count)
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
+                        "cannot unwind %u frames, %u are open", n, r->stack->count);
+    TTP_TRY(special_code(r, event_class, n, code));
+    while (pops-- > 0)
+        pop_frame(r);
+    return take_depth(r, event->depth, r->stack->count);
+}
+
+/* An exit that does not close the top frame: what it must have been. */
+static ttape_status append_odd_exit(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    const struct ttp_stack *stack = r->stack;
+    uint32_t reach = stack->count < TTP_ACROSS_MAX ? stack->count : TTP_ACROSS_MAX;
+    for (uint32_t n = 1; n < reach; n++)
+        if (stack->frames[stack->count - 1 - n].site == event->site)
+            return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, n, code);
+    TTP_TRY(special_code(r, TTP_CLASS_EXIT_UNSEEN, event->site, code));
+    if (stack->count == 0 && r->s->unknown_depth > 0)
+        r->s->unknown_depth--;
+    return take_depth(r, event->depth, stack->count);
+}
+
+static ttape_status append_signal_end(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    const struct ttp_stack *stack = r->stack;
+    for (uint32_t n = 0; n < stack->count && n < TTP_ACROSS_MAX; n++) {
+        const struct ttp_open *f = &stack->frames[stack->count - 1 - n];
+        if (f->event_class != TTP_CLASS_SIGNAL || f->argument != event->argument)
+            continue;
+        if (n > 0)
+            return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, n, code);
+        *code = f->symbol << 1 | 1;
+        pop_frame(r);
+        return take_depth(r, event->depth, stack->count);
+    }
+    return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-02", TTAPE_ERROR_NO_OFFSET,
+                    "signal %u ends and no handler of it is open", event->argument);
+}
+
+static ttape_status append_switch(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    uint32_t index;
+    TTP_TRY(take_depth(r, event->depth, r->stack->count));
+    TTP_TRY(special_code(r, TTP_CLASS_SWITCH, event->argument, code));
+    r->s->last_tick = r->tick; /* the frames of the stack that is left count up to here */
+    ttp_unload(r->w);
+    TTP_TRY(ttp_stream_stack(r->w, r->s, event->argument, &index, r->err));
+    r->s->current = index;
+    load(r->w, r->s);
+    r->stack = &r->s->stacks[index];
+    return TTAPE_OK;
+}
+
+static ttape_status append_gap(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    TTP_TRY(special_code(r, TTP_CLASS_GAP, event->argument, code));
+    r->p->gap_count++;
+    r->p->lost_count += event->count;
+    if (event->count != 0) {
+        TTP_TRY(add_fact(r, &r->p->valued, (int64_t)r->p->values.count));
+        struct ttp_value *v = ttp_push(&r->w->allocator, &r->p->values, sizeof *v, r->err);
+        if (v == NULL)
+            return TTAPE_E_MEMORY;
+        *v = (struct ttp_value){.type = TTP_VALUE_GAP_COUNT, .number = event->count};
+        r->s->valued = true;
+    }
+    return take_depth(r, event->depth, r->stack->count);
+}
+
+static ttape_status append_push(struct run *r, const ttape_event *event, uint8_t event_class,
+                                uint32_t argument, uint32_t *code)
+{
+    TTP_TRY(take_depth(r, event->depth, r->stack->count));
+    TTP_TRY(special_code(r, event_class, argument, code));
+    return push_frame(r, event_class, argument, *code >> 1);
+}
+
+static ttape_status append_leaf(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    struct ttp_site_state *state = ttp_site_state_at(r->scope, event->site);
+    if (state->leaf_symbol == 0) {
+        uint32_t symbol;
+        TTP_TRY(ttp_scope_symbol(r->w, r->scope, TTP_CLASS_LEAF, event->site, &symbol, r->err));
+        state->leaf_symbol = symbol + 1;
+    }
+    *code = (state->leaf_symbol - 1) << 1;
+    return take_depth(r, event->depth, r->stack->count);
+}
+
+static ttape_status append_exit(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    struct ttp_stack *stack = r->stack;
+    if (__builtin_expect(stack->count == 0 || stack->frames[stack->count - 1].site != event->site,
+                         0))
+        return append_odd_exit(r, event, code);
+    *code = stack->frames[stack->count - 1].symbol << 1 | 1;
+    pop_frame(r);
+    return take_depth(r, event->depth, stack->count);
+}
+
+static bool kind_has_site(uint32_t kind)
+{
+    return kind == TTAPE_ENTER || kind == TTAPE_EXIT || kind == TTAPE_LEAF || kind == TTAPE_OPEN ||
+           kind == TTAPE_EXIT_UNSEEN;
+}
+
+static ttape_status append_other(struct run *r, const ttape_event *event, uint32_t *code)
+{
+    switch (event->kind) {
+    case TTAPE_LEAF: return append_leaf(r, event, code);
+    case TTAPE_OPEN: return append_push(r, event, TTP_CLASS_OPEN, event->site, code);
+    case TTAPE_SIGNAL_BEGIN: return append_push(r, event, TTP_CLASS_SIGNAL, event->argument, code);
+    case TTAPE_SIGNAL_END: return append_signal_end(r, event, code);
+    case TTAPE_EXIT_UNSEEN:
+        TTP_TRY(special_code(r, TTP_CLASS_EXIT_UNSEEN, event->site, code));
+        if (r->stack->count == 0 && r->s->unknown_depth > 0)
+            r->s->unknown_depth--;
+        return take_depth(r, event->depth, r->stack->count);
+    case TTAPE_UNWIND: return append_unwind(r, event, TTP_CLASS_UNWIND, event->argument, code);
+    case TTAPE_EXIT_ACROSS:
+        return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, event->argument, code);
+    case TTAPE_SWITCH: return append_switch(r, event, code);
+    case TTAPE_GAP: return append_gap(r, event, code);
+    default:
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-01", TTAPE_ERROR_NO_OFFSET,
+                        "unknown event kind %u", event->kind);
+    }
+}
+
+/* The first event of a stream may be deep already: those frames are known by their number only. */
+static void start_stream(struct run *r, const ttape_event *event)
+{
+    r->s->started = true;
+    r->s->last_tick = r->tick;
+    r->g->base_tick = r->tick;
+    r->elapsed = 0;
+    if (event->depth == TTAPE_DEPTH_AUTO || event->depth >= TTP_MAX_DEPTH || r->stack->count != 0)
+        return;
+    bool exits = event->kind == TTAPE_EXIT || event->kind == TTAPE_EXIT_UNSEEN;
+    r->s->unknown_depth = event->depth + exits;
+    r->g->start.unknown_depth = r->s->unknown_depth;
+}
+
+static ttape_status take_time(struct run *r, const ttape_event *event, uint32_t *delta)
+{
+    const ttape_writer *w = r->w;
+    if (!w->timed) {
+        r->s->started = r->s->started || (start_stream(r, event), true);
+        *delta = 0;
+        return TTAPE_OK;
+    }
+    r->tick = ttp_tick_of(event->time_ns, w->options.origin_ns, w->resolution);
+    if (r->tick == INT64_MAX) /* the end tick of its partition is one more */
+        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-PAR-12", TTAPE_ERROR_NO_OFFSET,
+                        "time %llu cannot be stored", (unsigned long long)event->time_ns);
+    r->elapsed = (int64_t)((uint64_t)r->tick - (uint64_t)r->s->last_tick);
+    if (__builtin_expect(!r->s->started, 0))
+        start_stream(r, event);
+    if (__builtin_expect((uint64_t)r->elapsed < UINT32_MAX, 1)) {
+        *delta = (uint32_t)r->elapsed;
+    } else {
+        *delta = UINT32_MAX;
+        TTP_TRY(add_fact(r, &r->p->wide, r->elapsed));
+    }
+    r->p->first_tick = r->tick < r->p->first_tick ? r->tick : r->p->first_tick;
+    r->p->last_tick = r->tick > r->p->last_tick ? r->tick : r->p->last_tick;
+    return TTAPE_OK;
+}
+
+static ttape_status append_run(struct run *r, const ttape_event *events, uint32_t count)
+{
+    uint32_t *codes = r->p->codes + r->p->event_count, *delta = r->p->delta + r->p->event_count;
+    for (uint32_t i = 0; i < count; i++) {
+        i += ttp_append_fast(r->w, r->p, r->scope, r->s, r->g, events + i, count - i);
+        if (i == count)
+            break;
+        const ttape_event *event = &events[i];
+        uint32_t code;
+        if (__builtin_expect(kind_has_site(event->kind) && event->site >= r->scope->site_count, 0))
+            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u",
+                            event->site);
+        r->s->valued = false;
+        TTP_TRY(take_time(r, event, &delta[i]));
+        if (r->stack->count != 0) {
+            struct ttp_open *top = &r->stack->frames[r->stack->count - 1];
+            top->self_ticks = ttp_add_ticks(top->self_ticks, r->elapsed, 0);
+        }
+        if (event->kind == TTAPE_ENTER)
+            TTP_TRY(append_enter(r, event, &code));
+        else if (event->kind == TTAPE_EXIT)
+            TTP_TRY(append_exit(r, event, &code));
+        else
+            TTP_TRY(append_other(r, event, &code));
+        codes[i] = code;
+        r->s->last_tick = r->tick;
+        r->g->event_count++;
+        r->s->next_event++;
+        r->p->event_count++;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t segment,
+                                uint32_t start, ttape_error *err)
+{
+    if (p->event_count == start)
+        return TTAPE_OK;
+    struct ttp_run *run =
+        p->runs.count != 0 ? (struct ttp_run *)p->runs.data + p->runs.count - 1 : NULL;
+    if (run == NULL || run->segment != segment) {
+        run = ttp_push(&w->allocator, &p->runs, sizeof *run, err);
+        if (run == NULL)
+            return TTAPE_E_MEMORY;
+        *run = (struct ttp_run){segment, start, 0};
+    }
+    run->count += p->event_count - start;
+    return TTAPE_OK;
+}
+
+/* Each partition repeats the frames that are open at its start: where those of one stream alone are
+ * too many, it has at least events in proportion to them. */
+static bool pending_full(const ttape_writer *w, const struct ttp_pending *p)
+{
+    return p->event_count >= w->options.partition_events || p->runs.count >= TTP_MAX_RUNS ||
+           (p->start_frames.count >= TTP_MAX_EDGE_FRAMES &&
+            p->event_count >= p->start_frames.count / 4) ||
+           p->value_bytes.count + p->values.count * 8 >= w->options.partition_bytes;
+}
+
+ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_event *events, size_t count, ttape_error *err)
+{
+    if (w->scope != scope) {
+        TTP_TRY(ttp_seal(w, err));
+        w->scope = scope;
+    }
+    if (stream >= scope->stream_count)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown stream %u",
+                        stream);
+    struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
+    if (s->stale)
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "stream %u has copied partitions: resume it at an edge first", stream);
+    while (count > 0) {
+        struct ttp_pending *p = ttp_writer_pending(w);
+        if (pending_full(w, p)) {
+            TTP_TRY(ttp_seal(w, err));
+            continue;
+        }
+        p->scope = scope;
+        if (s->epoch != w->epoch)
+            TTP_TRY(open_segment(w, p, s, stream, err));
+        load(w, s);
+        if (p->event_count == p->event_room)
+            TTP_TRY(ttp_pending_grow(w, p, err));
+        uint32_t room = p->event_room - p->event_count, start = p->event_count;
+        uint32_t n = count < room ? (uint32_t)count : room;
+        struct run r = {w,
+                        p,
+                        scope,
+                        s,
+                        (struct ttp_segment *)p->segments.data + s->segment,
+                        &s->stacks[s->current],
+                        0,
+                        0,
+                        err};
+        ttape_status status = append_run(&r, events, n);
+        TTP_TRY(add_to_runs(w, p, s->segment, start, err));
+        TTP_TRY(status);
+        events += n;
+        count -= n;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
+                                 struct ttp_stream_state *s, const ttape_open_frame *frame,
+                                 ttape_error *err)
+{
+    uint8_t event_class = frame->kind == TTAPE_ENTER          ? TTP_CLASS_ENTER
+                          : frame->kind == TTAPE_OPEN         ? TTP_CLASS_OPEN
+                          : frame->kind == TTAPE_SIGNAL_BEGIN ? TTP_CLASS_SIGNAL
+                                                              : TTP_CLASS_COUNT;
+    uint32_t argument = event_class == TTP_CLASS_SIGNAL ? frame->argument : frame->site;
+    if (event_class == TTP_CLASS_COUNT ||
+        (event_class != TTP_CLASS_SIGNAL && argument >= scope->site_count))
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SEG-06", TTAPE_ERROR_NO_OFFSET,
+                        "bad open frame at an edge");
+    uint32_t index, symbol;
+    TTP_TRY(ttp_stream_stack(w, s, frame->stack, &index, err));
+    TTP_TRY(ttp_scope_symbol(w, scope, event_class, argument, &symbol, err));
+    struct ttp_stack *stack = &s->stacks[index];
+    if (stack->count == stack->capacity)
+        TTP_TRY(grow_stack(w, stack, err));
+    int64_t tick =
+        w->timed ? ttp_tick_of(frame->enter_time_ns, w->options.origin_ns, w->resolution) : 0;
+    int64_t self = w->timed ? frame->self_ns / (int64_t)w->resolution : 0;
+    stack->frames[stack->count++] = (struct ttp_open){
+        tick,     self,       self, symbol, event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument,
+        argument, event_class};
+    return TTAPE_OK;
+}
+
+ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                        const ttape_edge *edge, ttape_error *err)
+{
+    if (stream >= scope->stream_count || edge->unknown_depth > TTP_MAX_DEPTH ||
+        edge->depth_offset < -(int64_t)TTP_MAX_DEPTH)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "unknown stream %u or bad edge", stream);
+    struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
+    if (s->epoch == w->epoch)
+        TTP_TRY(ttp_seal(w, err));
+    if (w->loaded == s)
+        ttp_unload(w);
+    for (uint32_t i = 0; i < s->stack_count; i++)
+        s->stacks[i].count = 0;
+    for (uint32_t i = 0; i < edge->frame_count; i++)
+        TTP_TRY(resume_frame(w, scope, s, &edge->frames[i], err));
+    uint32_t index;
+    TTP_TRY(ttp_stream_stack(w, s, edge->stack, &index, err));
+    s->current = index;
+    s->next_event = edge->event_number;
+    s->last_tick = w->timed ? ttp_tick_of(edge->time_ns, w->options.origin_ns, w->resolution) : 0;
+    s->unknown_depth = edge->unknown_depth;
+    s->depth_offset = edge->depth_offset;
+    s->started = true;
+    s->stale = false;
+    return TTAPE_OK;
+}

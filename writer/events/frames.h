@@ -1,0 +1,57 @@
+/* What a frame's life does to the measures of its site: shared by both paths of appending. */
+#ifndef TTP_WRITER_FRAMES_H
+#define TTP_WRITER_FRAMES_H
+
+#include "format/base/wide.h"
+#include "writer/writer_internal.h"
+
+/* sum + to - from, modulo 2^64 (F-NUM-07): clocks may jump over half of all times. */
+static inline int64_t ttp_add_ticks(int64_t sum, int64_t to, int64_t from)
+{
+    return (int64_t)((uint64_t)sum + (uint64_t)to - (uint64_t)from);
+}
+
+static inline struct ttp_site_state *ttp_site_state_at(const struct ttp_scope *scope, uint32_t site)
+{
+    return (struct ttp_site_state *)scope->site_states.data + site;
+}
+
+/* Gives the site a row in the pending partition: its measures start at zero there. */
+static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
+{
+    if (site->touched == w->epoch)
+        return;
+    uint32_t enter = site->enter_symbol, leaf = site->leaf_symbol, active = site->active;
+    int64_t since = site->active_since;
+    *site = (struct ttp_site_state){.enter_symbol = enter,
+                                    .leaf_symbol = leaf,
+                                    .active = active,
+                                    .touched = w->epoch,
+                                    .active_since = since};
+    struct ttp_growing *touched = &w->scope->touched; /* has room for every site */
+    ((uint32_t *)touched->data)[touched->count++] =
+        (uint32_t)(site - (struct ttp_site_state *)w->scope->site_states.data);
+}
+
+/* A frame ended at `tick`: its whole duration counts now, of its self time what earlier partitions
+ * did not count. */
+static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_open *f,
+                                 int64_t tick)
+{
+    int64_t duration = (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
+    site->self_ticks = ttp_add_ticks(site->self_ticks, f->self_ticks, f->self_before);
+    if (site->exit_count++ == 0) {
+        site->min_ticks = site->max_ticks = duration;
+    } else {
+        site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
+        site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
+    }
+    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){site->squares_low, site->squares_high},
+                                       ttp_wide_square(duration));
+    site->squares_high = sum.high;
+    site->squares_low = sum.low;
+    if (--site->active == 0)
+        site->total_ticks = ttp_add_ticks(site->total_ticks, tick, site->active_since);
+}
+
+#endif

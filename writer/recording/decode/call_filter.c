@@ -1,0 +1,294 @@
+/* What is kept of the calls: chosen sites, a depth, what is below chosen sites, calls of some
+ * length.
+ *
+ * The filter keeps the frames itself: a call that is left out takes nothing with it, and its exit
+ * is left out with it, so that no frame is broken. A call whose length decides waits (pending)
+ * until it ends or something below it is kept. What culling leaves out is counted, in a gap per
+ * thread and checkpoint, and per function in the metadata. */
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "writer/recording/recording_internal.h"
+
+#define HOT_CALLS  65536u /* calls after which a function may be culled as hot */
+#define HOT_NS     200u   /* shorter than that, most of the time */
+#define HOT_SHARE  16u    /* of which all but one in so many */
+#define SEARCH_MAX 1024u
+
+enum call_state { CALL_DROPPED, CALL_PENDING, CALL_KEPT };
+
+bool ttp_filter_is_on(const ttape_recording *r)
+{
+    const ttape_site_rules *rules = &r->options.rules;
+    return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 || rules->cull_hot;
+}
+
+static ttape_status emit(ttape_recording *r, struct ttp_thread *thread, const ttape_event *event,
+                         ttape_error *err)
+{
+    r->events[r->event_count++] = *event;
+    thread->may_attach = event->kind != TTAPE_GAP;
+    return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, thread, err) : TTAPE_OK;
+}
+
+const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread)
+{
+    const struct ttp_call_stack *stacks = thread->stacks.data;
+    for (size_t i = 0; i < thread->stacks.count; i++)
+        if (stacks[i].number == thread->stack)
+            return &stacks[i];
+    return NULL;
+}
+
+bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call)
+{
+    return ((const struct ttp_call *)stack->calls.data)[call].site == TTAPE_NONE;
+}
+
+static ttape_status stack_of(ttape_recording *r, struct ttp_thread *thread,
+                             struct ttp_call_stack **out, ttape_error *err)
+{
+    *out = (struct ttp_call_stack *)(uintptr_t)ttp_filter_stack(thread);
+    if (*out == NULL) {
+        *out = ttp_push(&r->allocator, &thread->stacks, sizeof **out, err);
+        if (*out == NULL)
+            return TTAPE_E_MEMORY;
+        (*out)->number = thread->stack;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status emit_enter(ttape_recording *r, struct ttp_thread *thread,
+                               const struct ttp_call *call, ttape_error *err)
+{
+    ttape_event event = {.time_ns = call->time_ns,
+                         .kind = call->was_open ? TTAPE_OPEN : TTAPE_ENTER,
+                         .site = ttp_site_at(r, thread, call->site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return emit(r, thread, &event, err);
+}
+
+/* What waits is kept: something below it is, or it is long enough. */
+static ttape_status keep_pending(ttape_recording *r, struct ttp_thread *thread,
+                                 struct ttp_call_stack *stack, ttape_error *err)
+{
+    struct ttp_call *calls = stack->calls.data;
+    size_t first = stack->calls.count;
+    uint32_t left = stack->pending;
+    while (left > 0 && first > 0)
+        left -= calls[--first].state == CALL_PENDING;
+    for (size_t i = first; stack->pending > 0 && i < stack->calls.count; i++)
+        if (calls[i].state == CALL_PENDING) {
+            calls[i].state = CALL_KEPT;
+            stack->pending--;
+            TTP_TRY(emit_enter(r, thread, &calls[i], err));
+        }
+    return TTAPE_OK;
+}
+
+static bool waits(const ttape_site_rules *rules) { return rules->min_ns != 0 || rules->cull_hot; }
+
+static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
+                       const struct ttp_site_seen *site)
+{
+    return (site->select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
+           (rules->has_below && stack->below == 0 && (site->select & TTAPE_SELECT_BELOW) == 0) ||
+           (rules->max_depth != 0 && stack->kept >= rules->max_depth);
+}
+
+static void count_culled(ttape_recording *r, struct ttp_thread *thread, struct ttp_site_seen *site)
+{
+    site->culled++;
+    thread->may_attach = false;
+    thread->culled += 2;
+    r->culled++;
+}
+
+static ttape_status enter(ttape_recording *r, struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, const ttape_event *event, uint32_t index,
+                          ttape_error *err)
+{
+    const ttape_site_rules *rules = &r->options.rules;
+    struct ttp_site_seen *site = ttp_site_at(r, thread, index);
+    const struct ttp_call *parent =
+        stack->calls.count == 0 ? NULL
+                                : (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    bool dropped = is_dropped(rules, stack, site);
+    if (parent != NULL && parent->site != TTAPE_NONE)
+        ttp_site_at(r, thread, parent->site)->has_callees = true;
+    struct ttp_call *call = ttp_push(&r->allocator, &stack->calls, sizeof *call, err);
+    if (call == NULL)
+        return TTAPE_E_MEMORY;
+    site->calls++;
+    *call = (struct ttp_call){.site = index,
+                              .time_ns = event->time_ns,
+                              .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
+                              .was_open = event->kind == TTAPE_OPEN};
+    call->state = dropped ? CALL_DROPPED : waits(rules) ? CALL_PENDING : CALL_KEPT;
+    stack->below += call->opens_below;
+    stack->kept += !dropped;
+    stack->pending += call->state == CALL_PENDING;
+    if (site->is_culled)
+        count_culled(r, thread, site);
+    if (call->state != CALL_KEPT)
+        return TTAPE_OK;
+    return emit(r, thread, event, err);
+}
+
+/* Takes the innermost call off the list. */
+static struct ttp_call pop(struct ttp_call_stack *stack)
+{
+    struct ttp_call call = ((struct ttp_call *)stack->calls.data)[--stack->calls.count];
+    stack->below -= call.opens_below;
+    stack->kept -= call.state != CALL_DROPPED;
+    stack->pending -= call.state == CALL_PENDING;
+    return call;
+}
+
+static void judge_hot(const ttape_site_rules *rules, struct ttp_site_seen *site, uint64_t ns)
+{
+    if (!rules->cull_hot || site->has_callees)
+        return;
+    site->short_calls += ns < HOT_NS;
+    site->is_culled =
+        site->calls >= HOT_CALLS && site->short_calls >= site->calls - site->calls / HOT_SHARE;
+}
+
+/* Leaves n calls without their exits; what of them is in the stream is unwound there. */
+static ttape_status leave(ttape_recording *r, struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, uint64_t n, uint64_t ns, ttape_error *err)
+{
+    uint32_t kept = 0;
+    for (; n > 0 && stack->calls.count > 0; n--)
+        kept += pop(stack).state == CALL_KEPT;
+    ttape_event event = {.time_ns = ns,
+                         .kind = TTAPE_UNWIND,
+                         .site = TTAPE_NONE,
+                         .argument = kept,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return kept == 0 ? TTAPE_OK : emit(r, thread, &event, err);
+}
+
+/* How many calls are above the one that exits; the list's length where it is not there. */
+static size_t find_call(const struct ttp_call_stack *stack, uint32_t index)
+{
+    const struct ttp_call *calls = stack->calls.data;
+    for (size_t n = 0; n < stack->calls.count && n < SEARCH_MAX; n++)
+        if (calls[stack->calls.count - 1 - n].site == index)
+            return n;
+    return stack->calls.count;
+}
+
+static ttape_status leave_call(ttape_recording *r, struct ttp_thread *thread,
+                               struct ttp_call_stack *stack, const ttape_event *event,
+                               uint32_t index, ttape_error *err)
+{
+    const ttape_site_rules *rules = &r->options.rules;
+    struct ttp_site_seen *site = ttp_site_at(r, thread, index);
+    size_t above = find_call(stack, index);
+    if (above == stack->calls.count) /* entered before all that is known: the writer decides */
+        return is_dropped(rules, stack, site) ? TTAPE_OK : emit(r, thread, event, err);
+    if (above != 0)
+        TTP_TRY(leave(r, thread, stack, above, event->time_ns, err));
+    const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    uint64_t ns = event->time_ns - call->time_ns;
+    if (call->state == CALL_PENDING) {
+        judge_hot(rules, site, ns);
+        if (ns < rules->min_ns) {
+            (void)pop(stack);
+            count_culled(r, thread, site);
+            return TTAPE_OK;
+        }
+        TTP_TRY(keep_pending(r, thread, stack, err));
+    }
+    return pop(stack).state == CALL_DROPPED ? TTAPE_OK : emit(r, thread, event, err);
+}
+
+static ttape_status begin_signal(ttape_recording *r, struct ttp_thread *thread,
+                                 struct ttp_call_stack *stack, const ttape_event *event,
+                                 ttape_error *err)
+{
+    TTP_TRY(keep_pending(r, thread, stack, err));
+    struct ttp_call *call = ttp_push(&r->allocator, &stack->calls, sizeof *call, err);
+    if (call == NULL)
+        return TTAPE_E_MEMORY;
+    *call = (struct ttp_call){.site = TTAPE_NONE, .state = CALL_KEPT, .time_ns = event->argument};
+    stack->kept++;
+    return emit(r, thread, event, err);
+}
+
+static ttape_status end_signal(ttape_recording *r, struct ttp_thread *thread,
+                               struct ttp_call_stack *stack, ttape_event *event, ttape_error *err)
+{
+    size_t above = find_call(stack, TTAPE_NONE);
+    if (above == stack->calls.count)
+        return TTAPE_OK;
+    if (above != 0)
+        TTP_TRY(leave(r, thread, stack, above, event->time_ns, err));
+    event->argument = (uint32_t)pop(stack).time_ns;
+    return emit(r, thread, event, err);
+}
+
+static bool is_chosen(const ttape_recording *r, const struct ttp_call_stack *stack,
+                      const struct ttp_site_seen *site)
+{
+    return (site->select & TTAPE_SELECT_DROP) == 0 &&
+           (!r->options.rules.has_below || stack->below != 0 ||
+            (site->select & TTAPE_SELECT_BELOW) != 0);
+}
+
+ttape_status ttp_filter_event(ttape_recording *r, struct ttp_thread *thread, ttape_event *event,
+                              uint32_t index, ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    TTP_TRY(stack_of(r, thread, &stack, err));
+    switch (event->kind) {
+    case TTAPE_ENTER:
+    case TTAPE_OPEN: return enter(r, thread, stack, event, index, err);
+    case TTAPE_EXIT: return leave_call(r, thread, stack, event, index, err);
+    case TTAPE_UNWIND: return leave(r, thread, stack, event->argument, event->time_ns, err);
+    case TTAPE_SIGNAL_BEGIN: return begin_signal(r, thread, stack, event, err);
+    case TTAPE_SIGNAL_END: return end_signal(r, thread, stack, event, err);
+    case TTAPE_SWITCH:
+        TTP_TRY(keep_pending(r, thread, stack, err));
+        thread->stack = event->argument;
+        return emit(r, thread, event, err);
+    case TTAPE_EXIT_UNSEEN:
+    case TTAPE_LEAF:
+        if (!is_chosen(r, stack, ttp_site_at(r, thread, index)))
+            return TTAPE_OK;
+        break;
+    default: break;
+    }
+    TTP_TRY(keep_pending(r, thread, stack, err));
+    return emit(r, thread, event, err);
+}
+
+/* Before a checkpoint: nothing waits, and what was culled is said. */
+ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    if (!ttp_filter_is_on(r))
+        return TTAPE_OK;
+    TTP_TRY(stack_of(r, thread, &stack, err));
+    TTP_TRY(keep_pending(r, thread, stack, err));
+    if (thread->culled != 0 && thread->stream != TTAPE_NONE) {
+        ttape_event event = {.time_ns = thread->last_ns,
+                             .kind = TTAPE_GAP,
+                             .site = TTAPE_NONE,
+                             .argument = TTAPE_GAP_FILTER,
+                             .count = thread->culled,
+                             .depth = TTAPE_DEPTH_AUTO};
+        thread->culled = 0;
+        TTP_TRY(emit(r, thread, &event, err));
+    }
+    return ttp_decode_flush(r, thread, err);
+}
+
+void ttp_filter_close(ttape_recording *r, struct ttp_thread *thread)
+{
+    struct ttp_call_stack *stacks = thread->stacks.data;
+    for (size_t i = 0; i < thread->stacks.count; i++)
+        ttp_grown_free(&r->allocator, &stacks[i].calls);
+    ttp_grown_free(&r->allocator, &thread->stacks);
+}

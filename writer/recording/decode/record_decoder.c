@@ -1,0 +1,446 @@
+/* Slots become events: the clock put together, addresses turned into sites, messages read.
+ *
+ * Records are never trusted: what the stream cannot bear (an unwind of more frames than are open,
+ * data without its message, a signal's end without its beginning) is cut down or counted as lost.
+ */
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/fail.h"
+#include "writer/arena/record.h"
+#include "writer/recording/recording_internal.h"
+#include "writer/events/stream_edge.h"
+
+#define MESSAGE_MAX (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
+#define REASON_BITS 3u
+#define EPOCH_END   (1ull << (60 - TTP_RECORD_TIME_BITS)) /* ticks: twelve years at 3 GHz */
+#define VALUES_MAX  TTAPE_EVENT_MAX_VALUES
+/* Signals are looked for within so many frames: more than the runtime keeps. */
+#define SIGNALS_WITHIN 131072u
+
+/* Where in a slot. */
+struct decoding {
+    ttape_recording *r;
+    struct ttp_thread *thread;
+    const struct ttp_slot *slot;
+    uint32_t at;
+    uint64_t epoch;
+    bool is_open, is_unseen; /* what the record before said of this one */
+    bool is_timed, is_filtered;
+    ttape_error *err;
+};
+
+ttape_status ttp_decode_flush(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+{
+    uint32_t count = r->event_count;
+    r->event_count = 0;
+    return count == 0 ? TTAPE_OK : ttp_output_append(r, thread, r->events, count, err);
+}
+
+/* No clock gets as far: what a trace's times can hold. */
+static uint64_t epoch_of(uint64_t said) { return said < EPOCH_END ? said : EPOCH_END - 1; }
+
+/* The clock of one thread never goes back: a record that seems to was reserved before a signal
+ * handler ran, and stored with the time from before it. */
+static uint64_t time_of(struct decoding *d, uint64_t low_bits)
+{
+    if (!d->is_timed)
+        return 0;
+    uint64_t ns = ttp_clock_ns(d->r, d->epoch << TTP_RECORD_TIME_BITS | low_bits);
+    if (ns < d->thread->last_ns)
+        ns = d->thread->last_ns;
+    d->thread->last_ns = ns;
+    return ns;
+}
+
+static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t site)
+{
+    ttape_recording *r = d->r;
+    ttape_event copy = *event;
+    d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_GAP;
+    if (d->is_filtered)
+        return ttp_filter_event(r, d->thread, &copy, site, d->err);
+    r->events[r->event_count++] = copy;
+    return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, d->thread, d->err) : TTAPE_OK;
+}
+
+static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argument, uint64_t count,
+                             uint64_t ns)
+{
+    ttape_event event = {.time_ns = ns,
+                         .kind = kind,
+                         .site = TTAPE_NONE,
+                         .argument = argument,
+                         .count = count,
+                         .depth = TTAPE_DEPTH_AUTO};
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    return put(d, &event, TTAPE_NONE);
+}
+
+/* count 0: nobody knows how many, but some. */
+static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
+{
+    d->r->lost += count;
+    d->r->uncounted += count == 0;
+    return put_fact(d, TTAPE_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
+}
+
+static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
+{
+    uint32_t site;
+    uint64_t ns = time_of(d, ttp_record_time(record));
+    if (ttp_record_address(record) == 0)
+        return lose(d, 1, TTAPE_GAP_DAMAGE);
+    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_record_address(record), &site, d->err));
+    ttape_event event = {.time_ns = ns,
+                         .kind = kind,
+                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return put(d, &event, site);
+}
+
+/* What is open on the thread's current stack: as the filter counts, or the writer. */
+struct open_frames {
+    const struct ttp_call_stack *filtered;
+    const ttape_writer *writer;
+    uint32_t stream, count;
+};
+
+static ttape_status find_open(struct decoding *d, struct open_frames *open)
+{
+    *open = (struct open_frames){0};
+    if (d->is_filtered) {
+        open->filtered = ttp_filter_stack(d->thread);
+        open->count = open->filtered != NULL ? (uint32_t)open->filtered->calls.count : 0;
+        return TTAPE_OK;
+    }
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    open->writer = ttp_output_of(d->r, d->thread)->writer;
+    open->stream = d->thread->stream;
+    open->count = ttp_stream_open_count(open->writer, open->stream);
+    return TTAPE_OK;
+}
+
+static bool is_signal(const struct open_frames *open, uint32_t frame)
+{
+    return open->filtered != NULL ? ttp_filter_is_signal(open->filtered, frame)
+                                  : ttp_stream_is_signal(open->writer, open->stream, frame);
+}
+
+/* How many of the open frames go with so many signals, and then above the one that stays. */
+static uint32_t count_left(const struct open_frames *open, bool has_signals, uint64_t signals,
+                           uint64_t staying)
+{
+    uint32_t left = 0, least = open->count < SIGNALS_WITHIN ? 0 : open->count - SIGNALS_WITHIN;
+    for (uint32_t at = open->count; signals > 0 && at > least; at--)
+        if (is_signal(open, at - 1)) {
+            left = open->count - at + 1;
+            signals--;
+        }
+    uint32_t top = open->count - left, above = top;
+    if (has_signals)
+        for (above = 0; above < top - least && !is_signal(open, top - 1 - above);)
+            above++;
+    return left + (above > staying ? above - (uint32_t)staying : 0);
+}
+
+static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
+{
+    struct open_frames open;
+    uint32_t left;
+    uint64_t count = payload >> TTP_LEFT_BITS;
+    TTP_TRY(find_open(d, &open));
+    switch ((enum ttp_left)(payload & ((1u << TTP_LEFT_BITS) - 1))) {
+    case TTP_LEFT_COUNT: left = count < open.count ? (uint32_t)count : open.count; break;
+    case TTP_LEFT_ALL_BUT: left = count < open.count ? open.count - (uint32_t)count : 0; break;
+    default:
+        left = count_left(&open, d->thread->has_signals, count >> TTP_LEFT_FRAMES_BITS,
+                          count & ((1u << TTP_LEFT_FRAMES_BITS) - 1));
+    }
+    return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_UNWIND, left, 0, ns);
+}
+
+static ttape_status end_signal(struct decoding *d)
+{
+    uint32_t number = 0;
+    uint64_t ns = d->is_timed ? d->thread->last_ns : 0;
+    if (d->is_filtered)
+        return put_fact(d, TTAPE_SIGNAL_END, 0, 0, ns);
+    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    const struct ttp_output *output = ttp_output_of(d->r, d->thread);
+    if (!ttp_stream_open_signal(output->writer, d->thread->stream, &number))
+        return TTAPE_OK;
+    return put_fact(d, TTAPE_SIGNAL_END, number, 0, ns);
+}
+
+/* The bytes of a message, from the data records behind its head; false: they are not all there. */
+static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
+{
+    uint32_t records = (size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES;
+    if (size > MESSAGE_MAX - TTP_DATA_BYTES || records > d->slot->head.count - d->at - 1)
+        return false;
+    for (uint32_t i = 0; i < records; i++) {
+        uint64_t record = d->slot->records[d->at + 1 + i];
+        if (ttp_record_tag(record) != TTP_TAG_EXTENSION || ttp_record_type(record) != TTP_EXT_DATA)
+            return false;
+        for (uint32_t k = 0; k < TTP_DATA_BYTES; k++)
+            bytes[i * TTP_DATA_BYTES + k] = (uint8_t)(record >> (TTP_DATA_SHIFT + 8 * k));
+    }
+    d->at += records;
+    return true;
+}
+
+/* A library is told of when it is closed, or when the program ends: behind its calls. Once for each
+ * list, whatever unknown addresses there are. */
+ttape_status ttp_decode_peek_modules(ttape_recording *r, struct ttp_thread *thread,
+                                     ttape_error *err)
+{
+    uint8_t bytes[MESSAGE_MAX];
+    struct decoding d = {.r = r, .thread = thread, .slot = r->decoded_slot, .err = err};
+    if (r->has_peeked)
+        return TTAPE_OK;
+    r->has_peeked = true;
+    for (d.at = r->decoded_at; d.slot != NULL && d.at < d.slot->head.count; d.at++) {
+        uint64_t record = d.slot->records[d.at], payload = ttp_record_payload(record);
+        uint32_t size = (uint32_t)(payload & 0xFFFFFF);
+        if (ttp_record_tag(record) != TTP_TAG_EXTENSION ||
+            ttp_record_type(record) != TTP_EXT_MESSAGE ||
+            (payload >> 24 & 0xFF) != TTP_MESSAGE_MODULE || !gather(&d, size, bytes))
+            continue;
+        TTP_TRY(ttp_image_early_module(r, thread, bytes, size, err));
+    }
+    return TTAPE_OK;
+}
+
+/* Values: each a type, then its number, or its size and bytes. What does not fit ends them. */
+static uint32_t parse_values(ttape_recording *r, const uint8_t *at, const uint8_t *end,
+                             ttape_error *err)
+{
+    r->values.count = 0;
+    while (at < end && r->values.count < VALUES_MAX) {
+        ttape_value value = {.type = *at++};
+        bool has_bytes = value.type == TTAPE_VALUE_BYTES || value.type == TTAPE_VALUE_STRING;
+        if (value.type > TTAPE_VALUE_NULL || end - at < (has_bytes ? 4 : 8))
+            break;
+        if (has_bytes) {
+            uint32_t size = ttp_load32(at);
+            at += 4;
+            if (size > (size_t)(end - at) || size > TTAPE_VALUE_MAX_BYTES)
+                break;
+            value.bytes = (ttape_string){(const char *)at, size};
+            at += size;
+        } else {
+            value.number = ttp_load64(at);
+            at += 8;
+        }
+        ttape_value *added = ttp_push(&r->allocator, &r->values, sizeof *added, err);
+        if (added == NULL)
+            break;
+        *added = value;
+    }
+    return (uint32_t)r->values.count;
+}
+
+static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t count = d->thread->may_attach ? parse_values(d->r, at, end, d->err) : 0;
+    if (count == 0)
+        return TTAPE_OK;
+    d->thread->may_attach = false;
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    ttape_writer *writer = ttp_output_of(d->r, d->thread)->writer;
+    if (!ttp_stream_takes_values(writer, d->thread->stream))
+        return TTAPE_OK;
+    return ttape_writer_attach(writer, d->thread->stream, d->r->values.data, count, d->err);
+}
+
+static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *bytes, uint32_t size)
+{
+    uint32_t site;
+    if (size < 8 || ttp_load64(bytes) == 0)
+        return lose(d, 1, TTAPE_GAP_DAMAGE);
+    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_load64(bytes), &site, d->err));
+    ttape_event event = {.time_ns = ns,
+                         .kind = TTAPE_LEAF,
+                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    TTP_TRY(put(d, &event, site));
+    return attach(d, bytes + 8, bytes + size);
+}
+
+static ttape_status message(struct decoding *d, uint64_t record)
+{
+    uint8_t bytes[MESSAGE_MAX];
+    uint64_t payload = ttp_record_payload(record), ns = time_of(d, ttp_record_time(record));
+    uint32_t kind = (uint32_t)(payload >> 24 & 0xFF), size = (uint32_t)(payload & 0xFFFFFF);
+    if (!gather(d, size, bytes))
+        return lose(d, 1, TTAPE_GAP_DAMAGE);
+    if (kind == TTP_MESSAGE_LEAF)
+        return put_leaf(d, ns, bytes, size);
+    if (kind == TTP_MESSAGE_VALUES)
+        return attach(d, bytes, bytes + size);
+    if (kind == TTP_MESSAGE_THREAD && d->thread->stream != TTAPE_NONE)
+        return TTAPE_OK; /* the stream has its name, and every file of the recording the same */
+    if (kind == TTP_MESSAGE_THREAD) {
+        memset(d->thread->name, 0, sizeof d->thread->name);
+        memcpy(d->thread->name, bytes, size < sizeof d->thread->name ? size : 15);
+        return TTAPE_OK;
+    }
+    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
+    return ttp_image_message(d->r, d->thread, kind, bytes, size, d->err);
+}
+
+static ttape_status extension(struct decoding *d, uint64_t record)
+{
+    uint64_t payload = ttp_record_payload(record), time = ttp_record_time(record);
+    switch (ttp_record_type(record)) {
+    case TTP_EXT_EPOCH: d->epoch = epoch_of(record >> TTP_EPOCH_SHIFT); return TTAPE_OK;
+    case TTP_EXT_NOTHING: return TTAPE_OK;
+    case TTP_EXT_OPEN: d->is_open = true; return TTAPE_OK;
+    case TTP_EXT_UNSEEN: d->is_unseen = true; return TTAPE_OK;
+    case TTP_EXT_UNWIND: return unwind(d, payload, time_of(d, time));
+    case TTP_EXT_SWITCH:
+        return put_fact(d, TTAPE_SWITCH, (uint32_t)payload & 0xFFFFFu, 0, time_of(d, time));
+    case TTP_EXT_SIGNAL_BEGIN:
+        d->thread->has_signals = true;
+        return put_fact(d, TTAPE_SIGNAL_BEGIN, (uint32_t)payload & 0xFFu, 0, time_of(d, time));
+    case TTP_EXT_SIGNAL_END: return end_signal(d);
+    case TTP_EXT_GAP:
+        if ((payload & 7u) == TTAPE_GAP_OVERFLOW)
+            d->r->lost += payload >> REASON_BITS;
+        return put_fact(d, TTAPE_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
+                        time_of(d, time));
+    case TTP_EXT_MESSAGE: return message(d, record);
+    default: return lose(d, 1, TTAPE_GAP_DAMAGE);
+    }
+}
+
+static ttape_status decode_record(struct decoding *d, uint64_t record)
+{
+    bool is_open = d->is_open, is_unseen = d->is_unseen;
+    d->is_open = d->is_unseen = false;
+    switch (ttp_record_tag(record)) {
+    case TTP_TAG_ENTER: return put_call(d, record, is_open ? TTAPE_OPEN : TTAPE_ENTER);
+    case TTP_TAG_EXIT: return put_call(d, record, is_unseen ? TTAPE_EXIT_UNSEEN : TTAPE_EXIT);
+    case TTP_TAG_EXTENSION: return extension(d, record);
+    default: return lose(d, 1, TTAPE_GAP_UNKNOWN);
+    }
+}
+
+/* Whether the slot is the next of its thread. One that was decoded already is left out; where one
+ * is missing, nobody knows how much it held. */
+/* Of a block that comes behind later ones of its thread: a program wrote over its number or over
+ * theirs. A recovery finds blocks twice, and has them then. */
+static ttape_status lose_late(struct decoding *d)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < d->slot->head.count; i++)
+        count += ttp_record_is_call(d->slot->records[i]);
+    if (d->r->is_replaying || count == 0)
+        return TTAPE_OK;
+    TTP_TRY(lose(d, count, TTAPE_GAP_DAMAGE));
+    return ttp_decode_flush(d->r, d->thread, d->err);
+}
+
+static ttape_status check_place(struct decoding *d, bool *is_next)
+{
+    const struct ttp_block_head *block = &d->slot->block;
+    struct ttp_thread *thread = d->thread;
+    bool same = block->sequence == thread->sequence;
+    *is_next = block->sequence > thread->sequence ||
+               (same && d->slot->head.first + d->slot->head.count > thread->consumed);
+    if (!*is_next)
+        return TTAPE_OK;
+    bool is_again = same && d->slot->head.first < thread->consumed; /* the block itself, whole */
+    bool follows = is_again || (same && d->slot->head.first == thread->consumed) ||
+                   (block->sequence == thread->sequence + 1 && d->slot->head.first == 0);
+    if (is_again)
+        d->at = thread->consumed - d->slot->head.first;
+    bool is_complete = follows && !thread->has_hole;
+    thread->has_hole = false;
+    return is_complete ? TTAPE_OK : lose(d, 0, TTAPE_GAP_DAMAGE);
+}
+
+/* Where decoding starts inside of a slot, the epochs before it are looked through. */
+static void skip_to(struct decoding *d, uint32_t target)
+{
+    for (uint32_t i = 0; i < target; i++) {
+        uint64_t record = d->slot->records[i];
+        if (ttp_record_tag(record) == TTP_TAG_EXTENSION && ttp_record_type(record) == TTP_EXT_EPOCH)
+            d->epoch = epoch_of(record >> TTP_EPOCH_SHIFT);
+    }
+    d->at = target;
+}
+
+/* The tight loop: calls of sites that have an id, unfiltered, until something else comes. */
+static void decode_plain(struct decoding *d)
+{
+    ttape_recording *r = d->r;
+    const struct ttp_image *image = (const struct ttp_image *)r->images.data + d->thread->image;
+    if (d->is_filtered || d->thread->stream == TTAPE_NONE || d->is_open || d->is_unseen)
+        return;
+    const struct ttp_layout *layout = (const struct ttp_layout *)r->layouts.data + image->layout;
+    const struct ttp_site_seen *sites = layout->sites.data;
+    uint64_t last_ns = d->thread->last_ns, high = d->epoch << TTP_RECORD_TIME_BITS;
+    uint32_t used = r->event_count, at = d->at;
+    for (; at < d->slot->head.count && used < TTP_BATCH_EVENTS; at++) {
+        uint64_t record = d->slot->records[at];
+        uint32_t tag = ttp_record_tag(record);
+        uint32_t site = ttp_map_find(&layout->by_address, ttp_record_address(record));
+        if ((tag != TTP_TAG_ENTER && tag != TTP_TAG_EXIT) || site == TTAPE_NONE ||
+            sites[site].id == TTAPE_NONE)
+            break;
+        uint64_t ns = 0;
+        if (d->is_timed) {
+            uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK;
+            ns = ttp_clock_ns(r, high | low);
+            last_ns = ns = ns < last_ns ? last_ns : ns;
+        }
+        r->events[used++] = (ttape_event){.time_ns = ns,
+                                          .kind = tag == TTP_TAG_ENTER ? TTAPE_ENTER : TTAPE_EXIT,
+                                          .site = sites[site].id,
+                                          .depth = TTAPE_DEPTH_AUTO};
+    }
+    d->thread->may_attach |= used != r->event_count;
+    r->event_count = used;
+    d->thread->last_ns = last_ns;
+    d->at = at;
+}
+
+ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, ttape_error *err)
+{
+    struct decoding d = {.r = r,
+                         .slot = slot,
+                         .is_timed = r->options.clock != TTAPE_CLOCK_NONE,
+                         .is_filtered = ttp_filter_is_on(r),
+                         .err = err};
+    bool is_next;
+    r->first_pid = r->first_pid == 0 ? slot->block.process_id : r->first_pid;
+    if (r->options.only_first && slot->block.process_id != r->first_pid)
+        return TTAPE_OK;
+    TTP_TRY(ttp_thread_of(r, &slot->block, &d.thread, err));
+    d.epoch = slot->head.first == 0 ? epoch_of(slot->block.epoch) : d.thread->epoch;
+    TTP_TRY(check_place(&d, &is_next));
+    if (!is_next)
+        return lose_late(&d);
+    skip_to(&d, d.at);
+    if (d.thread->stream == TTAPE_NONE)
+        memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
+    r->decoded_slot = slot;
+    r->has_peeked = false;
+    while (decode_plain(&d), d.at < slot->head.count) {
+        if (r->event_count == TTP_BATCH_EVENTS)
+            TTP_TRY(ttp_decode_flush(r, d.thread, err));
+        r->decoded_at = d.at;
+        TTP_TRY(decode_record(&d, slot->records[d.at]));
+        d.at++;
+    }
+    r->decoded_slot = NULL;
+    d.thread->epoch = d.epoch;
+    d.thread->sequence = slot->block.sequence;
+    d.thread->consumed = slot->head.first + slot->head.count;
+    TTP_TRY(ttp_thread_touch(r, d.thread, err));
+    return ttp_decode_flush(r, d.thread, err);
+}

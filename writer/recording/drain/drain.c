@@ -1,0 +1,491 @@
+/* Draining: what programs have recorded goes from the arena to the spill file, thread by thread in
+ * order, and the blocks back to the programs.
+ *
+ * A block is taken as a whole when it is full, done, or its thread is dead; what is in blocks that
+ * are still being filled is taken when somebody wants it now. A zero before a record is a hole: a
+ * hook that was interrupted. It is waited for; if it is never filled, it counts as one lost event,
+ * and its block is not given to others before its thread is gone.
+ *
+ * A handler that jumps out of a hook which was taking a block leaves one, or two, that are being
+ * filled for ever. That their thread has gone on shows by its other blocks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/base/fail.h"
+#include "writer/arena/record.h"
+#include "writer/recording/recording_internal.h"
+
+#define HOLE_WAIT_MS     200u
+#define PROCESS_CHECK_MS 20u
+#define FEW_PROCESSES    4u /* that cost nothing to look at in each round */
+#define THREAD_CHECK_MS  500u
+#define OWNER_SHIFT      2u
+#define STATE_MASK       3u
+
+/* What is known of an image: its first thread was taken, was left, or was missing in the round of
+ * the low bits. */
+#define IMAGE_KNOWN  1u
+#define IMAGE_LEFT   2u /* it was not taken: writing failed, or there was no room */
+#define IMAGE_MISSED 0x80000000u
+
+static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
+{
+    return (const void *)(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
+}
+
+static struct ttp_pid_seen *find_pid(ttape_recording *r, uint32_t pid)
+{
+    struct ttp_pid_seen *pids = r->pids.data;
+    for (size_t i = 0; i < r->pids.count; i++)
+        if (pids[i].pid == pid)
+            return &pids[i];
+    struct ttp_pid_seen *added = ttp_push(&r->allocator, &r->pids, sizeof *added, NULL);
+    if (added == NULL)
+        return NULL;
+    *added = (struct ttp_pid_seen){.pid = pid};
+    added->fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    added->is_dead = added->fd < 0 && errno == ESRCH;
+    return added;
+}
+
+/* A zombie counts as dead: it records nothing any more. */
+static bool has_died(const struct ttp_pid_seen *seen)
+{
+    if (seen->fd < 0)
+        return kill((pid_t)seen->pid, 0) != 0 && errno == ESRCH;
+    struct pollfd ended = {.fd = seen->fd, .events = POLLIN};
+    return poll(&ended, 1, 0) > 0;
+}
+
+static void check_processes(ttape_recording *r)
+{
+    struct ttp_pid_seen *pids = r->pids.data;
+    size_t kept = 0;
+    uint32_t live = 0;
+    for (size_t i = 0; i < r->pids.count; i++) {
+        if (!pids[i].is_used) {
+            if (pids[i].fd >= 0)
+                (void)close(pids[i].fd);
+            continue;
+        }
+        pids[i].is_used = false;
+        pids[i].is_dead = pids[i].is_dead || has_died(&pids[i]);
+        live += !pids[i].is_dead;
+        pids[kept++] = pids[i];
+    }
+    r->pids.count = kept;
+    r->live_count = live;
+}
+
+static bool thread_is_gone(const struct ttp_candidate *c)
+{
+    char path[64];
+    if (c->tid == c->pid)
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u", c->pid, c->tid);
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct ttp_candidate *x = a, *y = b;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct ttp_candidate *x = a, *y = b;
+    if (x->serial != y->serial)
+        return x->serial < y->serial ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+/* Threads that ended without a word: killed by an exec or a raw system call. The same thread id
+ * with a later serial means that an exec put a new image in its place. */
+static void check_threads(ttape_recording *r)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    size_t count = r->candidates.count;
+    if (count != 0)
+        qsort(c, count, sizeof *c, by_thread);
+    for (size_t i = 0; i < count; i++) {
+        bool replaced = i + 1 < count && c[i + 1].tid == c[i].tid && c[i + 1].pid == c[i].pid &&
+                        c[i + 1].serial != c[i].serial;
+        if (replaced || thread_is_gone(&c[i]))
+            r->arena.seen[c[i].index].is_dead = true;
+    }
+}
+
+/* Threads that fill a block; not blocks that are filled: who goes on while we look is seen in two,
+ * as is who left one by a jump, or became another image by an exec. */
+static uint32_t count_threads(ttape_recording *r)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    const struct ttp_candidate *last = NULL;
+    uint32_t threads = 0;
+    if (r->candidates.count != 0)
+        qsort(c, r->candidates.count, sizeof *c, by_thread);
+    for (size_t i = 0; i < r->candidates.count; i++) {
+        if (c[i].state != TTP_BLOCK_FILLING)
+            continue;
+        threads += last == NULL || last->tid != c[i].tid || last->pid != c[i].pid;
+        last = &c[i];
+    }
+    return threads;
+}
+
+/* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It
+ * has something where a program wrote over its head, or where a hook came back late. */
+static void lose_block(ttape_recording *r, uint32_t index)
+{
+    const uint64_t *records = (const uint64_t *)(block_at(r, index) + 1);
+    struct ttp_block_seen *seen = &r->arena.seen[index];
+    uint64_t calls = 0;
+    bool is_used = false;
+    for (uint32_t i = seen->consumed; i < TTP_BLOCK_RECORDS; i++) {
+        uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
+        is_used |= record != 0;
+        calls += ttp_record_is_call(record);
+    }
+    seen->consumed = TTP_BLOCK_RECORDS;
+    r->lost += is_used && calls == 0 ? 1 : calls;
+}
+
+/* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. What
+ * a block's head says is read here, and nowhere again: the program can write there. */
+static ttape_status gather(ttape_recording *r, uint32_t *free_count, ttape_error *err)
+{
+    r->candidates.count = 0;
+    *free_count = 0;
+    for (uint32_t i = 0; i < r->arena.ready; i++) {
+        uint32_t state = __atomic_load_n(&r->arena.states[i], __ATOMIC_ACQUIRE);
+        if (state == TTP_BLOCK_FREE) {
+            ++*free_count;
+            continue;
+        }
+        const struct ttp_block_head *block = block_at(r, i);
+        uint32_t owner = state == TTP_BLOCK_TAKEN ? block->process_id : state >> OWNER_SHIFT;
+        struct ttp_pid_seen *pid = find_pid(r, owner);
+        bool dead = pid != NULL && pid->is_dead;
+        if (pid != NULL)
+            pid->is_used = true;
+        uint64_t serial = __atomic_load_n(&block->serial, __ATOMIC_ACQUIRE);
+        if (serial == 0) {
+            if (dead || r->is_direct)
+                lose_block(r, i);
+            if (dead)
+                ttp_arena_free_block(r, i);
+            continue;
+        }
+        struct ttp_candidate said = {.serial = serial,
+                                     .sequence = block->sequence,
+                                     .image = block->image,
+                                     .index = i,
+                                     .pid = owner,
+                                     .tid = block->thread_id,
+                                     .state = state & STATE_MASK};
+        struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
+        if (c == NULL)
+            return TTAPE_E_MEMORY;
+        *c = said;
+        r->arena.seen[i].is_dead |= dead;
+    }
+    return TTAPE_OK;
+}
+
+/* Copies the records in [from, end) and says where they end; whole: to the last one, else to the
+ * first hole. */
+static uint32_t copy_records(const ttape_recording *r, uint32_t index, uint32_t from, bool whole,
+                             uint64_t *records, bool *has_hole)
+{
+    const uint64_t *source = (const uint64_t *)(block_at(r, index) + 1);
+    uint32_t end = from, zeros = 0;
+    *has_hole = false;
+    for (uint32_t i = from; i < TTP_BLOCK_RECORDS; i++) {
+        uint64_t record = __atomic_load_n(&source[i], __ATOMIC_ACQUIRE);
+        records[i - from] = record;
+        if (record == 0) {
+            zeros++;
+            if (!whole)
+                break;
+            continue;
+        }
+        *has_hole |= zeros != 0;
+        end = i + 1;
+    }
+    return end;
+}
+
+/* Its thread may still want it back, until we say that it is ours: now, or in a round before that
+ * could not spill it. */
+static bool claim(ttape_recording *r, const struct ttp_candidate *c)
+{
+    uint32_t done = c->pid << OWNER_SHIFT | TTP_BLOCK_DONE;
+    return c->state != TTP_BLOCK_DONE || r->is_direct ||
+           __atomic_compare_exchange_n(&r->arena.states[c->index], &done, TTP_BLOCK_TAKEN, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+           done == TTP_BLOCK_TAKEN;
+}
+
+/* Whose it is was said when the round began. */
+static void copy_head(const ttape_recording *r, const struct ttp_candidate *c,
+                      struct ttp_block_head *head)
+{
+    *head = *block_at(r, c->index);
+    head->serial = c->serial;
+    head->sequence = c->sequence;
+    head->image = c->image;
+    head->process_id = c->pid;
+    head->thread_id = c->tid;
+}
+
+/* Where something is missing in a block: from the first call on, whether it has been for as long as
+ * it is waited for. */
+static bool wait_for_hole(const ttape_recording *r, struct ttp_block_seen *seen)
+{
+    seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
+    return r->polled_ms - seen->full_since < HOLE_WAIT_MS;
+}
+
+/* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
+static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool at_end,
+                         bool *later, ttape_error *err)
+{
+    struct ttp_block_seen *seen = &r->arena.seen[c->index];
+    struct ttp_slot *slot = r->slot;
+    bool full = c->state == TTP_BLOCK_FULL,
+         whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead || c->is_left;
+    bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
+    if (seen->is_held || c->is_unused) {
+        if (seen->is_held && (dead || at_end))
+            lose_block(r, c->index); /* what came after all */
+        if (dead && !r->is_direct && claim(r, c))
+            ttp_arena_free_block(r, c->index);
+        return TTAPE_OK;
+    }
+    if (!claim(r, c)) {
+        *later = true;
+        return TTAPE_OK;
+    }
+    uint32_t end = copy_records(r, c->index, seen->consumed, whole, slot->records, &has_hole);
+    has_hole |= c->is_left || (full && end < TTP_BLOCK_RECORDS);
+    if (has_hole && !dead && !at_end && wait_for_hole(r, seen)) {
+        *later = true;
+        return TTAPE_OK;
+    }
+    if (full) /* all of its places were reserved, also behind the last record */
+        end = TTP_BLOCK_RECORDS;
+    slot->head = (struct ttp_slot_head){.first = seen->consumed,
+                                        .count = end - seen->consumed,
+                                        .is_last = whole,
+                                        .ends_thread = dead && !full};
+    copy_head(r, c, &slot->block);
+    if (slot->head.count != 0 || dead) {
+        TTP_TRY(r->is_direct ? ttp_decode_slot(r, slot, err) : ttp_spill_put(r, slot, err));
+        r->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
+    }
+    seen->consumed = end;
+    seen->asked = r->snapshots.asked.number;
+    if (whole && (r->is_direct || (has_hole && !dead)))
+        seen->is_held = true;
+    else if (whole)
+        ttp_arena_free_block(r, c->index);
+    return TTAPE_OK;
+}
+
+static void remember_done(ttape_recording *r)
+{
+    const struct ttp_candidate *c = r->candidates.data;
+    for (size_t i = 0; i < r->candidates.count; i++)
+        r->arena.seen[c[i].index].was_done |= c[i].state == TTP_BLOCK_DONE;
+}
+
+/* What an ended thread left has time for a round, unless blocks get scarce: where its process ends
+ * as well, what the first thread says of modules comes first. */
+static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    const struct ttp_block_seen *seen = &r->arena.seen[c->index];
+    bool rests = c->state == TTP_BLOCK_DONE && r->may_rest && !seen->was_done;
+    return c->is_wanted || c->is_left || c->is_unused || seen->is_dead ||
+           (c->state != TTP_BLOCK_FILLING && !rests);
+}
+
+static bool is_empty(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
+    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++)
+        if (__atomic_load_n(&records[i], __ATOMIC_ACQUIRE) != 0)
+            return false;
+    return true;
+}
+
+static bool is_twin(const struct ttp_candidate *a, const struct ttp_candidate *b)
+{
+    return a->serial == b->serial && a->sequence == b->sequence;
+}
+
+/* Which one the thread goes on in shows by records alone: a hook that was left may have had a
+ * number for its block that was not its turn. */
+static void find_left(ttape_recording *r)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    const struct ttp_candidate *last = NULL; /* of the thread, that has records */
+    for (size_t count = r->candidates.count, i = count; i-- > 0;) {
+        if (last != NULL && last->serial != c[i].serial)
+            last = NULL;
+        bool is_filled = c[i].state == TTP_BLOCK_FILLING, is_bare = is_filled && is_empty(r, &c[i]);
+        bool has_twin =
+            (i > 0 && is_twin(&c[i - 1], &c[i])) || (i + 1 < count && is_twin(&c[i + 1], &c[i]));
+        bool is_past = last != NULL && last->sequence > c[i].sequence;
+        c[i].is_left = is_filled && is_past;
+        c[i].is_unused = is_bare && (is_past || has_twin);
+        if (last == NULL && !is_bare)
+            last = &c[i];
+    }
+}
+
+static const struct ttp_candidate *find_first_thread(const ttape_recording *r, uint64_t image)
+{
+    const struct ttp_candidate *c = r->candidates.data;
+    size_t low = 0, high = r->candidates.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c[middle].serial < image)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low + 1 < r->candidates.count && c[low + 1].serial == image && c[low].is_unused)
+        low++;
+    return low < r->candidates.count && c[low].serial == image ? &c[low] : NULL;
+}
+
+/* It says who it is by its first message, which is whole once its head is there; the time may have
+ * been told before that. */
+static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
+{
+    const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
+    if (r->arena.seen[c->index].is_dead)
+        return true;
+    for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++) {
+        uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
+        uint32_t type = ttp_record_type(record);
+        bool is_time = ttp_record_tag(record) == TTP_TAG_EXTENSION &&
+                       (type == TTP_EXT_EPOCH || type == TTP_EXT_NOTHING);
+        if (!is_time)
+            return record != 0;
+    }
+    return true;
+}
+
+static bool is_known(const ttape_recording *r, uint64_t image)
+{
+    return ttp_map_find(&r->known, image) == IMAGE_KNOWN;
+}
+
+/* Its first thread's block may have been taken from those that are free just behind us while we
+ * went through the list: then what we saw waits for a round. Where it still is not there, it ended
+ * unseen. Where a handler jumped out of its first message, that is a hole. */
+static void meet_image(ttape_recording *r, struct ttp_candidate *of, bool at_end)
+{
+    const struct ttp_candidate *first = find_first_thread(r, of->image);
+    uint32_t seen = ttp_map_find(&r->known, of->image), missed = IMAGE_MISSED | (uint32_t)r->round;
+    bool waits = first != NULL ? !has_begun(r, first) : seen == TTAPE_NONE || seen == missed;
+    struct ttp_block_seen *block = first != NULL ? &r->arena.seen[first->index] : NULL;
+    of->must_wait = waits && !at_end && !r->is_direct && (block == NULL || wait_for_hole(r, block));
+    if (block != NULL && !waits)
+        block->full_since = 0;
+    (void)ttp_map_set(&r->allocator, &r->known, of->image, waits ? missed : IMAGE_KNOWN, NULL);
+}
+
+/* Before anything of a new process comes what says which process it is, and what its parent is: the
+ * records of the first threads of all processes that are new. Serials ascend from parent to child.
+ */
+static void want_first_threads(ttape_recording *r, bool everything, bool at_end)
+{
+    struct ttp_candidate *c = r->candidates.data;
+    bool is_new = false;
+    for (size_t i = 0; i < r->candidates.count; i++) {
+        c[i].is_wanted |= everything && (r->is_direct || r->arena.seen[c[i].index].asked !=
+                                                             r->snapshots.asked.number);
+        is_new |= is_taken(r, &c[i]) && !is_known(r, c[i].image);
+    }
+    for (size_t i = 0; is_new && i < r->candidates.count; i++)
+        c[i].is_wanted |= c[i].serial == c[i].image && !is_known(r, c[i].image);
+    for (size_t i = 0; is_new && i < r->candidates.count; i++)
+        if (is_taken(r, &c[i]) && !is_known(r, c[i].image))
+            meet_image(r, &c[i], at_end);
+}
+
+/* What a round that was cut short has left is wanted again: nothing of a process may come before
+ * what says which one it is. */
+static void leave_rest(ttape_recording *r, size_t from)
+{
+    const struct ttp_candidate *c = r->candidates.data;
+    for (size_t i = from; i < r->candidates.count; i++)
+        if (c[i].is_wanted && c[i].serial == c[i].image)
+            (void)ttp_map_set(&r->allocator, &r->known, c[i].image, IMAGE_LEFT, NULL);
+}
+
+ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err)
+{
+    uint32_t free_count;
+    uint64_t waiting_serial = 0;
+    __atomic_store_n(&r->arena.head->heartbeat, ++r->round, __ATOMIC_RELAXED);
+    r->snapshots.is_cut = r->snapshots.is_late = false;
+    r->polled_ms = ttp_now_ms();
+    TTP_TRY(gather(r, &free_count, err));
+    if (at_end || r->pids.count <= FEW_PROCESSES ||
+        r->polled_ms - r->checked_ms >= PROCESS_CHECK_MS) {
+        r->checked_ms = r->polled_ms;
+        check_processes(r);
+    }
+    if (r->polled_ms - r->threads_checked_ms >= THREAD_CHECK_MS ||
+        (free_count * 8 < r->arena.ready &&
+         r->polled_ms - r->threads_checked_ms >= PROCESS_CHECK_MS)) {
+        r->threads_checked_ms = r->polled_ms;
+        check_threads(r);
+    }
+    if (free_count * 2 <= r->arena.ready)
+        ttp_arena_grow(r, count_threads(r));
+    if (r->candidates.count == 0)
+        return TTAPE_OK;
+    qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);
+    find_left(r);
+    r->may_rest = !r->is_direct && !at_end && free_count * 2 > r->arena.ready;
+    want_first_threads(r, everything, at_end);
+    const struct ttp_candidate *c = r->candidates.data;
+    for (size_t i = 0; i < r->candidates.count; i++) {
+        bool later = c[i].must_wait || !is_taken(r, &c[i]);
+        if (c[i].serial == waiting_serial)
+            continue;
+        if (!later && !r->is_direct && !ttp_spill_has_room(r)) {
+            r->snapshots.is_cut = true;
+            leave_rest(r, i);
+            break;
+        }
+        ttape_status status = later ? TTAPE_OK : take(r, &c[i], at_end, &later, err);
+        if (status != TTAPE_OK) {
+            leave_rest(r, i);
+            return status;
+        }
+        r->snapshots.is_late |= later && c[i].is_wanted;
+        /* A block that was seen being filled may be full by now, and have a successor, full as
+         * well: that one's turn comes when the rest of this one was taken, or at the end. */
+        bool may_grow = c[i].state == TTP_BLOCK_FILLING && !c[i].is_left && !c[i].is_unused &&
+                        !r->arena.seen[c[i].index].is_dead;
+        if (later || (may_grow && !at_end))
+            waiting_serial = c[i].serial;
+    }
+    remember_done(r);
+    return TTAPE_OK;
+}

@@ -1,0 +1,173 @@
+/* Which objects are mapped where: told as messages in the stream of the thread that asks, complete
+ * lists each time, so that a reader needs no history. Not for signal handlers: the loader's lock.
+ */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "writer/arena/record.h"
+#include "writer/runtime/slow.h"
+
+#define PAGE          4096u
+#define PATH_MAX_TOLD 4096u
+#define BUILD_ID_MAX  64u
+
+struct ttp_module_seen {
+    uint64_t start, end;
+    const uint8_t *build_id;
+    uint32_t build_id_size;
+};
+
+static size_t rounded(size_t size) { return (size + 3) & ~(size_t)3; }
+
+/* The build id among the notes of one segment. Sizes are the object's own words: checked. */
+static void find_build_id(const uint8_t *notes, size_t size, struct ttp_module_seen *module)
+{
+    while (size >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) head;
+        __builtin_memcpy(&head, notes, sizeof(head));
+        size_t name = rounded(head.n_namesz), body = rounded(head.n_descsz);
+        size_t whole = sizeof(head) + name + body;
+        if (head.n_namesz > size || head.n_descsz > size || whole > size)
+            return;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
+            memcmp(notes + sizeof(head), "GNU", 4) == 0 && head.n_descsz <= BUILD_ID_MAX) {
+            module->build_id = notes + sizeof(head) + name;
+            module->build_id_size = head.n_descsz;
+            return;
+        }
+        notes += whole;
+        size -= whole;
+    }
+}
+
+/* False for an object without anything mapped. */
+static bool look_at(const struct dl_phdr_info *info, struct ttp_module_seen *module)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || segment->p_memsz == 0)
+            continue;
+        low = segment->p_vaddr < low ? segment->p_vaddr : low;
+        high =
+            segment->p_vaddr + segment->p_memsz > high ? segment->p_vaddr + segment->p_memsz : high;
+    }
+    if (low >= high)
+        return false;
+    *module = (struct ttp_module_seen){.start = info->dlpi_addr + (low & ~(uint64_t)(PAGE - 1)),
+                                       .end = info->dlpi_addr + high};
+    for (uint32_t i = 0; i < info->dlpi_phnum && module->build_id == NULL; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_NOTE && segment->p_vaddr >= low &&
+            segment->p_memsz <= high - segment->p_vaddr && segment->p_vaddr < high)
+            find_build_id((const uint8_t *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
+                          module);
+    }
+    return true;
+}
+
+/* A name that does not begin at the root is as the program gave it to dlopen: the kernel knows
+ * better. */
+static size_t path_of(const char *name, uint64_t start, char *buffer, const char **path)
+{
+    *path = name;
+    if (name[0] != '\0' && name[0] != '/') {
+        size_t size = ttp_mapping_path((uintptr_t)start, buffer, PATH_MAX_TOLD);
+        if (size != 0) {
+            *path = buffer;
+            return size;
+        }
+    }
+    return strnlen(name, PATH_MAX_TOLD);
+}
+
+struct ttp_telling {
+    uint32_t count;
+    bool failed;
+    char buffer[PATH_MAX_TOLD];
+};
+
+static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct ttp_telling *telling = data;
+    struct ttp_module_seen module;
+    const char *path;
+    (void)size;
+    if (!look_at(info, &module))
+        return 0;
+    size_t path_size = path_of(info->dlpi_name != NULL ? info->dlpi_name : "", module.start,
+                               telling->buffer, &path);
+    uint64_t range[2] = {module.start, module.end};
+    struct ttp_part parts[4] = {{range, sizeof(range)},
+                                {&module.build_id_size, sizeof(module.build_id_size)},
+                                {module.build_id, module.build_id_size},
+                                {path, path_size}};
+    telling->count++;
+    telling->failed = !ttp_message(TTP_MESSAGE_MODULE, parts, 4);
+    return telling->failed;
+}
+
+/* Runs under the loader's lock, which is recursive: no other thread's list comes between. */
+static int tell_all(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct ttp_telling *telling = data;
+    (void)info;
+    (void)size;
+    dl_iterate_phdr(tell_one, telling);
+    if (!telling->failed) {
+        struct ttp_part count = {&telling->count, sizeof(telling->count)};
+        telling->failed = !ttp_message(TTP_MESSAGE_MODULES_END, &count, 1);
+    }
+    return 1;
+}
+
+bool ttp_modules_tell(void)
+{
+    struct ttp_telling telling = {.count = 0, .failed = true};
+    if (!ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
+        return false;
+    telling.failed = false;
+    dl_iterate_phdr(tell_all, &telling);
+    return !telling.failed;
+}
+
+/* -- the C library's code -- */
+
+static bool begins_with(const char *text, const char *wanted)
+{
+    return strncmp(text, wanted, strlen(wanted)) == 0;
+}
+
+static bool is_libc(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    return begins_with(name, "libc.so") || begins_with(name, "libc-2") ||
+           begins_with(name, "ld-musl") || begins_with(name, "libc.musl");
+}
+
+/* The first object is the program, which has it all when it was linked statically. */
+static int look_for_libc(struct dl_phdr_info *info, size_t size, void *data)
+{
+    uint32_t *count = data;
+    bool is_first = (*count)++ == 0;
+    (void)size;
+    if (!is_first && !is_libc(info->dlpi_name != NULL ? info->dlpi_name : ""))
+        return 0;
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0 ||
+            segment->p_memsz < sizeof(uint64_t))
+            continue;
+        ttp_process.libc_low = info->dlpi_addr + segment->p_vaddr;
+        ttp_process.libc_high = ttp_process.libc_low + segment->p_memsz - sizeof(uint64_t);
+    }
+    return !is_first;
+}
+
+/* Where handlers return to: nothing else is looked at as code. */
+void ttp_libc_find(void)
+{
+    uint32_t count = 0;
+    dl_iterate_phdr(look_for_libc, &count);
+}

@@ -1,0 +1,402 @@
+/* Beginnings and ends: of the process, of its forked children, of threads.
+ *
+ * A process looks for its arena once: at its first event or in our constructor, whatever is first.
+ * A thread gets its state at its first event, which may be in a signal handler; so all is done by
+ * system calls, and as few as can be: what ended threads leave is kept for the next.
+ *
+ *   a thread's memory: four lines, a page each, zeroed in a forked child | stacks | frames of its
+ *   own stack
+ *
+ * A forked child goes on with the next line, so that a hook that began in its parent, and was
+ * interrupted by the handler that forked, or by one whose child did so, sees that it did.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "writer/arena/record.h"
+#include "writer/runtime/slow.h"
+
+#define PAGE         4096u
+#define LINES_BYTES  (4 * PAGE)
+#define STATE_BYTES  (LINES_BYTES + PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_frame_seen))
+#define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
+#define KEPT_STATES  64u
+#define PR_GET_NAME  16
+#define PATH_TOLD    1024u
+#define ROUNDS_MAX   4u /* of destructors at a thread's end */
+
+_Static_assert(sizeof(struct ttp_line) <= PAGE, "a line has a page");
+_Static_assert(sizeof(struct ttp_stacks) <= PAGE, "and so have stacks");
+
+struct ttp_line ttp_no_line = {.gate = TTP_GATE_COLD};
+struct ttp_line ttp_lost_line = {.gate = TTP_GATE_HELD};
+struct ttp_line ttp_child_line = {.gate = TTP_GATE_CHILD};
+struct ttp_line ttp_alien_line = {.gate = TTP_GATE_ALIEN};
+struct ttp_process_seen ttp_process;
+union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
+    .head = {.mode = TTP_MODE_ON}}; /* until the arena was looked for */
+__thread struct ttp_thread_state ttp_thread
+    __attribute__((tls_model("initial-exec"))) = {.line = &ttp_no_line};
+
+static uint64_t too_early; /* events before there was an environment to look into */
+static void *kept_states[KEPT_STATES];
+
+/* -- process -- */
+
+/* Returns the place of the entry. */
+char **ttp_environment_find(char **environment, const char *name, const char **value)
+{
+    for (char **at = environment; at != NULL && *at != NULL; at++) {
+        const char *entry = *at, *wanted = name;
+        while (*wanted != '\0' && *entry == *wanted) {
+            entry++;
+            wanted++;
+        }
+        if (*wanted == '\0' && *entry == '=') {
+            *value = entry + 1;
+            return at;
+        }
+    }
+    return NULL;
+}
+
+void ttp_process_refuse(void)
+{
+    ttp_arena.head.mode = TTP_MODE_STOPPED;
+    __atomic_store_n(&ttp_process.state, TTP_PROCESS_NEVER, __ATOMIC_RELEASE);
+}
+
+bool ttp_process_attach(const char *path, bool is_own)
+{
+    /* A filter may forbid even that; by a wrong number the recorder would take us for dead. */
+    long process = ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    if (ttp_failed(process) || !ttp_arena_attach(path, is_own)) {
+        ttp_process_refuse();
+        return false;
+    }
+    ttp_process.own->process_id = (uint32_t)process;
+    __atomic_add_fetch(&ttp_arena.head.lost, too_early, __ATOMIC_RELAXED);
+    too_early = 0;
+    __atomic_store_n(&ttp_process.state, TTP_PROCESS_ON, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Before the C library's own constructor, `environ` is not there yet; our constructor is given it.
+ */
+void ttp_process_start(char **environment)
+{
+    uint32_t expected = TTP_PROCESS_NEW;
+    if (environment == NULL && (environment = environ) == NULL) {
+        too_early++;
+        return;
+    }
+    if (!__atomic_compare_exchange_n(&ttp_process.state, &expected, TTP_PROCESS_STARTING, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return;
+    const char *path;
+    if (getauxval(AT_SECURE) != 0 ||
+        ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
+        ttp_process_refuse();
+    else
+        ttp_process_attach(path, false);
+}
+
+/* -- a thread's memory -- */
+
+static void *take_kept(void)
+{
+    for (uint32_t i = 0; i < KEPT_STATES; i++) {
+        void *state = __atomic_load_n(&kept_states[i], __ATOMIC_RELAXED);
+        if (state != NULL && __atomic_compare_exchange_n(&kept_states[i], &state, NULL, false,
+                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return state;
+    }
+    return NULL;
+}
+
+static void keep_or_unmap(void *state)
+{
+    for (uint32_t i = 0; i < KEPT_STATES; i++) {
+        void *expected = NULL;
+        if (__atomic_load_n(&kept_states[i], __ATOMIC_RELAXED) == NULL &&
+            __atomic_compare_exchange_n(&kept_states[i], &expected, state, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+    ttp_syscall(SYS_munmap, (long)state, STATE_BYTES, 0, 0, 0, 0);
+}
+
+static void *map_state(void)
+{
+    long memory = ttp_syscall(SYS_mmap, 0, STATE_BYTES, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ttp_failed(memory))
+        return NULL;
+    if (ttp_syscall(SYS_madvise, memory, LINES_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
+        ttp_syscall(SYS_munmap, memory, STATE_BYTES, 0, 0, 0, 0);
+        return NULL;
+    }
+    return (void *)memory;
+}
+
+/* -- beginnings -- */
+
+/* The process's first message; false: not yet. */
+bool ttp_owes_pay(void)
+{
+    struct ttp_line *line = ttp_thread.line;
+    char path[PATH_TOLD];
+    if (!line->owes_process)
+        return true;
+    uint64_t numbers[4] = {ttp_process.own->image, line->owes_parent, ttp_thread.started,
+                           (uint64_t)ttp_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) << 32 |
+                               ttp_thread.process_id};
+    long size =
+        ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
+    struct ttp_part parts[2] = {{numbers, sizeof(numbers)}, {path, size > 0 ? (size_t)size : 0}};
+    line->owes_process = false; /* a handler must not tell it once more */
+    if (ttp_message(TTP_MESSAGE_PROCESS, parts, 2)) {
+        /* From now on: a parent that nobody was told of would be none to its children. */
+        ttp_process.last_image = ttp_process.own->image;
+        return true;
+    }
+    line->owes_process = true;
+    return false;
+}
+
+static uint32_t process_id(void)
+{
+    struct ttp_process_own *own = ttp_process.own;
+    if (own->process_id == 0)
+        own->process_id = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    return own->process_id;
+}
+
+static uint32_t thread_id(bool is_child)
+{
+    if (is_child) /* has one thread, that which forked */
+        return process_id();
+    if (ttp_process.tid_offset != 0)
+        return *(const uint32_t *)(ttp_thread_block() + ttp_process.tid_offset);
+    return (uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* The first thread of a process image gives it its number. */
+static void draw_serial(struct ttp_line *line, bool is_child)
+{
+    uint32_t process = process_id();
+    uint64_t none = 0;
+    if (ttp_thread.serial != 0 && ttp_thread.process_id == process && !is_child)
+        return; /* its destructors run: the same thread goes on */
+    ttp_thread.sequence = 0;
+    ttp_thread.process_id = process;
+    ttp_thread.started = ttp_arena.head.clock == TTP_CLOCK_NONE ? 0 : ttp_process.clock();
+    ttp_thread.serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
+    if (__atomic_compare_exchange_n(&ttp_process.own->image, &none, ttp_thread.serial, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        line->owes_process = true;
+        line->owes_parent = ttp_process.last_image;
+    }
+}
+
+static void fill_line(struct ttp_line *line, bool is_child)
+{
+    line->period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
+    line->epoch_start = ttp_process.clock() & ~(uint64_t)TTP_RECORD_TIME_MASK;
+    line->thread_id = thread_id(is_child);
+    line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED) - 1;
+    if (!ttp_process.is_quiet)
+        ttp_syscall(SYS_prctl, PR_GET_NAME, (long)line->name, 0, 0, 0, 0);
+}
+
+static struct ttp_stacks *stacks_of(void *memory)
+{
+    return (struct ttp_stacks *)((uint8_t *)memory + LINES_BYTES);
+}
+
+static void *memory_of(struct ttp_stacks *stacks) { return (uint8_t *)stacks - LINES_BYTES; }
+
+static struct ttp_line *next_line(struct ttp_line *line)
+{
+    uint8_t *first = memory_of(ttp_thread.stacks), *next = (uint8_t *)line + PAGE;
+    return (struct ttp_line *)(next == first + LINES_BYTES ? first : next);
+}
+
+static uint8_t *find_memory(void)
+{
+    uint32_t own = thread_id(false);
+    void *memory = take_kept();
+    if (memory == NULL) {
+        memory = ttp_late_reuse(process_id(), own);
+        if (memory != NULL)
+            ttp_stacks_close(stacks_of(memory));
+        else
+            memory = map_state();
+    }
+    if (memory != NULL && ttp_thread.end_rounds >= ROUNDS_MAX && !ttp_late_begin(memory, own)) {
+        keep_or_unmap(memory);
+        return NULL;
+    }
+    return memory;
+}
+
+static struct ttp_line *new_state(uintptr_t sp)
+{
+    uint8_t *memory = ttp_process.has_no_counter ? NULL : find_memory();
+    if (memory == NULL)
+        return NULL;
+    struct ttp_line *line = (struct ttp_line *)memory;
+    struct ttp_stacks *stacks = stacks_of(memory);
+    *line = (struct ttp_line){.gate = TTP_GATE_HELD};
+    ttp_stacks_open(stacks, sp, (struct ttp_frame_seen *)(memory + LINES_BYTES + PAGE),
+                    TTP_FRAMES_MAIN);
+    ttp_thread.stacks = stacks;
+    ttp_thread.top = stacks->list[0].base;
+    return line;
+}
+
+/* Below the innermost handler, or where there is none, as if there were one without a frame. */
+static struct ttp_frame_seen *find_interrupted(void)
+{
+    struct ttp_frame_seen *top = ttp_thread.top;
+    if (!ttp_thread.stacks->has_marks)
+        return top;
+    for (struct ttp_frame_seen *at = top; !ttp_is_base(at); at--)
+        if (ttp_is_mark(at))
+            return at - 1;
+    return top;
+}
+
+/* A forked child goes on with its copy of the frames; its stream has none of them yet. */
+static void inherit(struct ttp_line *line)
+{
+    ttp_silence_inherit();
+    line->stack_told = 0;
+    line->forked_top = find_interrupted();
+    line->forked_function = line->forked_top->function;
+    (void)ttp_gate_set(line, TTP_GATE_DROP);
+}
+
+static bool give_up(void)
+{
+    ttp_thread.line = &ttp_lost_line;
+    ttp_thread.is_starting = false;
+    ttp_event_lost();
+    return false;
+}
+
+/* Handlers' calls would have to be counted as lost meanwhile. */
+static bool hold_signals(uint64_t *before)
+{
+    uint64_t all = UINT64_MAX;
+    return !ttp_process.is_quiet && ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
+                                                (long)before, sizeof(all), 0, 0) == 0;
+}
+
+static void free_signals(const uint64_t *before)
+{
+    ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)before, 0, sizeof(*before), 0, 0);
+}
+
+static bool begin_thread(uintptr_t sp)
+{
+    if (ttp_thread.line->gate != TTP_GATE_COLD) { /* a handler was faster */
+        ttp_thread.is_starting = false;
+        return ttp_has_state();
+    }
+    bool is_child = ttp_thread.line != &ttp_no_line;
+    struct ttp_line *line = is_child ? next_line(ttp_thread.line) : new_state(sp);
+    if (line == NULL)
+        return give_up();
+    line->gate = TTP_GATE_HELD;
+    ttp_thread.line = line;
+    ttp_stack_verify();
+    line->frames_end = ttp_stack_current()->end;
+    draw_serial(line, is_child);
+    ttp_thread.cursor = ttp_no_block(ttp_thread.sequence);
+    fill_line(line, is_child);
+    if (is_child) {
+        ttp_late_forked(memory_of(ttp_thread.stacks), line, line->thread_id);
+        inherit(line);
+    } else {
+        ttp_block_reopen();
+        if (ttp_owes_pay())
+            (void)ttp_gate_set(line, ttp_gate_wanted());
+        else
+            ttp_silence_begin(TTP_GATE_DROP, 0);
+    }
+    ttp_thread_watch();
+    TTP_SIGNAL_FENCE();
+    ttp_thread.is_starting = false;
+    line->dropped += ttp_thread.early;
+    ttp_thread.early = 0;
+    ttp_silence_gap();
+    return true;
+}
+
+bool ttp_thread_start(uintptr_t sp)
+{
+    uint64_t signals;
+    if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON) {
+        ttp_process_start(NULL);
+        if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON)
+            return false;
+    }
+    if (ttp_thread.is_starting) {
+        ttp_thread.early++;
+        return false;
+    }
+    ttp_thread.is_starting = true;
+    TTP_SIGNAL_FENCE();
+    bool is_held = hold_signals(&signals);
+    bool is_ready = begin_thread(sp);
+    if (is_held)
+        free_signals(&signals);
+    return is_ready;
+}
+
+/* -- ends -- */
+
+/* Once more, whatever speaks against it. */
+void ttp_silence_last(void)
+{
+    if (ttp_is_silent() && ttp_busy_begin(UINTPTR_MAX)) {
+        ttp_thread.line->freed_seen--;
+        ttp_silence_end();
+        ttp_busy_end(true);
+    }
+    if (ttp_is_silent())
+        ttp_silence_publish();
+}
+
+static void tell_end(struct ttp_line *line)
+{
+    uint64_t now;
+    ttp_silence_last();
+    uint64_t count = ttp_frame_count() + line->deep - line->deep_unseen;
+    uint64_t *place = ttp_is_silent() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
+    if (place != NULL)
+        ttp_store(place,
+                  ttp_record_extension(TTP_EXT_UNWIND, now, ttp_left_payload(TTP_LEFT_ALL_BUT, 0)));
+    ttp_silence_publish();
+}
+
+void ttp_thread_end(void)
+{
+    struct ttp_line *line = ttp_thread.line;
+    if (!ttp_has_state())
+        return;
+    tell_end(line);
+    line->gate = TTP_GATE_HELD;
+    ttp_block_end();
+    struct ttp_stacks *stacks = ttp_thread.stacks;
+    ttp_thread.line = &ttp_no_line;
+    ttp_thread.top = NULL;
+    TTP_SIGNAL_FENCE();
+    ttp_stacks_close(stacks);
+    keep_or_unmap(memory_of(stacks));
+}
