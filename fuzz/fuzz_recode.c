@@ -5,9 +5,9 @@
 
 #include "format/base/bytes.h"
 #include "format/chain/chain_decode.h"
+#include "format/container/summary.h"
 #include "format/order/literal.h"
 #include "format/order/raw_order.h"
-#include "format/container/summary.h"
 
 uint64_t fuzz_odd_number(struct fuzz_random *random, uint64_t was)
 {

@@ -4,8 +4,8 @@
 #ifndef FUZZ_RECODE_H
 #define FUZZ_RECODE_H
 
-#include "format/order/order.h"
 #include "format/container/segments.h"
+#include "format/order/order.h"
 #include "fuzz_file.h"
 
 #define FUZZ_RECODE_EVENTS 4096u

@@ -12,8 +12,8 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
-#include "writer/arena/record.h"
 #include "fuzz_trace.h"
+#include "writer/arena/record.h"
 #include "writer/recording/journal.h"
 
 #define BLOCKS_OFFSET 98304u
@@ -193,12 +193,11 @@ const char *fuzz_recording_make(const struct fuzz_input *packed, bool checksums)
     (void)snprintf(path, sizeof path, "%s/" FUZZ_RECORDING, fuzz_folder_begin());
     writes = (struct fuzz_input){0};
     piece_count = naps = 0;
-    while (fuzz_folder_next(&in, name, &bytes)) {
+    while (fuzz_folder_next(&in, name, &bytes))
         if (strcmp(name, "writes") == 0)
             writes = bytes;
         else
             put_file(name, &bytes, checksums);
-    }
     return path;
 }
 

@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 {
     uint64_t mutants = 0, seconds = 0;
     catch_crashes(argv[0]);
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--mutate") == 0 && i + 1 < argc)
             mutants = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
@@ -239,7 +239,6 @@ int main(int argc, char **argv)
             dice.state = strtoull(argv[++i], NULL, 10);
         else if (!take_path(argv[i]))
             return 2;
-    }
     if (run.count == 0) {
         (void)fprintf(stderr, "usage: %s [--mutate N] [--seconds N] [--seed N] FILE|FOLDER...\n",
                       argv[0]);

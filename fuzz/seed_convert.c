@@ -44,7 +44,8 @@ static void seed_chrome(void)
 /* Texts, each with its NUL, as one string literal. */
 #define TEXTS(texts) texts, sizeof texts
 
-static void put_wire(struct fuzz_bytes *to, tool_ctf_wire wire, const char *texts, size_t size)
+static void put_wire(struct fuzz_bytes *to, struct tool_ctf_wire wire, const char *texts,
+                     size_t size)
 {
     static uint64_t now = 1000;
     wire.time_ns = now += 10;
@@ -53,28 +54,31 @@ static void put_wire(struct fuzz_bytes *to, tool_ctf_wire wire, const char *text
     fuzz_put(to, texts, size);
 }
 
-static void put_event(struct fuzz_bytes *to, tool_ctf_kind kind, uint64_t a, uint64_t b, uint64_t c)
+static void put_event(struct fuzz_bytes *to, enum tool_ctf_kind kind, uint64_t a, uint64_t b,
+                      uint64_t c)
 {
     put_wire(to,
-             (tool_ctf_wire){.kind = kind, .a = a, .b = b, .c = c, .pid = 5, .tid = 6, .flags = 3},
+             (struct tool_ctf_wire){
+                 .kind = kind, .a = a, .b = b, .c = c, .pid = 5, .tid = 6, .flags = 3},
              NULL, 0);
 }
 
 /* What our own exports say. */
 static void put_ours(struct fuzz_bytes *to)
 {
-    const tool_ctf_wire of = {.pid = 5, .tid = 6, .flags = TOOL_CTF_HAS_THREAD};
-    tool_ctf_wire wire = of;
+    const struct tool_ctf_wire of = {.pid = 5, .tid = 6, .flags = TOOL_CTF_HAS_THREAD};
+    struct tool_ctf_wire wire = of;
     wire.kind = TOOL_CTF_WIRE_CLOCK;
     put_wire(to, wire, TEXTS("monotonic"));
-    wire = (tool_ctf_wire){TOOL_CTF_WIRE_THREAD, 0, 0, 5, 6, 1, 5, 6, 0, TOOL_CTF_HAS_THREAD};
+    wire =
+        (struct tool_ctf_wire){TOOL_CTF_WIRE_THREAD, 0, 0, 5, 6, 1, 5, 6, 0, TOOL_CTF_HAS_THREAD};
     put_wire(to, wire, TEXTS("prog\0main"));
-    wire = (tool_ctf_wire){TOOL_CTF_WIRE_SITE, 0, 0, 0x1000, 0, 12, 5, 6, 0, 0};
+    wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_SITE, 0, 0, 0x1000, 0, 12, 5, 6, 0, 0};
     put_wire(to, wire, TEXTS("function\0main\0/bin/prog\0main.c"));
-    wire = (tool_ctf_wire){TOOL_CTF_WIRE_SITE, 0, 0, 0x1040, 1, 0, 5, 6, 0, 0};
+    wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_SITE, 0, 0, 0x1040, 1, 0, 5, 6, 0, 0};
     put_wire(to, wire, TEXTS("marker\0here\0(none)\0"));
     put_event(to, TOOL_CTF_WIRE_ENTRY, 0x1000, 1, 1);
-    wire = (tool_ctf_wire){TOOL_CTF_WIRE_POINT, 0, 0, 0x1040, 2, 0, 5, 6, 0, 3};
+    wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_POINT, 0, 0, 0x1040, 2, 0, 5, 6, 0, 3};
     put_wire(to, wire, TEXTS("(8, 0x7ff, \"a, \\\"b\", null)"));
     put_event(to, TOOL_CTF_WIRE_SIGNAL, 11, 0, 0);
     put_event(to, TOOL_CTF_WIRE_SIGNAL_END, 11, 0, 0);
@@ -82,7 +86,7 @@ static void put_ours(struct fuzz_bytes *to)
     put_event(to, TOOL_CTF_WIRE_ENTRY, 0x2000, 0, 0);
     put_event(to, TOOL_CTF_WIRE_EXIT, 0x2000, 0, TOOL_CTF_LEFT_UNWIND);
     put_event(to, TOOL_CTF_WIRE_SWITCH, 0, 0, 0);
-    wire = (tool_ctf_wire){TOOL_CTF_WIRE_GAP, 0, 0, 7, 0, 0, 5, 6, 0, 3};
+    wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_GAP, 0, 0, 7, 0, 0, 5, 6, 0, 3};
     put_wire(to, wire, TEXTS("overflow"));
     put_event(to, TOOL_CTF_WIRE_UNSEEN, 0x3000, 0, 0);
     put_event(to, TOOL_CTF_WIRE_EXIT, 0x1000, 1, 0);
@@ -94,21 +98,21 @@ static void put_ours(struct fuzz_bytes *to)
 /* What LTTng's say: no sites, threads by their streams or contexts, modules at any time. */
 static void put_theirs(struct fuzz_bytes *to)
 {
-    tool_ctf_wire wire = {TOOL_CTF_WIRE_MODULE, 0, 0, 0x400000, 0x1000, 0, 5, 1, 1, 0};
+    struct tool_ctf_wire wire = {TOOL_CTF_WIRE_MODULE, 0, 0, 0x400000, 0x1000, 0, 5, 1, 1, 0};
     put_wire(to, wire, TEXTS("/bin/prog"));
     wire.kind = TOOL_CTF_WIRE_BUILD_ID;
     put_wire(to, wire, "\1\2\3\4", 4);
     wire.kind = TOOL_CTF_WIRE_NAME;
     put_wire(to, wire, TEXTS("prog"));
     for (uint32_t i = 0; i < 3; i++) {
-        wire = (tool_ctf_wire){TOOL_CTF_WIRE_ENTRY, 0, 0, 0x400010, 0, 0, 5, 1, 1, 1};
+        wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_ENTRY, 0, 0, 0x400010, 0, 0, 5, 1, 1, 1};
         put_wire(to, wire, NULL, 0);
-        wire = (tool_ctf_wire){TOOL_CTF_WIRE_LOST, 0, 0, i, 0, 0, 0, 0, i, 0};
+        wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_LOST, 0, 0, i, 0, 0, 0, 0, i, 0};
         put_wire(to, wire, NULL, 0);
-        wire = (tool_ctf_wire){TOOL_CTF_WIRE_EXIT, 0, 0, 0, 0, 0, 5, 1, 1, 0};
+        wire = (struct tool_ctf_wire){TOOL_CTF_WIRE_EXIT, 0, 0, 0, 0, 0, 5, 1, 1, 0};
         put_wire(to, wire, NULL, 0);
     }
-    wire = (tool_ctf_wire){.kind = TOOL_CTF_WIRE_FAILED};
+    wire = (struct tool_ctf_wire){.kind = TOOL_CTF_WIRE_FAILED};
     put_wire(to, wire, TEXTS("no room \x1b[31m"));
 }
 

@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "writer/arena/record.h"
 #include "fuzz_recording.h"
 #include "fuzz_seeds.h"
+#include "writer/arena/record.h"
 #include "writer/recording/journal.h"
 
 #define BASE 0x400000u

@@ -8,14 +8,14 @@
 #include "fuzz_convert.h"
 #include "fuzz_folder.h"
 #include "fuzz_verb.h"
-#include "tools/convert/ctf/convert_ctf.h"
 #include "tools/command/tool.h"
+#include "tools/convert/ctf/convert_ctf.h"
 
 static struct fuzz_bytes said;
 static const char *root;
 
 /* In place of the process. */
-int tool_ctf_start(tool_ctf_child *child, char *const *folders, size_t count)
+int tool_ctf_start(struct tool_ctf_child *child, char *const *folders, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         FUZZ_REQUIRE(strncmp(folders[i], root, strlen(root)) == 0);
@@ -26,13 +26,13 @@ int tool_ctf_start(tool_ctf_child *child, char *const *folders, size_t count)
     return child->fd >= 0 ? TOOL_OK : TOOL_CANNOT;
 }
 
-void tool_ctf_end(tool_ctf_child *child) { FUZZ_REQUIRE(close(child->fd) == 0); }
+void tool_ctf_end(struct tool_ctf_child *child) { FUZZ_REQUIRE(close(child->fd) == 0); }
 
 /* A record of 64 bytes, those that are missing 0, and its texts, whose size is right in seven cases
  * of eight. */
 static void put_record(struct fuzz_input piece)
 {
-    tool_ctf_wire wire = {0};
+    struct tool_ctf_wire wire = {0};
     struct fuzz_input head = fuzz_part(&piece, sizeof wire);
     memcpy(&wire, head.data, head.size);
     if ((wire.flags & 0xe0) != 0xe0)

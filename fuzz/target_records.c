@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ttape_recording *r;
     ttape_writer *writer;
     fuzz_memory_open(&memory, 64u << 20);
-    FUZZ_REQUIRE(ttp_state_open(&r, &how, &(ttp_recovered_files){0}, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(ttp_state_open(&r, &how, &(struct ttp_recovered_files){0}, NULL) == TTAPE_OK);
     set_options(r, &in);
     FUZZ_REQUIRE(ttape_writer_open(&writer, &sink, &r->options.writer, NULL) == TTAPE_OK &&
                  ttp_state_set_writer(r, writer, NULL) == TTAPE_OK);

@@ -16,7 +16,7 @@ struct ttape_forward {
     ttape_reader *reader;
     uint8_t *chunk; /* header and payload */
     uint64_t chunk_bytes, offset;
-    uint64_t at; /* bytes taken from the input */
+    uint64_t at;         /* bytes taken from the input */
     ttape_status status; /* the failure that ended it, or TTAPE_END */
     bool ended;
 };
@@ -94,10 +94,7 @@ static ttape_status keep_payload(ttape_forward *f, const uint8_t *header,
     return got < chunk->stored_bytes ? truncated(f) : TTAPE_OK;
 }
 
-static bool wanted(uint16_t kind)
-{
-    return ttp_chunk_kind_known(kind) && kind != TTP_CHUNK_INDEX;
-}
+static bool wanted(uint16_t kind) { return ttp_chunk_kind_known(kind) && kind != TTP_CHUNK_INDEX; }
 
 /* Reads the next chunk and takes it in. TTAPE_END behind the last. */
 static ttape_status next_chunk(ttape_forward *f, struct ttp_chunk *chunk, ttape_error *err)

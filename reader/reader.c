@@ -5,11 +5,11 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/base/sized.h"
+#include "reader/base/sort.h"
 #include "reader/cache/ahead.h"
 #include "reader/cache/cache.h"
 #include "reader/partition/model_reader.h"
 #include "reader/reader_internal.h"
-#include "reader/base/sort.h"
 
 #define DEFAULT_MEMORY_BYTES (256ull << 20)
 #define DEFAULT_CACHE_BYTES  (64ull << 20)

@@ -12,10 +12,10 @@
 
 #include "format/container/chunk.h"
 #include "format/container/partition.h"
-#include "reader/definitions/definitions_reader.h"
 #include "reader/base/memory.h"
-#include "reader/file/source.h"
 #include "reader/base/zstd_decoder.h"
+#include "reader/definitions/definitions_reader.h"
+#include "reader/file/source.h"
 
 struct ttp_loaded;
 struct ttp_ahead;
@@ -33,7 +33,7 @@ struct ttp_part {
     uint32_t scope, event_count, segment_count, model;
     uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
     uint32_t first_run;
-    bool damaged; /* its light sections do not verify: only place and size are known */
+    bool damaged;              /* its light sections do not verify: only place and size are known */
     struct ttp_loaded *loaded; /* NULL: not in the cache */
 };
 

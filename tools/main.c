@@ -11,7 +11,7 @@
 #include "tools/command/signals.h"
 #include "tools/command/tool.h"
 
-static const tool_verb verbs[] = {
+static const struct tool_verb verbs[] = {
     {"record", "run a command and record its calls", tool_verb_record},
     {"control", "steer a recording that runs: on, off, flush, snapshot, stop", tool_verb_control},
     {"recover", "make a trace of what a killed recorder left behind", tool_verb_recover},
@@ -32,7 +32,7 @@ static const tool_verb verbs[] = {
 
 static int print_help(void)
 {
-    tool_output out;
+    struct tool_output out;
     tool_output_open(&out, STDOUT_FILENO);
     tool_output_text(&out, "Usage: tracetape VERB [OPTION]... FILE...\n"
                            "       tracetape help VERB\n"
@@ -41,9 +41,8 @@ static int print_help(void)
                            "Execution traces: every call of a program, in small files.\n"
                            "\n"
                            "Verbs:\n");
-    for (size_t i = 0; i < VERB_COUNT; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++)
         tool_output_printf(&out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    }
     tool_output_text(&out, "\n"
                            "Options:\n"
                            "  -h, --help   print this; after a verb, print the verb's help\n"
@@ -65,19 +64,17 @@ static int print_help(void)
 
 static int print_version(void)
 {
-    tool_output out;
+    struct tool_output out;
     tool_output_open(&out, STDOUT_FILENO);
     tool_output_printf(&out, "tracetape %s\n", ttape_version_string());
     return tool_output_close(&out);
 }
 
-static const tool_verb *find_verb(const char *name)
+static const struct tool_verb *find_verb(const char *name)
 {
-    for (size_t i = 0; i < VERB_COUNT; i++) {
-        if (strcmp(verbs[i].name, name) == 0) {
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        if (strcmp(verbs[i].name, name) == 0)
             return &verbs[i];
-        }
-    }
     return NULL;
 }
 
@@ -87,22 +84,18 @@ static void guard_descriptors(void)
 {
     static const int modes[] = {O_RDONLY, O_RDONLY,
                                 O_WRONLY}; /* so that writing data still fails */
-    for (int fd = 0; fd < 3; fd++) {
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
             _exit(TOOL_CANNOT);
-        }
-    }
 }
 
 static int help_verb(int argc, char **argv)
 {
-    if (argc < 3) {
+    if (argc < 3)
         return print_help();
-    }
-    const tool_verb *verb = find_verb(argv[2]);
-    if (verb == NULL) {
+    const struct tool_verb *verb = find_verb(argv[2]);
+    if (verb == NULL)
         return tool_usage(NULL, "unknown verb '%s'", argv[2]);
-    }
     char help[] = "--help";
     char *arguments[] = {argv[2], help, NULL};
     return verb->run(2, arguments);
@@ -112,21 +105,16 @@ int main(int argc, char **argv)
 {
     guard_descriptors();
     tool_signals_catch();
-    if (argc < 2) {
+    if (argc < 2)
         return tool_usage(NULL, "a verb is missing");
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return print_help();
-    }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0)
         return print_version();
-    }
-    if (strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "help") == 0)
         return help_verb(argc, argv);
-    }
-    const tool_verb *verb = find_verb(argv[1]);
-    if (verb == NULL) {
+    const struct tool_verb *verb = find_verb(argv[1]);
+    if (verb == NULL)
         return tool_usage(NULL, "unknown %s '%s'", argv[1][0] == '-' ? "option" : "verb", argv[1]);
-    }
     return verb->run(argc - 1, argv + 1);
 }

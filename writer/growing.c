@@ -56,7 +56,7 @@ ttape_status ttp_grow(const ttape_allocator *a, struct ttp_growing *array, size_
     while (capacity < need)
         capacity = capacity <= SIZE_MAX / 2 ? 2 * capacity : need;
     if (array->count == 0 && need > 256)
-        capacity = need; /* sized on purpose: take exactly that */
+        capacity = need;               /* sized on purpose: take exactly that */
     capacity -= capacity % item_bytes; /* whole items: some callers keep the capacity in items */
     void *data = a->allocate(a->context, capacity);
     if (data == NULL)

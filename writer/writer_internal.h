@@ -14,11 +14,11 @@
 #include "format/container/chunk.h"
 #include "format/container/index.h"
 #include "format/container/layout.h"
-#include "format/order/order.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
 #include "format/container/values.h"
+#include "format/order/order.h"
 #include "writer/growing.h"
 
 #define TTP_SYMBOL_BLOCK    64u      /* symbols in the first block, each is twice the one before */
@@ -68,11 +68,11 @@ struct ttp_stream_state {
     uint32_t stack_count, stack_capacity, order_capacity;
     struct ttp_stack *stacks; /* by first use */
     uint32_t *stack_order;    /* indexes into stacks, by ascending id */
-    uint32_t epoch;   /* of the last partition that has a segment of it */
-    uint32_t segment; /* there */
-    bool started;     /* has a base: an event or a resumed edge */
-    bool stale;       /* partitions were copied: resume before the next append */
-    bool valued;      /* its last event has values already */
+    uint32_t epoch;           /* of the last partition that has a segment of it */
+    uint32_t segment;         /* there */
+    bool started;             /* has a base: an event or a resumed edge */
+    bool stale;               /* partitions were copied: resume before the next append */
+    bool valued;              /* its last event has values already */
 };
 
 /* A scope's definitions that no chunk holds yet, in the form in which they will be written. */
@@ -225,9 +225,9 @@ struct ttape_writer {
     struct ttp_growing scopes; /* struct ttp_scope * */
     struct ttp_scope *scope;   /* appended to now */
     uint32_t scopes_introduced;
-    uint32_t copier_count; /* that were opened */
-    uint32_t metadata_entries; /* in the file so far */
-    uint64_t hash_key;         /* of tables that inputs fill: secret.h */
+    uint32_t copier_count;           /* that were opened */
+    uint32_t metadata_entries;       /* in the file so far */
+    uint64_t hash_key;               /* of tables that inputs fill: secret.h */
     struct ttp_stream_state *loaded; /* whose frames site_state.active counts */
     uint32_t epoch;                  /* of the pending partition, from 1 */
     struct ttp_job *jobs; /* ring of job_count slots; the open partition is slot next_job */
@@ -239,7 +239,7 @@ struct ttape_writer {
     bool has_trace_id;
     uint64_t offset, chunk_count, last_index;
     uint64_t event_count, partition_count, next_index_at;
-    uint64_t sealed_count; /* partitions handed over, emitted or not */
+    uint64_t sealed_count;    /* partitions handed over, emitted or not */
     struct ttp_growing index; /* encoded entries so far */
     uint64_t index_entries;
     struct ttp_growing scratch;

@@ -34,16 +34,14 @@ static task tasks[THREADS + 1];
 
 __attribute__((no_instrument_function)) static void tell(ttape_rt_site *site, const void *handle)
 {
-    if (ttape_rt_mark_pointer != NULL) {
+    if (ttape_rt_mark_pointer != NULL)
         ttape_rt_mark_pointer(site, handle);
-    }
 }
 
 static void alpha(int rounds)
 {
-    for (int i = 0; i < rounds; i++) {
+    for (int i = 0; i < rounds; i++)
         sink += (unsigned long)i;
-    }
 }
 
 static void beta(void) { sink++; }
@@ -52,18 +50,16 @@ static void beta(void) { sink++; }
 static void sort_basket(int *basket, int *scratch, int count)
 {
     int half = count / 2, left = 0, right = half;
-    if (count < 2) {
+    if (count < 2)
         return;
-    }
     sort_basket(basket, scratch, half);
     sort_basket(basket + half, scratch, count - half);
     for (int i = 0; i < count; i++) {
         int take_left = right == count || (left < half && basket[left] <= basket[right]);
         scratch[i] = take_left ? basket[left++] : basket[right++];
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         basket[i] = scratch[i];
-    }
 }
 
 static void *start_thread(void *argument);
@@ -82,9 +78,8 @@ __attribute__((no_instrument_function)) static int start(int number, int nested)
 static void bar(int starts_one)
 {
     alpha(1000);
-    if (starts_one && start(THREADS, 0) == 0) {
+    if (starts_one && start(THREADS, 0) == 0)
         pthread_join(tasks[THREADS].thread, NULL);
-    }
 }
 
 static void *start_thread(void *argument)
@@ -94,9 +89,8 @@ static void *start_thread(void *argument)
     const task *mine = argument;
     tell(&site, mine);
     alpha(20000 * (mine->number + 1));
-    if (mine->nested) {
+    if (mine->nested)
         bar(1);
-    }
     return NULL;
 }
 
@@ -104,22 +98,18 @@ static void foo(void)
 {
     alpha(1000);
     beta();
-    for (int i = 0; i < THREADS; i++) {
-        if (start(i, i == 0) != 0) {
+    for (int i = 0; i < THREADS; i++)
+        if (start(i, i == 0) != 0)
             return;
-        }
-    }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         pthread_join(tasks[i].thread, NULL);
-    }
 }
 
 int main(void)
 {
     int basket[BASKET], scratch[BASKET];
-    for (int i = 0; i < BASKET; i++) {
+    for (int i = 0; i < BASKET; i++)
         basket[i] = (i * 37) % BASKET;
-    }
     sort_basket(basket, scratch, BASKET);
     foo();
     bar(0);

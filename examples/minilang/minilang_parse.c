@@ -292,11 +292,10 @@ static struct node *parse_assignment(void)
     struct node *value = parse_expression(0);
     struct node *node = new_node(N_ASSIGN, value, NULL);
     node->number = target->number;
-    if (target->kind == N_INDEX) {
+    if (target->kind == N_INDEX)
         *node = (struct node){.kind = N_STORE, .a = target->a, .b = target->b, .c = value};
-    } else if (target->kind != N_LOCAL) {
+    else if (target->kind != N_LOCAL)
         ml_fail("cannot assign to that");
-    }
     return node;
 }
 

@@ -3,7 +3,4 @@
 
 #include <xxhash.h>
 
-uint64_t ttp_checksum(const void *data, size_t size_bytes)
-{
-    return XXH3_64bits(data, size_bytes);
-}
+uint64_t ttp_checksum(const void *data, size_t size_bytes) { return XXH3_64bits(data, size_bytes); }

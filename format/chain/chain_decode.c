@@ -10,9 +10,9 @@
 
 #include <string.h>
 
+#include "format/base/fail.h"
 #include "format/chain/chain_stacks.h"
 #include "format/chain/chain_token.h"
-#include "format/base/fail.h"
 
 struct level {
     struct ttp_chain_context context;

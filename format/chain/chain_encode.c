@@ -12,12 +12,12 @@
 
 #include <string.h>
 
+#include "format/base/fail.h"
 #include "format/chain/chain_intern.h"
 #include "format/chain/chain_stacks.h"
 #include "format/chain/chain_token.h"
-#include "format/base/fail.h"
 
-#define SPINE 0x80000000u                 /* | symbol: a frame of the spine, or a special event */
+#define SPINE       0x80000000u           /* | symbol: a frame of the spine, or a special event */
 #define SPINE_CLOSE (SPINE | 0x40000000u) /* the spine's top frame closes */
 #define SPINE_START (SPINE | 0x20000000u) /* a segment starts */
 
@@ -160,12 +160,8 @@ static bool take_special(struct encoder *e, uint32_t symbol, uint32_t *stack)
         e->spine_end = e->pending_count;
         e->stats.calls++;
         return true;
-    case TTP_CLASS_UNWIND:
-        pop(e, argument);
-        break;
-    case TTP_CLASS_EXIT_ACROSS:
-        pop(e, (uint64_t)argument + 1);
-        break;
+    case TTP_CLASS_UNWIND: pop(e, argument); break;
+    case TTP_CLASS_EXIT_ACROSS: pop(e, (uint64_t)argument + 1); break;
     case TTP_CLASS_SWITCH:
         top = ttp_chain_stack_top(&e->stacks, *stack);
         if (top == NULL)
@@ -177,8 +173,7 @@ static bool take_special(struct encoder *e, uint32_t symbol, uint32_t *stack)
         e->top = *top;
         *stack = argument;
         break;
-    default:
-        break;
+    default: break;
     }
     spine_token(e, SPINE | symbol);
     return true;

@@ -20,30 +20,29 @@
 #include "format/base/coder.h"
 #include "format/order/order.h"
 
-#define TTP_CHAIN_END 0u
-#define TTP_CHAIN_CLOSE 1u
-#define TTP_CHAIN_FIRST 2u
+#define TTP_CHAIN_END    0u
+#define TTP_CHAIN_CLOSE  1u
+#define TTP_CHAIN_FIRST  2u
 #define TTP_CHAIN_SYMBOL 0x80000000u
-#define TTP_CHAIN_NEW 0xffffffffu
-#define TTP_CHAIN_NONE 0xffffffffu /* no chain, no edge, no expansion */
+#define TTP_CHAIN_NEW    0xffffffffu
+#define TTP_CHAIN_NONE   0xffffffffu /* no chain, no edge, no expansion */
 
-#define TTP_CHAIN_HEIGHT_MAX                                                                       \
-    1000u /* levels of a chain; bounds the decoder's stack of definitions */
-#define TTP_CHAIN_SYMBOLS_MAX 65535u /* symbols of a partition in this form */
-#define TTP_CHAIN_VALUE_BITS 16u     /* a function value is symbol + 1 */
-#define TTP_CHAIN_WALK 64u           /* callees of a function that are looked at */
-#define TTP_CHAIN_RANKS 256u /* chains of a function that are ranked; both bound a token's time */
-#define TTP_CHAIN_WINDOW 20u /* tokens in the longest context */
-#define TTP_CHAIN_PATH 16u   /* before so many siblings, all of them are the longest context */
-#define TTP_CHAIN_LEVELS 4u  /* contexts for the next token */
-#define TTP_CHAIN_STEPS 3u   /* contexts for the next function, and for a function's chain */
-#define TTP_CHAIN_SURE 8u    /* hits that make a record trusted without a second opinion */
-#define TTP_CHAIN_SURE_START 60000u /* starting probability that a trusted record is right */
-#define TTP_CHAIN_SLOT_START 26000u
+#define TTP_CHAIN_HEIGHT_MAX   1000u  /* levels of a chain; bounds a decoder's stack */
+#define TTP_CHAIN_SYMBOLS_MAX  65535u /* symbols of a partition in this form */
+#define TTP_CHAIN_VALUE_BITS   16u    /* a function value is symbol + 1 */
+#define TTP_CHAIN_WALK         64u    /* callees of a function that are looked at */
+#define TTP_CHAIN_RANKS        256u   /* ranked chains of a function; both bound a token's time */
+#define TTP_CHAIN_WINDOW       20u    /* tokens in the longest context */
+#define TTP_CHAIN_PATH         16u    /* below so many siblings all are the longest context */
+#define TTP_CHAIN_LEVELS       4u     /* contexts for the next token */
+#define TTP_CHAIN_STEPS        3u /* contexts for the next function, and for a function's chain */
+#define TTP_CHAIN_SURE         8u /* hits that make a record trusted without a second opinion */
+#define TTP_CHAIN_SURE_START   60000u /* starting probability that a trusted record is right */
+#define TTP_CHAIN_SLOT_START   26000u
 #define TTP_CHAIN_WEIGHT_START 0x5000 /* 0.31: several agreeing voices outvote each one alone */
-#define TTP_CHAIN_SURE_SCALE 5u       /* ttp_chain_scale(TTP_CHAIN_SURE) */
-#define TTP_CHAIN_REPEAT 256u         /* trusted records followed before a repeat count */
-#define TTP_CHAIN_EXCLUDED (2u * (TTP_CHAIN_LEVELS + TTP_CHAIN_STEPS))
+#define TTP_CHAIN_SURE_SCALE   5u     /* ttp_chain_scale(TTP_CHAIN_SURE) */
+#define TTP_CHAIN_REPEAT       256u   /* trusted records followed before a repeat count */
+#define TTP_CHAIN_EXCLUDED     (2u * (TTP_CHAIN_LEVELS + TTP_CHAIN_STEPS))
 
 /* A sequence-frequency record: the two successors of a context that count, with their counts. */
 struct ttp_chain_record {
@@ -153,7 +152,7 @@ static inline uint32_t ttp_chain_last(const struct ttp_chain_context *x, uint32_
 
 /* The window's hash is the sum of its tokens times powers of a multiplier, so that the oldest token
  * can leave: its weight is the multiplier to the power TTP_CHAIN_WINDOW - 1. */
-#define TTP_CHAIN_WINDOW_STEP 0x2545f491u
+#define TTP_CHAIN_WINDOW_STEP   0x2545f491u
 #define TTP_CHAIN_WINDOW_WEIGHT 0xf028d1b1u
 
 static inline void ttp_chain_context_advance(struct ttp_chain_context *x, uint32_t token,
@@ -252,7 +251,7 @@ static inline uint32_t ttp_chain_scale(uint32_t count)
 
 /* Mixing: several adaptive bits vote on one decision, in the logistic domain. */
 #define TTP_CHAIN_STRETCH_COUNT 192u
-#define TTP_CHAIN_SQUASH_COUNT 65u
+#define TTP_CHAIN_SQUASH_COUNT  65u
 extern const int16_t ttp_chain_stretch_table[TTP_CHAIN_STRETCH_COUNT];
 extern const uint16_t ttp_chain_squash_table[TTP_CHAIN_SQUASH_COUNT];
 

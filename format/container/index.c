@@ -2,8 +2,8 @@
 #include "format/container/index.h"
 
 #include "format/base/fail.h"
-#include "format/container/layout.h"
 #include "format/base/limits.h"
+#include "format/container/layout.h"
 
 void ttp_index_entry_write(struct ttp_writer_cursor *c, struct ttp_index_state *state,
                            const struct ttp_index_entry *entry)

@@ -14,8 +14,8 @@
 
 #include <tracetape/error.h>
 
-#include "format/container/layout.h"
 #include "format/base/limits.h"
+#include "format/container/layout.h"
 
 struct ttp_section {
     uint16_t kind, flags;

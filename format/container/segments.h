@@ -9,8 +9,8 @@
 
 #include <tracetape/error.h>
 
-#include "format/order/order.h"
 #include "format/container/partition.h"
+#include "format/order/order.h"
 
 /* A frame that is open at an edge. */
 struct ttp_frame {

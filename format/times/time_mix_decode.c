@@ -179,8 +179,8 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
         return TTAPE_OK;
     }
     run.first = event_of_block(first_block, io->event_count);
-    run.end = event_of_block(first_block + (block_count < left ? block_count : left),
-                             io->event_count);
+    run.end =
+        event_of_block(first_block + (block_count < left ? block_count : left), io->event_count);
     run.end = run.first < run.end ? run.end : 0;
     run.model = ttp_mix_init(workspace, workspace_bytes, io->event_count);
     if (run.model == NULL)
@@ -189,9 +189,8 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
     TTP_TRY(read_directory(&from, io->event_count, NULL, err));
     struct ttp_decoder d = ttp_decoder_init(from.at, ttp_reader_left(&from));
     if (!ttp_mix_decode_lengths(&d, length))
-        return ttp_fail(err, ttp_decoder_cut(&d) ? TTAPE_E_TRUNCATED : TTAPE_E_CORRUPT,
-                        "T-MIX-06", offset_of(&run, &d),
-                        "bad symbol counts in the mixed times");
+        return ttp_fail(err, ttp_decoder_cut(&d) ? TTAPE_E_TRUNCATED : TTAPE_E_CORRUPT, "T-MIX-06",
+                        offset_of(&run, &d), "bad symbol counts in the mixed times");
     ttp_mix_plant(run.model, length);
     TTP_TRY(decode_blocks(&run, &d, err));
     if (run.end == io->event_count && !ends_well(&d, from.at))

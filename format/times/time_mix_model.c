@@ -33,10 +33,7 @@ static struct shape shape_for(uint32_t event_count)
     return shape;
 }
 
-static size_t rounded(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
+static size_t rounded(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 static size_t slot_bytes(struct shape shape) { return sizeof(uint16_t) << shape.slot_bits; }
 
@@ -314,8 +311,9 @@ void ttp_mix_leave(struct ttp_mix *m, uint32_t delta, uint32_t symbol, uint64_t 
     int32_t residual = m->edge->count != 0 ? (int32_t)log - (int32_t)(m->edge_mean >> 3) : 0;
     int32_t away = (int32_t)log - (int32_t)(m->three_mean >> 3);
 
-    residual = residual > TTP_MIX_CLIP ? TTP_MIX_CLIP
-               : residual < -TTP_MIX_CLIP ? -TTP_MIX_CLIP : residual;
+    residual = residual > TTP_MIX_CLIP    ? TTP_MIX_CLIP
+               : residual < -TTP_MIX_CLIP ? -TTP_MIX_CLIP
+                                          : residual;
     m->state = m->state - (m->state >> 3) + 8 * (uint32_t)(residual + TTP_MIX_CLIP);
     away = away < 0 ? -away : away;
     away = away < 1024 ? away : 1024;

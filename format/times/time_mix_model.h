@@ -20,23 +20,23 @@
 /* ---- numbers on disk ---- */
 
 #define TTP_MIX_SYMBOLS       246u
-#define TTP_MIX_LENGTH_MAX    32u  /* bits of the longest symbol count */
+#define TTP_MIX_LENGTH_MAX    32u /* bits of the longest symbol count */
 #define TTP_MIX_CONTEXTS      9u
-#define TTP_MIX_INPUTS        10u  /* the contexts, and the node's own counter */
-#define TTP_MIX_GROUP         8u   /* counters that stand together: three levels of the tree */
+#define TTP_MIX_INPUTS        10u /* the contexts, and the node's own counter */
+#define TTP_MIX_GROUP         8u  /* counters that stand together: three levels of the tree */
 #define TTP_MIX_SLOT_BITS_MIN 10u
-#define TTP_MIX_SLOT_BITS_BIG 19u  /* per context, for up to 2^20 events */
+#define TTP_MIX_SLOT_BITS_BIG 19u /* per context, for up to 2^20 events */
 #define TTP_MIX_SLOT_BITS_MAX 22u
 #define TTP_MIX_CELL_BITS_MAX 16u
-#define TTP_MIX_REFINE_BITS   6u   /* kinds of edge that the refinement tells apart, as bits */
+#define TTP_MIX_REFINE_BITS   6u /* kinds of edge that the refinement tells apart, as bits */
 #define TTP_MIX_KNOTS         33u
-#define TTP_MIX_COUNT_MAX     30u  /* hit count at which a counter stops slowing down */
+#define TTP_MIX_COUNT_MAX     30u /* hit count at which a counter stops slowing down */
 #define TTP_MIX_STRETCH_MAX   2047
 /* Weights are 32768ths; the largest is such that ten inputs of 2047 still sum up within 31 bits. */
-#define TTP_MIX_WEIGHT_START  5000
-#define TTP_MIX_WEIGHT_MAX    104857
-#define TTP_MIX_LOG_MAX       8191u
-#define TTP_MIX_CLIP          512  /* residuals are clipped at two octaves */
+#define TTP_MIX_WEIGHT_START 5000
+#define TTP_MIX_WEIGHT_MAX   104857
+#define TTP_MIX_LOG_MAX      8191u
+#define TTP_MIX_CLIP         512 /* residuals are clipped at two octaves */
 
 /* ---- symbols ---- */
 
@@ -63,8 +63,8 @@ struct ttp_mix_node {
 
 /* What is known of the differences under one history of codes. Zeros: nothing. */
 struct ttp_mix_cell {
-    uint16_t mean;      /* of logs, in eighths */
-    uint16_t deviation; /* mean distance from the mean, in eighths */
+    uint16_t mean;        /* of logs, in eighths */
+    uint16_t deviation;   /* mean distance from the mean, in eighths */
     uint8_t last, before; /* the last two symbols */
     uint8_t count;
     uint8_t unused;
@@ -92,8 +92,8 @@ struct ttp_mix {
     uint8_t leaf_symbol[TTP_MIX_SYMBOLS];
     uint8_t leaf_of[TTP_MIX_SYMBOLS];
     struct ttp_mix_node node[TTP_MIX_SYMBOLS];
-    uint16_t own[TTP_MIX_SYMBOLS]; /* counter of a node in all contexts */
-    int32_t weight[TTP_MIX_SYMBOLS][TTP_MIX_INPUTS];                  /* by node */
+    uint16_t own[TTP_MIX_SYMBOLS];                   /* counter of a node in all contexts */
+    int32_t weight[TTP_MIX_SYMBOLS][TTP_MIX_INPUTS]; /* by node */
     int32_t kind_weight[8u << TTP_MIX_REFINE_BITS][TTP_MIX_INPUTS]; /* by depth and edge kind */
     /* functions as tables */
     int16_t stretch[2048];
@@ -180,8 +180,8 @@ ttp_mix_bit(struct ttp_mix *m, struct ttp_encoder *e, struct ttp_decoder *d, uin
     int32_t error = (int32_t)(bit << 16) - (int32_t)m->squash[sum + 2048];
     int32_t kind_error = (int32_t)(bit << 16) - (int32_t)m->squash[kind_sum + 2048];
     for (unsigned k = 0; k < TTP_MIX_INPUTS; k++) {
-        weight[k] = ttp_mix_clip(weight[k] + ((input[k] * error + 32768) >> 16),
-                                 TTP_MIX_WEIGHT_MAX);
+        weight[k] =
+            ttp_mix_clip(weight[k] + ((input[k] * error + 32768) >> 16), TTP_MIX_WEIGHT_MAX);
         kind_weight[k] = ttp_mix_clip(kind_weight[k] + ((input[k] * kind_error + 32768) >> 16),
                                       TTP_MIX_WEIGHT_MAX);
     }

@@ -18,7 +18,7 @@
     32768u /* events per block: the unit of seeking and of parallel decoding */
 
 struct ttp_times {
-    const uint32_t *codes; /* as in format/order/order.h: they predict the times */
+    const uint32_t *codes;         /* as in format/order/order.h: they predict the times */
     const uint32_t *segment_start; /* segment_count + 1 entries */
     uint32_t *delta;               /* event_count entries; a decoder fills them */
     int64_t *wide;                 /* wide_count entries; a decoder fills at most wide_capacity */

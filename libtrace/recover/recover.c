@@ -24,9 +24,9 @@
 
 /* A recovery under way. */
 struct recovery {
-    ttp_recovered_files files;
-    ttp_recovered_edges edges;
-    ttp_reached reached;
+    struct ttp_recovered_files files;
+    struct ttp_recovered_edges edges;
+    struct ttp_reached reached;
     ttape_recording *r;
     ttape_writer *writer;
     struct ttp_telling telling;
@@ -75,7 +75,7 @@ static bool is_separate(const struct recovery *v)
 
 struct copying {
     struct recovery *v;
-    const ttp_recovered_file *file;
+    const struct ttp_recovered_file *file;
     struct ttp_salvaged salvaged;
     bool is_open; /* what it has behind the checkpoint is in the spill file too */
     bool goes_on; /* it is the last one, and the only one of its kind */
@@ -150,7 +150,7 @@ static uint64_t kept_end(const struct copying *c, uint32_t thread)
  * the partitions that are missing may have held: else it lies. */
 static bool is_short(struct copying *c)
 {
-    ttp_reached *reached = &c->v->reached;
+    struct ttp_reached *reached = &c->v->reached;
     uint64_t limit = c->file->partitions, kept = c->salvaged.salvage.r->part_count;
     uint64_t missing = limit > kept ? limit - kept : 0;
     bool is_short = false;
@@ -218,8 +218,8 @@ static ttape_status give_up(struct copying *c, const ttape_error *why, const cha
     return TTAPE_OK;
 }
 
-static ttape_status copy_file(struct recovery *v, const ttp_recovered_file *file, bool goes_on,
-                              ttape_error *err)
+static ttape_status copy_file(struct recovery *v, const struct ttp_recovered_file *file,
+                              bool goes_on, ttape_error *err)
 {
     ttape_source source;
     ttape_error why = {0};
@@ -274,7 +274,7 @@ static ttape_status resume_threads(struct recovery *v, ttape_error *err)
 /* Slots and blocks in the order of their threads. */
 static int by_place(const void *a, const void *b)
 {
-    const ttp_recovered_slot *x = a, *y = b;
+    const struct ttp_recovered_slot *x = a, *y = b;
     if (x->serial != y->serial)
         return x->serial < y->serial ? -1 : 1;
     if (x->sequence != y->sequence)
@@ -284,7 +284,7 @@ static int by_place(const void *a, const void *b)
 
 static ttape_status decode_rest(struct recovery *v, ttape_error *err)
 {
-    ttp_recovered_slot *slots = v->files.slots.items;
+    struct ttp_recovered_slot *slots = v->files.slots.items;
     struct ttp_slot *slot = malloc(sizeof *slot);
     ttape_status status = TTAPE_OK;
     if (slot == NULL)

@@ -30,7 +30,7 @@ ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *
     return status;
 }
 
-static void refuse(ttp_recovered_arena *arena, const char *why)
+static void refuse(struct ttp_recovered_arena *arena, const char *why)
 {
     (void)snprintf(arena->why_not, sizeof arena->why_not, "%s", why);
 }
@@ -51,7 +51,7 @@ static const char *made_name(const char *path)
 
 /* In shared memory, or in the recording's folder, wherever that is by now: recorders make arenas
  * nowhere else. False: no memory. */
-static bool name_directory(ttp_recovered_arena *arena, const char *path, const char *folder)
+static bool name_directory(struct ttp_recovered_arena *arena, const char *path, const char *folder)
 {
     const char *name = made_name(path);
     if (name == NULL)
@@ -78,7 +78,7 @@ static bool is_private(int fd)
     return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static int open_file(ttp_recovered_arena *arena)
+static int open_file(struct ttp_recovered_arena *arena)
 {
     arena->directory_fd = open(arena->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (arena->directory_fd < 0)
@@ -89,7 +89,7 @@ static int open_file(ttp_recovered_arena *arena)
 }
 
 /* Looked at once. */
-static bool has_right_sizes(ttp_recovered_arena *arena)
+static bool has_right_sizes(struct ttp_recovered_arena *arena)
 {
     const struct ttp_arena_head *head = (const void *)arena->memory;
     uint64_t offset = __atomic_load_n(&head->blocks_offset, __ATOMIC_RELAXED);
@@ -102,7 +102,7 @@ static bool has_right_sizes(ttp_recovered_arena *arena)
            (uint64_t)ready * TTP_BLOCK_BYTES <= arena->bytes - offset;
 }
 
-static void check(ttp_recovered_arena *arena, const uint8_t *trace_id)
+static void check(struct ttp_recovered_arena *arena, const uint8_t *trace_id)
 {
     const struct ttp_arena_head *head = (const void *)arena->memory;
     if (head->magic != TTP_ARENA_MAGIC)
@@ -116,7 +116,8 @@ static void check(ttp_recovered_arena *arena, const uint8_t *trace_id)
         refuse(arena, "is broken");
 }
 
-static ttape_status map(ttp_recovered_arena *arena, int fd, const char *path, ttape_error *err)
+static ttape_status map(struct ttp_recovered_arena *arena, int fd, const char *path,
+                        ttape_error *err)
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -138,17 +139,17 @@ static ttape_status map(ttp_recovered_arena *arena, int fd, const char *path, tt
     return TTAPE_OK;
 }
 
-static void unmap(ttp_recovered_arena *arena)
+static void unmap(struct ttp_recovered_arena *arena)
 {
     if (arena->memory != NULL)
         (void)munmap((void *)arena->memory, arena->bytes);
     arena->memory = NULL;
 }
 
-ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *path,
+ttape_status ttp_recovered_arena_open(struct ttp_recovered_arena *arena, const char *path,
                                       const char *folder, const uint8_t *trace_id, ttape_error *err)
 {
-    *arena = (ttp_recovered_arena){.directory_fd = -1};
+    *arena = (struct ttp_recovered_arena){.directory_fd = -1};
     if (path == NULL)
         return TTAPE_OK;
     if (!name_directory(arena, path, folder))
@@ -176,7 +177,7 @@ ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *pa
 }
 
 /* Where the arena is gone already its directory may have stayed: that goes when it is empty. */
-ttape_status ttp_recovered_arena_remove(const ttp_recovered_arena *arena, ttape_error *err)
+ttape_status ttp_recovered_arena_remove(const struct ttp_recovered_arena *arena, ttape_error *err)
 {
     bool has_arena = arena->memory != NULL;
     if (has_arena && unlinkat(arena->directory_fd, NAME, 0) != 0 && errno != ENOENT)
@@ -189,7 +190,7 @@ ttape_status ttp_recovered_arena_remove(const ttp_recovered_arena *arena, ttape_
     return ttp_recovered_fail(err, "removing", arena->directory);
 }
 
-void ttp_recovered_arena_close(ttp_recovered_arena *arena)
+void ttp_recovered_arena_close(struct ttp_recovered_arena *arena)
 {
     unmap(arena);
     if (arena->directory_fd >= 0)

@@ -12,7 +12,7 @@
 /* "`what` '`path`' failed" with what errno says; returns TTAPE_E_IO. For all of recovery. */
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path);
 
-typedef struct ttp_recovered_arena {
+struct ttp_recovered_arena {
     char *directory; /* NULL: the path is none that a recorder makes */
     int directory_fd;
     bool is_in_folder;     /* of the recording */
@@ -21,15 +21,15 @@ typedef struct ttp_recovered_arena {
     uint64_t blocks_offset; /* as they were checked: programs may write over the head */
     uint32_t block_ready;
     char why_not[64]; /* there, and not ours; "": not there */
-} ttp_recovered_arena;
+};
 
 /* `path` (NULL: none), `folder` and `trace_id` are the recording's. That the arena is gone, or is
  * somebody else's, is no failure. */
-ttape_status ttp_recovered_arena_open(ttp_recovered_arena *arena, const char *path,
+ttape_status ttp_recovered_arena_open(struct ttp_recovered_arena *arena, const char *path,
                                       const char *folder, const uint8_t *trace_id,
                                       ttape_error *err);
 /* Removes it where it is ours, and its directory. */
-ttape_status ttp_recovered_arena_remove(const ttp_recovered_arena *arena, ttape_error *err);
-void ttp_recovered_arena_close(ttp_recovered_arena *arena);
+ttape_status ttp_recovered_arena_remove(const struct ttp_recovered_arena *arena, ttape_error *err);
+void ttp_recovered_arena_close(struct ttp_recovered_arena *arena);
 
 #endif

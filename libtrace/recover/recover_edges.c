@@ -26,8 +26,8 @@ static bool can_be(const uint8_t *bytes, size_t size)
     return true;
 }
 
-ttape_status ttp_edges_find(ttp_recovered_edges *edges, const ttape_recording *r,
-                            const ttp_recovered_files *files, ttape_error *err)
+ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const ttape_recording *r,
+                            const struct ttp_recovered_files *files, ttape_error *err)
 {
     edges->count = r->threads.count;
     edges->items = calloc(edges->count + 1, sizeof *edges->items);
@@ -70,8 +70,8 @@ static ttape_status add_frame(ttape_recording *r, struct ttp_thread *thread, con
     return TTAPE_OK;
 }
 
-ttape_status ttp_edges_resume(const ttp_recovered_edges *edges, ttape_recording *r, uint64_t serial,
-                              ttape_error *err)
+ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, ttape_recording *r,
+                              uint64_t serial, ttape_error *err)
 {
     uint32_t index = ttp_map_find(&r->thread_by_serial, serial);
     if (index >= edges->count || edges->items[index] == NULL)
@@ -95,12 +95,12 @@ ttape_status ttp_edges_resume(const ttp_recovered_edges *edges, ttape_recording 
     return TTAPE_OK;
 }
 
-uint64_t ttp_edges_number(const ttp_recovered_edges *edges, uint32_t index)
+uint64_t ttp_edges_number(const struct ttp_recovered_edges *edges, uint32_t index)
 {
     return edges->items[index] == NULL ? 0 : ttp_load64(edges->items[index] + 8);
 }
 
-void ttp_edges_close(ttp_recovered_edges *edges)
+void ttp_edges_close(struct ttp_recovered_edges *edges)
 {
     free(edges->items);
     free(edges->sizes);

@@ -6,18 +6,18 @@
 #include "libtrace/recover/recover_files.h"
 
 /* The last of each thread, in the journal. */
-typedef struct ttp_recovered_edges {
+struct ttp_recovered_edges {
     const uint8_t **items; /* by the thread's index; NULL: none */
     size_t *sizes, count;
-} ttp_recovered_edges;
+};
 
-ttape_status ttp_edges_find(ttp_recovered_edges *edges, const ttape_recording *r,
-                            const ttp_recovered_files *files, ttape_error *err);
+ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const ttape_recording *r,
+                            const struct ttp_recovered_files *files, ttape_error *err);
 /* The thread goes on there, unless a file says where it stood. */
-ttape_status ttp_edges_resume(const ttp_recovered_edges *edges, ttape_recording *r, uint64_t serial,
-                              ttape_error *err);
+ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, ttape_recording *r,
+                              uint64_t serial, ttape_error *err);
 /* The thread's event number there; 0: it has none. By its index. */
-uint64_t ttp_edges_number(const ttp_recovered_edges *edges, uint32_t index);
-void ttp_edges_close(ttp_recovered_edges *edges);
+uint64_t ttp_edges_number(const struct ttp_recovered_edges *edges, uint32_t index);
+void ttp_edges_close(struct ttp_recovered_edges *edges);
 
 #endif

@@ -49,7 +49,7 @@ static int open_in(const char *directory, const char *name)
 
 /* The journal */
 
-static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
+static ttape_status read_journal(struct ttp_recovered_files *files, ttape_error *err)
 {
     struct stat info;
     int fd = open_in(files->directory, "journal");
@@ -85,24 +85,24 @@ static ttape_status read_journal(ttp_recovered_files *files, ttape_error *err)
     return files->journal == NULL ? no_memory(err) : TTAPE_OK;
 }
 
-static ttp_recovered_file *file_at(ttp_recovered_files *files, uint32_t number)
+static struct ttp_recovered_file *file_at(struct ttp_recovered_files *files, uint32_t number)
 {
     for (size_t i = 0; i < files->count; i++)
         if (files->items[i].number == number)
             return &files->items[i];
-    ttp_recovered_file *more = realloc(files->items, (files->count + 1) * sizeof *more);
+    struct ttp_recovered_file *more = realloc(files->items, (files->count + 1) * sizeof *more);
     if (more == NULL)
         return NULL;
     files->items = more;
-    more[files->count] = (ttp_recovered_file){.number = number};
+    more[files->count] = (struct ttp_recovered_file){.number = number};
     return &more[files->count++];
 }
 
 /* False: no memory. */
-static bool take_checkpoint(ttp_recovered_files *files, const uint8_t *bytes, size_t size)
+static bool take_checkpoint(struct ttp_recovered_files *files, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0; size - at >= TTP_JOURNAL_FILE_BYTES; at += TTP_JOURNAL_FILE_BYTES) {
-        ttp_recovered_file *file = file_at(files, ttp_load32(bytes + at));
+        struct ttp_recovered_file *file = file_at(files, ttp_load32(bytes + at));
         if (file == NULL)
             return false;
         file->partitions = ttp_load64(bytes + at + 8);
@@ -110,7 +110,8 @@ static bool take_checkpoint(ttp_recovered_files *files, const uint8_t *bytes, si
     return true;
 }
 
-static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t *bytes, size_t size)
+static bool take_entry(struct ttp_recovered_files *files, uint32_t kind, const uint8_t *bytes,
+                       size_t size)
 {
     char **text = kind == TTP_JOURNAL_ARENA     ? &files->arena_path
                   : kind == TTP_JOURNAL_COMMAND ? &files->command
@@ -128,7 +129,7 @@ static bool take_entry(ttp_recovered_files *files, uint32_t kind, const uint8_t 
 }
 
 /* Goes through the whole entries; journal_bytes becomes the end of the last checkpoint. */
-static ttape_status check_journal(ttp_recovered_files *files, ttape_error *err)
+static ttape_status check_journal(struct ttp_recovered_files *files, ttape_error *err)
 {
     size_t at = 0, end = 0, done = 0, all = files->journal_bytes;
     while (all - at >= TTP_JOURNAL_HEAD_BYTES) {
@@ -167,14 +168,14 @@ static ttape_status check_journal(ttp_recovered_files *files, ttape_error *err)
 
 static int by_number(const void *a, const void *b)
 {
-    const ttp_recovered_file *x = a, *y = b;
+    const struct ttp_recovered_file *x = a, *y = b;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* The last file, when it is not in the folder: of a live recording it has its name from the start,
  * and one that is the only one was finished just now. Others were finished long ago. False: no
  * memory. */
-static bool name_last(ttp_recovered_files *files)
+static bool name_last(struct ttp_recovered_files *files)
 {
     bool has_pieces = (files->naming & TTP_JOURNAL_PIECES) != 0;
     size_t size = strlen(files->directory), suffix = strlen(SUFFIX);
@@ -184,7 +185,7 @@ static bool name_last(ttp_recovered_files *files)
         (has_pieces && (files->naming & TTP_JOURNAL_LIVE) == 0) || size <= suffix ||
         memcmp(files->directory + size - suffix, SUFFIX, suffix) != 0)
         return true;
-    ttp_recovered_file *last = &files->items[0];
+    struct ttp_recovered_file *last = &files->items[0];
     for (size_t i = 1; i < files->count; i++)
         if (files->items[i].number > last->number)
             last = &files->items[i];
@@ -211,12 +212,12 @@ bool ttp_recovered_number(const char *name, uint32_t *number)
 }
 
 /* One name in the directory. */
-static ttape_status take_name(ttp_recovered_files *files, const char *name, ttape_error *err)
+static ttape_status take_name(struct ttp_recovered_files *files, const char *name, ttape_error *err)
 {
     uint32_t number;
     if (!ttp_recovered_number(name, &number))
         return TTAPE_OK;
-    ttp_recovered_file *file = file_at(files, number);
+    struct ttp_recovered_file *file = file_at(files, number);
     if (file == NULL)
         return no_memory(err);
     if (file->path != NULL)
@@ -225,7 +226,7 @@ static ttape_status take_name(ttp_recovered_files *files, const char *name, ttap
     return file->path == NULL ? no_memory(err) : TTAPE_OK;
 }
 
-static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
+static ttape_status find_files(struct ttp_recovered_files *files, ttape_error *err)
 {
     DIR *listing = opendir(files->directory);
     const struct dirent *entry;
@@ -252,12 +253,12 @@ static ttape_status find_files(ttp_recovered_files *files, ttape_error *err)
 
 /* Slots and blocks */
 
-static ttape_status add_slot(ttp_recovered_slots *slots, const ttp_recovered_slot *slot,
-                             ttape_error *err)
+static ttape_status add_slot(struct ttp_recovered_slots *slots,
+                             const struct ttp_recovered_slot *slot, ttape_error *err)
 {
     if (slots->count == slots->capacity) {
         size_t capacity = slots->capacity == 0 ? 256 : slots->capacity * 2;
-        ttp_recovered_slot *more = realloc(slots->items, capacity * sizeof *more);
+        struct ttp_recovered_slot *more = realloc(slots->items, capacity * sizeof *more);
         if (more == NULL)
             return no_memory(err);
         slots->items = more;
@@ -267,13 +268,13 @@ static ttape_status add_slot(ttp_recovered_slots *slots, const ttp_recovered_slo
     return TTAPE_OK;
 }
 
-static ttape_status take_slot(ttp_recovered_files *files, uint32_t number,
+static ttape_status take_slot(struct ttp_recovered_files *files, uint32_t number,
                               const struct ttp_slot *slot, ttape_error *err)
 {
-    ttp_recovered_slot place = {.serial = slot->block.serial,
-                                .sequence = slot->block.sequence,
-                                .first = slot->head.first,
-                                .number = number};
+    struct ttp_recovered_slot place = {.serial = slot->block.serial,
+                                       .sequence = slot->block.sequence,
+                                       .first = slot->head.first,
+                                       .number = number};
     if (ttp_slot_is_whole(slot))
         return add_slot(&files->slots, &place, err);
     bool has_place = slot->head.first <= TTP_BLOCK_RECORDS && slot->head.count <= TTP_BLOCK_RECORDS;
@@ -285,7 +286,7 @@ static ttape_status take_slot(ttp_recovered_files *files, uint32_t number,
     return TTAPE_OK;
 }
 
-static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
+static ttape_status find_slots(struct ttp_recovered_files *files, ttape_error *err)
 {
     struct ttp_slot *slot = malloc(sizeof *slot);
     struct stat info;
@@ -308,7 +309,8 @@ static ttape_status find_slots(ttp_recovered_files *files, ttape_error *err)
     return status;
 }
 
-static const struct ttp_block_head *block_at(const ttp_recovered_files *files, uint32_t index)
+static const struct ttp_block_head *block_at(const struct ttp_recovered_files *files,
+                                             uint32_t index)
 {
     return (const void *)(files->arena.memory + files->arena.blocks_offset +
                           (size_t)index * TTP_BLOCK_BYTES);
@@ -322,7 +324,7 @@ static bool recorder_lives(const struct ttp_arena_head *head)
     return __atomic_load_n(&head->heartbeat, __ATOMIC_RELAXED) != before;
 }
 
-static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
+static ttape_status find_blocks(struct ttp_recovered_files *files, ttape_error *err)
 {
     TTP_TRY(ttp_recovered_arena_open(&files->arena, files->arena_path, files->directory,
                                      files->trace_id, err));
@@ -343,17 +345,18 @@ static ttape_status find_blocks(ttp_recovered_files *files, ttape_error *err)
         if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == TTP_BLOCK_FREE || block->serial == 0)
             continue;
         TTP_TRY(add_slot(&files->slots,
-                         &(ttp_recovered_slot){.serial = block->serial,
-                                               .sequence = block->sequence,
-                                               .number = i,
-                                               .in_arena = true},
+                         &(struct ttp_recovered_slot){.serial = block->serial,
+                                                      .sequence = block->sequence,
+                                                      .number = i,
+                                                      .in_arena = true},
                          err));
     }
     return TTAPE_OK;
 }
 
-ttape_status ttp_recovered_load(const ttp_recovered_files *files, const ttp_recovered_slot *place,
-                                struct ttp_slot *out, ttape_error *err)
+ttape_status ttp_recovered_load(const struct ttp_recovered_files *files,
+                                const struct ttp_recovered_slot *place, struct ttp_slot *out,
+                                ttape_error *err)
 {
     if (!place->in_arena) {
         TTP_TRY(ttp_spill_read(files->spill_fd, place->number, out, err));
@@ -376,10 +379,10 @@ ttape_status ttp_recovered_load(const ttp_recovered_files *files, const ttp_reco
     return out->block.serial != 0 ? TTAPE_OK : TTAPE_END;
 }
 
-ttape_status ttp_recovered_start(ttp_recovered_files *files, const char *directory,
+ttape_status ttp_recovered_start(struct ttp_recovered_files *files, const char *directory,
                                  ttape_error *err)
 {
-    *files = (ttp_recovered_files){.spill_fd = -1, .arena.directory_fd = -1};
+    *files = (struct ttp_recovered_files){.spill_fd = -1, .arena.directory_fd = -1};
     files->directory = strdup(directory);
     if (files->directory == NULL)
         return no_memory(err);
@@ -387,7 +390,8 @@ ttape_status ttp_recovered_start(ttp_recovered_files *files, const char *directo
     return check_journal(files, err);
 }
 
-ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *directory, ttape_error *err)
+ttape_status ttp_recovered_open(struct ttp_recovered_files *files, const char *directory,
+                                ttape_error *err)
 {
     TTP_TRY(ttp_recovered_start(files, directory, err));
     TTP_TRY(find_files(files, err));
@@ -395,7 +399,7 @@ ttape_status ttp_recovered_open(ttp_recovered_files *files, const char *director
     return find_slots(files, err);
 }
 
-void ttp_recovered_close(ttp_recovered_files *files)
+void ttp_recovered_close(struct ttp_recovered_files *files)
 {
     for (size_t i = 0; i < files->count; i++)
         free(files->items[i].path);

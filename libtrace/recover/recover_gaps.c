@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "reader/partition/partition_reader.h"
 #include "reader/base/sort.h"
+#include "reader/partition/partition_reader.h"
 #include "writer/events/copy_writer.h"
 
 static bool lost_less(const void *context, uint32_t a, uint32_t b)

@@ -8,16 +8,16 @@
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
-#include "writer/recording/journal.h"
 #include "writer/events/stream_edge.h"
+#include "writer/recording/journal.h"
 
 /* In one file behind the other a thread has the same stream. */
-static uint64_t key_of(const ttp_reached *reached, uint32_t file, uint32_t stream)
+static uint64_t key_of(const struct ttp_reached *reached, uint32_t file, uint32_t stream)
 {
     return ((reached->is_separate ? (uint64_t)file << 32 : 0) | stream) + 1; /* 0 is no key */
 }
 
-static ttape_status take_row(ttp_reached *reached, ttape_recording *r, const uint8_t *bytes,
+static ttape_status take_row(struct ttp_reached *reached, ttape_recording *r, const uint8_t *bytes,
                              ttape_error *err)
 {
     uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
@@ -38,7 +38,7 @@ bool ttp_reached_can_be(uint64_t from, uint64_t to, uint64_t partitions)
     return to <= from || (to - from - 1) / TTP_MAX_PARTITION_EVENTS < partitions;
 }
 
-void ttp_reached_forget(ttp_reached *reached)
+void ttp_reached_forget(struct ttp_reached *reached)
 {
     memset(reached->rows, 0, reached->count * sizeof *reached->rows);
     reached->is_told = false;
@@ -48,8 +48,8 @@ void ttp_reached_forget(ttp_reached *reached)
 /* Whoever wrote the journal may have written anything: a number that its own partitions cannot hold
  * would become a loss of as many events. One of a file that is gone or finished has no partition
  * here that it could be of. */
-static bool is_possible(const ttp_reached *reached, struct ttp_reached_row *row, uint64_t begin,
-                        const ttp_recovered_files *files)
+static bool is_possible(const struct ttp_reached *reached, struct ttp_reached_row *row,
+                        uint64_t begin, const struct ttp_recovered_files *files)
 {
     if (row->number > TTP_JOURNAL_NUMBER_MAX)
         return false;
@@ -61,8 +61,8 @@ static bool is_possible(const ttp_reached *reached, struct ttp_reached_row *row,
     return true;
 }
 
-static void check_rows(ttp_reached *reached, const ttp_recovered_files *files,
-                       const ttp_recovered_edges *edges)
+static void check_rows(struct ttp_reached *reached, const struct ttp_recovered_files *files,
+                       const struct ttp_recovered_edges *edges)
 {
     for (size_t i = 0; i < reached->count; i++)
         if (!is_possible(reached, &reached->rows[i], ttp_edges_number(edges, (uint32_t)i), files)) {
@@ -71,9 +71,9 @@ static void check_rows(ttp_reached *reached, const ttp_recovered_files *files,
         }
 }
 
-ttape_status ttp_reached_find(ttp_reached *reached, ttape_recording *r,
-                              const ttp_recovered_files *files, const ttp_recovered_edges *edges,
-                              ttape_error *err)
+ttape_status ttp_reached_find(struct ttp_reached *reached, ttape_recording *r,
+                              const struct ttp_recovered_files *files,
+                              const struct ttp_recovered_edges *edges, ttape_error *err)
 {
     reached->allocator = &r->allocator;
     reached->count = r->threads.count;
@@ -92,7 +92,7 @@ ttape_status ttp_reached_find(ttp_reached *reached, ttape_recording *r,
     return TTAPE_OK;
 }
 
-const struct ttp_reached_row *ttp_reached_of(const ttp_reached *reached, uint32_t file,
+const struct ttp_reached_row *ttp_reached_of(const struct ttp_reached *reached, uint32_t file,
                                              uint32_t stream)
 {
     uint32_t index = ttp_map_find(&reached->by_stream, key_of(reached, file, stream));
@@ -121,9 +121,9 @@ static ttape_status put_gap(ttape_recording *r, struct ttp_thread *thread,
 }
 
 /* Where nothing of it is in the last file it stands where that began. */
-static ttape_status resume(const ttp_reached *reached, const ttp_recovered_edges *edges,
-                           ttape_recording *r, size_t index, struct ttp_gap_sums *gaps,
-                           ttape_error *err)
+static ttape_status resume(const struct ttp_reached *reached,
+                           const struct ttp_recovered_edges *edges, ttape_recording *r,
+                           size_t index, struct ttp_gap_sums *gaps, ttape_error *err)
 {
     struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[index];
     const struct ttp_reached_row *row = &reached->rows[index];
@@ -147,8 +147,9 @@ static ttape_status resume(const ttp_reached *reached, const ttp_recovered_edges
     return TTAPE_OK;
 }
 
-ttape_status ttp_reached_resume(const ttp_reached *reached, const ttp_recovered_edges *edges,
-                                ttape_recording *r, struct ttp_gap_sums *gaps, ttape_error *err)
+ttape_status ttp_reached_resume(const struct ttp_reached *reached,
+                                const struct ttp_recovered_edges *edges, ttape_recording *r,
+                                struct ttp_gap_sums *gaps, ttape_error *err)
 {
     for (size_t i = 0; i < reached->count; i++)
         if (reached->rows[i].number != 0)
@@ -156,7 +157,7 @@ ttape_status ttp_reached_resume(const ttp_reached *reached, const ttp_recovered_
     return TTAPE_OK;
 }
 
-void ttp_reached_close(ttp_reached *reached)
+void ttp_reached_close(struct ttp_reached *reached)
 {
     free(reached->rows);
     if (reached->allocator != NULL)

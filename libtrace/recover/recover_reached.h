@@ -12,7 +12,7 @@ struct ttp_reached_row {
     uint32_t file, stream;
 };
 
-typedef struct ttp_reached {
+struct ttp_reached {
     struct ttp_reached_row *rows; /* by the thread's index */
     size_t count;
     bool is_told;  /* by the journal at all: not by those of older recorders */
@@ -20,22 +20,23 @@ typedef struct ttp_reached {
     bool is_separate;
     struct ttp_word_map by_stream;
     const ttape_allocator *allocator; /* of the map */
-} ttp_reached;
+};
 
-ttape_status ttp_reached_find(ttp_reached *reached, ttape_recording *r,
-                              const ttp_recovered_files *files, const ttp_recovered_edges *edges,
-                              ttape_error *err);
+ttape_status ttp_reached_find(struct ttp_reached *reached, ttape_recording *r,
+                              const struct ttp_recovered_files *files,
+                              const struct ttp_recovered_edges *edges, ttape_error *err);
 /* May a thread have come from one number to the other in so many partitions? */
 bool ttp_reached_can_be(uint64_t from, uint64_t to, uint64_t partitions);
 /* The journal was found to say what cannot be: as if it had said nothing. */
-void ttp_reached_forget(ttp_reached *reached);
+void ttp_reached_forget(struct ttp_reached *reached);
 /* The row of a stream of a file; NULL: there is none. */
-const struct ttp_reached_row *ttp_reached_of(const ttp_reached *reached, uint32_t file,
+const struct ttp_reached_row *ttp_reached_of(const struct ttp_reached *reached, uint32_t file,
                                              uint32_t stream);
 /* Threads go on behind what the output has of them, and behind a gap where that is less than there
  * was. To be called when the last file was copied. *gaps is added to. */
-ttape_status ttp_reached_resume(const ttp_reached *reached, const ttp_recovered_edges *edges,
-                                ttape_recording *r, struct ttp_gap_sums *gaps, ttape_error *err);
-void ttp_reached_close(ttp_reached *reached);
+ttape_status ttp_reached_resume(const struct ttp_reached *reached,
+                                const struct ttp_recovered_edges *edges, ttape_recording *r,
+                                struct ttp_gap_sums *gaps, ttape_error *err);
+void ttp_reached_close(struct ttp_reached *reached);
 
 #endif

@@ -22,13 +22,13 @@ static bool is_file_of_ours(const char *name)
            strcmp(name, "snapshot") == 0 || ttp_recovered_number(name, &number);
 }
 
-static bool is_arena_of_ours(const ttp_recovered_arena *arena, const char *name)
+static bool is_arena_of_ours(const struct ttp_recovered_arena *arena, const char *name)
 {
     return arena->is_in_folder && arena->directory != NULL && arena->why_not[0] == '\0' &&
            strcmp(strrchr(arena->directory, '/') + 1, name) == 0;
 }
 
-static ttape_status check_name(const ttp_recovered_files *files, int fd, const char *name,
+static ttape_status check_name(const struct ttp_recovered_files *files, int fd, const char *name,
                                ttape_error *err)
 {
     struct stat info;
@@ -49,7 +49,7 @@ static ttape_status remove_file(int fd, const char *name, ttape_error *err)
                                                          : TTAPE_OK;
 }
 
-static ttape_status remove_trace(const ttp_recovered_files *files, int fd, const char *name,
+static ttape_status remove_trace(const struct ttp_recovered_files *files, int fd, const char *name,
                                  ttape_error *err)
 {
     uint32_t number;
@@ -57,8 +57,8 @@ static ttape_status remove_trace(const ttp_recovered_files *files, int fd, const
     return ttp_recovered_number(name, &number) ? remove_file(fd, name, err) : TTAPE_OK;
 }
 
-static ttape_status each_name(const ttp_recovered_files *files, int fd,
-                              ttape_status (*take)(const ttp_recovered_files *, int fd,
+static ttape_status each_name(const struct ttp_recovered_files *files, int fd,
+                              ttape_status (*take)(const struct ttp_recovered_files *, int fd,
                                                    const char *name, ttape_error *err),
                               ttape_error *err)
 {
@@ -76,7 +76,7 @@ static ttape_status each_name(const ttp_recovered_files *files, int fd,
 }
 
 /* First what recovery tells as a loss where it is gone. */
-static ttape_status remove_all(const ttp_recovered_files *files, int fd, ttape_error *err)
+static ttape_status remove_all(const struct ttp_recovered_files *files, int fd, ttape_error *err)
 {
     TTP_TRY(each_name(files, fd, check_name, err));
     if (faccessat(fd, "..", W_OK | X_OK, 0) != 0)
@@ -92,7 +92,7 @@ static ttape_status remove_all(const ttp_recovered_files *files, int fd, ttape_e
 
 ttape_status ttape_recover_remove(const char *directory, ttape_error *err)
 {
-    ttp_recovered_files files;
+    struct ttp_recovered_files files;
     char *path = realpath(directory, NULL); /* "." cannot be removed by that name */
     if (path == NULL)
         return ttp_recovered_fail(err, "opening", directory);

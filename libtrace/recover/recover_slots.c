@@ -5,7 +5,7 @@
 
 #include "writer/recording/decode/word_map.h"
 
-static bool is_in_trace(const ttape_recording *r, const ttp_recovered_slot *slot)
+static bool is_in_trace(const ttape_recording *r, const struct ttp_recovered_slot *slot)
 {
     uint32_t index = ttp_map_find(&r->thread_by_serial, slot->serial);
     if (index >= r->threads.count)
@@ -15,10 +15,11 @@ static bool is_in_trace(const ttape_recording *r, const ttp_recovered_slot *slot
            (slot->sequence == thread->sequence && slot->end <= thread->consumed);
 }
 
-static bool is_in_arena(const ttp_recovered_files *files, const ttp_recovered_slot *slot)
+static bool is_in_arena(const struct ttp_recovered_files *files,
+                        const struct ttp_recovered_slot *slot)
 {
     for (size_t i = 0; i < files->slots.count; i++) {
-        const ttp_recovered_slot *block = &files->slots.items[i];
+        const struct ttp_recovered_slot *block = &files->slots.items[i];
         if (block->in_arena && block->serial == slot->serial && block->sequence == slot->sequence)
             return true;
     }
@@ -26,19 +27,19 @@ static bool is_in_arena(const ttp_recovered_files *files, const ttp_recovered_sl
 }
 
 /* Whose a slot is may not be there yet: then it is the last one, where the writing stopped. */
-static bool has_stopped_there(const ttp_recovered_files *files)
+static bool has_stopped_there(const struct ttp_recovered_files *files)
 {
     return files->arena.memory != NULL && files->nobodys_last + 1 == files->spill_count;
 }
 
-uint64_t ttp_slots_tell(const struct ttp_telling *t, const ttp_recovered_files *files,
+uint64_t ttp_slots_tell(const struct ttp_telling *t, const struct ttp_recovered_files *files,
                         const ttape_recording *r)
 {
     uint64_t lost = files->nobodys, others;
     if (lost != 0 && has_stopped_there(files))
         lost--;
     for (size_t i = 0; i < files->damaged.count; i++) {
-        const ttp_recovered_slot *slot = &files->damaged.items[i];
+        const struct ttp_recovered_slot *slot = &files->damaged.items[i];
         lost += !is_in_trace(r, slot) && !is_in_arena(files, slot);
     }
     others = files->damaged.count + files->nobodys - lost;

@@ -7,7 +7,7 @@
 
 /* One line for those that are a loss, one for the others. How many are a loss. To be called when
  * the journal was replayed. */
-uint64_t ttp_slots_tell(const struct ttp_telling *t, const ttp_recovered_files *files,
+uint64_t ttp_slots_tell(const struct ttp_telling *t, const struct ttp_recovered_files *files,
                         const ttape_recording *r);
 
 #endif

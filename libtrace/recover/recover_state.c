@@ -7,8 +7,8 @@
 
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
-#include "writer/recording/journal.h"
 #include "writer/recording/decode/layouts.h"
+#include "writer/recording/journal.h"
 
 static ttape_status no_memory(ttape_error *err)
 {
@@ -16,7 +16,7 @@ static ttape_status no_memory(ttape_error *err)
 }
 
 /* Calls `take` for each entry up to the last checkpoint. */
-static ttape_status each_entry(const ttp_recovered_files *files,
+static ttape_status each_entry(const struct ttp_recovered_files *files,
                                ttape_status (*take)(ttape_recording *, uint32_t kind,
                                                     const uint8_t *bytes, size_t size,
                                                     ttape_error *err),
@@ -53,7 +53,7 @@ static ttape_status take_start(ttape_recording *r, uint32_t kind, const uint8_t 
 }
 
 ttape_status ttp_state_open(ttape_recording **out, const ttape_recover_options *options,
-                            const ttp_recovered_files *files, ttape_error *err)
+                            const struct ttp_recovered_files *files, ttape_error *err)
 {
     ttape_recording *r = *out = calloc(1, sizeof *r);
     if (r == NULL)
@@ -113,7 +113,7 @@ static ttape_status take_entry(ttape_recording *r, uint32_t kind, const uint8_t 
                              ttp_load32(bytes + 8), bytes + 12, size - 12, err);
 }
 
-ttape_status ttp_state_replay(ttape_recording *r, const ttp_recovered_files *files,
+ttape_status ttp_state_replay(ttape_recording *r, const struct ttp_recovered_files *files,
                               ttape_error *err)
 {
     return each_entry(files, take_entry, r, err);

@@ -7,10 +7,10 @@
 
 /* A recording that only decodes; options and clock are the journal's. */
 ttape_status ttp_state_open(ttape_recording **out, const ttape_recover_options *options,
-                            const ttp_recovered_files *files, ttape_error *err);
+                            const struct ttp_recovered_files *files, ttape_error *err);
 ttape_status ttp_state_set_writer(ttape_recording *r, ttape_writer *writer, ttape_error *err);
 /* Threads, processes and modules up to the last checkpoint. */
-ttape_status ttp_state_replay(ttape_recording *r, const ttp_recovered_files *files,
+ttape_status ttp_state_replay(ttape_recording *r, const struct ttp_recovered_files *files,
                               ttape_error *err);
 /* The trace's definitions keep their ids, its streams go on at the ends of its partitions. */
 ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, ttape_error *err);

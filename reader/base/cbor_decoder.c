@@ -96,14 +96,30 @@ static void on_tag(void *context, uint64_t tag)
 static void on_break(void *context) { *(struct item *)context = (struct item){.kind = ITEM_BREAK}; }
 
 static const struct cbor_callbacks callbacks = {
-    .uint8 = on_u8, .uint16 = on_u16, .uint32 = on_u32, .uint64 = on_number,
-    .negint8 = on_n8, .negint16 = on_n16, .negint32 = on_n32, .negint64 = on_n64,
-    .byte_string = on_bytes, .byte_string_start = on_bytes_start,
-    .string = on_text, .string_start = on_text_start,
-    .array_start = on_list, .indef_array_start = on_list_start,
-    .map_start = on_map, .indef_map_start = on_map_start,
-    .tag = on_tag, .float2 = on_float, .float4 = on_float, .float8 = on_double,
-    .undefined = on_scalar, .null = on_scalar, .boolean = on_bool, .indef_break = on_break,
+    .uint8 = on_u8,
+    .uint16 = on_u16,
+    .uint32 = on_u32,
+    .uint64 = on_number,
+    .negint8 = on_n8,
+    .negint16 = on_n16,
+    .negint32 = on_n32,
+    .negint64 = on_n64,
+    .byte_string = on_bytes,
+    .byte_string_start = on_bytes_start,
+    .string = on_text,
+    .string_start = on_text_start,
+    .array_start = on_list,
+    .indef_array_start = on_list_start,
+    .map_start = on_map,
+    .indef_map_start = on_map_start,
+    .tag = on_tag,
+    .float2 = on_float,
+    .float4 = on_float,
+    .float8 = on_double,
+    .undefined = on_scalar,
+    .null = on_scalar,
+    .boolean = on_bool,
+    .indef_break = on_break,
 };
 
 static ttape_status bad(const struct decoder *d, const char *what, ttape_error *err)
@@ -148,8 +164,8 @@ static ttape_status take_key(struct decoder *d, const struct item *item, ttape_e
 {
     if (item->kind != ITEM_TEXT)
         return bad(d, "has a key that is not text", err);
-    d->entry = (struct ttp_cbor_entry){
-        .key = {(const char *)item->data, item->size_bytes}, .type = TTP_CBOR_OTHER};
+    d->entry = (struct ttp_cbor_entry){.key = {(const char *)item->data, item->size_bytes},
+                                       .type = TTP_CBOR_OTHER};
     return TTAPE_OK;
 }
 
@@ -227,8 +243,8 @@ static ttape_status take_item(struct decoder *d, struct item *item, ttape_error 
 ttape_status ttp_cbor_decode(uint8_t *data, size_t size_bytes, ttp_cbor_callback callback,
                              void *context, ttape_error *err)
 {
-    struct decoder d = {.data = data, .size_bytes = size_bytes, .callback = callback,
-                        .context = context};
+    struct decoder d = {
+        .data = data, .size_bytes = size_bytes, .callback = callback, .context = context};
     d.levels[0] = (struct level){ITEM_LIST, false, false, 1};
     do {
         struct item item = {.kind = ITEM_SCALAR};

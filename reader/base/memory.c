@@ -18,8 +18,7 @@ static void *default_allocate(void *context, size_t size_bytes)
     (void)context;
     void *memory = malloc(size_bytes);
 #ifdef MADV_HUGEPAGE
-    uintptr_t start =
-        ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
     uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
     if (memory != NULL && start < end)
         (void)madvise((void *)start, end - start, MADV_HUGEPAGE);

@@ -9,7 +9,7 @@
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 
-#define FRAME_MAGIC 0xFD2FB528u
+#define FRAME_MAGIC      0xFD2FB528u
 #define WINDOW_MAX_BYTES (128u * 1024u * 1024u)
 
 static bool window_of(const uint8_t *data, size_t size_bytes, uint64_t content_bytes,

@@ -182,12 +182,11 @@ static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
     struct slot *slot = NULL;
     uint64_t bytes = bytes_for(part), decoded = DECODED_BYTES * part->event_count;
     uint32_t place;
-    for (uint32_t i = 0; i < a->depth; i++) {
+    for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state == FREE)
             slot = &a->slots[i];
         else
             decoded += DECODED_BYTES * r->parts[a->slots[i].partition].event_count;
-    }
     if (slot == NULL || part->damaged || decoded > r->cache.limit_bytes / 4 * 3 ||
         r->memory.used_bytes > r->memory.limit_bytes ||
         bytes > (r->memory.limit_bytes - r->memory.used_bytes) / 2)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "format/times/times.h"
 #include "format/base/wide.h"
+#include "format/times/times.h"
 #include "reader/base/sort.h"
 
 #define FRAME_OUTERMOST 1u

@@ -7,10 +7,10 @@
 
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
-#include "reader/cache/cache.h"
-#include "reader/partition/model_reader.h"
 #include "reader/base/sort.h"
+#include "reader/cache/cache.h"
 #include "reader/check/verify_partition.h"
+#include "reader/partition/model_reader.h"
 
 struct taking {
     struct ttp_salvage *s;

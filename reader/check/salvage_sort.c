@@ -9,8 +9,8 @@
 
 #include "format/base/fail.h"
 #include "reader/base/cbor_decoder.h"
-#include "reader/check/salvage.h"
 #include "reader/base/sort.h"
+#include "reader/check/salvage.h"
 
 struct sorting {
     struct ttp_salvage *s;

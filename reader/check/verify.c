@@ -8,10 +8,9 @@
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "reader/cache/cache.h"
-#include "reader/partition/model_reader.h"
 #include "reader/check/verify_index.h"
 #include "reader/check/verify_partition.h"
-
+#include "reader/partition/model_reader.h"
 
 struct verify {
     ttape_reader *r;
@@ -72,10 +71,9 @@ static ttape_status check_payload(struct verify *v, uint64_t offset, const struc
     if (status == TTAPE_OK) {
         *good = ttp_checksum(payload, (size_t)chunk->stored_bytes) == chunk->payload_hash;
         if (!*good)
-            status = ttp_fail(&v->problem, TTAPE_E_CHECKSUM, "F-CHK-03",
-                              offset + TTP_CHUNK_HEADER_BYTES,
-                              "checksum of a %s chunk does not match",
-                              ttp_chunk_kind_name(chunk->kind));
+            status =
+                ttp_fail(&v->problem, TTAPE_E_CHECKSUM, "F-CHK-03", offset + TTP_CHUNK_HEADER_BYTES,
+                         "checksum of a %s chunk does not match", ttp_chunk_kind_name(chunk->kind));
     }
     ttp_memory_give(&r->memory, payload, chunk->stored_bytes, 1);
     return note(v, status);
@@ -85,9 +83,9 @@ static ttape_status reserve_streams(struct verify *v)
 {
     struct ttp_memory *memory = &v->r->memory;
     uint32_t before = v->next_event == NULL ? 0 : v->stream_capacity;
-    uint64_t *next = ttp_memory_grow(memory, v->next_event, &v->stream_capacity,
-                                     v->r->definitions.stream_count + 1ull, sizeof *next,
-                                     &v->problem);
+    uint64_t *next =
+        ttp_memory_grow(memory, v->next_event, &v->stream_capacity,
+                        v->r->definitions.stream_count + 1ull, sizeof *next, &v->problem);
     if (next == NULL)
         return memory->status;
     v->next_event = next;
@@ -191,8 +189,7 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     if (r->part_count > parts)
         TTP_TRY(verify_partition(v));
     v->partition = TTAPE_NONE;
-    TTP_TRY(note(v, ttp_chunk_list_add(&v->chunks, r, chunk, r->part_count > parts,
-                                       &v->problem)));
+    TTP_TRY(note(v, ttp_chunk_list_add(&v->chunks, r, chunk, r->part_count > parts, &v->problem)));
     v->last_chunk = offset;
     if (chunk->kind == TTP_CHUNK_INDEX)
         v->last_index = offset;
@@ -263,8 +260,8 @@ static ttape_status verify_file(struct verify *v)
 {
     uint8_t header[TTP_FILE_HEADER_BYTES];
     ttape_reader *r = v->r;
-    size_t have = r->source.size_bytes < sizeof header ? (size_t)r->source.size_bytes
-                                                       : sizeof header;
+    size_t have =
+        r->source.size_bytes < sizeof header ? (size_t)r->source.size_bytes : sizeof header;
     TTP_TRY(ttp_source_read(&r->source, 0, header, have, &v->problem));
     ttape_status status = ttp_file_header_read(header, have, &r->header, &v->problem);
     if (status != TTAPE_OK)
@@ -285,8 +282,8 @@ ttape_status ttape_verify(const ttape_source *source, const ttape_reader_options
                           ttape_finding_callback callback, ttape_progress_callback progress,
                           void *context, uint64_t *finding_count, ttape_error *err)
 {
-    struct verify v = {.callback = callback, .progress = progress, .context = context,
-                       .partition = TTAPE_NONE};
+    struct verify v = {
+        .callback = callback, .progress = progress, .context = context, .partition = TTAPE_NONE};
     if (finding_count != NULL)
         *finding_count = 0;
     if (source == NULL || source->read_at == NULL)

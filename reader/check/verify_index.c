@@ -53,8 +53,7 @@ static bool same_part(const struct ttp_part *part, const struct ttp_index_entry 
 }
 
 static ttape_status compare_segments(struct compare *c, const struct ttp_index_entry *entry,
-                                     const struct ttp_part *part, uint64_t number,
-                                     ttape_error *err)
+                                     const struct ttp_part *part, uint64_t number, ttape_error *err)
 {
     struct ttp_index_segment before = {.stream = UINT32_MAX}, segment;
     bool same = true;
@@ -117,8 +116,10 @@ ttape_status ttp_verify_index(ttape_reader *r, const struct ttp_chunk_list *list
     size_t size_bytes = 0;
     uint32_t streams = r->definitions.stream_count;
     TTP_TRY(ttp_reader_content(r, offset, chunk, &content, &size_bytes, err));
-    struct compare c = {.r = r, .cursor = ttp_reader_cursor_init(content, size_bytes),
-                        .stream_count = streams, .offset = offset + TTP_CHUNK_HEADER_BYTES};
+    struct compare c = {.r = r,
+                        .cursor = ttp_reader_cursor_init(content, size_bytes),
+                        .stream_count = streams,
+                        .offset = offset + TTP_CHUNK_HEADER_BYTES};
     c.expected = ttp_memory_take(&r->memory, streams, sizeof *c.expected, err);
     ttape_status status = c.expected == NULL ? r->memory.status : TTAPE_OK;
     if (status == TTAPE_OK) {

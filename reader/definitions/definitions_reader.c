@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "format/container/definitions.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
+#include "format/container/definitions.h"
 #include "reader/definitions/metadata_reader.h"
 #include "reader/definitions/placeholders.h"
 
@@ -76,9 +76,8 @@ ttape_status ttp_definitions_map(struct ttp_definition_tables *d, uint32_t scope
     if (last != NULL && last->file_first + last->count == file_first) {
         last->count += count;
     } else {
-        struct ttp_id_block *blocks =
-            ttp_memory_grow(d->memory, map->blocks, &map->block_capacity, map->block_count + 1ull,
-                            sizeof *blocks, err);
+        struct ttp_id_block *blocks = ttp_memory_grow(d->memory, map->blocks, &map->block_capacity,
+                                                      map->block_count + 1ull, sizeof *blocks, err);
         if (blocks == NULL)
             return d->memory->status;
         map->blocks = blocks;
@@ -174,12 +173,17 @@ static ttape_status add_site_columns(struct ttp_definition_tables *d, uint32_t s
         struct ttp_site before = {0};
         for (uint32_t i = 0; i < count; i++) {
             struct ttp_read_site *to = &d->sites[d->site_count + i];
-            struct ttp_site site = {to->address, to->module_plus_one, to->file_plus_one,
-                                    to->line,    to->kind,            to->symbol};
+            struct ttp_site site = {to->address, to->module_plus_one, to->file_plus_one, to->line,
+                                    to->kind,    to->symbol};
             TTP_TRY(ttp_site_read_column(c, column, d->limits->string_bytes, &before, &site, err));
             before = site;
-            *to = (struct ttp_read_site){site.address, site.module_plus_one, site.file_plus_one,
-                                         site.line,    site.kind,            site.symbol, scope};
+            *to = (struct ttp_read_site){site.address,
+                                         site.module_plus_one,
+                                         site.file_plus_one,
+                                         site.line,
+                                         site.kind,
+                                         site.symbol,
+                                         scope};
         }
     }
     for (uint32_t i = 0; i < count; i++) {

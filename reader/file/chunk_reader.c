@@ -67,8 +67,8 @@ ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
     uint8_t *content = NULL;
     size_t size_bytes = 0;
     TTP_TRY(ttp_reader_content(r, offset, chunk, &content, &size_bytes, err));
-    ttape_status status = ttp_definitions_add(&r->definitions, offset, chunk, content, size_bytes,
-                                              err);
+    ttape_status status =
+        ttp_definitions_add(&r->definitions, offset, chunk, content, size_bytes, err);
     if (status != TTAPE_OK) {
         /* In a compressed chunk no single stored byte belongs to a byte of the content. */
         if (err != NULL && (chunk->flags & TTP_FLAG_ZSTD) && err->offset != TTAPE_ERROR_NO_OFFSET)

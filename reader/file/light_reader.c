@@ -124,8 +124,8 @@ static ttape_status check_runs(const ttape_reader *r, const struct ttp_loaded *p
         const struct ttp_segment *g = &p->segments.segments[s];
         const struct ttp_segment_run *run = &r->runs[part->first_run + s];
         if (run->event_count != g->event_count || run->first_event != g->first_event ||
-            run->stream != ttp_definitions_find(&r->definitions, part->scope,
-                                                TTP_DEFINES_STREAMS, g->stream))
+            run->stream !=
+                ttp_definitions_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, g->stream))
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", p->payload_offset,
                             "index and segments contradict each other");
     }
@@ -141,8 +141,7 @@ static ttape_status parse_section(ttape_reader *r, struct ttp_loaded *p, uint16_
 {
     struct ttp_content content;
     TTP_TRY(ttp_content_open(r, p, ttp_partition_section(&p->head, kind), &content, err));
-    ttape_status status =
-        parse(&p->head, content.data, content.size_bytes, &p->segments, err);
+    ttape_status status = parse(&p->head, content.data, content.size_bytes, &p->segments, err);
     if (status != TTAPE_OK)
         ttp_content_rebase(&content, err);
     ttp_content_close(r, &content);

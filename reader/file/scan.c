@@ -10,7 +10,7 @@
 
 /* How far behind a broken header a scan looks for another chunk before it takes the rest for a torn
  * tail. */
-#define TAIL_WINDOW_BYTES (16u * 1024u * 1024u)
+#define TAIL_WINDOW_BYTES  (16u * 1024u * 1024u)
 #define SEARCH_BLOCK_BYTES (64u * 1024u)
 
 ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t window_bytes,
@@ -92,8 +92,10 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
                                   ttape_error *err)
 {
     ttape_error ignored;
-    struct ttp_part part = {.offset = offset, .sequence = chunk->sequence,
-                            .stored_bytes = (uint32_t)chunk->stored_bytes, .scope = chunk->scope,
+    struct ttp_part part = {.offset = offset,
+                            .sequence = chunk->sequence,
+                            .stored_bytes = (uint32_t)chunk->stored_bytes,
+                            .scope = chunk->scope,
                             .model = TTP_NO_MODEL};
     if (chunk->scope >= r->definitions.scope_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
@@ -127,18 +129,13 @@ ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct
     switch (chunk->kind) {
     case TTP_CHUNK_METADATA:
     case TTP_CHUNK_SITES:
-    case TTP_CHUNK_STREAMS:
-        status = ttp_reader_add_definitions(r, offset, chunk, err);
-        break;
-    case TTP_CHUNK_PARTITION:
-        status = add_partition(r, offset, chunk, err);
-        break;
+    case TTP_CHUNK_STREAMS: status = ttp_reader_add_definitions(r, offset, chunk, err); break;
+    case TTP_CHUNK_PARTITION: status = add_partition(r, offset, chunk, err); break;
     case TTP_CHUNK_MODEL:
         status = ttp_reader_add_model(r, offset, chunk->sequence, (uint32_t)chunk->stored_bytes,
                                       chunk->scope, err);
         break;
-    case TTP_CHUNK_INDEX:
-        break;
+    case TTP_CHUNK_INDEX: break;
     default:
         if (chunk->flags & TTP_FLAG_CRITICAL)
             return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-CHK-08", offset + TTP_CHUNK_KIND_AT,

@@ -148,7 +148,4 @@ static ttape_status fd_read(void *context, void *buffer, size_t size_bytes, size
     }
 }
 
-ttape_input ttape_input_fd(int fd)
-{
-    return (ttape_input){(void *)(intptr_t)(fd + 1), fd_read};
-}
+ttape_input ttape_input_fd(int fd) { return (ttape_input){(void *)(intptr_t)(fd + 1), fd_read}; }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "format/chain/chain_decode.h"
 #include "format/base/fail.h"
+#include "format/chain/chain_decode.h"
 #include "format/order/literal.h"
 #include "format/order/raw_order.h"
 #include "format/times/raw_times.h"

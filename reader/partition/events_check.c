@@ -6,9 +6,9 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/times/times.h"
+#include "reader/definitions/placeholders.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_decoder.h"
-#include "reader/definitions/placeholders.h"
 
 /* ---- views ---- */
 
@@ -246,9 +246,8 @@ static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walk
             w->frames = c->stacks->current->height;
             p->checkpoints[event / TTP_CHECKPOINT_EVENTS] = *w;
         }
-        if (watch && w->change < p->change_count && p->changes[w->change].event == event) {
+        if (watch && w->change < p->change_count && p->changes[w->change].event == event)
             w->offset = p->changes[w->change++].offset;
-        }
         bool before = watch && depth_is_before(p, event);
         if (before)
             TTP_TRY(check_depth(c, w, event));

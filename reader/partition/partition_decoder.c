@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/base/sort.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
-#include "reader/base/sort.h"
 #include "reader/partition/times_reader.h"
 
 /* About as long as opening the times' decoder takes, at least. */

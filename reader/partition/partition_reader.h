@@ -12,11 +12,11 @@
 #include <tracetape/reader.h>
 
 #include "format/container/chunk.h"
-#include "format/order/order.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
 #include "format/container/values.h"
+#include "format/order/order.h"
 #include "reader/partition/frame_stacks.h"
 
 /* How much of a partition is decoded; each includes those before it. */

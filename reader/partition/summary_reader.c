@@ -33,10 +33,10 @@ ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
     ttape_status status = ttp_summary_count(content.data, content.size_bytes, &count, err);
     if (status == TTAPE_OK) {
         measures = ttp_memory_take(&r->memory, count, sizeof *measures, err);
-        status = measures == NULL ? r->memory.status
-                                  : ttp_summary_read(content.data, content.size_bytes,
-                                                     p->head.resolution_ns != 0, measures, count,
-                                                     err);
+        status = measures == NULL
+                     ? r->memory.status
+                     : ttp_summary_read(content.data, content.size_bytes,
+                                        p->head.resolution_ns != 0, measures, count, err);
     }
     if (status == TTAPE_OK)
         status = check_counts(p, measures, count, err);
@@ -61,13 +61,16 @@ static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64
 {
     double squares = (double)m->squares_high * 18446744073709551616.0 + (double)m->squares_low;
     double step = (double)resolution_ns;
-    return (ttape_summary_row){
-        .site = site, .call_count = m->call_count, .exit_count = m->exit_count,
-        .self_ns = to_ns(m->self_ticks, resolution_ns),
-        .total_ns = to_ns(m->total_ticks, resolution_ns),
-        .min_ns = to_ns(m->min_ticks, resolution_ns), .max_ns = to_ns(m->max_ticks, resolution_ns),
-        .sum_of_squares = squares * step * step, .squares_high = m->squares_high,
-        .squares_low = m->squares_low};
+    return (ttape_summary_row){.site = site,
+                               .call_count = m->call_count,
+                               .exit_count = m->exit_count,
+                               .self_ns = to_ns(m->self_ticks, resolution_ns),
+                               .total_ns = to_ns(m->total_ticks, resolution_ns),
+                               .min_ns = to_ns(m->min_ticks, resolution_ns),
+                               .max_ns = to_ns(m->max_ticks, resolution_ns),
+                               .sum_of_squares = squares * step * step,
+                               .squares_high = m->squares_high,
+                               .squares_low = m->squares_low};
 }
 
 /* A merged file may number a scope's sites in several pieces, but each piece ascends, and pieces of
@@ -82,8 +85,8 @@ static ttape_status show_rows(ttape_reader *r, const struct ttp_loaded *p,
         return r->memory.status;
     r->rows = rows;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES,
-                                             measures[i].site);
+        uint32_t site =
+            ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);

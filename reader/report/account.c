@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "format/times/times.h"
 #include "format/base/wide.h"
+#include "format/times/times.h"
 #include "reader/base/active.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/report/report_work.h"

@@ -10,8 +10,8 @@
 
 #include <tracetape/report.h>
 
-#include "reader/report/durations.h"
 #include "reader/partition/partition_reader.h"
+#include "reader/report/durations.h"
 #include "reader/report/report_keys.h"
 
 #define TTP_NO_KEY TTAPE_NONE

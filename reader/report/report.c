@@ -5,8 +5,8 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
-#include "reader/report/report_work.h"
 #include "reader/base/sort.h"
+#include "reader/report/report_work.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "format/times/times.h"
 #include "format/base/wide.h"
+#include "format/times/times.h"
 #include "reader/cache/part_jobs.h"
 
 struct report_worker {
@@ -181,8 +181,7 @@ static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m
     add_times(&row->self_ns, m->self_ticks, step);
     add_times(&row->total_ns, m->total_ticks, step);
     ttp_account_add_exits(row, m->exit_count, (int64_t)((uint64_t)m->min_ticks * step),
-                          (int64_t)((uint64_t)m->max_ticks * step), squares.low,
-                          squares.high);
+                          (int64_t)((uint64_t)m->max_ticks * step), squares.low, squares.high);
 }
 
 /* What is open where a stream ends, out of the edges. */

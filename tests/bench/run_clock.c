@@ -20,10 +20,7 @@ static double seconds(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
 }
 
-__attribute__((constructor(101))) static void begin(void)
-{
-    started = now();
-}
+__attribute__((constructor(101))) static void begin(void) { started = now(); }
 
 __attribute__((destructor(101))) static void end(void)
 {

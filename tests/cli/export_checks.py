@@ -9,7 +9,7 @@ import export_readers as readers
 
 TOOL = os.environ["TTAPE_BIN"]
 SOURCE = Path(os.environ["TTAPE_SRC"])
-PROTO = SOURCE / "tools" / "export_perfetto.proto"
+PROTO = SOURCE / "tools" / "export" / "formats" / "export_perfetto.proto"
 MISSING = set()
 NAMES = {"thread": "thread{}", "processes": {"first", "second"}}  # of the recording at hand
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import export_readers as readers
 
 TOOL = os.environ["TTAPE_BIN"]
-PROTO = Path(os.environ["TTAPE_SRC"]) / "tools" / "export_perfetto.proto"
+PROTO = Path(os.environ["TTAPE_SRC"]) / "tools" / "export" / "formats" / "export_perfetto.proto"
 NAMES = [b"\x1b[31mred\x1b[0m", b"\xc2\x9b31m", b"bidi\xe2\x80\xae\xe2\x81\xa6", b"nul\x00byte",
          b'"]}', b"</script>", b"${HOME}", b"=cmd|' /C calc'!A0", b'comma,quote"', b"line\nfeed\r",
          b"\xff\xfe\x80bad", b"back\\slash \\x1b", b"\xed\xa0\x80", b"%s%n", b"x" * 1_000_000,

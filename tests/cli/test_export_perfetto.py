@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 TOOL = os.environ["TTAPE_BIN"]
-PROTO = Path(os.environ["TTAPE_SRC"]) / "tools" / "export_perfetto.proto"
+PROTO = Path(os.environ["TTAPE_SRC"]) / "tools" / "export" / "formats" / "export_perfetto.proto"
 PUBLISHED = {  # message: {field: (number, type)}
     "Trace": {"packet": (1, "TracePacket")},
     "TracePacket": {

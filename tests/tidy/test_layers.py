@@ -15,8 +15,10 @@ def rules():
         line = line.split("#")[0].strip()
         if line:
             head, _, rest = line.partition(":")
-            kind, name = head.split()
-            table[kind][name] = rest.split()
+            kind, *names = head.split()
+            for name in names:
+                table["layer" if kind == "each" else kind][name] = [
+                    f"{name}/" if word == "{}" else word for word in rest.split()]
     return table
 
 
@@ -35,6 +37,12 @@ def resolve(path, name):
     return None
 
 
+def matches(target, pattern):
+    if pattern.endswith("/"):
+        return target.startswith(pattern)
+    return fnmatch.fnmatch(target, pattern) and target.count("/") == pattern.count("/")
+
+
 def check_public(name, allowed):
     if any(fnmatch.fnmatch(f"<{name}>", pattern) for pattern in allowed):
         return None
@@ -51,8 +59,7 @@ def check_include(path, angled, quoted, table):
         target = resolve(path, name)
         if target is None:
             return f'"{name}" is not a file of this project'
-        if any(str(target) == a or (a.endswith("/") and str(target).startswith(a))
-               for a in allowed):
+        if any(matches(str(target), a) for a in allowed):
             return None
         return f'"{name}" is outside what this layer may include'
     if name in table["door"] and str(path) not in table["door"][name]:
@@ -63,17 +70,37 @@ def check_include(path, angled, quoted, table):
     return None
 
 
+def circles(arrows):
+    """Sets of files (a .c and its .h are one) that reach each other, over more than one room."""
+    reach = {}
+    for start in arrows:
+        seen, todo = set(), [start]
+        while todo:
+            for target in arrows.get(todo.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        reach[start] = seen
+    found = {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in arrows}
+    return [sorted(f) for f in found if len({str(Path(name).parent) for name in f}) > 1]
+
+
 def main():
     table = rules()
-    problems, seen = [], 0
+    problems, seen, arrows = [], 0, {}
     for path in tidy.files(".c", ".h", ".inc", under=tidy.PRODUCT):
         code = tidy.without_comments(tidy.text(path))
         for match in INCLUDE.finditer(code):
             seen += 1
+            if match.group(2):
+                target = str(Path(match.group(2)).with_suffix(""))
+                if target != str(path.with_suffix("")):
+                    arrows.setdefault(str(path.with_suffix("")), set()).add(target)
             wrong = check_include(path, match.group(1), match.group(2), table)
             if wrong:
                 line = code.count("\n", 0, match.start()) + 1
                 problems.append(f"{path}:{line}: {wrong}")
+    problems += [f"these include each other in a circle: {', '.join(c)}" for c in circles(arrows)]
     tidy.verdict("layers", problems, f"{seen} includes follow layers.txt")
 
 

@@ -18,8 +18,8 @@
 #include <tracetape/reader.h>
 #include <tracetape/recording.h>
 
-#include "writer/arena/record.h"
 #include "writer/arena/arena.h"
+#include "writer/arena/record.h"
 
 #define TTEST_HOLE_MS 300 /* more than a hole is waited for */
 

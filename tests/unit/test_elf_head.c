@@ -97,7 +97,7 @@ START_TEST(every_word_size_and_byte_order)
 {
     for (int kind = 0; kind < 4; kind++) {
         struct image image;
-        tool_elf_head head;
+        struct tool_elf_head head;
         make_image(&image, kind & 1, kind >> 1);
         store(&image, sizeof image.bytes);
         ck_assert_ptr_null(tool_elf_head_of(NULL, path, &head));
@@ -114,7 +114,7 @@ END_TEST
 
 static void check_damaged(int fd)
 {
-    tool_elf_head head;
+    struct tool_elf_head head;
     const char *reason = tool_elf_head_read(fd, &head);
     ck_assert(reason != NULL || head.load_count > 0);
     ck_assert(head.load_count <= TOOL_ELF_LOADS_MAX);
@@ -147,7 +147,7 @@ END_TEST
 START_TEST(what_is_no_elf_file)
 {
     const char *reason;
-    tool_elf_head head;
+    struct tool_elf_head head;
     ck_assert_str_eq(tool_elf_head_of(NULL, path, &head), "no such file");
     ck_assert_str_eq(tool_elf_head_of(NULL, folder, &head), "not a regular file");
     ck_assert_str_eq(tool_elf_head_of(NULL, "/dev/zero", &head), "not a regular file");
@@ -167,7 +167,7 @@ END_TEST
 START_TEST(a_root_is_not_left)
 {
     struct image image;
-    tool_elf_head head;
+    struct tool_elf_head head;
     char inner[192], link[192];
     make_image(&image, true, false);
     store(&image, sizeof image.bytes);
@@ -187,7 +187,7 @@ END_TEST
 START_TEST(addresses_of_a_shared_page)
 {
     /* Text ends and data begins in the file's page 0x1000, which is mapped twice. */
-    static const tool_elf_head head = {
+    static const struct tool_elf_head head = {
         .load_count = 3,
         .loads = {
             {.offset = 0,
@@ -197,8 +197,8 @@ START_TEST(addresses_of_a_shared_page)
              .executable = true},
             {.offset = 0x1500, .file_bytes = 0x300, .address = 0x402500, .memory_bytes = 0x4000},
             {.offset = 0x2000, .file_bytes = 0, .address = 0x600000, .memory_bytes = 0x1000}}};
-    const tool_elf_mapping text = {.start = 0x7000000, .offset = 0, .executable = true};
-    const tool_elf_mapping data = {.start = 0x7002000, .offset = 0x1000};
+    const struct tool_elf_mapping text = {.start = 0x7000000, .offset = 0, .executable = true};
+    const struct tool_elf_mapping data = {.start = 0x7002000, .offset = 0x1000};
     uint64_t address, start, end;
     ck_assert(tool_elf_address_in_mapping(&head, &text, 0x7001234, &address));
     ck_assert_uint_eq(address, 0x401234);
@@ -214,7 +214,7 @@ START_TEST(addresses_of_a_shared_page)
         ck_assert_uint_eq(end, 0x7000000 + 0x201000);
     }
     /* The text's second page alone, as after mprotect: data begins in it, but is not executable. */
-    const tool_elf_mapping part = {.start = 0x7001000, .offset = 0x1000, .executable = true};
+    const struct tool_elf_mapping part = {.start = 0x7001000, .offset = 0x1000, .executable = true};
     ck_assert(tool_elf_address_in_mapping(&head, &part, 0x7001600, &address));
     ck_assert_uint_eq(address, 0x401600);
     ck_assert(tool_elf_address_in_module(&head, start, 0x7001234, &address));
@@ -225,13 +225,13 @@ END_TEST
 
 START_TEST(a_library_that_was_linked_high)
 {
-    static const tool_elf_head head = {.load_count = 1,
-                                       .loads = {{.offset = 0x1040,
-                                                  .file_bytes = 0x100,
-                                                  .address = 0xffffffff81000040,
-                                                  .memory_bytes = 0x100,
-                                                  .executable = true}}};
-    const tool_elf_mapping text = {.start = 0x5000, .offset = 0x1000, .executable = true};
+    static const struct tool_elf_head head = {.load_count = 1,
+                                              .loads = {{.offset = 0x1040,
+                                                         .file_bytes = 0x100,
+                                                         .address = 0xffffffff81000040,
+                                                         .memory_bytes = 0x100,
+                                                         .executable = true}}};
+    const struct tool_elf_mapping text = {.start = 0x5000, .offset = 0x1000, .executable = true};
     uint64_t address, start, end;
     ck_assert(tool_elf_module_range(&head, &text, &start, &end));
     ck_assert_uint_eq(start, 0x5000);
@@ -248,7 +248,7 @@ static int check_object(struct dl_phdr_info *object, size_t size_bytes, void *co
     char line[512], file[256];
     unsigned long start, end, offset;
     char rights[8];
-    tool_elf_head head;
+    struct tool_elf_head head;
     uint64_t address, module_start, module_end, lowest;
     bool first = true;
     const char *name = object->dlpi_name[0] != '\0' ? object->dlpi_name : "/proc/self/exe";
@@ -263,7 +263,7 @@ static int check_object(struct dl_phdr_info *object, size_t size_bytes, void *co
                 5 ||
             strcmp(file, real) != 0)
             continue;
-        const tool_elf_mapping mapping = {start, offset, rights[2] == 'x'};
+        const struct tool_elf_mapping mapping = {start, offset, rights[2] == 'x'};
         if (!first && !mapping.executable)
             continue;
         first = false;

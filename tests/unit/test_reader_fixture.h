@@ -217,12 +217,11 @@ static inline struct ttest_sum ttest_read_stream(ttape_reader *r, uint32_t strea
     ttape_status status = ttape_cursor_open(&cursor, r, stream, NULL);
     if (status != TTAPE_OK)
         return (struct ttest_sum){.errors = 1};
-    while ((status = ttape_cursor_next(cursor, &item, NULL)) != TTAPE_END) {
+    while ((status = ttape_cursor_next(cursor, &item, NULL)) != TTAPE_END)
         if (status == TTAPE_OK)
             ttest_mix_item(&sum, &item);
         else
             sum.errors++;
-    }
     ttape_cursor_close(cursor);
     return sum;
 }

@@ -7,8 +7,8 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
-#include "format/container/chunk.h"
 #include "format/base/coder.h"
+#include "format/container/chunk.h"
 #include "format/container/definitions.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"

@@ -72,7 +72,7 @@ static void check_all_styles(const char *bytes, size_t size_bytes)
 {
     char out[64], back[64];
     for (int style = TOOL_ESCAPE_TERMINAL; style <= TOOL_ESCAPE_JSON; style++) {
-        size_t size = tool_escape(out, (tool_escape_style)style, bytes, size_bytes);
+        size_t size = tool_escape(out, (enum tool_escape_style)style, bytes, size_bytes);
         ck_assert(size <= size_bytes * TOOL_ESCAPE_MAX);
         ck_assert_msg(check_clean(out, size) >= 0, "style %d of %02x...", style,
                       (unsigned char)bytes[0]);

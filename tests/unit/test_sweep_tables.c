@@ -11,10 +11,10 @@
 
 #include "format/chain/chain_stacks.h"
 #include "format/order/literal_pairs.h"
-#include "reader/report/account.h"
 #include "reader/base/active.h"
-#include "tools/export/export_stacks.h"
+#include "reader/report/account.h"
 #include "tools/calls/graph_map.h"
+#include "tools/export/export_stacks.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/secret.h"
 
@@ -206,7 +206,7 @@ static bool map_is_used(const void *table, size_t at)
 
 static double fill_map(const uint64_t *keys)
 {
-    tool_map map = {0};
+    struct tool_map map = {0};
     for (uint32_t i = 0; i < KEYS; i++)
         *tool_map_at(&map, keys[i], TTAPE_NONE) = i;
     double crowd = crowding(map.slots, map.slot_count, map_is_used);
@@ -223,7 +223,7 @@ END_TEST
 
 static double fill_stacks(const uint64_t *keys)
 {
-    tool_stacks stacks;
+    struct tool_stacks stacks;
     tool_stacks_open(&stacks);
     for (uint32_t i = 0; i < KEYS; i++)
         (void)tool_stacks_child(&stacks, 0, (uint32_t)keys[i]);

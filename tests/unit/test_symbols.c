@@ -18,7 +18,7 @@
 #include "tools/symbols/symbols.h"
 
 static char folder[64], path[128], self[512];
-static tool_symbols *symbols;
+static struct tool_symbols *symbols;
 
 int ttest_probe(int x);
 enum { PROBE_LINE = __LINE__ + 1 };
@@ -43,7 +43,7 @@ static void set_up(void)
     ssize_t got = readlink("/proc/self/exe", self, sizeof self - 1);
     ck_assert_int_gt(got, 0);
     self[got] = '\0';
-    symbols = tool_symbols_open(&(tool_symbols_options){.timeout_seconds = 30});
+    symbols = tool_symbols_open(&(struct tool_symbols_options){.timeout_seconds = 30});
 }
 
 static void tear_down(void)
@@ -54,7 +54,7 @@ static void tear_down(void)
 }
 
 /* The ELF address of a function of this program, from /proc/self/maps. */
-static uint64_t own_address(const tool_elf_head *head, int (*function)(int))
+static uint64_t own_address(const struct tool_elf_head *head, int (*function)(int))
 {
     unsigned long start, end, offset;
     char rights[8], line[512];
@@ -63,7 +63,7 @@ static uint64_t own_address(const tool_elf_head *head, int (*function)(int))
     while (fgets(line, sizeof line, maps) != NULL) {
         if (sscanf(line, "%lx-%lx %7s %lx", &start, &end, rights, &offset) == 4 &&
             wanted >= start && wanted < end) {
-            const tool_elf_mapping mapping = {start, offset, rights[2] == 'x'};
+            const struct tool_elf_mapping mapping = {start, offset, rights[2] == 'x'};
             ck_assert(tool_elf_address_in_mapping(head, &mapping, wanted, &address));
         }
     }
@@ -72,11 +72,11 @@ static uint64_t own_address(const tool_elf_head *head, int (*function)(int))
 }
 
 /* Asks for the probe; true: its name came. */
-static bool probe(tool_symbols_module *module, tool_symbol *found)
+static bool probe(struct tool_symbols_module *module, struct tool_symbol *found)
 {
-    tool_elf_head head;
+    struct tool_elf_head head;
     ck_assert_ptr_null(tool_elf_head_of(NULL, self, &head));
-    const tool_symbols_query query = {own_address(&head, ttest_probe), true};
+    const struct tool_symbols_query query = {own_address(&head, ttest_probe), true};
     return tool_symbols_find(symbols, module, &query, found) &&
            found->name.size_bytes == strlen("ttest_probe") &&
            memcmp(found->name.data, "ttest_probe", found->name.size_bytes) == 0;
@@ -84,23 +84,23 @@ static bool probe(tool_symbols_module *module, tool_symbol *found)
 
 START_TEST(finds_this_program)
 {
-    tool_symbol found;
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
+    struct tool_symbol found;
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
     ck_assert(!tool_symbols_module_warn(module));
     ck_assert(probe(module, &found));
     ck_assert_uint_eq(found.line, PROBE_LINE);
     ck_assert_ptr_nonnull(memmem(found.file.data, found.file.size_bytes, "test_symbols.c", 14));
-    const tool_elf_head *head = tool_symbols_module_head(module);
+    const struct tool_elf_head *head = tool_symbols_module_head(module);
     ttape_string id = {(const char *)head->build_id, head->build_id_bytes};
     ck_assert_uint_gt(id.size_bytes, 0);
-    tool_symbols_module *again = tool_symbols_module_open(symbols, text(self), id);
+    struct tool_symbols_module *again = tool_symbols_module_open(symbols, text(self), id);
     ck_assert_ptr_ne(again, module); /* it was asked for in another way */
     ck_assert(probe(again, &found));
     ck_assert_ptr_eq(tool_symbols_module_open(symbols, text(self), id), again);
     tool_symbols_module_release(symbols, module);
     ck_assert(probe(module, &found));
-    const tool_symbols_query nowhere = {0x10, true};
+    const struct tool_symbols_query nowhere = {0x10, true};
     ck_assert(!tool_symbols_find(symbols, module, &nowhere, &found));
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
 }
@@ -108,10 +108,10 @@ END_TEST
 
 START_TEST(options_leave_things_out)
 {
-    tool_symbol found;
+    struct tool_symbol found;
     tool_symbols_close(symbols);
-    symbols = tool_symbols_open(&(tool_symbols_options){.no_lines = true});
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
+    symbols = tool_symbols_open(&(struct tool_symbols_options){.no_lines = true});
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(probe(module, &found));
     ck_assert_uint_eq(found.line, 0);
     ck_assert_uint_eq(found.file.size_bytes, 0);
@@ -121,7 +121,7 @@ END_TEST
 START_TEST(states_of_what_cannot_be_used)
 {
     char other_id[20] = "xxxxxxxxxxxxxxxxxxx";
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text("/nowhere"), no_id);
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text("/nowhere"), no_id);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_MISSING);
     ck_assert_ptr_null(tool_symbols_module_head(module));
     module = tool_symbols_module_open(symbols, text(""), no_id);
@@ -148,8 +148,8 @@ END_TEST
 
 START_TEST(an_idle_helper_is_replaced)
 {
-    tool_symbol found;
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
+    struct tool_symbol found;
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(probe(module, &found));
     for (int i = 0; i < 100; i++) { /* more than the number of deaths with a cause */
         pid_t pid = tool_symbols_helper_pid(symbols);
@@ -165,12 +165,12 @@ END_TEST
 
 START_TEST(a_helper_that_hangs_is_ended)
 {
-    tool_symbol found;
+    struct tool_symbol found;
     tool_symbols_close(symbols);
-    symbols = tool_symbols_open(&(tool_symbols_options){.timeout_seconds = 3});
+    symbols = tool_symbols_open(&(struct tool_symbols_options){.timeout_seconds = 3});
     copy_self();
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
-    tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
+    struct tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(probe(module, &found));
     ck_assert_int_eq(kill(tool_symbols_helper_pid(symbols), SIGSTOP), 0);
     time_t before = time(NULL);
@@ -185,10 +185,10 @@ END_TEST
 
 START_TEST(a_helper_that_dies_costs_one_module)
 {
-    tool_symbol found;
+    struct tool_symbol found;
     copy_self();
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
-    tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
+    struct tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
     pid_t pid = tool_symbols_helper_pid(symbols);
     ck_assert_int_eq(truncate(path, 0), 0); /* what is mapped is gone: SIGBUS */
@@ -204,12 +204,12 @@ END_TEST
 
 START_TEST(memory_is_bounded)
 {
-    tool_symbol found;
+    struct tool_symbol found;
     if (TTEST_SANITIZED)
         return; /* address space cannot be limited there */
     tool_symbols_close(symbols);
-    symbols = tool_symbols_open(&(tool_symbols_options){.memory_bytes = 4096});
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
+    symbols = tool_symbols_open(&(struct tool_symbols_options){.memory_bytes = 4096});
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(!probe(module, &found));
     ck_assert_int_ne(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
 }
@@ -217,12 +217,12 @@ END_TEST
 
 START_TEST(the_helper_holds_nothing_of_ours)
 {
-    tool_symbol found;
+    struct tool_symbol found;
     int ends[2];
     char byte;
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(dup2(ends[1], 500), 500);
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(probe(module, &found));
     ck_assert_int_eq(close(ends[1]), 0);
     ck_assert_int_eq(close(500), 0);
@@ -241,7 +241,7 @@ START_TEST(the_helper_holds_nothing_of_ours)
 }
 END_TEST
 
-static void count_answer(void *context, size_t number, const tool_symbol *found)
+static void count_answer(void *context, size_t number, const struct tool_symbol *found)
 {
     size_t *count = context;
     ck_assert_uint_eq(number, (*count)++);
@@ -251,11 +251,11 @@ static void count_answer(void *context, size_t number, const tool_symbol *found)
 START_TEST(many_at_once)
 {
     enum { COUNT = 100000 };
-    tool_symbols_query *queries = calloc(COUNT, sizeof *queries);
+    struct tool_symbols_query *queries = calloc(COUNT, sizeof *queries);
     size_t count = 0;
     for (size_t i = 0; i < COUNT; i++)
         queries[i].elf_address = 0x1000 + i;
-    tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert_uint_eq(tool_symbols_find_all(symbols, module, queries, COUNT, count_answer, &count),
                       COUNT);
     ck_assert_uint_eq(count, COUNT);

@@ -323,12 +323,11 @@ static uint64_t count_frames(struct opened *o, const ttape_node *node, uint32_t 
     ttape_status status;
     uint64_t count = 0;
     TTEST_OK(ttape_tree_walk_open(&walk, o->tree, &node->id, mode, &err));
-    while ((status = ttape_tree_walk_next(walk, &child, &err)) == TTAPE_OK) {
+    while ((status = ttape_tree_walk_next(walk, &child, &err)) == TTAPE_OK)
         if (child.id.kind == TTAPE_NODE_PART)
             count += count_frames(o, &child, mode);
         else
             count += 1 + count_frames(o, &child, TTAPE_TREE_OPENED);
-    }
     ck_assert_int_eq(status, TTAPE_END);
     ttape_tree_walk_close(walk);
     return count;

@@ -27,8 +27,8 @@ static bool take_finding(void *context, const ttape_finding *finding)
     const struct ttest_expectation *e = run->expected;
     if (e->status == TTAPE_OK)
         report(run, "verify finds ", finding->error.message);
-    run->found = run->found || (finding->error.status == e->status &&
-                                strcmp(finding->error.rule, e->rule) == 0);
+    run->found = run->found ||
+                 (finding->error.status == e->status && strcmp(finding->error.rule, e->rule) == 0);
     return true;
 }
 
@@ -53,8 +53,8 @@ static bool same_row(const ttape_reader *reader, uint64_t tid, bool timed,
                      const struct ttest_row *row, const ttape_event *event)
 {
     ttape_site site = {.kind = TTAPE_SITE_FUNCTION};
-    bool has_site = event->site != TTAPE_NONE &&
-                    ttape_reader_get_site(reader, event->site, &site) == TTAPE_OK;
+    bool has_site =
+        event->site != TTAPE_NONE && ttape_reader_get_site(reader, event->site, &site) == TTAPE_OK;
     return row->tid == tid && (!timed || row->time_ns == event->time_ns) &&
            row->depth == event->depth && row->has_site == has_site &&
            strcmp(row->kind, ttape_event_kind_name(event->kind, site.kind)) == 0 &&
@@ -122,9 +122,9 @@ static void check_events(struct run *run, const ttape_source *source)
     }
     if (run->events - before != ttest_event_count(e))
         report(run, "another number of events can be read", "");
-    if (e->valid && (info.stream_count != e->stream_count ||
-                     info.partition_count != e->partition_count ||
-                     info.event_count != ttest_event_count(e)))
+    if (e->valid &&
+        (info.stream_count != e->stream_count || info.partition_count != e->partition_count ||
+         info.event_count != ttest_event_count(e)))
         report(run, "other counts of streams, partitions or events", "");
     ttape_reader_close(reader);
 }

@@ -137,14 +137,13 @@ struct ttest_bytes ttest_csv(const struct ttest_expectation *e)
 static void put_json_text(struct ttest_bytes *to, const char *key, const uint8_t *text, size_t size)
 {
     ttest_print(to, ",\n  \"%s\": \"", key);
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         if (text[i] == '\n')
             ttest_put_text(to, "\\n");
         else if (text[i] == '"' || text[i] == '\\')
             ttest_print(to, "\\%c", text[i]);
         else
             ttest_put8(to, text[i]);
-    }
     ttest_put8(to, '"');
 }
 

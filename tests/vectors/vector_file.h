@@ -11,11 +11,11 @@
 
 #include "format/container/chunk.h"
 #include "format/container/index.h"
-#include "format/order/order.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
 #include "format/container/values.h"
+#include "format/order/order.h"
 #include "vector_bytes.h"
 
 #define TTEST_MAX_CHUNKS 32u

@@ -193,7 +193,8 @@ void ttest_event(struct ttest_trace *t, uint32_t stream, const ttape_event *even
     uint32_t site = row_site(s, event);
     uint64_t time_ns = stored_time(t, event->time_ns);
     struct ttest_row *row = &t->rows[t->expectation.row_count++];
-    *row = (struct ttest_row){.stream = stream, .rank = stream,
+    *row = (struct ttest_row){.stream = stream,
+                              .rank = stream,
                               .partition = t->expectation.partition_count,
                               .tid = s->tid,
                               .time_ns = time_ns,

@@ -18,20 +18,20 @@
 #define TOOL_ELF_PAGE           4096u /* what F-SIT-10 rounds to, on every machine */
 
 /* A segment that is mapped (PT_LOAD). */
-typedef struct tool_elf_load {
+struct tool_elf_load {
     uint64_t offset, file_bytes, address, memory_bytes;
     bool executable;
-} tool_elf_load;
+};
 
-typedef struct tool_elf_head {
+struct tool_elf_head {
     bool is_64, is_big_endian;
     uint16_t type;    /* TOOL_ELF_FIXED, or 3: position independent or a library */
     uint16_t machine; /* 62: x86-64, 183: AArch64, ... */
     uint32_t load_count;
-    tool_elf_load loads[TOOL_ELF_LOADS_MAX];
+    struct tool_elf_load loads[TOOL_ELF_LOADS_MAX];
     uint32_t build_id_bytes; /* 0: it has none */
     uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX];
-} tool_elf_head;
+};
 
 /* Opens a regular file for reading; never waits for a FIFO and opens no device. With a root
  * (NULL: none) the path is looked up inside that folder, links and ".." included. Returns the
@@ -39,35 +39,36 @@ typedef struct tool_elf_head {
 int tool_elf_open_file(const char *root, const char *path, const char **reason);
 
 /* Reads the head of an open file. Returns NULL, or why it cannot be used (static text). */
-const char *tool_elf_head_read(int fd, tool_elf_head *head);
+const char *tool_elf_head_read(int fd, struct tool_elf_head *head);
 
 /* The same for files that are never loaded: nothing but the build id is sure to be there. */
-const char *tool_elf_id_read(int fd, tool_elf_head *head);
+const char *tool_elf_id_read(int fd, struct tool_elf_head *head);
 
 /* Opens, reads, closes. */
-const char *tool_elf_head_of(const char *root, const char *path, tool_elf_head *head);
+const char *tool_elf_head_of(const char *root, const char *path, struct tool_elf_head *head);
 
 /* A line of /proc/PID/maps: the address range starts at `start` with the file's byte `offset`. One
  * with code, or the file's first: others may be meant for two segments that share a page of it. */
-typedef struct tool_elf_mapping {
+struct tool_elf_mapping {
     uint64_t start, offset;
     bool executable;
-} tool_elf_mapping;
+};
 
 /* The ELF address of `address` in that mapping; false: no segment is mapped like this. */
-bool tool_elf_address_in_mapping(const tool_elf_head *head, const tool_elf_mapping *mapping,
-                                 uint64_t address, uint64_t *elf_address);
+bool tool_elf_address_in_mapping(const struct tool_elf_head *head,
+                                 const struct tool_elf_mapping *mapping, uint64_t address,
+                                 uint64_t *elf_address);
 
 /* The module's address range [*start, *end) as a trace keeps it (F-SIT-10), from such a mapping
  * of the file. */
-bool tool_elf_module_range(const tool_elf_head *head, const tool_elf_mapping *mapping,
+bool tool_elf_module_range(const struct tool_elf_head *head, const struct tool_elf_mapping *mapping,
                            uint64_t *start, uint64_t *end);
 
 /* The ELF address of an address in a module with that start. */
-bool tool_elf_address_in_module(const tool_elf_head *head, uint64_t module_start, uint64_t address,
-                                uint64_t *elf_address);
+bool tool_elf_address_in_module(const struct tool_elf_head *head, uint64_t module_start,
+                                uint64_t address, uint64_t *elf_address);
 
 /* The page of the lowest segment: what a module's start stands for. False: there is none. */
-bool tool_elf_lowest_page(const tool_elf_head *head, uint64_t *elf_address);
+bool tool_elf_lowest_page(const struct tool_elf_head *head, uint64_t *elf_address);
 
 #endif

@@ -16,27 +16,26 @@
 #define LINES_KEPT 4000000u /* about 200 MB */
 
 /* A range of addresses of a unit. */
-typedef struct unit_range {
+struct unit_range {
     uint64_t start, end;
     Dwarf_Off die;
     bool counted; /* its lines are among those that are kept */
-} unit_range;
+};
 
 struct tool_elf_lines {
-    const tool_elf_file *file;
+    const struct tool_elf_file *file;
     Dwarf *dwarf, *shared;
-    tool_elf_file shared_file;
-    unit_range *ranges;
+    struct tool_elf_file shared_file;
+    struct unit_range *ranges;
     uint64_t *ends; /* the greatest end of ranges [0, i] */
     size_t count, capacity, lines_kept;
 };
 
 static int compare_ranges(const void *a, const void *b)
 {
-    const unit_range *one = a, *two = b;
-    if (one->start != two->start) {
+    const struct unit_range *one = a, *two = b;
+    if (one->start != two->start)
         return one->start < two->start ? -1 : 1;
-    }
     return one->die < two->die ? -1 : one->die > two->die;
 }
 
@@ -45,49 +44,45 @@ static int compare_ranges(const void *a, const void *b)
 static bool failed(void)
 {
     int error = dwarf_errno();
-    if (error != 0 && strcmp(dwarf_errmsg(error), "out of memory") == 0) {
+    if (error != 0 && strcmp(dwarf_errmsg(error), "out of memory") == 0)
         tool_out_of_memory();
-    }
     return true;
 }
 
-static Dwarf *begin(const tool_elf_file *file)
+static Dwarf *begin(const struct tool_elf_file *file)
 {
     Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-    if (dwarf == NULL) {
+    if (dwarf == NULL)
         (void)failed();
-    }
     return dwarf;
 }
 
-static void add_unit(tool_elf_lines *lines, Dwarf_Off offset)
+static void add_unit(struct tool_elf_lines *lines, Dwarf_Off offset)
 {
     Dwarf_Die die;
     Dwarf_Addr base, start, end;
     /* Again, because here libdw calls the file wrong where it had no memory for the unit. */
     if (dwarf_offdie(lines->dwarf, offset, &die) == NULL && failed() &&
-        dwarf_offdie(lines->dwarf, offset, &die) == NULL) {
+        dwarf_offdie(lines->dwarf, offset, &die) == NULL)
         return;
-    }
     int tag = dwarf_tag(&die);
-    if (tag == DW_TAG_invalid) {
+    if (tag == DW_TAG_invalid)
         (void)failed();
-    }
-    if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) {
+    if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
         return;
-    }
     ptrdiff_t at = 0;
     while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
         if (start < end) {
             tool_grow((void **)&lines->ranges, &lines->capacity, lines->count + 1,
-                      sizeof(unit_range));
-            lines->ranges[lines->count++] = (unit_range){.start = start, .end = end, .die = offset};
+                      sizeof(struct unit_range));
+            lines->ranges[lines->count++] =
+                (struct unit_range){.start = start, .end = end, .die = offset};
         }
     }
     (void)failed(); /* without memory there are no ranges, which is no failure */
 }
 
-static void list_units(tool_elf_lines *lines)
+static void list_units(struct tool_elf_lines *lines)
 {
     Dwarf_Off offset = 0, next;
     size_t header_bytes;
@@ -97,7 +92,7 @@ static void list_units(tool_elf_lines *lines)
         offset = next;
     }
     if (lines->count > 0) {
-        qsort(lines->ranges, lines->count, sizeof(unit_range), compare_ranges);
+        qsort(lines->ranges, lines->count, sizeof(struct unit_range), compare_ranges);
         lines->ends = tool_allocate(lines->count, sizeof(uint64_t));
     }
     uint64_t end = 0;
@@ -109,36 +104,32 @@ static void list_units(tool_elf_lines *lines)
 
 /* A file whose debug information lives partly in another one is used with that, or not at all:
  * libdw would open whatever the file names. */
-static bool open_shared(tool_elf_lines *lines, const tool_elf_where *where)
+static bool open_shared(struct tool_elf_lines *lines, const struct tool_elf_where *where)
 {
     const char *name;
     const void *id;
     ssize_t id_bytes = dwelf_dwarf_gnu_debugaltlink(lines->dwarf, &name, &id);
-    if (id_bytes == 0) {
+    if (id_bytes == 0)
         return true;
-    }
     if (lines->shared_file.elf == NULL &&
         (id_bytes < 0 || !tool_elf_find_shared(where, lines->file, name, id, (size_t)id_bytes,
-                                               &lines->shared_file))) {
+                                               &lines->shared_file)))
         return false;
-    }
-    if (lines->shared == NULL) {
+    if (lines->shared == NULL)
         lines->shared = begin(&lines->shared_file);
-    }
-    if (lines->shared != NULL) {
+    if (lines->shared != NULL)
         dwarf_setalt(lines->dwarf, lines->shared);
-    }
     return lines->shared != NULL;
 }
 
-tool_elf_lines *tool_elf_lines_open(const tool_elf_where *where, const tool_elf_file *file)
+struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
+                                           const struct tool_elf_file *file)
 {
-    tool_elf_lines *lines = tool_allocate(1, sizeof(tool_elf_lines));
+    struct tool_elf_lines *lines = tool_allocate(1, sizeof(struct tool_elf_lines));
     lines->file = file;
     lines->dwarf = begin(file);
-    if (lines->dwarf != NULL && open_shared(lines, where)) {
+    if (lines->dwarf != NULL && open_shared(lines, where))
         list_units(lines);
-    }
     if (lines->count == 0) {
         tool_elf_lines_close(lines);
         return NULL;
@@ -146,53 +137,45 @@ tool_elf_lines *tool_elf_lines_open(const tool_elf_where *where, const tool_elf_
     return lines;
 }
 
-void tool_elf_lines_close(tool_elf_lines *lines)
+void tool_elf_lines_close(struct tool_elf_lines *lines)
 {
-    if (lines == NULL) {
+    if (lines == NULL)
         return;
-    }
-    if (lines->dwarf != NULL) {
+    if (lines->dwarf != NULL)
         (void)dwarf_end(lines->dwarf);
-    }
-    if (lines->shared != NULL) {
+    if (lines->shared != NULL)
         (void)dwarf_end(lines->shared);
-    }
     tool_elf_file_close(&lines->shared_file);
     free(lines->ranges);
     free(lines->ends);
     free(lines);
 }
 
-static void drop_kept(tool_elf_lines *lines)
+static void drop_kept(struct tool_elf_lines *lines)
 {
     (void)dwarf_end(lines->dwarf);
     lines->dwarf = begin(lines->file);
-    if (lines->dwarf != NULL && lines->shared != NULL) {
+    if (lines->dwarf != NULL && lines->shared != NULL)
         dwarf_setalt(lines->dwarf, lines->shared);
-    }
     lines->lines_kept = 0;
-    for (size_t i = 0; i < lines->count; i++) {
+    for (size_t i = 0; i < lines->count; i++)
         lines->ranges[i].counted = false;
-    }
 }
 
 /* The innermost range around an address. */
-static unit_range *find_range(const tool_elf_lines *lines, uint64_t address)
+static struct unit_range *find_range(const struct tool_elf_lines *lines, uint64_t address)
 {
     size_t low = 0, high = lines->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (lines->ranges[middle].start <= address) {
+        if (lines->ranges[middle].start <= address)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
-    while (low-- > 0 && lines->ends[low] > address) {
-        if (lines->ranges[low].end > address) {
+    while (low-- > 0 && lines->ends[low] > address)
+        if (lines->ranges[low].end > address)
             return &lines->ranges[low];
-        }
-    }
     return NULL;
 }
 
@@ -205,9 +188,8 @@ static bool find_rows(Dwarf_Lines *rows, size_t count, uint64_t address, size_t 
     Dwarf_Addr found = 0, at;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (dwarf_lineaddr(dwarf_onesrcline(rows, middle), &at) != 0) {
+        if (dwarf_lineaddr(dwarf_onesrcline(rows, middle), &at) != 0)
             return false;
-        }
         if (at <= address) {
             low = middle + 1;
             found = at;
@@ -215,14 +197,12 @@ static bool find_rows(Dwarf_Lines *rows, size_t count, uint64_t address, size_t 
             high = middle;
         }
     }
-    if (low == 0) {
+    if (low == 0)
         return false;
-    }
     *last = *first = low - 1;
     while (*first > 0 && dwarf_lineaddr(dwarf_onesrcline(rows, *first - 1), &at) == 0 &&
-           at == found) {
+           at == found)
         (*first)--;
-    }
     return true;
 }
 
@@ -231,38 +211,32 @@ static bool take_row(Dwarf_Line *row, const char **file, uint32_t *line)
     bool ends = true;
     int number = 0;
     if (row == NULL || dwarf_lineendsequence(row, &ends) != 0 || ends ||
-        dwarf_lineno(row, &number) != 0 || number <= 0) {
+        dwarf_lineno(row, &number) != 0 || number <= 0)
         return false;
-    }
     *file = dwarf_linesrc(row, NULL, NULL);
     *line = (uint32_t)number;
     return *file != NULL;
 }
 
-bool tool_elf_lines_find(tool_elf_lines *lines, uint64_t address, bool entry, const char **file,
-                         uint32_t *line)
+bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
+                         const char **file, uint32_t *line)
 {
-    unit_range *range = find_range(lines, address);
+    struct unit_range *range = find_range(lines, address);
     Dwarf_Die die;
     Dwarf_Lines *rows;
     size_t count, first, last;
-    if (range != NULL && !range->counted && lines->lines_kept > LINES_KEPT) {
+    if (range != NULL && !range->counted && lines->lines_kept > LINES_KEPT)
         drop_kept(lines);
-    }
     if (range == NULL || lines->dwarf == NULL ||
         (dwarf_offdie(lines->dwarf, range->die, &die) == NULL && failed()) ||
-        (dwarf_getsrclines(&die, &rows, &count) != 0 && failed())) {
+        (dwarf_getsrclines(&die, &rows, &count) != 0 && failed()))
         return false;
-    }
     lines->lines_kept += range->counted ? 0 : count;
     range->counted = true;
-    if (!find_rows(rows, count, address, &first, &last)) {
+    if (!find_rows(rows, count, address, &first, &last))
         return false;
-    }
-    for (size_t i = 0; i <= last - first; i++) {
-        if (take_row(dwarf_onesrcline(rows, entry ? first + i : last - i), file, line)) {
+    for (size_t i = 0; i <= last - first; i++)
+        if (take_row(dwarf_onesrcline(rows, entry ? first + i : last - i), file, line))
             return true;
-        }
-    }
     return false;
 }

@@ -10,13 +10,14 @@
 
 #include "tools/binary/elf_symbols.h"
 
-static bool same_id(const tool_elf_head *head, const uint8_t *build_id, size_t build_id_bytes)
+static bool same_id(const struct tool_elf_head *head, const uint8_t *build_id,
+                    size_t build_id_bytes)
 {
     return head->build_id_bytes == build_id_bytes &&
            memcmp(head->build_id, build_id, build_id_bytes) == 0;
 }
 
-static uint64_t move_between(const tool_elf_head *from, const tool_elf_head *to)
+static uint64_t move_between(const struct tool_elf_head *from, const struct tool_elf_head *to)
 {
     uint64_t from_page, to_page;
     bool known = tool_elf_lowest_page(from, &from_page) && tool_elf_lowest_page(to, &to_page);
@@ -24,22 +25,21 @@ static uint64_t move_between(const tool_elf_head *from, const tool_elf_head *to)
 }
 
 /* What the file itself has. */
-static bool take_main(tool_elf_module *module, const tool_elf_where *where, bool with_lines)
+static bool take_main(struct tool_elf_module *module, const struct tool_elf_where *where,
+                      bool with_lines)
 {
     bool found = tool_elf_table_add(&module->table, &module->main_file, false, 0);
-    if (with_lines) {
+    if (with_lines)
         module->lines = tool_elf_lines_open(where, &module->main_file);
-    }
     return found;
 }
 
-static void take_debug(tool_elf_module *module, const tool_elf_where *where, bool with_lines,
-                       bool *found)
+static void take_debug(struct tool_elf_module *module, const struct tool_elf_where *where,
+                       bool with_lines, bool *found)
 {
     uint64_t move = move_between(&module->debug.head, module->head);
-    if (!*found) {
+    if (!*found)
         *found = tool_elf_table_add(&module->table, &module->debug, false, move);
-    }
     if (with_lines && module->lines == NULL) {
         module->lines = tool_elf_lines_open(where, &module->debug);
         module->lines_move = move;
@@ -47,18 +47,18 @@ static void take_debug(tool_elf_module *module, const tool_elf_where *where, boo
 }
 
 /* The poor man's symbols: what other files link to, and what was packed into the file. */
-static bool take_dynamic(tool_elf_module *module)
+static bool take_dynamic(struct tool_elf_module *module)
 {
     bool found = tool_elf_find_embedded(&module->main_file, &module->embedded) &&
                  tool_elf_table_add(&module->table, &module->embedded, false, 0);
     return tool_elf_table_add(&module->table, &module->main_file, true, 0) || found;
 }
 
-const char *tool_elf_module_open(tool_elf_module *module, const tool_elf_where *where,
+const char *tool_elf_module_open(struct tool_elf_module *module, const struct tool_elf_where *where,
                                  const char *path, const uint8_t *build_id, size_t build_id_bytes,
                                  bool with_lines)
 {
-    *module = (tool_elf_module){0};
+    *module = (struct tool_elf_module){0};
     bool found = false, found_debug = false;
     const char *reason = tool_elf_file_open(&module->main_file, where->root, path);
     if (reason == NULL && build_id_bytes > 0 &&
@@ -76,9 +76,8 @@ const char *tool_elf_module_open(tool_elf_module *module, const tool_elf_where *
         found_debug = tool_elf_find_debug(where, &module->main_file, build_id, build_id_bytes,
                                           &module->debug);
     }
-    if (reason != NULL && !found_debug) {
+    if (reason != NULL && !found_debug)
         return reason;
-    }
     if (found_debug) {
         module->head = reason == NULL ? module->head : &module->debug.head;
         take_debug(module, where, with_lines, &found);
@@ -91,12 +90,12 @@ const char *tool_elf_module_open(tool_elf_module *module, const tool_elf_where *
     return found ? NULL : "it has no symbols";
 }
 
-void tool_elf_module_close(tool_elf_module *module)
+void tool_elf_module_close(struct tool_elf_module *module)
 {
     tool_elf_lines_close(module->lines);
     tool_elf_table_close(&module->table);
     tool_elf_file_close(&module->embedded);
     tool_elf_file_close(&module->debug);
     tool_elf_file_close(&module->main_file);
-    *module = (tool_elf_module){0};
+    *module = (struct tool_elf_module){0};
 }

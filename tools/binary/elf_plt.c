@@ -13,23 +13,23 @@
 #define STUB_RANK      48u /* after every real symbol of that address, before labels */
 
 /* A slot that is filled with the address of a symbol at run time. */
-typedef struct linked_slot {
+struct linked_slot {
     uint64_t address;
     const char *name;
-} linked_slot;
+};
 
-typedef struct linked_slots {
-    linked_slot *slots;
+struct linked_slots {
+    struct linked_slot *slots;
     size_t count, capacity;
-} linked_slots;
+};
 
 static int compare_slots(const void *a, const void *b)
 {
-    const linked_slot *one = a, *two = b;
+    const struct linked_slot *one = a, *two = b;
     return one->address < two->address ? -1 : one->address > two->address;
 }
 
-static void take_relocations(linked_slots *slots, Elf *elf, Elf_Scn *section,
+static void take_relocations(struct linked_slots *slots, Elf *elf, Elf_Scn *section,
                              const GElf_Shdr *header)
 {
     GElf_Shdr names;
@@ -37,50 +37,48 @@ static void take_relocations(linked_slots *slots, Elf *elf, Elf_Scn *section,
     Elf_Data *data = elf_getdata(section, NULL);
     Elf_Data *symbol_data = symbols != NULL ? elf_getdata(symbols, NULL) : NULL;
     if (data == NULL || symbol_data == NULL || gelf_getshdr(symbols, &names) == NULL ||
-        names.sh_type != SHT_DYNSYM) {
+        names.sh_type != SHT_DYNSYM)
         return;
-    }
     size_t count = data->d_size / gelf_fsize(elf, ELF_T_RELA, 1, EV_CURRENT);
     GElf_Rela relocation;
     for (size_t i = 0; i < count && gelf_getrela(data, (int)i, &relocation) != NULL; i++) {
         uint64_t type = GELF_R_TYPE(relocation.r_info);
         GElf_Sym symbol;
         if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
-            gelf_getsym(symbol_data, (int)GELF_R_SYM(relocation.r_info), &symbol) == NULL) {
+            gelf_getsym(symbol_data, (int)GELF_R_SYM(relocation.r_info), &symbol) == NULL)
             continue;
-        }
         const char *name = elf_strptr(elf, names.sh_link, symbol.st_name);
         if (name != NULL && name[0] != '\0') {
             tool_grow((void **)&slots->slots, &slots->capacity, slots->count + 1,
-                      sizeof(linked_slot));
-            slots->slots[slots->count++] = (linked_slot){relocation.r_offset, name};
+                      sizeof(struct linked_slot));
+            slots->slots[slots->count++] = (struct linked_slot){relocation.r_offset, name};
         }
     }
 }
 
 /* Takes each stub of a section: the one jump through memory in it, ff 25 and a distance. */
-static void take_stubs(tool_elf_table *table, const linked_slots *slots, const GElf_Shdr *header,
-                       const Elf_Data *data)
+static void take_stubs(struct tool_elf_table *table, const struct linked_slots *slots,
+                       const GElf_Shdr *header, const Elf_Data *data)
 {
     size_t step = header->sh_entsize == 8 ? 8 : 16;
     const uint8_t *bytes = data->d_buf;
     for (size_t at = 0; bytes != NULL && at + step <= data->d_size; at += step) {
         for (size_t i = at; i + 6 <= at + step; i++) {
-            if (bytes[i] != 0xFF || bytes[i + 1] != 0x25) {
+            if (bytes[i] != 0xFF || bytes[i + 1] != 0x25)
                 continue;
-            }
             int32_t distance =
                 (int32_t)((uint32_t)bytes[i + 2] | (uint32_t)bytes[i + 3] << 8 |
                           (uint32_t)bytes[i + 4] << 16 | (uint32_t)bytes[i + 5] << 24);
-            linked_slot key = {.address = header->sh_addr + i + 6 + (uint64_t)(int64_t)distance};
-            const linked_slot *slot =
-                bsearch(&key, slots->slots, slots->count, sizeof(linked_slot), compare_slots);
+            struct linked_slot key = {.address =
+                                          header->sh_addr + i + 6 + (uint64_t)(int64_t)distance};
+            const struct linked_slot *slot = bsearch(&key, slots->slots, slots->count,
+                                                     sizeof(struct linked_slot), compare_slots);
             if (slot != NULL) {
-                tool_elf_table_put(table, &(tool_elf_symbol){.start = header->sh_addr + at,
-                                                             .size_bytes = step,
-                                                             .name = slot->name,
-                                                             .rank = STUB_RANK,
-                                                             .suffix = "@plt"});
+                tool_elf_table_put(table, &(struct tool_elf_symbol){.start = header->sh_addr + at,
+                                                                    .size_bytes = step,
+                                                                    .name = slot->name,
+                                                                    .rank = STUB_RANK,
+                                                                    .suffix = "@plt"});
             }
             break;
         }
@@ -96,29 +94,24 @@ static bool holds_stubs(Elf *elf, const GElf_Shdr *header)
            (header->sh_flags & SHF_EXECINSTR) != 0 && (header->sh_flags & SHF_COMPRESSED) == 0;
 }
 
-void tool_elf_table_add_stubs(tool_elf_table *table, const tool_elf_file *file)
+void tool_elf_table_add_stubs(struct tool_elf_table *table, const struct tool_elf_file *file)
 {
-    linked_slots slots = {0};
+    struct linked_slots slots = {0};
     GElf_Shdr header;
-    if (file->head.machine != MACHINE_X86_64 || !file->head.is_64) {
+    if (file->head.machine != MACHINE_X86_64 || !file->head.is_64)
         return;
-    }
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section)) != NULL;) {
-        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_RELA) {
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section)) != NULL;)
+        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_RELA)
             take_relocations(&slots, file->elf, section, &header);
-        }
-    }
-    if (slots.count > 0) {
-        qsort(slots.slots, slots.count, sizeof(linked_slot), compare_slots);
-    }
+    if (slots.count > 0)
+        qsort(slots.slots, slots.count, sizeof(struct linked_slot), compare_slots);
     for (Elf_Scn *section = NULL;
          slots.count > 0 && (section = elf_nextscn(file->elf, section)) != NULL;) {
         Elf_Data *data = gelf_getshdr(section, &header) != NULL && holds_stubs(file->elf, &header)
                              ? elf_getdata(section, NULL)
                              : NULL;
-        if (data != NULL) {
+        if (data != NULL)
             take_stubs(table, &slots, &header, data);
-        }
     }
     free(slots.slots);
 }

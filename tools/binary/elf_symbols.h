@@ -24,87 +24,91 @@ struct Elf;
 #define TOOL_ELF_PATH_MAX 4096u
 
 /* Where files are looked for; borrowed. */
-typedef struct tool_elf_where {
+struct tool_elf_where {
     const char *root; /* the folder that the module's paths start from; NULL: / */
     const char *const *debug_folders;
     size_t debug_folder_count;
-} tool_elf_where;
+};
 
 /* An open file; a zeroed one is none. */
-typedef struct tool_elf_file {
+struct tool_elf_file {
     struct Elf *elf; /* NULL: none */
     char *path;
     const char *root; /* that path is in; NULL: / */
-    tool_elf_head head;
+    struct tool_elf_head head;
     uint64_t device, inode;
-} tool_elf_file;
+};
 
 /* Returns NULL, or why not (static text). */
-const char *tool_elf_file_open(tool_elf_file *file, const char *root, const char *path);
-void tool_elf_file_close(tool_elf_file *file);
+const char *tool_elf_file_open(struct tool_elf_file *file, const char *root, const char *path);
+void tool_elf_file_close(struct tool_elf_file *file);
 
 /* The separate file with debug information: by build id, then by the main file's debug link with
  * its checksum. Its build id is `build_id` in any case where that has bytes. `main_file` may be
  * none. */
-bool tool_elf_find_debug(const tool_elf_where *where, const tool_elf_file *main_file,
-                         const uint8_t *build_id, size_t build_id_bytes, tool_elf_file *debug);
+bool tool_elf_find_debug(const struct tool_elf_where *where, const struct tool_elf_file *main_file,
+                         const uint8_t *build_id, size_t build_id_bytes,
+                         struct tool_elf_file *debug);
 
 /* The file that debug files share what they have in common with (dwz); its build id must match. */
-bool tool_elf_find_shared(const tool_elf_where *where, const tool_elf_file *debug, const char *name,
-                          const uint8_t *build_id, size_t build_id_bytes, tool_elf_file *shared);
+bool tool_elf_find_shared(const struct tool_elf_where *where, const struct tool_elf_file *debug,
+                          const char *name, const uint8_t *build_id, size_t build_id_bytes,
+                          struct tool_elf_file *shared);
 
 /* The small symbol table that is compressed into the file (.gnu_debugdata). */
-bool tool_elf_find_embedded(const tool_elf_file *file, tool_elf_file *embedded);
+bool tool_elf_find_embedded(const struct tool_elf_file *file, struct tool_elf_file *embedded);
 
 /* One function symbol. Names live in the file. */
-typedef struct tool_elf_symbol {
+struct tool_elf_symbol {
     uint64_t start, size_bytes;
     const char *name;
     uint32_t rank;  /* among symbols of one address: the least is taken */
     char suffix[5]; /* "@plt" or "" */
-} tool_elf_symbol;
+};
 
-typedef struct tool_elf_table {
-    tool_elf_symbol *symbols; /* sorted once settled */
-    uint64_t *ends;           /* the greatest end of symbols [0, i] */
+struct tool_elf_table {
+    struct tool_elf_symbol *symbols; /* sorted once settled */
+    uint64_t *ends;                  /* the greatest end of symbols [0, i] */
     size_t count, capacity;
-} tool_elf_table;
+};
 
 /* Adds the function symbols of .symtab (dynamic: .dynsym), moved by `move`. False: no such
  * table. */
-bool tool_elf_table_add(tool_elf_table *table, const tool_elf_file *file, bool dynamic,
-                        uint64_t move);
+bool tool_elf_table_add(struct tool_elf_table *table, const struct tool_elf_file *file,
+                        bool dynamic, uint64_t move);
 /* Adds one symbol as it is. */
-void tool_elf_table_put(tool_elf_table *table, const tool_elf_symbol *symbol);
+void tool_elf_table_put(struct tool_elf_table *table, const struct tool_elf_symbol *symbol);
 /* Adds the stubs of the procedure linkage table (x86-64). */
-void tool_elf_table_add_stubs(tool_elf_table *table, const tool_elf_file *file);
-void tool_elf_table_settle(tool_elf_table *table);
-const tool_elf_symbol *tool_elf_table_find(const tool_elf_table *table, uint64_t address);
-void tool_elf_table_close(tool_elf_table *table);
+void tool_elf_table_add_stubs(struct tool_elf_table *table, const struct tool_elf_file *file);
+void tool_elf_table_settle(struct tool_elf_table *table);
+const struct tool_elf_symbol *tool_elf_table_find(const struct tool_elf_table *table,
+                                                  uint64_t address);
+void tool_elf_table_close(struct tool_elf_table *table);
 
 /* Line tables of a file; NULL where it has none. */
-typedef struct tool_elf_lines tool_elf_lines;
-tool_elf_lines *tool_elf_lines_open(const tool_elf_where *where, const tool_elf_file *file);
+struct tool_elf_lines;
+struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
+                                           const struct tool_elf_file *file);
 /* The source line of an address: of a function's entry the first one that the compiler gives,
  * otherwise the last. `*file` lives until the next call. */
-bool tool_elf_lines_find(tool_elf_lines *lines, uint64_t address, bool entry, const char **file,
-                         uint32_t *line);
-void tool_elf_lines_close(tool_elf_lines *lines);
+bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
+                         const char **file, uint32_t *line);
+void tool_elf_lines_close(struct tool_elf_lines *lines);
 
 /* Everything about one module. */
-typedef struct tool_elf_module {
-    tool_elf_file main_file, debug, embedded;
-    const tool_elf_head *head; /* of the file that addresses are meant for */
-    tool_elf_table table;
-    tool_elf_lines *lines;
+struct tool_elf_module {
+    struct tool_elf_file main_file, debug, embedded;
+    const struct tool_elf_head *head; /* of the file that addresses are meant for */
+    struct tool_elf_table table;
+    struct tool_elf_lines *lines;
     uint64_t lines_move; /* ELF address minus this: address in the line tables */
-} tool_elf_module;
+};
 
 /* Opens a module whose build id is known to be build_id (none: any file will do). Returns NULL,
  * or why it has no symbols (static text). Close it in any case. */
-const char *tool_elf_module_open(tool_elf_module *module, const tool_elf_where *where,
+const char *tool_elf_module_open(struct tool_elf_module *module, const struct tool_elf_where *where,
                                  const char *path, const uint8_t *build_id, size_t build_id_bytes,
                                  bool with_lines);
-void tool_elf_module_close(tool_elf_module *module);
+void tool_elf_module_close(struct tool_elf_module *module);
 
 #endif

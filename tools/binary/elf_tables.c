@@ -12,18 +12,17 @@
 #define RANK_LABEL  64u /* without a size: it gets what is left up to the next symbol */
 
 /* Sections by number: where they end, and whether they hold code. */
-typedef struct elf_sections {
+struct elf_sections {
     uint64_t *ends; /* 0: holds no code */
     size_t count;
-} elf_sections;
+};
 
-static void list_sections(Elf *elf, elf_sections *sections)
+static void list_sections(Elf *elf, struct elf_sections *sections)
 {
     size_t count = 0;
-    *sections = (elf_sections){0};
-    if (elf_getshdrnum(elf, &count) != 0 || count == 0) {
+    *sections = (struct elf_sections){0};
+    if (elf_getshdrnum(elf, &count) != 0 || count == 0)
         return;
-    }
     sections->ends = tool_allocate(count, sizeof(uint64_t));
     sections->count = count;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
@@ -31,9 +30,8 @@ static void list_sections(Elf *elf, elf_sections *sections)
         size_t number = elf_ndxscn(section);
         if (number < count && gelf_getshdr(section, &header) != NULL &&
             (header.sh_flags & SHF_EXECINSTR) != 0 && (header.sh_flags & SHF_ALLOC) != 0 &&
-            header.sh_size <= UINT64_MAX - header.sh_addr) {
+            header.sh_size <= UINT64_MAX - header.sh_addr)
             sections->ends[number] = header.sh_addr + header.sh_size;
-        }
     }
 }
 
@@ -53,54 +51,51 @@ static bool is_label_name(const char *name) { return name[0] != '$' && name[0] !
 
 /* What a symbol without a size covers at most: the rest of its section. Of a table of exported
  * names alone most neighbours are unknown: there it is one address. */
-static uint64_t reach_of(const tool_elf_symbol *symbol, bool dynamic, uint64_t section_end)
+static uint64_t reach_of(const struct tool_elf_symbol *symbol, bool dynamic, uint64_t section_end)
 {
     return !dynamic && section_end > symbol->start ? section_end - symbol->start : 1;
 }
 
-static void take_symbol(tool_elf_table *table, const tool_elf_file *file,
-                        const elf_sections *sections, const GElf_Sym *symbol, const char *name,
-                        bool dynamic, uint64_t move)
+static void take_symbol(struct tool_elf_table *table, const struct tool_elf_file *file,
+                        const struct elf_sections *sections, const GElf_Sym *symbol,
+                        const char *name, bool dynamic, uint64_t move)
 {
-    tool_elf_symbol made = {.start = symbol->st_value, .size_bytes = symbol->st_size, .name = name};
+    struct tool_elf_symbol made = {
+        .start = symbol->st_value, .size_bytes = symbol->st_size, .name = name};
     bool label = GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE;
     uint64_t end = symbol->st_shndx < sections->count ? sections->ends[symbol->st_shndx] : 0;
     if (name == NULL || name[0] == '\0' || !rank_of(symbol, &made.rank) ||
         symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
-        symbol->st_shndx == SHN_COMMON || (label && (end == 0 || !is_label_name(name)))) {
+        symbol->st_shndx == SHN_COMMON || (label && (end == 0 || !is_label_name(name))))
         return;
-    }
-    if (file->head.machine == MACHINE_ARM && !label) {
+    if (file->head.machine == MACHINE_ARM && !label)
         made.start &= ~(uint64_t)1; /* bit 0 says which instruction set */
-    }
-    if (made.size_bytes == 0) {
+    if (made.size_bytes == 0)
         made.size_bytes = reach_of(&made, dynamic, end);
-    }
     made.start += move;
     made.size_bytes =
         made.size_bytes <= UINT64_MAX - made.start ? made.size_bytes : UINT64_MAX - made.start;
     tool_elf_table_put(table, &made);
 }
 
-void tool_elf_table_put(tool_elf_table *table, const tool_elf_symbol *symbol)
+void tool_elf_table_put(struct tool_elf_table *table, const struct tool_elf_symbol *symbol)
 {
     tool_grow((void **)&table->symbols, &table->capacity, table->count + 1,
-              sizeof(tool_elf_symbol));
+              sizeof(struct tool_elf_symbol));
     table->symbols[table->count++] = *symbol;
 }
 
-bool tool_elf_table_add(tool_elf_table *table, const tool_elf_file *file, bool dynamic,
-                        uint64_t move)
+bool tool_elf_table_add(struct tool_elf_table *table, const struct tool_elf_file *file,
+                        bool dynamic, uint64_t move)
 {
     bool found = false;
-    elf_sections sections;
+    struct elf_sections sections;
     list_sections(file->elf, &sections);
     for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section)) != NULL;) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == NULL ||
-            header.sh_type != (dynamic ? SHT_DYNSYM : SHT_SYMTAB)) {
+            header.sh_type != (dynamic ? SHT_DYNSYM : SHT_SYMTAB))
             continue;
-        }
         Elf_Data *data = elf_getdata(section, NULL);
         size_t entry_bytes = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
         size_t count = data != NULL && entry_bytes > 0 ? data->d_size / entry_bytes : 0;
@@ -118,38 +113,32 @@ bool tool_elf_table_add(tool_elf_table *table, const tool_elf_file *file, bool d
 /* By address; of one address the symbol to be taken comes last. */
 static int compare_symbols(const void *a, const void *b)
 {
-    const tool_elf_symbol *one = a, *two = b;
-    if (one->start != two->start) {
+    const struct tool_elf_symbol *one = a, *two = b;
+    if (one->start != two->start)
         return one->start < two->start ? -1 : 1;
-    }
-    if (one->rank != two->rank) {
+    if (one->rank != two->rank)
         return one->rank > two->rank ? -1 : 1;
-    }
     size_t one_bytes = strlen(one->name), two_bytes = strlen(two->name);
-    if (one_bytes != two_bytes) {
+    if (one_bytes != two_bytes)
         return one_bytes > two_bytes ? -1 : 1;
-    }
     int order = -strcmp(one->name, two->name);
     return order != 0                          ? order
            : one->size_bytes < two->size_bytes ? -1
                                                : one->size_bytes > two->size_bytes;
 }
 
-void tool_elf_table_settle(tool_elf_table *table)
+void tool_elf_table_settle(struct tool_elf_table *table)
 {
     uint64_t end = 0, next = UINT64_MAX;
-    if (table->count == 0) {
+    if (table->count == 0)
         return;
-    }
-    qsort(table->symbols, table->count, sizeof(tool_elf_symbol), compare_symbols);
+    qsort(table->symbols, table->count, sizeof(struct tool_elf_symbol), compare_symbols);
     for (size_t i = table->count; i-- > 0;) { /* labels reach up to the next symbol */
-        tool_elf_symbol *symbol = &table->symbols[i];
-        if (i + 1 < table->count && table->symbols[i + 1].start > symbol->start) {
+        struct tool_elf_symbol *symbol = &table->symbols[i];
+        if (i + 1 < table->count && table->symbols[i + 1].start > symbol->start)
             next = table->symbols[i + 1].start;
-        }
-        if (symbol->rank >= RANK_LABEL && symbol->size_bytes > next - symbol->start) {
+        if (symbol->rank >= RANK_LABEL && symbol->size_bytes > next - symbol->start)
             symbol->size_bytes = next - symbol->start;
-        }
     }
     table->ends = tool_allocate(table->count, sizeof(uint64_t));
     for (size_t i = 0; i < table->count; i++) {
@@ -159,37 +148,35 @@ void tool_elf_table_settle(tool_elf_table *table)
     }
 }
 
-static const tool_elf_symbol *look_back(const tool_elf_table *table, size_t count, uint64_t address,
-                                        bool labels)
+static const struct tool_elf_symbol *look_back(const struct tool_elf_table *table, size_t count,
+                                               uint64_t address, bool labels)
 {
     for (size_t i = count; i-- > 0 && table->ends[i] > address;) {
-        const tool_elf_symbol *symbol = &table->symbols[i];
-        if ((symbol->rank >= RANK_LABEL) == labels &&
-            address - symbol->start < symbol->size_bytes) {
+        const struct tool_elf_symbol *symbol = &table->symbols[i];
+        if ((symbol->rank >= RANK_LABEL) == labels && address - symbol->start < symbol->size_bytes)
             return symbol;
-        }
     }
     return NULL;
 }
 
-const tool_elf_symbol *tool_elf_table_find(const tool_elf_table *table, uint64_t address)
+const struct tool_elf_symbol *tool_elf_table_find(const struct tool_elf_table *table,
+                                                  uint64_t address)
 {
     size_t low = 0, high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (table->symbols[middle].start <= address) {
+        if (table->symbols[middle].start <= address)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
-    const tool_elf_symbol *symbol = look_back(table, low, address, false);
+    const struct tool_elf_symbol *symbol = look_back(table, low, address, false);
     return symbol != NULL ? symbol : look_back(table, low, address, true);
 }
 
-void tool_elf_table_close(tool_elf_table *table)
+void tool_elf_table_close(struct tool_elf_table *table)
 {
     free(table->symbols);
     free(table->ends);
-    *table = (tool_elf_table){0};
+    *table = (struct tool_elf_table){0};
 }

@@ -12,13 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tools/io/input.h"
 #include "tools/calls/selection.h"
+#include "tools/io/input.h"
 
-typedef struct tool_calls tool_calls;
+struct tool_calls;
 
 /* An open call. */
-typedef struct tool_call {
+struct tool_call {
     uint32_t kind; /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN */
     uint32_t site;
     uint32_t argument; /* signal number */
@@ -28,41 +28,42 @@ typedef struct tool_call {
     int64_t self_ns;
     /* the handler's */
     uint32_t node, shown, edge, flags;
-} tool_call;
+};
 
-typedef struct tool_call_stack {
-    tool_call *calls; /* outermost first */
+struct tool_call_stack {
+    struct tool_call *calls; /* outermost first */
     size_t count, capacity;
     uint64_t clock;
     uint32_t number;
     bool is_known;            /* it was the current one before */
     uint32_t origin, through; /* the handler's */
-} tool_call_stack;
+};
 
 /* What is told; all but enter and leave may be NULL. */
-typedef struct tool_calls_handler {
+struct tool_calls_handler {
     /* `call` is the top of the current stack (or, where reading begins, of any). */
-    void (*enter)(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call);
+    void (*enter)(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
+                  struct tool_call *call);
     /* The top leaves: total_ns is its time on its stack. `ended`: it did so in the trace. */
-    void (*leave)(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call,
-                  int64_t total_ns);
+    void (*leave)(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
+                  struct tool_call *call, int64_t total_ns);
     /* A stack is run for the first time. */
-    void (*change)(void *context, tool_calls *calls, const tool_call_stack *from,
-                   tool_call_stack *to);
-    void (*leaf)(void *context, tool_calls *calls, const ttape_event *event);
+    void (*change)(void *context, struct tool_calls *calls, const struct tool_call_stack *from,
+                   struct tool_call_stack *to);
+    void (*leaf)(void *context, struct tool_calls *calls, const ttape_event *event);
     /* Before the first event at or after alarm_ns; sets another (UINT64_MAX: none). */
-    void (*alarm)(void *context, tool_calls *calls);
-} tool_calls_handler;
+    void (*alarm)(void *context, struct tool_calls *calls);
+};
 
 struct tool_calls {
-    const tool_input *input;
-    const tool_calls_handler *handler;
+    const struct tool_input *input;
+    const struct tool_calls_handler *handler;
     void *context;
-    const tool_selection *selection; /* its time range only */
+    const struct tool_selection *selection; /* its time range only */
     uint32_t stream;
-    tool_call_stack **stacks;
+    struct tool_call_stack **stacks;
     size_t stack_count;
-    tool_call_stack *current;
+    struct tool_call_stack *current;
     uint64_t now_ns, alarm_ns;
     uint64_t number; /* of the event at hand in its stream */
     uint64_t event_count;
@@ -74,12 +75,13 @@ struct tool_calls {
 };
 
 /* Streams one after the other with one tool_calls. */
-void tool_calls_open(tool_calls *calls, const tool_input *input, const tool_selection *selection,
-                     const tool_calls_handler *handler, void *context);
-void tool_calls_stream(tool_calls *calls, uint32_t stream, uint64_t alarm_ns);
-void tool_calls_close(tool_calls *calls);
+void tool_calls_open(struct tool_calls *calls, const struct tool_input *input,
+                     const struct tool_selection *selection,
+                     const struct tool_calls_handler *handler, void *context);
+void tool_calls_stream(struct tool_calls *calls, uint32_t stream, uint64_t alarm_ns);
+void tool_calls_close(struct tool_calls *calls);
 
 /* The status of a run over streams: damage that was met is a loss. */
-int tool_calls_status(const tool_calls *calls);
+int tool_calls_status(const struct tool_calls *calls);
 
 #endif

@@ -18,11 +18,9 @@ ttape_string tool_module_path(const ttape_reader *reader, uint32_t module)
 
 ttape_string tool_path_base(ttape_string path)
 {
-    for (size_t i = path.size_bytes; i > 0; i--) {
-        if (path.data[i - 1] == '/') {
+    for (size_t i = path.size_bytes; i > 0; i--)
+        if (path.data[i - 1] == '/')
             return (ttape_string){path.data + i, path.size_bytes - i};
-        }
-    }
     return path;
 }
 
@@ -36,18 +34,16 @@ static bool same_text(ttape_string a, ttape_string b)
 static uint64_t place_of(const ttape_reader *reader, const ttape_site *site)
 {
     ttape_module module = {0};
-    if (site->symbol.size_bytes > 0 && site->file.size_bytes > 0) {
+    if (site->symbol.size_bytes > 0 && site->file.size_bytes > 0)
         return 0;
-    }
-    if (ttape_reader_get_module(reader, site->module, &module) != TTAPE_OK) {
+    if (ttape_reader_get_module(reader, site->module, &module) != TTAPE_OK)
         return site->symbol.size_bytes > 0 ? 0 : site->address;
-    }
     return site->address - module.start;
 }
 
-static uint64_t hash_of(tool_map *map, const ttape_reader *reader, const ttape_site *site)
+static uint64_t hash_of(struct tool_map *map, const ttape_reader *reader, const ttape_site *site)
 {
-    tool_hash hash = tool_map_hash(map);
+    struct tool_hash hash = tool_map_hash(map);
     ttape_string path = tool_module_path(reader, site->module);
     tool_hash_bytes(&hash, site->symbol.data, site->symbol.size_bytes);
     tool_hash_bytes(&hash, site->file.data, site->file.size_bytes);
@@ -63,50 +59,47 @@ static bool is_same(const ttape_reader *reader, const ttape_site *a, const ttape
            place_of(reader, a) == place_of(reader, b);
 }
 
-static uint32_t add(tool_functions *functions, uint32_t number, const ttape_site *site)
+static uint32_t add(struct tool_functions *functions, uint32_t number, const ttape_site *site)
 {
-    functions->functions[functions->count] = (tool_function){
+    functions->functions[functions->count] = (struct tool_function){
         .site = number, .module = site->module, .is_idle = ttape_is_idle_name(site->symbol)};
     return functions->count++;
 }
 
 /* Sites of one hash that differ are told apart by trying the next one. */
-static uint32_t find(tool_functions *functions, tool_map *map, uint32_t number)
+static uint32_t find(struct tool_functions *functions, struct tool_map *map, uint32_t number)
 {
     const ttape_reader *reader = functions->reader;
     ttape_site site = {0}, other = {0};
     (void)ttape_reader_get_site(reader, number, &site);
     for (uint64_t hash = hash_of(map, reader, &site);; hash++) {
         uint32_t *place = tool_map_at(map, hash, TTAPE_NONE);
-        if (*place == TTAPE_NONE) {
+        if (*place == TTAPE_NONE)
             return *place = add(functions, number, &site);
-        }
         (void)ttape_reader_get_site(reader, functions->functions[*place].site, &other);
-        if (is_same(reader, &site, &other)) {
+        if (is_same(reader, &site, &other))
             return *place;
-        }
     }
 }
 
-void tool_functions_open(tool_functions *functions, const ttape_reader *reader)
+void tool_functions_open(struct tool_functions *functions, const ttape_reader *reader)
 {
     ttape_info info;
-    tool_map map = {0};
+    struct tool_map map = {0};
     ttape_reader_get_info(reader, &info);
-    *functions = (tool_functions){.reader = reader, .site_count = info.site_count};
-    functions->functions = tool_allocate(info.site_count + 1u, sizeof(tool_function));
+    *functions = (struct tool_functions){.reader = reader, .site_count = info.site_count};
+    functions->functions = tool_allocate(info.site_count + 1u, sizeof(struct tool_function));
     functions->of_site = tool_allocate(info.site_count + 1u, sizeof(uint32_t));
-    for (uint32_t i = 0; i < info.site_count; i++) {
+    for (uint32_t i = 0; i < info.site_count; i++)
         functions->of_site[i] = find(functions, &map, i);
-    }
     functions->functions[functions->count++] =
-        (tool_function){.site = TTAPE_NONE, .module = TTAPE_NONE};
+        (struct tool_function){.site = TTAPE_NONE, .module = TTAPE_NONE};
     tool_map_close(&map);
 }
 
-void tool_functions_close(tool_functions *functions)
+void tool_functions_close(struct tool_functions *functions)
 {
     free(functions->functions);
     free(functions->of_site);
-    *functions = (tool_functions){0};
+    *functions = (struct tool_functions){0};
 }

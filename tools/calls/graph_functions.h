@@ -8,23 +8,23 @@
 
 #include <tracetape/reader.h>
 
-typedef struct tool_function {
+struct tool_function {
     uint32_t site; /* one of its sites; TTAPE_NONE: unknown functions */
     uint32_t module;
     bool is_idle; /* it blocks */
-} tool_function;
+};
 
-typedef struct tool_functions {
+struct tool_functions {
     const ttape_reader *reader;
-    tool_function *functions; /* the last is the unknown one */
+    struct tool_function *functions; /* the last is the unknown one */
     uint32_t *of_site;
     uint32_t count, site_count;
-} tool_functions;
+};
 
-void tool_functions_open(tool_functions *functions, const ttape_reader *reader);
-void tool_functions_close(tool_functions *functions);
+void tool_functions_open(struct tool_functions *functions, const ttape_reader *reader);
+void tool_functions_close(struct tool_functions *functions);
 
-static inline uint32_t tool_function_of(const tool_functions *functions, uint32_t site)
+static inline uint32_t tool_function_of(const struct tool_functions *functions, uint32_t site)
 {
     return site < functions->site_count ? functions->of_site[site] : functions->count - 1;
 }

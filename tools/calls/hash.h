@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tool_hash {
+struct tool_hash {
     uint64_t low, high, size_bytes;
-} tool_hash;
+};
 
 static inline uint64_t tool_mix(uint64_t value)
 {
@@ -17,13 +17,13 @@ static inline uint64_t tool_mix(uint64_t value)
     return value ^ value >> 32;
 }
 
-static inline void tool_hash_word(tool_hash *hash, uint64_t word)
+static inline void tool_hash_word(struct tool_hash *hash, uint64_t word)
 {
     hash->low = tool_mix(hash->low ^ word) + 0x9E3779B97F4A7C15u;
     hash->high = tool_mix(hash->high + (word ^ 0xC2B2AE3D27D4EB4Fu)) ^ hash->low;
 }
 
-static inline void tool_hash_bytes(tool_hash *hash, const void *data, size_t size_bytes)
+static inline void tool_hash_bytes(struct tool_hash *hash, const void *data, size_t size_bytes)
 {
     const unsigned char *bytes = data;
     uint64_t word = 0;
@@ -37,7 +37,7 @@ static inline void tool_hash_bytes(tool_hash *hash, const void *data, size_t siz
     tool_hash_word(hash, size_bytes);
 }
 
-static inline void tool_hash_id(const tool_hash *hash, uint8_t id[16])
+static inline void tool_hash_id(const struct tool_hash *hash, uint8_t id[16])
 {
     uint64_t low = tool_mix(hash->low), high = tool_mix(hash->high ^ low);
     for (int i = 0; i < 8; i++) {

@@ -11,9 +11,8 @@ static bool scan_number(const char **text, uint64_t *value)
 {
     char digits[24];
     size_t length = strspn(*text, "0123456789");
-    if (length >= sizeof(digits)) {
+    if (length >= sizeof(digits))
         return false;
-    }
     memcpy(digits, *text, length);
     digits[length] = '\0';
     *text += length;
@@ -22,31 +21,27 @@ static bool scan_number(const char **text, uint64_t *value)
 
 bool tool_parse_numbers(const char *text, void *into)
 {
-    tool_numbers *list = into;
+    struct tool_numbers *list = into;
     for (;;) {
         uint64_t value = 0;
-        if (!scan_number(&text, &value)) {
+        if (!scan_number(&text, &value))
             return false;
-        }
         tool_grow((void **)&list->numbers, &list->capacity, list->count + 1, sizeof(uint64_t));
         list->numbers[list->count++] = value;
-        if (*text == '\0') {
+        if (*text == '\0')
             return true;
-        }
-        if (*text++ != ',') {
+        if (*text++ != ',')
             return false;
-        }
     }
 }
 
 /* One end of a range: all of text[0, length); nothing: open. */
-static bool parse_end(const char *text, size_t length, tool_time *time)
+static bool parse_end(const char *text, size_t length, struct tool_time *time)
 {
     char copy[64];
-    *time = (tool_time){0};
-    if (length >= sizeof(copy)) {
+    *time = (struct tool_time){0};
+    if (length >= sizeof(copy))
         return false;
-    }
     memcpy(copy, text, length);
     copy[length] = '\0';
     return length == 0 || tool_parse_time(copy, time);
@@ -54,86 +49,77 @@ static bool parse_end(const char *text, size_t length, tool_time *time)
 
 bool tool_parse_span(const char *text, void *into)
 {
-    tool_span *span = into;
+    struct tool_span *span = into;
     const char *dots = strstr(text, "..");
-    *span = (tool_span){.given = true};
+    *span = (struct tool_span){.given = true};
     return dots != NULL && parse_end(text, (size_t)(dots - text), &span->from) &&
            parse_end(dots + 2, strlen(dots + 2), &span->to);
 }
 
-static uint64_t resolve(const tool_time *time, const ttape_info *info, uint64_t missing)
+static uint64_t resolve(const struct tool_time *time, const ttape_info *info, uint64_t missing)
 {
     uint64_t value = time->value_ns;
-    if (!time->given) {
+    if (!time->given)
         return missing;
-    }
-    if (time->relative && __builtin_add_overflow(value, info->time_first_ns, &value)) {
+    if (time->relative && __builtin_add_overflow(value, info->time_first_ns, &value))
         return UINT64_MAX;
-    }
     return value;
 }
 
-static int select_time(tool_selection *selection, const tool_input *input, const tool_span *span)
+static int select_time(struct tool_selection *selection, const struct tool_input *input,
+                       const struct tool_span *span)
 {
     ttape_info info;
-    if (!span->given) {
+    if (!span->given)
         return TOOL_OK;
-    }
     ttape_reader_get_info(input->reader, &info);
-    if (info.resolution_ns == TTAPE_TIME_NONE) {
+    if (info.resolution_ns == TTAPE_TIME_NONE)
         return tool_fail("'%s' has no times: --time cannot be used", input->name);
-    }
     selection->has_range = true;
     selection->from_ns = resolve(&span->from, &info, 0);
     selection->to_ns = resolve(&span->to, &info, UINT64_MAX);
-    if (selection->from_ns > selection->to_ns) {
+    if (selection->from_ns > selection->to_ns)
         return tool_usage(NULL, "the range of --time ends before it starts");
-    }
     return TOOL_OK;
 }
 
-static bool has(const tool_numbers *list, uint64_t value)
+static bool has(const struct tool_numbers *list, uint64_t value)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->numbers[i] == value) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->numbers[i] == value)
             return true;
-        }
-    }
     return false;
 }
 
-static int select_streams(tool_selection *selection, const tool_input *input,
-                          const tool_numbers *tids, const tool_numbers *streams)
+static int select_streams(struct tool_selection *selection, const struct tool_input *input,
+                          const struct tool_numbers *tids, const struct tool_numbers *streams)
 {
     ttape_info info;
     ttape_stream_info stream;
-    if (tids->count == 0 && streams->count == 0) {
+    if (tids->count == 0 && streams->count == 0)
         return TOOL_OK;
-    }
     ttape_reader_get_info(input->reader, &info);
     selection->streams = tool_allocate(info.stream_count + 1u, sizeof(uint32_t));
-    for (uint32_t i = 0; i < info.stream_count; i++) {
+    for (uint32_t i = 0; i < info.stream_count; i++)
         if (ttape_reader_get_stream(input->reader, i, &stream) == TTAPE_OK &&
-            (has(streams, i) || has(tids, stream.stream.tid))) {
+            (has(streams, i) || has(tids, stream.stream.tid)))
             selection->streams[selection->stream_count++] = i;
-        }
-    }
-    if (selection->stream_count == 0) {
+    if (selection->stream_count == 0)
         return tool_fail("'%s' has no such thread", input->name);
-    }
     return TOOL_OK;
 }
 
-int tool_select(tool_selection *selection, const tool_input *input, const tool_numbers *tids,
-                const tool_numbers *streams, const tool_span *span)
+int tool_select(struct tool_selection *selection, const struct tool_input *input,
+                const struct tool_numbers *tids, const struct tool_numbers *streams,
+                const struct tool_span *span)
 {
-    *selection = (tool_selection){.to_ns = UINT64_MAX};
+    *selection = (struct tool_selection){.to_ns = UINT64_MAX};
     int status = select_time(selection, input, span);
     return status != TOOL_OK ? status : select_streams(selection, input, tids, streams);
 }
 
-void tool_selection_close(tool_selection *selection)
+void tool_selection_close(struct tool_selection *selection)
 {
     free(selection->streams);
-    *selection = (tool_selection){0};
+    *selection = (struct tool_selection){0};
 }

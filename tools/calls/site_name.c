@@ -4,40 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/site_name.h"
 #include "tools/command/escape.h"
 #include "tools/command/output.h"
-#include "tools/calls/site_name.h"
 #include "tools/command/tool.h"
 
 #define SHOWN_BYTES 4096u /* of a name */
 #define BASE_BYTES  64u   /* of a file's or module's */
 
-void tool_site_names_open(tool_site_names *names, const ttape_reader *reader)
+void tool_site_names_open(struct tool_site_names *names, const ttape_reader *reader)
 {
     ttape_info info;
     ttape_reader_get_info(reader, &info);
-    *names = (tool_site_names){.reader = reader, .site_count = info.site_count};
+    *names = (struct tool_site_names){.reader = reader, .site_count = info.site_count};
     names->names = tool_allocate(info.site_count + 1u, sizeof(char *));
 }
 
-void tool_site_names_close(tool_site_names *names)
+void tool_site_names_close(struct tool_site_names *names)
 {
-    for (uint32_t i = 0; names->names != NULL && i < names->site_count; i++) {
+    for (uint32_t i = 0; names->names != NULL && i < names->site_count; i++)
         free(names->names[i]);
-    }
     free(names->names);
-    *names = (tool_site_names){0};
+    *names = (struct tool_site_names){0};
 }
 
 ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer)
 {
     ttape_site found;
-    if (ttape_reader_get_site(reader, site, &found) != TTAPE_OK) {
+    if (ttape_reader_get_site(reader, site, &found) != TTAPE_OK)
         return (ttape_string){"?", 1};
-    }
-    if (found.symbol.size_bytes > 0) {
+    if (found.symbol.size_bytes > 0)
         return found.symbol;
-    }
     char *end = tool_put_hex(tool_put_bytes(buffer, "0x", 2), found.address);
     return (ttape_string){buffer, (size_t)(end - buffer)};
 }
@@ -46,9 +43,8 @@ ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *b
 static ttape_string base_of(ttape_string path)
 {
     const char *base = path.data;
-    for (size_t i = 0; i < path.size_bytes; i++) {
+    for (size_t i = 0; i < path.size_bytes; i++)
         base = path.data[i] == '/' ? path.data + i + 1 : base;
-    }
     size_t left = path.size_bytes - (size_t)(base - path.data);
     return (ttape_string){base, left < BASE_BYTES ? left : BASE_BYTES};
 }
@@ -58,9 +54,8 @@ ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site,
     ttape_module module;
     char *end = buffer;
     uint64_t number = site->address;
-    if (site->symbol.size_bytes > 0) {
+    if (site->symbol.size_bytes > 0)
         return site->symbol;
-    }
     if (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
         base_of(module.path).size_bytes > 0) {
         ttape_string base = base_of(module.path);
@@ -71,16 +66,14 @@ ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site,
     return (ttape_string){buffer, (size_t)(end - buffer)};
 }
 
-const char *tool_site_name(tool_site_names *names, uint32_t site)
+const char *tool_site_name(struct tool_site_names *names, uint32_t site)
 {
     char buffer[TOOL_LABEL_BYTES];
     ttape_site found;
-    if (site >= names->site_count) {
+    if (site >= names->site_count)
         return "?";
-    }
-    if (ttape_reader_get_site(names->reader, site, &found) != TTAPE_OK) {
+    if (ttape_reader_get_site(names->reader, site, &found) != TTAPE_OK)
         return "?";
-    }
     if (names->names[site] == NULL) {
         ttape_string symbol = tool_site_label(names->reader, &found, buffer);
         size_t size = symbol.size_bytes < SHOWN_BYTES ? symbol.size_bytes : SHOWN_BYTES;
@@ -115,7 +108,7 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
     return buffer;
 }
 
-const char *tool_site_place(tool_site_names *names, uint32_t site)
+const char *tool_site_place(struct tool_site_names *names, uint32_t site)
 {
     static char text[TOOL_PLACE_BYTES];
     ttape_site found;
@@ -142,9 +135,8 @@ uint32_t tool_find_sites(const ttape_reader *reader, const char *name, uint32_t 
         if (ttape_reader_get_site(reader, i, &site) == TTAPE_OK &&
             (is_text(tool_site_symbol(reader, i, buffer), name) ||
              is_text(tool_site_label(reader, &site, buffer), name))) {
-            if (count < capacity) {
+            if (count < capacity)
                 sites[count] = i;
-            }
             count++;
         }
     }

@@ -8,18 +8,18 @@
 
 #include <tracetape/reader.h>
 
-typedef struct tool_site_names {
+struct tool_site_names {
     const ttape_reader *reader;
     char **names; /* by site; NULL: not asked for yet */
     uint32_t site_count;
-} tool_site_names;
+};
 
-void tool_site_names_open(tool_site_names *names, const ttape_reader *reader);
-void tool_site_names_close(tool_site_names *names);
+void tool_site_names_open(struct tool_site_names *names, const ttape_reader *reader);
+void tool_site_names_close(struct tool_site_names *names);
 
 /* The symbol; "module+0x12", or "0x..." where no module is known, where there is none; "?" for no
  * site at all. */
-const char *tool_site_name(tool_site_names *names, uint32_t site);
+const char *tool_site_name(struct tool_site_names *names, uint32_t site);
 /* The symbol as it is, or "0x..." in `buffer` (20 bytes): for programs. */
 ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer);
 /* The symbol as it is, or "module+0x12" or "0x..." in `buffer` (TOOL_LABEL_BYTES): not escaped. */
@@ -30,7 +30,7 @@ ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site,
 #define TOOL_PLACE_BYTES 640u
 const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, char *buffer);
 /* The same by number. Static. */
-const char *tool_site_place(tool_site_names *names, uint32_t site);
+const char *tool_site_place(struct tool_site_names *names, uint32_t site);
 
 /* Sites whose symbol is `name`, or where they have no symbol whose address ("0x...") or place
  * ("module+0x12") it is: the first `capacity` of them in `sites`; returns how many there are. */

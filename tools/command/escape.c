@@ -16,19 +16,16 @@ static size_t decode(const unsigned char *data, size_t size_bytes, uint32_t *cod
                     : first < 0xF0 ? 3
                     : first < 0xF5 ? 4
                                    : 0;
-    if (length == 0 || length > size_bytes) {
+    if (length == 0 || length > size_bytes)
         return 0;
-    }
     uint32_t value = length == 1 ? first : first & (0x7Fu >> length);
     for (size_t i = 1; i < length; i++) {
-        if ((data[i] & 0xC0u) != 0x80) {
+        if ((data[i] & 0xC0u) != 0x80)
             return 0;
-        }
         value = value << 6 | (data[i] & 0x3Fu);
     }
-    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) {
+    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
         return 0;
-    }
     *code = value;
     return length;
 }
@@ -44,9 +41,8 @@ static bool is_active(uint32_t code)
 
 static char *put_hex(char *out, uint32_t value, int digits)
 {
-    for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
+    for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4)
         *out++ = "0123456789abcdef"[value >> shift & 15];
-    }
     return out;
 }
 
@@ -54,9 +50,8 @@ static char *put_bytes(char *out, bool json, const unsigned char *data, size_t l
 {
     for (size_t i = 0; i < length; i++) {
         *out++ = '\\';
-        if (json) {
+        if (json)
             *out++ = '\\';
-        }
         *out++ = 'x';
         out = put_hex(out, data[i], 2);
     }
@@ -70,7 +65,7 @@ static char *put_json(char *out, uint32_t code)
     return put_hex(out, code, 4);
 }
 
-size_t tool_escape(char *out, tool_escape_style style, const char *data, size_t size_bytes)
+size_t tool_escape(char *out, enum tool_escape_style style, const char *data, size_t size_bytes)
 {
     const unsigned char *from = (const unsigned char *)data;
     const unsigned char *end = size_bytes > 0 ? from + size_bytes : from; /* no name may be NULL */
@@ -87,9 +82,8 @@ size_t tool_escape(char *out, tool_escape_style style, const char *data, size_t 
             to = json ? put_json(to, code) : put_bytes(to, false, from, length);
         } else {
             if ((code == '\\' && style != TOOL_ESCAPE_TERMINAL) ||
-                (code == '"' && (json || style == TOOL_ESCAPE_QUOTED))) {
+                (code == '"' && (json || style == TOOL_ESCAPE_QUOTED)))
                 *to++ = '\\';
-            }
             memcpy(to, from, length);
             to += length;
         }

@@ -41,12 +41,10 @@ static uint64_t resident_bytes(void)
     unsigned long long pages;
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
-    if (got <= 0) {
+    if (got <= 0)
         return 0;
-    }
     text[got] = '\0';
     return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
@@ -56,9 +54,8 @@ static uint64_t resident_bytes(void)
 static void look(size_t more)
 {
     uint64_t limit = tool_memory_bytes != 0 ? tool_memory_bytes : DEFAULT_BYTES;
-    if (!is_bound || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES)) {
+    if (!is_bound || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES))
         return;
-    }
     atomic_store(&allocated, 0);
     uint64_t bytes = resident_bytes();
     if (bytes > limit || more > limit - bytes) {
@@ -72,49 +69,42 @@ static void look(size_t more)
 void *tool_allocate(size_t count, size_t size_bytes)
 {
     size_t total;
-    if (__builtin_mul_overflow(count, size_bytes, &total)) {
+    if (__builtin_mul_overflow(count, size_bytes, &total))
         tool_out_of_memory();
-    }
     look(total);
     void *memory = calloc(total > 0 ? total : 1, 1);
-    if (memory == NULL) {
+    if (memory == NULL)
         tool_out_of_memory();
-    }
     return memory;
 }
 
 void *tool_reallocate(void *memory, size_t count, size_t size_bytes)
 {
     size_t total, before = memory != NULL ? malloc_usable_size(memory) : 0;
-    if (__builtin_mul_overflow(count, size_bytes, &total)) {
+    if (__builtin_mul_overflow(count, size_bytes, &total))
         tool_out_of_memory();
-    }
     look(total > before ? total - before : 0);
     void *bigger = realloc(memory, total > 0 ? total : 1);
-    if (bigger == NULL) {
+    if (bigger == NULL)
         tool_out_of_memory();
-    }
     return bigger;
 }
 
 char *tool_copy_text(const char *text, size_t size_bytes)
 {
     char *copy = tool_allocate(size_bytes + 1, 1);
-    if (size_bytes > 0) {
+    if (size_bytes > 0)
         memcpy(copy, text, size_bytes);
-    }
     return copy;
 }
 
 void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
 {
-    if (needed <= *capacity) {
+    if (needed <= *capacity)
         return;
-    }
     size_t wanted = *capacity < 8 ? 16 : *capacity * 2;
-    if (wanted < needed) {
+    if (wanted < needed)
         wanted = needed;
-    }
     *array = tool_reallocate(*array, wanted, size_bytes);
     *capacity = wanted;
 }

@@ -19,12 +19,10 @@ static void write_all(const char *data, size_t size_bytes)
 {
     while (size_bytes > 0) {
         ssize_t written = write(STDERR_FILENO, data, size_bytes);
-        if (written < 0 && errno == EINTR) {
+        if (written < 0 && errno == EINTR)
             continue;
-        }
-        if (written <= 0) {
+        if (written <= 0)
             return;
-        }
         data += written;
         size_bytes -= (size_t)written;
     }
@@ -36,9 +34,8 @@ static void say(const char *format, va_list arguments)
     char text[MESSAGE_BYTES];
     char line[sizeof(prefix) + MESSAGE_BYTES * TOOL_ESCAPE_MAX + 1];
     int length = vsnprintf(text, sizeof(text), format, arguments);
-    if (length < 0) {
+    if (length < 0)
         return;
-    }
     size_t size_bytes = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
     size_t used = sizeof(prefix) - 1;
     memcpy(line, prefix, used);
@@ -81,12 +78,10 @@ int tool_fail_error(const char *subject, const ttape_error *err)
 {
     char place[64] = "";
     char rule[32] = "";
-    if (err->offset != TTAPE_ERROR_NO_OFFSET && err->status >= TTAPE_E_TRUNCATED) {
+    if (err->offset != TTAPE_ERROR_NO_OFFSET && err->status >= TTAPE_E_TRUNCATED)
         snprintf(place, sizeof(place), " at byte %llu", (unsigned long long)err->offset);
-    }
-    if (err->rule[0] != '\0') {
+    if (err->rule[0] != '\0')
         snprintf(rule, sizeof(rule), " [%.16s]", err->rule);
-    }
     bool know_why = err->os_errno != 0 && strstr(err->message, strerror(err->os_errno)) == NULL;
     const char *message = err->message[0] != '\0' ? err->message : "failed";
     bool is_memory = err->status == TTAPE_E_LIMIT && strstr(message, "more memory") != NULL;

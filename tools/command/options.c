@@ -12,9 +12,9 @@ static const char usual_statuses[] = "  0  done\n"
                                      "  3  done, with a loss that a warning names\n"
                                      "  4  not done\n";
 
-static int print_help(const tool_command *command)
+static int print_help(const struct tool_command *command)
 {
-    tool_output out;
+    struct tool_output out;
     tool_output_open(&out, STDOUT_FILENO);
     const char *lead = "Usage: ";
     for (const char *line = command->usage; *line != '\0'; lead = "       ") {
@@ -26,7 +26,7 @@ static int print_help(const tool_command *command)
         line += length + (end != NULL);
     }
     tool_output_printf(&out, "\n%s\n\nOptions:\n", command->about);
-    for (const tool_option *option = command->options; option->name != NULL; option++) {
+    for (const struct tool_option *option = command->options; option->name != NULL; option++) {
         char name[64];
         snprintf(name, sizeof(name), "%c%c%s--%s%s%s", option->letter != 0 ? '-' : ' ',
                  option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ",
@@ -40,48 +40,43 @@ static int print_help(const tool_command *command)
     return tool_output_close(&out);
 }
 
-static const tool_option *find_option(const tool_command *command, const char *name, size_t length)
+static const struct tool_option *find_option(const struct tool_command *command, const char *name,
+                                             size_t length)
 {
-    for (const tool_option *option = command->options; option->name != NULL; option++) {
-        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0) {
+    for (const struct tool_option *option = command->options; option->name != NULL; option++)
+        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0)
             return option;
-        }
-    }
     return NULL;
 }
 
-static const tool_option *find_letter(const tool_command *command, char letter)
+static const struct tool_option *find_letter(const struct tool_command *command, char letter)
 {
-    for (const tool_option *option = command->options; option->name != NULL; option++) {
-        if (option->letter == letter) {
+    for (const struct tool_option *option = command->options; option->name != NULL; option++)
+        if (option->letter == letter)
             return option;
-        }
-    }
     return NULL;
 }
 
 /* The place in a command line. */
-typedef struct place {
-    const tool_command *command;
+struct place {
+    const struct tool_command *command;
     int argc, at;
     char **argv;
-} place;
+};
 
 /* Takes the option's argument: attached (may be NULL), or the next word. */
-static int take(place *line, const tool_option *option, const char *attached)
+static int take(struct place *line, const struct tool_option *option, const char *attached)
 {
     const char *verb = line->command->verb;
     if (option->argument == NULL) {
-        if (attached != NULL) {
+        if (attached != NULL)
             return tool_usage(verb, "option '--%s' takes no argument", option->name);
-        }
         *(bool *)option->into = true;
         return TOOL_OK;
     }
     if (attached == NULL) {
-        if (line->at + 1 >= line->argc) {
+        if (line->at + 1 >= line->argc)
             return tool_usage(verb, "option '--%s' needs %s", option->name, option->argument);
-        }
         attached = line->argv[++line->at];
     }
     if (option->parse == NULL) {
@@ -95,66 +90,59 @@ static int take(place *line, const tool_option *option, const char *attached)
     return TOOL_OK;
 }
 
-static int take_long(place *line, const char *name)
+static int take_long(struct place *line, const char *name)
 {
     const char *equals = strchr(name, '=');
     size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
-    const tool_option *option = find_option(line->command, name, length);
-    if (option == NULL) {
+    const struct tool_option *option = find_option(line->command, name, length);
+    if (option == NULL)
         return tool_usage(line->command->verb, "unknown option '--%.*s'", (int)length, name);
-    }
     return take(line, option, equals != NULL ? equals + 1 : NULL);
 }
 
-static int take_short(place *line, const char *letters)
+static int take_short(struct place *line, const char *letters)
 {
     for (; *letters != '\0'; letters++) {
-        const tool_option *option = find_letter(line->command, *letters);
-        if (option == NULL) {
+        const struct tool_option *option = find_letter(line->command, *letters);
+        if (option == NULL)
             return tool_usage(line->command->verb, "unknown option '-%c'", *letters);
-        }
-        if (option->argument != NULL) {
+        if (option->argument != NULL)
             return take(line, option, letters[1] != '\0' ? letters + 1 : NULL);
-        }
         int status = take(line, option, NULL);
-        if (status != TOOL_OK) {
+        if (status != TOOL_OK)
             return status;
-        }
     }
     return TOOL_OK;
 }
 
 static bool asks_help(int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
-        }
-    }
     return false;
 }
 
-static int check_operands(const tool_command *command, int count, char **argv)
+static int check_operands(const struct tool_command *command, int count, char **argv)
 {
     if (count < command->operands_min) {
         return tool_usage(command->verb, "%s needs a %s", command->verb,
                           command->runs_command ? "command" : "file");
     }
-    if (count > command->operands_max) {
+    if (count > command->operands_max)
         return tool_usage(command->verb, "cannot use operand '%s'", argv[command->operands_max]);
-    }
     return TOOL_OK;
 }
 
-tool_parsed tool_options_parse(const tool_command *command, int argc, char **argv,
-                               int *operand_count, int *status)
+enum tool_parsed tool_options_parse(const struct tool_command *command, int argc, char **argv,
+                                    int *operand_count, int *status)
 {
     *status = TOOL_OK;
     if (!command->runs_command && asks_help(argc, argv)) {
         *status = print_help(command);
         return TOOL_PARSED_HELP;
     }
-    place line = {.command = command, .argc = argc, .argv = argv};
+    struct place line = {.command = command, .argc = argc, .argv = argv};
     int count = 0;
     bool ended = false;
     for (line.at = 1; line.at < argc && *status == TOOL_OK; line.at++) {
@@ -174,9 +162,8 @@ tool_parsed tool_options_parse(const tool_command *command, int argc, char **arg
             *status = take_short(&line, word + 1);
         }
     }
-    if (*status == TOOL_OK) {
+    if (*status == TOOL_OK)
         *status = check_operands(command, count, argv);
-    }
     *operand_count = count;
     return *status == TOOL_OK ? TOOL_PARSED_GO : TOOL_PARSED_ERROR;
 }

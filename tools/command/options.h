@@ -9,64 +9,64 @@
 typedef bool (*tool_option_parser)(const char *text, void *into);
 
 /* One option; a table ends with an entry without name. */
-typedef struct tool_option {
+struct tool_option {
     const char *name;     /* long name without dashes */
     char letter;          /* short name, or 0 */
     const char *argument; /* what the argument is called; NULL: a flag, `into` is a bool */
     const char *help;
     tool_option_parser parse; /* NULL: `into` is a const char * */
     void *into;
-} tool_option;
+};
 
 /* A verb's command line; texts are whole lines. */
-typedef struct tool_command {
+struct tool_command {
     const char *verb;
     const char *usage; /* after "tracetape VERB ", one form per line */
     const char *about;
-    const tool_option *options;
+    const struct tool_option *options;
     const char *examples; /* one command per line */
     const char *statuses; /* NULL: the usual ones */
     int operands_min, operands_max;
     bool runs_command; /* the first operand ends the options: what follows is another command's */
-} tool_command;
+};
 
 /* What a verb goes on with. */
-typedef enum tool_parsed {
+enum tool_parsed {
     TOOL_PARSED_GO,   /* operands are in argv[0..*operand_count) */
     TOOL_PARSED_HELP, /* help was asked for and printed: exit with *status */
     TOOL_PARSED_ERROR /* the error was printed: exit with *status */
-} tool_parsed;
+};
 
 /* argv[0] is the verb. Operands are moved to the front of argv. Options may stand anywhere; `--`
  * ends them. */
-tool_parsed tool_options_parse(const tool_command *command, int argc, char **argv,
-                               int *operand_count, int *status);
+enum tool_parsed tool_options_parse(const struct tool_command *command, int argc, char **argv,
+                                    int *operand_count, int *status);
 
 /* Parsers of numbers and ranges. Times are nanoseconds, or a number (with fraction) with s, ms, us
  * or ns. */
-typedef struct tool_time {
+struct tool_time {
     bool given, relative; /* relative: from the trace's first event */
     uint64_t value_ns;
-} tool_time;
+};
 
-typedef struct tool_range {
+struct tool_range {
     bool given;
     uint64_t from, to; /* half-open */
-} tool_range;
+};
 
-bool tool_parse_u64(const char *text, void *into);   /* uint64_t */
-bool tool_parse_u32(const char *text, void *into);   /* uint32_t, 1 .. UINT32_MAX */
-bool tool_parse_time(const char *text, void *into);  /* tool_time */
-bool tool_parse_range(const char *text, void *into); /* tool_range */
-bool tool_parse_id(const char *text, void *into);    /* tool_id: "123" */
-bool tool_parse_size(const char *text, void *into);  /* uint64_t: "4096", "64K", "1.5G" */
+bool tool_parse_u64(const char *text, void *into);        /* uint64_t */
+bool tool_parse_u32(const char *text, void *into);        /* uint32_t, 1 .. UINT32_MAX */
+bool tool_parse_time(const char *text, void *into);       /* tool_time */
+bool tool_parse_range(const char *text, void *into);      /* tool_range */
+bool tool_parse_id(const char *text, void *into);         /* tool_id: "123" */
+bool tool_parse_size(const char *text, void *into);       /* uint64_t: "4096", "64K", "1.5G" */
 bool tool_parse_resolution(const char *text, void *into); /* uint64_t: exact, none, "64ns" */
-bool tool_parse_level(const char *text, void *into); /* int32_t, of ttape_writer_options */
+bool tool_parse_level(const char *text, void *into);      /* int32_t, of ttape_writer_options */
 
-typedef struct tool_id {
+struct tool_id {
     bool given;
     uint64_t value;
-} tool_id;
+};
 
 /* A decimal number with an optional fraction and unit at *text; moves *text behind it. */
 bool tool_scan_time(const char **text, uint64_t *value_ns);

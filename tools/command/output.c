@@ -14,25 +14,23 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
                                   "50515253545556575859606162636465666768697071727374"
                                   "75767778798081828384858687888990919293949596979899";
 
-void tool_output_open(tool_output *out, int fd)
+void tool_output_open(struct tool_output *out, int fd)
 {
-    *out = (tool_output){.fd = fd, .data = tool_allocate(TOOL_OUTPUT_BYTES, 1)};
+    *out = (struct tool_output){.fd = fd, .data = tool_allocate(TOOL_OUTPUT_BYTES, 1)};
 }
 
-void tool_output_flush(tool_output *out)
+void tool_output_flush(struct tool_output *out)
 {
     const char *data = out->data;
     size_t left = out->size_bytes;
     out->size_bytes = 0;
     out->flush_count++;
-    if (left > 0) {
+    if (left > 0)
         tool_progress_clear();
-    }
     while (left > 0 && out->failed_errno == 0) {
         ssize_t written = write(out->fd, data, left);
-        if (written < 0 && errno == EINTR) {
+        if (written < 0 && errno == EINTR)
             continue;
-        }
         if (written < 0) {
             out->failed_errno = errno;
             return;
@@ -42,7 +40,7 @@ void tool_output_flush(tool_output *out)
     }
 }
 
-int tool_output_close(tool_output *out)
+int tool_output_close(struct tool_output *out)
 {
     tool_output_flush(out);
     free(out->data);
@@ -51,13 +49,12 @@ int tool_output_close(tool_output *out)
         /* Only where SIGPIPE was ignored; otherwise the signal has ended us already. */
         return TOOL_OK;
     }
-    if (out->failed_errno != 0) {
+    if (out->failed_errno != 0)
         return tool_fail("cannot write standard output: %s", strerror(out->failed_errno));
-    }
     return TOOL_OK;
 }
 
-void tool_output_bytes(tool_output *out, const void *data, size_t size_bytes)
+void tool_output_bytes(struct tool_output *out, const void *data, size_t size_bytes)
 {
     const char *from = data;
     while (size_bytes > 0) {
@@ -69,12 +66,12 @@ void tool_output_bytes(tool_output *out, const void *data, size_t size_bytes)
     }
 }
 
-void tool_output_text(tool_output *out, const char *text)
+void tool_output_text(struct tool_output *out, const char *text)
 {
     tool_output_bytes(out, text, strlen(text));
 }
 
-void tool_output_printf(tool_output *out, const char *format, ...)
+void tool_output_printf(struct tool_output *out, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -87,16 +84,15 @@ void tool_output_printf(tool_output *out, const char *format, ...)
     }
 }
 
-void tool_output_escaped(tool_output *out, tool_escape_style style, ttape_string text)
+void tool_output_escaped(struct tool_output *out, enum tool_escape_style style, ttape_string text)
 {
     const size_t step = TOOL_OUTPUT_BYTES / TOOL_ESCAPE_MAX / 2;
     const char *from = text.data;
     size_t left = text.size_bytes;
     while (left > 0) {
         size_t part = left < step ? left : step;
-        while (part < left && part > step - 4 && ((unsigned char)from[part] & 0xC0u) == 0x80) {
+        while (part < left && part > step - 4 && ((unsigned char)from[part] & 0xC0u) == 0x80)
             part--; /* don't split a character */
-        }
         char *to = tool_output_reserve(out, part * TOOL_ESCAPE_MAX);
         tool_output_commit(out, to + tool_escape(to, style, from, part));
         from += part;
@@ -125,8 +121,7 @@ char *tool_put_decimal(char *at, uint64_t value)
 char *tool_put_hex(char *at, uint64_t value)
 {
     int shift = value == 0 ? 0 : (63 - __builtin_clzll(value)) / 4 * 4;
-    for (; shift >= 0; shift -= 4) {
+    for (; shift >= 0; shift -= 4)
         *at++ = "0123456789abcdef"[value >> shift & 15];
-    }
     return at;
 }

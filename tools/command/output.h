@@ -16,41 +16,40 @@
 #define TOOL_OUTPUT_BYTES (256u * 1024u)
 
 /* After a failed write everything is discarded; look at failed_errno now and then. */
-typedef struct tool_output {
+struct tool_output {
     int fd;
     int failed_errno;
     size_t size_bytes;
     uint64_t flush_count; /* data[] is what it was as long as this is */
     char *data;
-} tool_output;
+};
 
-void tool_output_open(tool_output *out, int fd);
+void tool_output_open(struct tool_output *out, int fd);
 
 /* Writes out what is left and frees; returns TOOL_OK, or reports why not and returns TOOL_CANNOT. A
  * pipe that its reader closed ends the command quietly, as SIGPIPE would. */
-int tool_output_close(tool_output *out);
+int tool_output_close(struct tool_output *out);
 
-void tool_output_flush(tool_output *out);
+void tool_output_flush(struct tool_output *out);
 
 /* Room for size_bytes (at most TOOL_OUTPUT_BYTES) at the returned place; use it, then commit how
  * much. */
-static inline char *tool_output_reserve(tool_output *out, size_t size_bytes)
+static inline char *tool_output_reserve(struct tool_output *out, size_t size_bytes)
 {
-    if (__builtin_expect(TOOL_OUTPUT_BYTES - out->size_bytes < size_bytes, 0)) {
+    if (__builtin_expect(TOOL_OUTPUT_BYTES - out->size_bytes < size_bytes, 0))
         tool_output_flush(out);
-    }
     return out->data + out->size_bytes;
 }
 
-static inline void tool_output_commit(tool_output *out, const char *end)
+static inline void tool_output_commit(struct tool_output *out, const char *end)
 {
     out->size_bytes = (size_t)(end - out->data);
 }
 
-void tool_output_bytes(tool_output *out, const void *data, size_t size_bytes);
-void tool_output_text(tool_output *out, const char *text);
-void tool_output_printf(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3);
-void tool_output_escaped(tool_output *out, tool_escape_style style, ttape_string text);
+void tool_output_bytes(struct tool_output *out, const void *data, size_t size_bytes);
+void tool_output_text(struct tool_output *out, const char *text);
+void tool_output_printf(struct tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3);
+void tool_output_escaped(struct tool_output *out, enum tool_escape_style style, ttape_string text);
 
 /* Writes the decimal (lower-case hexadecimal) digits at `at` and returns their end; 20 (16) bytes
  * at most. */

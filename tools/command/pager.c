@@ -30,9 +30,8 @@ static unsigned ask_columns(void)
     struct winsize size;
     const char *text = getenv("COLUMNS");
     uint32_t columns = 0;
-    if (text == NULL || !tool_parse_u32(text, &columns)) {
+    if (text == NULL || !tool_parse_u32(text, &columns))
         columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-    }
     columns = columns == 0 ? COLUMNS_USUAL : columns;
     return columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns;
 }
@@ -70,9 +69,8 @@ static const char *choose(void)
 {
     const char *pager = getenv("TRACETAPE_PAGER");
     pager = pager != NULL ? pager : getenv("PAGER");
-    if (pager == NULL) {
+    if (pager == NULL)
         pager = system("command -v less >/dev/null 2>&1") == 0 ? "less" : "cat";
-    }
     return *pager == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
 }
 
@@ -89,9 +87,8 @@ static bool start(const char *pager, int read_fd, int write_fd)
     }
     if (posix_spawn_file_actions_adddup2(&actions, read_fd, STDIN_FILENO) == 0 &&
         posix_spawn_file_actions_addclose(&actions, read_fd) == 0 &&
-        posix_spawn_file_actions_addclose(&actions, write_fd) == 0) {
+        posix_spawn_file_actions_addclose(&actions, write_fd) == 0)
         started = posix_spawn(&terminal.child, "/bin/sh", &actions, NULL, arguments, environ) == 0;
-    }
     posix_spawn_file_actions_destroy(&actions);
     free(command);
     terminal.child = started ? terminal.child : 0;
@@ -101,13 +98,11 @@ static bool start(const char *pager, int read_fd, int write_fd)
 void tool_pager_start(void)
 {
     int ends[2];
-    if (terminal.child != 0 || !tool_terminal_there()) {
+    if (terminal.child != 0 || !tool_terminal_there())
         return;
-    }
     const char *pager = choose();
-    if (pager == NULL || pipe(ends) != 0) {
+    if (pager == NULL || pipe(ends) != 0)
         return;
-    }
     setenv("LESS", "FRX", 0);
     setenv("LV", "-c", 0);
     if (start(pager, ends[0], ends[1])) {
@@ -121,13 +116,11 @@ void tool_pager_start(void)
 
 int tool_pager_finish(int status)
 {
-    if (terminal.child == 0) {
+    if (terminal.child == 0)
         return status;
-    }
     close(STDOUT_FILENO);
-    while (waitpid(terminal.child, NULL, 0) < 0 && errno == EINTR) {
+    while (waitpid(terminal.child, NULL, 0) < 0 && errno == EINTR)
         continue;
-    }
     terminal.child = 0;
     return status;
 }

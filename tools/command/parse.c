@@ -11,15 +11,12 @@ static bool scan_u64(const char **text, uint64_t *value)
 {
     const char *at = *text;
     uint64_t sum = 0;
-    if (!is_digit(*at)) {
+    if (!is_digit(*at))
         return false;
-    }
-    for (; is_digit(*at); at++) {
+    for (; is_digit(*at); at++)
         if (__builtin_mul_overflow(sum, 10u, &sum) ||
-            __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum)) {
+            __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum))
             return false;
-        }
-    }
     *value = sum;
     *text = at;
     return true;
@@ -28,9 +25,8 @@ static bool scan_u64(const char **text, uint64_t *value)
 bool tool_parse_u64(const char *text, void *into)
 {
     uint64_t value = 0;
-    if (!scan_u64(&text, &value) || *text != '\0') {
+    if (!scan_u64(&text, &value) || *text != '\0')
         return false;
-    }
     *(uint64_t *)into = value;
     return true;
 }
@@ -38,16 +34,15 @@ bool tool_parse_u64(const char *text, void *into)
 bool tool_parse_u32(const char *text, void *into)
 {
     uint64_t value = 0;
-    if (!tool_parse_u64(text, &value) || value == 0 || value > UINT32_MAX) {
+    if (!tool_parse_u64(text, &value) || value == 0 || value > UINT32_MAX)
         return false;
-    }
     *(uint32_t *)into = (uint32_t)value;
     return true;
 }
 
 bool tool_parse_id(const char *text, void *into)
 {
-    tool_id *id = into;
+    struct tool_id *id = into;
     id->given = true;
     return tool_parse_u64(text, &id->value);
 }
@@ -73,33 +68,27 @@ bool tool_scan_time(const char **text, uint64_t *value_ns)
 {
     uint64_t whole = 0;
     const char *at = *text;
-    if (!scan_u64(&at, &whole)) {
+    if (!scan_u64(&at, &whole))
         return false;
-    }
     const char *fraction = "";
     if (*at == '.') {
         fraction = ++at;
-        if (!is_digit(*at)) {
+        if (!is_digit(*at))
             return false;
-        }
-        while (is_digit(*at)) {
+        while (is_digit(*at))
             at++;
-        }
     }
     uint64_t unit = scan_unit(&at);
     uint64_t rest = 0;
     uint64_t scale = unit;
     for (const char *digit = fraction; is_digit(*digit); digit++) {
-        if (scale == 1 && *digit != '0') {
+        if (scale == 1 && *digit != '0')
             return false; /* finer than a nanosecond */
-        }
         scale = scale > 1 ? scale / 10 : 1;
         rest += (uint64_t)(*digit - '0') * (*digit == '0' ? 0 : scale);
     }
-    if (__builtin_mul_overflow(whole, unit, &whole) ||
-        __builtin_add_overflow(whole, rest, &whole)) {
+    if (__builtin_mul_overflow(whole, unit, &whole) || __builtin_add_overflow(whole, rest, &whole))
         return false;
-    }
     *value_ns = whole;
     *text = at;
     return true;
@@ -107,7 +96,7 @@ bool tool_scan_time(const char **text, uint64_t *value_ns)
 
 bool tool_parse_time(const char *text, void *into)
 {
-    tool_time *time = into;
+    struct tool_time *time = into;
     time->given = true;
     time->relative = *text == '+';
     text += time->relative;
@@ -116,20 +105,17 @@ bool tool_parse_time(const char *text, void *into)
 
 bool tool_parse_range(const char *text, void *into)
 {
-    tool_range *range = into;
+    struct tool_range *range = into;
     range->given = true;
     range->from = 0;
     range->to = UINT64_MAX;
-    if (is_digit(*text) && !scan_u64(&text, &range->from)) {
+    if (is_digit(*text) && !scan_u64(&text, &range->from))
         return false;
-    }
-    if (strncmp(text, "..", 2) != 0) {
+    if (strncmp(text, "..", 2) != 0)
         return false;
-    }
     text += 2;
-    if (*text != '\0' && (!scan_u64(&text, &range->to) || *text != '\0')) {
+    if (*text != '\0' && (!scan_u64(&text, &range->to) || *text != '\0'))
         return false;
-    }
     return range->from <= range->to;
 }
 
@@ -151,9 +137,8 @@ bool tool_parse_resolution(const char *text, void *into)
 bool tool_parse_level(const char *text, void *into)
 {
     uint64_t level = 0;
-    if (!tool_parse_u64(text, &level) || level > TTAPE_LEVEL_MAX) {
+    if (!tool_parse_u64(text, &level) || level > TTAPE_LEVEL_MAX)
         return false;
-    }
     *(int32_t *)into = (int32_t)level;
     return true;
 }
@@ -163,9 +148,8 @@ bool tool_parse_size(const char *text, void *into)
 {
     static const char units[] = "KMGT";
     uint64_t whole = 0, tenths = 0;
-    if (!scan_u64(&text, &whole)) {
+    if (!scan_u64(&text, &whole))
         return false;
-    }
     if (*text == '.' && is_digit(text[1])) {
         tenths = (uint64_t)(text[1] - '0');
         text += 2;
@@ -173,9 +157,8 @@ bool tool_parse_size(const char *text, void *into)
     const char *unit = *text != '\0' ? strchr(units, *text) : NULL;
     uint32_t shift = unit != NULL ? 10 * (uint32_t)(unit - units + 1) : 0;
     text += unit != NULL;
-    if (*text != '\0' || whole == 0 || whole >> (63 - shift) != 0 || (tenths != 0 && shift == 0)) {
+    if (*text != '\0' || whole == 0 || whole >> (63 - shift) != 0 || (tenths != 0 && shift == 0))
         return false;
-    }
     *(uint64_t *)into = (whole << shift) + (tenths << shift) / 10;
     return true;
 }

@@ -35,13 +35,11 @@ void tool_progress_start(const char *what)
 
 void tool_progress_update(uint64_t done_bytes, uint64_t total_bytes, uint64_t event_count)
 {
-    if (!progress.active) {
+    if (!progress.active)
         return;
-    }
     uint64_t now = now_ns();
-    if (now < progress.next_ns) {
+    if (now < progress.next_ns)
         return;
-    }
     progress.next_ns = now + PERIOD_NS;
     progress.shown = true;
     double seconds = (double)(now - progress.start_ns) / 1e9;
@@ -51,9 +49,8 @@ void tool_progress_update(uint64_t done_bytes, uint64_t total_bytes, uint64_t ev
         fprintf(stderr, "%.0f %%, ", share * 100);
     }
     fprintf(stderr, "%.1f MB/s", (double)done_bytes / seconds / 1e6);
-    if (event_count > 0) {
+    if (event_count > 0)
         fprintf(stderr, ", %.1f M events/s", (double)event_count / seconds / 1e6);
-    }
     if (total_bytes > 0 && done_bytes > 0 && done_bytes <= total_bytes) {
         double left = (double)(total_bytes - done_bytes) * seconds / (double)done_bytes;
         fprintf(stderr, ", %.0f s left", left);

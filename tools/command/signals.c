@@ -17,9 +17,8 @@ static _Atomic(const char *) output;
 void tool_signals_remove_output(void)
 {
     const char *path = atomic_load(&output);
-    if (path != NULL) {
+    if (path != NULL)
         unlink(path);
-    }
 }
 
 static void handle(int number)
@@ -37,9 +36,8 @@ void tool_signals_catch(void)
         struct sigaction old;
         struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
-        if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+        if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(caught[i], &action, NULL);
-        }
     }
 }
 
@@ -47,9 +45,8 @@ static void mask(int how)
 {
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < CAUGHT_COUNT; i++) {
+    for (size_t i = 0; i < CAUGHT_COUNT; i++)
         sigaddset(&set, caught[i]);
-    }
     pthread_sigmask(how, &set, NULL);
 }
 

@@ -10,21 +10,21 @@
 
 #define TOOL_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
 
-typedef enum tool_exit {
+enum tool_exit {
     TOOL_OK = 0,      /* all done */
     TOOL_FINDING = 1, /* verify found something */
     TOOL_USAGE = 2,   /* the command line is wrong */
     TOOL_LOSS = 3,    /* done, with a loss that was reported */
     TOOL_CANNOT = 4   /* not done */
-} tool_exit;
+};
 
 /* A verb: main calls run with argv[0] being the verb's name, and takes its result as exit status.
  */
-typedef struct tool_verb {
+struct tool_verb {
     const char *name;
     const char *summary; /* one line for the list of verbs */
     int (*run)(int argc, char **argv);
-} tool_verb;
+};
 
 int tool_verb_record(int argc, char **argv);
 int tool_verb_recover(int argc, char **argv);

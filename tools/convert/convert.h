@@ -9,13 +9,13 @@
 #include <tracetape/writer.h>
 
 #include "tools/calls/hash.h"
-#include "tools/io/target.h"
 #include "tools/command/tool.h"
+#include "tools/io/target.h"
 
 #define TOOL_HEAD_BYTES (64u * 1024u)
 
 /* One conversion. A converter reads the fields above the line, and calls the functions below. */
-typedef struct tool_conversion {
+struct tool_conversion {
     const char *input; /* as given, for messages */
     int fd;            /* a directory, a regular file, or a pipe */
     bool is_directory;
@@ -28,32 +28,33 @@ typedef struct tool_conversion {
     bool force;
     bool has_id;
     ttape_writer_options options;
-    tool_target target;
+    struct tool_target target;
     uint64_t warning_count;
-} tool_conversion;
+};
 
 /* A format. `probe` says whether the input looks like it. `run` feeds the writer and returns
  * TOOL_OK, TOOL_LOSS (warnings were given) or TOOL_CANNOT (reported; there will be no output). */
-typedef struct tool_converter {
+struct tool_converter {
     const char *name;
     const char *summary;
-    bool (*probe)(const tool_conversion *conversion);
-    int (*run)(tool_conversion *conversion);
-} tool_converter;
+    bool (*probe)(const struct tool_conversion *conversion);
+    int (*run)(struct tool_conversion *conversion);
+};
 
-extern const tool_converter tool_converter_uftrace;
-extern const tool_converter tool_converter_text;
-extern const tool_converter tool_converter_chrome; /* with jansson */
-extern const tool_converter tool_converter_ctf;    /* with babeltrace2 */
+extern const struct tool_converter tool_converter_uftrace;
+extern const struct tool_converter tool_converter_text;
+extern const struct tool_converter tool_converter_chrome; /* with jansson */
+extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
 
 /* Opens output and writer, once the input is known to be usable. `content` gives the trace id
  * unless one was asked for. Returns a tool_exit. */
-int tool_conversion_begin(tool_conversion *conversion, const tool_hash *content);
+int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_hash *content);
 
 /* Reports a failed call on the writer. */
-int tool_conversion_fail(tool_conversion *conversion, const ttape_error *err);
+int tool_conversion_fail(struct tool_conversion *conversion, const ttape_error *err);
 
 /* Counts a loss and reports it; after the first twenty only counts. */
-void tool_conversion_warn(tool_conversion *conversion, const char *format, ...) TOOL_PRINTF(2, 3);
+void tool_conversion_warn(struct tool_conversion *conversion, const char *format, ...)
+    TOOL_PRINTF(2, 3);
 
 #endif

@@ -21,13 +21,12 @@ static const struct {
 
 /* Text has no zero byte, and its first line that says something starts like a time or a directive.
  */
-static bool probe(const tool_conversion *conversion)
+static bool probe(const struct tool_conversion *conversion)
 {
     const char *head = (const char *)conversion->head;
     size_t size = conversion->head_bytes;
-    if (conversion->is_directory || memchr(head, '\0', size) != NULL) {
+    if (conversion->is_directory || memchr(head, '\0', size) != NULL)
         return false;
-    }
     for (size_t at = 0; at < size; at++) {
         if (head[at] == '#') {
             const char *end = memchr(head + at, '\n', size - at);
@@ -39,40 +38,34 @@ static bool probe(const tool_conversion *conversion)
     return true;
 }
 
-static ttape_status take_line(tool_text *text, tool_line *line)
+static ttape_status take_line(struct tool_text *text, struct tool_line *line)
 {
     char *at = line->text;
-    tool_token first;
+    struct tool_token first;
     at += strspn(at, " \t");
-    if (line->too_long) {
+    if (line->too_long)
         return tool_text_refuse(text, "the line is too long");
-    }
     if (*at == '\0' || *at == '#') {
         return line->text + line->size_bytes == at || *at == '#'
                    ? TTAPE_OK
                    : tool_text_refuse(text, "a zero byte");
     }
-    if (strlen(line->text) != line->size_bytes) {
+    if (strlen(line->text) != line->size_bytes)
         return tool_text_refuse(text, "a zero byte");
-    }
-    if (tool_next_token(&at, &first) != TTAPE_OK) {
+    if (tool_next_token(&at, &first) != TTAPE_OK)
         return tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
-    }
-    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
-        if (!first.quoted && strcmp(first.text, directives[i].word) == 0) {
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++)
+        if (!first.quoted && strcmp(first.text, directives[i].word) == 0)
             return directives[i].run(text, &at);
-        }
-    }
-    if (isalpha((unsigned char)first.text[0])) {
+    if (isalpha((unsigned char)first.text[0]))
         return tool_text_refuse(text, "neither a time nor a known directive");
-    }
     return tool_text_event(text, &first, &at);
 }
 
 /* Returns TOOL_OK to go on. */
-static int refuse_line(tool_text *text, const tool_line *line)
+static int refuse_line(struct tool_text *text, const struct tool_line *line)
 {
-    tool_conversion *conversion = text->conversion;
+    struct tool_conversion *conversion = text->conversion;
     if (conversion->strict) {
         return tool_fail("'%s': line %llu: %s", conversion->input, (unsigned long long)line->number,
                          text->problem);
@@ -82,10 +75,10 @@ static int refuse_line(tool_text *text, const tool_line *line)
     return TOOL_OK;
 }
 
-static int take_lines(tool_text *text, tool_lines *lines)
+static int take_lines(struct tool_text *text, struct tool_lines *lines)
 {
-    tool_conversion *conversion = text->conversion;
-    tool_line line = {0};
+    struct tool_conversion *conversion = text->conversion;
+    struct tool_line line = {0};
     struct stat status;
     uint64_t total =
         fstat(lines->fd, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
@@ -93,33 +86,26 @@ static int take_lines(tool_text *text, tool_lines *lines)
         text->line_number = line.number;
         ttape_status result = take_line(text, &line);
         int refused = result == TTAPE_E_CORRUPT ? refuse_line(text, &line) : TOOL_OK;
-        if (refused != TOOL_OK) {
+        if (refused != TOOL_OK)
             return refused;
-        }
-        if (result != TTAPE_OK && result != TTAPE_E_CORRUPT) {
+        if (result != TTAPE_OK && result != TTAPE_E_CORRUPT)
             return tool_conversion_fail(conversion, &text->err);
-        }
-        if (line.number % PROGRESS_LINES == 0) {
+        if (line.number % PROGRESS_LINES == 0)
             tool_progress_update(line.offset, total, text->event_count);
-        }
     }
-    if (lines->failed_errno != 0) {
+    if (lines->failed_errno != 0)
         return tool_fail("cannot read '%s': %s", conversion->input, strerror(lines->failed_errno));
-    }
-    if (tool_text_flush(text) != TTAPE_OK) {
+    if (tool_text_flush(text) != TTAPE_OK)
         return tool_conversion_fail(conversion, &text->err);
-    }
-    if (conversion->warning_count > 0 && text->event_count == 0) {
+    if (conversion->warning_count > 0 && text->event_count == 0)
         return tool_fail("'%s' holds no event that could be used", conversion->input);
-    }
     return conversion->warning_count > 0 ? TOOL_LOSS : TOOL_OK;
 }
 
-static void close_text(tool_text *text)
+static void close_text(struct tool_text *text)
 {
-    for (size_t i = 0; i < text->stream_count; i++) {
+    for (size_t i = 0; i < text->stream_count; i++)
         free(text->streams[i].frames);
-    }
     tool_names_close(&text->threads);
     tool_names_close(&text->processes);
     tool_names_close(&text->sites);
@@ -128,26 +114,23 @@ static void close_text(tool_text *text)
     free(text);
 }
 
-static int run(tool_conversion *conversion)
+static int run(struct tool_conversion *conversion)
 {
-    if (conversion->is_directory) {
+    if (conversion->is_directory)
         return tool_fail("'%s' is a directory", conversion->input);
-    }
-    tool_hash content = {0};
+    struct tool_hash content = {0};
     tool_hash_bytes(&content, conversion->head, conversion->head_bytes);
     int status = tool_conversion_begin(conversion, &content);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
-    tool_text *text = tool_allocate(1, sizeof(*text));
+    struct tool_text *text = tool_allocate(1, sizeof(*text));
     text->conversion = conversion;
     text->writer = conversion->writer;
     text->last_process = TTAPE_NONE;
     ttape_string source = {"raw text", 8};
-    if (ttape_writer_set_text(text->writer, "source", source, &text->err) != TTAPE_OK) {
+    if (ttape_writer_set_text(text->writer, "source", source, &text->err) != TTAPE_OK)
         status = tool_conversion_fail(conversion, &text->err);
-    }
-    tool_lines lines;
+    struct tool_lines lines;
     tool_lines_open(&lines, conversion->fd, conversion->head, conversion->head_bytes);
     status = status == TOOL_OK ? take_lines(text, &lines) : status;
     tool_lines_close(&lines);
@@ -155,5 +138,5 @@ static int run(tool_conversion *conversion)
     return status;
 }
 
-const tool_converter tool_converter_text = {
+const struct tool_converter tool_converter_text = {
     .name = "text", .summary = "tracetape's plain text raw form", .probe = probe, .run = run};

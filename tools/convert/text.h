@@ -6,57 +6,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
 #include "tools/io/lines.h"
 
 #define TOOL_TEXT_BATCH 1024u
 
 /* A word of a line; bytes are in the line, unescaped in place. */
-typedef struct tool_token {
+struct tool_token {
     char *text; /* NUL-terminated (a quoted word may hold NULs of its own) */
     size_t size_bytes;
     bool quoted;
-} tool_token;
+};
 
 /* The next word. TTAPE_END: there is none; TTAPE_E_CORRUPT: a quote is not closed or an escape is
  * wrong. */
-ttape_status tool_next_token(char **at, tool_token *token);
+ttape_status tool_next_token(char **at, struct tool_token *token);
 /* A word as a value. False: a string over the limit. */
-bool tool_token_value(const tool_token *token, ttape_value *value);
-bool tool_token_u64(const tool_token *token, uint64_t *value);
+bool tool_token_value(const struct tool_token *token, ttape_value *value);
+bool tool_token_u64(const struct tool_token *token, uint64_t *value);
 /* 0x... */
-bool tool_token_address(const tool_token *token, uint64_t *value);
+bool tool_token_address(const struct tool_token *token, uint64_t *value);
 /* The text behind "key=", or NULL. */
-const char *tool_token_after(const tool_token *token, const char *key);
-
-/* Byte strings -> numbers: open addressing, grows. Places are found under a secret. */
-typedef struct tool_names {
-    struct tool_name_slot *slots;
-    size_t count, capacity;
-    uint64_t secret;
-} tool_names;
-/* The place of a key's number; *is_new: it was not there (and holds TTAPE_NONE). Lives until the
- * next call. */
-uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes, bool *is_new);
-void tool_names_close(tool_names *names);
+const char *tool_token_after(const struct tool_token *token, const char *key);
 
 /* An open frame; site TTAPE_NONE: a signal, whose number is in `signal`. */
-typedef struct tool_text_frame {
+struct tool_text_frame {
     uint32_t site, signal, stack;
-} tool_text_frame;
+};
 
-typedef struct tool_text_stream {
+struct tool_text_stream {
     uint64_t tid, last_ns;
     uint32_t id, stack;
-    tool_text_frame *frames;
+    struct tool_text_frame *frames;
     size_t frame_count, frame_capacity;
-} tool_text_stream;
+};
 
-typedef struct tool_text {
-    tool_conversion *conversion;
+struct tool_text {
+    struct tool_conversion *conversion;
     ttape_writer *writer;
-    tool_names threads, processes, sites; /* tid -> stream index, pid -> id, kind and name -> id */
-    tool_text_stream *streams;
+    struct tool_names threads, processes,
+        sites; /* tid -> stream index, pid -> id, kind and name -> id */
+    struct tool_text_stream *streams;
     size_t stream_count, stream_capacity;
     ttape_module *modules; /* ranges only */
     size_t module_count, module_capacity;
@@ -68,29 +59,29 @@ typedef struct tool_text {
     ttape_error err;     /* of a failed writer call */
     ttape_event batch[TOOL_TEXT_BATCH];
     ttape_value values[TTAPE_EVENT_MAX_VALUES];
-} tool_text;
+};
 
 /* What a line came to: TTAPE_OK, TTAPE_E_CORRUPT (text->problem says why; the line is skipped), or
  * a failure of the writer. */
-typedef ttape_status (*tool_text_verb)(tool_text *text, char **at);
+typedef ttape_status (*tool_text_verb)(struct tool_text *text, char **at);
 
 /* text_definitions.c */
-ttape_status tool_text_process(tool_text *text, char **at);
-ttape_status tool_text_thread(tool_text *text, char **at);
-ttape_status tool_text_module(tool_text *text, char **at);
-ttape_status tool_text_symbol(tool_text *text, char **at);
-ttape_status tool_text_meta(tool_text *text, char **at);
+ttape_status tool_text_process(struct tool_text *text, char **at);
+ttape_status tool_text_thread(struct tool_text *text, char **at);
+ttape_status tool_text_module(struct tool_text *text, char **at);
+ttape_status tool_text_symbol(struct tool_text *text, char **at);
+ttape_status tool_text_meta(struct tool_text *text, char **at);
 /* The thread's stream (index), made when it is new. */
-ttape_status tool_text_stream_of(tool_text *text, uint64_t tid, uint32_t *index);
+ttape_status tool_text_stream_of(struct tool_text *text, uint64_t tid, uint32_t *index);
 /* The site that a word names, of a kind; made when it is new. */
-ttape_status tool_text_site_of(tool_text *text, const tool_token *token, uint32_t kind,
-                               bool any_leaf, uint32_t *site);
+ttape_status tool_text_site_of(struct tool_text *text, const struct tool_token *token,
+                               uint32_t kind, bool any_leaf, uint32_t *site);
 
 /* text_events.c: the rest of an event's line. */
-ttape_status tool_text_event(tool_text *text, const tool_token *time, char **at);
-ttape_status tool_text_flush(tool_text *text);
+ttape_status tool_text_event(struct tool_text *text, const struct tool_token *time, char **at);
+ttape_status tool_text_flush(struct tool_text *text);
 
-static inline ttape_status tool_text_refuse(tool_text *text, const char *problem)
+static inline ttape_status tool_text_refuse(struct tool_text *text, const char *problem)
 {
     text->problem = problem;
     return TTAPE_E_CORRUPT;

@@ -4,74 +4,9 @@
 #include <string.h>
 
 #include "tools/command/options.h"
-#include "tools/calls/hash_key.h"
 #include "tools/convert/text.h"
 
-struct tool_name_slot {
-    char *key; /* NULL: empty */
-    size_t size_bytes;
-    uint64_t hash;
-    uint32_t number;
-};
-
-/* The secret goes in first: without it nobody can tell which names collide. */
-static uint64_t hash_of(const tool_names *names, const void *key, size_t size_bytes)
-{
-    tool_hash hash = {.low = names->secret, .high = ~names->secret};
-    tool_hash_bytes(&hash, key, size_bytes);
-    return tool_mix(hash.low ^ hash.high);
-}
-
-static struct tool_name_slot *probe(const tool_names *names, const void *key, size_t size_bytes,
-                                    uint64_t hash)
-{
-    size_t at = (size_t)hash & (names->capacity - 1);
-    for (;; at = (at + 1) & (names->capacity - 1)) {
-        struct tool_name_slot *slot = &names->slots[at];
-        if (slot->key == NULL || (slot->hash == hash && slot->size_bytes == size_bytes &&
-                                  memcmp(slot->key, key, size_bytes) == 0)) {
-            return slot;
-        }
-    }
-}
-
-uint32_t *tool_names_find(tool_names *names, const void *key, size_t size_bytes, bool *is_new)
-{
-    if ((names->count + 1) * 2 > names->capacity) {
-        tool_names bigger = {.count = names->count,
-                             .capacity = names->capacity > 0 ? names->capacity * 2 : 64,
-                             .secret = names->capacity > 0 ? names->secret : tool_hash_key()};
-        bigger.slots = tool_allocate(bigger.capacity, sizeof(struct tool_name_slot));
-        for (size_t i = 0; i < names->capacity; i++) {
-            struct tool_name_slot *old = &names->slots[i];
-            if (old->key != NULL) {
-                *probe(&bigger, old->key, old->size_bytes, old->hash) = *old;
-            }
-        }
-        free(names->slots);
-        *names = bigger;
-    }
-    uint64_t hash = hash_of(names, key, size_bytes);
-    struct tool_name_slot *slot = probe(names, key, size_bytes, hash);
-    *is_new = slot->key == NULL;
-    if (*is_new) {
-        *slot =
-            (struct tool_name_slot){tool_copy_text(key, size_bytes), size_bytes, hash, TTAPE_NONE};
-        names->count++;
-    }
-    return &slot->number;
-}
-
-void tool_names_close(tool_names *names)
-{
-    for (size_t i = 0; i < names->capacity; i++) {
-        free(names->slots[i].key);
-    }
-    free(names->slots);
-    *names = (tool_names){0};
-}
-
-static ttape_string string_of(const tool_token *token)
+static ttape_string string_of(const struct tool_token *token)
 {
     return (ttape_string){token->text, token->size_bytes};
 }
@@ -82,33 +17,31 @@ static bool parse_time(const char *text, uint64_t *time_ns)
 }
 
 /* The optional end of a line: [NAME] [key=VALUE]... */
-typedef struct extras {
-    tool_token name; /* size 0: none */
+struct extras {
+    struct tool_token name; /* size 0: none */
     uint64_t parent_pid, start_ns;
     bool has_parent;
-    tool_token build_id;
+    struct tool_token build_id;
     const char *kind;
-} extras;
+};
 
-static ttape_status take_extras(tool_text *text, char **at, extras *found)
+static ttape_status take_extras(struct tool_text *text, char **at, struct extras *found)
 {
-    tool_token token;
+    struct tool_token token;
     ttape_status status;
-    *found = (extras){0};
+    *found = (struct extras){0};
     for (bool first = true; (status = tool_next_token(at, &token)) == TTAPE_OK; first = false) {
         const char *value;
         if ((value = tool_token_after(&token, "parent=")) != NULL) {
-            tool_token number = {.text = token.text + 7};
+            struct tool_token number = {.text = token.text + 7};
             found->has_parent = tool_token_u64(&number, &found->parent_pid);
-            if (!found->has_parent) {
+            if (!found->has_parent)
                 return tool_text_refuse(text, "the parent is no process number");
-            }
         } else if ((value = tool_token_after(&token, "start=")) != NULL) {
-            if (!parse_time(value, &found->start_ns)) {
+            if (!parse_time(value, &found->start_ns))
                 return tool_text_refuse(text, "the start is no time");
-            }
         } else if (tool_token_after(&token, "build-id=") != NULL) {
-            found->build_id = (tool_token){token.text + 9, token.size_bytes - 9, false};
+            found->build_id = (struct tool_token){token.text + 9, token.size_bytes - 9, false};
         } else if ((value = tool_token_after(&token, "kind=")) != NULL) {
             found->kind = value;
         } else if (first) {
@@ -123,7 +56,8 @@ static ttape_status take_extras(tool_text *text, char **at, extras *found)
 }
 
 /* The process with a pid, made when it is new. */
-static ttape_status process_of(tool_text *text, uint64_t pid, const extras *given, uint32_t *id)
+static ttape_status process_of(struct tool_text *text, uint64_t pid, const struct extras *given,
+                               uint32_t *id)
 {
     bool is_new, parent_is_new = false;
     uint32_t parent = TTAPE_NONE;
@@ -145,23 +79,21 @@ static ttape_status process_of(tool_text *text, uint64_t pid, const extras *give
     return status;
 }
 
-ttape_status tool_text_process(tool_text *text, char **at)
+ttape_status tool_text_process(struct tool_text *text, char **at)
 {
-    tool_token token;
+    struct tool_token token;
     uint64_t pid;
-    extras given;
-    if (tool_next_token(at, &token) != TTAPE_OK || !tool_token_u64(&token, &pid)) {
+    struct extras given;
+    if (tool_next_token(at, &token) != TTAPE_OK || !tool_token_u64(&token, &pid))
         return tool_text_refuse(text, "'process' needs a process number");
-    }
     ttape_status status = take_extras(text, at, &given);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
     return process_of(text, pid, &given, &text->last_process);
 }
 
-static ttape_status add_stream(tool_text *text, uint64_t tid, uint32_t process, const extras *given,
-                               uint32_t *index)
+static ttape_status add_stream(struct tool_text *text, uint64_t tid, uint32_t process,
+                               const struct extras *given, uint32_t *index)
 {
     uint32_t id;
     ttape_stream stream = {.process = process,
@@ -171,71 +103,64 @@ static ttape_status add_stream(tool_text *text, uint64_t tid, uint32_t process, 
     ttape_status status = ttape_writer_add_stream(text->writer, &stream, &id, &text->err);
     if (status == TTAPE_OK) {
         tool_grow((void **)&text->streams, &text->stream_capacity, text->stream_count + 1,
-                  sizeof(tool_text_stream));
-        text->streams[text->stream_count] = (tool_text_stream){.tid = tid, .id = id};
+                  sizeof(struct tool_text_stream));
+        text->streams[text->stream_count] = (struct tool_text_stream){.tid = tid, .id = id};
         *index = (uint32_t)text->stream_count++;
     }
     return status;
 }
 
-ttape_status tool_text_thread(tool_text *text, char **at)
+ttape_status tool_text_thread(struct tool_text *text, char **at)
 {
-    tool_token pid_word, tid_word;
+    struct tool_token pid_word, tid_word;
     uint64_t pid, tid;
-    extras given;
+    struct extras given;
     if (tool_next_token(at, &pid_word) != TTAPE_OK || !tool_token_u64(&pid_word, &pid) ||
-        tool_next_token(at, &tid_word) != TTAPE_OK || !tool_token_u64(&tid_word, &tid)) {
+        tool_next_token(at, &tid_word) != TTAPE_OK || !tool_token_u64(&tid_word, &tid))
         return tool_text_refuse(text, "'thread' needs a process number and a thread number");
-    }
     uint32_t process;
     bool is_new;
     ttape_status status = take_extras(text, at, &given);
-    if (status == TTAPE_OK) {
-        status = process_of(text, pid, &(extras){0}, &process);
-    }
-    if (status != TTAPE_OK) {
+    if (status == TTAPE_OK)
+        status = process_of(text, pid, &(struct extras){0}, &process);
+    if (status != TTAPE_OK)
         return status;
-    }
     text->last_process = process;
     /* A thread number that comes again is a new thread: events that follow are its. */
     uint32_t *place = tool_names_find(&text->threads, &tid, sizeof(tid), &is_new);
     return add_stream(text, tid, process, &given, place);
 }
 
-ttape_status tool_text_stream_of(tool_text *text, uint64_t tid, uint32_t *index)
+ttape_status tool_text_stream_of(struct tool_text *text, uint64_t tid, uint32_t *index)
 {
     bool is_new;
     ttape_status status = TTAPE_OK;
     uint32_t *place = tool_names_find(&text->threads, &tid, sizeof(tid), &is_new);
-    if (*place == TTAPE_NONE && text->last_process == TTAPE_NONE) {
-        status = process_of(text, tid, &(extras){0}, &text->last_process);
-    }
-    if (*place == TTAPE_NONE && status == TTAPE_OK) {
-        status = add_stream(text, tid, text->last_process, &(extras){0}, place);
-    }
+    if (*place == TTAPE_NONE && text->last_process == TTAPE_NONE)
+        status = process_of(text, tid, &(struct extras){0}, &text->last_process);
+    if (*place == TTAPE_NONE && status == TTAPE_OK)
+        status = add_stream(text, tid, text->last_process, &(struct extras){0}, place);
     *index = *place;
     return status;
 }
 
-ttape_status tool_text_module(tool_text *text, char **at)
+ttape_status tool_text_module(struct tool_text *text, char **at)
 {
-    tool_token start, end;
-    extras given;
+    struct tool_token start, end;
+    struct extras given;
     ttape_module module = {.process = text->last_process};
     if (tool_next_token(at, &start) != TTAPE_OK || !tool_token_address(&start, &module.start) ||
-        tool_next_token(at, &end) != TTAPE_OK || !tool_token_address(&end, &module.end)) {
+        tool_next_token(at, &end) != TTAPE_OK || !tool_token_address(&end, &module.end))
         return tool_text_refuse(text, "'module' needs a start and an end address");
-    }
     ttape_status status = take_extras(text, at, &given);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
-    tool_token id_token = {.text = given.build_id.text};
+    struct tool_token id_token = {.text = given.build_id.text};
     ttape_value id = {0};
     char hex[2 * 64 + 8] = "hex:";
     if (id_token.text != NULL && given.build_id.size_bytes <= 128) {
         memcpy(hex + 4, given.build_id.text, given.build_id.size_bytes + 1);
-        id_token = (tool_token){.text = hex, .size_bytes = strlen(hex)};
+        id_token = (struct tool_token){.text = hex, .size_bytes = strlen(hex)};
     }
     if (module.end < module.start || given.name.size_bytes == 0 ||
         (id_token.text != NULL && !tool_token_value(&id_token, &id))) {
@@ -252,20 +177,19 @@ ttape_status tool_text_module(tool_text *text, char **at)
 }
 
 /* Adds a site and the words that name it: its kind with its name, and with its address. */
-static ttape_status add_site(tool_text *text, ttape_site *site, bool by_address, uint32_t *id)
+static ttape_status add_site(struct tool_text *text, ttape_site *site, bool by_address,
+                             uint32_t *id)
 {
     site->module = TTAPE_NONE;
-    for (size_t i = text->module_count; i-- > 0 && by_address && site->module == TTAPE_NONE;) {
-        if (site->address >= text->modules[i].start && site->address < text->modules[i].end) {
+    for (size_t i = text->module_count; i-- > 0 && by_address && site->module == TTAPE_NONE;)
+        if (site->address >= text->modules[i].start && site->address < text->modules[i].end)
             site->module = (uint32_t)i;
-        }
-    }
     return ttape_writer_add_site(text->writer, site, id, &text->err);
 }
 
 /* The number of a site by name or address; keys are told apart by their first byte. */
-static uint32_t *find_site(tool_text *text, uint32_t kind, const uint64_t *address,
-                           const tool_token *name, bool *is_new)
+static uint32_t *find_site(struct tool_text *text, uint32_t kind, const uint64_t *address,
+                           const struct tool_token *name, bool *is_new)
 {
     if (address != NULL) {
         unsigned char key[9] = {(unsigned char)(kind << 1)};
@@ -286,29 +210,25 @@ static uint32_t parse_kind(const char *name)
 {
     uint32_t kind = TTAPE_SITE_FUNCTION;
     while (name != NULL && kind <= TTAPE_SITE_MARKER &&
-           strcmp(ttape_site_kind_name(kind), name) != 0) {
+           strcmp(ttape_site_kind_name(kind), name) != 0)
         kind++;
-    }
     return kind;
 }
 
-ttape_status tool_text_symbol(tool_text *text, char **at)
+ttape_status tool_text_symbol(struct tool_text *text, char **at)
 {
-    tool_token address, name;
-    extras given;
+    struct tool_token address, name;
+    struct extras given;
     ttape_site site = {0};
     if (tool_next_token(at, &address) != TTAPE_OK || !tool_token_address(&address, &site.address) ||
-        tool_next_token(at, &name) != TTAPE_OK) {
+        tool_next_token(at, &name) != TTAPE_OK)
         return tool_text_refuse(text, "'symbol' needs an address and a name");
-    }
     ttape_status status = take_extras(text, at, &given);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
     site.kind = parse_kind(given.kind);
-    if (site.kind > TTAPE_SITE_MARKER) {
+    if (site.kind > TTAPE_SITE_MARKER)
         return tool_text_refuse(text, "the kind is not function, block, branch, syscall or marker");
-    }
     site.symbol = string_of(&name);
     site.file = string_of(&given.name);
     char *colon = given.name.size_bytes > 0 ? strrchr(given.name.text, ':') : NULL;
@@ -318,9 +238,8 @@ ttape_status tool_text_symbol(tool_text *text, char **at)
     }
     bool is_new;
     uint32_t id, *place = find_site(text, site.kind, &site.address, NULL, &is_new);
-    if (!is_new) {
+    if (!is_new)
         return tool_text_refuse(text, "the address has a symbol already, or was used before");
-    }
     status = add_site(text, &site, true, &id);
     *place = id;
     place = find_site(text, site.kind, NULL, &name, &is_new);
@@ -328,25 +247,22 @@ ttape_status tool_text_symbol(tool_text *text, char **at)
     return status;
 }
 
-ttape_status tool_text_meta(tool_text *text, char **at)
+ttape_status tool_text_meta(struct tool_text *text, char **at)
 {
-    tool_token key, value, rest;
+    struct tool_token key, value, rest;
     uint64_t number;
     if (tool_next_token(at, &key) != TTAPE_OK || tool_next_token(at, &value) != TTAPE_OK ||
-        tool_next_token(at, &rest) != TTAPE_END) {
+        tool_next_token(at, &rest) != TTAPE_END)
         return tool_text_refuse(text, "'meta' needs a key and one value");
-    }
-    if (strcmp(key.text, "trace_id") == 0) {
+    if (strcmp(key.text, "trace_id") == 0)
         return tool_text_refuse(text, "the trace id is not set by 'meta', but by --trace-id");
-    }
-    if (tool_token_u64(&value, &number)) {
+    if (tool_token_u64(&value, &number))
         return ttape_writer_set_number(text->writer, key.text, number, &text->err);
-    }
     return ttape_writer_set_text(text->writer, key.text, string_of(&value), &text->err);
 }
 
-ttape_status tool_text_site_of(tool_text *text, const tool_token *token, uint32_t kind,
-                               bool any_leaf, uint32_t *site)
+ttape_status tool_text_site_of(struct tool_text *text, const struct tool_token *token,
+                               uint32_t kind, bool any_leaf, uint32_t *site)
 {
     ttape_site made = {.kind = kind};
     bool by_address = tool_token_address(token, &made.address);

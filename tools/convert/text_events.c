@@ -11,32 +11,32 @@
 #define STACK_MAX  1048575u
 #define DEPTH_MAX  0x7FFFFFFEu
 
-static ttape_status take_number(tool_text *text, char **at, const char *problem, uint32_t *number)
+static ttape_status take_number(struct tool_text *text, char **at, const char *problem,
+                                uint32_t *number)
 {
-    tool_token token;
+    struct tool_token token;
     uint64_t value = 0;
     if (tool_next_token(at, &token) != TTAPE_OK || !tool_token_u64(&token, &value) ||
-        value >= UINT32_MAX) {
+        value >= UINT32_MAX)
         return tool_text_refuse(text, problem);
-    }
     *number = (uint32_t)value;
     return TTAPE_OK;
 }
 
 /* The rest of the line: [depth=N] VALUE... */
-static ttape_status take_rest(tool_text *text, char **at, ttape_event *event, uint32_t *value_count)
+static ttape_status take_rest(struct tool_text *text, char **at, ttape_event *event,
+                              uint32_t *value_count)
 {
-    tool_token token;
+    struct tool_token token;
     ttape_status status;
     *value_count = 0;
     for (bool first = true; (status = tool_next_token(at, &token)) == TTAPE_OK; first = false) {
         const char *depth = first ? tool_token_after(&token, "depth=") : NULL;
         if (depth != NULL) {
             uint64_t value;
-            tool_token number = {.text = token.text + 6};
-            if (!tool_token_u64(&number, &value) || value > DEPTH_MAX) {
+            struct tool_token number = {.text = token.text + 6};
+            if (!tool_token_u64(&number, &value) || value > DEPTH_MAX)
                 return tool_text_refuse(text, "the depth is no number, or too large");
-            }
             event->depth = (uint32_t)value;
         } else if (*value_count == TTAPE_EVENT_MAX_VALUES) {
             return tool_text_refuse(text, "more values than an event can carry");
@@ -50,121 +50,110 @@ static ttape_status take_rest(tool_text *text, char **at, ttape_event *event, ui
                : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
 }
 
-static void push(tool_text_stream *stream, uint32_t site, uint32_t signal)
+static void push(struct tool_text_stream *stream, uint32_t site, uint32_t signal)
 {
     tool_grow((void **)&stream->frames, &stream->frame_capacity, stream->frame_count + 1,
-              sizeof(tool_text_frame));
-    stream->frames[stream->frame_count++] = (tool_text_frame){site, signal, stream->stack};
+              sizeof(struct tool_text_frame));
+    stream->frames[stream->frame_count++] = (struct tool_text_frame){site, signal, stream->stack};
 }
 
 /* Index + 1 of the innermost frame of the current stack below `before`, 0: none. */
-static size_t innermost(const tool_text_stream *stream, size_t before)
+static size_t innermost(const struct tool_text_stream *stream, size_t before)
 {
-    while (before > 0 && stream->frames[before - 1].stack != stream->stack) {
+    while (before > 0 && stream->frames[before - 1].stack != stream->stack)
         before--;
-    }
     return before;
 }
 
-static void drop(tool_text_stream *stream, size_t at)
+static void drop(struct tool_text_stream *stream, size_t at)
 {
     stream->frame_count--;
     memmove(&stream->frames[at - 1], &stream->frames[at],
-            (stream->frame_count - (at - 1)) * sizeof(tool_text_frame));
+            (stream->frame_count - (at - 1)) * sizeof(struct tool_text_frame));
 }
 
 /* How many frames up (from 1) the current stack has this site (or this signal); 0: it has not. */
-static uint32_t find_frame(const tool_text_stream *stream, uint32_t site, uint32_t signal)
+static uint32_t find_frame(const struct tool_text_stream *stream, uint32_t site, uint32_t signal)
 {
     uint32_t count = 0;
     size_t at = stream->frame_count + 1;
     while ((at = innermost(stream, at - 1)) > 0 && count < UNWIND_MAX) {
-        const tool_text_frame *frame = &stream->frames[at - 1];
+        const struct tool_text_frame *frame = &stream->frames[at - 1];
         count++;
-        if (frame->site == site && frame->signal == signal) {
+        if (frame->site == site && frame->signal == signal)
             return count;
-        }
     }
     return 0;
 }
 
-static void drop_frames(tool_text_stream *stream, uint32_t count)
+static void drop_frames(struct tool_text_stream *stream, uint32_t count)
 {
     for (; count > 0; count--) {
         size_t at = innermost(stream, stream->frame_count);
-        if (at == 0) {
+        if (at == 0)
             return;
-        }
         drop(stream, at);
     }
 }
 
-static ttape_status take_site(tool_text *text, char **at, uint32_t kind, bool any_leaf,
+static ttape_status take_site(struct tool_text *text, char **at, uint32_t kind, bool any_leaf,
                               uint32_t *site)
 {
-    tool_token token;
-    if (tool_next_token(at, &token) != TTAPE_OK || (!token.quoted && token.size_bytes == 0)) {
+    struct tool_token token;
+    if (tool_next_token(at, &token) != TTAPE_OK || (!token.quoted && token.size_bytes == 0))
         return tool_text_refuse(text, "a name or an address is missing");
-    }
     return tool_text_site_of(text, &token, kind, any_leaf, site);
 }
 
 /* exit [SITE|-] */
-static ttape_status take_exit(tool_text *text, const tool_text_stream *stream, char **at,
-                              ttape_event *event)
+static ttape_status take_exit(struct tool_text *text, const struct tool_text_stream *stream,
+                              char **at, ttape_event *event)
 {
-    tool_token token;
+    struct tool_token token;
     ttape_status status = tool_next_token(at, &token);
     event->kind = TTAPE_EXIT;
-    if (status == TTAPE_E_CORRUPT) {
+    if (status == TTAPE_E_CORRUPT)
         return tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
-    }
-    if (status == TTAPE_OK && (token.quoted || strcmp(token.text, "-") != 0)) {
+    if (status == TTAPE_OK && (token.quoted || strcmp(token.text, "-") != 0))
         return tool_text_site_of(text, &token, TTAPE_SITE_FUNCTION, false, &event->site);
-    }
     size_t top = innermost(stream, stream->frame_count);
-    if (top == 0 || stream->frames[top - 1].site == TTAPE_NONE) {
+    if (top == 0 || stream->frames[top - 1].site == TTAPE_NONE)
         return tool_text_refuse(text, "no frame is open that could exit");
-    }
     event->site = stream->frames[top - 1].site;
     return TTAPE_OK;
 }
 
-static ttape_status take_unwind(tool_text *text, const tool_text_stream *stream, char **at,
-                                ttape_event *event)
+static ttape_status take_unwind(struct tool_text *text, const struct tool_text_stream *stream,
+                                char **at, ttape_event *event)
 {
     event->kind = TTAPE_UNWIND;
     ttape_status status =
         take_number(text, at, "'unwind' needs a number of frames", &event->argument);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
     uint32_t open = 0;
     size_t top = stream->frame_count + 1;
-    while ((top = innermost(stream, top - 1)) > 0) {
+    while ((top = innermost(stream, top - 1)) > 0)
         open++;
-    }
-    if (event->argument == 0 || event->argument > open) {
+    if (event->argument == 0 || event->argument > open)
         return tool_text_refuse(text, "fewer frames are open than are unwound");
-    }
     return TTAPE_OK;
 }
 
-static ttape_status take_signal_end(tool_text *text, const tool_text_stream *stream, char **at,
-                                    ttape_event *event)
+static ttape_status take_signal_end(struct tool_text *text, const struct tool_text_stream *stream,
+                                    char **at, ttape_event *event)
 {
     event->kind = TTAPE_SIGNAL_END;
     ttape_status status = take_number(text, at, "'signal-end' needs a number", &event->argument);
-    if (status == TTAPE_OK && find_frame(stream, TTAPE_NONE, event->argument) == 0) {
+    if (status == TTAPE_OK && find_frame(stream, TTAPE_NONE, event->argument) == 0)
         return tool_text_refuse(text, "no handler of this signal is open");
-    }
     return status;
 }
 
 /* gap [COUNT] [reason] */
-static ttape_status take_gap(tool_text *text, char **at, ttape_event *event)
+static ttape_status take_gap(struct tool_text *text, char **at, ttape_event *event)
 {
-    tool_token token;
+    struct tool_token token;
     event->kind = TTAPE_GAP;
     ttape_status status;
     while ((status = tool_next_token(at, &token)) == TTAPE_OK) {
@@ -174,45 +163,40 @@ static ttape_status take_gap(tool_text *text, char **at, ttape_event *event)
             event->count = count;
             continue;
         }
-        while (reason <= TTAPE_GAP_CUT && strcmp(ttape_gap_reason_name(reason), token.text) != 0) {
+        while (reason <= TTAPE_GAP_CUT && strcmp(ttape_gap_reason_name(reason), token.text) != 0)
             reason++;
-        }
-        if (reason > TTAPE_GAP_CUT) {
+        if (reason > TTAPE_GAP_CUT)
             return tool_text_refuse(text, "the gap's reason is not known");
-        }
         event->argument = reason;
     }
     return status == TTAPE_END ? TTAPE_OK : tool_text_refuse(text, "a quoted word is not closed");
 }
 
-static ttape_status take_leaf(tool_text *text, const char *verb, char **at, ttape_event *event)
+static ttape_status take_leaf(struct tool_text *text, const char *verb, char **at,
+                              ttape_event *event)
 {
     uint32_t kind = TTAPE_SITE_BLOCK;
     bool any = strcmp(verb, "leaf") == 0;
     event->kind = TTAPE_LEAF;
-    while (kind <= TTAPE_SITE_MARKER && strcmp(ttape_site_kind_name(kind), verb) != 0) {
+    while (kind <= TTAPE_SITE_MARKER && strcmp(ttape_site_kind_name(kind), verb) != 0)
         kind++;
-    }
-    if (kind > TTAPE_SITE_MARKER && !any) {
+    if (kind > TTAPE_SITE_MARKER && !any)
         return tool_text_refuse(text, "the verb is not known");
-    }
     return take_site(text, at, any ? TTAPE_SITE_MARKER : kind, any, &event->site);
 }
 
-static ttape_status take_verb(tool_text *text, const tool_text_stream *stream, const char *verb,
-                              char **at, ttape_event *event)
+static ttape_status take_verb(struct tool_text *text, const struct tool_text_stream *stream,
+                              const char *verb, char **at, ttape_event *event)
 {
     bool opens = strcmp(verb, "enter") == 0;
     if (opens || strcmp(verb, "open") == 0) {
         event->kind = opens ? TTAPE_ENTER : TTAPE_OPEN;
         return take_site(text, at, TTAPE_SITE_FUNCTION, false, &event->site);
     }
-    if (strcmp(verb, "exit") == 0) {
+    if (strcmp(verb, "exit") == 0)
         return take_exit(text, stream, at, event);
-    }
-    if (strcmp(verb, "unwind") == 0) {
+    if (strcmp(verb, "unwind") == 0)
         return take_unwind(text, stream, at, event);
-    }
     if (strcmp(verb, "switch") == 0) {
         event->kind = TTAPE_SWITCH;
         ttape_status status =
@@ -221,21 +205,19 @@ static ttape_status take_verb(tool_text *text, const tool_text_stream *stream, c
                    ? tool_text_refuse(text, "the stack's number is too large")
                    : status;
     }
-    if (strcmp(verb, "gap") == 0) {
+    if (strcmp(verb, "gap") == 0)
         return take_gap(text, at, event);
-    }
     if (strcmp(verb, "signal") == 0) {
         event->kind = TTAPE_SIGNAL_BEGIN;
         return take_number(text, at, "'signal' needs a number", &event->argument);
     }
-    if (strcmp(verb, "signal-end") == 0) {
+    if (strcmp(verb, "signal-end") == 0)
         return take_signal_end(text, stream, at, event);
-    }
     return take_leaf(text, verb, at, event);
 }
 
 /* Keeps the thread's open frames in step, once the whole line is good. */
-static void follow(tool_text_stream *stream, const ttape_event *event)
+static void follow(struct tool_text_stream *stream, const ttape_event *event)
 {
     switch (event->kind) {
     case TTAPE_ENTER:
@@ -252,13 +234,12 @@ static void follow(tool_text_stream *stream, const ttape_event *event)
 }
 
 /* "123", "1.5ms", "+10" after the thread's last event, "-" at the same time. */
-static bool parse_time(const tool_token *token, uint64_t last_ns, uint64_t *time_ns)
+static bool parse_time(const struct tool_token *token, uint64_t last_ns, uint64_t *time_ns)
 {
     const char *at = token->text;
     *time_ns = last_ns;
-    if (token->quoted || strcmp(at, "-") == 0) {
+    if (token->quoted || strcmp(at, "-") == 0)
         return !token->quoted;
-    }
     bool relative = *at == '+';
     uint64_t value;
     at += relative;
@@ -266,7 +247,7 @@ static bool parse_time(const tool_token *token, uint64_t last_ns, uint64_t *time
            !__builtin_add_overflow(value, relative ? last_ns : 0, time_ns);
 }
 
-ttape_status tool_text_flush(tool_text *text)
+ttape_status tool_text_flush(struct tool_text *text)
 {
     size_t count = text->batch_count;
     text->batch_count = 0;
@@ -275,13 +256,12 @@ ttape_status tool_text_flush(tool_text *text)
                                             text->batch, count, &text->err);
 }
 
-static ttape_status add_event(tool_text *text, uint32_t index, const ttape_event *event,
+static ttape_status add_event(struct tool_text *text, uint32_t index, const ttape_event *event,
                               uint32_t value_count)
 {
     ttape_status status = TTAPE_OK;
-    if (text->batch_count == TOOL_TEXT_BATCH || text->batch_stream != index) {
+    if (text->batch_count == TOOL_TEXT_BATCH || text->batch_stream != index)
         status = tool_text_flush(text);
-    }
     text->batch_stream = index;
     text->batch[text->batch_count++] = *event;
     text->event_count++;
@@ -295,33 +275,27 @@ static ttape_status add_event(tool_text *text, uint32_t index, const ttape_event
     return status;
 }
 
-ttape_status tool_text_event(tool_text *text, const tool_token *time, char **at)
+ttape_status tool_text_event(struct tool_text *text, const struct tool_token *time, char **at)
 {
-    tool_token tid_word, verb;
+    struct tool_token tid_word, verb;
     uint64_t tid;
     uint32_t index, value_count = 0;
     ttape_event event = {.site = TTAPE_NONE, .depth = TTAPE_DEPTH_AUTO};
-    if (tool_next_token(at, &tid_word) != TTAPE_OK || !tool_token_u64(&tid_word, &tid)) {
+    if (tool_next_token(at, &tid_word) != TTAPE_OK || !tool_token_u64(&tid_word, &tid))
         return tool_text_refuse(text, "the second word is no thread number");
-    }
-    if (tool_next_token(at, &verb) != TTAPE_OK || verb.quoted) {
+    if (tool_next_token(at, &verb) != TTAPE_OK || verb.quoted)
         return tool_text_refuse(text, "a verb is missing");
-    }
     ttape_status status = tool_text_stream_of(text, tid, &index);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
-    tool_text_stream *stream = &text->streams[index];
-    if (!parse_time(time, stream->last_ns, &event.time_ns)) {
+    struct tool_text_stream *stream = &text->streams[index];
+    if (!parse_time(time, stream->last_ns, &event.time_ns))
         return tool_text_refuse(text, "the first word is no time");
-    }
     status = take_verb(text, stream, verb.text, at, &event);
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         status = take_rest(text, at, &event, &value_count);
-    }
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
     stream->last_ns = event.time_ns;
     follow(stream, &event);
     return add_event(text, index, &event, value_count);

@@ -9,20 +9,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/convert/convert.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
+#include "tools/convert/convert.h"
 
 #define WARNINGS_SHOWN 20u
 
-static const tool_converter *const converters[] = {&tool_converter_uftrace,
+static const struct tool_converter *const converters[] = {&tool_converter_uftrace,
 #ifdef TOOL_WITH_JSON
-                                                   &tool_converter_chrome,
+                                                          &tool_converter_chrome,
 #endif
 #ifdef TOOL_WITH_CTF
-                                                   &tool_converter_ctf,
+                                                          &tool_converter_ctf,
 #endif
-                                                   &tool_converter_text};
+                                                          &tool_converter_text};
 #if !defined(TOOL_WITH_JSON) && !defined(TOOL_WITH_CTF)
 #define NOT_HERE " (Chrome trace JSON and CTF are not in this build)"
 #elif !defined(TOOL_WITH_JSON)
@@ -44,10 +44,10 @@ static bool parse_jobs(const char *text, void *into)
     return tool_parse_u32(text, into) && *(uint32_t *)into <= 1024;
 }
 
-typedef struct trace_id {
+struct trace_id {
     bool given;
     uint8_t bytes[16];
-} trace_id;
+};
 
 static int hex_digit(char c)
 {
@@ -58,15 +58,13 @@ static int hex_digit(char c)
 
 static bool parse_trace_id(const char *text, void *into)
 {
-    trace_id *id = into;
-    if (strlen(text) != 32) {
+    struct trace_id *id = into;
+    if (strlen(text) != 32)
         return false;
-    }
     for (int i = 0; i < 16; i++) {
         int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
-        if (high < 0 || low < 0) {
+        if (high < 0 || low < 0)
             return false;
-        }
         id->bytes[i] = (uint8_t)(high << 4 | low);
     }
     id->given = true;
@@ -79,10 +77,10 @@ static struct {
     uint32_t partition_events, jobs, threshold;
     int32_t level;
     bool force, strict, verbose;
-    trace_id id;
+    struct trace_id id;
 } options = {.level = TTAPE_LEVEL_DEFAULT};
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
     {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL,
@@ -103,7 +101,7 @@ static const tool_option table[] = {
     {"verbose", 'v', NULL, "say what is read and what is left out", NULL, &options.verbose},
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "convert",
     .usage = "[OPTION]... INPUT -o FILE",
     .about =
@@ -121,35 +119,31 @@ static const tool_command command = {
     .operands_max = 1,
 };
 
-int tool_conversion_begin(tool_conversion *conversion, const tool_hash *content)
+int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_hash *content)
 {
     ttape_error err = {0};
     int status = tool_target_open(&conversion->target, conversion->output, conversion->force);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
-    if (!conversion->has_id) {
+    if (!conversion->has_id)
         tool_hash_id(content, conversion->options.trace_id);
-    }
     conversion->options.has_trace_id = true;
     if (ttape_writer_open(&conversion->writer, &conversion->target.sink, &conversion->options,
-                          &err) != TTAPE_OK) {
+                          &err) != TTAPE_OK)
         return tool_conversion_fail(conversion, &err);
-    }
     return TOOL_OK;
 }
 
-int tool_conversion_fail(tool_conversion *conversion, const ttape_error *err)
+int tool_conversion_fail(struct tool_conversion *conversion, const ttape_error *err)
 {
     bool to_stdout = strcmp(conversion->output, "-") == 0;
     return tool_fail_error(to_stdout ? "standard output" : conversion->output, err);
 }
 
-void tool_conversion_warn(tool_conversion *conversion, const char *format, ...)
+void tool_conversion_warn(struct tool_conversion *conversion, const char *format, ...)
 {
-    if (conversion->warning_count++ >= WARNINGS_SHOWN) {
+    if (conversion->warning_count++ >= WARNINGS_SHOWN)
         return;
-    }
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
@@ -158,7 +152,7 @@ void tool_conversion_warn(tool_conversion *conversion, const char *format, ...)
     tool_message("'%s': %s", conversion->input, text);
 }
 
-static int open_input(tool_conversion *conversion)
+static int open_input(struct tool_conversion *conversion)
 {
     if (strcmp(conversion->input, "-") == 0) {
         conversion->input = "standard input";
@@ -168,9 +162,8 @@ static int open_input(tool_conversion *conversion)
     /* O_NONBLOCK: a FIFO without a writer must not hang us before we see that it is one. */
     conversion->fd = open(conversion->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
-    if (conversion->fd < 0 || fstat(conversion->fd, &status) != 0) {
+    if (conversion->fd < 0 || fstat(conversion->fd, &status) != 0)
         return tool_fail("cannot open '%s': %s", conversion->input, strerror(errno));
-    }
     conversion->is_directory = S_ISDIR(status.st_mode);
     if (!conversion->is_directory && !S_ISREG(status.st_mode)) {
         return tool_fail("cannot read '%s': not a regular file or directory (- reads a pipe)",
@@ -179,52 +172,45 @@ static int open_input(tool_conversion *conversion)
     return TOOL_OK;
 }
 
-static int read_head(tool_conversion *conversion, uint8_t *head)
+static int read_head(struct tool_conversion *conversion, uint8_t *head)
 {
     conversion->head = head;
     while (!conversion->is_directory && conversion->head_bytes < TOOL_HEAD_BYTES) {
         ssize_t got = read(conversion->fd, head + conversion->head_bytes,
                            TOOL_HEAD_BYTES - conversion->head_bytes);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
-        if (got < 0) {
+        if (got < 0)
             return tool_fail("cannot read '%s': %s", conversion->input, strerror(errno));
-        }
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         conversion->head_bytes += (size_t)got;
     }
     return TOOL_OK;
 }
 
-static const tool_converter *find_converter(const tool_conversion *conversion)
+static const struct tool_converter *find_converter(const struct tool_conversion *conversion)
 {
-    for (size_t i = 0; i < CONVERTER_COUNT; i++) {
+    for (size_t i = 0; i < CONVERTER_COUNT; i++)
         if (options.format != NULL ? strcmp(converters[i]->name, options.format) == 0
-                                   : converters[i]->probe(conversion)) {
+                                   : converters[i]->probe(conversion))
             return converters[i];
-        }
-    }
     return NULL;
 }
 
 /* Ends the trace and gives it its name; `status` is what the converter said. */
-static int finish(tool_conversion *conversion, int status)
+static int finish(struct tool_conversion *conversion, int status)
 {
     ttape_error err = {0};
-    if (status == TOOL_CANNOT || conversion->writer == NULL) {
+    if (status == TOOL_CANNOT || conversion->writer == NULL)
         return TOOL_CANNOT;
-    }
-    if (ttape_writer_finish(conversion->writer, &err) != TTAPE_OK) {
+    if (ttape_writer_finish(conversion->writer, &err) != TTAPE_OK)
         return tool_conversion_fail(conversion, &err);
-    }
     int committed = tool_target_commit(&conversion->target);
     return committed != TOOL_OK ? committed : status;
 }
 
-static void summarise(const tool_conversion *conversion)
+static void summarise(const struct tool_conversion *conversion)
 {
     if (conversion->warning_count > WARNINGS_SHOWN) {
         tool_message("%llu warnings in all, %u shown",
@@ -232,24 +218,21 @@ static void summarise(const tool_conversion *conversion)
     }
 }
 
-static int convert(tool_conversion *conversion, uint8_t *head)
+static int convert(struct tool_conversion *conversion, uint8_t *head)
 {
     int status = open_input(conversion);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = read_head(conversion, head);
-    }
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
-    const tool_converter *converter = find_converter(conversion);
+    const struct tool_converter *converter = find_converter(conversion);
     if (converter == NULL) {
         return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
                          "nor Chrome trace JSON nor text" NOT_HERE,
                          conversion->input);
     }
-    if (conversion->verbose) {
+    if (conversion->verbose)
         tool_message("reading '%s' as %s", conversion->input, converter->name);
-    }
     tool_progress_start("convert");
     status = converter->run(conversion);
     tool_progress_stop();
@@ -260,11 +243,9 @@ static int convert(tool_conversion *conversion, uint8_t *head)
 
 static bool is_format(const char *name)
 {
-    for (size_t i = 0; i < CONVERTER_COUNT; i++) {
-        if (strcmp(converters[i]->name, name) == 0) {
+    for (size_t i = 0; i < CONVERTER_COUNT; i++)
+        if (strcmp(converters[i]->name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -276,40 +257,38 @@ static bool is_optional(const char *name)
 int tool_verb_convert(int argc, char **argv)
 {
     int count, status;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (options.output == NULL) {
+    if (options.output == NULL)
         return tool_usage("convert", "-o FILE is missing");
-    }
     if (options.format != NULL && !is_format(options.format)) {
         return is_optional(options.format)
                    ? tool_fail("'%s' is not in this build: its library was missing", options.format)
                    : tool_usage("convert", "unknown format '%s'", options.format);
     }
-    tool_conversion conversion = {.input = argv[0],
-                                  .fd = -1,
-                                  .verbose = options.verbose,
-                                  .strict = options.strict,
-                                  .output = options.output,
-                                  .force = options.force,
-                                  .has_id = options.id.given,
-                                  .target = {.fd = -1},
-                                  .options = {.size = sizeof(ttape_writer_options),
-                                              .resolution_ns = options.resolution_ns,
-                                              .partition_events = options.partition_events,
-                                              .level = options.level,
-                                              .literal = options.level == TTAPE_LEVEL_LITERAL,
-                                              .jobs = options.jobs,
-                                              .chain_threshold = options.threshold}};
+    struct tool_conversion conversion = {
+        .input = argv[0],
+        .fd = -1,
+        .verbose = options.verbose,
+        .strict = options.strict,
+        .output = options.output,
+        .force = options.force,
+        .has_id = options.id.given,
+        .target = {.fd = -1},
+        .options = {.size = sizeof(ttape_writer_options),
+                    .resolution_ns = options.resolution_ns,
+                    .partition_events = options.partition_events,
+                    .level = options.level,
+                    .literal = options.level == TTAPE_LEVEL_LITERAL,
+                    .jobs = options.jobs,
+                    .chain_threshold = options.threshold}};
     memcpy(conversion.options.trace_id, options.id.bytes, sizeof(options.id.bytes));
     uint8_t *head = tool_allocate(TOOL_HEAD_BYTES, 1);
     status = convert(&conversion, head);
     ttape_writer_close(conversion.writer);
     tool_target_close(&conversion.target);
-    if (conversion.fd > STDERR_FILENO) {
+    if (conversion.fd > STDERR_FILENO)
         close(conversion.fd);
-    }
     free(head);
     return status;
 }

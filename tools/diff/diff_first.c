@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/diff/diff_view.h"
 #include "tools/command/tool.h"
+#include "tools/diff/diff_view.h"
 
 #define BATCH_EVENTS 4096u
 #define FIRST_FRAMES 8u
@@ -15,24 +15,22 @@ const char *const tool_diff_ends[] = {"equal",     "event",     "ends in A",
 
 /* ---- threads ---- */
 
-typedef struct started {
+struct started {
     uint64_t process_turn, process_ns, turn, start_ns, pid, tid;
     uint32_t process, stream;
     uint32_t process_place, place;
-} started;
+};
 
 static int compare_started(const void *a, const void *b)
 {
-    const started *one = a, *two = b;
+    const struct started *one = a, *two = b;
     const uint64_t left[] = {one->process_turn, one->process_ns, one->process,
                              one->turn,         one->start_ns,   one->stream};
     const uint64_t right[] = {two->process_turn, two->process_ns, two->process,
                               two->turn,         two->start_ns,   two->stream};
-    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
-        if (left[i] != right[i]) {
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+        if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;
-        }
-    }
     return 0;
 }
 
@@ -44,19 +42,17 @@ static uint64_t turn_of(uint64_t number, uint64_t first)
 }
 
 /* By process, when its first thread started; *root_pid: of the first one. */
-static uint64_t *process_starts(const tool_diff *diff, int side, uint64_t *root_pid)
+static uint64_t *process_starts(const struct tool_diff *diff, int side, uint64_t *root_pid)
 {
     uint64_t *starts = tool_allocate(diff->infos[side].process_count + 1u, sizeof(uint64_t));
     uint64_t earliest = UINT64_MAX;
     ttape_stream_info stream;
     *root_pid = 0;
-    for (uint32_t i = 0; i < diff->infos[side].process_count; i++) {
+    for (uint32_t i = 0; i < diff->infos[side].process_count; i++)
         starts[i] = UINT64_MAX;
-    }
     for (uint32_t i = 0; i < diff->infos[side].stream_count; i++) {
-        if (ttape_reader_get_stream(diff->inputs[side].reader, i, &stream) != TTAPE_OK) {
+        if (ttape_reader_get_stream(diff->inputs[side].reader, i, &stream) != TTAPE_OK)
             continue;
-        }
         uint64_t start_ns = stream.stream.start_time_ns;
         uint64_t *start = &starts[stream.stream.process];
         *start = start_ns < *start ? start_ns : *start;
@@ -68,27 +64,26 @@ static uint64_t *process_starts(const tool_diff *diff, int side, uint64_t *root_
     return starts;
 }
 
-static started *list_threads(const tool_diff *diff, int side)
+static struct started *list_threads(const struct tool_diff *diff, int side)
 {
     uint32_t count = diff->infos[side].stream_count;
-    started *list = tool_allocate(count + 1u, sizeof(*list));
+    struct started *list = tool_allocate(count + 1u, sizeof(*list));
     uint64_t root_pid, *starts = process_starts(diff, side, &root_pid);
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info stream = {0};
         (void)ttape_reader_get_stream(diff->inputs[side].reader, i, &stream);
-        list[i] = (started){.process_turn = turn_of(stream.pid, root_pid),
-                            .process_ns = starts[stream.stream.process],
-                            .turn = turn_of(stream.stream.tid, stream.pid),
-                            .start_ns = stream.stream.start_time_ns,
-                            .pid = stream.pid,
-                            .tid = stream.stream.tid,
-                            .process = stream.stream.process,
-                            .stream = i};
+        list[i] = (struct started){.process_turn = turn_of(stream.pid, root_pid),
+                                   .process_ns = starts[stream.stream.process],
+                                   .turn = turn_of(stream.stream.tid, stream.pid),
+                                   .start_ns = stream.stream.start_time_ns,
+                                   .pid = stream.pid,
+                                   .tid = stream.stream.tid,
+                                   .process = stream.stream.process,
+                                   .stream = i};
     }
     free(starts);
-    if (count > 1) {
+    if (count > 1)
         qsort(list, count, sizeof(*list), compare_started);
-    }
     for (uint32_t i = 1; i < count; i++) {
         bool same = list[i].process == list[i - 1].process;
         list[i].process_place = list[i - 1].process_place + !same;
@@ -97,20 +92,20 @@ static started *list_threads(const tool_diff *diff, int side)
     return list;
 }
 
-static int compare_places(const started *a, const started *b)
+static int compare_places(const struct started *a, const struct started *b)
 {
-    if (a->process_place != b->process_place) {
+    if (a->process_place != b->process_place)
         return a->process_place < b->process_place ? -1 : 1;
-    }
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static void add_thread(tool_diff_first *first, const started *a, const started *b)
+static void add_thread(struct tool_diff_first *first, const struct started *a,
+                       const struct started *b)
 {
-    const started *any = a != NULL ? a : b;
+    const struct started *any = a != NULL ? a : b;
     tool_grow((void **)&first->threads, &first->capacity, first->count + 1,
               sizeof(*first->threads));
-    first->threads[first->count++] = (tool_diff_thread){
+    first->threads[first->count++] = (struct tool_diff_thread){
         .process = any->process_place,
         .place = any->place,
         .streams = {a != NULL ? a->stream : TTAPE_NONE, b != NULL ? b->stream : TTAPE_NONE},
@@ -121,9 +116,9 @@ static void add_thread(tool_diff_first *first, const started *a, const started *
                            : TOOL_DIFF_EQUAL};
 }
 
-static void match_threads(const tool_diff *diff, tool_diff_first *first)
+static void match_threads(const struct tool_diff *diff, struct tool_diff_first *first)
 {
-    started *a = list_threads(diff, 0), *b = list_threads(diff, 1);
+    struct started *a = list_threads(diff, 0), *b = list_threads(diff, 1);
     uint32_t i = 0, j = 0, a_count = diff->infos[0].stream_count;
     uint32_t b_count = diff->infos[1].stream_count;
     while (i < a_count || j < b_count) {
@@ -139,26 +134,26 @@ static void match_threads(const tool_diff *diff, tool_diff_first *first)
 /* ---- events ---- */
 
 /* One side's events, a batch at a time. */
-typedef struct feed {
-    const tool_diff *diff;
+struct feed {
+    const struct tool_diff *diff;
     int side;
     ttape_cursor *cursor;
     ttape_event *events;
     size_t at, count;
     uint64_t number; /* of events[at] */
     bool ended;
-} feed;
+};
 
-typedef struct comparing {
-    feed feeds[2];
-    tool_diff_thread *thread;
-    tool_diff_frame **stacks; /* by number; a frame at place 0 stands below the outermost */
+struct comparing {
+    struct feed feeds[2];
+    struct tool_diff_thread *thread;
+    struct tool_diff_frame **stacks; /* by number; a frame at place 0 stands below the outermost */
     size_t *heights, *capacities;
     size_t stack_count, stacks_capacity, heights_capacity, capacities_capacity;
     uint32_t current;
-} comparing;
+};
 
-static int fill(feed *f)
+static int fill(struct feed *f)
 {
     ttape_error err = {0};
     f->number += f->count;
@@ -172,21 +167,20 @@ static int fill(feed *f)
     return status == TTAPE_OK ? TOOL_OK : tool_fail_error(f->diff->inputs[f->side].name, &err);
 }
 
-static int open_feed(feed *f, const tool_diff *diff, int side, uint32_t stream)
+static int open_feed(struct feed *f, const struct tool_diff *diff, int side, uint32_t stream)
 {
     ttape_error err = {0};
     ttape_stream_info info = {0};
-    *f = (feed){.diff = diff, .side = side};
+    *f = (struct feed){.diff = diff, .side = side};
     f->events = tool_allocate(BATCH_EVENTS, sizeof(*f->events));
     (void)ttape_reader_get_stream(diff->inputs[side].reader, stream, &info);
     f->number = info.first_event;
-    if (ttape_cursor_open(&f->cursor, diff->inputs[side].reader, stream, &err) != TTAPE_OK) {
+    if (ttape_cursor_open(&f->cursor, diff->inputs[side].reader, stream, &err) != TTAPE_OK)
         return tool_fail_error(diff->inputs[side].name, &err);
-    }
     return TOOL_OK;
 }
 
-static void close_feed(feed *f)
+static void close_feed(struct feed *f)
 {
     ttape_cursor_close(f->cursor);
     free(f->events);
@@ -198,7 +192,8 @@ static bool has_site(uint32_t kind)
            kind != TTAPE_SWITCH && kind != TTAPE_GAP;
 }
 
-static inline bool is_equal(const tool_diff *diff, const ttape_event *a, const ttape_event *b)
+static inline bool is_equal(const struct tool_diff *diff, const ttape_event *a,
+                            const ttape_event *b)
 {
     return a->kind == b->kind && a->argument == b->argument && a->count == b->count &&
            (!has_site(a->kind) ||
@@ -207,7 +202,7 @@ static inline bool is_equal(const tool_diff *diff, const ttape_event *a, const t
 
 /* ---- the stacks, which are the same in both ---- */
 
-static void use_stack(comparing *c, uint32_t number)
+static void use_stack(struct comparing *c, uint32_t number)
 {
     size_t needed = (size_t)number + 1, old = c->stack_count;
     c->current = number;
@@ -222,19 +217,19 @@ static void use_stack(comparing *c, uint32_t number)
         c->stack_count = needed;
     }
     if (c->stacks[number] == NULL) { /* a million numbers may be passed over */
-        c->stacks[number] = tool_allocate(FIRST_FRAMES, sizeof(tool_diff_frame));
+        c->stacks[number] = tool_allocate(FIRST_FRAMES, sizeof(struct tool_diff_frame));
         c->capacities[number] = FIRST_FRAMES;
     }
 }
 
-static void push(comparing *c, const ttape_event *event)
+static void push(struct comparing *c, const ttape_event *event)
 {
     size_t *height = &c->heights[c->current];
     tool_grow((void **)&c->stacks[c->current], &c->capacities[c->current], *height + 1,
-              sizeof(tool_diff_frame));
-    tool_diff_frame *top = &c->stacks[c->current][*height];
+              sizeof(struct tool_diff_frame));
+    struct tool_diff_frame *top = &c->stacks[c->current][*height];
     bool is_signal = event->kind == TTAPE_SIGNAL_BEGIN;
-    *top = (tool_diff_frame){
+    *top = (struct tool_diff_frame){
         .key = is_signal ? TTAPE_NONE : tool_diff_key_of(c->feeds[0].diff, 0, event->site),
         .signal = event->argument,
         .ordinal = top[-1].call_count++,
@@ -242,13 +237,13 @@ static void push(comparing *c, const ttape_event *event)
     ++*height;
 }
 
-static void pop(comparing *c, uint64_t count)
+static void pop(struct comparing *c, uint64_t count)
 {
     size_t *height = &c->heights[c->current];
     *height = count < *height - 1 ? *height - (size_t)count : 1;
 }
 
-static inline void apply(comparing *c, const ttape_event *event)
+static inline void apply(struct comparing *c, const ttape_event *event)
 {
     switch (event->kind) {
     case TTAPE_ENTER:
@@ -263,17 +258,16 @@ static inline void apply(comparing *c, const ttape_event *event)
     }
 }
 
-static void note_difference(comparing *c, uint32_t end)
+static void note_difference(struct comparing *c, uint32_t end)
 {
-    tool_diff_thread *thread = c->thread;
+    struct tool_diff_thread *thread = c->thread;
     size_t count = c->heights[c->current] - 1;
     thread->end = end;
     for (int side = 0; side < 2; side++) {
-        feed *f = &c->feeds[side];
+        struct feed *f = &c->feeds[side];
         thread->numbers[side] = f->number + f->at;
-        if (!f->ended) {
+        if (!f->ended)
             thread->events[side] = f->events[f->at];
-        }
     }
     thread->frame_count = count;
     thread->frames = tool_allocate(count + 1, sizeof(*thread->frames));
@@ -281,21 +275,19 @@ static void note_difference(comparing *c, uint32_t end)
 }
 
 /* To the first difference or the end of both. */
-static int compare_events(comparing *c)
+static int compare_events(struct comparing *c)
 {
-    const tool_diff *diff = c->feeds[0].diff;
+    const struct tool_diff *diff = c->feeds[0].diff;
     for (;;) {
         for (int side = 0; side < 2; side++) {
-            feed *f = &c->feeds[side];
-            if (f->at == f->count && !f->ended && fill(f) != TOOL_OK) {
+            struct feed *f = &c->feeds[side];
+            if (f->at == f->count && !f->ended && fill(f) != TOOL_OK)
                 return TOOL_CANNOT;
-            }
         }
-        feed *a = &c->feeds[0], *b = &c->feeds[1];
+        struct feed *a = &c->feeds[0], *b = &c->feeds[1];
         if (a->ended || b->ended) {
-            if (a->ended != b->ended) {
+            if (a->ended != b->ended)
                 note_difference(c, a->ended ? TOOL_DIFF_END_A : TOOL_DIFF_END_B);
-            }
             return TOOL_OK;
         }
         while (a->at < a->count && b->at < b->count) {
@@ -312,13 +304,12 @@ static int compare_events(comparing *c)
 }
 
 /* Frames that are open where the streams begin; a cut trace has such. */
-static bool push_edges(comparing *c)
+static bool push_edges(struct comparing *c)
 {
     ttape_error err = {0};
     ttape_edge a, b;
-    if (ttape_cursor_get_open_frames(c->feeds[0].cursor, &a, &err) != TTAPE_OK) {
+    if (ttape_cursor_get_open_frames(c->feeds[0].cursor, &a, &err) != TTAPE_OK)
         return true;
-    }
     for (uint32_t i = 0; i < a.frame_count; i++) {
         const ttape_open_frame *open = &a.frames[i];
         use_stack(c, open->stack);
@@ -327,16 +318,15 @@ static bool push_edges(comparing *c)
     use_stack(c, a.stack);
     uint32_t count = a.frame_count;
     if (ttape_cursor_get_open_frames(c->feeds[1].cursor, &b, &err) != TTAPE_OK ||
-        b.frame_count != count) {
+        b.frame_count != count)
         return b.frame_count == count;
-    }
     size_t *at = tool_allocate(c->stack_count, sizeof(size_t));
     bool same = true;
     for (uint32_t i = 0; i < count && same; i++) {
         const ttape_open_frame *open = &b.frames[i];
         same = open->stack < c->stack_count && at[open->stack] + 1 < c->heights[open->stack];
         if (same) {
-            const tool_diff_frame *frame = &c->stacks[open->stack][++at[open->stack]];
+            const struct tool_diff_frame *frame = &c->stacks[open->stack][++at[open->stack]];
             same = open->kind == TTAPE_SIGNAL_BEGIN
                        ? frame->key == TTAPE_NONE && frame->signal == open->argument
                        : frame->key == tool_diff_key_of(c->feeds[1].diff, 1, open->site);
@@ -346,26 +336,24 @@ static bool push_edges(comparing *c)
     return same;
 }
 
-static int compare_thread(tool_diff *diff, tool_diff_thread *thread)
+static int compare_thread(struct tool_diff *diff, struct tool_diff_thread *thread)
 {
-    comparing c = {.thread = thread};
+    struct comparing c = {.thread = thread};
     use_stack(&c, 0);
     int status = open_feed(&c.feeds[0], diff, 0, thread->streams[0]);
     int other = open_feed(&c.feeds[1], diff, 1, thread->streams[1]);
     status = other > status ? other : status;
     if (status == TOOL_OK && !push_edges(&c)) {
         status = fill(&c.feeds[0]) == TOOL_OK ? fill(&c.feeds[1]) : TOOL_CANNOT;
-        if (status == TOOL_OK) {
+        if (status == TOOL_OK)
             note_difference(&c, TOOL_DIFF_EVENT);
-        }
     } else if (status == TOOL_OK) {
         status = compare_events(&c);
     }
     close_feed(&c.feeds[0]);
     close_feed(&c.feeds[1]);
-    for (size_t i = 0; i < c.stack_count; i++) {
+    for (size_t i = 0; i < c.stack_count; i++)
         free(c.stacks[i]);
-    }
     free(c.stacks);
     free(c.heights);
     free(c.capacities);
@@ -374,12 +362,11 @@ static int compare_thread(tool_diff *diff, tool_diff_thread *thread)
 
 /* When a thread's difference happened, in A's time; one that only one trace has: when it
  * started. */
-static uint64_t time_of(const tool_diff *diff, const tool_diff_thread *thread)
+static uint64_t time_of(const struct tool_diff *diff, const struct tool_diff_thread *thread)
 {
     ttape_stream_info info = {0};
-    if (thread->end == TOOL_DIFF_EVENT || thread->end == TOOL_DIFF_END_B) {
+    if (thread->end == TOOL_DIFF_EVENT || thread->end == TOOL_DIFF_END_B)
         return thread->events[0].time_ns;
-    }
     if (thread->end == TOOL_DIFF_ONLY_A) {
         (void)ttape_reader_get_stream(diff->inputs[0].reader, thread->streams[0], &info);
         return info.stream.start_time_ns;
@@ -387,20 +374,18 @@ static uint64_t time_of(const tool_diff *diff, const tool_diff_thread *thread)
     return UINT64_MAX; /* A has no time for it */
 }
 
-int tool_diff_find_first(tool_diff *diff, tool_diff_first *first)
+int tool_diff_find_first(struct tool_diff *diff, struct tool_diff_first *first)
 {
     uint64_t earliest = 0;
-    *first = (tool_diff_first){.first = SIZE_MAX};
+    *first = (struct tool_diff_first){.first = SIZE_MAX};
     match_threads(diff, first);
     for (size_t i = 0; i < first->count; i++) {
-        tool_diff_thread *thread = &first->threads[i];
-        if (thread->end == TOOL_DIFF_EQUAL && compare_thread(diff, thread) != TOOL_OK) {
+        struct tool_diff_thread *thread = &first->threads[i];
+        if (thread->end == TOOL_DIFF_EQUAL && compare_thread(diff, thread) != TOOL_OK)
             return TOOL_CANNOT;
-        }
         first->equal_events += thread->equal_events;
-        if (thread->end == TOOL_DIFF_EQUAL) {
+        if (thread->end == TOOL_DIFF_EQUAL)
             continue;
-        }
         first->differing++;
         uint64_t time_ns = time_of(diff, thread);
         if (first->first == SIZE_MAX || time_ns < earliest) {
@@ -411,11 +396,10 @@ int tool_diff_find_first(tool_diff *diff, tool_diff_first *first)
     return first->differing > 0 ? TOOL_FINDING : TOOL_OK;
 }
 
-void tool_diff_first_close(tool_diff_first *first)
+void tool_diff_first_close(struct tool_diff_first *first)
 {
-    for (size_t i = 0; i < first->count; i++) {
+    for (size_t i = 0; i < first->count; i++)
         free(first->threads[i].frames);
-    }
     free(first->threads);
-    *first = (tool_diff_first){0};
+    *first = (struct tool_diff_first){0};
 }

@@ -1,21 +1,20 @@
 /* Differences for programs. Times are nanoseconds; null: not in that trace. */
 #include <string.h>
 
+#include "tools/calls/time_sum.h"
 #include "tools/diff/diff_view.h"
 #include "tools/io/json.h"
-#include "tools/calls/time_sum.h"
 
-static void put_optional(tool_json *json, const char *key, ttape_string text)
+static void put_optional(struct tool_json *json, const char *key, ttape_string text)
 {
-    if (text.size_bytes == 0) {
+    if (text.size_bytes == 0)
         tool_json_null(json, key);
-    } else {
+    else
         tool_json_string(json, key, text);
-    }
 }
 
-static void put_side(const tool_diff *diff, tool_json *json, const char *key,
-                     const tool_diff_side *side)
+static void put_side(const struct tool_diff *diff, struct tool_json *json, const char *key,
+                     const struct tool_diff_side *side)
 {
     if (!side->is_there) {
         tool_json_null(json, key);
@@ -30,8 +29,8 @@ static void put_side(const tool_diff *diff, tool_json *json, const char *key,
     tool_json_end(json, '}');
 }
 
-static void put_path(const tool_diff *diff, tool_json *json, const tool_diff_rows *rows,
-                     uint32_t number)
+static void put_path(const struct tool_diff *diff, struct tool_json *json,
+                     const struct tool_diff_rows *rows, uint32_t number)
 {
     char buffer[20];
     ttape_string symbol, module, file;
@@ -43,10 +42,10 @@ static void put_path(const tool_diff *diff, tool_json *json, const tool_diff_row
     tool_json_end(json, ']');
 }
 
-static void put_row(const tool_diff *diff, tool_json *json, const tool_diff_rows *rows,
-                    uint32_t number, bool of_paths)
+static void put_row(const struct tool_diff *diff, struct tool_json *json,
+                    const struct tool_diff_rows *rows, uint32_t number, bool of_paths)
 {
-    const tool_diff_row *row = &rows->rows[number];
+    const struct tool_diff_row *row = &rows->rows[number];
     char buffer[20];
     ttape_string symbol, module, file;
     tool_diff_describe(diff, row->key, buffer, &symbol, &module, &file);
@@ -54,9 +53,8 @@ static void put_row(const tool_diff *diff, tool_json *json, const tool_diff_rows
     tool_json_string(json, "name", symbol);
     put_optional(json, "module", module);
     put_optional(json, "file", file);
-    if (of_paths) {
+    if (of_paths)
         put_path(diff, json, rows, number);
-    }
     tool_json_text(json, "state", tool_diff_states[row->state]);
     put_side(diff, json, "a", &row->sides[0]);
     put_side(diff, json, "b", &row->sides[1]);
@@ -69,51 +67,46 @@ static void put_row(const tool_diff *diff, tool_json *json, const tool_diff_rows
     tool_json_end(json, '}');
 }
 
-static void put_rows(const tool_diff *diff, tool_json *json, const char *key,
-                     const tool_diff_rows *rows, bool of_paths, uint64_t limit)
+static void put_rows(const struct tool_diff *diff, struct tool_json *json, const char *key,
+                     const struct tool_diff_rows *rows, bool of_paths, uint64_t limit)
 {
     tool_json_begin(json, key, '{');
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         tool_json_number(json, tool_diff_states[i], rows->state_counts[i]);
-    }
-    if (of_paths && rows->depth_limit > 0) {
+    if (of_paths && rows->depth_limit > 0)
         tool_json_number(json, "depth_limit", rows->depth_limit);
-    }
     tool_json_begin(json, "rows", '[');
-    for (size_t i = 0; i < rows->order_count && i < limit && json->out->failed_errno == 0; i++) {
+    for (size_t i = 0; i < rows->order_count && i < limit && json->out->failed_errno == 0; i++)
         put_row(diff, json, rows, rows->order[i], of_paths);
-    }
     tool_json_end(json, ']');
     tool_json_end(json, '}');
 }
 
-static void put_head(const tool_diff *diff, tool_json *json)
+static void put_head(const struct tool_diff *diff, struct tool_json *json)
 {
     tool_json_text(json, "a", diff->inputs[0].name);
     tool_json_text(json, "b", diff->inputs[1].name);
     tool_json_bool(json, "has_times", diff->has_times);
 }
 
-void tool_diff_json(tool_diff *diff, const tool_diff_rows *functions, const tool_diff_rows *paths,
-                    uint64_t limit, tool_output *out)
+void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functions,
+                    const struct tool_diff_rows *paths, uint64_t limit, struct tool_output *out)
 {
-    tool_json json;
+    struct tool_json json;
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     put_head(diff, &json);
-    if (functions != NULL) {
+    if (functions != NULL)
         put_rows(diff, &json, "functions", functions, false, limit);
-    }
-    if (paths != NULL) {
+    if (paths != NULL)
         put_rows(diff, &json, "paths", paths, true, limit);
-    }
     tool_json_end(&json, '}');
 }
 
 /* ---- the first difference ---- */
 
-static void put_event(const tool_diff *diff, tool_json *json, const tool_diff_thread *thread,
-                      int side)
+static void put_event(const struct tool_diff *diff, struct tool_json *json,
+                      const struct tool_diff_thread *thread, int side)
 {
     const char *key = side == 0 ? "a" : "b";
     const ttape_event *event = &thread->events[side];
@@ -140,20 +133,20 @@ static void put_event(const tool_diff *diff, tool_json *json, const tool_diff_th
             tool_json_string(json, "name", symbol);
         }
         tool_json_number(json, "argument", event->argument);
-        if (diff->has_times) {
+        if (diff->has_times)
             tool_json_number(json, "time_ns", event->time_ns);
-        }
     }
     tool_json_end(json, '}');
 }
 
-static void put_frames(const tool_diff *diff, tool_json *json, const tool_diff_thread *thread)
+static void put_frames(const struct tool_diff *diff, struct tool_json *json,
+                       const struct tool_diff_thread *thread)
 {
     char buffer[20];
     ttape_string symbol, module, file;
     tool_json_begin(json, "path", '['); /* outermost first */
     for (size_t i = 0; i < thread->frame_count; i++) {
-        const tool_diff_frame *frame = &thread->frames[i];
+        const struct tool_diff_frame *frame = &thread->frames[i];
         tool_json_begin(json, NULL, '{');
         if (frame->key != TTAPE_NONE) {
             tool_diff_describe(diff, frame->key, buffer, &symbol, &module, &file);
@@ -169,26 +162,25 @@ static void put_frames(const tool_diff *diff, tool_json *json, const tool_diff_t
     tool_json_end(json, ']');
 }
 
-void tool_diff_json_first(tool_diff *diff, const tool_diff_first *first, tool_output *out)
+void tool_diff_json_first(struct tool_diff *diff, const struct tool_diff_first *first,
+                          struct tool_output *out)
 {
-    tool_json json;
+    struct tool_json json;
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     put_head(diff, &json);
     tool_json_bool(&json, "equal", first->differing == 0);
     tool_json_number(&json, "threads", first->count);
     tool_json_number(&json, "equal_events", first->equal_events);
-    if (first->first != SIZE_MAX) {
+    if (first->first != SIZE_MAX)
         tool_json_number(&json, "first", first->first);
-    } else {
+    else
         tool_json_null(&json, "first");
-    }
     tool_json_begin(&json, "differences", '[');
     for (size_t i = 0; i < first->count && out->failed_errno == 0; i++) {
-        const tool_diff_thread *thread = &first->threads[i];
-        if (thread->end == TOOL_DIFF_EQUAL) {
+        const struct tool_diff_thread *thread = &first->threads[i];
+        if (thread->end == TOOL_DIFF_EQUAL)
             continue;
-        }
         tool_json_begin(&json, NULL, '{');
         tool_json_number(&json, "thread", i);
         tool_json_number(&json, "process_place", thread->process);

@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/diff/diff_view.h"
-#include "tools/command/pager.h"
-#include "tools/io/table.h"
 #include "tools/calls/time_sum.h"
+#include "tools/command/pager.h"
+#include "tools/diff/diff_view.h"
+#include "tools/io/table.h"
 
 #define PATH_NAMES 64u /* of a call path, innermost first */
 
-typedef struct text {
+struct text {
     char *data;
     size_t size_bytes, capacity;
-} text;
+};
 
-static void put_text(text *to, const char *from)
+static void put_text(struct text *to, const char *from)
 {
     size_t size = strlen(from);
     tool_grow((void **)&to->data, &to->capacity, to->size_bytes + size + 1, 1);
@@ -26,9 +26,10 @@ static void put_text(text *to, const char *from)
 /* ---- rows ---- */
 
 /* A function, or "function < caller < its caller": where a terminal cuts, the root is lost. */
-static void put_subject(tool_diff *diff, const tool_diff_rows *rows, uint32_t number, text *into)
+static void put_subject(struct tool_diff *diff, const struct tool_diff_rows *rows, uint32_t number,
+                        struct text *into)
 {
-    const tool_diff_row *row = &rows->rows[number];
+    const struct tool_diff_row *row = &rows->rows[number];
     into->size_bytes = 0;
     put_text(into, tool_diff_name(diff, row->key));
     for (unsigned i = 1; row->parent != TTAPE_NONE; i++) {
@@ -42,7 +43,7 @@ static void put_subject(tool_diff *diff, const tool_diff_rows *rows, uint32_t nu
     }
 }
 
-static void put_change(tool_table *table, tool_tone tone, int64_t change_ns)
+static void put_change(struct tool_table *table, enum tool_tone tone, int64_t change_ns)
 {
     char cell[48] = "+";
     size_t size = tool_put_time(cell + 1, change_ns);
@@ -50,8 +51,8 @@ static void put_change(tool_table *table, tool_tone tone, int64_t change_ns)
     tool_table_text(table, tone, change_ns > 0 ? cell : cell + 1);
 }
 
-static void put_percent(tool_table *table, tool_tone tone, const tool_diff_side *a,
-                        const tool_diff_side *b)
+static void put_percent(struct tool_table *table, enum tool_tone tone,
+                        const struct tool_diff_side *a, const struct tool_diff_side *b)
 {
     if (a->self_ns == 0 || !a->is_there || !b->is_there) {
         tool_table_text(table, tone, "-");
@@ -62,22 +63,22 @@ static void put_percent(tool_table *table, tool_tone tone, const tool_diff_side 
     }
 }
 
-static void put_side_calls(tool_table *table, const tool_diff_side *side, tool_tone tone)
+static void put_side_calls(struct tool_table *table, const struct tool_diff_side *side,
+                           enum tool_tone tone)
 {
-    if (side->is_there) {
+    if (side->is_there)
         tool_table_count(table, tone, side->calls);
-    } else {
+    else
         tool_table_text(table, TOOL_FAINT, "-");
-    }
 }
 
-static void put_row(tool_diff *diff, const tool_diff_rows *rows, uint32_t number, tool_table *table,
-                    text *scratch)
+static void put_row(struct tool_diff *diff, const struct tool_diff_rows *rows, uint32_t number,
+                    struct tool_table *table, struct text *scratch)
 {
     static const char *const marks[] = {"", "", "new", "gone"};
-    const tool_diff_row *row = &rows->rows[number];
-    const tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
-    tool_tone tone =
+    const struct tool_diff_row *row = &rows->rows[number];
+    const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
+    enum tool_tone tone =
         row->state == TOOL_DIFF_NEW || b->self_ns > a->self_ns ? TOOL_WARM : TOOL_PLAIN;
     if (diff->has_times) {
         put_change(table, tone, tool_change_ns(a->self_ns, b->self_ns));
@@ -93,30 +94,31 @@ static void put_row(tool_diff *diff, const tool_diff_rows *rows, uint32_t number
     tool_table_bytes(table, TOOL_PLAIN, scratch->data, scratch->size_bytes);
 }
 
-static size_t choose_columns(const tool_diff *diff, bool of_paths, tool_column *columns)
+static size_t choose_columns(const struct tool_diff *diff, bool of_paths,
+                             struct tool_column *columns)
 {
     size_t count = 0;
     if (diff->has_times) {
-        columns[count++] = (tool_column){"SELF +-", .rank = 0};
-        columns[count++] = (tool_column){"%", .rank = 3};
-        columns[count++] = (tool_column){"SELF A", .rank = 2};
-        columns[count++] = (tool_column){"SELF B", .rank = 2};
-        columns[count++] = (tool_column){"TOTAL +-", .rank = 1};
+        columns[count++] = (struct tool_column){"SELF +-", .rank = 0};
+        columns[count++] = (struct tool_column){"%", .rank = 3};
+        columns[count++] = (struct tool_column){"SELF A", .rank = 2};
+        columns[count++] = (struct tool_column){"SELF B", .rank = 2};
+        columns[count++] = (struct tool_column){"TOTAL +-", .rank = 1};
     }
-    columns[count++] = (tool_column){"CALLS A", .rank = 0};
-    columns[count++] = (tool_column){"CALLS B", .rank = 0};
-    columns[count++] = (tool_column){"", .is_text = true, .rank = 4};
-    columns[count++] =
-        (tool_column){of_paths ? "CALL PATH" : "FUNCTION", .is_text = true, .gives_way = true};
+    columns[count++] = (struct tool_column){"CALLS A", .rank = 0};
+    columns[count++] = (struct tool_column){"CALLS B", .rank = 0};
+    columns[count++] = (struct tool_column){"", .is_text = true, .rank = 4};
+    columns[count++] = (struct tool_column){of_paths ? "CALL PATH" : "FUNCTION", .is_text = true,
+                                            .gives_way = true};
     return count;
 }
 
-void tool_diff_print_rows(tool_diff *diff, const tool_diff_rows *rows, bool of_paths,
-                          uint64_t limit, tool_output *out)
+void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
+                          uint64_t limit, struct tool_output *out)
 {
-    tool_column columns[9];
-    tool_table table;
-    text scratch = {0};
+    struct tool_column columns[9];
+    struct tool_table table;
+    struct text scratch = {0};
     size_t column_count = choose_columns(diff, of_paths, columns), shown = rows->order_count;
     shown = shown < limit ? shown : (size_t)limit;
     tool_output_printf(
@@ -124,27 +126,25 @@ void tool_diff_print_rows(tool_diff *diff, const tool_diff_rows *rows, bool of_p
         of_paths ? "Call paths" : "Functions", rows->state_counts[TOOL_DIFF_CHANGED],
         rows->state_counts[TOOL_DIFF_NEW], rows->state_counts[TOOL_DIFF_GONE],
         rows->state_counts[TOOL_DIFF_SAME]);
-    if (of_paths && rows->depth_limit > 0) {
+    if (of_paths && rows->depth_limit > 0)
         tool_output_printf(out, "; calls deeper than %" PRIu32 " count there", rows->depth_limit);
-    }
     tool_output_text(out, "\n");
     if (shown > 0) {
         tool_table_open(&table, columns, column_count);
-        for (size_t i = 0; i < shown; i++) {
+        for (size_t i = 0; i < shown; i++)
             put_row(diff, rows, rows->order[i], &table, &scratch);
-        }
         tool_table_print(&table, out, tool_terminal_columns(), tool_terminal_colours());
         tool_table_close(&table);
     }
-    if (shown < rows->order_count) {
+    if (shown < rows->order_count)
         tool_output_printf(out, "(%zu more: --limit)\n", rows->order_count - shown);
-    }
     free(scratch.data);
 }
 
 /* ---- the first difference ---- */
 
-static void put_event(tool_diff *diff, int side, const tool_diff_thread *thread, tool_output *out)
+static void put_event(struct tool_diff *diff, int side, const struct tool_diff_thread *thread,
+                      struct tool_output *out)
 {
     const ttape_event *event = &thread->events[side];
     bool ended = thread->end == (side == 0 ? TOOL_DIFF_END_A : TOOL_DIFF_END_B);
@@ -176,7 +176,8 @@ static void put_event(tool_diff *diff, int side, const tool_diff_thread *thread,
                        thread->streams[side]);
 }
 
-static void put_frames(tool_diff *diff, const tool_diff_thread *thread, tool_output *out)
+static void put_frames(struct tool_diff *diff, const struct tool_diff_thread *thread,
+                       struct tool_output *out)
 {
     if (thread->frame_count == 0) {
         tool_output_text(out, "  in no function\n");
@@ -184,18 +185,18 @@ static void put_frames(tool_diff *diff, const tool_diff_thread *thread, tool_out
     }
     tool_output_text(out, "  in\n");
     for (size_t i = 0; i < thread->frame_count; i++) {
-        const tool_diff_frame *frame = &thread->frames[i];
+        const struct tool_diff_frame *frame = &thread->frames[i];
         tool_output_printf(out, "    s%" PRIu32 "e%" PRIu64 "  call %" PRIu32 ": ",
                            thread->streams[0], frame->number[0], frame->ordinal + 1);
-        if (frame->key == TTAPE_NONE) {
+        if (frame->key == TTAPE_NONE)
             tool_output_printf(out, "signal %" PRIu32 "\n", frame->signal);
-        } else {
+        else
             tool_output_printf(out, "%s\n", tool_diff_name(diff, frame->key));
-        }
     }
 }
 
-static void put_thread(tool_diff *diff, const tool_diff_thread *thread, tool_output *out)
+static void put_thread(struct tool_diff *diff, const struct tool_diff_thread *thread,
+                       struct tool_output *out)
 {
     if (thread->end == TOOL_DIFF_ONLY_A || thread->end == TOOL_DIFF_ONLY_B) {
         int side = thread->end == TOOL_DIFF_ONLY_A ? 0 : 1;
@@ -212,7 +213,8 @@ static void put_thread(tool_diff *diff, const tool_diff_thread *thread, tool_out
     put_frames(diff, thread, out);
 }
 
-void tool_diff_print_first(tool_diff *diff, const tool_diff_first *first, tool_output *out)
+void tool_diff_print_first(struct tool_diff *diff, const struct tool_diff_first *first,
+                           struct tool_output *out)
 {
     if (first->first == SIZE_MAX) {
         tool_output_printf(out, "no difference in %" PRIu64 " events of %zu threads\n",

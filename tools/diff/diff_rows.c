@@ -5,71 +5,69 @@
 
 #include <tracetape/report.h>
 
-#include "tools/diff/diff_view.h"
 #include "tools/calls/graph_calls.h"
 #include "tools/calls/graph_map.h"
-#include "tools/command/memory_limit.h"
 #include "tools/calls/time_sum.h"
+#include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
+#include "tools/diff/diff_view.h"
 
 #define JOBS_MOST 64u
 
 const char *const tool_diff_states[] = {"same", "changed", "new", "gone"};
 
-static uint32_t add_row(tool_diff_rows *rows, uint32_t key, uint32_t parent, uint32_t depth)
+static uint32_t add_row(struct tool_diff_rows *rows, uint32_t key, uint32_t parent, uint32_t depth)
 {
     tool_grow((void **)&rows->rows, &rows->capacity, rows->count + 1, sizeof(*rows->rows));
-    rows->rows[rows->count] = (tool_diff_row){.key = key, .parent = parent, .depth = depth};
+    rows->rows[rows->count] = (struct tool_diff_row){.key = key, .parent = parent, .depth = depth};
     return (uint32_t)rows->count++;
 }
 
-void tool_diff_rows_close(tool_diff_rows *rows)
+void tool_diff_rows_close(struct tool_diff_rows *rows)
 {
     free(rows->rows);
     free(rows->order);
-    *rows = (tool_diff_rows){0};
+    *rows = (struct tool_diff_rows){0};
 }
 
 static void worsen(int *status, int other) { *status = other > *status ? other : *status; }
 
 /* ---- functions ---- */
 
-typedef struct reporting {
+struct reporting {
     const char *name;
     uint64_t damaged;
-} reporting;
+};
 
 static void note_damage(void *context, uint32_t partition, const ttape_error *error)
 {
-    reporting *r = context;
+    struct reporting *r = context;
     (void)partition;
-    if (r->damaged++ < 20) {
+    if (r->damaged++ < 20)
         tool_fail_error(r->name, error);
-    }
 }
 
-static int report_side(tool_diff *diff, int side, tool_diff_rows *rows, uint32_t *row_of)
+static int report_side(struct tool_diff *diff, int side, struct tool_diff_rows *rows,
+                       uint32_t *row_of)
 {
     ttape_error err = {0};
     ttape_report *report;
     uint32_t count;
-    reporting r = {.name = diff->inputs[side].name};
+    struct reporting r = {.name = diff->inputs[side].name};
     ttape_report_options how = {.size = sizeof(how),
                                 .by = TTAPE_REPORT_BY_FUNCTION,
                                 .damage = note_damage,
                                 .context = &r,
                                 .memory_bytes = tool_memory_bytes,
                                 .jobs = diff->jobs < JOBS_MOST ? diff->jobs : JOBS_MOST};
-    if (ttape_report_make(&report, diff->inputs[side].reader, &how, &err) != TTAPE_OK) {
+    if (ttape_report_make(&report, diff->inputs[side].reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(diff->inputs[side].name, &err);
-    }
     const ttape_report_row *found = ttape_report_get_rows(report, &count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t key = tool_diff_key_of(diff, side, found[i].site);
-        if (row_of[key] == TTAPE_NONE) {
+        if (row_of[key] == TTAPE_NONE)
             row_of[key] = add_row(rows, key, TTAPE_NONE, 0);
-        }
-        tool_diff_side *at = &rows->rows[row_of[key]].sides[side];
+        struct tool_diff_side *at = &rows->rows[row_of[key]].sides[side];
         at->calls += found[i].call_count;
         tool_add_ns(&at->self_ns, found[i].self_ns);
         tool_add_ns(&at->total_ns, found[i].total_ns);
@@ -79,32 +77,30 @@ static int report_side(tool_diff *diff, int side, tool_diff_rows *rows, uint32_t
     return r.damaged > 0 ? TOOL_LOSS : TOOL_OK;
 }
 
-int tool_diff_functions(tool_diff *diff, tool_diff_rows *rows)
+int tool_diff_functions(struct tool_diff *diff, struct tool_diff_rows *rows)
 {
     int status = TOOL_OK;
     uint32_t *row_of = tool_allocate(diff->key_count, sizeof(uint32_t));
-    for (uint32_t i = 0; i < diff->key_count; i++) {
+    for (uint32_t i = 0; i < diff->key_count; i++)
         row_of[i] = TTAPE_NONE;
-    }
-    for (int side = 0; side < 2 && status != TOOL_CANNOT; side++) {
+    for (int side = 0; side < 2 && status != TOOL_CANNOT; side++)
         worsen(&status, report_side(diff, side, rows, row_of));
-    }
     free(row_of);
     return status;
 }
 
 /* ---- call paths ---- */
 
-typedef struct climbing {
-    tool_diff *diff;
-    tool_diff_rows *rows;
-    tool_map children; /* (parent + 1, key) */
+struct climbing {
+    struct tool_diff *diff;
+    struct tool_diff_rows *rows;
+    struct tool_map children; /* (parent + 1, key) */
     int side;
     uint32_t depth_limit;
     bool is_too_large;
-} climbing;
+};
 
-static uint32_t find_path(climbing *c, uint32_t parent, uint32_t key, uint32_t depth)
+static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uint32_t depth)
 {
     uint32_t *place = tool_map_at(&c->children, (uint64_t)(parent + 1) << 32 | key, TTAPE_NONE);
     if (*place == TTAPE_NONE) {
@@ -118,9 +114,10 @@ static uint32_t find_path(climbing *c, uint32_t parent, uint32_t key, uint32_t d
 }
 
 /* Handlers of signals are outermost: whom they interrupt is chance. */
-static void enter(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call)
+static void enter(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
+                  struct tool_call *call)
 {
-    climbing *c = context;
+    struct climbing *c = context;
     bool is_signal = call->kind == TTAPE_SIGNAL_BEGIN;
     uint32_t parent = stack->count > 1 ? call[-1].node : TTAPE_NONE;
     uint32_t depth = parent != TTAPE_NONE ? c->rows->rows[parent].depth + 1 : 0;
@@ -129,53 +126,51 @@ static void enter(void *context, tool_calls *calls, tool_call_stack *stack, tool
     if (is_signal || (parent != TTAPE_NONE && depth >= c->depth_limit)) {
         call->node = is_signal ? TTAPE_NONE : parent;
         call->flags = 1;
-        if (!is_signal) {
+        if (!is_signal)
             c->rows->depth_limit = c->depth_limit;
-        }
         return;
     }
     call->node = find_path(c, parent, tool_diff_key_of(c->diff, c->side, call->site), depth);
     if (call->node != TTAPE_NONE) {
-        tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
+        struct tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
         side->is_there = true;
         side->calls += call->counts;
     }
 }
 
-static void leave(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call,
-                  int64_t total_ns)
+static void leave(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
+                  struct tool_call *call, int64_t total_ns)
 {
-    climbing *c = context;
+    struct climbing *c = context;
     (void)calls;
     (void)stack;
     if (call->node != TTAPE_NONE) {
-        tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
+        struct tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
         tool_add_ns(&side->self_ns, call->self_ns);
         tool_add_ns(&side->total_ns, call->flags == 0 ? total_ns : 0);
     }
 }
 
-static int climb(climbing *c, int side)
+static int climb(struct climbing *c, int side)
 {
-    static const tool_calls_handler handler = {.enter = enter, .leave = leave};
-    static const tool_selection all = {.to_ns = UINT64_MAX};
-    tool_calls calls;
+    static const struct tool_calls_handler handler = {.enter = enter, .leave = leave};
+    static const struct tool_selection all = {.to_ns = UINT64_MAX};
+    struct tool_calls calls;
     c->side = side;
     tool_calls_open(&calls, &c->diff->inputs[side], &all, &handler, c);
     for (uint32_t i = 0; i < c->diff->infos[side].stream_count && !calls.failed; i++) {
         tool_calls_stream(&calls, i, UINT64_MAX);
-        if (c->is_too_large) {
+        if (c->is_too_large)
             break;
-        }
     }
     int status = tool_calls_status(&calls);
     tool_calls_close(&calls);
     return status;
 }
 
-int tool_diff_paths(tool_diff *diff, uint32_t depth_limit, tool_diff_rows *rows)
+int tool_diff_paths(struct tool_diff *diff, uint32_t depth_limit, struct tool_diff_rows *rows)
 {
-    climbing c = {.diff = diff, .rows = rows, .depth_limit = depth_limit};
+    struct climbing c = {.diff = diff, .rows = rows, .depth_limit = depth_limit};
     int status;
     do {
         c.depth_limit = c.is_too_large ? c.depth_limit / 2 : c.depth_limit;
@@ -183,9 +178,8 @@ int tool_diff_paths(tool_diff *diff, uint32_t depth_limit, tool_diff_rows *rows)
         rows->count = 0;
         rows->depth_limit = 0;
         status = climb(&c, 0);
-        if (status != TOOL_CANNOT && !c.is_too_large) {
+        if (status != TOOL_CANNOT && !c.is_too_large)
             worsen(&status, climb(&c, 1));
-        }
         tool_map_close(&c.children);
     } while (c.is_too_large && c.depth_limit > 1);
     return status;
@@ -195,76 +189,73 @@ int tool_diff_paths(tool_diff *diff, uint32_t depth_limit, tool_diff_rows *rows)
 
 static uint64_t size_of(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
 
-static bool is_change(const tool_diff_limits *limits, int64_t a_ns, int64_t b_ns)
+static bool is_change(const struct tool_diff_limits *limits, int64_t a_ns, int64_t b_ns)
 {
     uint64_t change = size_of(tool_change_ns(a_ns, b_ns));
     return change > 0 && change >= limits->min_ns &&
            (double)change >= limits->min_change * (double)size_of(a_ns);
 }
 
-static tool_diff_state state_of(const tool_diff *diff, const tool_diff_limits *limits,
-                                const tool_diff_row *row)
+static enum tool_diff_state state_of(const struct tool_diff *diff,
+                                     const struct tool_diff_limits *limits,
+                                     const struct tool_diff_row *row)
 {
-    const tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
-    if (!a->is_there || !b->is_there) {
+    const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
+    if (!a->is_there || !b->is_there)
         return a->is_there ? TOOL_DIFF_GONE : TOOL_DIFF_NEW;
-    }
     bool times = diff->has_times && (is_change(limits, a->self_ns, b->self_ns) ||
                                      is_change(limits, a->total_ns, b->total_ns));
     return times || a->calls != b->calls ? TOOL_DIFF_CHANGED : TOOL_DIFF_SAME;
 }
 
-typedef struct weight {
+struct weight {
     uint64_t size, calls;
     uint32_t row;
-} weight;
+};
 
 static int compare_weights(const void *a, const void *b)
 {
-    const weight *one = a, *two = b;
-    if (one->size != two->size) {
+    const struct weight *one = a, *two = b;
+    if (one->size != two->size)
         return one->size > two->size ? -1 : 1;
-    }
-    if (one->calls != two->calls) {
+    if (one->calls != two->calls)
         return one->calls > two->calls ? -1 : 1;
-    }
     return one->row < two->row ? -1 : 1;
 }
 
-static uint64_t call_change(const tool_diff_row *row)
+static uint64_t call_change(const struct tool_diff_row *row)
 {
     uint64_t a = row->sides[0].calls, b = row->sides[1].calls;
     return a < b ? b - a : a - b;
 }
 
-static weight weigh(const tool_diff_rows *rows, uint32_t number, tool_diff_sort sort)
+static struct weight weigh(const struct tool_diff_rows *rows, uint32_t number,
+                           enum tool_diff_sort sort)
 {
-    const tool_diff_row *row = &rows->rows[number];
-    const tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
+    const struct tool_diff_row *row = &rows->rows[number];
+    const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
     uint64_t self = size_of(tool_change_ns(a->self_ns, b->self_ns)),
              total = size_of(tool_change_ns(a->total_ns, b->total_ns));
     uint64_t calls = call_change(row);
     uint64_t size = sort == TOOL_DIFF_BY_SELF ? self : sort == TOOL_DIFF_BY_TOTAL ? total : calls;
-    return (weight){size, sort == TOOL_DIFF_BY_CALLS ? self : calls, number};
+    return (struct weight){size, sort == TOOL_DIFF_BY_CALLS ? self : calls, number};
 }
 
-void tool_diff_judge(const tool_diff *diff, const tool_diff_limits *limits, tool_diff_rows *rows)
+void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits *limits,
+                     struct tool_diff_rows *rows)
 {
-    weight *weights = tool_allocate(rows->count + 1, sizeof(*weights));
+    struct weight *weights = tool_allocate(rows->count + 1, sizeof(*weights));
     rows->order = tool_allocate(rows->count + 1, sizeof(uint32_t));
     for (uint32_t i = 0; i < rows->count; i++) {
-        tool_diff_row *row = &rows->rows[i];
+        struct tool_diff_row *row = &rows->rows[i];
         row->state = state_of(diff, limits, row);
         rows->state_counts[row->state]++;
-        if (row->state != TOOL_DIFF_SAME) {
+        if (row->state != TOOL_DIFF_SAME)
             weights[rows->order_count++] = weigh(rows, i, limits->sort);
-        }
     }
-    if (rows->order_count > 1) {
+    if (rows->order_count > 1)
         qsort(weights, rows->order_count, sizeof(*weights), compare_weights);
-    }
-    for (size_t i = 0; i < rows->order_count; i++) {
+    for (size_t i = 0; i < rows->order_count; i++)
         rows->order[i] = weights[i].row;
-    }
     free(weights);
 }

@@ -11,113 +11,110 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/io/input.h"
 #include "tools/command/output.h"
+#include "tools/io/input.h"
 
 #define TOOL_DIFF_PATH_MOST 1000000u /* call paths of both traces */
 
 /* A function of either trace: the same symbol in a module and file of the same name. */
-typedef struct tool_diff_key {
+struct tool_diff_key {
     uint32_t site[2]; /* one of its sites in each, or TTAPE_NONE */
     char *name;       /* escaped; made when asked for */
-} tool_diff_key;
+};
 
-typedef struct tool_diff {
-    tool_input inputs[2];
+struct tool_diff {
+    struct tool_input inputs[2];
     ttape_info infos[2];
-    tool_diff_key *keys; /* the last is of unknown functions */
+    struct tool_diff_key *keys; /* the last is of unknown functions */
     uint32_t key_count;
     uint32_t *key_of[2]; /* by site */
     bool has_times;      /* both */
     uint32_t jobs;
     int status; /* TOOL_OK, or the worst that happened */
-} tool_diff;
+};
 
-void tool_diff_make_keys(tool_diff *diff);
-void tool_diff_close_keys(tool_diff *diff);
-static inline uint32_t tool_diff_key_of(const tool_diff *diff, int side, uint32_t site)
+void tool_diff_make_keys(struct tool_diff *diff);
+void tool_diff_close_keys(struct tool_diff *diff);
+static inline uint32_t tool_diff_key_of(const struct tool_diff *diff, int side, uint32_t site)
 {
     return site < diff->infos[side].site_count ? diff->key_of[side][site] : diff->key_count - 1;
 }
-const char *tool_diff_name(tool_diff *diff, uint32_t key);
+const char *tool_diff_name(struct tool_diff *diff, uint32_t key);
 /* The symbol as it is, or the address in `buffer` (20 bytes); the module's path; the file. */
-void tool_diff_describe(const tool_diff *diff, uint32_t key, char *buffer, ttape_string *symbol,
-                        ttape_string *module, ttape_string *file);
+void tool_diff_describe(const struct tool_diff *diff, uint32_t key, char *buffer,
+                        ttape_string *symbol, ttape_string *module, ttape_string *file);
 
 /* ---- rows ---- */
 
-typedef struct tool_diff_side {
+struct tool_diff_side {
     uint64_t calls;
     int64_t self_ns, total_ns;
     bool is_there;
-} tool_diff_side;
+};
 
-typedef enum tool_diff_state {
+enum tool_diff_state {
     TOOL_DIFF_SAME, /* within the limits */
     TOOL_DIFF_CHANGED,
     TOOL_DIFF_NEW, /* in B only */
     TOOL_DIFF_GONE /* in A only */
-} tool_diff_state;
+};
 
 /* A function, or a call path: a function below another path. */
-typedef struct tool_diff_row {
+struct tool_diff_row {
     uint32_t key;
     uint32_t parent; /* paths: a row; TTAPE_NONE: outermost */
     uint32_t depth;
     uint32_t state; /* tool_diff_state */
-    tool_diff_side sides[2];
-} tool_diff_row;
+    struct tool_diff_side sides[2];
+};
 
-typedef struct tool_diff_rows {
-    tool_diff_row *rows;
+struct tool_diff_rows {
+    struct tool_diff_row *rows;
     size_t count, capacity;
     uint32_t depth_limit; /* paths: deeper calls count where the limit is; 0: none were */
     uint32_t *order;      /* rows that changed, by how much */
     size_t order_count;
     uint64_t state_counts[4];
-} tool_diff_rows;
+};
 
 /* Return a tool_exit; what failed has been reported. */
-int tool_diff_functions(tool_diff *diff, tool_diff_rows *rows);
-int tool_diff_paths(tool_diff *diff, uint32_t depth_limit, tool_diff_rows *rows);
-void tool_diff_rows_close(tool_diff_rows *rows);
+int tool_diff_functions(struct tool_diff *diff, struct tool_diff_rows *rows);
+int tool_diff_paths(struct tool_diff *diff, uint32_t depth_limit, struct tool_diff_rows *rows);
+void tool_diff_rows_close(struct tool_diff_rows *rows);
 
-typedef enum tool_diff_sort {
-    TOOL_DIFF_BY_SELF,
-    TOOL_DIFF_BY_TOTAL,
-    TOOL_DIFF_BY_CALLS
-} tool_diff_sort;
+enum tool_diff_sort { TOOL_DIFF_BY_SELF, TOOL_DIFF_BY_TOTAL, TOOL_DIFF_BY_CALLS };
 
-typedef struct tool_diff_limits {
-    tool_diff_sort sort;
+struct tool_diff_limits {
+    enum tool_diff_sort sort;
     uint64_t min_ns;   /* changes of self or total that count ... */
     double min_change; /* ... and make up this part of A's; 0.05 is 5 % */
-} tool_diff_limits;
+};
 
 /* Decides states and order. */
-void tool_diff_judge(const tool_diff *diff, const tool_diff_limits *limits, tool_diff_rows *rows);
+void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits *limits,
+                     struct tool_diff_rows *rows);
 
 /* ---- the first difference ---- */
 
-typedef struct tool_diff_frame {
+struct tool_diff_frame {
     uint32_t key; /* signals: TTAPE_NONE */
     uint32_t signal;
     uint32_t ordinal;    /* among its parent's calls, from 0 */
     uint32_t call_count; /* by it so far */
     uint64_t number[2];  /* of its enter in its stream */
-} tool_diff_frame;
+};
 
-typedef enum tool_diff_end {
+enum tool_diff_end {
     TOOL_DIFF_EQUAL,
     TOOL_DIFF_EVENT, /* events differ */
     TOOL_DIFF_END_A, /* A's thread ends here */
     TOOL_DIFF_END_B,
     TOOL_DIFF_ONLY_A, /* B has no such thread */
     TOOL_DIFF_ONLY_B
-} tool_diff_end;
+};
 
 /* A thread of A and what stands for it in B: the same place in the order of creation. */
-typedef struct tool_diff_thread {
+struct tool_diff_thread {
     uint32_t process; /* place of its process */
     uint32_t place;   /* in its process */
     uint32_t streams[2];
@@ -126,28 +123,30 @@ typedef struct tool_diff_thread {
     uint64_t equal_events; /* before the difference */
     uint64_t numbers[2];   /* of the first events that differ */
     ttape_event events[2]; /* which they are */
-    tool_diff_frame *frames;
+    struct tool_diff_frame *frames;
     size_t frame_count;
-} tool_diff_thread;
+};
 
-typedef struct tool_diff_first {
-    tool_diff_thread *threads;
+struct tool_diff_first {
+    struct tool_diff_thread *threads;
     size_t count, capacity;
     size_t first; /* the earliest of those that differ (by A's time), or SIZE_MAX */
     uint64_t equal_events, differing;
-} tool_diff_first;
+};
 
-int tool_diff_find_first(tool_diff *diff, tool_diff_first *first);
-void tool_diff_first_close(tool_diff_first *first);
+int tool_diff_find_first(struct tool_diff *diff, struct tool_diff_first *first);
+void tool_diff_first_close(struct tool_diff_first *first);
 
 /* ---- printing ---- */
 
-void tool_diff_print_rows(tool_diff *diff, const tool_diff_rows *rows, bool of_paths,
-                          uint64_t limit, tool_output *out);
-void tool_diff_print_first(tool_diff *diff, const tool_diff_first *first, tool_output *out);
-void tool_diff_json(tool_diff *diff, const tool_diff_rows *functions, const tool_diff_rows *paths,
-                    uint64_t limit, tool_output *out);
-void tool_diff_json_first(tool_diff *diff, const tool_diff_first *first, tool_output *out);
+void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
+                          uint64_t limit, struct tool_output *out);
+void tool_diff_print_first(struct tool_diff *diff, const struct tool_diff_first *first,
+                           struct tool_output *out);
+void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functions,
+                    const struct tool_diff_rows *paths, uint64_t limit, struct tool_output *out);
+void tool_diff_json_first(struct tool_diff *diff, const struct tool_diff_first *first,
+                          struct tool_output *out);
 
 extern const char *const tool_diff_states[];
 extern const char *const tool_diff_ends[];

@@ -5,20 +5,20 @@
 
 #include <tracetape/writer.h>
 
-#include "tools/diff/diff_view.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/diff/diff_view.h"
 
 #define LIMIT_SHOWN   20u /* rows of a table */
 #define DEPTH_DEFAULT 64u
 
 static struct {
     const char *by, *sort;
-    tool_time min_time;
+    struct tool_time min_time;
     double min_change;
-    tool_id limit;
+    struct tool_id limit;
     uint32_t depth, jobs;
     bool first, json, no_pager;
 } options;
@@ -27,15 +27,14 @@ static struct {
 static bool parse_change(const char *text, void *into)
 {
     char *end;
-    if (strspn(text, "0123456789.") == 0) {
+    if (strspn(text, "0123456789.") == 0)
         return false;
-    }
     double value = strtod(text, &end);
     *(double *)into = *end == '%' ? value / 100 : value;
     return strcmp(end, "") == 0 || strcmp(end, "%") == 0;
 }
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"first", '1', NULL, "where the two runs first differ, whatever time things took", NULL,
      &options.first},
     {"by", 'b', "WHAT", "function or path: only these; default: both", NULL, &options.by},
@@ -52,7 +51,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "diff",
     .usage = "[OPTION]... A B",
     .about =
@@ -72,34 +71,32 @@ static const tool_command command = {
     .operands_max = 2,
 };
 
-static int close_output(tool_output *out, bool pages)
+static int close_output(struct tool_output *out, bool pages)
 {
     int status = tool_output_close(out);
     return pages ? tool_pager_finish(status) : status;
 }
 
-static bool open_output(tool_output *out)
+static bool open_output(struct tool_output *out)
 {
     bool pages = !options.json && !options.no_pager;
-    if (pages) {
+    if (pages)
         tool_pager_start();
-    }
     tool_output_open(out, STDOUT_FILENO);
     return pages;
 }
 
-static int show_first(tool_diff *diff)
+static int show_first(struct tool_diff *diff)
 {
-    tool_output out;
-    tool_diff_first first;
+    struct tool_output out;
+    struct tool_diff_first first;
     int status = tool_diff_find_first(diff, &first);
     if (status == TOOL_OK || status == TOOL_FINDING) {
         bool pages = open_output(&out);
-        if (options.json) {
+        if (options.json)
             tool_diff_json_first(diff, &first, &out);
-        } else {
+        else
             tool_diff_print_first(diff, &first, &out);
-        }
         int closed = close_output(&out, pages);
         status = closed != TOOL_OK ? closed : status;
     }
@@ -112,30 +109,29 @@ static uint64_t limit_of(void)
     return options.limit.given ? options.limit.value : options.json ? UINT64_MAX : LIMIT_SHOWN;
 }
 
-static int print_rows(tool_diff *diff, const tool_diff_rows *functions, const tool_diff_rows *paths)
+static int print_rows(struct tool_diff *diff, const struct tool_diff_rows *functions,
+                      const struct tool_diff_rows *paths)
 {
-    tool_output out;
+    struct tool_output out;
     bool pages = open_output(&out);
     if (options.json) {
         tool_diff_json(diff, functions, paths, limit_of(), &out);
         return close_output(&out, pages);
     }
-    if (functions != NULL) {
+    if (functions != NULL)
         tool_diff_print_rows(diff, functions, false, limit_of(), &out);
-    }
-    if (functions != NULL && paths != NULL) {
+    if (functions != NULL && paths != NULL)
         tool_output_text(&out, "\n");
-    }
-    if (paths != NULL) {
+    if (paths != NULL)
         tool_diff_print_rows(diff, paths, true, limit_of(), &out);
-    }
     return close_output(&out, pages);
 }
 
-static tool_diff_limits limits_of(void)
+static struct tool_diff_limits limits_of(void)
 {
-    tool_diff_limits limits = {.min_ns = options.min_time.given ? options.min_time.value_ns : 0,
-                               .min_change = options.min_change};
+    struct tool_diff_limits limits = {.min_ns =
+                                          options.min_time.given ? options.min_time.value_ns : 0,
+                                      .min_change = options.min_change};
     if (options.sort != NULL) {
         limits.sort = strcmp(options.sort, "total") == 0   ? TOOL_DIFF_BY_TOTAL
                       : strcmp(options.sort, "calls") == 0 ? TOOL_DIFF_BY_CALLS
@@ -144,10 +140,10 @@ static tool_diff_limits limits_of(void)
     return limits;
 }
 
-static int show_rows(tool_diff *diff)
+static int show_rows(struct tool_diff *diff)
 {
-    tool_diff_rows functions = {0}, paths = {0};
-    tool_diff_limits limits = limits_of();
+    struct tool_diff_rows functions = {0}, paths = {0};
+    struct tool_diff_limits limits = limits_of();
     bool by_function = options.by == NULL || strcmp(options.by, "function") == 0;
     bool by_path = options.by == NULL || strcmp(options.by, "path") == 0;
     int status = by_function ? tool_diff_functions(diff, &functions) : TOOL_OK;
@@ -170,38 +166,33 @@ static int show_rows(tool_diff *diff)
 static int check_words(void)
 {
     if (options.by != NULL && strcmp(options.by, "function") != 0 &&
-        strcmp(options.by, "path") != 0) {
+        strcmp(options.by, "path") != 0)
         return tool_usage("diff", "unknown kind of rows '%s'", options.by);
-    }
     if (options.sort != NULL && strcmp(options.sort, "self") != 0 &&
-        strcmp(options.sort, "total") != 0 && strcmp(options.sort, "calls") != 0) {
+        strcmp(options.sort, "total") != 0 && strcmp(options.sort, "calls") != 0)
         return tool_usage("diff", "unknown key '%s'", options.sort);
-    }
-    if (options.first && (options.by != NULL || options.sort != NULL)) {
+    if (options.first && (options.by != NULL || options.sort != NULL))
         return tool_usage("diff", "--first goes without --by and --sort");
-    }
     return TOOL_OK;
 }
 
-static int open_inputs(tool_diff *diff, char **paths)
+static int open_inputs(struct tool_diff *diff, char **paths)
 {
     int status = TOOL_OK;
-    if (strcmp(paths[0], "-") == 0 && strcmp(paths[1], "-") == 0) {
+    if (strcmp(paths[0], "-") == 0 && strcmp(paths[1], "-") == 0)
         return tool_usage("diff", "only one of the traces can come from standard input");
-    }
     tool_memory_bound();
     for (int side = 0; side < 2 && status == TOOL_OK; side++) {
         status = tool_input_read(&diff->inputs[side], paths[side], diff->jobs);
-        if (status == TOOL_OK) {
+        if (status == TOOL_OK)
             ttape_reader_get_info(diff->inputs[side].reader, &diff->infos[side]);
-        }
     }
     diff->has_times = diff->infos[0].resolution_ns != TTAPE_TIME_NONE &&
                       diff->infos[1].resolution_ns != TTAPE_TIME_NONE;
     return status;
 }
 
-static int run(tool_diff *diff)
+static int run(struct tool_diff *diff)
 {
     tool_diff_make_keys(diff);
     int status = options.first ? show_first(diff) : show_rows(diff);
@@ -216,19 +207,16 @@ static int run(tool_diff *diff)
 int tool_verb_diff(int argc, char **argv)
 {
     int count, status;
-    tool_diff diff = {.inputs = {{.fd = -1}, {.fd = -1}}};
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_diff diff = {.inputs = {{.fd = -1}, {.fd = -1}}};
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
     status = check_words();
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     diff.jobs = options.jobs > 0 ? options.jobs : 1;
     status = open_inputs(&diff, argv);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = run(&diff);
-    }
     tool_input_close(&diff.inputs[0]);
     tool_input_close(&diff.inputs[1]);
     return status;

@@ -11,8 +11,8 @@
 #define LOW_RANGE    100000000u
 #define SHORT_BYTES  2048u /* a longer site text goes around the reserved room */
 
-typedef struct csv_state {
-    tool_dump *dump;
+struct csv_state {
+    struct tool_dump *dump;
     char prefix[64]; /* "STREAM,TID," */
     size_t prefix_bytes;
     uint64_t high; /* upper digits of the last time, as a number and as text */
@@ -22,12 +22,12 @@ typedef struct csv_state {
               [24]; /* ",KIND,": event kinds, then the site kinds of leaves */
     size_t kind_bytes[TTAPE_EVENT_KIND_COUNT + 5];
     ttape_event events[BATCH_EVENTS];
-} csv_state;
+};
 
 /* ",0xADDRESS,SYMBOL\n", the symbol in quotes where RFC 4180 asks for it. */
-static void print_site(tool_dump *dump, const ttape_site *site)
+static void print_site(struct tool_dump *dump, const ttape_site *site)
 {
-    tool_output *out = &dump->scratch;
+    struct tool_output *out = &dump->scratch;
     char text[24];
     ttape_string symbol = site->symbol;
     char *end = tool_put_hex(tool_put_bytes(text, ",0x", 3), site->address);
@@ -49,7 +49,7 @@ static void print_site(tool_dump *dump, const ttape_site *site)
     tool_output_text(out, quote ? "\"\n" : "\n");
 }
 
-static void set_kind(csv_state *csv, size_t index, const char *name)
+static void set_kind(struct csv_state *csv, size_t index, const char *name)
 {
     char *end = tool_put_bytes(csv->kinds[index], ",", 1);
     end = tool_put_bytes(end, name, strlen(name));
@@ -57,7 +57,7 @@ static void set_kind(csv_state *csv, size_t index, const char *name)
     csv->kind_bytes[index] = (size_t)(end - csv->kinds[index]);
 }
 
-static void open_stream(csv_state *csv, uint32_t number)
+static void open_stream(struct csv_state *csv, uint32_t number)
 {
     ttape_stream_info stream = {0};
     (void)ttape_reader_get_stream(csv->dump->reader, number, &stream);
@@ -68,13 +68,12 @@ static void open_stream(csv_state *csv, uint32_t number)
     csv->prefix_bytes = (size_t)(end - csv->prefix);
 }
 
-static inline char *put_time(csv_state *csv, char *at, uint64_t time_ns)
+static inline char *put_time(struct csv_state *csv, char *at, uint64_t time_ns)
 {
     uint64_t high = time_ns / LOW_RANGE;
     uint32_t low = (uint32_t)(time_ns % LOW_RANGE);
-    if (high == 0) {
+    if (high == 0)
         return tool_put_decimal(at, low);
-    }
     if (high != csv->high) {
         csv->high = high;
         csv->high_bytes = (size_t)(tool_put_decimal(csv->high_digits, high) - csv->high_digits);
@@ -97,19 +96,18 @@ static inline char *put_depth(char *at, uint32_t depth)
     return tool_put_decimal(at, depth);
 }
 
-static inline void put_line(csv_state *csv, const ttape_event *event)
+static inline void put_line(struct csv_state *csv, const ttape_event *event)
 {
-    tool_dump *dump = csv->dump;
-    const tool_site_text *site =
+    struct tool_dump *dump = csv->dump;
+    const struct tool_site_text *site =
         event->site != TTAPE_NONE ? tool_dump_site(dump, event->site) : NULL;
     size_t kind = event->kind != TTAPE_LEAF || site == NULL ? event->kind
                                                             : TTAPE_EVENT_KIND_COUNT + site->kind;
     char *at = tool_output_reserve(&dump->out, TOOL_DUMP_LINE_BYTES + SHORT_BYTES);
     memcpy(at, csv->prefix, sizeof(csv->prefix));
     at += csv->prefix_bytes;
-    if (dump->has_times) {
+    if (dump->has_times)
         at = put_time(csv, at, event->time_ns);
-    }
     memcpy(at, csv->kinds[kind], sizeof(csv->kinds[kind]));
     at += csv->kind_bytes[kind];
     at = put_depth(at, event->depth);
@@ -124,13 +122,12 @@ static inline void put_line(csv_state *csv, const ttape_event *event)
 }
 
 /* Up to `count` lines; false when the stream's part of the selection ends here. */
-static bool put_batch(csv_state *csv, const ttape_event *events, size_t count)
+static bool put_batch(struct csv_state *csv, const ttape_event *events, size_t count)
 {
-    tool_dump *dump = csv->dump;
+    struct tool_dump *dump = csv->dump;
     for (size_t i = 0; i < count; i++) {
-        if ((dump->to.given && events[i].time_ns >= dump->to.value_ns) || tool_dump_done(dump)) {
+        if ((dump->to.given && events[i].time_ns >= dump->to.value_ns) || tool_dump_done(dump))
             return false;
-        }
         dump->lines_left--;
         put_line(csv, &events[i]);
     }
@@ -138,78 +135,69 @@ static bool put_batch(csv_state *csv, const ttape_event *events, size_t count)
 }
 
 /* All of a stream, batch by batch. */
-static void put_stream(csv_state *csv, ttape_cursor *cursor)
+static void put_stream(struct csv_state *csv, ttape_cursor *cursor)
 {
     ttape_error err = {0};
     while (!tool_dump_done(csv->dump)) {
         size_t count = 0;
         ttape_status status =
             ttape_cursor_next_events(cursor, csv->events, BATCH_EVENTS, &count, &err);
-        if (status == TTAPE_END || !put_batch(csv, csv->events, count)) {
+        if (status == TTAPE_END || !put_batch(csv, csv->events, count))
             return;
-        }
-        if (status != TTAPE_OK && !tool_dump_go_on(csv->dump, &err)) {
+        if (status != TTAPE_OK && !tool_dump_go_on(csv->dump, &err))
             return;
-        }
     }
 }
 
 /* A range of event numbers: one by one, because damage may leave some out. */
-static void put_range(csv_state *csv, ttape_cursor *cursor)
+static void put_range(struct csv_state *csv, ttape_cursor *cursor)
 {
     ttape_error err = {0};
     ttape_item item;
     while (!tool_dump_done(csv->dump)) {
         ttape_status status = ttape_cursor_next(cursor, &item, &err);
-        if (status == TTAPE_END) {
+        if (status == TTAPE_END)
             return;
-        }
         if (status != TTAPE_OK) {
-            if (!tool_dump_go_on(csv->dump, &err)) {
+            if (!tool_dump_go_on(csv->dump, &err))
                 return;
-            }
             continue;
         }
-        if (item.number >= csv->dump->events.to || !put_batch(csv, &item.event, 1)) {
+        if (item.number >= csv->dump->events.to || !put_batch(csv, &item.event, 1))
             return;
-        }
     }
 }
 
-static void open_csv(tool_dump *dump)
+static void open_csv(struct tool_dump *dump)
 {
-    csv_state *csv = tool_allocate(1, sizeof(*csv));
+    struct csv_state *csv = tool_allocate(1, sizeof(*csv));
     csv->dump = dump;
     csv->high = UINT64_MAX;
-    for (uint32_t kind = 0; kind < TTAPE_EVENT_KIND_COUNT; kind++) {
+    for (uint32_t kind = 0; kind < TTAPE_EVENT_KIND_COUNT; kind++)
         set_kind(csv, kind, ttape_event_kind_name(kind, TTAPE_SITE_MARKER));
-    }
-    for (uint32_t kind = 0; kind <= TTAPE_SITE_MARKER; kind++) {
+    for (uint32_t kind = 0; kind <= TTAPE_SITE_MARKER; kind++)
         set_kind(csv, TTAPE_EVENT_KIND_COUNT + kind, ttape_event_kind_name(TTAPE_LEAF, kind));
-    }
     dump->state = csv;
     dump->print_site = print_site;
     tool_output_text(&dump->out, "stream,tid,time_ns,kind,depth,address,symbol\n");
 }
 
-static void print_csv(tool_dump *dump)
+static void print_csv(struct tool_dump *dump)
 {
-    csv_state *csv = dump->state;
+    struct csv_state *csv = dump->state;
     for (uint32_t i = 0; i < dump->stream_count && !tool_dump_done(dump); i++) {
         ttape_cursor *cursor = tool_dump_open_stream(dump, dump->streams[i]);
-        if (cursor == NULL) {
+        if (cursor == NULL)
             continue;
-        }
         open_stream(csv, dump->streams[i]);
-        if (dump->events.given) {
+        if (dump->events.given)
             put_range(csv, cursor);
-        } else {
+        else
             put_stream(csv, cursor);
-        }
         ttape_cursor_close(cursor);
     }
 }
 
-static void close_csv(tool_dump *dump) { free(dump->state); }
+static void close_csv(struct tool_dump *dump) { free(dump->state); }
 
-const tool_dump_format tool_dump_csv = {"csv", open_csv, print_csv, close_csv};
+const struct tool_dump_format tool_dump_csv = {"csv", open_csv, print_csv, close_csv};

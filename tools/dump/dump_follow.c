@@ -13,18 +13,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/dump/dump.h"
 #include "tools/command/memory_limit.h"
+#include "tools/dump/dump.h"
 
 #define PAUSE_MS 40
 
 /* The end of a file, and why no more of it is waited for. */
-typedef struct growing_file {
-    tool_input input; /* its name */
+struct growing_file {
+    struct tool_input input; /* its name */
     int fd;
     uint64_t offset;
     bool is_stream, was_locked, is_abandoned, is_unwanted;
-} growing_file;
+};
 
 static uint64_t now_ns(void)
 {
@@ -37,9 +37,8 @@ static uint64_t now_ns(void)
 static bool pause_a_little(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
-    if (poll(&out, 1, PAUSE_MS) <= 0) {
+    if (poll(&out, 1, PAUSE_MS) <= 0)
         return true;
-    }
     return (out.revents & (POLLERR | POLLNVAL)) == 0;
 }
 
@@ -50,7 +49,7 @@ static bool is_locked(int fd)
 }
 
 /* At the end for now. False: for ever. */
-static bool wait_for_more(growing_file *file)
+static bool wait_for_more(struct growing_file *file)
 {
     struct stat info;
     bool locked = is_locked(file->fd);
@@ -71,7 +70,7 @@ static bool wait_for_more(growing_file *file)
 static ttape_status read_growing(void *context, void *buffer, size_t size_bytes, size_t *got_bytes,
                                  ttape_error *err)
 {
-    growing_file *file = context;
+    struct growing_file *file = context;
     *got_bytes = 0;
     for (;;) {
         ssize_t got = file->is_stream ? read(file->fd, buffer, size_bytes)
@@ -89,18 +88,17 @@ static ttape_status read_growing(void *context, void *buffer, size_t size_bytes,
             *got_bytes = (size_t)got;
             return TTAPE_OK;
         }
-        if (got == 0 && (file->is_stream || file->is_abandoned || !wait_for_more(file))) {
+        if (got == 0 && (file->is_stream || file->is_abandoned || !wait_for_more(file)))
             return TTAPE_OK;
-        }
     }
 }
 
 /* Waits until the file is there. */
-static int open_growing(growing_file *file, const char *path, uint64_t wait_ns)
+static int open_growing(struct growing_file *file, const char *path, uint64_t wait_ns)
 {
     struct stat info;
     uint64_t start = now_ns();
-    *file = (growing_file){.input = {.name = path, .fd = -1}, .fd = STDIN_FILENO};
+    *file = (struct growing_file){.input = {.name = path, .fd = -1}, .fd = STDIN_FILENO};
     if (strcmp(path, "-") == 0) {
         file->input.name = "standard input";
         file->is_stream = true;
@@ -108,25 +106,21 @@ static int open_growing(growing_file *file, const char *path, uint64_t wait_ns)
     }
     for (;;) {
         file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (file->fd >= 0 || errno != ENOENT || now_ns() - start >= wait_ns) {
+        if (file->fd >= 0 || errno != ENOENT || now_ns() - start >= wait_ns)
             break;
-        }
-        if (!pause_a_little()) {
+        if (!pause_a_little())
             return TOOL_OK;
-        }
     }
-    if (file->fd < 0) {
+    if (file->fd < 0)
         return tool_fail("cannot open '%s': %s", path, strerror(errno));
-    }
-    if (fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode))
         return tool_fail("'%s' is not a regular file", path);
-    }
     /* The recorder may be killed before we have come to the file's end. */
     file->was_locked = is_locked(file->fd);
     return TOOL_OK;
 }
 
-static int print_part(tool_dump *dump, bool *is_open)
+static int print_part(struct tool_dump *dump, bool *is_open)
 {
     int status = tool_dump_prepare(dump);
     if (status == TOOL_OK && !*is_open) {
@@ -141,13 +135,12 @@ static int print_part(tool_dump *dump, bool *is_open)
 }
 
 /* Why it ended, where that is not how it should. */
-static int check_end(const tool_dump *dump, const growing_file *file)
+static int check_end(const struct tool_dump *dump, const struct growing_file *file)
 {
     ttape_info info;
     ttape_reader_get_info(dump->reader, &info);
-    if (info.complete || file->is_unwanted) {
+    if (info.complete || file->is_unwanted)
         return TOOL_OK;
-    }
     if (file->is_abandoned) {
         tool_message(
             "'%s' is not complete, and nobody is writing it any more: see tracetape recover",
@@ -158,7 +151,7 @@ static int check_end(const tool_dump *dump, const growing_file *file)
     return TOOL_LOSS;
 }
 
-static int print_parts(tool_dump *dump, ttape_forward *forward, growing_file *file)
+static int print_parts(struct tool_dump *dump, ttape_forward *forward, struct growing_file *file)
 {
     ttape_error err = {0};
     bool is_open = false;
@@ -174,21 +167,19 @@ static int print_parts(tool_dump *dump, ttape_forward *forward, growing_file *fi
             status = next < TTAPE_E_TRUNCATED ? TOOL_CANNOT : TOOL_LOSS;
             break;
         }
-        if (!is_open) { /* no events: the header, as of any other file */
+        if (!is_open) /* no events: the header, as of any other file */
             status = print_part(dump, &is_open);
-        }
         status = status == TOOL_OK ? check_end(dump, file) : status;
         break;
     }
-    if (is_open) {
+    if (is_open)
         dump->format->close(dump);
-    }
     return status == TOOL_OK ? dump->status : status;
 }
 
-int tool_dump_follow(tool_dump *dump, const char *path, uint64_t wait_ns)
+int tool_dump_follow(struct tool_dump *dump, const char *path, uint64_t wait_ns)
 {
-    growing_file file;
+    struct growing_file file;
     ttape_forward *forward;
     ttape_error err = {0};
     int status = open_growing(&file, path, wait_ns);
@@ -204,9 +195,8 @@ int tool_dump_follow(tool_dump *dump, const char *path, uint64_t wait_ns)
             status = tool_fail_error(file.input.name, &err);
         }
     }
-    if (file.fd > STDIN_FILENO) {
+    if (file.fd > STDIN_FILENO)
         close(file.fd);
-    }
     dump->input = NULL;
     dump->reader = NULL;
     return status;

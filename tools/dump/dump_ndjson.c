@@ -5,13 +5,13 @@
 #include "tools/dump/dump.h"
 #include "tools/io/dump_values.h"
 
-typedef struct json_state {
-    tool_dump *dump;
+struct json_state {
+    struct tool_dump *dump;
     uint64_t *tids; /* by stream */
     size_t tid_count, tid_capacity;
-} json_state;
+};
 
-static void put_text(tool_output *out, const char *key, ttape_string text)
+static void put_text(struct tool_output *out, const char *key, ttape_string text)
 {
     tool_output_text(out, key);
     tool_output_escaped(out, TOOL_ESCAPE_JSON, text);
@@ -19,44 +19,41 @@ static void put_text(tool_output *out, const char *key, ttape_string text)
 }
 
 /* ,"module":"...","offset":"0x...","file":"...","line":1 where they are known */
-static void put_place(tool_dump *dump, const ttape_site *site)
+static void put_place(struct tool_dump *dump, const ttape_site *site)
 {
-    tool_output *out = &dump->scratch;
+    struct tool_output *out = &dump->scratch;
     ttape_module module;
     if (ttape_reader_get_module(dump->reader, site->module, &module) == TTAPE_OK) {
         put_text(out, ",\"module\":\"", module.path);
         tool_output_printf(out, ",\"offset\":\"0x%" PRIx64 "\"", site->address - module.start);
     }
-    if (site->file.size_bytes > 0) {
+    if (site->file.size_bytes > 0)
         put_text(out, ",\"file\":\"", site->file);
-    }
-    if (site->line > 0) {
+    if (site->line > 0)
         tool_output_printf(out, ",\"line\":%" PRIu32, site->line);
-    }
 }
 
 /* ,"address":"0x...","symbol":"..." */
-static void print_site(tool_dump *dump, const ttape_site *site)
+static void print_site(struct tool_dump *dump, const ttape_site *site)
 {
-    tool_output *out = &dump->scratch;
+    struct tool_output *out = &dump->scratch;
     char text[48];
     char *end = tool_put_bytes(text, ",\"address\":\"0x", 14);
     end = tool_put_hex(end, site->address);
     tool_output_bytes(out, text, (size_t)(end - text));
     put_text(out, "\",\"symbol\":\"", site->symbol);
-    if (dump->places) {
+    if (dump->places)
         put_place(dump, site);
-    }
 }
 
-static void put_key(tool_output *out, const char *key, uint64_t number)
+static void put_key(struct tool_output *out, const char *key, uint64_t number)
 {
     tool_output_text(out, key);
     char *at = tool_output_reserve(out, 20);
     tool_output_commit(out, tool_put_decimal(at, number));
 }
 
-static void put_value(tool_output *out, const ttape_value *value)
+static void put_value(struct tool_output *out, const ttape_value *value)
 {
     char number[48];
     char *end;
@@ -69,9 +66,8 @@ static void put_value(tool_output *out, const ttape_value *value)
         break;
     case TTAPE_VALUE_BYTES:
         tool_output_text(out, "{\"hex\":\"");
-        for (size_t i = 0; i < value->bytes.size_bytes; i++) {
+        for (size_t i = 0; i < value->bytes.size_bytes; i++)
             tool_output_printf(out, "%02x", (unsigned char)value->bytes.data[i]);
-        }
         tool_output_text(out, "\"}");
         break;
     default: {
@@ -86,7 +82,7 @@ static void put_value(tool_output *out, const ttape_value *value)
     }
 }
 
-static void put_details(tool_output *out, const ttape_event *event)
+static void put_details(struct tool_output *out, const ttape_event *event)
 {
     switch (event->kind) {
     case TTAPE_GAP:
@@ -105,30 +101,27 @@ static void put_details(tool_output *out, const ttape_event *event)
 
 static void take_item(void *context, const ttape_item *item)
 {
-    json_state *ndjson = context;
-    tool_dump *dump = ndjson->dump;
-    tool_output *out = &dump->out;
+    struct json_state *ndjson = context;
+    struct tool_dump *dump = ndjson->dump;
+    struct tool_output *out = &dump->out;
     const ttape_event *event = &item->event;
-    const tool_site_text *site =
+    const struct tool_site_text *site =
         event->site != TTAPE_NONE ? tool_dump_site(dump, event->site) : NULL;
-    if (tool_dump_done(dump)) {
+    if (tool_dump_done(dump))
         return;
-    }
     dump->lines_left--;
     put_key(out, "{\"stream\":", item->stream);
     put_key(out, ",\"tid\":", ndjson->tids[item->stream]);
     put_key(out, ",\"event\":", item->number);
-    if (dump->has_times) {
+    if (dump->has_times)
         put_key(out, ",\"time_ns\":", event->time_ns);
-    } else {
+    else
         tool_output_text(out, ",\"time_ns\":null");
-    }
     tool_output_printf(out, ",\"kind\":\"%s\"",
                        ttape_event_kind_name(event->kind, site != NULL ? site->kind : 0));
     put_key(out, ",\"depth\":", event->depth);
-    if (site != NULL) {
+    if (site != NULL)
         tool_output_bytes(out, site->text, site->size_bytes);
-    }
     put_details(out, event);
     for (uint32_t i = 0; i < item->value_count; i++) {
         tool_output_text(out, i == 0 ? ",\"values\":[" : ",");
@@ -137,17 +130,17 @@ static void take_item(void *context, const ttape_item *item)
     tool_output_text(out, item->value_count > 0 ? "]}\n" : "}\n");
 }
 
-static void open_ndjson(tool_dump *dump)
+static void open_ndjson(struct tool_dump *dump)
 {
-    json_state *ndjson = tool_allocate(1, sizeof(*ndjson));
+    struct json_state *ndjson = tool_allocate(1, sizeof(*ndjson));
     ndjson->dump = dump;
     dump->state = ndjson;
     dump->print_site = print_site;
 }
 
-static void print_ndjson(tool_dump *dump)
+static void print_ndjson(struct tool_dump *dump)
 {
-    json_state *ndjson = dump->state;
+    struct json_state *ndjson = dump->state;
     size_t count = dump->info.stream_count;
     tool_grow((void **)&ndjson->tids, &ndjson->tid_capacity, count, sizeof(uint64_t));
     for (; ndjson->tid_count < count; ndjson->tid_count++) {
@@ -158,11 +151,12 @@ static void print_ndjson(tool_dump *dump)
     tool_dump_merged(dump, take_item, NULL, ndjson);
 }
 
-static void close_ndjson(tool_dump *dump)
+static void close_ndjson(struct tool_dump *dump)
 {
-    json_state *ndjson = dump->state;
+    struct json_state *ndjson = dump->state;
     free(ndjson->tids);
     free(ndjson);
 }
 
-const tool_dump_format tool_dump_ndjson = {"ndjson", open_ndjson, print_ndjson, close_ndjson};
+const struct tool_dump_format tool_dump_ndjson = {"ndjson", open_ndjson, print_ndjson,
+                                                  close_ndjson};

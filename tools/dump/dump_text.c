@@ -4,37 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/site_name.h"
 #include "tools/dump/dump.h"
 #include "tools/io/dump_values.h"
-#include "tools/calls/site_name.h"
 
 #define INDENT_MAX     60u
 #define DURATION_WIDTH 10u
 #define TRACKED_DEPTH  65536u
 
 /* When the frame at a depth was entered; site TTAPE_NONE: not known. */
-typedef struct entered {
+struct entered {
     uint64_t time_ns;
     uint32_t site;
-} entered;
+};
 
 /* Frames of one of a stream's stacks, by depth. */
-typedef struct frame_track {
+struct frame_track {
     uint32_t stack;
-    entered *frames;
+    struct entered *frames;
     size_t count, capacity;
-} frame_track;
+};
 
-typedef struct follow {
+struct follow {
     uint32_t stack;
-    frame_track *tracks;
+    struct frame_track *tracks;
     size_t track_count, track_capacity;
     uint64_t tid;
-} follow;
+};
 
-typedef struct text_state {
-    tool_dump *dump;
-    follow **streams; /* by stream number; NULL until its first event */
+struct text_state {
+    struct tool_dump *dump;
+    struct follow **streams; /* by stream number; NULL until its first event */
     size_t stream_count, stream_capacity;
     bool pending; /* an enter line without its end: "name(...)" */
     ttape_event pending_event;
@@ -43,72 +43,66 @@ typedef struct text_state {
         pending_flush; /* the output's flush count, and where its line's duration column ends */
     size_t pending_column;
     size_t column; /* where the last line's duration column ends */
-} text_state;
+};
 
-static void print_site(tool_dump *dump, const ttape_site *site)
+static void print_site(struct tool_dump *dump, const ttape_site *site)
 {
     char buffer[TOOL_LABEL_BYTES], place[TOOL_PLACE_BYTES];
     tool_output_escaped(&dump->scratch, TOOL_ESCAPE_TEXT,
                         tool_site_label(dump->reader, site, buffer));
-    if (dump->places && (site->symbol.size_bytes > 0 || site->file.size_bytes > 0)) {
+    if (dump->places && (site->symbol.size_bytes > 0 || site->file.size_bytes > 0))
         tool_output_text(&dump->scratch, tool_site_where(dump->reader, site, place));
-    }
 }
 
-static void put_name(text_state *text, uint32_t site)
+static void put_name(struct text_state *text, uint32_t site)
 {
     if (site == TTAPE_NONE) {
         tool_output_text(&text->dump->out, "?");
         return;
     }
-    const tool_site_text *name = tool_dump_site(text->dump, site);
+    const struct tool_site_text *name = tool_dump_site(text->dump, site);
     tool_output_bytes(&text->dump->out, name->text, name->size_bytes);
 }
 
-static follow *follow_of(text_state *text, uint32_t number)
+static struct follow *follow_of(struct text_state *text, uint32_t number)
 {
     if (text->streams[number] == NULL) {
         ttape_stream_info stream = {0};
         (void)ttape_reader_get_stream(text->dump->reader, number, &stream);
-        text->streams[number] = tool_allocate(1, sizeof(follow));
+        text->streams[number] = tool_allocate(1, sizeof(struct follow));
         text->streams[number]->tid = stream.stream.tid;
     }
     return text->streams[number];
 }
 
-static frame_track *track_of(follow *stream, uint32_t stack)
+static struct frame_track *track_of(struct follow *stream, uint32_t stack)
 {
-    for (size_t i = 0; i < stream->track_count; i++) {
-        if (stream->tracks[i].stack == stack) {
+    for (size_t i = 0; i < stream->track_count; i++)
+        if (stream->tracks[i].stack == stack)
             return &stream->tracks[i];
-        }
-    }
     tool_grow((void **)&stream->tracks, &stream->track_capacity, stream->track_count + 1,
-              sizeof(frame_track));
-    stream->tracks[stream->track_count] = (frame_track){.stack = stack};
+              sizeof(struct frame_track));
+    stream->tracks[stream->track_count] = (struct frame_track){.stack = stack};
     return &stream->tracks[stream->track_count++];
 }
 
-static void remember(frame_track *track, uint32_t depth, uint64_t time_ns, uint32_t site)
+static void remember(struct frame_track *track, uint32_t depth, uint64_t time_ns, uint32_t site)
 {
-    if (depth >= TRACKED_DEPTH) {
+    if (depth >= TRACKED_DEPTH)
         return;
-    }
-    tool_grow((void **)&track->frames, &track->capacity, depth + 1, sizeof(entered));
-    for (; track->count <= depth; track->count++) {
+    tool_grow((void **)&track->frames, &track->capacity, depth + 1, sizeof(struct entered));
+    for (; track->count <= depth; track->count++)
         track->frames[track->count].site = TTAPE_NONE;
-    }
-    track->frames[depth] = (entered){time_ns, site};
+    track->frames[depth] = (struct entered){time_ns, site};
 }
 
 /* How long the frame that this event closes was open; false: not known. */
-static bool find_duration(follow *stream, const ttape_event *event, uint64_t *duration_ns)
+static bool find_duration(struct follow *stream, const ttape_event *event, uint64_t *duration_ns)
 {
-    frame_track *track = track_of(stream, stream->stack);
+    struct frame_track *track = track_of(stream, stream->stack);
     if (event->depth >= track->count || track->frames[event->depth].site != event->site ||
-        event->site == TTAPE_NONE || event->time_ns < track->frames[event->depth].time_ns) {
+        event->site == TTAPE_NONE || event->time_ns < track->frames[event->depth].time_ns)
         return false;
-    }
     *duration_ns = event->time_ns - track->frames[event->depth].time_ns;
     track->frames[event->depth].site = TTAPE_NONE;
     return true;
@@ -116,9 +110,8 @@ static bool find_duration(follow *stream, const ttape_event *event, uint64_t *du
 
 static char *pad_left(char *at, const char *digits, size_t size, size_t width)
 {
-    for (size_t i = size; i < width; i++) {
+    for (size_t i = size; i < width; i++)
         *at++ = ' ';
-    }
     return tool_put_bytes(at, digits, size);
 }
 
@@ -148,25 +141,23 @@ static char *put_duration(char *at, uint64_t duration_ns)
                  {UINT64_MAX, 1000000000, " s "}};
     char digits[32];
     size_t i = 0;
-    while (duration_ns >= units[i].limit && i < 3) {
+    while (duration_ns >= units[i].limit && i < 3)
         i++;
-    }
     char *end = tool_put_decimal(digits, duration_ns / units[i].unit);
     end = tool_put_bytes(end, units[i].name, 3);
     return pad_left(at, digits, (size_t)(end - digits), DURATION_WIDTH);
 }
 
 /* Time, thread, duration and indentation of a line. */
-static void put_columns(text_state *text, const ttape_event *event, const follow *stream,
-                        const uint64_t *duration_ns)
+static void put_columns(struct text_state *text, const ttape_event *event,
+                        const struct follow *stream, const uint64_t *duration_ns)
 {
-    tool_output *out = &text->dump->out;
+    struct tool_output *out = &text->dump->out;
     char digits[24];
     char *start = tool_output_reserve(out, TOOL_DUMP_LINE_BYTES);
     char *at = start;
-    if (text->dump->has_times) {
+    if (text->dump->has_times)
         at = put_time(at, event->time_ns);
-    }
     char *end = tool_put_decimal(digits, stream->tid);
     at = pad_left(at, digits, (size_t)(end - digits), 9);
     at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, DURATION_WIDTH);
@@ -181,7 +172,7 @@ static void put_columns(text_state *text, const ttape_event *event, const follow
     tool_output_commit(out, at);
 }
 
-static void end_pending(text_state *text)
+static void end_pending(struct text_state *text)
 {
     if (text->pending) {
         tool_output_text(&text->dump->out, " {\n");
@@ -190,24 +181,22 @@ static void end_pending(text_state *text)
 }
 
 /* One line is out; false: no more are wanted. */
-static bool count_line(text_state *text)
+static bool count_line(struct text_state *text)
 {
-    if (tool_dump_done(text->dump)) {
+    if (tool_dump_done(text->dump))
         return false;
-    }
     text->dump->lines_left--;
     return true;
 }
 
-static void take_enter(text_state *text, follow *stream, const ttape_item *item)
+static void take_enter(struct text_state *text, struct follow *stream, const ttape_item *item)
 {
     const ttape_event *event = &item->event;
     bool open = event->kind == TTAPE_OPEN;
     remember(track_of(stream, stream->stack), event->depth, event->time_ns,
              open ? TTAPE_NONE : event->site);
-    if (text->dump->out.size_bytes > TOOL_OUTPUT_BYTES * 3 / 4) {
+    if (text->dump->out.size_bytes > TOOL_OUTPUT_BYTES * 3 / 4)
         tool_output_flush(&text->dump->out); /* so that the line stays there until its exit */
-    }
     put_columns(text, event, stream, NULL);
     text->pending_column = text->column;
     text->pending_flush = text->dump->out.flush_count;
@@ -224,12 +213,12 @@ static void take_enter(text_state *text, follow *stream, const ttape_item *item)
 
 /* Ends the line of a call that returns at once; its duration goes into the column that was left
  * blank. */
-static void close_pending(text_state *text, const ttape_item *item, const uint64_t *duration_ns)
+static void close_pending(struct text_state *text, const ttape_item *item,
+                          const uint64_t *duration_ns)
 {
-    tool_output *out = &text->dump->out;
-    if (duration_ns != NULL && out->flush_count == text->pending_flush) {
+    struct tool_output *out = &text->dump->out;
+    if (duration_ns != NULL && out->flush_count == text->pending_flush)
         put_duration(out->data + text->pending_column - DURATION_WIDTH, *duration_ns);
-    }
     if (item->value_count > 0) {
         tool_output_text(out, " = ");
         tool_dump_value(out, &item->values[0]);
@@ -238,9 +227,9 @@ static void close_pending(text_state *text, const ttape_item *item, const uint64
     text->pending = false;
 }
 
-static void take_exit(text_state *text, follow *stream, const ttape_item *item)
+static void take_exit(struct text_state *text, struct follow *stream, const ttape_item *item)
 {
-    tool_output *out = &text->dump->out;
+    struct tool_output *out = &text->dump->out;
     const ttape_event *event = &item->event;
     uint64_t duration_ns = 0;
     bool known = find_duration(stream, event, &duration_ns) && text->dump->has_times;
@@ -252,22 +241,20 @@ static void take_exit(text_state *text, follow *stream, const ttape_item *item)
         tool_dump_value(out, &item->values[0]);
     }
     tool_output_text(out, " /* ");
-    if (event->site != TTAPE_NONE) {
+    if (event->site != TTAPE_NONE)
         put_name(text, event->site);
-    } else {
+    else
         tool_output_text(out, "signal handler");
-    }
-    if (event->kind == TTAPE_EXIT_UNSEEN) {
+    if (event->kind == TTAPE_EXIT_UNSEEN)
         tool_output_text(out, ": its call was not seen");
-    } else if (event->kind == TTAPE_EXIT_ACROSS) {
+    else if (event->kind == TTAPE_EXIT_ACROSS)
         tool_output_printf(out, ": after %" PRIu32 " frames were unwound", event->argument);
-    }
     tool_output_text(out, " */\n");
 }
 
-static void take_other(text_state *text, follow *stream, const ttape_item *item)
+static void take_other(struct text_state *text, struct follow *stream, const ttape_item *item)
 {
-    tool_output *out = &text->dump->out;
+    struct tool_output *out = &text->dump->out;
     const ttape_event *event = &item->event;
     put_columns(text, event, stream, NULL);
     switch (event->kind) {
@@ -301,9 +288,9 @@ static void take_other(text_state *text, follow *stream, const ttape_item *item)
 
 static void take_item(void *context, const ttape_item *item)
 {
-    text_state *text = context;
+    struct text_state *text = context;
     const ttape_event *event = &item->event;
-    follow *stream = follow_of(text, item->stream);
+    struct follow *stream = follow_of(text, item->stream);
     bool exits = event->kind == TTAPE_EXIT || event->kind == TTAPE_EXIT_UNSEEN ||
                  event->kind == TTAPE_EXIT_ACROSS;
     if (text->pending && event->kind == TTAPE_EXIT && item->stream == text->pending_stream &&
@@ -314,23 +301,21 @@ static void take_item(void *context, const ttape_item *item)
         return;
     }
     end_pending(text);
-    if (!count_line(text)) {
+    if (!count_line(text))
         return;
-    }
-    if (event->kind == TTAPE_ENTER || event->kind == TTAPE_OPEN) {
+    if (event->kind == TTAPE_ENTER || event->kind == TTAPE_OPEN)
         take_enter(text, stream, item);
-    } else if (exits) {
+    else if (exits)
         take_exit(text, stream, item);
-    } else {
+    else
         take_other(text, stream, item);
-    }
 }
 
 /* Frames that are open where printing starts: their exits have durations too. */
 static void take_edge(void *context, uint32_t number, const ttape_edge *edge)
 {
-    text_state *text = context;
-    follow *stream = follow_of(text, number);
+    struct text_state *text = context;
+    struct follow *stream = follow_of(text, number);
     uint32_t stack = TTAPE_NONE;
     int64_t depth = 0;
     stream->stack = edge->stack;
@@ -339,15 +324,14 @@ static void take_edge(void *context, uint32_t number, const ttape_edge *edge)
         depth =
             frame->stack != stack ? (int64_t)edge->unknown_depth + edge->depth_offset : depth + 1;
         stack = frame->stack;
-        if (depth >= 0 && depth < (int64_t)TRACKED_DEPTH && frame->kind == TTAPE_ENTER) {
+        if (depth >= 0 && depth < (int64_t)TRACKED_DEPTH && frame->kind == TTAPE_ENTER)
             remember(track_of(stream, stack), (uint32_t)depth, frame->enter_time_ns, frame->site);
-        }
     }
 }
 
-static void open_text(tool_dump *dump)
+static void open_text(struct tool_dump *dump)
 {
-    text_state *text = tool_allocate(1, sizeof(*text));
+    struct text_state *text = tool_allocate(1, sizeof(*text));
     text->dump = dump;
     dump->state = text;
     dump->print_site = print_site;
@@ -355,33 +339,30 @@ static void open_text(tool_dump *dump)
     tool_output_text(&dump->out, "      TID  DURATION  EVENT\n");
 }
 
-static void print_text(tool_dump *dump)
+static void print_text(struct tool_dump *dump)
 {
-    text_state *text = dump->state;
+    struct text_state *text = dump->state;
     size_t count = dump->info.stream_count;
-    tool_grow((void **)&text->streams, &text->stream_capacity, count, sizeof(follow *));
-    for (; text->stream_count < count; text->stream_count++) {
+    tool_grow((void **)&text->streams, &text->stream_capacity, count, sizeof(struct follow *));
+    for (; text->stream_count < count; text->stream_count++)
         text->streams[text->stream_count] = NULL;
-    }
     tool_dump_merged(dump, take_item, take_edge, text);
     end_pending(text);
 }
 
-static void close_text(tool_dump *dump)
+static void close_text(struct tool_dump *dump)
 {
-    text_state *text = dump->state;
+    struct text_state *text = dump->state;
     for (size_t i = 0; i < text->stream_count; i++) {
-        follow *stream = text->streams[i];
-        for (size_t k = 0; stream != NULL && k < stream->track_count; k++) {
+        struct follow *stream = text->streams[i];
+        for (size_t k = 0; stream != NULL && k < stream->track_count; k++)
             free(stream->tracks[k].frames);
-        }
-        if (stream != NULL) {
+        if (stream != NULL)
             free(stream->tracks);
-        }
         free(stream);
     }
     free(text->streams);
     free(text);
 }
 
-const tool_dump_format tool_dump_text = {"text", open_text, print_text, close_text};
+const struct tool_dump_format tool_dump_text = {"text", open_text, print_text, close_text};

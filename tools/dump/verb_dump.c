@@ -5,8 +5,8 @@
 
 #include <tracetape/writer.h>
 
-#include "tools/dump/dump.h"
 #include "tools/command/memory_limit.h"
+#include "tools/dump/dump.h"
 
 #define ERRORS_SHOWN   20u
 #define WAIT_NS        60000000000u
@@ -14,18 +14,18 @@
 
 static struct {
     const char *format;
-    tool_time from, to;
-    tool_range events;
-    tool_id tid, stream, limit;
+    struct tool_time from, to;
+    struct tool_range events;
+    struct tool_id tid, stream, limit;
     uint32_t jobs;
     bool follow, places;
-    tool_time wait;
+    struct tool_time wait;
 } options;
 
-static const tool_dump_format *const formats[] = {&tool_dump_text, &tool_dump_csv,
-                                                  &tool_dump_ndjson};
+static const struct tool_dump_format *const formats[] = {&tool_dump_text, &tool_dump_csv,
+                                                         &tool_dump_ndjson};
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, &options.format},
     {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
      tool_parse_time, &options.from},
@@ -46,7 +46,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "dump",
     .usage = "[OPTION]... FILE|-",
     .about =
@@ -65,10 +65,10 @@ static const tool_command command = {
     .operands_max = 1,
 };
 
-const tool_site_text *tool_dump_make_site(tool_dump *dump, uint32_t number)
+const struct tool_site_text *tool_dump_make_site(struct tool_dump *dump, uint32_t number)
 {
     ttape_site site = {0};
-    tool_site_text *text = &dump->sites[number];
+    struct tool_site_text *text = &dump->sites[number];
     (void)ttape_reader_get_site(dump->reader, number, &site);
     if (site.symbol.size_bytes * TOOL_ESCAPE_MAX > TOOL_OUTPUT_BYTES / 2) {
         /* Far over what the scratch buffer holds: 1 MiB names are legal, but nobody reads their
@@ -83,34 +83,32 @@ const tool_site_text *tool_dump_make_site(tool_dump *dump, uint32_t number)
     return text;
 }
 
-bool tool_dump_go_on(tool_dump *dump, const ttape_error *err)
+bool tool_dump_go_on(struct tool_dump *dump, const ttape_error *err)
 {
     if (err->status < TTAPE_E_TRUNCATED) {
         dump->status = tool_fail_error(dump->input->name, err);
         return false;
     }
-    if (dump->error_count++ < ERRORS_SHOWN) {
+    if (dump->error_count++ < ERRORS_SHOWN)
         tool_fail_error(dump->input->name, err);
-    }
     dump->status = dump->status == TOOL_OK ? TOOL_LOSS : dump->status;
     /* Every damaged partition is reported once per cursor that meets it. */
     return dump->error_count <= (dump->info.partition_count + 1) * (dump->info.stream_count + 1);
 }
 
 /* Moves a cursor to the selection's start. */
-static ttape_status seek(const tool_dump *dump, ttape_cursor *cursor, bool single, ttape_error *err)
+static ttape_status seek(const struct tool_dump *dump, ttape_cursor *cursor, bool single,
+                         ttape_error *err)
 {
     ttape_status status = TTAPE_OK;
-    if (dump->from.given) {
+    if (dump->from.given)
         status = ttape_cursor_seek_time(cursor, dump->from.value_ns, err);
-    }
-    if (status == TTAPE_OK && single && dump->events.given) {
+    if (status == TTAPE_OK && single && dump->events.given)
         status = ttape_cursor_seek_event(cursor, dump->events.from, err);
-    }
     return status == TTAPE_END ? TTAPE_OK : status;
 }
 
-static ttape_cursor *open_cursor(tool_dump *dump, uint32_t stream)
+static ttape_cursor *open_cursor(struct tool_dump *dump, uint32_t stream)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
@@ -126,75 +124,67 @@ static ttape_cursor *open_cursor(tool_dump *dump, uint32_t stream)
     return cursor;
 }
 
-ttape_cursor *tool_dump_open_stream(tool_dump *dump, uint32_t stream)
+ttape_cursor *tool_dump_open_stream(struct tool_dump *dump, uint32_t stream)
 {
     return open_cursor(dump, stream);
 }
 
-static bool is_selected(const tool_dump *dump, const ttape_item *item)
+static bool is_selected(const struct tool_dump *dump, const ttape_item *item)
 {
     return dump->selected[item->stream] &&
            (!dump->events.given ||
             (item->number >= dump->events.from && item->number < dump->events.to));
 }
 
-void tool_dump_merged(tool_dump *dump, tool_item_taker take, tool_edge_taker start, void *context)
+void tool_dump_merged(struct tool_dump *dump, tool_item_taker take, tool_edge_taker start,
+                      void *context)
 {
     ttape_error err = {0};
     ttape_item item;
     ttape_edge edge;
-    if (dump->stream_count == 0) {
+    if (dump->stream_count == 0)
         return;
-    }
     bool single = dump->stream_count == 1;
     ttape_cursor *cursor = open_cursor(dump, single ? dump->streams[0] : TTAPE_ALL_STREAMS);
-    if (cursor == NULL) {
+    if (cursor == NULL)
         return;
-    }
-    if (single && start != NULL && ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
+    if (single && start != NULL && ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK)
         start(context, dump->streams[0], &edge);
-    }
     while (!tool_dump_done(dump)) {
         ttape_status status = ttape_cursor_next(cursor, &item, &err);
-        if (status == TTAPE_END || (status != TTAPE_OK && !tool_dump_go_on(dump, &err))) {
+        if (status == TTAPE_END || (status != TTAPE_OK && !tool_dump_go_on(dump, &err)))
             break;
-        }
-        if (status != TTAPE_OK) {
+        if (status != TTAPE_OK)
             continue;
-        }
         if ((dump->to.given && item.event.time_ns >= dump->to.value_ns) ||
-            (single && dump->events.given && item.number >= dump->events.to)) {
+            (single && dump->events.given && item.number >= dump->events.to))
             break;
-        }
-        if (is_selected(dump, &item)) {
+        if (is_selected(dump, &item))
             take(context, &item);
-        }
     }
     ttape_cursor_close(cursor);
 }
 
-typedef struct ordered {
+struct ordered {
     uint64_t pid, tid, start_ns;
     uint32_t stream;
-} ordered;
+};
 
 static int compare_streams(const void *a, const void *b)
 {
-    const ordered *one = a, *two = b;
+    const struct ordered *one = a, *two = b;
     const uint64_t left[] = {one->pid, one->tid, one->start_ns, one->stream};
     const uint64_t right[] = {two->pid, two->tid, two->start_ns, two->stream};
-    for (size_t i = 0; i < 4; i++) {
-        if (left[i] != right[i]) {
+    for (size_t i = 0; i < 4; i++)
+        if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;
-        }
-    }
     return 0;
 }
 
-static int select_streams(tool_dump *dump)
+static int select_streams(struct tool_dump *dump)
 {
     uint32_t count = dump->info.stream_count;
-    ordered *order = tool_allocate(count, sizeof(*order));
+    struct ordered *order = tool_allocate(count, sizeof(*order));
     free(dump->selected);
     free(dump->streams);
     dump->stream_count = 0;
@@ -204,38 +194,33 @@ static int select_streams(tool_dump *dump)
         ttape_stream_info stream;
         bool found = ttape_reader_get_stream(dump->reader, i, &stream) == TTAPE_OK;
         if (!found || (options.stream.given && options.stream.value != i) ||
-            (options.tid.given && options.tid.value != stream.stream.tid)) {
+            (options.tid.given && options.tid.value != stream.stream.tid))
             continue;
-        }
         order[dump->stream_count++] =
-            (ordered){stream.pid, stream.stream.tid, stream.stream.start_time_ns, i};
+            (struct ordered){stream.pid, stream.stream.tid, stream.stream.start_time_ns, i};
         dump->selected[i] = true;
     }
-    if (dump->stream_count > 0) {
+    if (dump->stream_count > 0)
         qsort(order, dump->stream_count, sizeof(*order), compare_streams);
-    }
-    for (uint32_t i = 0; i < dump->stream_count; i++) {
+    for (uint32_t i = 0; i < dump->stream_count; i++)
         dump->streams[i] = order[i].stream;
-    }
     free(order);
-    if (dump->stream_count == 0 && (options.stream.given || options.tid.given) && !options.follow) {
+    if (dump->stream_count == 0 && (options.stream.given || options.tid.given) && !options.follow)
         return tool_fail("'%s' has no such stream", dump->input->name);
-    }
     return TOOL_OK;
 }
 
 /* Relative times become absolute. */
-static void resolve(const tool_dump *dump, tool_time *time)
+static void resolve(const struct tool_dump *dump, struct tool_time *time)
 {
     if (time->given && time->relative &&
-        __builtin_add_overflow(time->value_ns, dump->info.time_first_ns, &time->value_ns)) {
+        __builtin_add_overflow(time->value_ns, dump->info.time_first_ns, &time->value_ns))
         time->value_ns = UINT64_MAX;
-    }
     time->relative = false;
 }
 
 /* What stays the same, however much is added to the file. */
-static int choose(tool_dump *dump)
+static int choose(struct tool_dump *dump)
 {
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
     dump->from = options.from;
@@ -245,27 +230,25 @@ static int choose(tool_dump *dump)
     resolve(dump, &dump->from);
     resolve(dump, &dump->to);
     dump->is_prepared = true;
-    if (!dump->has_times && (dump->from.given || dump->to.given)) {
+    if (!dump->has_times && (dump->from.given || dump->to.given))
         return tool_fail("'%s' has no times: --from and --to cannot be used", dump->input->name);
-    }
     return TOOL_OK;
 }
 
-int tool_dump_prepare(tool_dump *dump)
+int tool_dump_prepare(struct tool_dump *dump)
 {
     ttape_reader_get_info(dump->reader, &dump->info);
     int status = dump->is_prepared ? TOOL_OK : choose(dump);
     tool_grow((void **)&dump->sites, &dump->site_capacity, dump->info.site_count,
-              sizeof(tool_site_text));
-    for (; dump->site_count < dump->info.site_count; dump->site_count++) {
-        dump->sites[dump->site_count] = (tool_site_text){0};
-    }
+              sizeof(struct tool_site_text));
+    for (; dump->site_count < dump->info.site_count; dump->site_count++)
+        dump->sites[dump->site_count] = (struct tool_site_text){0};
     return status == TOOL_OK ? select_streams(dump) : status;
 }
 
-static int print_file(tool_dump *dump, const char *path)
+static int print_file(struct tool_dump *dump, const char *path)
 {
-    tool_input input;
+    struct tool_input input;
     tool_memory_bound();
     int status = tool_input_read(&input, path, options.jobs);
     if (status == TOOL_OK) {
@@ -286,7 +269,7 @@ static int print_file(tool_dump *dump, const char *path)
     return status;
 }
 
-static int print_all(tool_dump *dump, const char *path)
+static int print_all(struct tool_dump *dump, const char *path)
 {
     tool_output_open(&dump->out, STDOUT_FILENO);
     tool_output_open(&dump->scratch, -1);
@@ -295,9 +278,8 @@ static int print_all(tool_dump *dump, const char *path)
             ? tool_dump_follow(dump, path, options.wait.given ? options.wait.value_ns : WAIT_NS)
             : print_file(dump, path);
     int closed = tool_output_close(&dump->out);
-    for (size_t i = 0; i < dump->site_count; i++) {
+    for (size_t i = 0; i < dump->site_count; i++)
         free(dump->sites[i].text);
-    }
     free(dump->scratch.data);
     free(dump->sites);
     free(dump->selected);
@@ -305,33 +287,27 @@ static int print_all(tool_dump *dump, const char *path)
     return closed != TOOL_OK ? closed : status;
 }
 
-static const tool_dump_format *find_format(const char *name)
+static const struct tool_dump_format *find_format(const char *name)
 {
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (strcmp(formats[i]->name, name) == 0) {
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
-        }
-    }
     return NULL;
 }
 
 int tool_verb_dump(int argc, char **argv)
 {
     int count, status;
-    tool_dump dump = {.status = TOOL_OK};
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_dump dump = {.status = TOOL_OK};
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
     dump.format = find_format(options.format == NULL ? "text" : options.format);
-    if (dump.format == NULL) {
+    if (dump.format == NULL)
         return tool_usage("dump", "unknown format '%s'", options.format);
-    }
-    if (options.wait.given && !options.follow) {
+    if (options.wait.given && !options.follow)
         return tool_usage("dump", "--wait goes with --follow");
-    }
-    if (options.places && dump.format == &tool_dump_csv) {
+    if (options.places && dump.format == &tool_dump_csv)
         return tool_usage("dump", "--places does not go with the fixed columns of csv");
-    }
     dump.places = options.places;
     return print_all(&dump, argv[0]);
 }

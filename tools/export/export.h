@@ -8,26 +8,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/export/export_text.h"
-#include "tools/io/input.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
+#include "tools/export/export_text.h"
+#include "tools/io/input.h"
 
 /* A selected stream, in the order of the output: by process, thread, start. */
-typedef struct tool_export_stream {
+struct tool_export_stream {
     uint32_t stream, process;      /* numbers in the trace */
     uint64_t pid, tid;             /* as recorded */
     uint32_t shown_pid, shown_tid; /* unique in the output and below 2^31 */
-} tool_export_stream;
+};
 
-typedef struct tool_export tool_export;
+struct tool_export;
 
 /* Writes what a format keeps for a site. */
-typedef void (*tool_site_writer)(const tool_export *export, tool_buffer *buffer,
+typedef void (*tool_site_writer)(const struct tool_export *export, struct tool_buffer *buffer,
                                  const ttape_site *site);
 
 struct tool_export {
-    const tool_input *input;
+    const struct tool_input *input;
     ttape_reader *reader;
     ttape_info info;
     const char *path; /* of the output; "-": standard output */
@@ -36,156 +36,161 @@ struct tool_export {
     bool has_from, has_to;
     uint64_t from_ns, to_ns; /* absolute, half-open */
     uint64_t min_ns;         /* shorter frames and all points are left out; 0: nothing is */
-    tool_export_stream *streams;
+    struct tool_export_stream *streams;
     uint32_t stream_count;
     uint32_t next_number; /* for processes and threads whose own number is taken or too large */
     int status;           /* TOOL_OK, or the worst that happened */
     uint64_t error_count, stepped_count, event_count;
-    tool_output out; /* of formats that are written front to back */
+    struct tool_output out; /* of formats that are written front to back */
     tool_site_writer write_site;
-    tool_buffer *sites; /* by site, empty until asked for */
+    struct tool_buffer *sites; /* by site, empty until asked for */
 };
 
 /* A format. `run` writes everything and returns a tool_exit. */
-typedef struct tool_export_format {
+struct tool_export_format {
     const char *name;
     const char *summary;
     enum { TOOL_EXPORT_TEXT, TOOL_EXPORT_BINARY, TOOL_EXPORT_FILE, TOOL_EXPORT_DIRECTORY } shape;
-    int (*run)(tool_export *export);
-} tool_export_format;
+    int (*run)(struct tool_export *export);
+};
 
-extern const tool_export_format tool_export_chrome, tool_export_perfetto, tool_export_callgrind,
-    tool_export_folded, tool_export_speedscope, tool_export_ctf, tool_export_csv,
-    tool_export_sqlite;
+extern const struct tool_export_format tool_export_chrome, tool_export_perfetto,
+    tool_export_callgrind, tool_export_folded, tool_export_speedscope, tool_export_ctf,
+    tool_export_csv, tool_export_sqlite;
 
 /* ---- export_select.c ---- */
 
-typedef struct tool_export_choice {
-    tool_id thread, process;
-} tool_export_choice;
+struct tool_export_choice {
+    struct tool_id thread, process;
+};
 
 /* Fills streams; TOOL_CANNOT (reported) where the choice leaves none. */
-int tool_export_select(tool_export *export, const tool_export_choice *choice);
+int tool_export_select(struct tool_export *export, const struct tool_export_choice *choice);
 /* A number that no process or thread of the output has. */
-uint32_t tool_export_number(tool_export *export);
+uint32_t tool_export_number(struct tool_export *export);
 /* What formats whose readers keep times as floating point numbers take off every time: 0, unless
  * nanoseconds would be lost. */
-uint64_t tool_export_origin(const tool_export *export);
+uint64_t tool_export_origin(const struct tool_export *export);
 /* What is written for a site, made once by write_site. */
-const tool_buffer *tool_export_make_site(tool_export *export, uint32_t site);
-static inline const tool_buffer *tool_export_site(tool_export *export, uint32_t site)
+const struct tool_buffer *tool_export_make_site(struct tool_export *export, uint32_t site);
+static inline const struct tool_buffer *tool_export_site(struct tool_export *export, uint32_t site)
 {
-    const tool_buffer *text = &export->sites[site];
+    const struct tool_buffer *text = &export->sites[site];
     return text->data != NULL ? text : tool_export_make_site(export, site);
 }
 /* The symbol, or the address where there is none; `room` may hold it. */
 ttape_string tool_export_label(const ttape_site *site, char room[24]);
 /* The path of a site's module, "" where it is not known. */
-ttape_string tool_export_module(const tool_export *export, const ttape_site *site);
+ttape_string tool_export_module(const struct tool_export *export, const ttape_site *site);
 /* Names of a thread and its process, as recorded; never empty. */
-ttape_string tool_export_process_name(const tool_export *export, uint32_t process);
-void tool_export_thread_name(const tool_export *export, const tool_export_stream *stream,
-                             uint32_t stack, tool_buffer *buffer);
-void tool_export_close(tool_export *export);
+ttape_string tool_export_process_name(const struct tool_export *export, uint32_t process);
+void tool_export_thread_name(const struct tool_export *export,
+                             const struct tool_export_stream *stream, uint32_t stack,
+                             struct tool_buffer *buffer);
+void tool_export_close(struct tool_export *export);
 
 /* ---- export_walk.c ---- */
 
 /* Values that must outlive the event that carried them. */
-typedef struct tool_kept_values {
+struct tool_kept_values {
     uint32_t count;
     ttape_value values[];
-} tool_kept_values;
+};
 
 /* An open frame. */
-typedef struct tool_frame {
+struct tool_frame {
     uint64_t enter_ns; /* may lie before the selection */
     uint64_t start_ns; /* the later of that and the selection's start: what begin is called with */
     uint32_t kind;     /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN */
     uint32_t site;     /* TTAPE_NONE for signals */
     uint32_t signal;
     bool is_cut; /* was open before the selection starts */
-    tool_kept_values *kept;
+    struct tool_kept_values *kept;
     /* the format's own, zero at begin */
     uint64_t self_ns, below_ns, id;
-} tool_frame;
+};
 
-typedef struct tool_stack {
-    tool_frame *frames; /* outermost first */
+struct tool_stack {
+    struct tool_frame *frames; /* outermost first */
     size_t count, capacity;
     size_t shown;   /* frames that begin was called for: the outermost ones */
     uint64_t track; /* the format's own, zero at first */
-} tool_stack;
+};
 
 /* How a frame ended. */
-typedef enum tool_ending {
+enum tool_ending {
     TOOL_ENDING_EXIT,   /* it returned (or the handler of a signal did) */
     TOOL_ENDING_UNWIND, /* left by an exception or longjmp */
     TOOL_ENDING_OPEN,   /* still open at the end of the stream or of the selection */
     TOOL_ENDING_LOST    /* open where events are missing, and no more behind them */
-} tool_ending;
+};
 
 /* An event and what belongs to it; time_ns never steps back in a stream. */
-typedef struct tool_moment {
+struct tool_moment {
     uint64_t time_ns;
     const ttape_event *event; /* NULL at cuts and ends */
     const ttape_value *values;
     uint32_t value_count;
-} tool_moment;
+};
 
-typedef struct tool_walk tool_walk;
+struct tool_walk;
 
 /* What a format does with what happened, stream by stream. Frames of a stack nest; `walk->stack` is
  * the one that a call is about. Unused calls are NULL. */
-typedef struct tool_export_calls {
-    void (*stream)(void *context, tool_walk *walk);
-    void (*begin)(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now);
-    void (*end)(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                tool_ending ending);
+struct tool_export_calls {
+    void (*stream)(void *context, struct tool_walk *walk);
+    void (*begin)(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                  const struct tool_moment *now);
+    void (*end)(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                const struct tool_moment *now, enum tool_ending ending);
     /* leaf, gap and exit unseen */
-    void (*point)(void *context, tool_walk *walk, const tool_moment *now);
+    void (*point)(void *context, struct tool_walk *walk, const struct tool_moment *now);
     /* the stream goes on on walk->stack; `from` is the stack that it leaves */
-    void (*changed)(void *context, tool_walk *walk, uint32_t from, const tool_moment *now);
+    void (*changed)(void *context, struct tool_walk *walk, uint32_t from,
+                    const struct tool_moment *now);
     /* events are missing until to_ns: what was open ran until walk->now_ns, as far as is known */
-    void (*skip)(void *context, tool_walk *walk, uint64_t to_ns);
-    void (*stream_end)(void *context, tool_walk *walk, uint64_t time_ns);
-} tool_export_calls;
+    void (*skip)(void *context, struct tool_walk *walk, uint64_t to_ns);
+    void (*stream_end)(void *context, struct tool_walk *walk, uint64_t time_ns);
+};
 
 struct tool_walk {
-    tool_export *export;
-    const tool_export_stream *stream;
-    const tool_export_calls *calls;
+    struct tool_export *export;
+    const struct tool_export_stream *stream;
+    const struct tool_export_calls *calls;
     void *context;
-    uint64_t now_ns, number; /* of the next event */
-    tool_stack **stacks;     /* by number, NULL where not used */
+    uint64_t now_ns, number;    /* of the next event */
+    struct tool_stack **stacks; /* by number, NULL where not used */
     size_t stack_capacity;
     uint32_t stack;  /* that a call is about */
     uint32_t active; /* on which the stream runs */
     bool started;    /* `stream` was called */
 };
 
-static inline tool_stack *tool_walk_stack(const tool_walk *walk)
+static inline struct tool_stack *tool_walk_stack(const struct tool_walk *walk)
 {
     return walk->stacks[walk->stack];
 }
 
 /* Walks all selected streams, one after the other. Failures are in export->status. */
-void tool_export_walk(tool_export *export, const tool_export_calls *calls, void *context);
+void tool_export_walk(struct tool_export *export, const struct tool_export_calls *calls,
+                      void *context);
 
 /* For who reads events in an order of their own: a walk over one stream from an edge. */
-void tool_walk_open(tool_walk *walk, tool_export *export, const tool_export_stream *stream,
-                    const tool_export_calls *calls, void *context);
-void tool_walk_start(tool_walk *walk, const ttape_edge *edge);
+void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
+                    const struct tool_export_stream *stream, const struct tool_export_calls *calls,
+                    void *context);
+void tool_walk_start(struct tool_walk *walk, const ttape_edge *edge);
 /* Begins what was open at the edge now, not with the first event. */
-void tool_walk_announce(tool_walk *walk);
-void tool_walk_event(tool_walk *walk, const ttape_item *item);
-void tool_walk_finish(tool_walk *walk, uint64_t time_ns);
-void tool_walk_close(tool_walk *walk);
+void tool_walk_announce(struct tool_walk *walk);
+void tool_walk_event(struct tool_walk *walk, const ttape_item *item);
+void tool_walk_finish(struct tool_walk *walk, uint64_t time_ns);
+void tool_walk_close(struct tool_walk *walk);
 /* Ends and begins frames so that those of the edge are open: behind missing events. */
-void tool_walk_resume(tool_walk *walk, const ttape_edge *edge, uint32_t reason);
+void tool_walk_resume(struct tool_walk *walk, const ttape_edge *edge, uint32_t reason);
 /* Shows frames that have become long enough at a time. */
-void tool_walk_show(tool_walk *walk, uint64_t time_ns);
+void tool_walk_show(struct tool_walk *walk, uint64_t time_ns);
 
 /* Reports a failed call on a cursor; true: reading goes on behind the damage. */
-bool tool_export_go_on(tool_export *export, const ttape_error *err);
+bool tool_export_go_on(struct tool_export *export, const ttape_error *err);
 
 #endif

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/export/export_folder.h"
 #include "tools/command/tool.h"
+#include "tools/export/export_folder.h"
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 #define CAUGHT_COUNT (sizeof(caught) / sizeof(caught[0]))
@@ -29,24 +29,22 @@ static void catch_signals(void)
         struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
         sigaction(caught[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) {
+        if (before[i].sa_handler != SIG_IGN)
             sigaction(caught[i], &action, NULL);
-        }
     }
 }
 
-int tool_folder_open(tool_folder *folder, const char *path, bool force)
+int tool_folder_open(struct tool_folder *folder, const char *path, bool force)
 {
     struct stat status;
-    *folder = (tool_folder){.path = path, .force = force};
+    *folder = (struct tool_folder){.path = path, .force = force};
     if (lstat(path, &status) == 0 && (!force || !S_ISDIR(status.st_mode))) {
         return S_ISDIR(status.st_mode) ? tool_fail("'%s' exists already; --force replaces it", path)
                                        : tool_fail("'%s' exists already and is no folder", path);
     }
     size_t size = strlen(path);
-    while (size > 1 && path[size - 1] == '/') {
+    while (size > 1 && path[size - 1] == '/')
         size--;
-    }
     catch_signals();
     folder->temporary = tool_allocate(size + 16, 1);
     folder->inside = tool_allocate(size + 16, 1);
@@ -78,15 +76,13 @@ static bool remove_flat(const char *path)
     }
     if (is_flat) {
         rewinddir(listing);
-        while ((entry = readdir(listing)) != NULL) {
+        while ((entry = readdir(listing)) != NULL)
             (void)unlinkat(fd, entry->d_name, 0);
-        }
     }
-    if (listing != NULL) {
+    if (listing != NULL)
         closedir(listing);
-    } else if (fd >= 0) {
+    else if (fd >= 0)
         close(fd);
-    }
     if (!is_flat) {
         errno = ENOTEMPTY;
         return false;
@@ -101,30 +97,25 @@ static void open_modes(const char *path)
     umask(mask);
     DIR *listing = opendir(path);
     struct dirent *entry;
-    while (listing != NULL && (entry = readdir(listing)) != NULL) {
-        if (entry->d_name[0] != '.') {
+    while (listing != NULL && (entry = readdir(listing)) != NULL)
+        if (entry->d_name[0] != '.')
             (void)fchmodat(dirfd(listing), entry->d_name, 0666 & ~mask, 0);
-        }
-    }
-    if (listing != NULL) {
+    if (listing != NULL)
         closedir(listing);
-    }
 }
 
-int tool_folder_commit(tool_folder *folder)
+int tool_folder_commit(struct tool_folder *folder)
 {
     struct stat status;
     open_modes(folder->inside);
-    if (folder->force && lstat(folder->path, &status) == 0 && !remove_flat(folder->path)) {
+    if (folder->force && lstat(folder->path, &status) == 0 && !remove_flat(folder->path))
         return tool_fail("cannot replace '%s': %s", folder->path, strerror(errno));
-    }
-    if (rename(folder->inside, folder->path) != 0) {
+    if (rename(folder->inside, folder->path) != 0)
         return tool_fail("cannot make '%s': %s", folder->path, strerror(errno));
-    }
     return TOOL_OK;
 }
 
-void tool_folder_close(tool_folder *folder)
+void tool_folder_close(struct tool_folder *folder)
 {
     if (folder->temporary != NULL) {
         (void)remove_flat(folder->inside);
@@ -134,10 +125,8 @@ void tool_folder_close(tool_folder *folder)
     }
     free(folder->inside);
     folder->inside = NULL;
-    for (size_t i = 0; i < CAUGHT_COUNT; i++) {
+    for (size_t i = 0; i < CAUGHT_COUNT; i++)
         sigaction(caught[i], &before[i], NULL);
-    }
-    if (interrupted != 0) {
+    if (interrupted != 0)
         raise((int)interrupted);
-    }
 }

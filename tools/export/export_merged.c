@@ -4,72 +4,68 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/export/export_merged.h"
 #include "tools/command/progress.h"
+#include "tools/export/export_merged.h"
 
 #define PROGRESS_EVENTS 4096u
 
-typedef struct merged_stream {
-    tool_walk walk;
+struct merged_stream {
+    struct tool_walk walk;
     uint64_t end_number;  /* of the stream's last event + 1 */
     uint32_t shown_stack; /* that its last record was about */
     bool is_finished, has_deadline;
-} merged_stream;
+};
 
-typedef struct deadline {
+struct deadline {
     uint64_t time_ns;
     uint32_t stream;
-} deadline;
+};
 
 struct tool_merged {
-    tool_export *export;
-    merged_stream *streams;
+    struct tool_export *export;
+    struct merged_stream *streams;
     uint32_t *index_of; /* by stream number: index + 1, 0: not selected */
     ttape_cursor *cursor;
-    tool_record *heap;
+    struct tool_record *heap;
     size_t count, capacity;
-    deadline *deadlines;
+    struct deadline *deadlines;
     size_t deadline_count, deadline_capacity;
     uint64_t sequence, now_ns;
     uint64_t last_ns; /* of the last record that was taken */
     bool ended;
-    tool_buffer text;
+    struct tool_buffer text;
 };
 
 /* ---- the heap of records ---- */
 
-static bool is_before(const tool_record *a, const tool_record *b)
+static bool is_before(const struct tool_record *a, const struct tool_record *b)
 {
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->sequence < b->sequence;
 }
 
-static void add_record(tool_merged *merged, tool_record record)
+static void add_record(struct tool_merged *merged, struct tool_record record)
 {
     record.sequence = merged->sequence++;
     /* what missing events hid ended before, but that has been passed */
     record.time_ns = record.time_ns > merged->last_ns ? record.time_ns : merged->last_ns;
-    tool_grow((void **)&merged->heap, &merged->capacity, merged->count + 1, sizeof(tool_record));
+    tool_grow((void **)&merged->heap, &merged->capacity, merged->count + 1,
+              sizeof(struct tool_record));
     size_t at = merged->count++;
     for (size_t parent;
-         at > 0 && (parent = (at - 1) / 2, is_before(&record, &merged->heap[parent]));
-         at = parent) {
+         at > 0 && (parent = (at - 1) / 2, is_before(&record, &merged->heap[parent])); at = parent)
         merged->heap[at] = merged->heap[parent];
-    }
     merged->heap[at] = record;
 }
 
-static tool_record take_record(tool_merged *merged)
+static struct tool_record take_record(struct tool_merged *merged)
 {
-    tool_record first = merged->heap[0], last = merged->heap[--merged->count];
+    struct tool_record first = merged->heap[0], last = merged->heap[--merged->count];
     size_t at = 0;
     for (size_t child; (child = 2 * at + 1) < merged->count; at = child) {
-        if (child + 1 < merged->count &&
-            is_before(&merged->heap[child + 1], &merged->heap[child])) {
+        if (child + 1 < merged->count && is_before(&merged->heap[child + 1], &merged->heap[child]))
             child++;
-        }
-        if (!is_before(&merged->heap[child], &last)) {
+        if (!is_before(&merged->heap[child], &last))
             break;
-        }
         merged->heap[at] = merged->heap[child];
     }
     merged->heap[at] = last;
@@ -78,78 +74,80 @@ static tool_record take_record(tool_merged *merged)
 
 /* ---- what the walks say ---- */
 
-static uint32_t index_of(const tool_merged *merged, const tool_walk *walk)
+static uint32_t index_of(const struct tool_merged *merged, const struct tool_walk *walk)
 {
     return (uint32_t)(walk->stream - merged->export->streams);
 }
 
 /* Records are about one stack of their thread until a switch says another. */
-static void say_stack(tool_merged *merged, const tool_walk *walk, uint64_t time_ns)
+static void say_stack(struct tool_merged *merged, const struct tool_walk *walk, uint64_t time_ns)
 {
-    merged_stream *stream = &merged->streams[index_of(merged, walk)];
+    struct merged_stream *stream = &merged->streams[index_of(merged, walk)];
     if (stream->shown_stack != walk->stack) {
         stream->shown_stack = walk->stack;
-        add_record(merged, (tool_record){.time_ns = time_ns,
-                                         .stream = index_of(merged, walk),
-                                         .kind = TOOL_RECORD_SWITCH,
-                                         .site = TTAPE_NONE,
-                                         .number = walk->stack});
+        add_record(merged, (struct tool_record){.time_ns = time_ns,
+                                                .stream = index_of(merged, walk),
+                                                .kind = TOOL_RECORD_SWITCH,
+                                                .site = TTAPE_NONE,
+                                                .number = walk->stack});
     }
 }
 
-static char *text_of(tool_merged *merged, const tool_moment *now)
+static char *text_of(struct tool_merged *merged, const struct tool_moment *now)
 {
-    if (now->value_count == 0) {
+    if (now->value_count == 0)
         return NULL;
-    }
     merged->text.size_bytes = 0;
     tool_buffer_values(&merged->text, now->values, now->value_count);
     return tool_copy_text(merged->text.data, merged->text.size_bytes);
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    tool_merged *merged = context;
+    struct tool_merged *merged = context;
     say_stack(merged, walk, now->time_ns);
-    add_record(merged, (tool_record){.time_ns = now->time_ns,
-                                     .stream = index_of(merged, walk),
-                                     .kind = TOOL_RECORD_BEGIN,
-                                     .site = frame->site,
-                                     .signal = frame->signal,
-                                     .number = frame->is_cut || frame->kind == TTAPE_OPEN,
-                                     .values = text_of(merged, now)});
+    add_record(merged, (struct tool_record){.time_ns = now->time_ns,
+                                            .stream = index_of(merged, walk),
+                                            .kind = TOOL_RECORD_BEGIN,
+                                            .site = frame->site,
+                                            .signal = frame->signal,
+                                            .number = frame->is_cut || frame->kind == TTAPE_OPEN,
+                                            .values = text_of(merged, now)});
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
-    tool_merged *merged = context;
+    struct tool_merged *merged = context;
     say_stack(merged, walk, now->time_ns);
-    add_record(merged,
-               (tool_record){.time_ns = now->time_ns,
-                             .stream = index_of(merged, walk),
-                             .kind = TOOL_RECORD_END,
-                             .site = frame->site,
-                             .signal = frame->signal,
-                             .number = ending,
-                             .values = ending == TOOL_ENDING_EXIT ? text_of(merged, now) : NULL});
+    add_record(merged, (struct tool_record){
+                           .time_ns = now->time_ns,
+                           .stream = index_of(merged, walk),
+                           .kind = TOOL_RECORD_END,
+                           .site = frame->site,
+                           .signal = frame->signal,
+                           .number = ending,
+                           .values = ending == TOOL_ENDING_EXIT ? text_of(merged, now) : NULL});
 }
 
-static void take_point(void *context, tool_walk *walk, const tool_moment *now)
+static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
 {
-    tool_merged *merged = context;
+    struct tool_merged *merged = context;
     bool is_gap = now->event->kind == TTAPE_GAP;
     say_stack(merged, walk, now->time_ns);
-    add_record(merged, (tool_record){.time_ns = now->time_ns,
-                                     .stream = index_of(merged, walk),
-                                     .kind = is_gap ? TOOL_RECORD_GAP : TOOL_RECORD_POINT,
-                                     .event = is_gap ? now->event->argument : now->event->kind,
-                                     .site = now->event->site,
-                                     .number = now->event->count,
-                                     .values = text_of(merged, now)});
+    add_record(merged,
+               (struct tool_record){.time_ns = now->time_ns,
+                                    .stream = index_of(merged, walk),
+                                    .kind = is_gap ? TOOL_RECORD_GAP : TOOL_RECORD_POINT,
+                                    .event = is_gap ? now->event->argument : now->event->kind,
+                                    .site = now->event->site,
+                                    .number = now->event->count,
+                                    .values = text_of(merged, now)});
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
     (void)from;
     say_stack(context, walk, now->time_ns);
@@ -158,59 +156,53 @@ static void take_change(void *context, tool_walk *walk, uint32_t from, const too
 /* ---- frames that wait ---- */
 
 /* When the thread's outermost waiting frame is long enough. False: none waits. */
-static bool next_deadline(const merged_stream *stream, uint64_t min_ns, uint64_t *time_ns)
+static bool next_deadline(const struct merged_stream *stream, uint64_t min_ns, uint64_t *time_ns)
 {
-    const tool_stack *stack = tool_walk_stack(&stream->walk);
-    if (stack->shown == stack->count) {
+    const struct tool_stack *stack = tool_walk_stack(&stream->walk);
+    if (stack->shown == stack->count)
         return false;
-    }
-    if (__builtin_add_overflow(stack->frames[stack->shown].enter_ns, min_ns, time_ns)) {
+    if (__builtin_add_overflow(stack->frames[stack->shown].enter_ns, min_ns, time_ns))
         *time_ns = UINT64_MAX;
-    }
     return true;
 }
 
-static void add_deadline(tool_merged *merged, uint32_t index)
+static void add_deadline(struct tool_merged *merged, uint32_t index)
 {
-    merged_stream *stream = &merged->streams[index];
-    deadline added = {.stream = index};
-    if (stream->has_deadline || !next_deadline(stream, merged->export->min_ns, &added.time_ns)) {
+    struct merged_stream *stream = &merged->streams[index];
+    struct deadline added = {.stream = index};
+    if (stream->has_deadline || !next_deadline(stream, merged->export->min_ns, &added.time_ns))
         return;
-    }
     stream->has_deadline = true;
     tool_grow((void **)&merged->deadlines, &merged->deadline_capacity, merged->deadline_count + 1,
-              sizeof(deadline));
+              sizeof(struct deadline));
     size_t at = merged->deadline_count++;
     for (size_t parent;
          at > 0 && (parent = (at - 1) / 2, added.time_ns < merged->deadlines[parent].time_ns);
-         at = parent) {
+         at = parent)
         merged->deadlines[at] = merged->deadlines[parent];
-    }
     merged->deadlines[at] = added;
 }
 
-static void drop_deadline(tool_merged *merged)
+static void drop_deadline(struct tool_merged *merged)
 {
-    deadline last = merged->deadlines[--merged->deadline_count];
+    struct deadline last = merged->deadlines[--merged->deadline_count];
     size_t at = 0;
     for (size_t child; (child = 2 * at + 1) < merged->deadline_count; at = child) {
         if (child + 1 < merged->deadline_count &&
-            merged->deadlines[child + 1].time_ns < merged->deadlines[child].time_ns) {
+            merged->deadlines[child + 1].time_ns < merged->deadlines[child].time_ns)
             child++;
-        }
-        if (merged->deadlines[child].time_ns >= last.time_ns) {
+        if (merged->deadlines[child].time_ns >= last.time_ns)
             break;
-        }
         merged->deadlines[at] = merged->deadlines[child];
     }
     merged->deadlines[at] = last;
 }
 
-static void wake(tool_merged *merged)
+static void wake(struct tool_merged *merged)
 {
     while (merged->deadline_count > 0 && merged->deadlines[0].time_ns <= merged->now_ns) {
         uint32_t index = merged->deadlines[0].stream;
-        merged_stream *stream = &merged->streams[index];
+        struct merged_stream *stream = &merged->streams[index];
         drop_deadline(merged);
         stream->has_deadline = false;
         if (!stream->is_finished) {
@@ -222,41 +214,37 @@ static void wake(tool_merged *merged)
 
 /* ---- reading ---- */
 
-static bool is_over(const merged_stream *stream)
+static bool is_over(const struct merged_stream *stream)
 {
     return stream->walk.number >= stream->end_number;
 }
 
-static void finish_stream(merged_stream *stream, uint64_t time_ns)
+static void finish_stream(struct merged_stream *stream, uint64_t time_ns)
 {
     stream->is_finished = true;
-    if (stream->walk.started || tool_walk_stack(&stream->walk)->count > 0) {
+    if (stream->walk.started || tool_walk_stack(&stream->walk)->count > 0)
         tool_walk_finish(&stream->walk, time_ns);
-    }
 }
 
-static void finish_all(tool_merged *merged, bool is_cut)
+static void finish_all(struct tool_merged *merged, bool is_cut)
 {
-    const tool_export *export = merged->export;
+    const struct tool_export *export = merged->export;
     uint64_t time_ns = is_cut ? export->to_ns : merged->now_ns;
-    for (uint32_t i = 0; i < export->stream_count; i++) {
-        if (!merged->streams[i].is_finished) {
+    for (uint32_t i = 0; i < export->stream_count; i++)
+        if (!merged->streams[i].is_finished)
             finish_stream(&merged->streams[i], time_ns);
-        }
-    }
     merged->ended = true;
 }
 
 /* Where numbers jump, the stream's own cursor says what is open behind the missing events. */
-static void resume(tool_merged *merged, merged_stream *stream, uint64_t number)
+static void resume(struct tool_merged *merged, struct merged_stream *stream, uint64_t number)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_edge edge;
     if (ttape_cursor_open(&cursor, merged->export->reader, stream->walk.stream->stream, &err) !=
-        TTAPE_OK) {
+        TTAPE_OK)
         return;
-    }
     if (ttape_cursor_seek_event(cursor, number, &err) == TTAPE_OK &&
         ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
         tool_walk_resume(&stream->walk, &edge,
@@ -266,33 +254,29 @@ static void resume(tool_merged *merged, merged_stream *stream, uint64_t number)
     stream->walk.number = number;
 }
 
-static void take_item(tool_merged *merged, const ttape_item *item)
+static void take_item(struct tool_merged *merged, const ttape_item *item)
 {
-    tool_export *export = merged->export;
+    struct tool_export *export = merged->export;
     uint32_t index = merged->index_of[item->stream];
     uint64_t time_ns = item->event.time_ns;
     merged->now_ns = time_ns > merged->now_ns ? time_ns : merged->now_ns;
     wake(merged);
-    if (index == 0) {
+    if (index == 0)
         return;
-    }
-    merged_stream *stream = &merged->streams[index - 1];
-    if (item->number != stream->walk.number) {
+    struct merged_stream *stream = &merged->streams[index - 1];
+    if (item->number != stream->walk.number)
         resume(merged, stream, item->number);
-    }
     tool_walk_event(&stream->walk, item);
-    if (export->min_ns > 0) {
+    if (export->min_ns > 0)
         add_deadline(merged, index - 1);
-    }
-    if (is_over(stream)) {
+    if (is_over(stream))
         finish_stream(stream, 0);
-    }
 }
 
 /* Reads one event, or finishes. */
-static void advance(tool_merged *merged)
+static void advance(struct tool_merged *merged)
 {
-    tool_export *export = merged->export;
+    struct tool_export *export = merged->export;
     ttape_error err = {0};
     ttape_item item;
     ttape_status status = ttape_cursor_next(merged->cursor, &item, &err);
@@ -301,9 +285,8 @@ static void advance(tool_merged *merged)
         return;
     }
     if (status != TTAPE_OK) {
-        if (!tool_export_go_on(export, &err)) {
+        if (!tool_export_go_on(export, &err))
             finish_all(merged, false);
-        }
         return;
     }
     if (export->has_to && item.event.time_ns >= export->to_ns) {
@@ -312,14 +295,13 @@ static void advance(tool_merged *merged)
     }
     take_item(merged, &item);
     export->event_count++;
-    if (export->event_count % PROGRESS_EVENTS == 0) {
+    if (export->event_count % PROGRESS_EVENTS == 0)
         tool_progress_update(0, 0, export->event_count);
-    }
 }
 
-bool tool_merged_next(tool_merged *merged, tool_record *out)
+bool tool_merged_next(struct tool_merged *merged, struct tool_record *out)
 {
-    const tool_export *export = merged->export;
+    const struct tool_export *export = merged->export;
     while (export->status != TOOL_CANNOT) {
         uint64_t final_ns = merged->now_ns > export->min_ns ? merged->now_ns - export->min_ns : 0;
         if (merged->count > 0 && (merged->ended || merged->heap[0].time_ns < final_ns)) {
@@ -327,9 +309,8 @@ bool tool_merged_next(tool_merged *merged, tool_record *out)
             merged->last_ns = out->time_ns;
             return true;
         }
-        if (merged->ended) {
+        if (merged->ended)
             return false;
-        }
         advance(merged);
     }
     return false;
@@ -337,14 +318,14 @@ bool tool_merged_next(tool_merged *merged, tool_record *out)
 
 /* ---- opening ---- */
 
-static const tool_export_calls calls = {
+static const struct tool_export_calls calls = {
     .begin = take_begin, .end = take_end, .point = take_point, .changed = take_change};
 
-static ttape_status open_stream(tool_merged *merged, uint32_t index, ttape_error *err)
+static ttape_status open_stream(struct tool_merged *merged, uint32_t index, ttape_error *err)
 {
-    tool_export *export = merged->export;
-    const tool_export_stream *chosen = &export->streams[index];
-    merged_stream *stream = &merged->streams[index];
+    struct tool_export *export = merged->export;
+    const struct tool_export_stream *chosen = &export->streams[index];
+    struct merged_stream *stream = &merged->streams[index];
     ttape_stream_info info = {0};
     ttape_cursor *cursor;
     ttape_edge edge = {0};
@@ -353,15 +334,12 @@ static ttape_status open_stream(tool_merged *merged, uint32_t index, ttape_error
     merged->index_of[chosen->stream] = index + 1;
     tool_walk_open(&stream->walk, export, chosen, &calls, merged);
     ttape_status status = ttape_cursor_open(&cursor, export->reader, chosen->stream, err);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
-    if (export->has_from) {
+    if (export->has_from)
         status = ttape_cursor_seek_time(cursor, export->from_ns, err);
-    }
-    if (status == TTAPE_OK || status == TTAPE_END) {
+    if (status == TTAPE_OK || status == TTAPE_END)
         status = ttape_cursor_get_open_frames(cursor, &edge, err);
-    }
     tool_walk_start(&stream->walk, &edge);
     ttape_cursor_close(cursor);
     if (is_over(stream)) {
@@ -373,12 +351,12 @@ static ttape_status open_stream(tool_merged *merged, uint32_t index, ttape_error
     return status;
 }
 
-tool_merged *tool_merged_open(tool_export *export)
+struct tool_merged *tool_merged_open(struct tool_export *export)
 {
     ttape_error err = {0};
-    tool_merged *merged = tool_allocate(1, sizeof(*merged));
+    struct tool_merged *merged = tool_allocate(1, sizeof(*merged));
     merged->export = export;
-    merged->streams = tool_allocate(export->stream_count, sizeof(merged_stream));
+    merged->streams = tool_allocate(export->stream_count, sizeof(struct merged_stream));
     merged->index_of = tool_allocate(export->info.stream_count, sizeof(uint32_t));
     for (uint32_t i = 0; i < export->stream_count; i++) {
         if (open_stream(merged, i, &err) != TTAPE_OK && !tool_export_go_on(export, &err)) {
@@ -388,9 +366,8 @@ tool_merged *tool_merged_open(tool_export *export)
     }
     ttape_status status =
         ttape_cursor_open(&merged->cursor, export->reader, TTAPE_ALL_STREAMS, &err);
-    if (status == TTAPE_OK && export->has_from) {
+    if (status == TTAPE_OK && export->has_from)
         status = ttape_cursor_seek_time(merged->cursor, export->from_ns, &err);
-    }
     if (status != TTAPE_OK && status != TTAPE_END && !tool_export_go_on(export, &err)) {
         tool_merged_close(merged);
         return NULL;
@@ -398,17 +375,14 @@ tool_merged *tool_merged_open(tool_export *export)
     return merged;
 }
 
-void tool_merged_close(tool_merged *merged)
+void tool_merged_close(struct tool_merged *merged)
 {
-    if (merged == NULL) {
+    if (merged == NULL)
         return;
-    }
-    for (uint32_t i = 0; i < merged->export->stream_count; i++) {
+    for (uint32_t i = 0; i < merged->export->stream_count; i++)
         tool_walk_close(&merged->streams[i].walk);
-    }
-    for (size_t i = 0; i < merged->count; i++) {
+    for (size_t i = 0; i < merged->count; i++)
         free(merged->heap[i].values);
-    }
     ttape_cursor_close(merged->cursor);
     tool_buffer_close(&merged->text);
     free(merged->heap);

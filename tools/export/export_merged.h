@@ -6,15 +6,15 @@
 
 #include "tools/export/export.h"
 
-typedef enum tool_record_kind {
+enum tool_record_kind {
     TOOL_RECORD_BEGIN, /* number: 1 where the frame was open before */
     TOOL_RECORD_END,   /* number: tool_ending */
     TOOL_RECORD_POINT, /* event: its kind */
     TOOL_RECORD_GAP,   /* event: reason, number: lost events */
     TOOL_RECORD_SWITCH /* number: the stack that the thread's next records are about */
-} tool_record_kind;
+};
 
-typedef struct tool_record {
+struct tool_record {
     uint64_t time_ns, sequence;
     uint32_t stream; /* index in export->streams */
     uint32_t kind, event;
@@ -22,14 +22,14 @@ typedef struct tool_record {
     uint32_t signal;
     uint64_t number;
     char *values; /* as text, NULL: none; the taker frees it */
-} tool_record;
+};
 
-typedef struct tool_merged tool_merged;
+struct tool_merged;
 
 /* Opens every thread where the selection starts. NULL: reported, in export->status. */
-tool_merged *tool_merged_open(tool_export *export);
+struct tool_merged *tool_merged_open(struct tool_export *export);
 /* The next record. False: none is left, or export->status is TOOL_CANNOT. */
-bool tool_merged_next(tool_merged *merged, tool_record *out);
-void tool_merged_close(tool_merged *merged);
+bool tool_merged_next(struct tool_merged *merged, struct tool_record *out);
+void tool_merged_close(struct tool_merged *merged);
 
 #endif

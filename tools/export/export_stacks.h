@@ -13,52 +13,52 @@
 #define TOOL_STACKS_RUNS  16u     /* before runs are merged into one */
 #define TOOL_STACKS_ROOT  0u
 
-typedef struct tool_stacks_node {
+struct tool_stacks_node {
     uint32_t parent, label;
     int64_t weight;
-} tool_stacks_node;
+};
 
-typedef struct tool_stacks_run {
+struct tool_stacks_run {
     uint64_t offset, end; /* of its records */
-} tool_stacks_run;
+};
 
-typedef struct tool_stacks {
-    tool_stacks_node *nodes; /* 0 is the root */
+struct tool_stacks {
+    struct tool_stacks_node *nodes; /* 0 is the root */
     uint32_t node_count;
     size_t node_capacity;
     uint32_t *slots; /* (parent, label) -> node, 0: empty */
     size_t slot_count;
     uint64_t secret; /* of their places */
-    uint32_t limit; /* nodes before a spill */
-    tool_scratch scratch;
-    tool_stacks_run runs[TOOL_STACKS_RUNS];
+    uint32_t limit;  /* nodes before a spill */
+    struct tool_scratch scratch;
+    struct tool_stacks_run runs[TOOL_STACKS_RUNS];
     unsigned run_count;
     bool failed; /* reported */
-} tool_stacks;
+};
 
-void tool_stacks_open(tool_stacks *stacks);
-void tool_stacks_close(tool_stacks *stacks);
+void tool_stacks_open(struct tool_stacks *stacks);
+void tool_stacks_close(struct tool_stacks *stacks);
 
 /* The node of a stack: that of `parent` with a label on top. Made when it is new. */
-uint32_t tool_stacks_child(tool_stacks *stacks, uint32_t parent, uint32_t label);
+uint32_t tool_stacks_child(struct tool_stacks *stacks, uint32_t parent, uint32_t label);
 
-static inline void tool_stacks_add(tool_stacks *stacks, uint32_t node, int64_t weight)
+static inline void tool_stacks_add(struct tool_stacks *stacks, uint32_t node, int64_t weight)
 {
     stacks->nodes[node].weight += weight;
 }
 
 /* Too large: call tool_stacks_spill, after which all nodes but the root are gone; then make those
  * of the open frames again and call tool_stacks_settle. */
-static inline bool tool_stacks_is_full(const tool_stacks *stacks)
+static inline bool tool_stacks_is_full(const struct tool_stacks *stacks)
 {
     return stacks->node_count >= stacks->limit && !stacks->failed;
 }
-void tool_stacks_spill(tool_stacks *stacks);
-void tool_stacks_settle(tool_stacks *stacks);
+void tool_stacks_spill(struct tool_stacks *stacks);
+void tool_stacks_settle(struct tool_stacks *stacks);
 
 /* Visits every stack once, in the order of labels, each before those on top of it; depth 0 is a
  * stack of one. False: failed, reported. */
 typedef void (*tool_stacks_visitor)(void *context, uint32_t depth, uint32_t label, int64_t weight);
-bool tool_stacks_visit(tool_stacks *stacks, tool_stacks_visitor visit, void *context);
+bool tool_stacks_visit(struct tool_stacks *stacks, tool_stacks_visitor visit, void *context);
 
 #endif

@@ -4,45 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/io/dump_values.h"
 #include "tools/export/export_text.h"
+#include "tools/io/dump_values.h"
 
 #define JSON_INTEGER_MAX (UINT64_C(1) << 53)
 
 /* Room for size_bytes more, and a NUL. */
-static char *room_for(tool_buffer *buffer, size_t size_bytes)
+static char *room_for(struct tool_buffer *buffer, size_t size_bytes)
 {
     tool_grow((void **)&buffer->data, &buffer->capacity, buffer->size_bytes + size_bytes + 1, 1);
     return buffer->data + buffer->size_bytes;
 }
 
-static void commit(tool_buffer *buffer, size_t size_bytes)
+static void commit(struct tool_buffer *buffer, size_t size_bytes)
 {
     buffer->size_bytes += size_bytes;
     buffer->data[buffer->size_bytes] = '\0';
 }
 
-void tool_buffer_add(tool_buffer *buffer, const void *data, size_t size_bytes)
+void tool_buffer_add(struct tool_buffer *buffer, const void *data, size_t size_bytes)
 {
     char *at = room_for(buffer, size_bytes);
-    if (size_bytes > 0) {
+    if (size_bytes > 0)
         memcpy(at, data, size_bytes);
-    }
     commit(buffer, size_bytes);
 }
 
-void tool_buffer_text(tool_buffer *buffer, const char *text)
+void tool_buffer_text(struct tool_buffer *buffer, const char *text)
 {
     tool_buffer_add(buffer, text, strlen(text));
 }
 
-void tool_buffer_number(tool_buffer *buffer, uint64_t number)
+void tool_buffer_number(struct tool_buffer *buffer, uint64_t number)
 {
     char *at = room_for(buffer, 20);
     commit(buffer, (size_t)(tool_put_decimal(at, number) - at));
 }
 
-void tool_buffer_printf(tool_buffer *buffer, const char *format, ...)
+void tool_buffer_printf(struct tool_buffer *buffer, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -55,43 +54,40 @@ void tool_buffer_printf(tool_buffer *buffer, const char *format, ...)
     }
 }
 
-void tool_buffer_name(tool_buffer *buffer, tool_escape_style style, ttape_string name)
+void tool_buffer_name(struct tool_buffer *buffer, enum tool_escape_style style, ttape_string name)
 {
     size_t size = name.size_bytes;
     if (size > TOOL_EXPORT_NAME_BYTES) {
         size = TOOL_EXPORT_NAME_BYTES;
         while (size > TOOL_EXPORT_NAME_BYTES - 4 &&
-               ((unsigned char)name.data[size] & 0xC0u) == 0x80) {
+               ((unsigned char)name.data[size] & 0xC0u) == 0x80)
             size--; /* don't split a character */
-        }
     }
     char *at = room_for(buffer, size * TOOL_ESCAPE_MAX);
     commit(buffer, tool_escape(at, style, name.data, size));
-    if (size < name.size_bytes) {
+    if (size < name.size_bytes)
         tool_buffer_text(buffer, "...");
-    }
 }
 
-void tool_buffer_json(tool_buffer *buffer, ttape_string name)
+void tool_buffer_json(struct tool_buffer *buffer, ttape_string name)
 {
     tool_buffer_text(buffer, "\"");
     tool_buffer_name(buffer, TOOL_ESCAPE_JSON, name);
     tool_buffer_text(buffer, "\"");
 }
 
-void tool_buffer_close(tool_buffer *buffer)
+void tool_buffer_close(struct tool_buffer *buffer)
 {
     free(buffer->data);
-    *buffer = (tool_buffer){0};
+    *buffer = (struct tool_buffer){0};
 }
 
-static void put_hex(tool_buffer *buffer, ttape_string bytes)
+static void put_hex(struct tool_buffer *buffer, ttape_string bytes)
 {
     size_t size = bytes.size_bytes;
     size = size < TOOL_EXPORT_NAME_BYTES ? size : TOOL_EXPORT_NAME_BYTES;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         tool_buffer_printf(buffer, "%02x", (unsigned char)bytes.data[i]);
-    }
     tool_buffer_text(buffer, size < bytes.size_bytes ? "..." : "");
 }
 
@@ -108,7 +104,7 @@ static bool is_plain(const ttape_value *value, const char *last)
     }
 }
 
-void tool_buffer_json_value(tool_buffer *buffer, const ttape_value *value)
+void tool_buffer_json_value(struct tool_buffer *buffer, const ttape_value *value)
 {
     char number[48];
     switch (value->type) {
@@ -131,9 +127,9 @@ void tool_buffer_json_value(tool_buffer *buffer, const ttape_value *value)
 }
 
 /* "text", with \" for a quote in it: the converters read it back. */
-static void put_quoted(tool_buffer *buffer, ttape_string text)
+static void put_quoted(struct tool_buffer *buffer, ttape_string text)
 {
-    tool_buffer escaped = {0};
+    struct tool_buffer escaped = {0};
     tool_buffer_name(&escaped, TOOL_ESCAPE_TEXT, text);
     tool_buffer_text(buffer, "\"");
     for (size_t i = 0; i < escaped.size_bytes; i++) {
@@ -144,7 +140,7 @@ static void put_quoted(tool_buffer *buffer, ttape_string text)
     tool_buffer_close(&escaped);
 }
 
-static void put_value(tool_buffer *buffer, const ttape_value *value)
+static void put_value(struct tool_buffer *buffer, const ttape_value *value)
 {
     char number[48];
     switch (value->type) {
@@ -160,7 +156,7 @@ static void put_value(tool_buffer *buffer, const ttape_value *value)
     }
 }
 
-void tool_buffer_values(tool_buffer *buffer, const ttape_value *values, uint32_t count)
+void tool_buffer_values(struct tool_buffer *buffer, const ttape_value *values, uint32_t count)
 {
     tool_buffer_text(buffer, "(");
     for (uint32_t i = 0; i < count; i++) {
@@ -174,9 +170,8 @@ const char *tool_value_name(char room[16], uint32_t event_kind, uint32_t index, 
 {
     bool is_return = event_kind == TTAPE_EXIT || event_kind == TTAPE_EXIT_ACROSS ||
                      event_kind == TTAPE_EXIT_UNSEEN;
-    if (is_return && count == 1) {
+    if (is_return && count == 1)
         return "return";
-    }
     size_t size = is_return ? 6 : 3;
     memcpy(room, is_return ? "return" : "arg", size);
     *tool_put_decimal(room + size, index + 1) = '\0';

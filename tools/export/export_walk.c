@@ -7,34 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/export/export.h"
 #include "tools/command/progress.h"
+#include "tools/export/export.h"
 
 #define BATCH_EVENTS 4096u
 
-static tool_stack *stack_of(tool_walk *walk, uint32_t number)
+static struct tool_stack *stack_of(struct tool_walk *walk, uint32_t number)
 {
     size_t old = walk->stack_capacity;
     tool_grow((void **)&walk->stacks, &walk->stack_capacity, (size_t)number + 1,
-              sizeof(tool_stack *));
-    for (size_t i = old; i < walk->stack_capacity; i++) {
+              sizeof(struct tool_stack *));
+    for (size_t i = old; i < walk->stack_capacity; i++)
         walk->stacks[i] = NULL;
-    }
-    if (walk->stacks[number] == NULL) {
-        walk->stacks[number] = tool_allocate(1, sizeof(tool_stack));
-    }
+    if (walk->stacks[number] == NULL)
+        walk->stacks[number] = tool_allocate(1, sizeof(struct tool_stack));
     return walk->stacks[number];
 }
 
 /* ---- values of frames that wait ---- */
 
-static tool_kept_values *keep(const ttape_value *values, uint32_t count)
+static struct tool_kept_values *keep(const ttape_value *values, uint32_t count)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         bytes += values[i].bytes.size_bytes;
-    }
-    tool_kept_values *kept = tool_allocate(sizeof(*kept) + count * sizeof(ttape_value) + bytes, 1);
+    struct tool_kept_values *kept =
+        tool_allocate(sizeof(*kept) + count * sizeof(ttape_value) + bytes, 1);
     char *at = (char *)&kept->values[count];
     kept->count = count;
     memcpy(kept->values, values, count * sizeof(ttape_value));
@@ -51,10 +49,10 @@ static tool_kept_values *keep(const ttape_value *values, uint32_t count)
 
 /* ---- frames ---- */
 
-static void begin_next(tool_walk *walk, tool_stack *stack)
+static void begin_next(struct tool_walk *walk, struct tool_stack *stack)
 {
-    tool_frame *frame = &stack->frames[stack->shown++];
-    tool_moment moment = {.time_ns = frame->start_ns};
+    struct tool_frame *frame = &stack->frames[stack->shown++];
+    struct tool_moment moment = {.time_ns = frame->start_ns};
     if (frame->kept != NULL) {
         moment.values = frame->kept->values;
         moment.value_count = frame->kept->count;
@@ -64,42 +62,43 @@ static void begin_next(tool_walk *walk, tool_stack *stack)
     frame->kept = NULL;
 }
 
-static void show_all(tool_walk *walk)
+static void show_all(struct tool_walk *walk)
 {
-    tool_stack *stack = tool_walk_stack(walk);
-    while (stack->shown < stack->count) {
+    struct tool_stack *stack = tool_walk_stack(walk);
+    while (stack->shown < stack->count)
         begin_next(walk, stack);
-    }
 }
 
-void tool_walk_show(tool_walk *walk, uint64_t time_ns)
+void tool_walk_show(struct tool_walk *walk, uint64_t time_ns)
 {
-    tool_stack *stack = tool_walk_stack(walk);
+    struct tool_stack *stack = tool_walk_stack(walk);
     while (stack->shown < stack->count) {
         uint64_t enter_ns = stack->frames[stack->shown].enter_ns;
-        if (time_ns < enter_ns || time_ns - enter_ns < walk->export->min_ns) {
+        if (time_ns < enter_ns || time_ns - enter_ns < walk->export->min_ns)
             return;
-        }
         begin_next(walk, stack);
     }
 }
 
 /* A new frame on top, all zero but for what every frame has. */
-static inline tool_frame *push(tool_walk *walk, uint32_t kind, uint32_t site, uint64_t time_ns)
+static inline struct tool_frame *push(struct tool_walk *walk, uint32_t kind, uint32_t site,
+                                      uint64_t time_ns)
 {
-    tool_stack *stack = tool_walk_stack(walk);
+    struct tool_stack *stack = tool_walk_stack(walk);
     if (__builtin_expect(stack->count == stack->capacity, 0)) {
-        tool_grow((void **)&stack->frames, &stack->capacity, stack->count + 1, sizeof(tool_frame));
+        tool_grow((void **)&stack->frames, &stack->capacity, stack->count + 1,
+                  sizeof(struct tool_frame));
     }
-    tool_frame *frame = &stack->frames[stack->count++];
-    *frame = (tool_frame){.enter_ns = time_ns, .start_ns = time_ns, .kind = kind, .site = site};
+    struct tool_frame *frame = &stack->frames[stack->count++];
+    *frame =
+        (struct tool_frame){.enter_ns = time_ns, .start_ns = time_ns, .kind = kind, .site = site};
     return frame;
 }
 
-static inline void enter(tool_walk *walk, uint32_t kind, uint32_t site, uint32_t signal,
-                         const tool_moment *now)
+static inline void enter(struct tool_walk *walk, uint32_t kind, uint32_t site, uint32_t signal,
+                         const struct tool_moment *now)
 {
-    tool_frame *frame = push(walk, kind, site, now->time_ns);
+    struct tool_frame *frame = push(walk, kind, site, now->time_ns);
     frame->signal = signal;
     if (__builtin_expect(walk->export->min_ns == 0, 1)) {
         tool_walk_stack(walk)->shown++;
@@ -109,13 +108,13 @@ static inline void enter(tool_walk *walk, uint32_t kind, uint32_t site, uint32_t
     }
 }
 
-static inline void leave(tool_walk *walk, const tool_moment *now, tool_ending ending)
+static inline void leave(struct tool_walk *walk, const struct tool_moment *now,
+                         enum tool_ending ending)
 {
-    tool_stack *stack = tool_walk_stack(walk);
-    if (stack->count == 0) {
+    struct tool_stack *stack = tool_walk_stack(walk);
+    if (stack->count == 0)
         return;
-    }
-    tool_frame *frame = &stack->frames[stack->count - 1];
+    struct tool_frame *frame = &stack->frames[stack->count - 1];
     if (stack->shown == stack->count) {
         walk->calls->end(walk->context, walk, frame, now, ending);
         stack->shown--;
@@ -125,44 +124,39 @@ static inline void leave(tool_walk *walk, const tool_moment *now, tool_ending en
     stack->count--;
 }
 
-static void leave_many(tool_walk *walk, const tool_moment *now, uint32_t count)
+static void leave_many(struct tool_walk *walk, const struct tool_moment *now, uint32_t count)
 {
-    for (; count > 0 && tool_walk_stack(walk)->count > 0; count--) {
+    for (; count > 0 && tool_walk_stack(walk)->count > 0; count--)
         leave(walk, now, TOOL_ENDING_UNWIND);
-    }
 }
 
-static void change(tool_walk *walk, uint32_t stack, const tool_moment *now)
+static void change(struct tool_walk *walk, uint32_t stack, const struct tool_moment *now)
 {
     uint32_t from = walk->active;
-    if (stack == from) {
+    if (stack == from)
         return;
-    }
     show_all(walk); /* frames that are put aside are kept: nobody knows for how long */
     (void)stack_of(walk, stack);
     walk->active = walk->stack = stack;
-    if (walk->calls->changed != NULL) {
+    if (walk->calls->changed != NULL)
         walk->calls->changed(walk->context, walk, from, now);
-    }
 }
 
-static void pass(tool_walk *walk, const tool_moment *now)
+static void pass(struct tool_walk *walk, const struct tool_moment *now)
 {
     if (walk->export->min_ns > 0) {
-        if (now->event->kind != TTAPE_GAP) {
+        if (now->event->kind != TTAPE_GAP)
             return;
-        }
         show_all(walk); /* frames that miss events are kept: their length is not theirs */
     }
-    if (walk->calls->point != NULL) {
+    if (walk->calls->point != NULL)
         walk->calls->point(walk->context, walk, now);
-    }
 }
 
 /* ---- from an edge ---- */
 
 /* Frames of the edge that the walk has not got yet; they begin when they are shown. */
-static void push_missing(tool_walk *walk, const ttape_edge *edge, uint64_t time_ns)
+static void push_missing(struct tool_walk *walk, const ttape_edge *edge, uint64_t time_ns)
 {
     size_t place = 0;
     for (uint32_t i = 0; i < edge->frame_count; i++) {
@@ -170,7 +164,7 @@ static void push_missing(tool_walk *walk, const ttape_edge *edge, uint64_t time_
         place = i > 0 && edge->frames[i - 1].stack == open->stack ? place + 1 : 0;
         walk->stack = open->stack;
         if (place >= stack_of(walk, open->stack)->count) {
-            tool_frame *frame = push(walk, open->kind, open->site, time_ns);
+            struct tool_frame *frame = push(walk, open->kind, open->site, time_ns);
             frame->enter_ns = walk->export->has_times ? open->enter_time_ns : time_ns;
             frame->signal = open->argument;
             frame->is_cut = true;
@@ -180,70 +174,66 @@ static void push_missing(tool_walk *walk, const ttape_edge *edge, uint64_t time_
 }
 
 /* Shows what was pushed: frames on stacks that wait in any case, the others when long enough. */
-static void show_pushed(tool_walk *walk)
+static void show_pushed(struct tool_walk *walk)
 {
     for (uint32_t i = 0; i < walk->stack_capacity; i++) {
-        if (walk->stacks[i] == NULL) {
+        if (walk->stacks[i] == NULL)
             continue;
-        }
         walk->stack = i;
-        if (i != walk->active || walk->export->min_ns == 0) {
+        if (i != walk->active || walk->export->min_ns == 0)
             show_all(walk);
-        } else {
+        else
             tool_walk_show(walk, walk->now_ns);
-        }
     }
     walk->stack = walk->active;
 }
 
-void tool_walk_announce(tool_walk *walk)
+void tool_walk_announce(struct tool_walk *walk)
 {
     walk->started = true;
-    if (walk->calls->stream != NULL) {
+    if (walk->calls->stream != NULL)
         walk->calls->stream(walk->context, walk);
-    }
     show_pushed(walk);
 }
 
-void tool_walk_open(tool_walk *walk, tool_export *export, const tool_export_stream *stream,
-                    const tool_export_calls *calls, void *context)
+void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
+                    const struct tool_export_stream *stream, const struct tool_export_calls *calls,
+                    void *context)
 {
-    *walk = (tool_walk){.export = export, .stream = stream, .calls = calls, .context = context};
+    *walk =
+        (struct tool_walk){.export = export, .stream = stream, .calls = calls, .context = context};
 }
 
-void tool_walk_start(tool_walk *walk, const ttape_edge *edge)
+void tool_walk_start(struct tool_walk *walk, const ttape_edge *edge)
 {
-    const tool_export *export = walk->export;
+    const struct tool_export *export = walk->export;
     walk->number = edge->event_number;
     walk->now_ns = export->has_times ? edge->time_ns : edge->event_number;
-    if (export->has_from && walk->now_ns < export->from_ns) {
+    if (export->has_from && walk->now_ns < export->from_ns)
         walk->now_ns = export->from_ns;
-    }
     walk->active = walk->stack = edge->stack;
     (void)stack_of(walk, edge->stack);
     push_missing(walk, edge, walk->now_ns);
 }
 
 /* How many frames of a stack are still the ones that the edge has there. */
-static size_t common(const ttape_edge *edge, uint32_t number, const tool_stack *stack)
+static size_t common(const ttape_edge *edge, uint32_t number, const struct tool_stack *stack)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < edge->frame_count && count < stack->count; i++) {
         const ttape_open_frame *open = &edge->frames[i];
-        const tool_frame *frame = &stack->frames[count];
-        if (open->stack != number) {
+        const struct tool_frame *frame = &stack->frames[count];
+        if (open->stack != number)
             continue;
-        }
         if (open->kind != frame->kind || open->site != frame->site ||
-            open->argument != frame->signal || open->enter_time_ns != frame->enter_ns) {
+            open->argument != frame->signal || open->enter_time_ns != frame->enter_ns)
             break;
-        }
         count++;
     }
     return count;
 }
 
-void tool_walk_resume(tool_walk *walk, const ttape_edge *edge, uint32_t reason)
+void tool_walk_resume(struct tool_walk *walk, const ttape_edge *edge, uint32_t reason)
 {
     uint64_t missing = edge->event_number > walk->number ? edge->event_number - walk->number : 0;
     ttape_event gap = {.time_ns = walk->now_ns,
@@ -252,25 +242,22 @@ void tool_walk_resume(tool_walk *walk, const ttape_edge *edge, uint32_t reason)
                        .site = TTAPE_NONE,
                        .argument = reason,
                        .depth = (uint32_t)tool_walk_stack(walk)->count};
-    tool_moment now = {.time_ns = walk->now_ns, .event = &gap};
-    if (!walk->started) {
+    struct tool_moment now = {.time_ns = walk->now_ns, .event = &gap};
+    if (!walk->started)
         tool_walk_announce(walk);
-    }
     pass(walk, &now);
     now.event = NULL;
     for (uint32_t i = 0; i < walk->stack_capacity; i++) {
         walk->stack = i;
         for (size_t left = walk->stacks[i] != NULL ? common(edge, i, walk->stacks[i]) : SIZE_MAX;
-             left != SIZE_MAX && walk->stacks[i]->count > left;) {
+             left != SIZE_MAX && walk->stacks[i]->count > left;)
             leave(walk, &now, TOOL_ENDING_LOST);
-        }
     }
     walk->stack = walk->active;
     uint64_t time_ns = walk->export->has_times ? edge->time_ns : edge->event_number;
     time_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns;
-    if (walk->calls->skip != NULL) {
+    if (walk->calls->skip != NULL)
         walk->calls->skip(walk->context, walk, time_ns);
-    }
     now.time_ns = walk->now_ns = time_ns;
     walk->number = edge->event_number;
     push_missing(walk, edge, walk->now_ns);
@@ -280,24 +267,22 @@ void tool_walk_resume(tool_walk *walk, const ttape_edge *edge, uint32_t reason)
 
 /* ---- events ---- */
 
-static inline void take(tool_walk *walk, const ttape_event *event, const ttape_value *values,
+static inline void take(struct tool_walk *walk, const ttape_event *event, const ttape_value *values,
                         uint32_t value_count)
 {
-    tool_export *export = walk->export;
+    struct tool_export *export = walk->export;
     uint64_t time_ns = export->has_times ? event->time_ns : walk->number;
-    if (__builtin_expect(!walk->started, 0)) {
+    if (__builtin_expect(!walk->started, 0))
         tool_walk_announce(walk);
-    }
     walk->number++;
     if (__builtin_expect(time_ns < walk->now_ns, 0)) {
         export->stepped_count++;
         time_ns = walk->now_ns;
     }
     walk->now_ns = time_ns;
-    const tool_moment now = {time_ns, event, values, value_count};
-    if (export->min_ns > 0) {
+    const struct tool_moment now = {time_ns, event, values, value_count};
+    if (export->min_ns > 0)
         tool_walk_show(walk, time_ns);
-    }
     switch (event->kind) {
     case TTAPE_ENTER:
     case TTAPE_OPEN: enter(walk, event->kind, event->site, 0, &now); break;
@@ -316,73 +301,68 @@ static inline void take(tool_walk *walk, const ttape_event *event, const ttape_v
     }
 }
 
-void tool_walk_event(tool_walk *walk, const ttape_item *item)
+void tool_walk_event(struct tool_walk *walk, const ttape_item *item)
 {
     take(walk, &item->event, item->values, item->value_count);
 }
 
-void tool_walk_finish(tool_walk *walk, uint64_t time_ns)
+void tool_walk_finish(struct tool_walk *walk, uint64_t time_ns)
 {
-    const tool_moment now = {.time_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns};
-    if (!walk->started) {
+    const struct tool_moment now = {.time_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns};
+    if (!walk->started)
         tool_walk_announce(walk);
-    }
     walk->now_ns = now.time_ns;
     tool_walk_show(walk, now.time_ns);
-    while (tool_walk_stack(walk)->count > 0) {
+    while (tool_walk_stack(walk)->count > 0)
         leave(walk, &now, TOOL_ENDING_OPEN);
-    }
     for (uint32_t i = 0; i < walk->stack_capacity; i++) {
         walk->stack = i;
-        while (walk->stacks[i] != NULL && walk->stacks[i]->count > 0) {
+        while (walk->stacks[i] != NULL && walk->stacks[i]->count > 0)
             leave(walk, &now, TOOL_ENDING_OPEN);
-        }
     }
     walk->stack = walk->active;
-    if (walk->calls->stream_end != NULL) {
+    if (walk->calls->stream_end != NULL)
         walk->calls->stream_end(walk->context, walk, now.time_ns);
-    }
 }
 
-void tool_walk_close(tool_walk *walk)
+void tool_walk_close(struct tool_walk *walk)
 {
     for (size_t i = 0; i < walk->stack_capacity; i++) {
-        tool_stack *stack = walk->stacks[i];
-        for (size_t j = 0; stack != NULL && j < stack->count; j++) {
+        struct tool_stack *stack = walk->stacks[i];
+        for (size_t j = 0; stack != NULL && j < stack->count; j++)
             free(stack->frames[j].kept);
-        }
         if (stack != NULL) {
             free(stack->frames);
             free(stack);
         }
     }
     free(walk->stacks);
-    *walk = (tool_walk){0};
+    *walk = (struct tool_walk){0};
 }
 
 /* ---- stream after stream ---- */
 
 /* What the reading of a stream came to. */
-typedef enum reading_end {
+enum reading_end {
     READING_ENDED, /* the stream's end */
     READING_CUT,   /* the selection's end: the stream goes on */
     READING_FAILED
-} reading_end;
+};
 
-typedef struct reading {
-    tool_export *export;
-    tool_walk walk;
+struct reading {
+    struct tool_export *export;
+    struct tool_walk walk;
     ttape_cursor *cursor;
     ttape_event *events;
     bool resync; /* behind damage: what is open is not known yet */
-} reading;
+};
 
-static bool is_stopped(const tool_export *export)
+static bool is_stopped(const struct tool_export *export)
 {
     return export->out.failed_errno != 0 || export->status == TOOL_CANNOT;
 }
 
-static void count_events(tool_export *export, size_t count)
+static void count_events(struct tool_export *export, size_t count)
 {
     export->event_count += count;
     double share = export->info.event_count > 0
@@ -393,13 +373,13 @@ static void count_events(tool_export *export, size_t count)
 }
 
 /* After a failed call. False: not worth going on. */
-static bool recover(reading *r, const ttape_error *err)
+static bool recover(struct reading *r, const ttape_error *err)
 {
     r->resync = true;
     return tool_export_go_on(r->export, err);
 }
 
-static void resync(reading *r)
+static void resync(struct reading *r)
 {
     ttape_error err = {0};
     ttape_edge edge;
@@ -410,28 +390,24 @@ static void resync(reading *r)
 }
 
 /* The fast way: no values, nothing missing. */
-static reading_end read_batches(reading *r)
+static enum reading_end read_batches(struct reading *r)
 {
-    tool_export *export = r->export;
+    struct tool_export *export = r->export;
     ttape_error err = {0};
     uint64_t to_ns = export->has_to ? export->to_ns : UINT64_MAX;
     while (!is_stopped(export)) {
         size_t count = 0;
-        if (r->resync) {
+        if (r->resync)
             resync(r);
-        }
         ttape_status status =
             ttape_cursor_next_events(r->cursor, r->events, BATCH_EVENTS, &count, &err);
-        if (status == TTAPE_END) {
+        if (status == TTAPE_END)
             return READING_ENDED;
-        }
-        if (status != TTAPE_OK && !recover(r, &err)) {
+        if (status != TTAPE_OK && !recover(r, &err))
             return READING_FAILED;
-        }
         for (size_t i = 0; i < count; i++) {
-            if (r->events[i].time_ns >= to_ns && export->has_to) {
+            if (r->events[i].time_ns >= to_ns && export->has_to)
                 return READING_CUT;
-            }
             take(&r->walk, &r->events[i], NULL, 0);
         }
         count_events(export, count);
@@ -440,13 +416,12 @@ static reading_end read_batches(reading *r)
 }
 
 /* Where event numbers jump, the edge says what is open: the cursor goes back to the item. */
-static ttape_status jump(reading *r, ttape_item *item, ttape_error *err)
+static ttape_status jump(struct reading *r, ttape_item *item, ttape_error *err)
 {
     ttape_edge edge;
     ttape_status status = ttape_cursor_seek_event(r->cursor, item->number, err);
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         status = ttape_cursor_get_open_frames(r->cursor, &edge, err);
-    }
     if (status == TTAPE_OK) {
         tool_walk_resume(&r->walk, &edge, r->resync ? TTAPE_GAP_DAMAGE : TTAPE_GAP_CUT);
         r->resync = false;
@@ -456,39 +431,35 @@ static ttape_status jump(reading *r, ttape_item *item, ttape_error *err)
 }
 
 /* One by one, with values. */
-static reading_end read_items(reading *r)
+static enum reading_end read_items(struct reading *r)
 {
-    tool_export *export = r->export;
+    struct tool_export *export = r->export;
     ttape_error err = {0};
     ttape_item item;
     for (uint32_t done = 0; !is_stopped(export); done++) {
         ttape_status status = ttape_cursor_next(r->cursor, &item, &err);
-        if (status == TTAPE_OK && item.number != r->walk.number) {
+        if (status == TTAPE_OK && item.number != r->walk.number)
             status = jump(r, &item, &err);
-        }
-        if (status == TTAPE_END) {
+        if (status == TTAPE_END)
             return READING_ENDED;
-        }
         if (status != TTAPE_OK) {
-            if (!recover(r, &err)) {
+            if (!recover(r, &err))
                 return READING_FAILED;
-            }
             continue;
         }
-        if (export->has_to && item.event.time_ns >= export->to_ns) {
+        if (export->has_to && item.event.time_ns >= export->to_ns)
             return READING_CUT;
-        }
         take(&r->walk, &item.event, item.values, item.value_count);
-        if (done % BATCH_EVENTS == 0) {
+        if (done % BATCH_EVENTS == 0)
             count_events(export, done > 0 ? BATCH_EVENTS : 0);
-        }
     }
     return READING_FAILED;
 }
 
-static ttape_status find_start(reading *r, uint32_t stream, ttape_edge *edge, ttape_error *err)
+static ttape_status find_start(struct reading *r, uint32_t stream, ttape_edge *edge,
+                               ttape_error *err)
 {
-    tool_export *export = r->export;
+    struct tool_export *export = r->export;
     ttape_status status = ttape_cursor_open(&r->cursor, export->reader, stream, err);
     if (status == TTAPE_OK && export->has_from) {
         status = ttape_cursor_seek_time(r->cursor, export->from_ns, err);
@@ -497,33 +468,33 @@ static ttape_status find_start(reading *r, uint32_t stream, ttape_edge *edge, tt
     return status == TTAPE_OK ? ttape_cursor_get_open_frames(r->cursor, edge, err) : status;
 }
 
-static void read_stream(reading *r, const tool_export_stream *stream)
+static void read_stream(struct reading *r, const struct tool_export_stream *stream)
 {
     ttape_error err = {0};
     ttape_edge edge = {0};
     ttape_stream_info info = {0};
-    tool_export *export = r->export;
+    struct tool_export *export = r->export;
     (void)ttape_reader_get_stream(export->reader, stream->stream, &info);
     r->resync = false;
     r->cursor = NULL;
     if (find_start(r, stream->stream, &edge, &err) != TTAPE_OK) {
-        if (!recover(r, &err) || r->cursor == NULL) {
+        if (!recover(r, &err) || r->cursor == NULL)
             return;
-        }
         edge = (ttape_edge){.event_number = info.first_event};
     }
     tool_walk_start(&r->walk, &edge);
-    reading_end end =
+    enum reading_end end =
         export->info.bytes.values > 0 || info.missing_count > 0 ? read_items(r) : read_batches(r);
     bool has_frames = tool_walk_stack(&r->walk)->count > 0;
-    if (r->walk.started || (end == READING_CUT && has_frames)) {
+    if (r->walk.started || (end == READING_CUT && has_frames))
         tool_walk_finish(&r->walk, end == READING_CUT ? export->to_ns : 0);
-    }
 }
 
-void tool_export_walk(tool_export *export, const tool_export_calls *calls, void *context)
+void tool_export_walk(struct tool_export *export, const struct tool_export_calls *calls,
+                      void *context)
 {
-    reading r = {.export = export, .events = tool_allocate(BATCH_EVENTS, sizeof(ttape_event))};
+    struct reading r = {.export = export,
+                        .events = tool_allocate(BATCH_EVENTS, sizeof(ttape_event))};
     for (uint32_t i = 0; i < export->stream_count && !is_stopped(export); i++) {
         tool_walk_open(&r.walk, export, &export->streams[i], calls, context);
         read_stream(&r, &export->streams[i]);

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/export/export.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
+#include "tools/export/export.h"
 #include "tools/io/target.h"
 
-static const tool_export_format *const formats[] = {
+static const struct tool_export_format *const formats[] = {
     &tool_export_chrome,
 #ifdef TOOL_WITH_PROTOBUF
     &tool_export_perfetto,
@@ -27,22 +27,21 @@ static const tool_export_format *const formats[] = {
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
-typedef struct time_range {
-    tool_time from, to;
-} time_range;
+struct time_range {
+    struct tool_time from, to;
+};
 
 /* FROM..TO, either may be left out. */
 static bool parse_times(const char *text, void *into)
 {
-    time_range *range = into;
+    struct time_range *range = into;
     char first[64];
     const char *dots = strstr(text, "..");
-    if (dots == NULL || (size_t)(dots - text) >= sizeof(first)) {
+    if (dots == NULL || (size_t)(dots - text) >= sizeof(first))
         return false;
-    }
     memcpy(first, text, (size_t)(dots - text));
     first[dots - text] = '\0';
-    *range = (time_range){0};
+    *range = (struct time_range){0};
     return (first[0] == '\0' || tool_parse_time(first, &range->from)) &&
            (dots[2] == '\0' || tool_parse_time(dots + 2, &range->to)) &&
            (range->from.given || range->to.given);
@@ -56,13 +55,13 @@ static bool parse_length(const char *text, void *into)
 static struct {
     const char *format, *output;
     bool force;
-    time_range times;
-    tool_export_choice choice;
+    struct time_range times;
+    struct tool_export_choice choice;
     uint64_t min_ns;
     uint32_t jobs;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"to", 't', "FORMAT", "one of those below", NULL, &options.format},
     {"output", 'o', "OUT", "write to OUT (default: standard output, where the format allows it)",
      NULL, &options.output},
@@ -78,7 +77,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "export",
     .usage = "--to FORMAT [OPTION]... FILE|- [-o OUT]",
     .about = "Writes a trace, or a cut of it, in a format that other tools read:\n"
@@ -103,16 +102,15 @@ static const tool_command command = {
 };
 
 /* Relative times become absolute. */
-static uint64_t absolute(const tool_export *export, const tool_time *time)
+static uint64_t absolute(const struct tool_export *export, const struct tool_time *time)
 {
     uint64_t value = time->value_ns;
-    if (time->relative && __builtin_add_overflow(value, export->info.time_first_ns, &value)) {
+    if (time->relative && __builtin_add_overflow(value, export->info.time_first_ns, &value))
         value = UINT64_MAX;
-    }
     return value;
 }
 
-static int prepare(tool_export *export)
+static int prepare(struct tool_export *export)
 {
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
@@ -125,41 +123,37 @@ static int prepare(tool_export *export)
         return tool_fail("'%s' has no times: --time and --min-time cannot be used",
                          export->input->name);
     }
-    if (export->has_from && export->has_to && export->from_ns > export->to_ns) {
+    if (export->has_from && export->has_to && export->from_ns > export->to_ns)
         return tool_fail("the time to start at is after the time to end at");
-    }
     return tool_export_select(export, &options.choice);
 }
 
 /* ---- outputs that are written front to back ---- */
 
-static int open_stream(tool_export *export, tool_target *target, bool is_text)
+static int open_stream(struct tool_export *export, struct tool_target *target, bool is_text)
 {
     if (strcmp(export->path, "-") == 0 && (is_text || isatty(STDOUT_FILENO) != 1)) {
         tool_output_open(&export->out, STDOUT_FILENO);
         return TOOL_OK;
     }
     int status = tool_target_open(target, export->path, export->force);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     int fd = target->file == NULL
                  ? dup(target->fd)
                  : open(ttape_file_sink_temporary_name(target->file), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return tool_fail("cannot open '%s': %s", export->path, strerror(errno));
-    }
     tool_output_open(&export->out, fd);
     return TOOL_OK;
 }
 
 /* What was written becomes the file, unless it could not be finished. */
-static int close_stream(tool_export *export, tool_target *target, int status)
+static int close_stream(struct tool_export *export, struct tool_target *target, int status)
 {
-    tool_output *out = &export->out;
-    if (out->data == NULL) {
+    struct tool_output *out = &export->out;
+    if (out->data == NULL)
         return status;
-    }
     if (out->fd == STDOUT_FILENO) {
         int closed = tool_output_close(out);
         return closed != TOOL_OK ? closed : status;
@@ -167,47 +161,42 @@ static int close_stream(tool_export *export, tool_target *target, int status)
     tool_output_flush(out);
     free(out->data);
     close(out->fd);
-    if (out->failed_errno == EPIPE) {
+    if (out->failed_errno == EPIPE)
         return status;
-    }
-    if (out->failed_errno != 0) {
+    if (out->failed_errno != 0)
         return tool_fail("cannot write '%s': %s", export->path, strerror(out->failed_errno));
-    }
     int committed = status == TOOL_CANNOT ? TOOL_OK : tool_target_commit(target);
     return committed != TOOL_OK ? committed : status;
 }
 
-static int run_format(tool_export *export, const tool_export_format *format)
+static int run_format(struct tool_export *export, const struct tool_export_format *format)
 {
-    tool_target target = {.fd = -1};
+    struct tool_target target = {.fd = -1};
     int status = TOOL_OK;
     bool is_stream = format->shape == TOOL_EXPORT_TEXT || format->shape == TOOL_EXPORT_BINARY;
-    if (is_stream) {
+    if (is_stream)
         status = open_stream(export, &target, format->shape == TOOL_EXPORT_TEXT);
-    }
     if (status == TOOL_OK) {
         tool_progress_start("export");
         status = format->run(export);
         tool_progress_stop();
         status = status == TOOL_OK ? export->status : status;
     }
-    if (is_stream) {
+    if (is_stream)
         status = close_stream(export, &target, status);
-    }
     tool_target_close(&target);
     return status;
 }
 
-static int export_all(const tool_input *input, const tool_export_format *format)
+static int export_all(const struct tool_input *input, const struct tool_export_format *format)
 {
-    tool_export export = {.input = input,
-                          .reader = input->reader,
-                          .path = options.output != NULL ? options.output : "-",
-                          .force = options.force};
+    struct tool_export export = {.input = input,
+                                 .reader = input->reader,
+                                 .path = options.output != NULL ? options.output : "-",
+                                 .force = options.force};
     int status = prepare(&export);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = run_format(&export, format);
-    }
     if (export.stepped_count > 0 && (status == TOOL_OK || status == TOOL_LOSS)) {
         tool_message("'%s': the clock steps back %" PRIu64
                      " times: such an event got the time of the event before it",
@@ -218,48 +207,39 @@ static int export_all(const tool_input *input, const tool_export_format *format)
     return status;
 }
 
-static const tool_export_format *find_format(const char *name)
+static const struct tool_export_format *find_format(const char *name)
 {
-    for (size_t i = 0; i < FORMAT_COUNT; i++) {
-        if (strcmp(formats[i]->name, name) == 0) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
-        }
-    }
     return NULL;
 }
 
 static int fail_format(const char *name)
 {
     static const char *const optional[] = {"perfetto", "ctf", "sqlite"};
-    for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
-        if (strcmp(name, optional[i]) == 0) {
+    for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++)
+        if (strcmp(name, optional[i]) == 0)
             return tool_fail("'%s' is not in this build: its library was missing", name);
-        }
-    }
     return tool_usage("export", "unknown format '%s'", name);
 }
 
 int tool_verb_export(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (options.format == NULL) {
+    if (options.format == NULL)
         return tool_usage("export", "--to FORMAT is missing");
-    }
-    const tool_export_format *format = find_format(options.format);
-    if (format == NULL) {
+    const struct tool_export_format *format = find_format(options.format);
+    if (format == NULL)
         return fail_format(options.format);
-    }
     if (format->shape >= TOOL_EXPORT_FILE &&
-        (options.output == NULL || strcmp(options.output, "-") == 0)) {
+        (options.output == NULL || strcmp(options.output, "-") == 0))
         return tool_usage("export", "format '%s' needs -o OUT", format->name);
-    }
-    if (options.jobs == 0) {
+    if (options.jobs == 0)
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
-    }
     tool_memory_bound();
     status = tool_input_read(&input, argv[0], options.jobs);
     if (status == TOOL_OK) {

@@ -6,22 +6,22 @@
 
 #include <tracetape/copy.h>
 
-#include "tools/io/input.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
-#include "tools/io/target.h"
 #include "tools/command/tool.h"
+#include "tools/io/input.h"
+#include "tools/io/target.h"
 
 static struct {
     const char *output;
     bool force;
-    tool_time from, to;
-    tool_range events, partitions;
-    tool_id tid;
+    struct tool_time from, to;
+    struct tool_range events, partitions;
+    struct tool_id tid;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
     {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
@@ -35,7 +35,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "cut",
     .usage = "[OPTION]... FILE -o OUT",
     .about =
@@ -52,61 +52,55 @@ static const tool_command command = {
 };
 
 /* A cut: events [from, to) of each stream. */
-typedef struct cutting {
-    tool_input *input;
+struct cutting {
+    struct tool_input *input;
     ttape_reader *reader;
     ttape_info info;
     uint64_t *from, *to;
-    tool_target target;
+    struct tool_target target;
     ttape_writer *writer;
     ttape_copier *copier;
     ttape_error err;
-} cutting;
+};
 
-static uint64_t absolute(const cutting *cut, const tool_time *time)
+static uint64_t absolute(const struct cutting *cut, const struct tool_time *time)
 {
     uint64_t value = time->value_ns;
-    if (time->relative && __builtin_add_overflow(value, cut->info.time_first_ns, &value)) {
+    if (time->relative && __builtin_add_overflow(value, cut->info.time_first_ns, &value))
         value = UINT64_MAX;
-    }
     return value;
 }
 
 /* The number of a stream's first event at or after a time. */
-static ttape_status number_at(cutting *cut, uint32_t stream, uint64_t time_ns, uint64_t *number)
+static ttape_status number_at(struct cutting *cut, uint32_t stream, uint64_t time_ns,
+                              uint64_t *number)
 {
     ttape_cursor *cursor;
     ttape_edge edge;
     ttape_status status = ttape_cursor_open(&cursor, cut->reader, stream, &cut->err);
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return status;
-    }
     status = ttape_cursor_seek_time(cursor, time_ns, &cut->err);
-    if (status == TTAPE_OK || status == TTAPE_END) {
+    if (status == TTAPE_OK || status == TTAPE_END)
         status = ttape_cursor_get_open_frames(cursor, &edge, &cut->err);
-    }
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         *number = edge.event_number;
-    }
     ttape_cursor_close(cursor);
     return status;
 }
 
-static ttape_status select_stream(cutting *cut, uint32_t stream)
+static ttape_status select_stream(struct cutting *cut, uint32_t stream)
 {
     ttape_stream_info found;
     ttape_status status = ttape_reader_get_stream(cut->reader, stream, &found);
     uint64_t *from = &cut->from[stream], *to = &cut->to[stream];
-    if (status != TTAPE_OK || (options.tid.given && found.stream.tid != options.tid.value)) {
+    if (status != TTAPE_OK || (options.tid.given && found.stream.tid != options.tid.value))
         return status; /* both are 0: nothing of it */
-    }
     *to = UINT64_MAX;
-    if (options.from.given) {
+    if (options.from.given)
         status = number_at(cut, stream, absolute(cut, &options.from), from);
-    }
-    if (options.to.given && status == TTAPE_OK) {
+    if (options.to.given && status == TTAPE_OK)
         status = number_at(cut, stream, absolute(cut, &options.to), to);
-    }
     if (options.events.given) {
         *from = *from > options.events.from ? *from : options.events.from;
         *to = *to < options.events.to ? *to : options.events.to;
@@ -115,9 +109,9 @@ static ttape_status select_stream(cutting *cut, uint32_t stream)
 }
 
 /* How much of a partition lies in the cut. */
-typedef enum coverage { COVER_NONE, COVER_PART, COVER_WHOLE } coverage;
+enum coverage { COVER_NONE, COVER_PART, COVER_WHOLE };
 
-static ttape_status cover(cutting *cut, uint32_t partition, coverage *result)
+static ttape_status cover(struct cutting *cut, uint32_t partition, enum coverage *result)
 {
     ttape_partition_info info;
     ttape_status status = ttape_reader_get_partition(cut->reader, partition, &info);
@@ -137,80 +131,69 @@ static ttape_status cover(cutting *cut, uint32_t partition, coverage *result)
     return status;
 }
 
-static ttape_status copy_partition(cutting *cut, uint32_t partition)
+static ttape_status copy_partition(struct cutting *cut, uint32_t partition)
 {
-    coverage how = COVER_NONE;
+    enum coverage how = COVER_NONE;
     ttape_status status = cover(cut, partition, &how);
-    if (status == TTAPE_OK && how == COVER_WHOLE) {
+    if (status == TTAPE_OK && how == COVER_WHOLE)
         status = ttape_copier_partition(cut->copier, partition, &cut->err);
-    } else if (status == TTAPE_OK && how == COVER_PART) {
+    else if (status == TTAPE_OK && how == COVER_PART)
         status = ttape_copier_part(cut->copier, partition, cut->from, cut->to, &cut->err);
-    }
     return status;
 }
 
-static int copy_all(cutting *cut)
+static int copy_all(struct cutting *cut)
 {
     uint64_t end = cut->info.partition_count;
     uint64_t first = options.partitions.given ? options.partitions.from : 0;
     end = options.partitions.given && options.partitions.to < end ? options.partitions.to : end;
     for (uint64_t i = first; i < end; i++) {
-        if (copy_partition(cut, (uint32_t)i) != TTAPE_OK) {
+        if (copy_partition(cut, (uint32_t)i) != TTAPE_OK)
             return tool_fail_error(cut->input->name, &cut->err);
-        }
         tool_progress_update(i - first + 1, end - first, 0);
     }
-    if (ttape_writer_finish(cut->writer, &cut->err) != TTAPE_OK) {
+    if (ttape_writer_finish(cut->writer, &cut->err) != TTAPE_OK)
         return tool_fail_error(cut->target.path, &cut->err);
-    }
     return tool_target_commit(&cut->target);
 }
 
-static int open_output(cutting *cut)
+static int open_output(struct cutting *cut)
 {
     int status = tool_target_open(&cut->target, options.output, options.force);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     ttape_writer_options writer_options = {.size = sizeof(writer_options),
                                            .resolution_ns = cut->info.resolution_ns,
                                            .has_trace_id = true};
     memcpy(writer_options.trace_id, cut->info.trace_id, sizeof(cut->info.trace_id));
-    if (ttape_writer_open(&cut->writer, &cut->target.sink, &writer_options, &cut->err) !=
-        TTAPE_OK) {
+    if (ttape_writer_open(&cut->writer, &cut->target.sink, &writer_options, &cut->err) != TTAPE_OK)
         return tool_fail_error(options.output, &cut->err);
-    }
-    if (ttape_copier_open(&cut->copier, cut->writer, cut->reader, &cut->err) != TTAPE_OK) {
+    if (ttape_copier_open(&cut->copier, cut->writer, cut->reader, &cut->err) != TTAPE_OK)
         return tool_fail_error(cut->input->name, &cut->err);
-    }
     return TOOL_OK;
 }
 
-static int select_all(cutting *cut)
+static int select_all(struct cutting *cut)
 {
     uint32_t count = cut->info.stream_count;
     bool has_times = cut->info.resolution_ns != TTAPE_TIME_NONE;
-    if (!has_times && (options.from.given || options.to.given)) {
+    if (!has_times && (options.from.given || options.to.given))
         return tool_fail("'%s' has no times: --from and --to cannot be used", cut->input->name);
-    }
     cut->from = tool_allocate(count, sizeof(uint64_t));
     cut->to = tool_allocate(count, sizeof(uint64_t));
-    for (uint32_t i = 0; i < count; i++) {
-        if (select_stream(cut, i) != TTAPE_OK) {
+    for (uint32_t i = 0; i < count; i++)
+        if (select_stream(cut, i) != TTAPE_OK)
             return tool_fail_error(cut->input->name, &cut->err);
-        }
-    }
     return TOOL_OK;
 }
 
-static int run(tool_input *input)
+static int run(struct tool_input *input)
 {
-    cutting cut = {.input = input, .reader = input->reader, .target = {.fd = -1}};
+    struct cutting cut = {.input = input, .reader = input->reader, .target = {.fd = -1}};
     ttape_reader_get_info(cut.reader, &cut.info);
     int status = select_all(&cut);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = open_output(&cut);
-    }
     if (status == TOOL_OK) {
         tool_progress_start("cut");
         status = copy_all(&cut);
@@ -227,13 +210,11 @@ static int run(tool_input *input)
 int tool_verb_cut(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (options.output == NULL) {
+    if (options.output == NULL)
         return tool_usage("cut", "-o FILE is missing");
-    }
     if (!options.from.given && !options.to.given && !options.events.given && !options.tid.given &&
         !options.partitions.given) {
         return tool_usage("cut", "nothing says what to cut out: --from, --to, --events, --tid or "

@@ -6,10 +6,10 @@
 
 #include <tracetape/writer.h>
 
-#include "tools/io/input.h"
-#include "tools/io/json.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
+#include "tools/io/input.h"
+#include "tools/io/json.h"
 
 #define STREAMS_SHOWN    10u
 #define PARTITIONS_SHOWN 5u
@@ -18,13 +18,13 @@ static struct {
     bool json, all;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"json", 0, NULL, "print JSON", NULL, &options.json},
     {"all", 'a', NULL, "list all streams and partitions, not just the first", NULL, &options.all},
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "info",
     .usage = "[OPTION]... FILE|-",
     .about = "Says what is in a trace and where every byte of the file went. Reads the index and "
@@ -56,15 +56,15 @@ static uint64_t part_of(const ttape_byte_counts *bytes, size_t part)
     return value;
 }
 
-typedef struct printing {
-    const tool_input *input;
+struct printing {
+    const struct tool_input *input;
     const ttape_reader *reader;
     ttape_info info;
-    tool_output out;
-    tool_json json;
-} printing;
+    struct tool_output out;
+    struct tool_json json;
+};
 
-static double per_event(const printing *print, uint64_t bytes)
+static double per_event(const struct printing *print, uint64_t bytes)
 {
     return print->info.event_count > 0 ? (double)bytes / (double)print->info.event_count : 0;
 }
@@ -79,21 +79,20 @@ static void hex_id(const uint8_t id[16], char text[33])
 }
 
 /* Text, padded to `width` on the right as far as bytes go. */
-static void put_text(printing *print, ttape_string text, size_t width)
+static void put_text(struct printing *print, ttape_string text, size_t width)
 {
     tool_output_escaped(&print->out, TOOL_ESCAPE_TEXT, text);
-    for (size_t i = text.size_bytes; i < width; i++) {
+    for (size_t i = text.size_bytes; i < width; i++)
         tool_output_text(&print->out, " ");
-    }
 }
 
-static void put_seconds(printing *print, uint64_t time_ns)
+static void put_seconds(struct printing *print, uint64_t time_ns)
 {
     tool_output_printf(&print->out, "%" PRIu64 ".%09" PRIu64 " s", time_ns / 1000000000u,
                        time_ns % 1000000000u);
 }
 
-static ttape_string process_name(const printing *print, uint32_t process)
+static ttape_string process_name(const struct printing *print, uint32_t process)
 {
     ttape_process found;
     return ttape_reader_get_process(print->reader, process, &found) == TTAPE_OK
@@ -101,7 +100,7 @@ static ttape_string process_name(const printing *print, uint32_t process)
                : (ttape_string){"", 0};
 }
 
-static void print_times(printing *print)
+static void print_times(struct printing *print)
 {
     const ttape_info *info = &print->info;
     tool_output_text(&print->out, "time        ");
@@ -117,14 +116,13 @@ static void print_times(printing *print)
         put_seconds(print, info->time_last_ns - info->time_first_ns);
         tool_output_text(&print->out, " long");
     }
-    if (info->resolution_ns <= 1) {
+    if (info->resolution_ns <= 1)
         tool_output_text(&print->out, ", exact\n");
-    } else {
+    else
         tool_output_printf(&print->out, ", in steps of %" PRIu64 " ns\n", info->resolution_ns);
-    }
 }
 
-static void print_head(printing *print)
+static void print_head(struct printing *print)
 {
     const ttape_info *info = &print->info;
     char id[33];
@@ -158,7 +156,7 @@ static void print_head(printing *print)
     }
 }
 
-static void print_bytes(printing *print)
+static void print_bytes(struct printing *print)
 {
     const ttape_info *info = &print->info;
     tool_output_text(&print->out, "\nbytes               in all     share    per event\n");
@@ -170,16 +168,15 @@ static void print_bytes(printing *print)
     }
 }
 
-static void print_streams(printing *print)
+static void print_streams(struct printing *print)
 {
     uint32_t count = print->info.stream_count;
     uint32_t shown = options.all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
     tool_output_text(&print->out, "\nstream        pid        tid         events  name\n");
     for (uint32_t i = 0; i < shown; i++) {
         ttape_stream_info stream;
-        if (ttape_reader_get_stream(print->reader, i, &stream) != TTAPE_OK) {
+        if (ttape_reader_get_stream(print->reader, i, &stream) != TTAPE_OK)
             break;
-        }
         ttape_string name = stream.stream.name;
         tool_output_printf(&print->out, "%6" PRIu32 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64 "  ",
                            i, stream.pid, stream.stream.tid, stream.event_count);
@@ -190,12 +187,11 @@ static void print_streams(printing *print)
         }
         tool_output_text(&print->out, "\n");
     }
-    if (shown < count) {
+    if (shown < count)
         tool_output_printf(&print->out, "  ... %" PRIu32 " more (--all)\n", count - shown);
-    }
 }
 
-static void print_partitions(printing *print)
+static void print_partitions(struct printing *print)
 {
     uint64_t count = print->info.partition_count;
     uint64_t shown = options.all || count <= PARTITIONS_SHOWN ? count : PARTITIONS_SHOWN;
@@ -203,23 +199,20 @@ static void print_partitions(printing *print)
                      "\npartition         offset        bytes     events  segments  from\n");
     for (uint32_t i = 0; i < shown; i++) {
         ttape_partition_info partition;
-        if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK) {
+        if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK)
             break;
-        }
         tool_output_printf(&print->out,
                            "%9" PRIu32 " %14" PRIu64 " %12" PRIu64 " %10" PRIu32 " %9" PRIu32 "  ",
                            i, partition.offset, partition.stored_bytes, partition.event_count,
                            partition.segment_count);
-        if (partition.resolution_ns != TTAPE_TIME_NONE) {
+        if (partition.resolution_ns != TTAPE_TIME_NONE)
             put_seconds(print, partition.time_first_ns);
-        } else {
+        else
             tool_output_text(&print->out, "-");
-        }
         tool_output_text(&print->out, "\n");
     }
-    if (shown < count) {
+    if (shown < count)
         tool_output_printf(&print->out, "      ... %" PRIu64 " more (--all)\n", count - shown);
-    }
 }
 
 /* The trace id is in the head already. */
@@ -229,35 +222,32 @@ static bool is_hidden(const ttape_metadata_entry *entry)
            memcmp(entry->key.data, "trace_id", 8) == 0;
 }
 
-static void print_metadata(printing *print)
+static void print_metadata(struct printing *print)
 {
     ttape_metadata_entry entry;
     for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
         tool_output_text(&print->out, i == 0 ? "\nmetadata\n" : "");
-        if (is_hidden(&entry)) {
+        if (is_hidden(&entry))
             continue;
-        }
-        if (print->info.scope_count > 1) {
+        if (print->info.scope_count > 1)
             tool_output_printf(&print->out, "  scope %" PRIu32, entry.scope);
-        }
         tool_output_text(&print->out, "  ");
         put_text(print, entry.key, 14);
         tool_output_text(&print->out, " ");
-        if (entry.type == 0) {
+        if (entry.type == 0)
             put_text(print, entry.text, 0);
-        } else if (entry.type == 1) {
+        else if (entry.type == 1)
             tool_output_printf(&print->out, "%" PRIu64, entry.number);
-        } else {
+        else
             tool_output_text(&print->out, "(not shown)");
-        }
         tool_output_text(&print->out, "\n");
     }
 }
 
-static void json_head(printing *print)
+static void json_head(struct printing *print)
 {
     const ttape_info *info = &print->info;
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     char id[33];
     hex_id(info->trace_id, id);
     tool_json_text(json, "file", print->input->name);
@@ -269,11 +259,10 @@ static void json_head(printing *print)
     tool_json_bool(json, "complete", info->complete);
     tool_json_bool(json, "by_index", info->by_index);
     tool_json_bool(json, "truncated", info->truncated);
-    if (info->truncated) {
+    if (info->truncated)
         tool_json_number(json, "truncated_at", info->truncated_at);
-    } else {
+    else
         tool_json_null(json, "truncated_at");
-    }
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "partitions", info->partition_count);
     tool_json_number(json, "chunks", info->chunk_count);
@@ -287,10 +276,10 @@ static void json_head(printing *print)
     tool_json_number(json, "lost", info->lost_count);
 }
 
-static void json_times(printing *print)
+static void json_times(struct printing *print)
 {
     const ttape_info *info = &print->info;
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     if (info->resolution_ns == TTAPE_TIME_NONE) {
         tool_json_null(json, "resolution_ns");
         tool_json_null(json, "time_first_ns");
@@ -302,17 +291,16 @@ static void json_times(printing *print)
     tool_json_number(json, "time_last_ns", info->time_last_ns);
 }
 
-static void json_streams(printing *print)
+static void json_streams(struct printing *print)
 {
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     uint32_t count = print->info.stream_count;
     uint32_t shown = options.all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
     tool_json_begin(json, "stream_list", '[');
     for (uint32_t i = 0; i < shown; i++) {
         ttape_stream_info stream;
-        if (ttape_reader_get_stream(print->reader, i, &stream) != TTAPE_OK) {
+        if (ttape_reader_get_stream(print->reader, i, &stream) != TTAPE_OK)
             break;
-        }
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "stream", i);
         tool_json_number(json, "scope", stream.scope);
@@ -329,16 +317,15 @@ static void json_streams(printing *print)
     tool_json_end(json, ']');
 }
 
-static void json_partitions(printing *print)
+static void json_partitions(struct printing *print)
 {
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     tool_json_begin(json, "partition_list", '[');
     for (uint32_t i = 0; i < print->info.partition_count && (options.all || i < PARTITIONS_SHOWN);
          i++) {
         ttape_partition_info partition;
-        if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK) {
+        if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK)
             break;
-        }
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "partition", i);
         tool_json_number(json, "offset", partition.offset);
@@ -353,31 +340,29 @@ static void json_partitions(printing *print)
     tool_json_end(json, ']');
 }
 
-static void json_metadata(printing *print)
+static void json_metadata(struct printing *print)
 {
     ttape_metadata_entry entry;
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     tool_json_begin(json, "metadata", '[');
     for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
-        if (is_hidden(&entry)) {
+        if (is_hidden(&entry))
             continue;
-        }
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "scope", entry.scope);
         tool_json_string(json, "key", entry.key);
-        if (entry.type == 0) {
+        if (entry.type == 0)
             tool_json_string(json, "value", entry.text);
-        } else if (entry.type == 1) {
+        else if (entry.type == 1)
             tool_json_number(json, "value", entry.number);
-        } else {
+        else
             tool_json_null(json, "value");
-        }
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
 }
 
-static void print_json(printing *print)
+static void print_json(struct printing *print)
 {
     tool_json_open(&print->json, &print->out);
     tool_json_begin(&print->json, NULL, '{');
@@ -385,9 +370,8 @@ static void print_json(printing *print)
     json_times(print);
     tool_json_real(&print->json, "bytes_per_event", per_event(print, print->info.file_bytes));
     tool_json_begin(&print->json, "bytes", '{');
-    for (size_t i = 0; i < PART_COUNT; i++) {
+    for (size_t i = 0; i < PART_COUNT; i++)
         tool_json_number(&print->json, parts[i].name, part_of(&print->info.bytes, i));
-    }
     tool_json_end(&print->json, '}');
     json_streams(print);
     json_partitions(print);
@@ -395,9 +379,9 @@ static void print_json(printing *print)
     tool_json_end(&print->json, '}');
 }
 
-static int print_all(const tool_input *input)
+static int print_all(const struct tool_input *input)
 {
-    printing print = {.input = input, .reader = input->reader};
+    struct printing print = {.input = input, .reader = input->reader};
     ttape_reader_get_info(input->reader, &print.info);
     tool_output_open(&print.out, STDOUT_FILENO);
     if (options.json) {
@@ -415,18 +399,15 @@ static int print_all(const tool_input *input)
 int tool_verb_info(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
     tool_memory_bound();
     status = tool_input_read(&input, argv[0], 1);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = print_all(&input);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = tool_input_check_end(&input);
-    }
     tool_input_close(&input);
     return status;
 }

@@ -14,26 +14,26 @@
 #include <tracetape/copy.h>
 
 #include "tools/calls/hash.h"
-#include "tools/io/input.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
-#include "tools/io/target.h"
 #include "tools/command/tool.h"
+#include "tools/io/input.h"
+#include "tools/io/target.h"
 
 static struct {
     const char *output;
     bool force;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the merged trace to FILE; - is standard output", NULL,
      &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "merge",
     .usage = "[OPTION]... FILE... -o OUT",
     .about =
@@ -46,113 +46,106 @@ static const tool_command command = {
     .operands_max = 65535,
 };
 
-typedef struct merge_piece {
-    tool_input input;
+struct merge_piece {
+    struct tool_input input;
     ttape_info info;
     ttape_copier *copier;
     uint32_t next; /* partition */
     size_t first;  /* place of its partition 0 among all pieces' partitions */
-} merge_piece;
+};
 
 /* One stream's run in one partition. */
-typedef struct run_of {
+struct run_of {
     uint8_t trace_id[16];
     uint64_t scope, pid, tid, start_ns;
     uint64_t first, end; /* event numbers */
     uint32_t piece, partition;
-} run_of;
+};
 
-typedef struct merging {
-    merge_piece *pieces;
+struct merging {
+    struct merge_piece *pieces;
     size_t piece_count;
-    run_of *runs; /* by stream, then by event number */
+    struct run_of *runs; /* by stream, then by event number */
     size_t run_count, run_capacity;
     size_t partition_count; /* of all pieces */
     uint32_t *waits;        /* per partition: runs that must be copied before it */
     size_t *starts, *own;   /* per partition: where its runs' indexes start in own[] */
-    tool_target target;
+    struct tool_target target;
     ttape_writer *writer;
     ttape_error err;
-} merging;
+};
 
-static int compare_streams(const run_of *one, const run_of *two)
+static int compare_streams(const struct run_of *one, const struct run_of *two)
 {
     int order = memcmp(one->trace_id, two->trace_id, sizeof(one->trace_id));
     const uint64_t left[] = {one->scope, one->pid, one->tid, one->start_ns};
     const uint64_t right[] = {two->scope, two->pid, two->tid, two->start_ns};
-    for (size_t i = 0; i < 4 && order == 0; i++) {
+    for (size_t i = 0; i < 4 && order == 0; i++)
         order = left[i] < right[i] ? -1 : left[i] > right[i];
-    }
     return order;
 }
 
 static int compare_runs(const void *a, const void *b)
 {
-    const run_of *one = a, *two = b;
+    const struct run_of *one = a, *two = b;
     int order = compare_streams(one, two);
-    if (order == 0 && one->first != two->first) {
+    if (order == 0 && one->first != two->first)
         order = one->first < two->first ? -1 : 1;
-    }
-    if (order == 0 && one->piece != two->piece) {
+    if (order == 0 && one->piece != two->piece)
         order = one->piece < two->piece ? -1 : 1;
-    }
     return order != 0                        ? order
            : one->partition < two->partition ? -1
                                              : one->partition > two->partition;
 }
 
-static ttape_status add_runs(merging *merge, uint32_t number, uint32_t partition)
+static ttape_status add_runs(struct merging *merge, uint32_t number, uint32_t partition)
 {
-    merge_piece *piece = &merge->pieces[number];
+    struct merge_piece *piece = &merge->pieces[number];
     ttape_partition_info info;
     ttape_status status = ttape_reader_get_partition(piece->input.reader, partition, &info);
     for (uint32_t i = 0; status == TTAPE_OK && i < info.segment_count; i++) {
         ttape_segment_info segment;
         ttape_stream_info stream = {0};
         status = ttape_reader_get_segment(piece->input.reader, partition, i, &segment, &merge->err);
-        if (status == TTAPE_OK) {
+        if (status == TTAPE_OK)
             status = ttape_reader_get_stream(piece->input.reader, segment.stream, &stream);
-        }
         if (status == TTAPE_OK) {
             tool_grow((void **)&merge->runs, &merge->run_capacity, merge->run_count + 1,
-                      sizeof(run_of));
-            run_of *run = &merge->runs[merge->run_count++];
-            *run = (run_of){.scope = stream.scope,
-                            .pid = stream.pid,
-                            .tid = stream.stream.tid,
-                            .start_ns = stream.stream.start_time_ns,
-                            .first = segment.start.event_number,
-                            .end = segment.start.event_number + segment.event_count,
-                            .piece = number,
-                            .partition = partition};
+                      sizeof(struct run_of));
+            struct run_of *run = &merge->runs[merge->run_count++];
+            *run = (struct run_of){.scope = stream.scope,
+                                   .pid = stream.pid,
+                                   .tid = stream.stream.tid,
+                                   .start_ns = stream.stream.start_time_ns,
+                                   .first = segment.start.event_number,
+                                   .end = segment.start.event_number + segment.event_count,
+                                   .piece = number,
+                                   .partition = partition};
             memcpy(run->trace_id, piece->info.trace_id, sizeof(run->trace_id));
         }
     }
     return status;
 }
 
-static int list_runs(merging *merge)
+static int list_runs(struct merging *merge)
 {
     for (uint32_t i = 0; i < merge->piece_count; i++) {
-        for (uint32_t k = 0; k < merge->pieces[i].info.partition_count; k++) {
-            if (add_runs(merge, i, k) != TTAPE_OK) {
+        for (uint32_t k = 0; k < merge->pieces[i].info.partition_count; k++)
+            if (add_runs(merge, i, k) != TTAPE_OK)
                 return tool_fail_error(merge->pieces[i].input.name, &merge->err);
-            }
-        }
     }
-    if (merge->run_count > 0) {
-        qsort(merge->runs, merge->run_count, sizeof(run_of), compare_runs);
-    }
+    if (merge->run_count > 0)
+        qsort(merge->runs, merge->run_count, sizeof(struct run_of), compare_runs);
     return TOOL_OK;
 }
 
-static size_t place_of(const merging *merge, const run_of *run)
+static size_t place_of(const struct merging *merge, const struct run_of *run)
 {
     return merge->pieces[run->piece].first + run->partition;
 }
 
 /* Lists the runs of each partition, by counting. */
-static void index_runs(merging *merge)
+static void index_runs(struct merging *merge)
 {
     for (size_t i = 0; i < merge->piece_count; i++) {
         merge->pieces[i].first = merge->partition_count;
@@ -161,26 +154,22 @@ static void index_runs(merging *merge)
     merge->waits = tool_allocate(merge->partition_count, sizeof(uint32_t));
     merge->starts = tool_allocate(merge->partition_count + 2, sizeof(size_t));
     merge->own = tool_allocate(merge->run_count, sizeof(size_t));
-    for (size_t i = 0; i < merge->run_count; i++) {
+    for (size_t i = 0; i < merge->run_count; i++)
         merge->starts[place_of(merge, &merge->runs[i]) + 2]++;
-    }
-    for (size_t i = 2; i < merge->partition_count + 2; i++) {
+    for (size_t i = 2; i < merge->partition_count + 2; i++)
         merge->starts[i] += merge->starts[i - 1];
-    }
-    for (size_t i = 0; i < merge->run_count; i++) {
+    for (size_t i = 0; i < merge->run_count; i++)
         merge->own[merge->starts[place_of(merge, &merge->runs[i]) + 1]++] = i;
-    }
 }
 
 /* Refuses pieces that hold the same events, and counts what each partition waits for. */
-static int check_runs(merging *merge)
+static int check_runs(struct merging *merge)
 {
     index_runs(merge);
     for (size_t i = 1; i < merge->run_count; i++) {
-        const run_of *before = &merge->runs[i - 1], *run = &merge->runs[i];
-        if (compare_streams(before, run) != 0) {
+        const struct run_of *before = &merge->runs[i - 1], *run = &merge->runs[i];
+        if (compare_streams(before, run) != 0)
             continue;
-        }
         if (before->end > run->first) {
             return tool_fail("'%s' and '%s' both hold event %" PRIu64 " of thread %" PRIu64,
                              merge->pieces[before->piece].input.name,
@@ -192,31 +181,29 @@ static int check_runs(merging *merge)
 }
 
 /* The partition is out: the runs that follow its own wait for one less. */
-static void release(merging *merge, size_t place)
+static void release(struct merging *merge, size_t place)
 {
     for (size_t i = merge->starts[place]; i < merge->starts[place + 1]; i++) {
-        const run_of *run = &merge->runs[merge->own[i]];
+        const struct run_of *run = &merge->runs[merge->own[i]];
         bool is_last = merge->own[i] + 1 == merge->run_count;
-        if (!is_last && compare_streams(run, run + 1) == 0 && place_of(merge, run + 1) != place) {
+        if (!is_last && compare_streams(run, run + 1) == 0 && place_of(merge, run + 1) != place)
             merge->waits[place_of(merge, run + 1)]--;
-        }
     }
 }
 
 /* Of the pieces' next partitions that wait for nothing the one with the least first time;
  * piece_count: none. */
-static size_t choose(const merging *merge)
+static size_t choose(const struct merging *merge)
 {
     size_t best = merge->piece_count;
     uint64_t best_ns = 0;
     for (size_t i = 0; i < merge->piece_count; i++) {
-        const merge_piece *piece = &merge->pieces[i];
+        const struct merge_piece *piece = &merge->pieces[i];
         ttape_partition_info info;
         if (piece->next >= piece->info.partition_count ||
             merge->waits[piece->first + piece->next] > 0 ||
-            ttape_reader_get_partition(piece->input.reader, piece->next, &info) != TTAPE_OK) {
+            ttape_reader_get_partition(piece->input.reader, piece->next, &info) != TTAPE_OK)
             continue;
-        }
         if (best == merge->piece_count || info.time_first_ns < best_ns) {
             best = i;
             best_ns = info.time_first_ns;
@@ -225,18 +212,16 @@ static size_t choose(const merging *merge)
     return best;
 }
 
-static int copy_all(merging *merge)
+static int copy_all(struct merging *merge)
 {
     uint64_t total = merge->partition_count;
     for (uint64_t done = 0; done < total; done++) {
         size_t best = choose(merge);
-        if (best == merge->piece_count) {
+        if (best == merge->piece_count)
             return tool_fail("the pieces cannot be ordered: their partitions cross");
-        }
-        merge_piece *piece = &merge->pieces[best];
-        if (ttape_copier_partition(piece->copier, piece->next, &merge->err) != TTAPE_OK) {
+        struct merge_piece *piece = &merge->pieces[best];
+        if (ttape_copier_partition(piece->copier, piece->next, &merge->err) != TTAPE_OK)
             return tool_fail_error(piece->input.name, &merge->err);
-        }
         release(merge, piece->first + piece->next);
         piece->next++;
         tool_progress_update(done + 1, total, 0);
@@ -245,47 +230,43 @@ static int copy_all(merging *merge)
 }
 
 /* The id of the whole: the pieces' own where they agree. */
-static void choose_id(const merging *merge, uint8_t id[16])
+static void choose_id(const struct merging *merge, uint8_t id[16])
 {
-    tool_hash hash = {0};
+    struct tool_hash hash = {0};
     bool same = true;
     for (size_t i = 0; i < merge->piece_count; i++) {
         const uint8_t *own = merge->pieces[i].info.trace_id;
         same = same && memcmp(own, merge->pieces[0].info.trace_id, 16) == 0;
         tool_hash_bytes(&hash, own, 16);
     }
-    if (same) {
+    if (same)
         memcpy(id, merge->pieces[0].info.trace_id, 16);
-    } else {
+    else
         tool_hash_id(&hash, id);
-    }
 }
 
-static int open_output(merging *merge)
+static int open_output(struct merging *merge)
 {
     int status = tool_target_open(&merge->target, options.output, options.force);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     ttape_writer_options writer_options = {.size = sizeof(writer_options),
                                            .resolution_ns = merge->pieces[0].info.resolution_ns,
                                            .has_trace_id = true};
     choose_id(merge, writer_options.trace_id);
     if (ttape_writer_open(&merge->writer, &merge->target.sink, &writer_options, &merge->err) !=
-        TTAPE_OK) {
+        TTAPE_OK)
         return tool_fail_error(options.output, &merge->err);
-    }
     for (size_t i = 0; i < merge->piece_count; i++) {
-        merge_piece *piece = &merge->pieces[i];
+        struct merge_piece *piece = &merge->pieces[i];
         if (ttape_copier_open(&piece->copier, merge->writer, piece->input.reader, &merge->err) !=
-            TTAPE_OK) {
+            TTAPE_OK)
             return tool_fail_error(piece->input.name, &merge->err);
-        }
     }
     return TOOL_OK;
 }
 
-static int write_all(merging *merge)
+static int write_all(struct merging *merge)
 {
     int status = open_output(merge);
     if (status == TOOL_OK) {
@@ -293,28 +274,24 @@ static int write_all(merging *merge)
         status = copy_all(merge);
         tool_progress_stop();
     }
-    if (status == TOOL_OK && ttape_writer_finish(merge->writer, &merge->err) != TTAPE_OK) {
+    if (status == TOOL_OK && ttape_writer_finish(merge->writer, &merge->err) != TTAPE_OK)
         status = tool_fail_error(options.output, &merge->err);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = tool_target_commit(&merge->target);
-    }
-    for (size_t i = 0; i < merge->piece_count; i++) {
+    for (size_t i = 0; i < merge->piece_count; i++)
         ttape_copier_close(merge->pieces[i].copier);
-    }
     ttape_writer_close(merge->writer);
     tool_target_close(&merge->target);
     return status;
 }
 
-static int open_pieces(merging *merge, char **paths)
+static int open_pieces(struct merging *merge, char **paths)
 {
     int status = TOOL_OK;
     for (size_t i = 0; i < merge->piece_count && status == TOOL_OK; i++) {
         status = tool_input_read(&merge->pieces[i].input, paths[i], 1);
-        if (status == TOOL_OK) {
+        if (status == TOOL_OK)
             ttape_reader_get_info(merge->pieces[i].input.reader, &merge->pieces[i].info);
-        }
     }
     return status;
 }
@@ -322,25 +299,21 @@ static int open_pieces(merging *merge, char **paths)
 int tool_verb_merge(int argc, char **argv)
 {
     int count, status;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (options.output == NULL) {
+    if (options.output == NULL)
         return tool_usage("merge", "-o FILE is missing");
-    }
-    merging merge = {.piece_count = (size_t)count, .target = {.fd = -1}};
-    merge.pieces = tool_allocate(merge.piece_count, sizeof(merge_piece));
-    for (size_t i = 0; i < merge.piece_count; i++) {
+    struct merging merge = {.piece_count = (size_t)count, .target = {.fd = -1}};
+    merge.pieces = tool_allocate(merge.piece_count, sizeof(struct merge_piece));
+    for (size_t i = 0; i < merge.piece_count; i++)
         merge.pieces[i].input.fd = -1;
-    }
     status = open_pieces(&merge, argv);
     status = status == TOOL_OK ? list_runs(&merge) : status;
     status = status == TOOL_OK ? check_runs(&merge) : status;
     status = status == TOOL_OK ? write_all(&merge) : status;
     for (size_t i = 0; i < merge.piece_count; i++) {
-        if (status == TOOL_OK && tool_input_check_end(&merge.pieces[i].input) != TOOL_OK) {
+        if (status == TOOL_OK && tool_input_check_end(&merge.pieces[i].input) != TOOL_OK)
             status = TOOL_LOSS;
-        }
         tool_input_close(&merge.pieces[i].input);
     }
     free(merge.waits);

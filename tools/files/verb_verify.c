@@ -3,25 +3,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/io/input.h"
-#include "tools/io/json.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
+#include "tools/io/input.h"
+#include "tools/io/json.h"
 
 static struct {
     bool json, quiet;
     uint32_t jobs;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"json", 0, NULL, "print JSON", NULL, &options.json},
     {"quiet", 'q', NULL, "print nothing; the exit status says it", NULL, &options.quiet},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "verify",
     .usage = "[OPTION]... FILE|-",
     .about = "Reads a whole trace and checks it against every rule of the format: checksums, "
@@ -40,11 +40,11 @@ static const tool_command command = {
     .operands_max = 1,
 };
 
-typedef struct verification {
+struct verification {
     const char *name;
-    tool_output out;
-    tool_json json;
-} verification;
+    struct tool_output out;
+    struct tool_json json;
+};
 
 static const char *status_name(ttape_status status)
 {
@@ -68,9 +68,9 @@ static const char *chunk_name(uint32_t kind)
 }
 
 /* Every key is always there; null where there is nothing to say. */
-static void print_json(verification *run, const ttape_finding *finding)
+static void print_json(struct verification *run, const ttape_finding *finding)
 {
-    tool_json *json = &run->json;
+    struct tool_json *json = &run->json;
     tool_json_begin(json, NULL, '{');
     if (finding->error.offset != TTAPE_ERROR_NO_OFFSET)
         tool_json_number(json, "offset", finding->error.offset);
@@ -95,28 +95,24 @@ static void print_json(verification *run, const ttape_finding *finding)
 
 static bool take_finding(void *context, const ttape_finding *finding)
 {
-    verification *run = context;
+    struct verification *run = context;
     const ttape_error *error = &finding->error;
-    if (options.quiet) {
+    if (options.quiet)
         return true;
-    }
     if (options.json) {
         print_json(run, finding);
         return run->out.failed_errno == 0;
     }
     tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, (ttape_string){run->name, strlen(run->name)});
     tool_output_text(&run->out, ": ");
-    if (error->offset != TTAPE_ERROR_NO_OFFSET) {
+    if (error->offset != TTAPE_ERROR_NO_OFFSET)
         tool_output_printf(&run->out, "byte %" PRIu64 ": ", error->offset);
-    }
-    if (finding->partition != TTAPE_NONE) {
+    if (finding->partition != TTAPE_NONE)
         tool_output_printf(&run->out, "partition %" PRIu32 ": ", finding->partition);
-    }
     tool_output_escaped(&run->out, TOOL_ESCAPE_TERMINAL,
                         (ttape_string){error->message, strlen(error->message)});
-    if (error->rule[0] != '\0') {
+    if (error->rule[0] != '\0')
         tool_output_printf(&run->out, " [%s]", error->rule);
-    }
     tool_output_text(&run->out, "\n");
     return run->out.failed_errno == 0;
 }
@@ -127,7 +123,7 @@ static void take_progress(void *context, uint64_t done_bytes, uint64_t total_byt
     tool_progress_update(done_bytes, total_bytes, 0);
 }
 
-static int verify(verification *run, const tool_input *input)
+static int verify(struct verification *run, const struct tool_input *input)
 {
     ttape_error err = {0};
     uint64_t count = 0;
@@ -154,22 +150,20 @@ static int verify(verification *run, const tool_input *input)
                             (ttape_string){run->name, strlen(run->name)});
         tool_output_text(&run->out, ": ok\n");
     }
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return tool_fail_error(run->name, &err);
-    }
     return count > 0 ? TOOL_FINDING : TOOL_OK;
 }
 
 int tool_verb_verify(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
     status = tool_input_open(&input, argv[0]);
     if (status == TOOL_OK) {
-        verification run = {.name = input.name};
+        struct verification run = {.name = input.name};
         tool_output_open(&run.out, STDOUT_FILENO);
         tool_json_open(&run.json, &run.out);
         status = verify(&run, &input);

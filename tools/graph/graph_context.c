@@ -4,21 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/graph/graph_view.h"
 #include "tools/command/pager.h"
+#include "tools/graph/graph_view.h"
 #include "tools/io/table.h"
 
-typedef struct listing {
-    tool_graph_view *view;
-    tool_output *out;
+struct listing {
+    struct tool_graph_view *view;
+    struct tool_output *out;
     bool *is_shown; /* by thread */
-} listing;
+};
 
-static void put_row(listing *list, tool_table *table, const tool_graph_context *context)
+static void put_row(struct listing *list, struct tool_table *table,
+                    const struct tool_graph_context *context)
 {
-    const tool_graph *graph = list->view->graph;
-    const tool_graph_thread *thread = &graph->threads[context->thread];
-    const tool_graph_counts *counts = &context->counts;
+    const struct tool_graph *graph = list->view->graph;
+    const struct tool_graph_thread *thread = &graph->threads[context->thread];
+    const struct tool_graph_counts *counts = &context->counts;
     list->is_shown[context->thread] = true;
     if (context->is_edge && counts->spawned > 0 && thread->parent != TTAPE_NONE) {
         list->is_shown[thread->parent] = true;
@@ -34,36 +35,34 @@ static void put_row(listing *list, tool_table *table, const tool_graph_context *
                       100.0 * tool_graph_share(graph, time_ns, counts->calls));
 }
 
-static void put_contexts(listing *list, tool_graph_contexts which, bool is_edge)
+static void put_contexts(struct listing *list, struct tool_graph_contexts which, bool is_edge)
 {
-    const tool_column columns[] = {{"THREAD", .is_text = true},
-                                   {"CALLS", .rank = 0},
-                                   {is_edge ? "TIME" : "SELF", .rank = 0},
-                                   {"SHARE %", .rank = 0}};
-    tool_table table;
+    const struct tool_column columns[] = {{"THREAD", .is_text = true},
+                                          {"CALLS", .rank = 0},
+                                          {is_edge ? "TIME" : "SELF", .rank = 0},
+                                          {"SHARE %", .rank = 0}};
+    struct tool_table table;
     tool_table_open(&table, columns, 4);
-    for (size_t i = which.first; i < which.end; i++) {
+    for (size_t i = which.first; i < which.end; i++)
         put_row(list, &table, &list->view->graph->contexts[list->view->order[i]]);
-    }
     tool_table_print(&table, list->out, tool_terminal_columns(), tool_terminal_colours());
     tool_table_close(&table);
 }
 
-static void put_threads(listing *list)
+static void put_threads(struct listing *list)
 {
-    const tool_column columns[] = {{"THREAD", .rank = 0},
-                                   {"PID", .rank = 0},
-                                   {"TID", .rank = 0},
-                                   {"LEVEL", .rank = 0},
-                                   {"STARTED BY", .is_text = true}};
-    const tool_graph *graph = list->view->graph;
-    tool_table table;
+    const struct tool_column columns[] = {{"THREAD", .rank = 0},
+                                          {"PID", .rank = 0},
+                                          {"TID", .rank = 0},
+                                          {"LEVEL", .rank = 0},
+                                          {"STARTED BY", .is_text = true}};
+    const struct tool_graph *graph = list->view->graph;
+    struct tool_table table;
     tool_table_open(&table, columns, 5);
     for (uint32_t i = 0; i < graph->thread_count; i++) {
-        const tool_graph_thread *thread = &graph->threads[i];
-        if (!list->is_shown[i]) {
+        const struct tool_graph_thread *thread = &graph->threads[i];
+        if (!list->is_shown[i])
             continue;
-        }
         tool_table_printf(&table, TOOL_PLAIN, "%" PRIu32, i);
         tool_table_printf(&table, TOOL_PLAIN, "%" PRIu64, thread->pid);
         tool_table_printf(&table, TOOL_PLAIN, "%" PRIu64, thread->tid);
@@ -81,19 +80,19 @@ static void put_threads(listing *list)
     tool_table_close(&table);
 }
 
-void tool_graph_print_contexts(tool_graph_view *view, tool_output *out)
+void tool_graph_print_contexts(struct tool_graph_view *view, struct tool_output *out)
 {
-    const tool_graph *graph = view->graph;
-    listing list = {view, out, tool_allocate(graph->thread_count + 1u, sizeof(bool))};
+    const struct tool_graph *graph = view->graph;
+    struct listing list = {view, out, tool_allocate(graph->thread_count + 1u, sizeof(bool))};
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        tool_graph_contexts which = tool_graph_node_contexts(view, i);
+        struct tool_graph_contexts which = tool_graph_node_contexts(view, i);
         if (which.first < which.end) {
             tool_output_printf(out, "\nNode %s\n", tool_graph_label(view, i));
             put_contexts(&list, which, false);
         }
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
-        tool_graph_contexts which = tool_graph_edge_contexts(view, i);
+        struct tool_graph_contexts which = tool_graph_edge_contexts(view, i);
         if (which.first < which.end) {
             tool_output_printf(out, "\nEdge %s -> ", tool_graph_label(view, graph->edges[i].from));
             tool_output_printf(out, "%s\n", tool_graph_label(view, graph->edges[i].to));

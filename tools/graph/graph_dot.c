@@ -21,21 +21,20 @@
 
 extern char **environ;
 
-static void put_text(tool_output *out, const char *text, size_t size_bytes)
+static void put_text(struct tool_output *out, const char *text, size_t size_bytes)
 {
     for (size_t i = 0; i < size_bytes; i++) {
         if (text[i] == '&') {
             tool_output_text(out, "&amp;");
             continue;
         }
-        if (text[i] == '"' || text[i] == '\\') {
+        if (text[i] == '"' || text[i] == '\\')
             tool_output_text(out, "\\");
-        }
         tool_output_bytes(out, &text[i], 1);
     }
 }
 
-static void put_name(tool_output *out, const char *label)
+static void put_name(struct tool_output *out, const char *label)
 {
     size_t size = strlen(label), cut = tool_text_cut(label, size, NAME_COLUMNS);
     put_text(out, label, cut);
@@ -43,7 +42,8 @@ static void put_name(tool_output *out, const char *label)
 }
 
 /* "6 calls, 1.234 ms, 12.34 %" without words: the document's vector. */
-static void put_vector(const tool_graph *graph, tool_output *out, uint64_t calls, int64_t time_ns)
+static void put_vector(const struct tool_graph *graph, struct tool_output *out, uint64_t calls,
+                       int64_t time_ns)
 {
     char text[40];
     text[tool_put_count(text, calls)] = '\0';
@@ -55,21 +55,21 @@ static void put_vector(const tool_graph *graph, tool_output *out, uint64_t calls
     tool_output_printf(out, ", %.2f%%)", 100.0 * tool_graph_share(graph, time_ns, calls));
 }
 
-static void put_contexts(tool_graph_view *view, tool_output *out, tool_graph_contexts which)
+static void put_contexts(struct tool_graph_view *view, struct tool_output *out,
+                         struct tool_graph_contexts which)
 {
-    const tool_graph *graph = view->graph;
+    const struct tool_graph *graph = view->graph;
     for (size_t i = which.first; i < which.end; i++) {
-        const tool_graph_context *context = &graph->contexts[view->order[i]];
+        const struct tool_graph_context *context = &graph->contexts[view->order[i]];
         uint32_t parent = graph->threads[context->thread].parent;
         if (i - which.first == CONTEXTS) {
             tool_output_printf(out, "\\n... %zu more", which.end - i);
             return;
         }
-        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE) {
+        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE)
             tool_output_printf(out, "\\n%" PRIu32 "→%" PRIu32 " ", parent, context->thread);
-        } else {
+        else
             tool_output_printf(out, "\\n%" PRIu32 " ", context->thread);
-        }
         put_vector(graph, out, context->counts.calls,
                    context->is_edge ? context->counts.total_ns : context->counts.self_ns);
     }
@@ -82,10 +82,10 @@ static const char *shade(double share)
                                   : "";
 }
 
-static void put_node(tool_graph_view *view, tool_output *out, uint32_t index)
+static void put_node(struct tool_graph_view *view, struct tool_output *out, uint32_t index)
 {
-    const tool_graph *graph = view->graph;
-    const tool_graph_node *node = &graph->nodes[index];
+    const struct tool_graph *graph = view->graph;
+    const struct tool_graph_node *node = &graph->nodes[index];
     double share = tool_graph_share(graph, node->sum.self_ns, node->sum.calls);
     tool_output_printf(out, "  n%" PRIu32 " [label=\"", index);
     put_name(out, tool_graph_label(view, index));
@@ -100,50 +100,43 @@ static void put_node(tool_graph_view *view, tool_output *out, uint32_t index)
 }
 
 /* Threads that are started: dashed; guessed: dotted; calls through pruned functions: grey. */
-static const char *style(const tool_graph_edge *edge)
+static const char *style(const struct tool_graph_edge *edge)
 {
-    if (edge->is_inferred) {
+    if (edge->is_inferred)
         return ", style=dotted";
-    }
-    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START) {
+    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START)
         return ", style=dashed";
-    }
     return edge->sum.through > 0 && edge->sum.through == edge->sum.calls
                ? ", color=\"#909090\", arrowhead=empty"
                : "";
 }
 
-static void put_edge(tool_graph_view *view, tool_output *out, uint32_t index)
+static void put_edge(struct tool_graph_view *view, struct tool_output *out, uint32_t index)
 {
-    const tool_graph_edge *edge = &view->graph->edges[index];
+    const struct tool_graph_edge *edge = &view->graph->edges[index];
     tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"", edge->from, edge->to);
-    if (tool_graph_is_recursion(edge)) {
+    if (tool_graph_is_recursion(edge))
         tool_output_printf(out, "rc=%" PRIu64, edge->sum.calls);
-    } else {
+    else
         put_vector(view->graph, out, edge->sum.calls, edge->sum.total_ns);
-    }
     put_contexts(view, out, tool_graph_edge_contexts(view, index));
     tool_output_printf(out, "\"%s];\n", style(edge));
 }
 
-void tool_graph_dot(tool_graph_view *view, tool_output *out)
+void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
 {
-    const tool_graph *graph = view->graph;
+    const struct tool_graph *graph = view->graph;
     tool_output_text(out, "digraph calls {\n"
                           "  charset=\"UTF-8\";\n"
                           "  node [shape=ellipse, style=filled, fillcolor=\"white\","
                           " fontname=\"sans-serif\", fontsize=11];\n"
                           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
-    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++) {
-        if (graph->nodes[i].is_kept) {
+    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++)
+        if (graph->nodes[i].is_kept)
             put_node(view, out, i);
-        }
-    }
-    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++) {
-        if (graph->edges[i].is_kept) {
+    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++)
+        if (graph->edges[i].is_kept)
             put_edge(view, out, i);
-        }
-    }
     tool_output_text(out, "}\n");
 }
 
@@ -160,9 +153,8 @@ static int start_dot(pid_t *child, int input)
         code = posix_spawnp(child, "dot", &actions, NULL, arguments, environ);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
-    if (code == ENOENT) {
+    if (code == ENOENT)
         return tool_fail("cannot draw: Graphviz's 'dot' is not installed (--dot needs none)");
-    }
     return code != 0 ? tool_fail("cannot start 'dot': %s", strerror(code)) : TOOL_OK;
 }
 
@@ -171,37 +163,30 @@ static int draw(FILE *file)
 {
     pid_t child = 0;
     int result = 0;
-    if (lseek(fileno(file), 0, SEEK_SET) != 0) {
+    if (lseek(fileno(file), 0, SEEK_SET) != 0)
         return tool_fail("cannot read back a temporary file: %s", strerror(errno));
-    }
     int status = start_dot(&child, fileno(file));
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
-    while (waitpid(child, &result, 0) < 0) {
-        if (errno != EINTR) {
+    while (waitpid(child, &result, 0) < 0)
+        if (errno != EINTR)
             return tool_fail("cannot wait for 'dot': %s", strerror(errno));
-        }
-    }
-    if (WIFSIGNALED(result)) {
+    if (WIFSIGNALED(result))
         return tool_fail("'dot' was ended by signal %d", WTERMSIG(result));
-    }
     return WEXITSTATUS(result) == 0 ? TOOL_OK : tool_fail("'dot' failed (%d)", WEXITSTATUS(result));
 }
 
-int tool_graph_svg(tool_graph_view *view)
+int tool_graph_svg(struct tool_graph_view *view)
 {
-    tool_output out;
+    struct tool_output out;
     FILE *file = tmpfile();
-    if (file == NULL) {
+    if (file == NULL)
         return tool_fail("cannot make a temporary file: %s", strerror(errno));
-    }
     tool_output_open(&out, fileno(file));
     tool_graph_dot(view, &out);
     int status = tool_output_close(&out);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = draw(file);
-    }
     fclose(file);
     return status;
 }

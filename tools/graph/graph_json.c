@@ -5,21 +5,20 @@
 #include "tools/graph/graph_view.h"
 #include "tools/io/json.h"
 
-static void put_optional(tool_json *json, const char *key, ttape_string text)
+static void put_optional(struct tool_json *json, const char *key, ttape_string text)
 {
-    if (text.size_bytes == 0) {
+    if (text.size_bytes == 0)
         tool_json_null(json, key);
-    } else {
+    else
         tool_json_string(json, key, text);
-    }
 }
 
-static void put_threads(tool_graph_view *view, tool_json *json)
+static void put_threads(struct tool_graph_view *view, struct tool_json *json)
 {
-    const tool_graph *graph = view->graph;
+    const struct tool_graph *graph = view->graph;
     tool_json_begin(json, "threads", '[');
     for (uint32_t i = 0; i < graph->thread_count; i++) {
-        const tool_graph_thread *thread = &graph->threads[i];
+        const struct tool_graph_thread *thread = &graph->threads[i];
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "thread", i);
         tool_json_number(json, "stream", thread->stream);
@@ -44,36 +43,34 @@ static void put_threads(tool_graph_view *view, tool_json *json)
     tool_json_end(json, ']');
 }
 
-static void put_contexts(tool_graph_view *view, tool_json *json, tool_graph_contexts which)
+static void put_contexts(struct tool_graph_view *view, struct tool_json *json,
+                         struct tool_graph_contexts which)
 {
-    const tool_graph *graph = view->graph;
-    if (which.first == which.end) {
+    const struct tool_graph *graph = view->graph;
+    if (which.first == which.end)
         return;
-    }
     tool_json_begin(json, "contexts", '[');
     for (size_t i = which.first; i < which.end; i++) {
-        const tool_graph_context *context = &graph->contexts[view->order[i]];
+        const struct tool_graph_context *context = &graph->contexts[view->order[i]];
         uint32_t parent = graph->threads[context->thread].parent;
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "thread", context->thread);
-        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE) {
+        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE)
             tool_json_number(json, "started_by", parent);
-        }
         tool_json_number(json, "calls", context->counts.calls);
         tool_json_signed(json, "total_ns", context->counts.total_ns);
-        if (!context->is_edge) {
+        if (!context->is_edge)
             tool_json_signed(json, "self_ns", context->counts.self_ns);
-        }
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
 }
 
-static void put_node(tool_graph_view *view, tool_json *json, uint32_t index)
+static void put_node(struct tool_graph_view *view, struct tool_json *json, uint32_t index)
 {
-    const tool_graph *graph = view->graph;
-    const tool_graph_node *node = &graph->nodes[index];
-    const tool_function *function = &graph->functions.functions[node->function];
+    const struct tool_graph *graph = view->graph;
+    const struct tool_graph_node *node = &graph->nodes[index];
+    const struct tool_function *function = &graph->functions.functions[node->function];
     ttape_site site = {0};
     char buffer[40];
     (void)ttape_reader_get_site(graph->input->reader, function->site, &site);
@@ -83,11 +80,10 @@ static void put_node(tool_graph_view *view, tool_json *json, uint32_t index)
     tool_json_number(json, "level", node->level);
     put_optional(json, "module", tool_module_path(graph->input->reader, function->module));
     put_optional(json, "file", site.file);
-    if (site.line > 0) {
+    if (site.line > 0)
         tool_json_number(json, "line", site.line);
-    } else {
+    else
         tool_json_null(json, "line");
-    }
     tool_json_number(json, "calls", node->sum.calls);
     tool_json_number(json, "recursive_calls", node->sum.recursion);
     tool_json_number(json, "depth", node->depth);
@@ -100,10 +96,10 @@ static void put_node(tool_graph_view *view, tool_json *json, uint32_t index)
     tool_json_end(json, '}');
 }
 
-static void put_edge(tool_graph_view *view, tool_json *json, uint32_t index)
+static void put_edge(struct tool_graph_view *view, struct tool_json *json, uint32_t index)
 {
-    const tool_graph *graph = view->graph;
-    const tool_graph_edge *edge = &graph->edges[index];
+    const struct tool_graph *graph = view->graph;
+    const struct tool_graph_edge *edge = &graph->edges[index];
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "from", edge->from);
     tool_json_number(json, "to", edge->to);
@@ -121,9 +117,9 @@ static void put_edge(tool_graph_view *view, tool_json *json, uint32_t index)
     tool_json_end(json, '}');
 }
 
-static void put_modules(tool_graph_view *view, tool_json *json)
+static void put_modules(struct tool_graph_view *view, struct tool_json *json)
 {
-    tool_graph_module *modules;
+    struct tool_graph_module *modules;
     size_t count = tool_graph_modules(view->graph, &modules);
     tool_json_begin(json, "modules", '[');
     for (size_t i = 0; i < count; i++) {
@@ -140,7 +136,8 @@ static void put_modules(tool_graph_view *view, tool_json *json)
     free(modules);
 }
 
-static void put_hottest(tool_graph_view *view, tool_json *json, bool of_edges, const char *key)
+static void put_hottest(struct tool_graph_view *view, struct tool_json *json, bool of_edges,
+                        const char *key)
 {
     uint32_t *order;
     size_t count = tool_graph_hottest(view->graph, of_edges, &order);
@@ -159,9 +156,9 @@ static void put_hottest(tool_graph_view *view, tool_json *json, bool of_edges, c
     free(order);
 }
 
-static void put_summary(tool_graph_view *view, tool_json *json)
+static void put_summary(struct tool_graph_view *view, struct tool_json *json)
 {
-    tool_graph_summary summary;
+    struct tool_graph_summary summary;
     tool_graph_summarize(view->graph, &summary);
     tool_json_begin(json, "summary", '{');
     tool_json_number(json, "nodes", summary.node_count);
@@ -189,7 +186,7 @@ static void put_summary(tool_graph_view *view, tool_json *json)
     tool_json_end(json, '}');
 }
 
-static void put_pruned(const tool_graph *graph, tool_json *json)
+static void put_pruned(const struct tool_graph *graph, struct tool_json *json)
 {
     tool_json_begin(json, "pruned", '{');
     tool_json_number(json, "nodes", graph->pruned_nodes);
@@ -198,10 +195,10 @@ static void put_pruned(const tool_graph *graph, tool_json *json)
     tool_json_end(json, '}');
 }
 
-void tool_graph_json(tool_graph_view *view, tool_output *out)
+void tool_graph_json(struct tool_graph_view *view, struct tool_output *out)
 {
-    const tool_graph *graph = view->graph;
-    tool_json json;
+    const struct tool_graph *graph = view->graph;
+    struct tool_json json;
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_text(&json, "file", graph->input->name);
@@ -213,18 +210,14 @@ void tool_graph_json(tool_graph_view *view, tool_output *out)
     put_summary(view, &json);
     put_threads(view, &json);
     tool_json_begin(&json, "nodes", '[');
-    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++) {
-        if (graph->nodes[i].is_kept) {
+    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++)
+        if (graph->nodes[i].is_kept)
             put_node(view, &json, i);
-        }
-    }
     tool_json_end(&json, ']');
     tool_json_begin(&json, "edges", '[');
-    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++) {
-        if (graph->edges[i].is_kept) {
+    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++)
+        if (graph->edges[i].is_kept)
             put_edge(view, &json, i);
-        }
-    }
     tool_json_end(&json, ']');
     tool_json_end(&json, '}');
 }

@@ -12,30 +12,27 @@
 
 static int compare_threads(const void *a, const void *b)
 {
-    const tool_graph_thread *one = a, *two = b;
-    if (one->start_ns != two->start_ns) {
+    const struct tool_graph_thread *one = a, *two = b;
+    if (one->start_ns != two->start_ns)
         return one->start_ns < two->start_ns ? -1 : 1;
-    }
     return one->stream < two->stream ? -1 : one->stream > two->stream;
 }
 
-void tool_graph_peek_failed(tool_graph *graph, const ttape_error *err)
+void tool_graph_peek_failed(struct tool_graph *graph, const ttape_error *err)
 {
     bool is_machine = err->status == TTAPE_E_MEMORY || err->status == TTAPE_E_IO;
-    if (is_machine && graph->peek_status == TOOL_OK) {
+    if (is_machine && graph->peek_status == TOOL_OK)
         graph->peek_status = tool_fail_error(graph->input->name, err);
-    }
 }
 
 /* When a thread's recording began; where that is not said, its first event's time. */
-static uint64_t start_of(tool_graph *graph, uint32_t stream, const ttape_stream_info *info)
+static uint64_t start_of(struct tool_graph *graph, uint32_t stream, const ttape_stream_info *info)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_edge edge = {0};
-    if (info->stream.start_time_ns != 0) {
+    if (info->stream.start_time_ns != 0)
         return info->stream.start_time_ns;
-    }
     if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
         tool_graph_peek_failed(graph, &err);
         return 0;
@@ -48,40 +45,37 @@ static uint64_t start_of(tool_graph *graph, uint32_t stream, const ttape_stream_
     return edge.time_ns;
 }
 
-static void add_thread(tool_graph *graph, uint32_t stream)
+static void add_thread(struct tool_graph *graph, uint32_t stream)
 {
     ttape_stream_info info;
-    if (ttape_reader_get_stream(graph->input->reader, stream, &info) != TTAPE_OK) {
+    if (ttape_reader_get_stream(graph->input->reader, stream, &info) != TTAPE_OK)
         return;
-    }
-    graph->threads[graph->thread_count++] =
-        (tool_graph_thread){.stream = stream,
-                            .process = info.stream.process,
-                            .pid = info.pid,
-                            .tid = info.stream.tid,
-                            .start_ns = graph->has_times ? start_of(graph, stream, &info) : 0};
+    graph->threads[graph->thread_count++] = (struct tool_graph_thread){
+        .stream = stream,
+        .process = info.stream.process,
+        .pid = info.pid,
+        .tid = info.stream.tid,
+        .start_ns = graph->has_times ? start_of(graph, stream, &info) : 0};
 }
 
-static void add_threads(tool_graph *graph)
+static void add_threads(struct tool_graph *graph)
 {
-    const tool_selection *selection = graph->selection;
+    const struct tool_selection *selection = graph->selection;
     ttape_info info;
     ttape_reader_get_info(graph->input->reader, &info);
     graph->has_times = info.resolution_ns != TTAPE_TIME_NONE;
     bool all = selection->streams == NULL;
     uint32_t count = all ? info.stream_count : selection->stream_count;
     graph->threads = tool_allocate(count + 1u, sizeof(*graph->threads));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         add_thread(graph, all ? i : selection->streams[i]);
-    }
-    if (graph->thread_count > 1) {
+    if (graph->thread_count > 1)
         qsort(graph->threads, graph->thread_count, sizeof(*graph->threads), compare_threads);
-    }
 }
 
-static int read_all(tool_graph *graph)
+static int read_all(struct tool_graph *graph)
 {
-    tool_calls calls;
+    struct tool_calls calls;
     tool_spawn_open(graph);
     tool_graph_walk(graph, &calls);
     int status = graph->peek_status != TOOL_OK ? graph->peek_status : tool_calls_status(&calls);
@@ -90,7 +84,8 @@ static int read_all(tool_graph *graph)
     return status;
 }
 
-int tool_graph_make(tool_graph *graph, const tool_input *input, const tool_selection *selection)
+int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
+                    const struct tool_selection *selection)
 {
     graph->input = input;
     graph->selection = selection;
@@ -98,18 +93,18 @@ int tool_graph_make(tool_graph *graph, const tool_input *input, const tool_selec
     graph->plain = tool_allocate(graph->functions.count, sizeof(uint32_t));
     memset(graph->plain, 0xFF, graph->functions.count * sizeof(uint32_t));
     (void)tool_graph_new_node(
-        graph, &(tool_graph_node){.kind = TOOL_NODE_START, .function = graph->functions.count - 1},
+        graph,
+        &(struct tool_graph_node){.kind = TOOL_NODE_START, .function = graph->functions.count - 1},
         KEY_START);
     add_threads(graph);
     graph->status = read_all(graph);
     return graph->status;
 }
 
-int tool_graph_remake(tool_graph *graph)
+int tool_graph_remake(struct tool_graph *graph)
 {
-    for (size_t i = 0; i < graph->node_count; i++) {
-        graph->nodes[i].sum = (tool_graph_counts){0};
-    }
+    for (size_t i = 0; i < graph->node_count; i++)
+        graph->nodes[i].sum = (struct tool_graph_counts){0};
     graph->edge_count = 0;
     tool_map_close(&graph->edge_map);
     tool_map_close(&graph->active_map); /* it names edges */
@@ -120,7 +115,7 @@ int tool_graph_remake(tool_graph *graph)
     return read_all(graph);
 }
 
-void tool_graph_close(tool_graph *graph)
+void tool_graph_close(struct tool_graph *graph)
 {
     tool_functions_close(&graph->functions);
     tool_map_close(&graph->node_map);
@@ -132,5 +127,5 @@ void tool_graph_close(tool_graph *graph)
     free(graph->touched);
     free(graph->contexts);
     free(graph->threads);
-    *graph = (tool_graph){0};
+    *graph = (struct tool_graph){0};
 }

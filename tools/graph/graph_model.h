@@ -15,19 +15,15 @@
 #include "tools/calls/graph_calls.h"
 #include "tools/calls/graph_functions.h"
 #include "tools/calls/graph_map.h"
-#include "tools/io/input.h"
 #include "tools/calls/selection.h"
+#include "tools/io/input.h"
 
 #define TOOL_GRAPH_START 0u /* node: what nothing in the trace called */
 
-typedef enum tool_node_kind {
-    TOOL_NODE_FUNCTION,
-    TOOL_NODE_START,
-    TOOL_NODE_SIGNAL
-} tool_node_kind;
+enum tool_node_kind { TOOL_NODE_FUNCTION, TOOL_NODE_START, TOOL_NODE_SIGNAL };
 
 /* Of a node or an edge, by all threads or by one. */
-typedef struct tool_graph_counts {
+struct tool_graph_counts {
     uint64_t calls;
     uint64_t recursion; /* nodes: calls while the node was on the stack */
     uint64_t spawned;   /* edges: calls that begin a thread, a stack or a signal's handler */
@@ -36,9 +32,9 @@ typedef struct tool_graph_counts {
     int64_t self_ns;    /* nodes */
     int64_t below_ns;   /* nodes: own time of pruned functions that hang here now */
     int64_t idle_ns;    /* nodes: part of self in blocking calls */
-} tool_graph_counts;
+};
 
-typedef struct tool_graph_node {
+struct tool_graph_node {
     uint32_t kind;     /* tool_node_kind */
     uint32_t function; /* of the graph's functions */
     uint32_t level;    /* of a thread's first routine; otherwise 0 */
@@ -46,72 +42,73 @@ typedef struct tool_graph_node {
     uint32_t depth; /* most times on one stack at once */
     uint32_t active;
     bool is_touched, is_kept;
-    tool_graph_counts sum, now; /* now: of the thread at hand */
-} tool_graph_node;
+    struct tool_graph_counts sum, now; /* now: of the thread at hand */
+};
 
-typedef struct tool_graph_edge {
+struct tool_graph_edge {
     uint32_t from, to;
     uint32_t active;
     bool is_touched, is_kept;
     bool is_inferred; /* that `from` started the thread is a guess */
-    tool_graph_counts sum, now;
-} tool_graph_edge;
+    struct tool_graph_counts sum, now;
+};
 
 /* How it is known who started a thread. */
-typedef enum tool_spawn_how {
+enum tool_spawn_how {
     TOOL_SPAWN_START,   /* nobody in the trace did */
     TOOL_SPAWN_MARKER,  /* the recorder saw it */
     TOOL_SPAWN_FORK,    /* its process was forked: the frames that were open say where */
     TOOL_SPAWN_INFERRED /* by what other threads were doing when it started */
-} tool_spawn_how;
+};
 
 /* Where calls that nothing on their stack made hang. */
-typedef struct tool_graph_origin {
+struct tool_graph_origin {
     uint32_t node; /* shown */
     uint32_t through;
     uint32_t level;
     bool is_inferred;
-} tool_graph_origin;
+};
 
-typedef struct tool_graph_thread {
+struct tool_graph_thread {
     uint32_t stream, process;
     uint64_t pid, tid, start_ns;
     uint32_t level;
-    uint32_t parent;               /* thread, or TTAPE_NONE */
-    uint32_t how;                  /* tool_spawn_how */
-    tool_graph_origin first, open; /* of first routines; of frames that were open at the start */
+    uint32_t parent; /* thread, or TTAPE_NONE */
+    uint32_t how;    /* tool_spawn_how */
+    struct tool_graph_origin first,
+        open; /* of first routines; of frames that were open at the start */
     /* while threads are gone through: who may have started it */
     uint32_t guess, guess_score;
-    tool_graph_origin guess_first, guess_open;
+    struct tool_graph_origin guess_first, guess_open;
     uint64_t call_count, event_count;
     int64_t span_ns, idle_ns;
-} tool_graph_thread;
+};
 
 /* What one thread has of a node or edge. */
-typedef struct tool_graph_context {
+struct tool_graph_context {
     uint32_t thread, index;
     bool is_edge;
-    tool_graph_counts counts;
-} tool_graph_context;
+    struct tool_graph_counts counts;
+};
 
-typedef struct tool_graph {
-    const tool_input *input;
-    const tool_selection *selection;
-    tool_functions functions;
+struct tool_graph {
+    const struct tool_input *input;
+    const struct tool_selection *selection;
+    struct tool_functions functions;
     bool has_times, split_levels, keep_contexts;
     bool is_pruned; /* nodes that are not kept are passed over */
 
-    tool_graph_node *nodes;
-    tool_graph_edge *edges;
+    struct tool_graph_node *nodes;
+    struct tool_graph_edge *edges;
     size_t node_count, node_capacity, edge_count, edge_capacity;
-    tool_map node_map, edge_map, active_map;
+    struct tool_map node_map, edge_map, active_map;
     uint32_t *plain; /* by function: its node without level, or TTAPE_NONE */
     uint32_t *touched;
     size_t touched_count, touched_capacity;
-    tool_graph_context *contexts;
+    struct tool_graph_context *contexts;
     size_t context_count, context_capacity;
 
-    tool_graph_thread *threads;
+    struct tool_graph_thread *threads;
     uint32_t thread_count, current;
     struct tool_spawns *spawns; /* graph_spawn.c */
 
@@ -120,55 +117,59 @@ typedef struct tool_graph {
     uint64_t pruned_nodes, pruned_edges, pruned_calls; /* calls: of pruned nodes */
     uint32_t max_depth;                                /* frames on one stack */
     int status, peek_status; /* peek_status: of looks into streams, beside the walk */
-} tool_graph;
+};
 
 /* Reads the selection. The graph is complete: nothing is pruned. Returns a tool_exit; TOOL_LOSS:
  * complete but for what could not be read. */
-int tool_graph_make(tool_graph *graph, const tool_input *input, const tool_selection *selection);
-void tool_graph_close(tool_graph *graph);
+int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
+                    const struct tool_selection *selection);
+void tool_graph_close(struct tool_graph *graph);
 /* A look into a stream, beside the walk, failed. What is wrong with the bytes the walk tells; for
  * want of memory, or of bytes, the graph would silently be another. */
-void tool_graph_peek_failed(tool_graph *graph, const ttape_error *err);
+void tool_graph_peek_failed(struct tool_graph *graph, const ttape_error *err);
 
 /* Reads again, passing over nodes that are not is_kept: what they called hangs below their closest
  * kept callers. */
-int tool_graph_remake(tool_graph *graph);
+int tool_graph_remake(struct tool_graph *graph);
 
 /* ---- graph_prune.c ---- */
 
-typedef struct tool_graph_limits {
+struct tool_graph_limits {
     double min_share; /* 0 .. 1 */
     uint64_t min_ns, min_calls, top;
     bool by_self; /* share and time of nodes: their own instead of all below */
-} tool_graph_limits;
+};
 
-int tool_graph_prune(tool_graph *graph, const tool_graph_limits *limits);
+int tool_graph_prune(struct tool_graph *graph, const struct tool_graph_limits *limits);
 /* Decides is_kept of nodes; returns how many are not. */
-uint64_t tool_graph_choose(tool_graph *graph, const tool_graph_limits *limits);
+uint64_t tool_graph_choose(struct tool_graph *graph, const struct tool_graph_limits *limits);
 /* Decides is_kept of edges; every node stays connected with the start. */
-void tool_graph_thin(tool_graph *graph, const tool_graph_limits *limits);
+void tool_graph_thin(struct tool_graph *graph, const struct tool_graph_limits *limits);
 
 /* The share of the run that a time is; of all calls where there are no times. */
-double tool_graph_share(const tool_graph *graph, int64_t time_ns, uint64_t calls);
-static inline bool tool_graph_is_recursion(const tool_graph_edge *edge)
+double tool_graph_share(const struct tool_graph *graph, int64_t time_ns, uint64_t calls);
+static inline bool tool_graph_is_recursion(const struct tool_graph_edge *edge)
 {
     return edge->from == edge->to;
 }
 
 /* ---- graph_walk.c ---- */
 
-uint32_t tool_graph_new_node(tool_graph *graph, const tool_graph_node *node, uint64_t key);
-void tool_graph_walk(tool_graph *graph, tool_calls *calls);
+uint32_t tool_graph_new_node(struct tool_graph *graph, const struct tool_graph_node *node,
+                             uint64_t key);
+void tool_graph_walk(struct tool_graph *graph, struct tool_calls *calls);
 /* The state of the thread at hand as an origin of another. */
-tool_graph_origin tool_graph_here(const tool_graph *graph, const tool_call_stack *stack);
+struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
+                                         const struct tool_call_stack *stack);
 
 /* ---- graph_spawn.c ---- */
 
-void tool_spawn_open(tool_graph *graph);
-void tool_spawn_close(tool_graph *graph);
+void tool_spawn_open(struct tool_graph *graph);
+void tool_spawn_close(struct tool_graph *graph);
 /* Decides who started the thread; returns its first alarm. */
-uint64_t tool_spawn_begin(tool_graph *graph, uint32_t thread);
-void tool_spawn_alarm(tool_graph *graph, tool_calls *calls);
-void tool_spawn_leaf(tool_graph *graph, const tool_calls *calls, const ttape_event *event);
+uint64_t tool_spawn_begin(struct tool_graph *graph, uint32_t thread);
+void tool_spawn_alarm(struct tool_graph *graph, struct tool_calls *calls);
+void tool_spawn_leaf(struct tool_graph *graph, const struct tool_calls *calls,
+                     const ttape_event *event);
 
 #endif

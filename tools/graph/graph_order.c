@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/graph_view.h"
 #include "tools/command/tool.h"
+#include "tools/graph/graph_view.h"
 
 #define LABEL_TAIL 24u /* behind a name */
 
@@ -14,12 +14,11 @@ const char *const tool_spawn_names[] = {"start", "marker", "fork", "inferred"};
 
 /* ---- names ---- */
 
-ttape_string tool_graph_name(const tool_graph_view *view, uint32_t node, char *buffer)
+ttape_string tool_graph_name(const struct tool_graph_view *view, uint32_t node, char *buffer)
 {
-    const tool_graph_node *n = &view->graph->nodes[node];
-    if (n->kind == TOOL_NODE_START) {
+    const struct tool_graph_node *n = &view->graph->nodes[node];
+    if (n->kind == TOOL_NODE_START)
         return (ttape_string){"**START**", 9};
-    }
     if (n->kind == TOOL_NODE_SIGNAL) {
         int size = snprintf(buffer, 40, "signal %" PRIu32, n->signal);
         return (ttape_string){buffer, (size_t)size};
@@ -28,9 +27,9 @@ ttape_string tool_graph_name(const tool_graph_view *view, uint32_t node, char *b
     return tool_site_symbol(view->graph->input->reader, site, buffer);
 }
 
-const char *tool_graph_label(tool_graph_view *view, uint32_t node)
+const char *tool_graph_label(struct tool_graph_view *view, uint32_t node)
 {
-    const tool_graph_node *n = &view->graph->nodes[node];
+    const struct tool_graph_node *n = &view->graph->nodes[node];
     char buffer[40];
     if (view->labels[node] == NULL) {
         ttape_string plain = tool_graph_name(view, node, buffer);
@@ -42,9 +41,8 @@ const char *tool_graph_label(tool_graph_view *view, uint32_t node)
         }
         char *text = tool_allocate(size + LABEL_TAIL, 1);
         memcpy(text, name, size);
-        if (n->level > 0) {
+        if (n->level > 0)
             snprintf(text + size, LABEL_TAIL, " [%" PRIu32 "]", n->level);
-        }
         view->labels[node] = text;
     }
     return view->labels[node];
@@ -58,7 +56,8 @@ static bool is_text(ttape_string text, const char *other, size_t size_bytes)
 }
 
 /* A node is meant by its name, or by what it is shown as. */
-static bool is_meant(tool_graph_view *view, uint32_t node, const char *text, size_t size_bytes)
+static bool is_meant(struct tool_graph_view *view, uint32_t node, const char *text,
+                     size_t size_bytes)
 {
     char buffer[40];
     const char *label = tool_graph_label(view, node);
@@ -66,142 +65,126 @@ static bool is_meant(tool_graph_view *view, uint32_t node, const char *text, siz
            is_text((ttape_string){label, strlen(label)}, text, size_bytes);
 }
 
-static bool is_wanted_node(tool_graph_view *view, uint32_t node)
+static bool is_wanted_node(struct tool_graph_view *view, uint32_t node)
 {
     return view->context != NULL && view->graph->nodes[node].is_kept &&
            (strcmp(view->context, "*") == 0 ||
             is_meant(view, node, view->context, strlen(view->context)));
 }
 
-static bool is_wanted_edge(tool_graph_view *view, uint32_t edge)
+static bool is_wanted_edge(struct tool_graph_view *view, uint32_t edge)
 {
-    const tool_graph_edge *e = &view->graph->edges[edge];
+    const struct tool_graph_edge *e = &view->graph->edges[edge];
     const char *text = view->context;
-    if (text == NULL || !e->is_kept) {
+    if (text == NULL || !e->is_kept)
         return false;
-    }
-    if (strcmp(text, "*") == 0) {
+    if (strcmp(text, "*") == 0)
         return true;
-    }
     /* names may have arrows in them: operator-> */
-    for (const char *arrow = strstr(text, "->"); arrow != NULL; arrow = strstr(arrow + 1, "->")) {
+    for (const char *arrow = strstr(text, "->"); arrow != NULL; arrow = strstr(arrow + 1, "->"))
         if (is_meant(view, e->from, text, (size_t)(arrow - text)) &&
-            is_meant(view, e->to, arrow + 2, strlen(arrow + 2))) {
+            is_meant(view, e->to, arrow + 2, strlen(arrow + 2)))
             return true;
-        }
-    }
     return false;
 }
 
-tool_graph_contexts tool_graph_node_contexts(tool_graph_view *view, uint32_t node)
+struct tool_graph_contexts tool_graph_node_contexts(struct tool_graph_view *view, uint32_t node)
 {
-    if (!is_wanted_node(view, node)) {
-        return (tool_graph_contexts){0, 0};
-    }
-    return (tool_graph_contexts){view->node_at[node], view->node_at[node + 1]};
+    if (!is_wanted_node(view, node))
+        return (struct tool_graph_contexts){0, 0};
+    return (struct tool_graph_contexts){view->node_at[node], view->node_at[node + 1]};
 }
 
-tool_graph_contexts tool_graph_edge_contexts(tool_graph_view *view, uint32_t edge)
+struct tool_graph_contexts tool_graph_edge_contexts(struct tool_graph_view *view, uint32_t edge)
 {
-    if (!is_wanted_edge(view, edge)) {
-        return (tool_graph_contexts){0, 0};
-    }
-    return (tool_graph_contexts){view->edge_at[edge], view->edge_at[edge + 1]};
+    if (!is_wanted_edge(view, edge))
+        return (struct tool_graph_contexts){0, 0};
+    return (struct tool_graph_contexts){view->edge_at[edge], view->edge_at[edge + 1]};
 }
 
-bool tool_graph_has_context(tool_graph_view *view)
+bool tool_graph_has_context(struct tool_graph_view *view)
 {
-    for (uint32_t i = 0; i < view->graph->node_count; i++) {
-        if (is_wanted_node(view, i)) {
+    for (uint32_t i = 0; i < view->graph->node_count; i++)
+        if (is_wanted_node(view, i))
             return true;
-        }
-    }
-    for (uint32_t i = 0; i < view->graph->edge_count; i++) {
-        if (is_wanted_edge(view, i)) {
+    for (uint32_t i = 0; i < view->graph->edge_count; i++)
+        if (is_wanted_edge(view, i))
             return true;
-        }
-    }
     return false;
 }
 
 /* Counting sort: contexts come by thread already. */
-static void order_contexts(tool_graph_view *view)
+static void order_contexts(struct tool_graph_view *view)
 {
-    const tool_graph *graph = view->graph;
+    const struct tool_graph *graph = view->graph;
     size_t nodes = graph->node_count, all = nodes + graph->edge_count;
     size_t *at = tool_allocate(all + 2, sizeof(size_t));
     view->order = tool_allocate(graph->context_count + 1, sizeof(uint32_t));
     for (size_t i = 0; i < graph->context_count; i++) {
-        const tool_graph_context *context = &graph->contexts[i];
+        const struct tool_graph_context *context = &graph->contexts[i];
         at[(context->is_edge ? nodes : 0) + context->index + 2]++;
     }
-    for (size_t i = 0; i < all; i++) {
+    for (size_t i = 0; i < all; i++)
         at[i + 1] += at[i];
-    }
     for (uint32_t i = 0; i < graph->context_count; i++) {
-        const tool_graph_context *context = &graph->contexts[i];
+        const struct tool_graph_context *context = &graph->contexts[i];
         view->order[at[(context->is_edge ? nodes : 0) + context->index + 1]++] = i;
     }
     view->node_at = at;
     view->edge_at = at + nodes;
 }
 
-void tool_graph_view_open(tool_graph_view *view, tool_graph *graph, const char *context)
+void tool_graph_view_open(struct tool_graph_view *view, struct tool_graph *graph,
+                          const char *context)
 {
-    *view = (tool_graph_view){.graph = graph, .context = context};
+    *view = (struct tool_graph_view){.graph = graph, .context = context};
     tool_site_names_open(&view->names, graph->input->reader);
     view->labels = tool_allocate(graph->node_count, sizeof(char *));
     order_contexts(view);
 }
 
-void tool_graph_view_close(tool_graph_view *view)
+void tool_graph_view_close(struct tool_graph_view *view)
 {
-    for (size_t i = 0; view->labels != NULL && i < view->graph->node_count; i++) {
+    for (size_t i = 0; view->labels != NULL && i < view->graph->node_count; i++)
         free(view->labels[i]);
-    }
     free(view->labels);
     free(view->node_at);
     free(view->order);
     tool_site_names_close(&view->names);
-    *view = (tool_graph_view){0};
+    *view = (struct tool_graph_view){0};
 }
 
 /* ---- the order of edges ---- */
 
-typedef struct weighed {
+struct weighed {
     uint32_t from, edge;
     int64_t time_ns;
     uint64_t calls;
-} weighed;
+};
 
 static int compare_weighed(const void *a, const void *b)
 {
-    const weighed *one = a, *two = b;
-    if (one->from != two->from) {
+    const struct weighed *one = a, *two = b;
+    if (one->from != two->from)
         return one->from < two->from ? -1 : 1;
-    }
-    if (one->time_ns != two->time_ns) {
+    if (one->time_ns != two->time_ns)
         return one->time_ns > two->time_ns ? -1 : 1;
-    }
-    if (one->calls != two->calls) {
+    if (one->calls != two->calls)
         return one->calls > two->calls ? -1 : 1;
-    }
     return one->edge < two->edge ? -1 : 1;
 }
 
-void tool_graph_order_open(tool_graph_order *order, const tool_graph *graph)
+void tool_graph_order_open(struct tool_graph_order *order, const struct tool_graph *graph)
 {
-    weighed *all = tool_allocate(graph->edge_count + 1, sizeof(*all));
+    struct weighed *all = tool_allocate(graph->edge_count + 1, sizeof(*all));
     size_t count = 0;
     for (uint32_t i = 0; i < graph->edge_count; i++) {
-        const tool_graph_edge *edge = &graph->edges[i];
-        if (edge->is_kept) {
-            all[count++] = (weighed){edge->from, i, edge->sum.total_ns, edge->sum.calls};
-        }
+        const struct tool_graph_edge *edge = &graph->edges[i];
+        if (edge->is_kept)
+            all[count++] = (struct weighed){edge->from, i, edge->sum.total_ns, edge->sum.calls};
     }
-    if (count > 1) {
+    if (count > 1)
         qsort(all, count, sizeof(*all), compare_weighed);
-    }
     order->count = count;
     order->edges = tool_allocate(count + 1, sizeof(uint32_t));
     order->first = tool_allocate(graph->node_count + 1, sizeof(uint32_t));
@@ -209,15 +192,14 @@ void tool_graph_order_open(tool_graph_order *order, const tool_graph *graph)
         order->edges[i] = all[i].edge;
         order->first[all[i].from + 1]++;
     }
-    for (size_t i = 0; i < graph->node_count; i++) {
+    for (size_t i = 0; i < graph->node_count; i++)
         order->first[i + 1] += order->first[i];
-    }
     free(all);
 }
 
-void tool_graph_order_close(tool_graph_order *order)
+void tool_graph_order_close(struct tool_graph_order *order)
 {
     free(order->edges);
     free(order->first);
-    *order = (tool_graph_order){0};
+    *order = (struct tool_graph_order){0};
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/graph_model.h"
 #include "tools/command/tool.h"
+#include "tools/graph/graph_model.h"
 
 #define MARKER_CREATE "tracetape:thread_create"
 #define MARKER_START  "tracetape:thread_start"
@@ -21,16 +21,16 @@
 
 enum { SCORE_NONE, SCORE_OTHER, SCORE_MAIN, SCORE_CREATING };
 
-typedef struct creation {
+struct creation {
     uint64_t handle, time_ns;
     uint32_t thread;
     bool is_used;
-    tool_graph_origin origin;
-} creation;
+    struct tool_graph_origin origin;
+};
 
 struct tool_spawns {
     uint32_t create_site, start_site; /* markers of any scope are one function, or TTAPE_NONE */
-    creation *creations;
+    struct creation *creations;
     size_t creation_count, creation_capacity;
     uint32_t *waiting;       /* threads by what their starter's process would be, in order */
     uint32_t *first_waiting; /* by process, its first place in `waiting`; one more at the end */
@@ -39,7 +39,7 @@ struct tool_spawns {
     uint32_t alarm, alarm_end; /* of the thread at hand, in `waiting` */
 };
 
-static bool is_named(const tool_graph *graph, uint32_t site, const char *name)
+static bool is_named(const struct tool_graph *graph, uint32_t site, const char *name)
 {
     ttape_site found;
     return ttape_reader_get_site(graph->input->reader, site, &found) == TTAPE_OK &&
@@ -50,78 +50,69 @@ static bool is_named(const tool_graph *graph, uint32_t site, const char *name)
 static bool contains(ttape_string text, const char *part)
 {
     size_t size = strlen(part);
-    for (size_t i = 0; i + size <= text.size_bytes; i++) {
-        if (memcmp(text.data + i, part, size) == 0) {
+    for (size_t i = 0; i + size <= text.size_bytes; i++)
+        if (memcmp(text.data + i, part, size) == 0)
             return true;
-        }
-    }
     return false;
 }
 
-static bool is_creator(const tool_graph *graph, uint32_t site, bool of_process)
+static bool is_creator(const struct tool_graph *graph, uint32_t site, bool of_process)
 {
     static const char *const of_threads[] = {"pthread_create", "thrd_create", "_M_start_thread",
                                              "clone", NULL};
     static const char *const of_processes[] = {"fork", "clone", "posix_spawn", "popen", NULL};
     ttape_site found;
-    if (ttape_reader_get_site(graph->input->reader, site, &found) != TTAPE_OK) {
+    if (ttape_reader_get_site(graph->input->reader, site, &found) != TTAPE_OK)
         return false;
-    }
-    for (const char *const *name = of_process ? of_processes : of_threads; *name != NULL; name++) {
-        if (contains(found.symbol, *name)) {
+    for (const char *const *name = of_process ? of_processes : of_threads; *name != NULL; name++)
+        if (contains(found.symbol, *name))
             return true;
-        }
-    }
     return false;
 }
 
 /* ---- which threads wait for which process ---- */
 
-static bool is_main(const struct tool_spawns *spawns, const tool_graph *graph, uint32_t thread)
+static bool is_main(const struct tool_spawns *spawns, const struct tool_graph *graph,
+                    uint32_t thread)
 {
     return spawns->main_thread[graph->threads[thread].process] == thread;
 }
 
 /* The process whose threads may have started a thread; TTAPE_NONE: none here. */
-static uint32_t starter_of(const struct tool_spawns *spawns, const tool_graph *graph,
+static uint32_t starter_of(const struct tool_spawns *spawns, const struct tool_graph *graph,
                            uint32_t thread)
 {
     uint32_t process = graph->threads[thread].process;
     ttape_process found;
-    if (!is_main(spawns, graph, thread)) {
+    if (!is_main(spawns, graph, thread))
         return process;
-    }
     if (ttape_reader_get_process(graph->input->reader, process, &found) != TTAPE_OK ||
-        found.parent >= spawns->process_count || found.parent == process) {
+        found.parent >= spawns->process_count || found.parent == process)
         return TTAPE_NONE;
-    }
     return found.parent;
 }
 
-static void sort_waiting(struct tool_spawns *spawns, const tool_graph *graph)
+static void sort_waiting(struct tool_spawns *spawns, const struct tool_graph *graph)
 {
     uint32_t *first = spawns->first_waiting;
     for (uint32_t i = 0; i < graph->thread_count; i++) {
         uint32_t starter = starter_of(spawns, graph, i);
-        if (starter != TTAPE_NONE) {
+        if (starter != TTAPE_NONE)
             first[starter + 1]++;
-        }
     }
-    for (uint32_t i = 0; i < spawns->process_count; i++) {
+    for (uint32_t i = 0; i < spawns->process_count; i++)
         first[i + 1] += first[i];
-    }
     uint32_t *at = tool_allocate(spawns->process_count + 1u, sizeof(uint32_t));
     memcpy(at, first, spawns->process_count * sizeof(uint32_t));
     for (uint32_t i = 0; i < graph->thread_count; i++) {
         uint32_t starter = starter_of(spawns, graph, i);
-        if (starter != TTAPE_NONE) {
+        if (starter != TTAPE_NONE)
             spawns->waiting[at[starter]++] = i;
-        }
     }
     free(at);
 }
 
-void tool_spawn_open(tool_graph *graph)
+void tool_spawn_open(struct tool_graph *graph)
 {
     struct tool_spawns *spawns = tool_allocate(1, sizeof(*spawns));
     ttape_info info;
@@ -129,13 +120,11 @@ void tool_spawn_open(tool_graph *graph)
     *spawns = (struct tool_spawns){
         .create_site = TTAPE_NONE, .start_site = TTAPE_NONE, .process_count = info.process_count};
     graph->spawns = spawns;
-    for (uint32_t i = 0; i < info.site_count; i++) {
-        if (is_named(graph, i, MARKER_CREATE)) {
+    for (uint32_t i = 0; i < info.site_count; i++)
+        if (is_named(graph, i, MARKER_CREATE))
             spawns->create_site = tool_function_of(&graph->functions, i);
-        } else if (is_named(graph, i, MARKER_START)) {
+        else if (is_named(graph, i, MARKER_START))
             spawns->start_site = tool_function_of(&graph->functions, i);
-        }
-    }
     spawns->waiting = tool_allocate(graph->thread_count + 1u, sizeof(uint32_t));
     spawns->first_waiting = tool_allocate(info.process_count + 2u, sizeof(uint32_t));
     spawns->main_thread = tool_allocate(info.process_count + 1u, sizeof(uint32_t));
@@ -145,12 +134,11 @@ void tool_spawn_open(tool_graph *graph)
         graph->threads[i].guess = TTAPE_NONE;
         graph->threads[i].guess_score = SCORE_NONE;
     }
-    if (graph->has_times) {
+    if (graph->has_times)
         sort_waiting(spawns, graph);
-    }
 }
 
-void tool_spawn_close(tool_graph *graph)
+void tool_spawn_close(struct tool_graph *graph)
 {
     struct tool_spawns *spawns = graph->spawns;
     free(spawns->creations);
@@ -164,7 +152,7 @@ void tool_spawn_close(tool_graph *graph)
 /* ---- markers ---- */
 
 /* The handle that an event carries. */
-static bool handle_of(tool_graph *graph, uint32_t stream, uint64_t number, uint64_t *handle)
+static bool handle_of(struct tool_graph *graph, uint32_t stream, uint64_t number, uint64_t *handle)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
@@ -176,27 +164,25 @@ static bool handle_of(tool_graph *graph, uint32_t stream, uint64_t number, uint6
     bool found = ttape_cursor_seek_event(cursor, number, &err) == TTAPE_OK &&
                  ttape_cursor_next(cursor, &item, &err) == TTAPE_OK && item.number == number &&
                  item.value_count > 0;
-    if (found) {
+    if (found)
         *handle = item.values[0].number;
-    }
     tool_graph_peek_failed(graph, &err);
     ttape_cursor_close(cursor);
     return found;
 }
 
-void tool_spawn_leaf(tool_graph *graph, const tool_calls *calls, const ttape_event *event)
+void tool_spawn_leaf(struct tool_graph *graph, const struct tool_calls *calls,
+                     const ttape_event *event)
 {
     struct tool_spawns *spawns = graph->spawns;
     if (spawns->create_site == TTAPE_NONE ||
-        tool_function_of(&graph->functions, event->site) != spawns->create_site) {
+        tool_function_of(&graph->functions, event->site) != spawns->create_site)
         return;
-    }
-    creation new = {.time_ns = event->time_ns,
-                    .thread = graph->current,
-                    .origin = tool_graph_here(graph, calls->current)};
-    if (!handle_of(graph, calls->stream, calls->number, &new.handle)) {
+    struct creation new = {.time_ns = event->time_ns,
+                           .thread = graph->current,
+                           .origin = tool_graph_here(graph, calls->current)};
+    if (!handle_of(graph, calls->stream, calls->number, &new.handle))
         return;
-    }
     tool_grow((void **)&spawns->creations, &spawns->creation_capacity, spawns->creation_count + 1,
               sizeof(new));
     spawns->creations[spawns->creation_count++] = new;
@@ -205,33 +191,31 @@ void tool_spawn_leaf(tool_graph *graph, const tool_calls *calls, const ttape_eve
 static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
 /* Handles come again: of the creations with this one, the nearest in time that is still free. */
-static creation *find_creation(const tool_graph *graph, uint32_t thread, uint64_t handle,
-                               uint64_t time_ns)
+static struct creation *find_creation(const struct tool_graph *graph, uint32_t thread,
+                                      uint64_t handle, uint64_t time_ns)
 {
     struct tool_spawns *spawns = graph->spawns;
-    creation *best = NULL;
+    struct creation *best = NULL;
     for (size_t i = 0; i < spawns->creation_count; i++) {
-        creation *one = &spawns->creations[i];
+        struct creation *one = &spawns->creations[i];
         if (one->handle == handle && !one->is_used &&
             graph->threads[one->thread].process == graph->threads[thread].process &&
-            (best == NULL || distance(one->time_ns, time_ns) < distance(best->time_ns, time_ns))) {
+            (best == NULL || distance(one->time_ns, time_ns) < distance(best->time_ns, time_ns)))
             best = one;
-        }
     }
     return best;
 }
 
-static bool begin_by_marker(tool_graph *graph, uint32_t thread)
+static bool begin_by_marker(struct tool_graph *graph, uint32_t thread)
 {
     struct tool_spawns *spawns = graph->spawns;
-    tool_graph_thread *t = &graph->threads[thread];
+    struct tool_graph_thread *t = &graph->threads[thread];
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_item item;
-    creation *found = NULL;
-    if (spawns->start_site == TTAPE_NONE || spawns->creation_count == 0) {
+    struct creation *found = NULL;
+    if (spawns->start_site == TTAPE_NONE || spawns->creation_count == 0)
         return false;
-    }
     if (ttape_cursor_open(&cursor, graph->input->reader, t->stream, &err) != TTAPE_OK) {
         tool_graph_peek_failed(graph, &err);
         return false;
@@ -248,20 +232,19 @@ static bool begin_by_marker(tool_graph *graph, uint32_t thread)
         }
     }
     ttape_cursor_close(cursor);
-    if (found == NULL) {
+    if (found == NULL)
         return false;
-    }
     found->is_used = true;
     t->parent = found->thread;
     t->how = TOOL_SPAWN_MARKER;
     t->first = found->origin;
-    t->open = (tool_graph_origin){.node = TOOL_GRAPH_START};
+    t->open = (struct tool_graph_origin){.node = TOOL_GRAPH_START};
     return true;
 }
 
 /* ---- frames that were open, and guesses ---- */
 
-static bool has_open_frames(tool_graph *graph, uint32_t stream)
+static bool has_open_frames(struct tool_graph *graph, uint32_t stream)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
@@ -283,7 +266,7 @@ static bool has_open_frames(tool_graph *graph, uint32_t stream)
 
 /* A forked process whose recording lacks these frames still leaves them: the first that it does is
  * where it was forked. TTAPE_NONE: it leaves none early on, or the function is pruned. */
-static uint32_t find_fork(tool_graph *graph, uint32_t stream)
+static uint32_t find_fork(struct tool_graph *graph, uint32_t stream)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
@@ -294,9 +277,8 @@ static uint32_t find_fork(tool_graph *graph, uint32_t stream)
         return node;
     }
     ttape_event *events = tool_allocate(FORK_EVENTS, sizeof(*events));
-    if (ttape_cursor_next_events(cursor, events, FORK_EVENTS, &count, &err) != TTAPE_OK) {
+    if (ttape_cursor_next_events(cursor, events, FORK_EVENTS, &count, &err) != TTAPE_OK)
         tool_graph_peek_failed(graph, &err);
-    }
     for (size_t i = 0; i < count; i++) {
         if (events[i].kind == TTAPE_EXIT_UNSEEN) {
             node = graph->plain[tool_function_of(&graph->functions, events[i].site)];
@@ -308,60 +290,56 @@ static uint32_t find_fork(tool_graph *graph, uint32_t stream)
     return node != TTAPE_NONE && graph->nodes[node].is_kept ? node : TTAPE_NONE;
 }
 
-uint64_t tool_spawn_begin(tool_graph *graph, uint32_t thread)
+uint64_t tool_spawn_begin(struct tool_graph *graph, uint32_t thread)
 {
     struct tool_spawns *spawns = graph->spawns;
-    tool_graph_thread *t = &graph->threads[thread];
+    struct tool_graph_thread *t = &graph->threads[thread];
     t->parent = TTAPE_NONE;
     t->how = TOOL_SPAWN_START;
     t->level = 0;
-    t->first = t->open = (tool_graph_origin){.node = TOOL_GRAPH_START};
+    t->first = t->open = (struct tool_graph_origin){.node = TOOL_GRAPH_START};
     if (!begin_by_marker(graph, thread) && t->guess != TTAPE_NONE) {
         bool is_child = is_main(spawns, graph, thread);
         bool is_fork = is_child && has_open_frames(graph, t->stream);
         uint32_t place = is_child && !is_fork ? find_fork(graph, t->stream) : TTAPE_NONE;
         t->parent = t->guess;
-        t->first = place != TTAPE_NONE ? (tool_graph_origin){.node = place} : t->guess_first;
+        t->first = place != TTAPE_NONE ? (struct tool_graph_origin){.node = place} : t->guess_first;
         t->first.is_inferred = !is_fork && place == TTAPE_NONE;
         t->how = t->first.is_inferred ? TOOL_SPAWN_INFERRED : TOOL_SPAWN_FORK;
         t->open = t->guess_open;
     }
-    if (t->parent != TTAPE_NONE) {
+    if (t->parent != TTAPE_NONE)
         t->level = graph->threads[t->parent].level + 1;
-    }
     t->first.level = t->level;
     spawns->alarm = spawns->first_waiting[t->process];
     spawns->alarm_end = spawns->first_waiting[t->process + 1];
-    while (spawns->alarm < spawns->alarm_end && spawns->waiting[spawns->alarm] <= thread) {
+    while (spawns->alarm < spawns->alarm_end && spawns->waiting[spawns->alarm] <= thread)
         spawns->alarm++;
-    }
     return spawns->alarm < spawns->alarm_end
                ? graph->threads[spawns->waiting[spawns->alarm]].start_ns
                : UINT64_MAX;
 }
 
-static uint32_t score_of(const tool_graph *graph, const tool_call_stack *stack, uint32_t thread)
+static uint32_t score_of(const struct tool_graph *graph, const struct tool_call_stack *stack,
+                         uint32_t thread)
 {
     const struct tool_spawns *spawns = graph->spawns;
     bool of_process = is_main(spawns, graph, thread);
-    for (size_t i = stack->count; i > 0 && i + CREATOR_CALLS > stack->count; i--) {
+    for (size_t i = stack->count; i > 0 && i + CREATOR_CALLS > stack->count; i--)
         if (stack->calls[i - 1].kind != TTAPE_SIGNAL_BEGIN &&
-            is_creator(graph, stack->calls[i - 1].site, of_process)) {
+            is_creator(graph, stack->calls[i - 1].site, of_process))
             return SCORE_CREATING;
-        }
-    }
     return is_main(spawns, graph, graph->current) ? SCORE_MAIN : SCORE_OTHER;
 }
 
 /* The thread at hand is where it was when another started. */
-static void consider(tool_graph *graph, const tool_call_stack *stack, uint32_t thread)
+static void consider(struct tool_graph *graph, const struct tool_call_stack *stack, uint32_t thread)
 {
-    tool_graph_thread *t = &graph->threads[thread];
-    const tool_graph_thread *here = &graph->threads[graph->current];
+    struct tool_graph_thread *t = &graph->threads[thread];
+    const struct tool_graph_thread *here = &graph->threads[graph->current];
     uint32_t score = score_of(graph, stack, thread);
-    if (score <= t->guess_score) {
+    if (score <= t->guess_score)
         return;
-    }
     bool is_open = stack->count > 0 && stack->calls[0].kind == TTAPE_OPEN;
     t->guess = graph->current;
     t->guess_score = score;
@@ -369,14 +347,13 @@ static void consider(tool_graph *graph, const tool_call_stack *stack, uint32_t t
     t->guess_open = is_open ? here->open : here->first;
 }
 
-void tool_spawn_alarm(tool_graph *graph, tool_calls *calls)
+void tool_spawn_alarm(struct tool_graph *graph, struct tool_calls *calls)
 {
     struct tool_spawns *spawns = graph->spawns;
     uint64_t alarm_ns = calls->alarm_ns;
     while (spawns->alarm < spawns->alarm_end &&
-           graph->threads[spawns->waiting[spawns->alarm]].start_ns <= alarm_ns) {
+           graph->threads[spawns->waiting[spawns->alarm]].start_ns <= alarm_ns)
         consider(graph, calls->current, spawns->waiting[spawns->alarm++]);
-    }
     calls->alarm_ns = spawns->alarm < spawns->alarm_end
                           ? graph->threads[spawns->waiting[spawns->alarm]].start_ns
                           : UINT64_MAX;

@@ -7,28 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/graph_view.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
+#include "tools/graph/graph_view.h"
 
 /* ---- cycles: Tarjan's strongly connected components, without recursion ---- */
 
-typedef struct search {
-    const tool_graph *graph;
-    tool_graph_order order;
+struct search {
+    const struct tool_graph *graph;
+    struct tool_graph_order order;
     bool with_spawns;
     uint32_t *index, *low, *stack, *path, *next;
     bool *is_on_stack;
     uint32_t count, stack_count, cycle_count, largest;
-} search;
+};
 
 /* Starting a thread (a stack, a handler) is no call. */
-static bool is_call(const tool_graph_edge *edge)
+static bool is_call(const struct tool_graph_edge *edge)
 {
     return edge->sum.calls > edge->sum.spawned || edge->sum.calls == 0;
 }
 
-static void open_node(search *s, uint32_t node)
+static void open_node(struct search *s, uint32_t node)
 {
     s->index[node] = s->low[node] = ++s->count;
     s->stack[s->stack_count++] = node;
@@ -36,12 +36,11 @@ static void open_node(search *s, uint32_t node)
     s->next[node] = s->order.first[node];
 }
 
-static void close_node(search *s, uint32_t node)
+static void close_node(struct search *s, uint32_t node)
 {
     uint32_t size = 0, top;
-    if (s->low[node] != s->index[node]) {
+    if (s->low[node] != s->index[node])
         return;
-    }
     do {
         top = s->stack[--s->stack_count];
         s->is_on_stack[top] = false;
@@ -53,7 +52,7 @@ static void close_node(search *s, uint32_t node)
     }
 }
 
-static void visit(search *s, uint32_t start)
+static void visit(struct search *s, uint32_t start)
 {
     uint32_t depth = 0;
     open_node(s, start);
@@ -61,10 +60,9 @@ static void visit(search *s, uint32_t start)
     while (depth > 0) {
         uint32_t node = s->path[depth - 1];
         if (s->next[node] < s->order.first[node + 1]) {
-            const tool_graph_edge *edge = &s->graph->edges[s->order.edges[s->next[node]++]];
-            if (!s->with_spawns && !is_call(edge)) {
+            const struct tool_graph_edge *edge = &s->graph->edges[s->order.edges[s->next[node]++]];
+            if (!s->with_spawns && !is_call(edge))
                 continue;
-            }
             if (s->index[edge->to] == 0) {
                 open_node(s, edge->to);
                 s->path[depth++] = edge->to;
@@ -75,17 +73,16 @@ static void visit(search *s, uint32_t start)
         }
         close_node(s, node);
         depth--;
-        if (depth > 0 && s->low[node] < s->low[s->path[depth - 1]]) {
+        if (depth > 0 && s->low[node] < s->low[s->path[depth - 1]])
             s->low[s->path[depth - 1]] = s->low[node];
-        }
     }
 }
 
-static void find_cycles(const tool_graph *graph, bool with_spawns, uint32_t *cycles,
+static void find_cycles(const struct tool_graph *graph, bool with_spawns, uint32_t *cycles,
                         uint32_t *largest)
 {
     size_t count = graph->node_count;
-    search s = {.graph = graph, .with_spawns = with_spawns};
+    struct search s = {.graph = graph, .with_spawns = with_spawns};
     tool_graph_order_open(&s.order, graph);
     uint32_t *memory = tool_allocate(5 * count, sizeof(uint32_t));
     s.is_on_stack = tool_allocate(count, sizeof(bool));
@@ -94,11 +91,9 @@ static void find_cycles(const tool_graph *graph, bool with_spawns, uint32_t *cyc
     s.stack = memory + 2 * count;
     s.path = memory + 3 * count;
     s.next = memory + 4 * count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (s.index[i] == 0) {
+    for (uint32_t i = 0; i < count; i++)
+        if (s.index[i] == 0)
             visit(&s, i);
-        }
-    }
     *cycles = s.cycle_count;
     *largest = s.largest;
     tool_graph_order_close(&s.order);
@@ -108,32 +103,30 @@ static void find_cycles(const tool_graph *graph, bool with_spawns, uint32_t *cyc
 
 /* ---- counts ---- */
 
-static void add_edges(const tool_graph *graph, tool_graph_summary *summary)
+static void add_edges(const struct tool_graph *graph, struct tool_graph_summary *summary)
 {
     for (size_t i = 0; i < graph->edge_count; i++) {
-        const tool_graph_edge *edge = &graph->edges[i];
-        const tool_graph_counts *counts = &edge->sum;
+        const struct tool_graph_edge *edge = &graph->edges[i];
+        const struct tool_graph_counts *counts = &edge->sum;
         summary->edge_count += edge->is_kept;
         summary->direct_calls += counts->calls - counts->spawned - counts->through;
         summary->through_calls += counts->through;
-        if (graph->nodes[edge->to].kind == TOOL_NODE_SIGNAL) {
+        if (graph->nodes[edge->to].kind == TOOL_NODE_SIGNAL)
             summary->signal_calls += counts->spawned;
-        } else if (edge->from == TOOL_GRAPH_START) {
+        else if (edge->from == TOOL_GRAPH_START)
             summary->start_calls += counts->spawned;
-        } else {
+        else
             summary->spawned_calls += counts->spawned;
-        }
     }
 }
 
-static void add_nodes(const tool_graph *graph, tool_graph_summary *summary)
+static void add_nodes(const struct tool_graph *graph, struct tool_graph_summary *summary)
 {
     summary->recursive_node = TTAPE_NONE;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        const tool_graph_node *node = &graph->nodes[i];
-        if (!node->is_kept) {
+        const struct tool_graph_node *node = &graph->nodes[i];
+        if (!node->is_kept)
             continue;
-        }
         summary->node_count++;
         summary->recursive_calls += node->sum.recursion;
         if (node->depth > 1 && node->depth > summary->recursion_depth) {
@@ -143,11 +136,11 @@ static void add_nodes(const tool_graph *graph, tool_graph_summary *summary)
     }
 }
 
-void tool_graph_summarize(const tool_graph *graph, tool_graph_summary *summary)
+void tool_graph_summarize(const struct tool_graph *graph, struct tool_graph_summary *summary)
 {
     uint32_t largest, plain;
-    tool_map processes = {0};
-    *summary = (tool_graph_summary){.max_depth = graph->max_depth};
+    struct tool_map processes = {0};
+    *summary = (struct tool_graph_summary){.max_depth = graph->max_depth};
     add_edges(graph, summary);
     add_nodes(graph, summary);
     find_cycles(graph, true, &summary->cycle_count, &summary->largest_cycle);
@@ -167,96 +160,88 @@ void tool_graph_summarize(const tool_graph *graph, tool_graph_summary *summary)
 
 static int compare_modules(const void *a, const void *b)
 {
-    const tool_graph_module *one = a, *two = b;
-    if (one->self_ns != two->self_ns) {
+    const struct tool_graph_module *one = a, *two = b;
+    if (one->self_ns != two->self_ns)
         return one->self_ns > two->self_ns ? -1 : 1;
-    }
     return one->calls != two->calls ? (one->calls > two->calls ? -1 : 1) : 0;
 }
 
-static uint32_t find_module(tool_map *map, tool_graph_module *modules, size_t *count,
+static uint32_t find_module(struct tool_map *map, struct tool_graph_module *modules, size_t *count,
                             ttape_string path)
 {
-    tool_hash hash = tool_map_hash(map);
+    struct tool_hash hash = tool_map_hash(map);
     tool_hash_bytes(&hash, path.data, path.size_bytes);
     for (uint64_t key = hash.low;; key++) {
         uint32_t *place = tool_map_at(map, key, TTAPE_NONE);
         if (*place == TTAPE_NONE) {
-            modules[*count] = (tool_graph_module){.path = path};
+            modules[*count] = (struct tool_graph_module){.path = path};
             *place = (uint32_t)(*count)++;
         }
         ttape_string other = modules[*place].path;
         if (other.size_bytes == path.size_bytes &&
-            (path.size_bytes == 0 || memcmp(other.data, path.data, path.size_bytes) == 0)) {
+            (path.size_bytes == 0 || memcmp(other.data, path.data, path.size_bytes) == 0))
             return *place;
-        }
     }
 }
 
-size_t tool_graph_modules(const tool_graph *graph, tool_graph_module **modules)
+size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_module **modules)
 {
-    tool_map map = {0};
+    struct tool_map map = {0};
     size_t count = 0;
     *modules = tool_allocate(graph->node_count, sizeof(**modules));
     for (size_t i = 0; i < graph->node_count; i++) {
-        const tool_graph_node *node = &graph->nodes[i];
-        if (node->kind != TOOL_NODE_FUNCTION) {
+        const struct tool_graph_node *node = &graph->nodes[i];
+        if (node->kind != TOOL_NODE_FUNCTION)
             continue;
-        }
         uint32_t module = graph->functions.functions[node->function].module;
         ttape_string path = tool_module_path(graph->input->reader, module);
-        tool_graph_module *found = &(*modules)[find_module(&map, *modules, &count, path)];
+        struct tool_graph_module *found = &(*modules)[find_module(&map, *modules, &count, path)];
         found->calls += node->sum.calls;
         tool_add_ns(&found->self_ns, node->sum.self_ns);
         found->function_count += node->sum.calls > 0 || node->sum.total_ns != 0;
     }
     tool_map_close(&map);
-    if (count > 1) {
+    if (count > 1)
         qsort(*modules, count, sizeof(**modules), compare_modules);
-    }
     return count;
 }
 
 /* ---- the hottest ---- */
 
-typedef struct heat {
+struct heat {
     int64_t time_ns;
     uint64_t calls;
     uint32_t index;
-} heat;
+};
 
 static int compare_heat(const void *a, const void *b)
 {
-    const heat *one = a, *two = b;
-    if (one->time_ns != two->time_ns) {
+    const struct heat *one = a, *two = b;
+    if (one->time_ns != two->time_ns)
         return one->time_ns > two->time_ns ? -1 : 1;
-    }
-    if (one->calls != two->calls) {
+    if (one->calls != two->calls)
         return one->calls > two->calls ? -1 : 1;
-    }
     return one->index < two->index ? -1 : 1;
 }
 
-size_t tool_graph_hottest(const tool_graph *graph, bool of_edges, uint32_t **indices)
+size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_t **indices)
 {
     size_t all = of_edges ? graph->edge_count : graph->node_count, count = 0;
-    heat *order = tool_allocate(all + 1, sizeof(*order));
+    struct heat *order = tool_allocate(all + 1, sizeof(*order));
     for (uint32_t i = 0; i < all; i++) {
         if (of_edges && graph->edges[i].is_kept && !tool_graph_is_recursion(&graph->edges[i])) {
-            const tool_graph_counts *sum = &graph->edges[i].sum;
-            order[count++] = (heat){sum->total_ns, sum->calls, i};
+            const struct tool_graph_counts *sum = &graph->edges[i].sum;
+            order[count++] = (struct heat){sum->total_ns, sum->calls, i};
         } else if (!of_edges && graph->nodes[i].is_kept && i != TOOL_GRAPH_START) {
-            const tool_graph_counts *sum = &graph->nodes[i].sum;
-            order[count++] = (heat){sum->self_ns, sum->calls, i};
+            const struct tool_graph_counts *sum = &graph->nodes[i].sum;
+            order[count++] = (struct heat){sum->self_ns, sum->calls, i};
         }
     }
-    if (count > 1) {
+    if (count > 1)
         qsort(order, count, sizeof(*order), compare_heat);
-    }
     *indices = tool_allocate(count + 1, sizeof(uint32_t));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         (*indices)[i] = order[i].index;
-    }
     free(order);
     return count;
 }

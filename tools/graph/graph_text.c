@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/graph_view.h"
-#include "tools/command/pager.h"
-#include "tools/io/table.h"
 #include "tools/calls/time_sum.h"
+#include "tools/command/pager.h"
+#include "tools/graph/graph_view.h"
+#include "tools/io/table.h"
 
 #define HOT_SHARE   0.20
 #define WARM_SHARE  0.05
@@ -16,34 +16,34 @@
 #define HOTTEST     5u
 #define MARK_BYTES  160u
 
-typedef struct printing {
-    tool_graph_view *view;
-    const tool_graph *graph;
-    tool_output *out;
-    tool_table table;
-    tool_column columns[6];
+struct printing {
+    struct tool_graph_view *view;
+    const struct tool_graph *graph;
+    struct tool_output *out;
+    struct tool_table table;
+    struct tool_column columns[6];
     size_t column_count;
-    tool_graph_order order;
+    struct tool_graph_order order;
     bool *is_opened;
     uint64_t *recursion; /* by node: calls of its self edge */
     char *line;
     size_t line_capacity;
-} printing;
+};
 
-static tool_tone tone_of(const printing *print, const tool_graph_node *node)
+static enum tool_tone tone_of(const struct printing *print, const struct tool_graph_node *node)
 {
     double share = tool_graph_share(print->graph, node->sum.self_ns, node->sum.calls);
     return share >= HOT_SHARE ? TOOL_HOT : share >= WARM_SHARE ? TOOL_WARM : TOOL_PLAIN;
 }
 
-static void put_share(printing *print, tool_tone tone, int64_t time_ns, uint64_t calls)
+static void put_share(struct printing *print, enum tool_tone tone, int64_t time_ns, uint64_t calls)
 {
     tool_table_printf(&print->table, tone, "%.2f",
                       100.0 * tool_graph_share(print->graph, time_ns, calls));
 }
 
 /* Blanks, name, marks. */
-static void put_name(printing *print, tool_tone tone, unsigned depth, const char *name,
+static void put_name(struct printing *print, enum tool_tone tone, unsigned depth, const char *name,
                      const char *marks)
 {
     size_t indent = 2u * (depth < INDENT_MOST ? depth : INDENT_MOST), length = strlen(name);
@@ -64,43 +64,39 @@ static void add_mark(char *marks, const char *format, ...)
     va_end(list);
 }
 
-static void edge_marks(const printing *print, const tool_graph_edge *edge, bool again, char *marks)
+static void edge_marks(const struct printing *print, const struct tool_graph_edge *edge, bool again,
+                       char *marks)
 {
     marks[0] = '\0';
-    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START) {
+    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START)
         add_mark(marks, "  starts %" PRIu64 "%s", edge->sum.spawned, edge->is_inferred ? "?" : "");
-    }
-    if (edge->sum.through > 0) {
+    if (edge->sum.through > 0)
         add_mark(marks, "  indirect %" PRIu64, edge->sum.through);
-    }
-    if (print->recursion[edge->to] > 0 && !again) {
+    if (print->recursion[edge->to] > 0 && !again)
         add_mark(marks, "  rc=%" PRIu64, print->recursion[edge->to]);
-    }
-    if (again) {
+    if (again)
         add_mark(marks, "  ^");
-    }
 }
 
-static void put_counts(printing *print, tool_tone tone, const tool_graph_counts *counts,
-                       int64_t self_ns, bool has_self)
+static void put_counts(struct printing *print, enum tool_tone tone,
+                       const struct tool_graph_counts *counts, int64_t self_ns, bool has_self)
 {
     put_share(print, tone, counts->total_ns, counts->calls);
     if (print->graph->has_times) {
         tool_table_time(&print->table, tone, counts->total_ns);
-        if (has_self) {
+        if (has_self)
             tool_table_time(&print->table, tone, self_ns);
-        } else {
+        else
             tool_table_text(&print->table, TOOL_FAINT, "-");
-        }
     }
     tool_table_count(&print->table, tone, counts->calls);
 }
 
-static void put_edge(printing *print, const tool_graph_edge *edge, unsigned depth)
+static void put_edge(struct printing *print, const struct tool_graph_edge *edge, unsigned depth)
 {
-    const tool_graph_node *node = &print->graph->nodes[edge->to];
+    const struct tool_graph_node *node = &print->graph->nodes[edge->to];
     bool again = print->is_opened[edge->to];
-    tool_tone tone = again ? TOOL_FAINT : tone_of(print, node);
+    enum tool_tone tone = again ? TOOL_FAINT : tone_of(print, node);
     char marks[MARK_BYTES];
     edge_marks(print, edge, again, marks);
     put_counts(print, tone, &edge->sum, node->sum.self_ns, !again);
@@ -108,40 +104,39 @@ static void put_edge(printing *print, const tool_graph_edge *edge, unsigned dept
 }
 
 /* The start's own time is that of threads with nothing on their stack. */
-static void put_start(printing *print)
+static void put_start(struct printing *print)
 {
-    const tool_graph *graph = print->graph;
-    tool_graph_counts counts = {.total_ns = graph->span_ns};
+    const struct tool_graph *graph = print->graph;
+    struct tool_graph_counts counts = {.total_ns = graph->span_ns};
     put_counts(print, TOOL_PLAIN, &counts, graph->nodes[TOOL_GRAPH_START].sum.self_ns, true);
     put_name(print, TOOL_PLAIN, 0, tool_graph_label(print->view, TOOL_GRAPH_START), "");
 }
 
-typedef struct place {
+struct place {
     uint32_t node, next;
-} place;
+};
 
-static void put_tree(printing *print)
+static void put_tree(struct printing *print)
 {
-    const tool_graph *graph = print->graph;
-    place *path = tool_allocate(graph->node_count + 1, sizeof(*path));
+    const struct tool_graph *graph = print->graph;
+    struct place *path = tool_allocate(graph->node_count + 1, sizeof(*path));
     size_t depth = 1;
     put_start(print);
     print->is_opened[TOOL_GRAPH_START] = true;
-    path[0] = (place){TOOL_GRAPH_START, print->order.first[TOOL_GRAPH_START]};
+    path[0] = (struct place){TOOL_GRAPH_START, print->order.first[TOOL_GRAPH_START]};
     while (depth > 0) {
-        place *here = &path[depth - 1];
+        struct place *here = &path[depth - 1];
         if (here->next == print->order.first[here->node + 1]) {
             depth--;
             continue;
         }
-        const tool_graph_edge *edge = &graph->edges[print->order.edges[here->next++]];
-        if (tool_graph_is_recursion(edge)) {
+        const struct tool_graph_edge *edge = &graph->edges[print->order.edges[here->next++]];
+        if (tool_graph_is_recursion(edge))
             continue; /* a mark of its node's */
-        }
         put_edge(print, edge, (unsigned)depth);
         if (!print->is_opened[edge->to]) {
             print->is_opened[edge->to] = true;
-            path[depth++] = (place){edge->to, print->order.first[edge->to]};
+            path[depth++] = (struct place){edge->to, print->order.first[edge->to]};
         }
     }
     free(path);
@@ -149,44 +144,42 @@ static void put_tree(printing *print)
 
 /* ---- columns ---- */
 
-static void open_table(printing *print, const char *share, const char *time, const char *self,
-                       const char *name)
+static void open_table(struct printing *print, const char *share, const char *time,
+                       const char *self, const char *name)
 {
     size_t count = 0;
-    print->columns[count++] = (tool_column){share, .rank = 2};
+    print->columns[count++] = (struct tool_column){share, .rank = 2};
     if (print->graph->has_times) {
-        print->columns[count++] = (tool_column){time, .rank = 0};
-        if (self != NULL) {
-            print->columns[count++] = (tool_column){self, .rank = 1};
-        }
+        print->columns[count++] = (struct tool_column){time, .rank = 0};
+        if (self != NULL)
+            print->columns[count++] = (struct tool_column){self, .rank = 1};
     }
-    print->columns[count++] = (tool_column){"CALLS", .rank = 0};
-    print->columns[count++] = (tool_column){name, .is_text = true, .gives_way = true};
+    print->columns[count++] = (struct tool_column){"CALLS", .rank = 0};
+    print->columns[count++] = (struct tool_column){name, .is_text = true, .gives_way = true};
     print->column_count = count;
     tool_table_open(&print->table, print->columns, count);
 }
 
-static void close_table(printing *print)
+static void close_table(struct printing *print)
 {
     tool_table_print(&print->table, print->out, tool_terminal_columns(), tool_terminal_colours());
     tool_table_close(&print->table);
 }
 
-static void open_printing(printing *print, tool_graph_view *view, tool_output *out)
+static void open_printing(struct printing *print, struct tool_graph_view *view,
+                          struct tool_output *out)
 {
-    const tool_graph *graph = view->graph;
-    *print = (printing){.view = view, .graph = graph, .out = out};
+    const struct tool_graph *graph = view->graph;
+    *print = (struct printing){.view = view, .graph = graph, .out = out};
     tool_graph_order_open(&print->order, graph);
     print->is_opened = tool_allocate(graph->node_count, sizeof(bool));
     print->recursion = tool_allocate(graph->node_count, sizeof(uint64_t));
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        if (tool_graph_is_recursion(&graph->edges[i])) {
+    for (size_t i = 0; i < graph->edge_count; i++)
+        if (tool_graph_is_recursion(&graph->edges[i]))
             print->recursion[graph->edges[i].to] = graph->edges[i].sum.calls;
-        }
-    }
 }
 
-static void close_printing(printing *print)
+static void close_printing(struct printing *print)
 {
     tool_graph_order_close(&print->order);
     free(print->is_opened);
@@ -196,18 +189,17 @@ static void close_printing(printing *print)
 
 /* ---- lists ---- */
 
-static void put_nodes(printing *print, size_t most)
+static void put_nodes(struct printing *print, size_t most)
 {
     uint32_t *order;
     size_t count = tool_graph_hottest(print->graph, false, &order);
     open_table(print, "SELF %", "SELF", "TOTAL", "NODE");
     for (size_t i = 0; i < count && i < most; i++) {
-        const tool_graph_node *node = &print->graph->nodes[order[i]];
-        tool_tone tone = tone_of(print, node);
+        const struct tool_graph_node *node = &print->graph->nodes[order[i]];
+        enum tool_tone tone = tone_of(print, node);
         char marks[MARK_BYTES] = "";
-        if (print->recursion[order[i]] > 0) {
+        if (print->recursion[order[i]] > 0)
             add_mark(marks, "  rc=%" PRIu64, print->recursion[order[i]]);
-        }
         put_share(print, tone, node->sum.self_ns, node->sum.calls);
         if (print->graph->has_times) {
             tool_table_time(&print->table, tone, node->sum.self_ns);
@@ -220,21 +212,20 @@ static void put_nodes(printing *print, size_t most)
     free(order);
 }
 
-static void put_edges(printing *print, size_t most)
+static void put_edges(struct printing *print, size_t most)
 {
     uint32_t *order;
     size_t count = tool_graph_hottest(print->graph, true, &order);
     open_table(print, "TIME %", "TIME", NULL, "EDGE");
     for (size_t i = 0; i < count && i < most; i++) {
-        const tool_graph_edge *edge = &print->graph->edges[order[i]];
+        const struct tool_graph_edge *edge = &print->graph->edges[order[i]];
         const char *from = tool_graph_label(print->view, edge->from);
         const char *to = tool_graph_label(print->view, edge->to);
         char marks[MARK_BYTES];
         edge_marks(print, edge, false, marks);
         put_share(print, TOOL_PLAIN, edge->sum.total_ns, edge->sum.calls);
-        if (print->graph->has_times) {
+        if (print->graph->has_times)
             tool_table_time(&print->table, TOOL_PLAIN, edge->sum.total_ns);
-        }
         tool_table_count(&print->table, TOOL_PLAIN, edge->sum.calls);
         char *text = tool_allocate(strlen(from) + strlen(to) + 5, 1);
         strcat(strcat(strcpy(text, from), " -> "), to);
@@ -245,13 +236,12 @@ static void put_edges(printing *print, size_t most)
     free(order);
 }
 
-static void put_pruned(printing *print)
+static void put_pruned(struct printing *print)
 {
-    const tool_graph *graph = print->graph;
+    const struct tool_graph *graph = print->graph;
     int64_t below_ns = 0;
-    for (size_t i = 0; i < graph->node_count; i++) {
+    for (size_t i = 0; i < graph->node_count; i++)
         tool_add_ns(&below_ns, graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0);
-    }
     if (graph->pruned_nodes + graph->pruned_edges > 0) {
         char text[40];
         text[tool_put_time(text, below_ns)] = '\0';
@@ -263,9 +253,9 @@ static void put_pruned(printing *print)
     }
 }
 
-void tool_graph_text(tool_graph_view *view, tool_output *out)
+void tool_graph_text(struct tool_graph_view *view, struct tool_output *out)
 {
-    printing print;
+    struct printing print;
     open_printing(&print, view, out);
     if (view->as_list) {
         put_nodes(&print, SIZE_MAX);
@@ -282,16 +272,16 @@ void tool_graph_text(tool_graph_view *view, tool_output *out)
 
 /* ---- the summary ---- */
 
-static void put_fact(tool_output *out, const char *what, uint64_t number, const char *rest)
+static void put_fact(struct tool_output *out, const char *what, uint64_t number, const char *rest)
 {
     char text[40];
     text[tool_put_count(text, number)] = '\0';
     tool_output_printf(out, "  %-28s %s%s\n", what, text, rest);
 }
 
-static void put_calls(printing *print, const tool_graph_summary *summary)
+static void put_calls(struct printing *print, const struct tool_graph_summary *summary)
 {
-    tool_output *out = print->out;
+    struct tool_output *out = print->out;
     put_fact(out, "direct calls", summary->direct_calls, "");
     put_fact(out, "indirect calls",
              summary->spawned_calls + summary->signal_calls + summary->start_calls +
@@ -304,9 +294,9 @@ static void put_calls(printing *print, const tool_graph_summary *summary)
     put_fact(out, "recursive calls", summary->recursive_calls, "");
 }
 
-static void put_shape(printing *print, const tool_graph_summary *summary)
+static void put_shape(struct printing *print, const struct tool_graph_summary *summary)
 {
-    tool_output *out = print->out;
+    struct tool_output *out = print->out;
     put_fact(out, "nodes", summary->node_count, "");
     put_fact(out, "edges", summary->edge_count, "");
     put_calls(print, summary);
@@ -331,22 +321,21 @@ static void put_shape(printing *print, const tool_graph_summary *summary)
     }
 }
 
-static void put_modules(printing *print)
+static void put_modules(struct printing *print)
 {
-    tool_graph_module *modules;
+    struct tool_graph_module *modules;
     size_t count = tool_graph_modules(print->graph, &modules);
     open_table(print, "SELF %", "SELF", NULL, "MODULE");
     for (size_t i = 0; i < count; i++) {
-        const tool_graph_module *module = &modules[i];
+        const struct tool_graph_module *module = &modules[i];
         ttape_string base = tool_path_base(module->path);
         char text[64 * TOOL_ESCAPE_MAX + 1];
         size_t size = tool_escape(text, TOOL_ESCAPE_TERMINAL, base.data,
                                   base.size_bytes < 64 ? base.size_bytes : 64);
         text[size] = '\0';
         put_share(print, TOOL_PLAIN, module->self_ns, module->calls);
-        if (print->graph->has_times) {
+        if (print->graph->has_times)
             tool_table_time(&print->table, TOOL_PLAIN, module->self_ns);
-        }
         tool_table_count(&print->table, TOOL_PLAIN, module->calls);
         tool_table_text(&print->table, TOOL_PLAIN, size > 0 ? text : "(unknown)");
     }
@@ -354,10 +343,10 @@ static void put_modules(printing *print)
     free(modules);
 }
 
-void tool_graph_print_summary(tool_graph_view *view, tool_output *out)
+void tool_graph_print_summary(struct tool_graph_view *view, struct tool_output *out)
 {
-    printing print;
-    tool_graph_summary summary;
+    struct printing print;
+    struct tool_graph_summary summary;
     open_printing(&print, view, out);
     tool_graph_summarize(view->graph, &summary);
     tool_output_text(out, "Call graph\n");

@@ -6,48 +6,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/graph/graph_model.h"
-#include "tools/command/output.h"
 #include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+#include "tools/graph/graph_model.h"
 
-typedef struct tool_graph_view {
-    tool_graph *graph;
-    tool_site_names names;
+struct tool_graph_view {
+    struct tool_graph *graph;
+    struct tool_site_names names;
     const char *context; /* node, edge "A->B", "*", or NULL */
     bool as_list;
     char **labels;              /* by node, made when asked for */
     size_t *node_at, *edge_at;  /* contexts of a node (edge): from here in `order` up to the next */
     uint32_t *order;            /* contexts, by node, then edge, then thread */
     uint32_t *thread_of_stream; /* unused streams: TTAPE_NONE */
-} tool_graph_view;
+};
 
-void tool_graph_view_open(tool_graph_view *view, tool_graph *graph, const char *context);
-void tool_graph_view_close(tool_graph_view *view);
+void tool_graph_view_open(struct tool_graph_view *view, struct tool_graph *graph,
+                          const char *context);
+void tool_graph_view_close(struct tool_graph_view *view);
 
 /* "main", "worker [1]" for a first routine of threads of level 1, "**START**"; escaped. */
-const char *tool_graph_label(tool_graph_view *view, uint32_t node);
+const char *tool_graph_label(struct tool_graph_view *view, uint32_t node);
 /* Its plain name: a symbol, or an address in `buffer` (40 bytes). */
-ttape_string tool_graph_name(const tool_graph_view *view, uint32_t node, char *buffer);
+ttape_string tool_graph_name(const struct tool_graph_view *view, uint32_t node, char *buffer);
 
 /* Contexts that were asked for and that a node or edge has: places first .. end in `order`. */
-typedef struct tool_graph_contexts {
+struct tool_graph_contexts {
     size_t first, end;
-} tool_graph_contexts;
-tool_graph_contexts tool_graph_node_contexts(tool_graph_view *view, uint32_t node);
-tool_graph_contexts tool_graph_edge_contexts(tool_graph_view *view, uint32_t edge);
+};
+struct tool_graph_contexts tool_graph_node_contexts(struct tool_graph_view *view, uint32_t node);
+struct tool_graph_contexts tool_graph_edge_contexts(struct tool_graph_view *view, uint32_t edge);
 /* Is there a node or edge that the context asked for names? */
-bool tool_graph_has_context(tool_graph_view *view);
+bool tool_graph_has_context(struct tool_graph_view *view);
 
 /* Kept edges, ordered by caller, then time (calls), heaviest first; `first` by node, one more. */
-typedef struct tool_graph_order {
+struct tool_graph_order {
     uint32_t *edges, *first;
     size_t count;
-} tool_graph_order;
-void tool_graph_order_open(tool_graph_order *order, const tool_graph *graph);
-void tool_graph_order_close(tool_graph_order *order);
+};
+void tool_graph_order_open(struct tool_graph_order *order, const struct tool_graph *graph);
+void tool_graph_order_close(struct tool_graph_order *order);
 
 /* What a graph is like as a whole, pruned or not. */
-typedef struct tool_graph_summary {
+struct tool_graph_summary {
     uint64_t node_count, edge_count; /* that are kept; START is one */
     uint64_t direct_calls;           /* by the function below them on the stack */
     uint64_t spawned_calls, signal_calls, start_calls, through_calls; /* all others */
@@ -56,27 +57,27 @@ typedef struct tool_graph_summary {
     uint32_t max_depth, level_count, cycle_count; /* cycles: strongly connected sets */
     uint32_t largest_cycle, process_count;
     uint32_t cycles_by_threads; /* of them, those that only starting threads closes */
-} tool_graph_summary;
-void tool_graph_summarize(const tool_graph *graph, tool_graph_summary *summary);
+};
+void tool_graph_summarize(const struct tool_graph *graph, struct tool_graph_summary *summary);
 
 /* Modules with their shares, hottest first. */
-typedef struct tool_graph_module {
+struct tool_graph_module {
     ttape_string path;
     uint64_t calls;
     int64_t self_ns;
     uint32_t function_count;
-} tool_graph_module;
-size_t tool_graph_modules(const tool_graph *graph, tool_graph_module **modules);
+};
+size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_module **modules);
 /* Kept nodes by own time (edges by time, recursion left out): `count` of them; the caller frees. */
-size_t tool_graph_hottest(const tool_graph *graph, bool of_edges, uint32_t **indices);
+size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_t **indices);
 
-void tool_graph_text(tool_graph_view *view, tool_output *out);
-void tool_graph_print_summary(tool_graph_view *view, tool_output *out);
-void tool_graph_print_contexts(tool_graph_view *view, tool_output *out);
-void tool_graph_json(tool_graph_view *view, tool_output *out);
-void tool_graph_dot(tool_graph_view *view, tool_output *out);
+void tool_graph_text(struct tool_graph_view *view, struct tool_output *out);
+void tool_graph_print_summary(struct tool_graph_view *view, struct tool_output *out);
+void tool_graph_print_contexts(struct tool_graph_view *view, struct tool_output *out);
+void tool_graph_json(struct tool_graph_view *view, struct tool_output *out);
+void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out);
 /* The picture on standard output, by Graphviz. Returns a tool_exit. */
-int tool_graph_svg(tool_graph_view *view);
+int tool_graph_svg(struct tool_graph_view *view);
 
 extern const char *const tool_spawn_names[]; /* by tool_spawn_how */
 

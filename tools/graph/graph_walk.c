@@ -2,9 +2,9 @@
  * merged when it is through. */
 #include <stdlib.h>
 
-#include "tools/graph/graph_model.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
+#include "tools/graph/graph_model.h"
 
 #define CALL_THROUGH 1u /* no node shows the top of the stack */
 #define CALL_IDLE    2u
@@ -13,7 +13,8 @@
 #define LEVEL_MOST   0x1FFFFFFFu
 #define IS_EDGE      0x80000000u
 
-uint32_t tool_graph_new_node(tool_graph *graph, const tool_graph_node *node, uint64_t key)
+uint32_t tool_graph_new_node(struct tool_graph *graph, const struct tool_graph_node *node,
+                             uint64_t key)
 {
     tool_grow((void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1, sizeof(*node));
     graph->nodes[graph->node_count] = *node;
@@ -22,39 +23,38 @@ uint32_t tool_graph_new_node(tool_graph *graph, const tool_graph_node *node, uin
     return (uint32_t)graph->node_count++;
 }
 
-static uint32_t signal_node(tool_graph *graph, uint32_t number)
+static uint32_t signal_node(struct tool_graph *graph, uint32_t number)
 {
     uint64_t key = KEY_SIGNAL | number;
     uint32_t found = *tool_map_at(&graph->node_map, key, TTAPE_NONE);
-    return found != TTAPE_NONE
-               ? found
-               : tool_graph_new_node(graph,
-                                     &(tool_graph_node){.kind = TOOL_NODE_SIGNAL,
-                                                        .function = graph->functions.count - 1,
-                                                        .signal = number},
-                                     key);
+    return found != TTAPE_NONE ? found
+                               : tool_graph_new_node(graph,
+                                                     &(struct tool_graph_node){
+                                                         .kind = TOOL_NODE_SIGNAL,
+                                                         .function = graph->functions.count - 1,
+                                                         .signal = number},
+                                                     key);
 }
 
-static uint32_t function_node(tool_graph *graph, uint32_t function, uint32_t level)
+static uint32_t function_node(struct tool_graph *graph, uint32_t function, uint32_t level)
 {
-    if (level == 0 && graph->plain[function] != TTAPE_NONE) {
+    if (level == 0 && graph->plain[function] != TTAPE_NONE)
         return graph->plain[function];
-    }
     uint64_t key = (uint64_t)level << LEVEL_SHIFT | function;
     uint32_t found = *tool_map_at(&graph->node_map, key, TTAPE_NONE);
     if (found == TTAPE_NONE) {
-        found = tool_graph_new_node(
-            graph,
-            &(tool_graph_node){.kind = TOOL_NODE_FUNCTION, .function = function, .level = level},
-            key);
-        if (level == 0) {
+        found = tool_graph_new_node(graph,
+                                    &(struct tool_graph_node){.kind = TOOL_NODE_FUNCTION,
+                                                              .function = function,
+                                                              .level = level},
+                                    key);
+        if (level == 0)
             graph->plain[function] = found;
-        }
     }
     return found;
 }
 
-static uint32_t find_edge(tool_graph *graph, uint32_t from, uint32_t to)
+static uint32_t find_edge(struct tool_graph *graph, uint32_t from, uint32_t to)
 {
     uint32_t *place = tool_map_at(&graph->edge_map, (uint64_t)from << 32 | to, TTAPE_NONE);
     if (*place == TTAPE_NONE) {
@@ -62,21 +62,21 @@ static uint32_t find_edge(tool_graph *graph, uint32_t from, uint32_t to)
         tool_grow((void **)&graph->edges, &graph->edge_capacity, graph->edge_count + 1,
                   sizeof(*graph->edges));
         graph->edges[graph->edge_count++] =
-            (tool_graph_edge){.from = from, .to = to, .is_kept = true};
+            (struct tool_graph_edge){.from = from, .to = to, .is_kept = true};
     }
     return *place;
 }
 
-static void touch(tool_graph *graph, uint32_t what)
+static void touch(struct tool_graph *graph, uint32_t what)
 {
     tool_grow((void **)&graph->touched, &graph->touched_capacity, graph->touched_count + 1,
               sizeof(*graph->touched));
     graph->touched[graph->touched_count++] = what;
 }
 
-static inline tool_graph_node *touch_node(tool_graph *graph, uint32_t index)
+static inline struct tool_graph_node *touch_node(struct tool_graph *graph, uint32_t index)
 {
-    tool_graph_node *node = &graph->nodes[index];
+    struct tool_graph_node *node = &graph->nodes[index];
     if (!node->is_touched) {
         node->is_touched = true;
         touch(graph, index);
@@ -84,9 +84,9 @@ static inline tool_graph_node *touch_node(tool_graph *graph, uint32_t index)
     return node;
 }
 
-static inline tool_graph_edge *touch_edge(tool_graph *graph, uint32_t index)
+static inline struct tool_graph_edge *touch_edge(struct tool_graph *graph, uint32_t index)
 {
-    tool_graph_edge *edge = &graph->edges[index];
+    struct tool_graph_edge *edge = &graph->edges[index];
     if (!edge->is_touched) {
         edge->is_touched = true;
         touch(graph, IS_EDGE | index);
@@ -95,68 +95,64 @@ static inline tool_graph_edge *touch_edge(tool_graph *graph, uint32_t index)
 }
 
 /* How often a node or edge is on a stack: where there are several, each has its own count. */
-static inline uint32_t *active_of(tool_graph *graph, uint32_t stack, uint32_t what, uint32_t *own)
+static inline uint32_t *active_of(struct tool_graph *graph, uint32_t stack, uint32_t what,
+                                  uint32_t *own)
 {
     return stack == 0 ? own : tool_map_at(&graph->active_map, (uint64_t)stack << 32 | what, 0);
 }
 
 /* ---- calls ---- */
 
-static uint32_t level_of(const tool_graph_thread *thread, const tool_call_stack *stack,
-                         const tool_call *call)
+static uint32_t level_of(const struct tool_graph_thread *thread,
+                         const struct tool_call_stack *stack, const struct tool_call *call)
 {
-    if (call->kind == TTAPE_OPEN) {
+    if (call->kind == TTAPE_OPEN)
         return thread->open.level;
-    }
     return stack->number != 0 && stack->origin != 0 ? thread->level + 1 : thread->level;
 }
 
 /* The first routine's own recursion is its node's; everything else above it is nobody's first. */
-static uint32_t node_of(tool_graph *graph, const tool_call_stack *stack, const tool_call *call)
+static uint32_t node_of(struct tool_graph *graph, const struct tool_call_stack *stack,
+                        const struct tool_call *call)
 {
-    const tool_graph_thread *thread = &graph->threads[graph->current];
-    if (call->kind == TTAPE_SIGNAL_BEGIN) {
+    const struct tool_graph_thread *thread = &graph->threads[graph->current];
+    if (call->kind == TTAPE_SIGNAL_BEGIN)
         return signal_node(graph, call->argument);
-    }
     uint32_t function = tool_function_of(&graph->functions, call->site);
     uint32_t level = level_of(thread, stack, call);
     level = level < LEVEL_MOST ? level : LEVEL_MOST;
-    if (stack->count == 1 || graph->split_levels) {
+    if (stack->count == 1 || graph->split_levels)
         return function_node(graph, function, level);
-    }
-    const tool_graph_node *bottom = &graph->nodes[stack->calls[0].node];
-    if (bottom->kind == TOOL_NODE_FUNCTION && bottom->function == function) {
+    const struct tool_graph_node *bottom = &graph->nodes[stack->calls[0].node];
+    if (bottom->kind == TOOL_NODE_FUNCTION && bottom->function == function)
         return stack->calls[0].node;
-    }
     return function_node(graph, function, 0);
 }
 
 /* What a call hangs below. */
-static tool_graph_origin origin_of(const tool_graph *graph, const tool_call_stack *stack,
-                                   const tool_call *call)
+static struct tool_graph_origin origin_of(const struct tool_graph *graph,
+                                          const struct tool_call_stack *stack,
+                                          const struct tool_call *call)
 {
-    const tool_graph_thread *thread = &graph->threads[graph->current];
-    if (call->kind == TTAPE_SIGNAL_BEGIN) {
-        return (tool_graph_origin){.node = TOOL_GRAPH_START};
-    }
+    const struct tool_graph_thread *thread = &graph->threads[graph->current];
+    if (call->kind == TTAPE_SIGNAL_BEGIN)
+        return (struct tool_graph_origin){.node = TOOL_GRAPH_START};
     if (stack->count > 1) {
-        return (tool_graph_origin){.node = call[-1].shown,
-                                   .through = call[-1].flags & CALL_THROUGH};
+        return (struct tool_graph_origin){.node = call[-1].shown,
+                                          .through = call[-1].flags & CALL_THROUGH};
     }
-    if (call->kind == TTAPE_OPEN) {
+    if (call->kind == TTAPE_OPEN)
         return thread->open;
-    }
-    if (stack->number != 0 && stack->origin != 0) {
-        return (tool_graph_origin){.node = stack->origin - 1, .through = stack->through};
-    }
+    if (stack->number != 0 && stack->origin != 0)
+        return (struct tool_graph_origin){.node = stack->origin - 1, .through = stack->through};
     return thread->first;
 }
 
-static void enter_edge(tool_graph *graph, const tool_call_stack *stack, tool_call *call,
-                       const tool_graph_origin *origin)
+static void enter_edge(struct tool_graph *graph, const struct tool_call_stack *stack,
+                       struct tool_call *call, const struct tool_graph_origin *origin)
 {
     call->edge = find_edge(graph, origin->node, call->node);
-    tool_graph_edge *edge = touch_edge(graph, call->edge);
+    struct tool_graph_edge *edge = touch_edge(graph, call->edge);
     ++*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active);
     edge->is_inferred = edge->is_inferred || origin->is_inferred;
     if (call->counts) {
@@ -167,13 +163,14 @@ static void enter_edge(tool_graph *graph, const tool_call_stack *stack, tool_cal
     }
 }
 
-static void enter(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call)
+static void enter(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
+                  struct tool_call *call)
 {
-    tool_graph *graph = context;
+    struct tool_graph *graph = context;
     (void)calls;
     call->node = node_of(graph, stack, call);
-    tool_graph_origin origin = origin_of(graph, stack, call);
-    tool_graph_node *node = touch_node(graph, call->node);
+    struct tool_graph_origin origin = origin_of(graph, stack, call);
+    struct tool_graph_node *node = touch_node(graph, call->node);
     bool is_idle = graph->functions.functions[node->function].is_idle;
     call->flags =
         is_idle || (stack->count > 1 && (call[-1].flags & CALL_IDLE) != 0) ? CALL_IDLE : 0;
@@ -194,56 +191,54 @@ static void enter(void *context, tool_calls *calls, tool_call_stack *stack, tool
     }
 }
 
-static void leave(void *context, tool_calls *calls, tool_call_stack *stack, tool_call *call,
-                  int64_t total_ns)
+static void leave(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
+                  struct tool_call *call, int64_t total_ns)
 {
-    tool_graph *graph = context;
-    tool_graph_node *node = touch_node(graph, call->node);
+    struct tool_graph *graph = context;
+    struct tool_graph_node *node = touch_node(graph, call->node);
     (void)calls;
     tool_add_ns(&node->now.self_ns, call->self_ns);
     tool_add_ns(&node->now.idle_ns, (call->flags & CALL_IDLE) != 0 ? call->self_ns : 0);
-    if (--*active_of(graph, stack->number, call->node, &node->active) == 0) {
+    if (--*active_of(graph, stack->number, call->node, &node->active) == 0)
         tool_add_ns(&node->now.total_ns, total_ns);
-    }
     if (call->edge == TTAPE_NONE) {
         tool_add_ns(&touch_node(graph, call->shown)->now.below_ns, call->self_ns);
         return;
     }
-    tool_graph_edge *edge = touch_edge(graph, call->edge);
-    if (--*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active) == 0) {
+    struct tool_graph_edge *edge = touch_edge(graph, call->edge);
+    if (--*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active) == 0)
         tool_add_ns(&edge->now.total_ns, total_ns);
-    }
 }
 
-tool_graph_origin tool_graph_here(const tool_graph *graph, const tool_call_stack *stack)
+struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
+                                         const struct tool_call_stack *stack)
 {
-    const tool_graph_thread *thread = &graph->threads[graph->current];
-    if (stack->count == 0) {
+    const struct tool_graph_thread *thread = &graph->threads[graph->current];
+    if (stack->count == 0)
         return thread->first;
-    }
-    const tool_call *top = &stack->calls[stack->count - 1];
-    return (tool_graph_origin){.node = top->shown, .through = top->flags & CALL_THROUGH};
+    const struct tool_call *top = &stack->calls[stack->count - 1];
+    return (struct tool_graph_origin){.node = top->shown, .through = top->flags & CALL_THROUGH};
 }
 
-static void change(void *context, tool_calls *calls, const tool_call_stack *from,
-                   tool_call_stack *to)
+static void change(void *context, struct tool_calls *calls, const struct tool_call_stack *from,
+                   struct tool_call_stack *to)
 {
-    tool_graph_origin here = tool_graph_here(context, from);
+    struct tool_graph_origin here = tool_graph_here(context, from);
     (void)calls;
     to->origin = here.node + 1;
     to->through = here.through;
 }
 
-static void leaf(void *context, tool_calls *calls, const ttape_event *event)
+static void leaf(void *context, struct tool_calls *calls, const ttape_event *event)
 {
     tool_spawn_leaf(context, calls, event);
 }
 
-static void ring(void *context, tool_calls *calls) { tool_spawn_alarm(context, calls); }
+static void ring(void *context, struct tool_calls *calls) { tool_spawn_alarm(context, calls); }
 
 /* ---- threads ---- */
 
-static void add_counts(tool_graph_counts *to, const tool_graph_counts *from)
+static void add_counts(struct tool_graph_counts *to, const struct tool_graph_counts *from)
 {
     to->calls += from->calls;
     to->recursion += from->recursion;
@@ -255,37 +250,36 @@ static void add_counts(tool_graph_counts *to, const tool_graph_counts *from)
     tool_add_ns(&to->idle_ns, from->idle_ns);
 }
 
-static void keep_context(tool_graph *graph, uint32_t index, bool is_edge,
-                         const tool_graph_counts *counts)
+static void keep_context(struct tool_graph *graph, uint32_t index, bool is_edge,
+                         const struct tool_graph_counts *counts)
 {
-    if (!graph->keep_contexts) {
+    if (!graph->keep_contexts)
         return;
-    }
     tool_grow((void **)&graph->contexts, &graph->context_capacity, graph->context_count + 1,
               sizeof(*graph->contexts));
     graph->contexts[graph->context_count++] =
-        (tool_graph_context){graph->current, index, is_edge, *counts};
+        (struct tool_graph_context){graph->current, index, is_edge, *counts};
 }
 
 /* The thread's model joins that of all. */
-static void merge(tool_graph *graph)
+static void merge(struct tool_graph *graph)
 {
-    tool_graph_thread *thread = &graph->threads[graph->current];
+    struct tool_graph_thread *thread = &graph->threads[graph->current];
     for (size_t i = 0; i < graph->touched_count; i++) {
         uint32_t index = graph->touched[i] & ~IS_EDGE;
         if ((graph->touched[i] & IS_EDGE) != 0) {
-            tool_graph_edge *edge = &graph->edges[index];
+            struct tool_graph_edge *edge = &graph->edges[index];
             add_counts(&edge->sum, &edge->now);
             keep_context(graph, index, true, &edge->now);
-            edge->now = (tool_graph_counts){0};
+            edge->now = (struct tool_graph_counts){0};
             edge->is_touched = false;
         } else {
-            tool_graph_node *node = &graph->nodes[index];
+            struct tool_graph_node *node = &graph->nodes[index];
             add_counts(&node->sum, &node->now);
             keep_context(graph, index, false, &node->now);
             thread->call_count += node->kind == TOOL_NODE_FUNCTION ? node->now.calls : 0;
             tool_add_ns(&thread->idle_ns, node->now.idle_ns);
-            node->now = (tool_graph_counts){0};
+            node->now = (struct tool_graph_counts){0};
             node->is_touched = false;
         }
     }
@@ -294,12 +288,12 @@ static void merge(tool_graph *graph)
     tool_add_ns(&graph->idle_ns, thread->idle_ns);
 }
 
-void tool_graph_walk(tool_graph *graph, tool_calls *calls)
+void tool_graph_walk(struct tool_graph *graph, struct tool_calls *calls)
 {
-    static const tool_calls_handler handler = {enter, leave, change, leaf, ring};
+    static const struct tool_calls_handler handler = {enter, leave, change, leaf, ring};
     tool_calls_open(calls, graph->input, graph->selection, &handler, graph);
     for (uint32_t i = 0; i < graph->thread_count && !calls->failed; i++) {
-        tool_graph_thread *thread = &graph->threads[i];
+        struct tool_graph_thread *thread = &graph->threads[i];
         graph->current = i;
         thread->call_count = 0;
         thread->idle_ns = 0;

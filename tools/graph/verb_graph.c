@@ -3,26 +3,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/graph/graph_view.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/graph/graph_view.h"
 
 #define DEFAULT_SHARE 0.005 /* where people look: pictures and tables */
 
-typedef struct share_option {
+struct share_option {
     bool given;
     double value;
-} share_option;
+};
 
 static struct {
     const char *context, *by;
-    share_option min_share;
-    tool_time min_time;
-    tool_id min_calls, top;
-    tool_numbers tids, streams;
-    tool_span time;
+    struct share_option min_share;
+    struct tool_time min_time;
+    struct tool_id min_calls, top;
+    struct tool_numbers tids, streams;
+    struct tool_span time;
     uint32_t jobs;
     bool all, dot, svg, json, list, summary, split_levels, no_pager;
 } options;
@@ -30,11 +30,10 @@ static struct {
 /* "1%" or "0.01" */
 static bool parse_share(const char *text, void *into)
 {
-    share_option *share = into;
+    struct share_option *share = into;
     char *end;
-    if (strspn(text, "0123456789.") == 0) {
+    if (strspn(text, "0123456789.") == 0)
         return false;
-    }
     share->value = strtod(text, &end);
     if (*end == '%') {
         share->value /= 100;
@@ -44,7 +43,7 @@ static bool parse_share(const char *text, void *into)
     return *end == '\0' && share->value >= 0 && share->value <= 1;
 }
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"dot", 'd', NULL, "print Graphviz's language", NULL, &options.dot},
     {"svg", 0, NULL, "print a picture, drawn by Graphviz", NULL, &options.svg},
     {"json", 0, NULL, "print JSON", NULL, &options.json},
@@ -75,7 +74,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "graph",
     .usage = "[OPTION]... FILE|-",
     .about =
@@ -95,65 +94,62 @@ static const tool_command command = {
     .operands_max = 1,
 };
 
-static tool_graph_limits limits_of(void)
+static struct tool_graph_limits limits_of(void)
 {
     bool is_given = options.min_share.given || options.min_time.given || options.min_calls.given ||
                     options.top.given;
     bool is_whole = options.all || options.json || options.summary || is_given;
-    return (tool_graph_limits){.min_share = options.min_share.given ? options.min_share.value
-                                            : is_whole              ? 0
-                                                                    : DEFAULT_SHARE,
-                               .min_ns = options.min_time.given ? options.min_time.value_ns : 0,
-                               .min_calls = options.min_calls.given ? options.min_calls.value : 0,
-                               .top = options.top.given ? options.top.value : 0,
-                               .by_self = options.by != NULL && strcmp(options.by, "self") == 0};
+    return (struct tool_graph_limits){
+        .min_share = options.min_share.given ? options.min_share.value
+                     : is_whole              ? 0
+                                             : DEFAULT_SHARE,
+        .min_ns = options.min_time.given ? options.min_time.value_ns : 0,
+        .min_calls = options.min_calls.given ? options.min_calls.value : 0,
+        .top = options.top.given ? options.top.value : 0,
+        .by_self = options.by != NULL && strcmp(options.by, "self") == 0};
 }
 
-static int print_text(tool_graph_view *view)
+static int print_text(struct tool_graph_view *view)
 {
-    tool_output out;
+    struct tool_output out;
     bool pages = !options.json && !options.dot && !options.no_pager;
-    if (pages) {
+    if (pages)
         tool_pager_start();
-    }
     tool_output_open(&out, STDOUT_FILENO);
-    if (options.json) {
+    if (options.json)
         tool_graph_json(view, &out);
-    } else if (options.dot) {
+    else if (options.dot)
         tool_graph_dot(view, &out);
-    } else if (options.summary) {
+    else if (options.summary)
         tool_graph_print_summary(view, &out);
-    } else if (options.context != NULL) {
+    else if (options.context != NULL)
         tool_graph_print_contexts(view, &out);
-    } else {
+    else
         tool_graph_text(view, &out);
-    }
     int status = tool_output_close(&out);
     return pages ? tool_pager_finish(status) : status;
 }
 
-static int show(tool_graph *graph)
+static int show(struct tool_graph *graph)
 {
-    tool_graph_view view;
+    struct tool_graph_view view;
     int status = TOOL_OK;
     tool_graph_view_open(&view, graph, options.context);
     view.as_list = options.list;
-    if (options.context != NULL && !tool_graph_has_context(&view)) {
+    if (options.context != NULL && !tool_graph_has_context(&view))
         status = tool_fail("'%s' is no node or edge of the graph", options.context);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = options.svg ? tool_graph_svg(&view) : print_text(&view);
-    }
     tool_graph_view_close(&view);
     return status;
 }
 
-static int run(const tool_input *input)
+static int run(const struct tool_input *input)
 {
-    tool_selection selection = {0};
-    tool_graph graph = {.split_levels = options.split_levels,
-                        .keep_contexts = options.context != NULL};
-    tool_graph_limits limits = limits_of();
+    struct tool_selection selection = {0};
+    struct tool_graph graph = {.split_levels = options.split_levels,
+                               .keep_contexts = options.context != NULL};
+    struct tool_graph_limits limits = limits_of();
     int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
     if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection);
@@ -178,23 +174,20 @@ static int check_options(void)
         return tool_usage("graph", "only one of --dot, --svg, --json, --list, --summary is "
                                    "possible");
     }
-    if (options.by != NULL && strcmp(options.by, "self") != 0 && strcmp(options.by, "total") != 0) {
+    if (options.by != NULL && strcmp(options.by, "self") != 0 && strcmp(options.by, "total") != 0)
         return tool_usage("graph", "unknown time '%s'", options.by);
-    }
     return TOOL_OK;
 }
 
 int tool_verb_graph(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
     status = check_options();
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     tool_memory_bound();
     status = tool_input_read(&input, argv[0], options.jobs);
     if (status == TOOL_OK) {

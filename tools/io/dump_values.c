@@ -11,15 +11,13 @@ static char *put_float(char *at, uint64_t bits)
 {
     double number;
     memcpy(&number, &bits, sizeof(number));
-    if (isnan(number)) {
+    if (isnan(number))
         return tool_put_bytes(at, "nan", 3);
-    }
     for (int digits = 6; digits <= 17; digits += 11) {
         int length = snprintf(at, NUMBER_BYTES, "%.*g", digits, number);
         double back = strtod(at, NULL);
-        if (digits == 17 || memcmp(&back, &number, sizeof(number)) == 0) {
+        if (digits == 17 || memcmp(&back, &number, sizeof(number)) == 0)
             return at + length;
-        }
     }
     return at;
 }
@@ -39,7 +37,7 @@ char *tool_put_number(char *at, const ttape_value *value)
     }
 }
 
-void tool_dump_value(tool_output *out, const ttape_value *value)
+void tool_dump_value(struct tool_output *out, const ttape_value *value)
 {
     switch (value->type) {
     case TTAPE_VALUE_STRING: {
@@ -50,9 +48,8 @@ void tool_dump_value(tool_output *out, const ttape_value *value)
     }
     case TTAPE_VALUE_BYTES:
         tool_output_text(out, "hex:");
-        for (size_t i = 0; i < value->bytes.size_bytes; i++) {
+        for (size_t i = 0; i < value->bytes.size_bytes; i++)
             tool_output_printf(out, "%02x", (unsigned char)value->bytes.data[i]);
-        }
         break;
     case TTAPE_VALUE_NULL: tool_output_text(out, "null"); break;
     default: {
@@ -63,7 +60,7 @@ void tool_dump_value(tool_output *out, const ttape_value *value)
     }
 }
 
-void tool_dump_values(tool_output *out, const ttape_value *values, uint32_t count)
+void tool_dump_values(struct tool_output *out, const ttape_value *values, uint32_t count)
 {
     tool_output_text(out, "(");
     for (uint32_t i = 0; i < count; i++) {

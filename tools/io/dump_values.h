@@ -4,9 +4,9 @@
 
 #include "tools/command/output.h"
 
-void tool_dump_value(tool_output *out, const ttape_value *value);
+void tool_dump_value(struct tool_output *out, const ttape_value *value);
 /* All of them in parentheses, "()" where there are none. */
-void tool_dump_values(tool_output *out, const ttape_value *values, uint32_t count);
+void tool_dump_values(struct tool_output *out, const ttape_value *values, uint32_t count);
 
 /* A number of a value: integers, pointers, floats; at most 40 bytes. Returns the end. */
 char *tool_put_number(char *at, const ttape_value *value);

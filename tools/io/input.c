@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/io/input.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
+#include "tools/io/input.h"
 
 #define COPY_BYTES (256 * 1024)
 #define HEAD_BYTES 64 /* a file's header, which alone is a trace cut off */
@@ -21,14 +21,13 @@
 static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, size_t size_bytes,
                                  size_t *got_bytes, ttape_error *err)
 {
-    const tool_input *input = context;
+    const struct tool_input *input = context;
     *got_bytes = 0;
     while (*got_bytes < size_bytes) {
         ssize_t got = pread(input->fd, (char *)buffer + *got_bytes, size_bytes - *got_bytes,
                             (off_t)(offset + *got_bytes));
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
         if (got < 0) {
             *err = (ttape_error){.status = TTAPE_E_IO,
                                  .os_errno = errno,
@@ -36,9 +35,8 @@ static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, s
                                  .message = "cannot read back standard input"};
             return TTAPE_E_IO;
         }
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         *got_bytes += (size_t)got;
     }
     return TTAPE_OK;
@@ -51,15 +49,12 @@ ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset)
         char *to = (char *)buffer + done;
         ssize_t got = offset < 0 ? read(fd, to, size_bytes - done)
                                  : pread(fd, to, size_bytes - done, offset + (off_t)done);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
-        if (got < 0) {
+        if (got < 0)
             return -1;
-        }
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         done += (size_t)got;
     }
     return (ssize_t)done;
@@ -76,9 +71,8 @@ static int open_unlinked(void)
         return -1;
     }
     int fd = mkstemp(path);
-    if (fd >= 0) {
+    if (fd >= 0)
         unlink(path);
-    }
     return fd;
 }
 
@@ -86,12 +80,10 @@ static bool write_all(int fd, const char *data, size_t size_bytes)
 {
     while (size_bytes > 0) {
         ssize_t written = write(fd, data, size_bytes);
-        if (written < 0 && errno == EINTR) {
+        if (written < 0 && errno == EINTR)
             continue;
-        }
-        if (written < 0) {
+        if (written < 0)
             return false;
-        }
         data += written;
         size_bytes -= (size_t)written;
     }
@@ -100,17 +92,15 @@ static bool write_all(int fd, const char *data, size_t size_bytes)
 
 /* Where standard input is a regular file, from its beginning on: it is all taken, like that of a
  * pipe. */
-static bool take_file(tool_input *input)
+static bool take_file(struct tool_input *input)
 {
     struct stat info;
     if (fstat(STDIN_FILENO, &info) != 0 || !S_ISREG(info.st_mode) ||
-        lseek(STDIN_FILENO, 0, SEEK_CUR) != 0) {
+        lseek(STDIN_FILENO, 0, SEEK_CUR) != 0)
         return false;
-    }
     input->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (input->fd < 0) {
+    if (input->fd < 0)
         return false;
-    }
     (void)lseek(STDIN_FILENO, 0, SEEK_END);
     input->source = (ttape_source){input, read_spooled, (uint64_t)info.st_size};
     return true;
@@ -127,16 +117,14 @@ static bool is_no_trace(const char *data, size_t size_bytes)
     return status != TTAPE_OK && status != TTAPE_E_MEMORY;
 }
 
-static int spool(tool_input *input)
+static int spool(struct tool_input *input)
 {
     input->name = "standard input";
-    if (take_file(input)) {
+    if (take_file(input))
         return TOOL_OK;
-    }
     input->fd = open_unlinked();
-    if (input->fd < 0) {
+    if (input->fd < 0)
         return tool_fail("cannot make a temporary file for standard input: %s", strerror(errno));
-    }
     char *buffer = tool_allocate(COPY_BYTES, 1);
     int status = TOOL_OK;
     bool goes_on = true;
@@ -160,48 +148,42 @@ static int spool(tool_input *input)
     return status;
 }
 
-int tool_input_open(tool_input *input, const char *path)
+int tool_input_open(struct tool_input *input, const char *path)
 {
     ttape_error err = {0};
-    *input = (tool_input){.name = path, .fd = -1};
-    if (strcmp(path, "-") == 0) {
+    *input = (struct tool_input){.name = path, .fd = -1};
+    if (strcmp(path, "-") == 0)
         return spool(input);
-    }
-    if (ttape_source_file_open(&input->source, path, &err) != TTAPE_OK) {
+    if (ttape_source_file_open(&input->source, path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
-    }
     input->is_open = true;
     return TOOL_OK;
 }
 
-int tool_input_read(tool_input *input, const char *path, uint32_t jobs)
+int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs)
 {
     ttape_error err = {0};
     int status = tool_input_open(input, path);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     ttape_reader_options options = {
         .size = sizeof(options), .limits = tool_memory_limits(), .jobs = jobs};
-    if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK) {
+    if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK)
         return tool_fail_error(input->name, &err);
-    }
     return TOOL_OK;
 }
 
-void tool_input_close(tool_input *input)
+void tool_input_close(struct tool_input *input)
 {
     ttape_reader_close(input->reader);
-    if (input->is_open) {
+    if (input->is_open)
         ttape_source_file_close(&input->source);
-    }
-    if (input->fd >= 0) {
+    if (input->fd >= 0)
         close(input->fd);
-    }
-    *input = (tool_input){.fd = -1};
+    *input = (struct tool_input){.fd = -1};
 }
 
-int tool_input_check_end(const tool_input *input)
+int tool_input_check_end(const struct tool_input *input)
 {
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);

@@ -9,25 +9,25 @@
 
 #include <tracetape/reader.h>
 
-typedef struct tool_input {
+struct tool_input {
     const char *name; /* for messages */
     int fd;           /* of the temporary file, or -1 */
     bool is_open;
     ttape_source source;
     ttape_reader *reader; /* NULL until tool_input_read */
-} tool_input;
+};
 
 /* Opens the source only. Returns a tool_exit; what failed has been reported. */
-int tool_input_open(tool_input *input, const char *path);
+int tool_input_open(struct tool_input *input, const char *path);
 /* Opens source and reader. */
-int tool_input_read(tool_input *input, const char *path, uint32_t jobs);
-void tool_input_close(tool_input *input);
+int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs);
+void tool_input_close(struct tool_input *input);
 
 /* Reads from an offset (-1: from where the descriptor stands) until the buffer is full or the file
  * ends, however often it is interrupted or given less. Negative: it failed, errno says how. */
 ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset);
 
 /* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. */
-int tool_input_check_end(const tool_input *input);
+int tool_input_check_end(const struct tool_input *input);
 
 #endif

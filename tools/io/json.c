@@ -3,18 +3,20 @@
 
 #include "tools/io/json.h"
 
-void tool_json_open(tool_json *json, tool_output *out) { *json = (tool_json){.out = out}; }
+void tool_json_open(struct tool_json *json, struct tool_output *out)
+{
+    *json = (struct tool_json){.out = out};
+}
 
-static void put_line(tool_json *json)
+static void put_line(struct tool_json *json)
 {
     tool_output_text(json->out, "\n");
-    for (unsigned i = 0; i < json->depth; i++) {
+    for (unsigned i = 0; i < json->depth; i++)
         tool_output_text(json->out, "  ");
-    }
 }
 
 /* Comma, line and key before a value. */
-static void lead(tool_json *json, const char *key)
+static void lead(struct tool_json *json, const char *key)
 {
     if (json->depth > 0) {
         bool *has_items = &json->has_items[json->depth - 1];
@@ -22,81 +24,75 @@ static void lead(tool_json *json, const char *key)
         *has_items = true;
         put_line(json);
     }
-    if (key != NULL) {
+    if (key != NULL)
         tool_output_printf(json->out, "\"%s\": ", key);
-    }
 }
 
-void tool_json_begin(tool_json *json, const char *key, char brace)
+void tool_json_begin(struct tool_json *json, const char *key, char brace)
 {
     lead(json, key);
     tool_output_bytes(json->out, &brace, 1);
     json->has_items[json->depth++] = false;
 }
 
-void tool_json_end(tool_json *json, char brace)
+void tool_json_end(struct tool_json *json, char brace)
 {
     bool had_items = json->has_items[--json->depth];
-    if (had_items) {
+    if (had_items)
         put_line(json);
-    }
     tool_output_bytes(json->out, &brace, 1);
-    if (json->depth == 0) {
+    if (json->depth == 0)
         tool_output_text(json->out, "\n");
-    }
 }
 
-void tool_json_number(tool_json *json, const char *key, uint64_t value)
+void tool_json_number(struct tool_json *json, const char *key, uint64_t value)
 {
     lead(json, key);
     char *at = tool_output_reserve(json->out, 20);
     tool_output_commit(json->out, tool_put_decimal(at, value));
 }
 
-void tool_json_signed(tool_json *json, const char *key, int64_t value)
+void tool_json_signed(struct tool_json *json, const char *key, int64_t value)
 {
     lead(json, key);
-    if (value < 0) {
+    if (value < 0)
         tool_output_text(json->out, "-");
-    }
     char *at = tool_output_reserve(json->out, 20);
     tool_output_commit(json->out,
                        tool_put_decimal(at, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
 }
 
-void tool_json_fixed(tool_json *json, const char *key, double value)
+void tool_json_fixed(struct tool_json *json, const char *key, double value)
 {
     lead(json, key);
-    if (isfinite(value)) {
+    if (isfinite(value))
         tool_output_printf(json->out, "%.3f", value);
-    } else {
+    else
         tool_output_text(json->out, "null");
-    }
 }
 
-void tool_json_real(tool_json *json, const char *key, double value)
+void tool_json_real(struct tool_json *json, const char *key, double value)
 {
     lead(json, key);
-    if (isfinite(value)) {
+    if (isfinite(value))
         tool_output_printf(json->out, "%.6g", value);
-    } else {
+    else
         tool_output_text(json->out, "null");
-    }
 }
 
-void tool_json_bool(tool_json *json, const char *key, bool value)
+void tool_json_bool(struct tool_json *json, const char *key, bool value)
 {
     lead(json, key);
     tool_output_text(json->out, value ? "true" : "false");
 }
 
-void tool_json_null(tool_json *json, const char *key)
+void tool_json_null(struct tool_json *json, const char *key)
 {
     lead(json, key);
     tool_output_text(json->out, "null");
 }
 
-void tool_json_string(tool_json *json, const char *key, ttape_string value)
+void tool_json_string(struct tool_json *json, const char *key, ttape_string value)
 {
     lead(json, key);
     tool_output_text(json->out, "\"");
@@ -104,7 +100,7 @@ void tool_json_string(tool_json *json, const char *key, ttape_string value)
     tool_output_text(json->out, "\"");
 }
 
-void tool_json_text(tool_json *json, const char *key, const char *value)
+void tool_json_text(struct tool_json *json, const char *key, const char *value)
 {
     tool_json_string(json, key, (ttape_string){value, strlen(value)});
 }

@@ -9,23 +9,23 @@
 
 #define TOOL_JSON_DEPTH 16u
 
-typedef struct tool_json {
-    tool_output *out;
+struct tool_json {
+    struct tool_output *out;
     unsigned depth;
     bool has_items[TOOL_JSON_DEPTH];
-} tool_json;
+};
 
-void tool_json_open(tool_json *json, tool_output *out);
+void tool_json_open(struct tool_json *json, struct tool_output *out);
 /* `key` is NULL inside arrays and for the outermost value. `brace` is '{' or '['. */
-void tool_json_begin(tool_json *json, const char *key, char brace);
-void tool_json_end(tool_json *json, char brace); /* '}' or ']' */
-void tool_json_number(tool_json *json, const char *key, uint64_t value);
-void tool_json_signed(tool_json *json, const char *key, int64_t value);
-void tool_json_fixed(tool_json *json, const char *key, double value); /* three decimals */
-void tool_json_real(tool_json *json, const char *key, double value); /* null unless finite */
-void tool_json_bool(tool_json *json, const char *key, bool value);
-void tool_json_null(tool_json *json, const char *key);
-void tool_json_string(tool_json *json, const char *key, ttape_string value);
-void tool_json_text(tool_json *json, const char *key, const char *value);
+void tool_json_begin(struct tool_json *json, const char *key, char brace);
+void tool_json_end(struct tool_json *json, char brace); /* '}' or ']' */
+void tool_json_number(struct tool_json *json, const char *key, uint64_t value);
+void tool_json_signed(struct tool_json *json, const char *key, int64_t value);
+void tool_json_fixed(struct tool_json *json, const char *key, double value); /* three decimals */
+void tool_json_real(struct tool_json *json, const char *key, double value); /* null unless finite */
+void tool_json_bool(struct tool_json *json, const char *key, bool value);
+void tool_json_null(struct tool_json *json, const char *key);
+void tool_json_string(struct tool_json *json, const char *key, ttape_string value);
+void tool_json_text(struct tool_json *json, const char *key, const char *value);
 
 #endif

@@ -4,33 +4,31 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/io/lines.h"
 #include "tools/command/tool.h"
+#include "tools/io/lines.h"
 
 #define FIRST_BYTES (64u * 1024u)
 
-void tool_lines_open(tool_lines *lines, int fd, const void *head, size_t head_bytes)
+void tool_lines_open(struct tool_lines *lines, int fd, const void *head, size_t head_bytes)
 {
     size_t capacity = head_bytes > FIRST_BYTES ? head_bytes : FIRST_BYTES;
-    *lines = (tool_lines){.fd = fd, .capacity = capacity, .end = head_bytes};
+    *lines = (struct tool_lines){.fd = fd, .capacity = capacity, .end = head_bytes};
     lines->buffer = tool_allocate(capacity + 1, 1);
-    if (head_bytes > 0) {
+    if (head_bytes > 0)
         memcpy(lines->buffer, head, head_bytes);
-    }
 }
 
-void tool_lines_close(tool_lines *lines)
+void tool_lines_close(struct tool_lines *lines)
 {
     free(lines->buffer);
     lines->buffer = NULL;
 }
 
 /* Reads more behind what is there; false when nothing more comes. */
-static bool fill(tool_lines *lines)
+static bool fill(struct tool_lines *lines)
 {
-    if (lines->ended) {
+    if (lines->ended)
         return false;
-    }
     if (lines->at > 0) {
         memmove(lines->buffer, lines->buffer + lines->at, lines->end - lines->at);
         lines->buffer_offset += lines->at;
@@ -55,22 +53,21 @@ static bool fill(tool_lines *lines)
 }
 
 /* Hands out [at, at + size) and moves on past it and `skip` more bytes. */
-static bool hand_out(tool_lines *lines, tool_line *line, size_t size, size_t skip)
+static bool hand_out(struct tool_lines *lines, struct tool_line *line, size_t size, size_t skip)
 {
     line->text = lines->buffer + lines->at;
     line->offset = lines->buffer_offset + lines->at;
     line->size_bytes = size;
     line->number++;
     lines->at += size + skip;
-    if (line->size_bytes > 0 && line->text[size - 1] == '\r') {
+    if (line->size_bytes > 0 && line->text[size - 1] == '\r')
         line->size_bytes--;
-    }
     line->text[line->size_bytes] = '\0';
     return true;
 }
 
 /* Drops what is left of an overlong line. */
-static void skip_rest(tool_lines *lines)
+static void skip_rest(struct tool_lines *lines)
 {
     while (lines->skipping) {
         char *end = memchr(lines->buffer + lines->at, '\n', lines->end - lines->at);
@@ -80,13 +77,12 @@ static void skip_rest(tool_lines *lines)
             return;
         }
         lines->at = lines->end;
-        if (!fill(lines)) {
+        if (!fill(lines))
             lines->skipping = false;
-        }
     }
 }
 
-bool tool_lines_next(tool_lines *lines, tool_line *line)
+bool tool_lines_next(struct tool_lines *lines, struct tool_line *line)
 {
     skip_rest(lines);
     size_t searched = 0;
@@ -95,27 +91,24 @@ bool tool_lines_next(tool_lines *lines, tool_line *line)
         size_t have = lines->end - lines->at;
         char *start = lines->buffer + lines->at;
         char *end = have > searched ? memchr(start + searched, '\n', have - searched) : NULL;
-        if (end != NULL) {
+        if (end != NULL)
             return hand_out(lines, line, (size_t)(end - start), 1);
-        }
         if (have >= TOOL_LINE_MAX) {
             line->too_long = true;
             lines->skipping = true;
             return hand_out(lines, line, have, 0);
         }
         searched = have;
-        if (!fill(lines)) {
+        if (!fill(lines))
             return have > 0 && lines->failed_errno == 0 && hand_out(lines, line, have, 0);
-        }
     }
 }
 
 char *tool_word(char **at)
 {
     char *word = *at + strspn(*at, " \t");
-    if (*word == '\0') {
+    if (*word == '\0')
         return NULL;
-    }
     char *end = word + strcspn(word, " \t");
     *at = end + (*end != '\0');
     *end = '\0';

@@ -5,25 +5,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/io/scratch_file.h"
 #include "tools/command/tool.h"
+#include "tools/io/scratch_file.h"
 
 #define BUFFER_BYTES (256u * 1024u)
 
-static bool fail(tool_scratch *scratch, const char *what)
+static bool fail(struct tool_scratch *scratch, const char *what)
 {
-    if (!scratch->failed) {
+    if (!scratch->failed)
         tool_fail("cannot %s a temporary file: %s", what, strerror(errno));
-    }
     scratch->failed = true;
     return false;
 }
 
-bool tool_scratch_open(tool_scratch *scratch)
+bool tool_scratch_open(struct tool_scratch *scratch)
 {
     const char *folder = getenv("TMPDIR");
     char path[4096];
-    *scratch = (tool_scratch){.fd = -1};
+    *scratch = (struct tool_scratch){.fd = -1};
     int length = snprintf(path, sizeof(path), "%s/tracetape.XXXXXX",
                           folder != NULL && folder[0] == '/' ? folder : "/tmp");
     if (length < 0 || (size_t)length >= sizeof(path)) {
@@ -31,62 +30,55 @@ bool tool_scratch_open(tool_scratch *scratch)
         return fail(scratch, "make");
     }
     scratch->fd = mkstemp(path);
-    if (scratch->fd < 0) {
+    if (scratch->fd < 0)
         return fail(scratch, "make");
-    }
     unlink(path);
     scratch->buffer = tool_allocate(BUFFER_BYTES, 1);
     return true;
 }
 
-static bool write_all(tool_scratch *scratch, const char *data, size_t size_bytes)
+static bool write_all(struct tool_scratch *scratch, const char *data, size_t size_bytes)
 {
     while (size_bytes > 0) {
         ssize_t written = write(scratch->fd, data, size_bytes);
-        if (written < 0 && errno == EINTR) {
+        if (written < 0 && errno == EINTR)
             continue;
-        }
-        if (written < 0) {
+        if (written < 0)
             return fail(scratch, "write");
-        }
         data += written;
         size_bytes -= (size_t)written;
     }
     return true;
 }
 
-static bool flush(tool_scratch *scratch)
+static bool flush(struct tool_scratch *scratch)
 {
     size_t used = scratch->used_bytes;
     scratch->used_bytes = 0;
     return write_all(scratch, scratch->buffer, used);
 }
 
-bool tool_scratch_write(tool_scratch *scratch, const void *data, size_t size_bytes)
+bool tool_scratch_write(struct tool_scratch *scratch, const void *data, size_t size_bytes)
 {
-    if (scratch->failed || (BUFFER_BYTES - scratch->used_bytes < size_bytes && !flush(scratch))) {
+    if (scratch->failed || (BUFFER_BYTES - scratch->used_bytes < size_bytes && !flush(scratch)))
         return false;
-    }
     scratch->size_bytes += size_bytes;
-    if (size_bytes > BUFFER_BYTES) {
+    if (size_bytes > BUFFER_BYTES)
         return write_all(scratch, data, size_bytes);
-    }
     memcpy(scratch->buffer + scratch->used_bytes, data, size_bytes);
     scratch->used_bytes += size_bytes;
     return true;
 }
 
-bool tool_scratch_read(tool_scratch *scratch, uint64_t offset, void *into, size_t size_bytes)
+bool tool_scratch_read(struct tool_scratch *scratch, uint64_t offset, void *into, size_t size_bytes)
 {
     char *to = into;
-    if (scratch->failed || (scratch->used_bytes > 0 && !flush(scratch))) {
+    if (scratch->failed || (scratch->used_bytes > 0 && !flush(scratch)))
         return false;
-    }
     while (size_bytes > 0) {
         ssize_t got = pread(scratch->fd, to, size_bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
         if (got <= 0) {
             errno = got == 0 ? EIO : errno;
             return fail(scratch, "read back");
@@ -98,11 +90,10 @@ bool tool_scratch_read(tool_scratch *scratch, uint64_t offset, void *into, size_
     return true;
 }
 
-void tool_scratch_close(tool_scratch *scratch)
+void tool_scratch_close(struct tool_scratch *scratch)
 {
-    if (scratch->fd >= 0) {
+    if (scratch->fd >= 0)
         close(scratch->fd);
-    }
     free(scratch->buffer);
-    *scratch = (tool_scratch){.fd = -1};
+    *scratch = (struct tool_scratch){.fd = -1};
 }

@@ -7,20 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tool_scratch {
+struct tool_scratch {
     int fd; /* -1: not there */
     bool failed;
     uint64_t size_bytes; /* written, the buffer included */
     char *buffer;
     size_t used_bytes;
-} tool_scratch;
+};
 
 /* Makes it in TMPDIR. False: reported, and so are later failures, once; then everything fails. */
-bool tool_scratch_open(tool_scratch *scratch);
-bool tool_scratch_write(tool_scratch *scratch, const void *data, size_t size_bytes);
+bool tool_scratch_open(struct tool_scratch *scratch);
+bool tool_scratch_write(struct tool_scratch *scratch, const void *data, size_t size_bytes);
 /* Reads what was written: exactly size_bytes from offset. */
-bool tool_scratch_read(tool_scratch *scratch, uint64_t offset, void *into, size_t size_bytes);
+bool tool_scratch_read(struct tool_scratch *scratch, uint64_t offset, void *into,
+                       size_t size_bytes);
 /* Fine on a zeroed one whose fd is -1. */
-void tool_scratch_close(tool_scratch *scratch);
+void tool_scratch_close(struct tool_scratch *scratch);
 
 #endif

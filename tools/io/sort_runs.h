@@ -9,19 +9,19 @@
 /* As qsort's; must not find two records equal (or it does not matter which comes first). */
 typedef int (*tool_sort_compare)(const void *a, const void *b);
 
-typedef struct tool_sorter tool_sorter;
+struct tool_sorter;
 
 /* memory_records: how many are held in memory at most while they are added. */
-tool_sorter *tool_sorter_open(size_t record_bytes, size_t memory_records,
-                              tool_sort_compare compare);
+struct tool_sorter *tool_sorter_open(size_t record_bytes, size_t memory_records,
+                                     tool_sort_compare compare);
 
 /* False: the temporary file failed, which was reported. */
-bool tool_sorter_add(tool_sorter *sorter, const void *record);
+bool tool_sorter_add(struct tool_sorter *sorter, const void *record);
 /* No more is added; from now on records can be taken. */
-bool tool_sorter_finish(tool_sorter *sorter);
+bool tool_sorter_finish(struct tool_sorter *sorter);
 /* The next record in order. False: none is left, or a failure. */
-bool tool_sorter_next(tool_sorter *sorter, void *record);
-bool tool_sorter_failed(const tool_sorter *sorter);
-void tool_sorter_close(tool_sorter *sorter);
+bool tool_sorter_next(struct tool_sorter *sorter, void *record);
+bool tool_sorter_failed(const struct tool_sorter *sorter);
+void tool_sorter_close(struct tool_sorter *sorter);
 
 #endif

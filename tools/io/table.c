@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/io/table.h"
 #include "tools/command/tool.h"
+#include "tools/io/table.h"
 
 #define GAP       2u /* blanks between columns */
 #define CUT       "..."
@@ -16,19 +16,20 @@
 struct tool_cell {
     size_t start, size_bytes;
     unsigned columns;
-    tool_tone tone;
+    enum tool_tone tone;
 };
 
-void tool_table_open(tool_table *table, const tool_column *columns, size_t column_count)
+void tool_table_open(struct tool_table *table, const struct tool_column *columns,
+                     size_t column_count)
 {
-    *table = (tool_table){.columns = columns, .column_count = column_count};
+    *table = (struct tool_table){.columns = columns, .column_count = column_count};
 }
 
-void tool_table_close(tool_table *table)
+void tool_table_close(struct tool_table *table)
 {
     free(table->cells);
     free(table->text);
-    *table = (tool_table){0};
+    *table = (struct tool_table){0};
 }
 
 /* ---- text ---- */
@@ -37,9 +38,8 @@ void tool_table_close(tool_table *table)
 size_t tool_text_columns(const char *text, size_t size_bytes)
 {
     size_t columns = 0;
-    for (size_t i = 0; i < size_bytes; i++) {
+    for (size_t i = 0; i < size_bytes; i++)
         columns += ((unsigned char)text[i] & 0xC0u) != 0x80;
-    }
     return columns;
 }
 
@@ -48,9 +48,8 @@ size_t tool_text_cut(const char *text, size_t size_bytes, size_t columns)
     size_t at = 0;
     for (size_t seen = 0; at < size_bytes; at++) {
         bool starts = ((unsigned char)text[at] & 0xC0u) != 0x80;
-        if (starts && seen++ == columns) {
+        if (starts && seen++ == columns)
             break;
-        }
     }
     return at;
 }
@@ -60,9 +59,8 @@ size_t tool_put_count(char *at, uint64_t count)
     char digits[20];
     size_t length = (size_t)(tool_put_decimal(digits, count) - digits), size = 0;
     for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) {
+        if (i > 0 && (length - i) % 3 == 0)
             at[size++] = ',';
-        }
         at[size++] = digits[i];
     }
     return size;
@@ -84,26 +82,26 @@ size_t tool_put_time(char *at, int64_t time_ns)
 
 /* ---- cells ---- */
 
-void tool_table_bytes(tool_table *table, tool_tone tone, const char *text, size_t size_bytes)
+void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char *text,
+                      size_t size_bytes)
 {
     tool_grow((void **)&table->cells, &table->cell_capacity, table->cell_count + 1,
               sizeof(*table->cells));
     tool_grow((void **)&table->text, &table->text_capacity, table->text_count + size_bytes, 1);
-    if (size_bytes > 0) {
+    if (size_bytes > 0)
         memcpy(table->text + table->text_count, text, size_bytes);
-    }
     table->cells[table->cell_count++] = (struct tool_cell){
         table->text_count, size_bytes, (unsigned)tool_text_columns(text, size_bytes), tone};
     table->text_count += size_bytes;
     table->row_count = table->cell_count / table->column_count;
 }
 
-void tool_table_text(tool_table *table, tool_tone tone, const char *text)
+void tool_table_text(struct tool_table *table, enum tool_tone tone, const char *text)
 {
     tool_table_bytes(table, tone, text, strlen(text));
 }
 
-void tool_table_printf(tool_table *table, tool_tone tone, const char *format, ...)
+void tool_table_printf(struct tool_table *table, enum tool_tone tone, const char *format, ...)
 {
     char text[256];
     va_list arguments;
@@ -114,13 +112,13 @@ void tool_table_printf(tool_table *table, tool_tone tone, const char *format, ..
     tool_table_bytes(table, tone, text, size < sizeof(text) ? size : sizeof(text) - 1);
 }
 
-void tool_table_count(tool_table *table, tool_tone tone, uint64_t count)
+void tool_table_count(struct tool_table *table, enum tool_tone tone, uint64_t count)
 {
     char text[40];
     tool_table_bytes(table, tone, text, tool_put_count(text, count));
 }
 
-void tool_table_time(tool_table *table, tool_tone tone, int64_t time_ns)
+void tool_table_time(struct tool_table *table, enum tool_tone tone, int64_t time_ns)
 {
     char text[48];
     size_t size = tool_put_time(text, time_ns);
@@ -132,21 +130,20 @@ void tool_table_time(tool_table *table, tool_tone tone, int64_t time_ns)
 
 /* ---- layout ---- */
 
-typedef struct layout {
+struct layout {
     size_t widths[TOOL_TABLE_COLUMNS];
     bool shown[TOOL_TABLE_COLUMNS];
-} layout;
+};
 
-static size_t total_width(const tool_table *table, const layout *to)
+static size_t total_width(const struct tool_table *table, const struct layout *to)
 {
     size_t width = 0;
-    for (size_t i = 0; i < table->column_count; i++) {
+    for (size_t i = 0; i < table->column_count; i++)
         width += to->shown[i] ? to->widths[i] + (width > 0 ? GAP : 0) : 0;
-    }
     return width;
 }
 
-static void measure(const tool_table *table, layout *to)
+static void measure(const struct tool_table *table, struct layout *to)
 {
     for (size_t i = 0; i < table->column_count; i++) {
         to->widths[i] = strlen(table->columns[i].title);
@@ -159,37 +156,33 @@ static void measure(const tool_table *table, layout *to)
 }
 
 /* The column that is left out next, or column_count. */
-static size_t least_wanted(const tool_table *table, const layout *to)
+static size_t least_wanted(const struct tool_table *table, const struct layout *to)
 {
     size_t found = table->column_count;
     for (size_t i = 0; i < table->column_count; i++) {
         unsigned rank = table->columns[i].rank;
         if (to->shown[i] && rank > 0 &&
-            (found == table->column_count || rank > table->columns[found].rank)) {
+            (found == table->column_count || rank > table->columns[found].rank))
             found = i;
-        }
     }
     return found;
 }
 
-static void fit(const tool_table *table, layout *to, unsigned columns)
+static void fit(const struct tool_table *table, struct layout *to, unsigned columns)
 {
     size_t soft = table->column_count;
-    for (size_t i = 0; i < table->column_count; i++) {
+    for (size_t i = 0; i < table->column_count; i++)
         soft = table->columns[i].gives_way ? i : soft;
-    }
     size_t wanted = soft < table->column_count ? to->widths[soft] : 0;
     for (;;) {
         size_t least = wanted < LEAST_CUT ? wanted : LEAST_CUT;
-        if (soft < table->column_count) {
+        if (soft < table->column_count)
             to->widths[soft] = least;
-        }
         size_t width = total_width(table, to), next = least_wanted(table, to);
         if (width <= columns || next == table->column_count) {
             size_t room = width < columns ? columns - width : 0;
-            if (soft < table->column_count) {
+            if (soft < table->column_count)
                 to->widths[soft] += room < wanted - least ? room : wanted - least;
-            }
             return;
         }
         to->shown[next] = false;
@@ -198,52 +191,49 @@ static void fit(const tool_table *table, layout *to, unsigned columns)
 
 /* ---- printing ---- */
 
-void tool_put_tone(tool_output *out, tool_tone tone, bool on)
+void tool_put_tone(struct tool_output *out, enum tool_tone tone, bool on)
 {
     static const char *const codes[] = {"", "\033[1;31m", "\033[33m", "\033[2m"};
-    if (tone != TOOL_PLAIN) {
+    if (tone != TOOL_PLAIN)
         tool_output_text(out, on ? codes[tone] : "\033[0m");
-    }
 }
 
-static void put_blanks(tool_output *out, size_t count)
+static void put_blanks(struct tool_output *out, size_t count)
 {
-    for (; count > 0; count--) {
+    for (; count > 0; count--)
         tool_output_text(out, " ");
-    }
 }
 
-static void put_cut(tool_output *out, const char *text, size_t size_bytes, size_t columns)
+static void put_cut(struct tool_output *out, const char *text, size_t size_bytes, size_t columns)
 {
     size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns;
     tool_output_bytes(out, text, tool_text_cut(text, size_bytes, columns - mark));
     tool_output_bytes(out, CUT, mark);
 }
 
-static void put_cell(tool_output *out, const tool_table *table, const struct tool_cell *cell,
-                     size_t width, bool is_text, bool is_last)
+static void put_cell(struct tool_output *out, const struct tool_table *table,
+                     const struct tool_cell *cell, size_t width, bool is_text, bool is_last)
 {
     const char *text = table->text + cell->start;
     size_t columns = cell->columns < width ? cell->columns : width;
     put_blanks(out, is_text ? 0 : width - columns);
-    if (cell->columns > width) {
+    if (cell->columns > width)
         put_cut(out, text, cell->size_bytes, width);
-    } else {
+    else
         tool_output_bytes(out, text, cell->size_bytes);
-    }
     put_blanks(out, is_text && !is_last ? width - columns : 0);
 }
 
-static void put_titles(const tool_table *table, tool_output *out, const layout *to, bool colours)
+static void put_titles(const struct tool_table *table, struct tool_output *out,
+                       const struct layout *to, bool colours)
 {
     bool first = true;
     tool_output_text(out, colours ? "\033[1m" : "");
     for (size_t i = 0; i < table->column_count; i++) {
-        const tool_column *column = &table->columns[i];
+        const struct tool_column *column = &table->columns[i];
         size_t length = strlen(column->title);
-        if (!to->shown[i]) {
+        if (!to->shown[i])
             continue;
-        }
         length = length < to->widths[i] ? length : to->widths[i];
         put_blanks(out, first ? 0 : GAP);
         put_blanks(out, column->is_text ? 0 : to->widths[i] - length);
@@ -255,21 +245,20 @@ static void put_titles(const tool_table *table, tool_output *out, const layout *
     tool_output_text(out, colours ? "\033[0m\n" : "\n");
 }
 
-void tool_table_print(const tool_table *table, tool_output *out, unsigned columns, bool colours)
+void tool_table_print(const struct tool_table *table, struct tool_output *out, unsigned columns,
+                      bool colours)
 {
-    layout to;
+    struct layout to;
     measure(table, &to);
-    if (columns > 0) {
+    if (columns > 0)
         fit(table, &to, columns);
-    }
     put_titles(table, out, &to, colours);
     for (size_t row = 0; row < table->row_count && out->failed_errno == 0; row++) {
         bool first = true;
         for (size_t i = 0; i < table->column_count; i++) {
             const struct tool_cell *cell = &table->cells[row * table->column_count + i];
-            if (!to.shown[i]) {
+            if (!to.shown[i])
                 continue;
-            }
             put_blanks(out, first ? 0 : GAP);
             tool_put_tone(out, colours ? cell->tone : TOOL_PLAIN, true);
             put_cell(out, table, cell, to.widths[i], table->columns[i].is_text,

@@ -13,38 +13,41 @@
 
 #define TOOL_TABLE_COLUMNS 24u
 
-typedef enum tool_tone { TOOL_PLAIN, TOOL_HOT, TOOL_WARM, TOOL_FAINT } tool_tone;
+enum tool_tone { TOOL_PLAIN, TOOL_HOT, TOOL_WARM, TOOL_FAINT };
 
-typedef struct tool_column {
+struct tool_column {
     const char *title;
     bool is_text;   /* left-aligned; otherwise right-aligned */
     bool gives_way; /* cut where the terminal is too narrow: at most one, best the last */
     unsigned rank;  /* 0: always there; others are left out where it is still too narrow, the
                       largest first */
-} tool_column;
+};
 
-typedef struct tool_table {
-    const tool_column *columns;
+struct tool_table {
+    const struct tool_column *columns;
     size_t column_count, row_count, cell_count, cell_capacity, text_count, text_capacity;
     struct tool_cell *cells;
     char *text;
-} tool_table;
+};
 
-void tool_table_open(tool_table *table, const tool_column *columns, size_t column_count);
-void tool_table_close(tool_table *table);
+void tool_table_open(struct tool_table *table, const struct tool_column *columns,
+                     size_t column_count);
+void tool_table_close(struct tool_table *table);
 
 /* Cells of a row in order; a row is complete with its last one. */
-void tool_table_text(tool_table *table, tool_tone tone, const char *text);
-void tool_table_bytes(tool_table *table, tool_tone tone, const char *text, size_t size_bytes);
-void tool_table_printf(tool_table *table, tool_tone tone, const char *format, ...)
+void tool_table_text(struct tool_table *table, enum tool_tone tone, const char *text);
+void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char *text,
+                      size_t size_bytes);
+void tool_table_printf(struct tool_table *table, enum tool_tone tone, const char *format, ...)
     TOOL_PRINTF(3, 4);
 /* 1,234,567 */
-void tool_table_count(tool_table *table, tool_tone tone, uint64_t count);
+void tool_table_count(struct tool_table *table, enum tool_tone tone, uint64_t count);
 /* A time with three digits after the point: "12.345 us"; "0" is printed as such. */
-void tool_table_time(tool_table *table, tool_tone tone, int64_t time_ns);
+void tool_table_time(struct tool_table *table, enum tool_tone tone, int64_t time_ns);
 
 /* Title line and rows. `columns`: of the terminal, 0: any; `colours`: use them. */
-void tool_table_print(const tool_table *table, tool_output *out, unsigned columns, bool colours);
+void tool_table_print(const struct tool_table *table, struct tool_output *out, unsigned columns,
+                      bool colours);
 
 /* Writes count (time) as text; returns its length. `at` has room for 40 bytes. */
 size_t tool_put_count(char *at, uint64_t count);
@@ -54,6 +57,6 @@ size_t tool_text_columns(const char *text, size_t size_bytes);
 /* The start of a text that takes at most so many columns. */
 size_t tool_text_cut(const char *text, size_t size_bytes, size_t columns);
 /* Switches a tone on or off. */
-void tool_put_tone(tool_output *out, tool_tone tone, bool on);
+void tool_put_tone(struct tool_output *out, enum tool_tone tone, bool on);
 
 #endif

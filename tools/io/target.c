@@ -6,42 +6,38 @@
 #include <unistd.h>
 
 #include "tools/command/signals.h"
-#include "tools/io/target.h"
 #include "tools/command/tool.h"
+#include "tools/io/target.h"
 
-static int open_direct(tool_target *target, int fd)
+static int open_direct(struct tool_target *target, int fd)
 {
     target->fd = fd;
     target->sink = ttape_sink_fd(fd);
     return TOOL_OK;
 }
 
-static int open_file(tool_target *target, bool force)
+static int open_file(struct tool_target *target, bool force)
 {
     ttape_error err = {0};
     tool_signals_block();
     ttape_status status = ttape_file_sink_open(&target->file, target->path, force, &err);
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         tool_signals_set_output(ttape_file_sink_temporary_name(target->file));
-    }
     tool_signals_unblock();
-    if (status == TTAPE_E_EXISTS) {
+    if (status == TTAPE_E_EXISTS)
         return tool_fail("'%s' exists already; --force replaces it", target->path);
-    }
-    if (status != TTAPE_OK) {
+    if (status != TTAPE_OK)
         return tool_fail_error(target->path, &err);
-    }
     target->sink = ttape_file_sink_sink(target->file);
     return TOOL_OK;
 }
 
-int tool_target_open(tool_target *target, const char *path, bool force)
+int tool_target_open(struct tool_target *target, const char *path, bool force)
 {
-    *target = (tool_target){.path = path, .fd = -1};
+    *target = (struct tool_target){.path = path, .fd = -1};
     if (strcmp(path, "-") == 0) {
-        if (isatty(STDOUT_FILENO) == 1) {
+        if (isatty(STDOUT_FILENO) == 1)
             return tool_fail("a trace is binary: not written to a terminal");
-        }
         return open_direct(target, STDOUT_FILENO);
     }
     struct stat status;
@@ -51,28 +47,25 @@ int tool_target_open(tool_target *target, const char *path, bool force)
             return fd >= 0 ? open_direct(target, fd)
                            : tool_fail("cannot open '%s': %s", path, strerror(errno));
         }
-        if (!S_ISREG(status.st_mode)) {
+        if (!S_ISREG(status.st_mode))
             return tool_fail("cannot write '%s': not a regular file", path);
-        }
     }
     return open_file(target, force);
 }
 
-int tool_target_commit(tool_target *target)
+int tool_target_commit(struct tool_target *target)
 {
     ttape_error err = {0};
-    if (target->file == NULL) {
+    if (target->file == NULL)
         return TOOL_OK;
-    }
     ttape_status status = ttape_file_sink_commit(target->file, &err);
     tool_signals_set_output(NULL);
-    if (status == TTAPE_E_EXISTS) {
+    if (status == TTAPE_E_EXISTS)
         return tool_fail("'%s' exists already; --force replaces it", target->path);
-    }
     return status == TTAPE_OK ? TOOL_OK : tool_fail_error(target->path, &err);
 }
 
-void tool_target_close(tool_target *target)
+void tool_target_close(struct tool_target *target)
 {
     if (target->file != NULL) {
         tool_signals_block();
@@ -82,5 +75,5 @@ void tool_target_close(tool_target *target)
     } else if (target->fd > STDERR_FILENO) {
         close(target->fd);
     }
-    *target = (tool_target){.fd = -1};
+    *target = (struct tool_target){.fd = -1};
 }

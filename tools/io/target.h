@@ -7,21 +7,21 @@
 
 #include <tracetape/writer.h>
 
-typedef struct tool_target {
+struct tool_target {
     const char *path;
     ttape_file_sink *file; /* NULL: written directly to fd */
     int fd;
     ttape_sink sink;
-} tool_target;
+};
 
 /* Opens it; `path` "-" is standard output (refused when that is a terminal). Returns a tool_exit;
  * what failed has been reported. */
-int tool_target_open(tool_target *target, const char *path, bool force);
+int tool_target_open(struct tool_target *target, const char *path, bool force);
 
 /* Gives a file its final name. Returns a tool_exit. */
-int tool_target_commit(tool_target *target);
+int tool_target_commit(struct tool_target *target);
 
 /* Removes what was not committed. Fine on a zeroed target. */
-void tool_target_close(tool_target *target);
+void tool_target_close(struct tool_target *target);
 
 #endif

@@ -12,12 +12,11 @@
 
 bool tool_parse_keep(const char *text, void *into)
 {
-    tool_keep *keep = into;
+    struct tool_keep *keep = into;
     size_t length = strlen(text);
     keep->given = true;
-    if (length > 1 && text[length - 1] == 's') {
+    if (length > 1 && text[length - 1] == 's')
         return tool_scan_time(&text, &keep->time_ns) && *text == '\0' && keep->time_ns != 0;
-    }
     return tool_parse_size(text, &keep->size_bytes);
 }
 
@@ -25,21 +24,18 @@ int tool_keep_merge(const ttape_recording *recording, const char *output, bool f
 {
     uint32_t count = 0;
     int used = 0;
-    while (ttape_recording_file(recording, count) != NULL) {
+    while (ttape_recording_file(recording, count) != NULL)
         count++;
-    }
     const char **words = tool_allocate(count + FIXED_WORDS, sizeof(char *));
     words[used++] = "merge";
     words[used++] = "-o";
     words[used++] = output;
-    if (force) {
+    if (force)
         words[used++] = "--force";
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         words[used++] = ttape_recording_file(recording, i);
-    }
     words[used] = NULL;
-    mode_t before = umask(077); /* as private as every other recording */
+    mode_t before = umask(077);                         /* as private as every other recording */
     int status = tool_verb_merge(used, (char **)words); /* moves words, changes none */
     (void)umask(before);
     free(words);

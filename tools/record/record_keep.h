@@ -8,10 +8,10 @@
 #include <tracetape/recording.h>
 
 /* How much to keep: a size or a time. */
-typedef struct tool_keep {
+struct tool_keep {
     bool given;
     uint64_t size_bytes, time_ns;
-} tool_keep;
+};
 
 /* Option parser: "64M" is a size, "10s" a time. */
 bool tool_parse_keep(const char *text, void *into);

@@ -10,7 +10,7 @@
 
 bool tool_parse_pattern(const char *text, void *into)
 {
-    tool_patterns *patterns = into;
+    struct tool_patterns *patterns = into;
     tool_grow((void **)&patterns->items, &patterns->capacity, patterns->count + 1,
               sizeof *patterns->items);
     if (regcomp(&patterns->items[patterns->count], text, REG_EXTENDED | REG_NOSUB) != 0)
@@ -19,7 +19,7 @@ bool tool_parse_pattern(const char *text, void *into)
     return true;
 }
 
-static const char *as_text(tool_record_rules *rules, ttape_string string)
+static const char *as_text(struct tool_record_rules *rules, ttape_string string)
 {
     tool_grow((void **)&rules->text, &rules->text_capacity, string.size_bytes + 1, 1);
     if (string.size_bytes != 0)
@@ -28,7 +28,8 @@ static const char *as_text(tool_record_rules *rules, ttape_string string)
     return rules->text;
 }
 
-static bool matches(tool_record_rules *rules, const tool_patterns *patterns, ttape_string string)
+static bool matches(struct tool_record_rules *rules, const struct tool_patterns *patterns,
+                    ttape_string string)
 {
     if (patterns->count == 0)
         return false;
@@ -39,8 +40,8 @@ static bool matches(tool_record_rules *rules, const tool_patterns *patterns, tta
     return false;
 }
 
-static bool passes(tool_record_rules *rules, const tool_patterns *wanted,
-                   const tool_patterns *unwanted, ttape_string string)
+static bool passes(struct tool_record_rules *rules, const struct tool_patterns *wanted,
+                   const struct tool_patterns *unwanted, ttape_string string)
 {
     return (wanted->count == 0 || matches(rules, wanted, string)) &&
            !matches(rules, unwanted, string);
@@ -48,7 +49,7 @@ static bool passes(tool_record_rules *rules, const tool_patterns *wanted,
 
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
-    tool_record_rules *rules = context;
+    struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
     uint32_t below =
         matches(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
@@ -61,14 +62,14 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
 
 static void name_site(void *context, ttape_site *site, const ttape_module *module)
 {
-    tool_record_rules *rules = context;
-    tool_symbol found;
+    struct tool_record_rules *rules = context;
+    struct tool_symbol found;
     if (module == NULL)
         return;
-    tool_symbols_module *opened =
+    struct tool_symbols_module *opened =
         tool_symbols_module_open(rules->symbols, module->path, module->build_id);
-    const tool_elf_head *head = tool_symbols_module_head(opened);
-    tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
+    const struct tool_elf_head *head = tool_symbols_module_head(opened);
+    struct tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
     if (head == NULL ||
         !tool_elf_address_in_module(head, module->start, site->address, &query.elf_address) ||
         !tool_symbols_find(rules->symbols, opened, &query, &found)) {
@@ -82,11 +83,11 @@ static void name_site(void *context, ttape_site *site, const ttape_module *modul
     site->line = found.line;
 }
 
-void tool_record_rules_apply(tool_record_rules *rules, ttape_site_rules *into)
+void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *into)
 {
-    const tool_patterns *all[] = {&rules->function, &rules->no_function, &rules->module,
-                                  &rules->no_module, &rules->source, &rules->no_source,
-                                  &rules->below};
+    const struct tool_patterns *all[] = {&rules->function,  &rules->no_function, &rules->module,
+                                         &rules->no_module, &rules->source,      &rules->no_source,
+                                         &rules->below};
     into->context = rules;
     into->name = rules->symbols == NULL ? NULL : name_site;
     into->has_below = rules->below.count != 0;
@@ -95,14 +96,14 @@ void tool_record_rules_apply(tool_record_rules *rules, ttape_site_rules *into)
             into->select = select_site;
 }
 
-static void free_patterns(tool_patterns *patterns)
+static void free_patterns(struct tool_patterns *patterns)
 {
     for (size_t i = 0; i < patterns->count; i++)
         regfree(&patterns->items[i]);
     free(patterns->items);
 }
 
-void tool_record_rules_close(tool_record_rules *rules)
+void tool_record_rules_close(struct tool_record_rules *rules)
 {
     free_patterns(&rules->function);
     free_patterns(&rules->no_function);

@@ -12,24 +12,24 @@
 #include "tools/symbols/symbols.h"
 
 /* Regular expressions of one option, given any number of times. */
-typedef struct tool_patterns {
+struct tool_patterns {
     regex_t *items;
     size_t count, capacity;
-} tool_patterns;
+};
 
-typedef struct tool_record_rules {
-    tool_patterns function, no_function, module, no_module, source, no_source, below;
-    tool_symbols *symbols; /* NULL: sites stay without names */
-    char *text;            /* of the last name, as a C string */
+struct tool_record_rules {
+    struct tool_patterns function, no_function, module, no_module, source, no_source, below;
+    struct tool_symbols *symbols; /* NULL: sites stay without names */
+    char *text;                   /* of the last name, as a C string */
     size_t text_capacity;
     bool has_warned; /* that a module's names could not be looked up */
-} tool_record_rules;
+};
 
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */
 bool tool_parse_pattern(const char *text, void *into);
 
 /* Fills in the callbacks that use the rules. */
-void tool_record_rules_apply(tool_record_rules *rules, ttape_site_rules *into);
-void tool_record_rules_close(tool_record_rules *rules);
+void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *into);
+void tool_record_rules_close(struct tool_record_rules *rules);
 
 #endif

@@ -6,26 +6,26 @@
 
 #include <tracetape/recording.h>
 
-#include "tools/io/json.h"
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/io/json.h"
 
 #define DEFAULT_WAIT_NS 60000000000u
 #define REQUEST_STATUS  UINT32_MAX
 
 static struct {
     bool json, no_wait;
-    tool_time wait;
+    struct tool_time wait;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"json", 0, NULL, "status as JSON", NULL, &options.json},
     {"wait", 'w', "TIME", "how long flush and snapshot may take (default 60s)", tool_parse_time,
      &options.wait},
     {"no-wait", 0, NULL, "do not wait for flush and snapshot", NULL, &options.no_wait},
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "control",
     .usage = "[OPTION]... PID on|off|flush|snapshot|stop|status",
     .about = "Steers a recording that is under way. PID is a traced program or its recorder.\n"
@@ -76,9 +76,9 @@ static const char *clock_name(uint32_t clock)
     return clock < sizeof names / sizeof names[0] ? names[clock] : "unknown";
 }
 
-static void print_json(tool_output *out, uint32_t pid, const ttape_control_status *s)
+static void print_json(struct tool_output *out, uint32_t pid, const ttape_control_status *s)
 {
-    tool_json json;
+    struct tool_json json;
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_number(&json, "pid", pid);
@@ -101,7 +101,7 @@ static void print_json(tool_output *out, uint32_t pid, const ttape_control_statu
     tool_output_text(out, "\n");
 }
 
-static void print_text(tool_output *out, const ttape_control_status *s)
+static void print_text(struct tool_output *out, const ttape_control_status *s)
 {
     tool_output_printf(out, "mode        %s\n", mode_name(s->mode));
     tool_output_printf(out, "clock       %s\n", clock_name(s->clock));
@@ -117,23 +117,21 @@ static void print_text(tool_output *out, const ttape_control_status *s)
 
 static int print_status(const ttape_control *control, uint32_t pid)
 {
-    tool_output out;
+    struct tool_output out;
     ttape_control_status status;
     ttape_control_get_status(control, &status);
     tool_output_open(&out, STDOUT_FILENO);
-    if (options.json) {
+    if (options.json)
         print_json(&out, pid, &status);
-    } else {
+    else
         print_text(&out, &status);
-    }
     return tool_output_close(&out);
 }
 
 static uint64_t wait_ns(void)
 {
-    if (options.no_wait) {
+    if (options.no_wait)
         return 0;
-    }
     return options.wait.given ? options.wait.value_ns : DEFAULT_WAIT_NS;
 }
 
@@ -142,14 +140,12 @@ static int send(uint32_t pid, uint32_t request)
     ttape_error err = {0};
     ttape_control *control;
     int status = TOOL_OK;
-    if (ttape_control_open(&control, pid, &err) != TTAPE_OK) {
+    if (ttape_control_open(&control, pid, &err) != TTAPE_OK)
         return tool_fail("%s", err.message);
-    }
-    if (request == REQUEST_STATUS) {
+    if (request == REQUEST_STATUS)
         status = print_status(control, pid);
-    } else if (ttape_control_send(control, request, wait_ns(), &err) != TTAPE_OK) {
+    else if (ttape_control_send(control, request, wait_ns(), &err) != TTAPE_OK)
         status = tool_fail("%s", err.message);
-    }
     ttape_control_close(control);
     return status;
 }
@@ -158,20 +154,15 @@ int tool_verb_control(int argc, char **argv)
 {
     int count, status;
     uint32_t pid, request;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (count < 2) {
+    if (count < 2)
         return tool_usage("control", "control needs a process id and what to do");
-    }
-    if (!tool_parse_u32(argv[0], &pid)) {
+    if (!tool_parse_u32(argv[0], &pid))
         return tool_usage("control", "'%s' is not a process id", argv[0]);
-    }
-    if (!find_request(argv[1], &request)) {
+    if (!find_request(argv[1], &request))
         return tool_usage("control", "unknown request '%s'", argv[1]);
-    }
-    if (options.json && request != REQUEST_STATUS) {
+    if (options.json && request != REQUEST_STATUS)
         return tool_usage("control", "--json goes with status");
-    }
     return send(pid, request);
 }

@@ -19,9 +19,9 @@
 #include <tracetape/recording.h>
 
 #include "tools/command/options.h"
+#include "tools/command/tool.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_rules.h"
-#include "tools/command/tool.h"
 
 #define RUNTIME_NAME    "libtracetape-rt.so.0"
 #define ENV_ARENA       "TRACETAPE_ARENA"
@@ -38,15 +38,15 @@
 static struct {
     const char *output, *clock;
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
-    tool_time max_time, min_time;
-    tool_keep keep;
+    struct tool_time max_time, min_time;
+    struct tool_keep keep;
     uint32_t partition_events, depth, jobs;
     int32_t level;
     bool force, blocking, live, off, files, no_children, no_symbols, no_lines, cull_hot, quiet;
-    tool_record_rules rules;
+    struct tool_record_rules rules;
 } options = {.level = TTAPE_LEVEL_DEFAULT};
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"output", 'o', "FILE", "the trace (default: the command's name with .ttape)", NULL,
      &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
@@ -103,7 +103,7 @@ static const tool_option table[] = {
     {"quiet", 'q', NULL, "say nothing at the end", NULL, &options.quiet},
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "record",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
     .about =
@@ -503,7 +503,7 @@ int tool_verb_record(int argc, char **argv)
     char *made = options.output == NULL ? default_output(argv[0]) : NULL;
     options.output = options.output == NULL ? made : options.output;
     if (!options.no_symbols) {
-        tool_symbols_options symbols = {.no_lines = options.no_lines};
+        struct tool_symbols_options symbols = {.no_lines = options.no_lines};
         options.rules.symbols = tool_symbols_open(&symbols);
         (void)tool_symbols_start(options.rules.symbols); /* while this process is small */
     }

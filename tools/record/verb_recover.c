@@ -12,17 +12,17 @@
 
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
-#include "tools/record/record_rules.h"
 #include "tools/command/signals.h"
-#include "tools/io/target.h"
 #include "tools/command/tool.h"
+#include "tools/io/target.h"
+#include "tools/record/record_rules.h"
 
 static struct {
     const char *output;
     bool force, clean, no_symbols, quiet, verbose;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
     {"clean", 0, NULL, "then remove the directory, and the buffers of its recorder", NULL,
@@ -34,7 +34,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "recover",
     .usage = "[OPTION]... FILE.recording|FILE.ttape -o OUT",
     .about =
@@ -56,7 +56,7 @@ static const tool_command command = {
 
 /* What the callbacks need. */
 struct recovering {
-    tool_record_rules rules;
+    struct tool_record_rules rules;
     ttape_site_rules named;
 };
 
@@ -175,7 +175,7 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
 {
     ttape_error err = {0};
     ttape_recover_report report;
-    tool_target target = {.fd = -1};
+    struct tool_target target = {.fd = -1};
     int status = tool_target_open(&target, options.output, options.force);
     if (status != TOOL_OK)
         return status;
@@ -245,7 +245,7 @@ int tool_verb_recover(int argc, char **argv)
         return tool_fail("cannot recover '%s' in place: it is the output too", argv[0]);
     tool_signals_catch();
     if (!options.no_symbols && is_directory) {
-        tool_symbols_options symbols = {0};
+        struct tool_symbols_options symbols = {0};
         at.rules.symbols = tool_symbols_open(&symbols);
     }
     tool_record_rules_apply(&at.rules, &at.named);

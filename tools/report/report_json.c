@@ -6,57 +6,54 @@
 #include "tools/io/json.h"
 #include "tools/report/report_view.h"
 
-typedef struct printing {
-    tool_report *view;
-    tool_json json;
-} printing;
+struct printing {
+    struct tool_report *view;
+    struct tool_json json;
+};
 
-static void put_site(printing *print, const char *key, uint32_t number)
+static void put_site(struct printing *print, const char *key, uint32_t number)
 {
     char buffer[20];
-    if (number == TTAPE_NONE) {
+    if (number == TTAPE_NONE)
         tool_json_null(&print->json, key);
-    } else if (number == TTAPE_REPORT_SIGNAL) {
+    else if (number == TTAPE_REPORT_SIGNAL)
         tool_json_text(&print->json, key, "(signal)");
-    } else {
+    else
         tool_json_string(&print->json, key, tool_site_symbol(print->view->reader, number, buffer));
-    }
 }
 
-static void put_optional(printing *print, const char *key, ttape_string text)
+static void put_optional(struct printing *print, const char *key, ttape_string text)
 {
-    if (text.size_bytes == 0) {
+    if (text.size_bytes == 0)
         tool_json_null(&print->json, key);
-    } else {
+    else
         tool_json_string(&print->json, key, text);
-    }
 }
 
-static void put_module(printing *print, uint32_t number)
+static void put_module(struct printing *print, uint32_t number)
 {
     ttape_module module = {0};
     (void)ttape_reader_get_module(print->view->reader, number, &module);
     put_optional(print, "module", module.path);
 }
 
-static void put_place(printing *print, const ttape_report_row *row)
+static void put_place(struct printing *print, const ttape_report_row *row)
 {
     ttape_site site = {0};
     char address[24];
     (void)ttape_reader_get_site(print->view->reader, row->site, &site);
     put_module(print, row->module);
     put_optional(print, "file", site.file);
-    if (site.line > 0) {
+    if (site.line > 0)
         tool_json_number(&print->json, "line", site.line);
-    } else {
+    else
         tool_json_null(&print->json, "line");
-    }
     char *end = tool_put_hex(tool_put_bytes(address, "0x", 2), site.address);
     tool_json_string(&print->json, "address", (ttape_string){address, (size_t)(end - address)});
     tool_json_number(&print->json, "site", row->site);
 }
 
-static void put_thread(printing *print, const ttape_report_row *row)
+static void put_thread(struct printing *print, const ttape_report_row *row)
 {
     ttape_stream_info stream = {0};
     ttape_process process = {0};
@@ -72,29 +69,24 @@ static void put_thread(printing *print, const ttape_report_row *row)
 }
 
 /* The names of functions are given as they are, the others as the table has them. */
-static void put_subject(printing *print, const tool_report_row *row)
+static void put_subject(struct printing *print, const struct tool_report_row *row)
 {
     uint32_t by = print->view->by;
-    if (row->role != NULL) {
+    if (row->role != NULL)
         tool_json_text(&print->json, "role", row->role);
-    }
-    if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_NAME ||
-        by == TTAPE_REPORT_BY_CALL) {
+    if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_NAME || by == TTAPE_REPORT_BY_CALL)
         put_site(print, "name", row->row.site);
-    } else {
+    else
         tool_json_text(&print->json, "name", tool_report_name(print->view, row));
-    }
-    if (by == TTAPE_REPORT_BY_CALL) {
+    if (by == TTAPE_REPORT_BY_CALL)
         put_site(print, "caller", row->row.caller);
-    }
 }
 
-static void put_decoded(printing *print, const tool_report_row *row)
+static void put_decoded(struct printing *print, const struct tool_report_row *row)
 {
-    tool_json *json = &print->json;
-    if (!row->row.decoded) {
+    struct tool_json *json = &print->json;
+    if (!row->row.decoded)
         return;
-    }
     if (print->view->has_times && row->row.exit_count > 0) {
         tool_json_signed(json, "duration_sum_ns", row->row.duration_ns);
         tool_json_fixed(json, "duration_mean_ns", row->row.duration_mean_ns);
@@ -110,9 +102,9 @@ static void put_decoded(printing *print, const tool_report_row *row)
     }
 }
 
-static void put_times(printing *print, const ttape_report_row *row)
+static void put_times(struct printing *print, const ttape_report_row *row)
 {
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     bool ended = row->exit_count > 0;
     tool_json_signed(json, "self_ns", row->self_ns);
     tool_json_signed(json, "total_ns", row->total_ns);
@@ -126,38 +118,35 @@ static void put_times(printing *print, const ttape_report_row *row)
         tool_json_null(json, "max_ns");
         tool_json_null(json, "deviation_ns");
     }
-    if (row->idle_known) {
+    if (row->idle_known)
         tool_json_signed(json, "idle_ns", row->idle_ns);
-    } else {
+    else
         tool_json_null(json, "idle_ns");
-    }
 }
 
-static void put_row(printing *print, const tool_report_row *row)
+static void put_row(struct printing *print, const struct tool_report_row *row)
 {
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     uint32_t by = print->view->by;
     tool_json_begin(json, NULL, '{');
     put_subject(print, row);
     tool_json_number(json, "calls", row->row.call_count);
     tool_json_number(json, "ended", row->row.exit_count);
-    if (print->view->has_times) {
+    if (print->view->has_times)
         put_times(print, &row->row);
-    }
     put_decoded(print, row);
-    if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS) {
+    if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS)
         put_thread(print, &row->row);
-    } else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL) {
+    else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL)
         put_place(print, &row->row);
-    }
     tool_json_end(json, '}');
 }
 
-static void put_head(printing *print)
+static void put_head(struct printing *print)
 {
-    const tool_report *view = print->view;
+    const struct tool_report *view = print->view;
     const ttape_report_info *info = &view->info;
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     tool_json_text(json, "file", view->input->name);
     tool_json_text(json, "by", tool_report_by_names[view->by]);
     tool_json_bool(json, "exact", info->decoded_count == info->partition_count);
@@ -171,33 +160,29 @@ static void put_head(printing *print)
     tool_json_number(json, "damaged_partitions", info->damaged_count);
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "calls", info->call_count);
-    if (info->decoded_count == info->partition_count) {
+    if (info->decoded_count == info->partition_count)
         tool_json_number(json, "unseen_exits", info->unseen_count);
-    }
-    if (!view->selection->has_range) {
+    if (!view->selection->has_range)
         tool_json_number(json, "open_frames", info->open_count);
-    }
     if (info->has_times) {
         tool_json_signed(json, "span_ns", info->span_ns);
         tool_json_signed(json, "idle_ns", info->idle_ns);
         tool_json_bool(json, "idle_exact", info->idle_known);
     }
-    if (view->has_percentiles) {
+    if (view->has_percentiles)
         tool_json_real(json, "percentile_error", info->percentile_error);
-    }
     tool_json_number(json, "rows_left_out", view->hidden_count);
 }
 
-void tool_report_json(tool_report *view, tool_output *out)
+void tool_report_json(struct tool_report *view, struct tool_output *out)
 {
-    printing print = {.view = view};
+    struct printing print = {.view = view};
     tool_json_open(&print.json, out);
     tool_json_begin(&print.json, NULL, '{');
     put_head(&print);
     tool_json_begin(&print.json, "rows", '[');
-    for (size_t i = 0; i < view->row_count && out->failed_errno == 0; i++) {
+    for (size_t i = 0; i < view->row_count && out->failed_errno == 0; i++)
         put_row(&print, &view->rows[i]);
-    }
     tool_json_end(&print.json, ']');
     tool_json_end(&print.json, '}');
 }

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "tools/command/pager.h"
-#include "tools/report/report_view.h"
 #include "tools/io/table.h"
+#include "tools/report/report_view.h"
 
 /* Columns in their order; which of them a report has depends on what it knows. */
-typedef enum column_id {
+enum column_id {
     TOTAL,
     SELF,
     SHARE,
@@ -28,9 +28,9 @@ typedef enum column_id {
     CALLER,
     NAME,
     COLUMN_COUNT
-} column_id;
+};
 
-static const tool_column titles[COLUMN_COUNT] = {
+static const struct tool_column titles[COLUMN_COUNT] = {
     [TOTAL] = {"TOTAL", .rank = 0},
     [SELF] = {"SELF", .rank = 0},
     [SHARE] = {"SELF %", .rank = 1},
@@ -51,23 +51,23 @@ static const tool_column titles[COLUMN_COUNT] = {
     [NAME] = {"FUNCTION", .is_text = true, .gives_way = true},
 };
 
-typedef struct printing {
-    tool_report *view;
-    tool_output *out;
-    tool_table table;
-    tool_column columns[COLUMN_COUNT];
-    column_id ids[COLUMN_COUNT];
+struct printing {
+    struct tool_report *view;
+    struct tool_output *out;
+    struct tool_table table;
+    struct tool_column columns[COLUMN_COUNT];
+    enum column_id ids[COLUMN_COUNT];
     size_t count;
     unsigned width;
     bool colours;
-} printing;
+};
 
-static bool is_thread(const tool_report *view)
+static bool is_thread(const struct tool_report *view)
 {
     return view->by == TTAPE_REPORT_BY_THREAD || view->by == TTAPE_REPORT_BY_PROCESS;
 }
 
-static bool wanted(const tool_report *view, column_id id)
+static bool wanted(const struct tool_report *view, enum column_id id)
 {
     bool times = view->has_times, thread = is_thread(view);
     switch (id) {
@@ -91,51 +91,46 @@ static bool wanted(const tool_report *view, column_id id)
     }
 }
 
-static void choose_columns(printing *print)
+static void choose_columns(struct printing *print)
 {
     static const char *const subjects[TTAPE_REPORT_BY_COUNT] = {
         "FUNCTION", "FUNCTION", "MODULE", "FILE", "THREAD", "PROCESS", "FUNCTION", "FUNCTIONS"};
-    for (column_id id = 0; id < COLUMN_COUNT; id++) {
-        if (!wanted(print->view, id)) {
+    for (enum column_id id = 0; id < COLUMN_COUNT; id++) {
+        if (!wanted(print->view, id))
             continue;
-        }
         print->ids[print->count] = id;
         print->columns[print->count] = titles[id];
-        if (id == NAME) {
+        if (id == NAME)
             print->columns[print->count].title = subjects[print->view->by];
-        }
         print->count++;
     }
 }
 
 /* ---- cells ---- */
 
-static tool_tone tone_of(const tool_report *view, const ttape_report_row *row)
+static enum tool_tone tone_of(const struct tool_report *view, const ttape_report_row *row)
 {
-    if (view->info.span_ns <= 0 || row->self_ns <= 0) {
+    if (view->info.span_ns <= 0 || row->self_ns <= 0)
         return TOOL_PLAIN;
-    }
     double share = (double)row->self_ns / (double)view->info.span_ns;
     return share >= 0.1 ? TOOL_HOT : share >= 0.02 ? TOOL_WARM : TOOL_PLAIN;
 }
 
-static void put_share(printing *print, tool_tone tone, int64_t part_ns)
+static void put_share(struct printing *print, enum tool_tone tone, int64_t part_ns)
 {
     int64_t all = print->view->info.span_ns;
-    if (all <= 0) {
+    if (all <= 0)
         tool_table_text(&print->table, tone, "-");
-    } else {
+    else
         tool_table_printf(&print->table, tone, "%.1f", 100.0 * (double)part_ns / (double)all);
-    }
 }
 
-static void put_duration(printing *print, const tool_report_row *row, int64_t time_ns)
+static void put_duration(struct printing *print, const struct tool_report_row *row, int64_t time_ns)
 {
-    if (row->row.exit_count == 0) {
+    if (row->row.exit_count == 0)
         tool_table_text(&print->table, TOOL_FAINT, "-");
-    } else {
+    else
         tool_table_time(&print->table, TOOL_PLAIN, time_ns);
-    }
 }
 
 /* A mean of times that hardly fit 64 bits is a double that does not. */
@@ -144,13 +139,12 @@ static int64_t whole_ns(double time_ns)
     return time_ns >= 0x1p63 ? INT64_MAX : time_ns >= -0x1p63 ? (int64_t)time_ns : INT64_MIN;
 }
 
-static void put_mean(printing *print, const ttape_report_row *row)
+static void put_mean(struct printing *print, const ttape_report_row *row)
 {
-    if (row->call_count == 0 && row->exit_count == 0) {
+    if (row->call_count == 0 && row->exit_count == 0)
         tool_table_text(&print->table, TOOL_FAINT, "-");
-    } else {
+    else
         tool_table_time(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns));
-    }
 }
 
 static double deviation_of(const ttape_report_row *row)
@@ -158,37 +152,35 @@ static double deviation_of(const ttape_report_row *row)
     return row->decoded ? row->duration_deviation_ns : row->deviation_ns;
 }
 
-static void put_percentile(printing *print, const tool_report_row *row, unsigned number)
+static void put_percentile(struct printing *print, const struct tool_report_row *row,
+                           unsigned number)
 {
-    if (!row->has_percentiles) {
+    if (!row->has_percentiles)
         tool_table_text(&print->table, TOOL_FAINT, "-");
-    } else {
+    else
         tool_table_time(&print->table, TOOL_PLAIN, row->percentiles[number]);
-    }
 }
 
-static void put_idle(printing *print, const ttape_report_row *row)
+static void put_idle(struct printing *print, const ttape_report_row *row)
 {
-    if (!row->idle_known) {
+    if (!row->idle_known)
         tool_table_text(&print->table, TOOL_FAINT, "?");
-    } else if (row->idle_ns == 0) {
+    else if (row->idle_ns == 0)
         tool_table_text(&print->table, TOOL_FAINT, "-");
-    } else {
+    else
         tool_table_time(&print->table, TOOL_FAINT, row->idle_ns);
-    }
 }
 
-static const char *caller_name(printing *print, uint32_t caller)
+static const char *caller_name(struct printing *print, uint32_t caller)
 {
-    if (caller == TTAPE_NONE) {
+    if (caller == TTAPE_NONE)
         return "(none)";
-    }
     return caller == TTAPE_REPORT_SIGNAL ? "(signal)" : tool_site_name(&print->view->names, caller);
 }
 
-static void put_name(printing *print, const tool_report_row *row)
+static void put_name(struct printing *print, const struct tool_report_row *row)
 {
-    tool_table *table = &print->table;
+    struct tool_table *table = &print->table;
     const char *name = tool_report_name(print->view, row);
     char text[8192];
     const char *place = row->is_namesake ? tool_site_place(&print->view->names, row->row.site) : "";
@@ -199,24 +191,23 @@ static void put_name(printing *print, const tool_report_row *row)
     tool_table_bytes(table, tone_of(print->view, &row->row), text, size + more);
 }
 
-static void put_id(printing *print, const ttape_report_row *row, column_id id)
+static void put_id(struct printing *print, const ttape_report_row *row, enum column_id id)
 {
     ttape_stream_info stream = {0};
     ttape_process process = {0};
-    if (id == TID) {
+    if (id == TID)
         (void)ttape_reader_get_stream(print->view->reader, row->stream, &stream);
-    } else {
+    else
         (void)ttape_reader_get_process(print->view->reader, row->process, &process);
-    }
     tool_table_printf(&print->table, TOOL_PLAIN, "%" PRIu64,
                       id == TID ? stream.stream.tid : process.pid);
 }
 
-static void put_cell(printing *print, const tool_report_row *shown, column_id id)
+static void put_cell(struct printing *print, const struct tool_report_row *shown, enum column_id id)
 {
     const ttape_report_row *row = &shown->row;
-    tool_table *table = &print->table;
-    tool_tone tone = tone_of(print->view, row);
+    struct tool_table *table = &print->table;
+    enum tool_tone tone = tone_of(print->view, row);
     switch (id) {
     case TOTAL: tool_table_time(table, TOOL_PLAIN, row->total_ns); break;
     case SELF: tool_table_time(table, tone, row->self_ns); break;
@@ -241,10 +232,10 @@ static void put_cell(printing *print, const tool_report_row *shown, column_id id
 
 /* ---- heads ---- */
 
-static void put_head(printing *print)
+static void put_head(struct printing *print)
 {
     const ttape_report_info *info = &print->view->info;
-    tool_output *out = print->out;
+    struct tool_output *out = print->out;
     char text[40];
     tool_output_bytes(out, text, tool_put_count(text, info->call_count));
     tool_output_printf(out, " calls in %" PRIu32 " thread%s", info->stream_count,
@@ -265,19 +256,17 @@ static void put_head(printing *print)
         (info->decoded_count == 0 ? info->partition_count : info->decoded_count) == 1 ? "" : "s");
 }
 
-static void put_rows(printing *print, size_t first, size_t end)
+static void put_rows(struct printing *print, size_t first, size_t end)
 {
     tool_table_open(&print->table, print->columns, print->count);
-    for (size_t i = first; i < end; i++) {
-        for (size_t column = 0; column < print->count; column++) {
+    for (size_t i = first; i < end; i++)
+        for (size_t column = 0; column < print->count; column++)
             put_cell(print, &print->view->rows[i], print->ids[column]);
-        }
-    }
     tool_table_print(&print->table, print->out, print->width, print->colours);
     tool_table_close(&print->table);
 }
 
-static bool goes_below_zero(const tool_report *view)
+static bool goes_below_zero(const struct tool_report *view)
 {
     bool is = view->info.span_ns < 0;
     for (size_t i = 0; i < view->row_count && !is; i++) {
@@ -288,15 +277,14 @@ static bool goes_below_zero(const tool_report *view)
 }
 
 /* What is odd about the numbers above. */
-static void put_notes(const printing *print)
+static void put_notes(const struct printing *print)
 {
     const ttape_report_info *info = &print->view->info;
-    tool_output *out = print->out;
+    struct tool_output *out = print->out;
     char text[40];
     bool backwards = goes_below_zero(print->view);
-    if (info->open_count > 0 || info->unseen_count > 0 || backwards) {
+    if (info->open_count > 0 || info->unseen_count > 0 || backwards)
         tool_output_text(out, "\n");
-    }
     if (info->open_count > 0) {
         tool_output_text(out, "open at the end, without a duration: ");
         tool_output_bytes(out, text, tool_put_count(text, info->open_count));
@@ -307,33 +295,30 @@ static void put_notes(const printing *print)
         tool_output_bytes(out, text, tool_put_count(text, info->unseen_count));
         tool_output_printf(out, " exit%s\n", info->unseen_count == 1 ? "" : "s");
     }
-    if (backwards) {
+    if (backwards)
         tool_output_text(out, "times below zero: the clock of a thread steps backwards\n");
-    }
 }
 
-void tool_report_table(tool_report *view, tool_output *out)
+void tool_report_table(struct tool_report *view, struct tool_output *out)
 {
-    printing print = {.view = view,
-                      .out = out,
-                      .width = tool_terminal_columns(),
-                      .colours = tool_terminal_colours()};
+    struct printing print = {.view = view,
+                             .out = out,
+                             .width = tool_terminal_columns(),
+                             .colours = tool_terminal_colours()};
     choose_columns(&print);
     put_head(&print);
     for (size_t first = 0, end; first < view->row_count; first = end) {
         const char *role = view->rows[first].role;
-        for (end = first + 1; end < view->row_count && view->rows[end].role == role; end++) {
+        for (end = first + 1; end < view->row_count && view->rows[end].role == role; end++)
             continue;
-        }
         if (role != NULL) {
             tool_output_printf(out, "%s%s%s:\n", first > 0 ? "\n" : "", role,
                                role[0] == 'c' ? "s" : "");
         }
         put_rows(&print, first, end);
     }
-    if (view->row_count == 0) {
+    if (view->row_count == 0)
         put_rows(&print, 0, 0);
-    }
     put_notes(&print);
     if (view->hidden_count > 0) {
         tool_output_printf(out, "\n%zu more row%s left out\n", view->hidden_count,

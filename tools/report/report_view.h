@@ -8,51 +8,51 @@
 
 #include <tracetape/report.h>
 
-#include "tools/io/input.h"
-#include "tools/command/output.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+#include "tools/io/input.h"
 
 #define TOOL_PERCENTILES 4u /* 50, 90, 95, 99 */
 
 /* A row, with what only its report could tell. */
-typedef struct tool_report_row {
+struct tool_report_row {
     ttape_report_row row;
     const char *group; /* the regular expression of a group */
     const char *role;  /* "caller", "function" or "callee" of a butterfly; otherwise NULL */
     int64_t percentiles[TOOL_PERCENTILES];
     bool has_percentiles;
     bool is_namesake; /* another row that is shown has its name */
-} tool_report_row;
+};
 
-typedef struct tool_report {
-    const tool_input *input;
+struct tool_report {
+    const struct tool_input *input;
     ttape_reader *reader;
     uint32_t by;      /* ttape_report_by */
     const char *sort; /* keys, or NULL: the usual ones */
     bool reverse, has_times, has_percentiles;
     uint64_t limit;
-    const tool_selection *selection;
+    const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
-    tool_report_row *rows;
+    struct tool_report_row *rows;
     size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --filter */
-    tool_site_names names;
-} tool_report;
+    struct tool_site_names names;
+};
 
 /* Appends the rows of a report; group and role may be NULL. */
-void tool_report_add(tool_report *view, const ttape_report *report, const char *group,
+void tool_report_add(struct tool_report *view, const ttape_report *report, const char *group,
                      const char *role);
 /* Keeps the rows whose name matches. Returns a tool_exit. */
-int tool_report_filter(tool_report *view, const char *expression);
+int tool_report_filter(struct tool_report *view, const char *expression);
 /* Sorts and cuts to the limit; rows of one role stay together. Returns a tool_exit: TOOL_USAGE for
  * an unknown key. */
-int tool_report_sort(tool_report *view);
+int tool_report_sort(struct tool_report *view);
 
 /* What a row is called: a function, a path, a thread ... Static or as long as the view. */
-const char *tool_report_name(tool_report *view, const tool_report_row *row);
+const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);
 
-void tool_report_table(tool_report *view, tool_output *out);
-void tool_report_json(tool_report *view, tool_output *out);
+void tool_report_table(struct tool_report *view, struct tool_output *out);
+void tool_report_json(struct tool_report *view, struct tool_output *out);
 
 extern const double tool_percentiles[TOOL_PERCENTILES];
 extern const char *const tool_percentile_names[TOOL_PERCENTILES]; /* "p50" ... */

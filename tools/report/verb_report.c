@@ -8,37 +8,37 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
-#include "tools/report/report_view.h"
 #include "tools/command/tool.h"
+#include "tools/report/report_view.h"
 
 #define DAMAGE_SHOWN 20u
 #define SITES_MOST   1024u /* functions of one name */
 #define JOBS_MOST    64L
 
-typedef struct word_list {
+struct word_list {
     const char **words;
     size_t count, capacity;
-} word_list;
+};
 
 static struct {
     const char *by, *callers, *callees, *butterfly, *filter, *sort;
-    word_list match, idle;
-    tool_numbers tids, streams;
-    tool_span time;
-    tool_id limit;
+    struct word_list match, idle;
+    struct tool_numbers tids, streams;
+    struct tool_span time;
+    struct tool_id limit;
     uint32_t jobs;
     bool exact, json, reverse, no_idle, no_pager;
 } options;
 
 static bool add_word(const char *text, void *into)
 {
-    word_list *list = into;
+    struct word_list *list = into;
     tool_grow((void **)&list->words, &list->capacity, list->count + 1, sizeof(char *));
     list->words[list->count++] = text;
     return *text != '\0';
 }
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"by", 'b', "WHAT", "function (default), name, module, file, thread, process, call", NULL,
      &options.by},
     {"callers", 0, "F", "who calls function F", NULL, &options.callers},
@@ -66,7 +66,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "report",
     .usage = "[OPTION]... FILE|-",
     .about =
@@ -87,31 +87,29 @@ static const tool_command command = {
 };
 
 /* What the callbacks of a report look at. */
-typedef struct asking {
-    const tool_input *input;
-    const tool_site_names *names;
+struct asking {
+    const struct tool_input *input;
+    const struct tool_site_names *names;
     const regex_t *regex;
     uint32_t sites[SITES_MOST], site_count;
     uint64_t damage_count;
-} asking;
+};
 
 /* ---- callbacks ---- */
 
 static uint32_t group_of(void *context, uint32_t site)
 {
-    asking *ask = context;
-    tool_site_names names = *ask->names;
+    struct asking *ask = context;
+    struct tool_site_names names = *ask->names;
     return regexec(ask->regex, tool_site_name(&names, site), 0, NULL, 0) == 0 ? 0 : TTAPE_NONE;
 }
 
 static bool has_focus(void *context, uint32_t site)
 {
-    const asking *ask = context;
-    for (uint32_t i = 0; i < ask->site_count; i++) {
-        if (ask->sites[i] == site) {
+    const struct asking *ask = context;
+    for (uint32_t i = 0; i < ask->site_count; i++)
+        if (ask->sites[i] == site)
             return true;
-        }
-    }
     return false;
 }
 
@@ -122,28 +120,25 @@ static uint32_t focus_group(void *context, uint32_t site)
 
 static bool is_idle(void *context, uint32_t site)
 {
-    const asking *ask = context;
+    const struct asking *ask = context;
     ttape_site found;
-    if (options.no_idle || ttape_reader_get_site(ask->input->reader, site, &found) != TTAPE_OK) {
+    if (options.no_idle || ttape_reader_get_site(ask->input->reader, site, &found) != TTAPE_OK)
         return false;
-    }
     for (size_t i = 0; i < options.idle.count; i++) {
         const char *name = options.idle.words[i];
         if (found.symbol.size_bytes == strlen(name) &&
-            memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0) {
+            memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0)
             return true;
-        }
     }
     return ttape_is_idle_name(found.symbol);
 }
 
 static void note_damage(void *context, uint32_t partition, const ttape_error *error)
 {
-    asking *ask = context;
+    struct asking *ask = context;
     (void)partition;
-    if (ask->damage_count++ < DAMAGE_SHOWN) {
+    if (ask->damage_count++ < DAMAGE_SHOWN)
         tool_fail_error(ask->input->name, error);
-    }
 }
 
 /* ---- making ---- */
@@ -154,9 +149,9 @@ static uint32_t default_jobs(void)
     return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
 }
 
-static ttape_report_options base_options(const tool_report *view, asking *ask)
+static ttape_report_options base_options(const struct tool_report *view, struct asking *ask)
 {
-    const tool_selection *selection = view->selection;
+    const struct tool_selection *selection = view->selection;
     return (ttape_report_options){.size = sizeof(ttape_report_options),
                                   .by = view->by,
                                   .exact = options.exact,
@@ -174,16 +169,16 @@ static ttape_report_options base_options(const tool_report *view, asking *ask)
 }
 
 /* *report is the caller's. */
-static int make(const tool_report *view, const ttape_report_options *how, ttape_report **report)
+static int make(const struct tool_report *view, const ttape_report_options *how,
+                ttape_report **report)
 {
     ttape_error err = {0};
-    if (ttape_report_make(report, view->reader, how, &err) != TTAPE_OK) {
+    if (ttape_report_make(report, view->reader, how, &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
-    }
     return TOOL_OK;
 }
 
-static int add_report(tool_report *view, const ttape_report_options *how, const char *group,
+static int add_report(struct tool_report *view, const ttape_report_options *how, const char *group,
                       const char *role)
 {
     ttape_report *report;
@@ -196,7 +191,7 @@ static int add_report(tool_report *view, const ttape_report_options *how, const 
 }
 
 /* One report for each expression: a function may match several. */
-static int add_matches(tool_report *view, asking *ask)
+static int add_matches(struct tool_report *view, struct asking *ask)
 {
     int status = TOOL_OK;
     view->by = TTAPE_REPORT_BY_GROUP;
@@ -212,21 +207,20 @@ static int add_matches(tool_report *view, asking *ask)
         ask->regex = &regex;
         status = add_report(view, &how, options.match.words[i], NULL);
         regfree(&regex);
-        if (status == TOOL_OK && view->row_count == before) {
+        if (status == TOOL_OK && view->row_count == before)
             tool_message("nothing that was called matches '%s'", options.match.words[i]);
-        }
     }
     return status;
 }
 
 /* Rows of calls: those of the focus are its callers', those by it its callees'. */
-static void set_roles(tool_report *view, asking *ask, bool callers, bool callees)
+static void set_roles(struct tool_report *view, struct asking *ask, bool callers, bool callees)
 {
     size_t kept = 0, count = view->row_count;
     for (size_t i = 0; i < count; i++) {
-        tool_report_row *row = &view->rows[i];
+        struct tool_report_row *row = &view->rows[i];
         bool of = has_focus(ask, row->row.site), by = has_focus(ask, row->row.caller);
-        tool_report_row one = *row;
+        struct tool_report_row one = *row;
         if (of && callers) {
             one.role = "caller";
             view->rows[kept++] = one;
@@ -239,12 +233,11 @@ static void set_roles(tool_report *view, asking *ask, bool callers, bool callees
 }
 
 /* Calls of the focus by itself are both: they stand among the callers, and again here. */
-static void repeat_recursion(tool_report *view, asking *ask)
+static void repeat_recursion(struct tool_report *view, struct asking *ask)
 {
     for (size_t i = 0, count = view->row_count; i < count; i++) {
-        if (!has_focus(ask, view->rows[i].row.caller) || !has_focus(ask, view->rows[i].row.site)) {
+        if (!has_focus(ask, view->rows[i].row.caller) || !has_focus(ask, view->rows[i].row.site))
             continue;
-        }
         tool_grow((void **)&view->rows, &view->row_capacity, view->row_count + 1,
                   sizeof(*view->rows));
         view->rows[view->row_count] = view->rows[i];
@@ -252,8 +245,8 @@ static void repeat_recursion(tool_report *view, asking *ask)
     }
 }
 
-static int add_neighbours(tool_report *view, asking *ask, const char *name, bool callers,
-                          bool callees)
+static int add_neighbours(struct tool_report *view, struct asking *ask, const char *name,
+                          bool callers, bool callees)
 {
     ask->site_count = tool_find_sites(view->reader, name, ask->sites, SITES_MOST);
     if (ask->site_count == 0 || ask->site_count > SITES_MOST) {
@@ -265,9 +258,8 @@ static int add_neighbours(tool_report *view, asking *ask, const char *name, bool
     ttape_report_options how = base_options(view, ask);
     how.focus = has_focus;
     int status = add_report(view, &how, NULL, NULL);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     set_roles(view, ask, callers, callees);
     if (callers && callees) {
         repeat_recursion(view, ask);
@@ -276,81 +268,70 @@ static int add_neighbours(tool_report *view, asking *ask, const char *name, bool
         how.group = focus_group;
         size_t first = view->row_count;
         status = add_report(view, &how, NULL, "function");
-        for (size_t i = first; i < view->row_count; i++) {
+        for (size_t i = first; i < view->row_count; i++)
             view->rows[i].row.site = ask->sites[0];
-        }
     }
     return status;
 }
 
-static int collect(tool_report *view, asking *ask)
+static int collect(struct tool_report *view, struct asking *ask)
 {
-    if (options.match.count > 0) {
+    if (options.match.count > 0)
         return add_matches(view, ask);
-    }
-    if (options.butterfly != NULL) {
+    if (options.butterfly != NULL)
         return add_neighbours(view, ask, options.butterfly, true, true);
-    }
-    if (options.callers != NULL) {
+    if (options.callers != NULL)
         return add_neighbours(view, ask, options.callers, true, false);
-    }
-    if (options.callees != NULL) {
+    if (options.callees != NULL)
         return add_neighbours(view, ask, options.callees, false, true);
-    }
     ttape_report_options how = base_options(view, ask);
     return add_report(view, &how, NULL, NULL);
 }
 
 /* ---- showing ---- */
 
-static int print(tool_report *view)
+static int print(struct tool_report *view)
 {
-    tool_output out;
-    if (!options.json && !options.no_pager) {
+    struct tool_output out;
+    if (!options.json && !options.no_pager)
         tool_pager_start();
-    }
     tool_output_open(&out, STDOUT_FILENO);
-    if (options.json) {
+    if (options.json)
         tool_report_json(view, &out);
-    } else {
+    else
         tool_report_table(view, &out);
-    }
     return tool_pager_finish(tool_output_close(&out));
 }
 
-static int show(tool_report *view, asking *ask)
+static int show(struct tool_report *view, struct asking *ask)
 {
     int status = collect(view, ask);
-    if (status == TOOL_OK && options.filter != NULL) {
+    if (status == TOOL_OK && options.filter != NULL)
         status = tool_report_filter(view, options.filter);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = tool_report_sort(view);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = print(view);
-    }
     return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
 }
 
-static int run(const tool_input *input, uint32_t by)
+static int run(const struct tool_input *input, uint32_t by)
 {
-    tool_selection selection = {0};
-    asking *ask = tool_allocate(1, sizeof(*ask));
-    tool_report view = {.input = input,
-                        .reader = input->reader,
-                        .by = by,
-                        .sort = options.sort,
-                        .reverse = options.reverse,
-                        .limit = options.limit.given ? options.limit.value : UINT64_MAX,
-                        .selection = &selection};
+    struct tool_selection selection = {0};
+    struct asking *ask = tool_allocate(1, sizeof(*ask));
+    struct tool_report view = {.input = input,
+                               .reader = input->reader,
+                               .by = by,
+                               .sort = options.sort,
+                               .reverse = options.reverse,
+                               .limit = options.limit.given ? options.limit.value : UINT64_MAX,
+                               .selection = &selection};
     int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
     tool_site_names_open(&view.names, input->reader);
     ask->input = input;
     ask->names = &view.names;
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = show(&view, ask);
-    }
     tool_site_names_close(&view.names);
     tool_selection_close(&selection);
     free(view.rows);
@@ -363,9 +344,8 @@ static int run(const tool_input *input, uint32_t by)
 static int parse_by(uint32_t *by)
 {
     *by = TTAPE_REPORT_BY_FUNCTION;
-    if (options.by == NULL) {
+    if (options.by == NULL)
         return TOOL_OK;
-    }
     for (uint32_t i = 0; i < TTAPE_REPORT_BY_GROUP; i++) {
         if (strcmp(options.by, tool_report_by_names[i]) == 0) {
             *by = i;
@@ -390,15 +370,13 @@ int tool_verb_report(int argc, char **argv)
 {
     int count, status;
     uint32_t by;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
     status = check_options();
     status = status == TOOL_OK ? parse_by(&by) : status;
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     tool_memory_bound();
     status = tool_input_read(&input, argv[0], 1);
     if (status == TOOL_OK) {

@@ -21,23 +21,21 @@
 #define TIME_MAX_US          100000 /* of CPU, for one name */
 #define STACK_BYTES_PER_BYTE 1536u /* of input; the deepest nestings that were tried take a fifth */
 
-typedef struct demangling {
+struct demangling {
     char *out;
     size_t size_bytes;
     sigjmp_buf too_much;
-} demangling;
+};
 
-static demangling *current; /* for the signal handler */
+static struct demangling *current; /* for the signal handler */
 
 static void take_piece(const char *piece, size_t size_bytes, void *context)
 {
-    demangling *work = context;
-    if (size_bytes >= TOOL_DEMANGLE_OUTPUT_MAX - work->size_bytes) {
+    struct demangling *work = context;
+    if (size_bytes >= TOOL_DEMANGLE_OUTPUT_MAX - work->size_bytes)
         siglongjmp(work->too_much, 1);
-    }
-    if (size_bytes > 0) {
+    if (size_bytes > 0)
         memcpy(work->out + work->size_bytes, piece, size_bytes);
-    }
     work->size_bytes += size_bytes;
 }
 
@@ -56,22 +54,20 @@ static void set_timer(long microseconds)
 /* Rust's own form, and its older one, which is C++'s with a hash at the end. Its decoder
  * allocates: it may be left from the callback, but not from a signal. Its output grows with its
  * work. Returns whether it is such a name; -1 when it is too much. */
-static int demangle_rust(const char *name, demangling *work)
+static int demangle_rust(const char *name, struct demangling *work)
 {
-    if (sigsetjmp(work->too_much, 1) != 0) {
+    if (sigsetjmp(work->too_much, 1) != 0)
         return -1;
-    }
     return rust_demangle_callback(name, DMGL_PARAMS, take_piece, work) != 0;
 }
 
-static bool demangle_cpp(const char *name, demangling *work)
+static bool demangle_cpp(const char *name, struct demangling *work)
 {
     struct sigaction action = {.sa_handler = take_alarm}, before;
     sigemptyset(&action.sa_mask);
     current = work;
-    if (sigaction(SIGVTALRM, &action, &before) != 0) {
+    if (sigaction(SIGVTALRM, &action, &before) != 0)
         return false;
-    }
     volatile bool done = false;
     if (sigsetjmp(work->too_much, 1) == 0) {
         set_timer(TIME_MAX_US);
@@ -93,17 +89,15 @@ static bool stack_suffices(size_t size_bytes)
 
 size_t tool_demangle(const char *name, char *out)
 {
-    demangling work = {.out = out};
+    struct demangling work = {.out = out};
     bool rust = strncmp(name, "_R", 2) == 0;
     bool cpp = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     size_t size_bytes = strnlen(name, TOOL_DEMANGLE_INPUT_MAX + 1);
-    if ((!rust && !cpp) || size_bytes > TOOL_DEMANGLE_INPUT_MAX || !stack_suffices(size_bytes)) {
+    if ((!rust && !cpp) || size_bytes > TOOL_DEMANGLE_INPUT_MAX || !stack_suffices(size_bytes))
         return 0;
-    }
     int done = demangle_rust(name, &work);
-    if (done < 0) {
+    if (done < 0)
         return 0;
-    }
     if (done == 0 && cpp) {
         work.size_bytes = 0;
         done = demangle_cpp(name, &work);

@@ -12,9 +12,9 @@
 
 #include "tools/calls/hash.h"
 #include "tools/calls/hash_key.h"
+#include "tools/command/tool.h"
 #include "tools/symbols/symbols.h"
 #include "tools/symbols/symbols_wire.h"
-#include "tools/command/tool.h"
 
 #define DEFAULT_TIMEOUT_SECONDS 60u
 #define DEFAULT_MEMORY_BYTES    (2ull << 30)
@@ -30,19 +30,19 @@ struct tool_symbols_module {
     uint64_t hash;
     uint32_t number;
     uint32_t generation; /* of the helper that has it open; 0: none */
-    tool_symbols_state state;
+    enum tool_symbols_state state;
     bool warned;
-    tool_elf_head *head; /* NULL: none */
+    struct tool_elf_head *head; /* NULL: none */
     char reason[TOOL_WIRE_REASON];
 };
 
 struct tool_symbols {
-    tool_symbols_options options;
+    struct tool_symbols_options options;
     int fd;
     pid_t pid;           /* 0: no helper */
     uint32_t generation; /* of the last helper, from 1 */
     uint32_t deaths;
-    tool_symbols_module **modules;
+    struct tool_symbols_module **modules;
     size_t count, capacity;
     uint32_t *slots; /* module number + 1 by hash; slot_count is a power of two */
     size_t slot_count;
@@ -50,43 +50,37 @@ struct tool_symbols {
     char name[TOOL_WIRE_NAME_MAX], file[TOOL_WIRE_FILE_MAX];
 };
 
-tool_symbols *tool_symbols_open(const tool_symbols_options *options)
+struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *options)
 {
-    tool_symbols *symbols = tool_allocate(1, sizeof(tool_symbols));
+    struct tool_symbols *symbols = tool_allocate(1, sizeof(struct tool_symbols));
     symbols->options = *options;
     symbols->fd = -1;
     symbols->secret = tool_hash_key();
-    if (symbols->options.timeout_seconds == 0) {
+    if (symbols->options.timeout_seconds == 0)
         symbols->options.timeout_seconds = DEFAULT_TIMEOUT_SECONDS;
-    }
-    if (symbols->options.memory_bytes == 0) {
+    if (symbols->options.memory_bytes == 0)
         symbols->options.memory_bytes = DEFAULT_MEMORY_BYTES;
-    }
     return symbols;
 }
 
 /* Ends the helper, kindly or not; its wait status, or -1 where somebody else took that. */
-static int end_helper(tool_symbols *symbols, bool kill_it)
+static int end_helper(struct tool_symbols *symbols, bool kill_it)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
     int status = -1;
     pid_t got = 0;
-    if (symbols->pid == 0) {
+    if (symbols->pid == 0)
         return -1;
-    }
     close(symbols->fd);
-    if (kill_it) {
+    if (kill_it)
         kill(symbols->pid, SIGKILL);
-    }
     for (int waited = 0; waited <= END_WAIT_MS && got == 0; waited++) {
         got = waitpid(symbols->pid, &status, WNOHANG);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             got = 0;
-        }
         if (got == 0) {
-            if (waited == END_WAIT_MS / 2) {
+            if (waited == END_WAIT_MS / 2)
                 kill(symbols->pid, SIGKILL);
-            }
             nanosleep(&pause, NULL);
         }
     }
@@ -95,11 +89,10 @@ static int end_helper(tool_symbols *symbols, bool kill_it)
     return got > 0 ? status : -1;
 }
 
-void tool_symbols_close(tool_symbols *symbols)
+void tool_symbols_close(struct tool_symbols *symbols)
 {
-    if (symbols == NULL) {
+    if (symbols == NULL)
         return;
-    }
     end_helper(symbols, false);
     for (size_t i = 0; i < symbols->count; i++) {
         free(symbols->modules[i]->path);
@@ -113,13 +106,14 @@ void tool_symbols_close(tool_symbols *symbols)
     free(symbols);
 }
 
-static void set_reason(tool_symbols_module *module, tool_symbols_state state, const char *reason)
+static void set_reason(struct tool_symbols_module *module, enum tool_symbols_state state,
+                       const char *reason)
 {
     module->state = state;
     (void)snprintf(module->reason, sizeof(module->reason), "%s", reason);
 }
 
-bool tool_symbols_start(tool_symbols *symbols)
+bool tool_symbols_start(struct tool_symbols *symbols)
 {
     if (symbols->pid == 0) {
         pid_t pid = tool_symbols_helper_start(&symbols->options, &symbols->fd);
@@ -129,7 +123,7 @@ bool tool_symbols_start(tool_symbols *symbols)
     return symbols->pid != 0;
 }
 
-static bool ensure_helper(tool_symbols *symbols, tool_symbols_module *module)
+static bool ensure_helper(struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
     if (symbols->deaths >= DEATHS_MAX) {
         set_reason(module, TOOL_SYMBOLS_FAILED, "too many files before it ended the symbol helper");
@@ -145,7 +139,7 @@ static bool ensure_helper(tool_symbols *symbols, tool_symbols_module *module)
 }
 
 /* The helper is gone, or has to go, while this module was in hand. */
-static void give_up(tool_symbols *symbols, tool_symbols_module *module, int number)
+static void give_up(struct tool_symbols *symbols, struct tool_symbols_module *module, int number)
 {
     bool too_long = number == ETIMEDOUT;
     int status = end_helper(symbols, too_long || number == EPROTO);
@@ -169,7 +163,7 @@ static void give_up(tool_symbols *symbols, tool_symbols_module *module, int numb
 
 /* Sends a request to a helper that may have died since the last one, of no fault of this
  * module's. */
-static bool send_request(tool_symbols *symbols, const tool_wire_request *request,
+static bool send_request(struct tool_symbols *symbols, const struct tool_wire_request *request,
                          uint64_t deadline_ms)
 {
     char byte;
@@ -177,56 +171,52 @@ static bool send_request(tool_symbols *symbols, const tool_wire_request *request
     return alive && tool_wire_send(symbols->fd, request, sizeof(*request), deadline_ms);
 }
 
-static uint64_t deadline_of(const tool_symbols *symbols)
+static uint64_t deadline_of(const struct tool_symbols *symbols)
 {
     return tool_wire_now_ms() + symbols->options.timeout_seconds * 1000ull;
 }
 
 /* Is a head from the helper as tool_elf_head_read makes them? */
-static bool is_head(const tool_elf_head *head)
+static bool is_head(const struct tool_elf_head *head)
 {
     return head->load_count > 0 && head->load_count <= TOOL_ELF_LOADS_MAX &&
            head->build_id_bytes <= TOOL_BUILD_ID_BYTES_MAX;
 }
 
-static bool take_opened(tool_symbols_module *module, tool_wire_opened *opened)
+static bool take_opened(struct tool_symbols_module *module, struct tool_wire_opened *opened)
 {
     opened->reason[sizeof(opened->reason) - 1] = '\0';
-    if (opened->has_head != 0 && !is_head(&opened->head)) {
+    if (opened->has_head != 0 && !is_head(&opened->head))
         return false;
-    }
     if (opened->has_head != 0 && module->head == NULL) {
-        module->head = tool_allocate(1, sizeof(tool_elf_head));
+        module->head = tool_allocate(1, sizeof(struct tool_elf_head));
         *module->head = opened->head;
     }
-    if (opened->has_symbols != 0) {
+    if (opened->has_symbols != 0)
         set_reason(module, TOOL_SYMBOLS_READY, "");
-    } else if (opened->has_head != 0) {
+    else if (opened->has_head != 0)
         set_reason(module, TOOL_SYMBOLS_EMPTY, opened->reason);
-    } else if (module->state == TOOL_SYMBOLS_READY) {
+    else if (module->state == TOOL_SYMBOLS_READY)
         set_reason(module, TOOL_SYMBOLS_UNREADABLE, opened->reason);
-    }
     return opened->has_symbols == 0 || module->head != NULL;
 }
 
 /* Has the helper that runs now open the module? A module that has a state other than READY keeps it
  * unless the helper finds a debug file. */
-static bool open_in_helper(tool_symbols *symbols, tool_symbols_module *module)
+static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
     size_t path_bytes = strlen(module->file);
-    tool_wire_request request = {.what = TOOL_WIRE_OPEN,
-                                 .module = module->number,
-                                 .count = module->build_id_bytes,
-                                 .size_bytes = (uint32_t)path_bytes};
-    tool_wire_opened opened;
+    struct tool_wire_request request = {.what = TOOL_WIRE_OPEN,
+                                        .module = module->number,
+                                        .count = module->build_id_bytes,
+                                        .size_bytes = (uint32_t)path_bytes};
+    struct tool_wire_opened opened;
     uint64_t deadline_ms = deadline_of(symbols);
     for (int attempt = 0; attempt < 2; attempt++) {
-        if (!ensure_helper(symbols, module)) {
+        if (!ensure_helper(symbols, module))
             return false;
-        }
-        if (send_request(symbols, &request, deadline_ms)) {
+        if (send_request(symbols, &request, deadline_ms))
             break;
-        }
         end_helper(symbols, true);
     }
     if (symbols->pid == 0 ||
@@ -249,12 +239,11 @@ static void put_id(char *out, size_t room, const void *id, size_t size_bytes)
 {
     const uint8_t *bytes = id;
     size_bytes = size_bytes < 20 ? size_bytes : 20;
-    for (size_t i = 0; i < size_bytes && 2 * i + 3 <= room; i++) {
+    for (size_t i = 0; i < size_bytes && 2 * i + 3 <= room; i++)
         (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    }
 }
 
-static void refuse_build(tool_symbols_module *module, const tool_elf_head *head)
+static void refuse_build(struct tool_symbols_module *module, const struct tool_elf_head *head)
 {
     char has[44] = "", wanted[44] = "";
     put_id(has, sizeof(has), head->build_id, head->build_id_bytes);
@@ -264,7 +253,7 @@ static void refuse_build(tool_symbols_module *module, const tool_elf_head *head)
                    has[0] != '\0' ? has : "missing", wanted);
 }
 
-static bool ends_with_deleted(const tool_symbols_module *module)
+static bool ends_with_deleted(const struct tool_symbols_module *module)
 {
     static const char ending[] = " (deleted)"; /* what the kernel adds to a removed file's name */
     size_t length = sizeof(ending) - 1;
@@ -273,9 +262,9 @@ static bool ends_with_deleted(const tool_symbols_module *module)
 }
 
 /* Reads the head of the module's file and compares build ids. */
-static void look(const tool_symbols *symbols, tool_symbols_module *module)
+static void look(const struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
-    tool_elf_head head;
+    struct tool_elf_head head;
     if (strlen(module->path) != module->path_bytes || module->path_bytes == 0 ||
         module->path_bytes >= TOOL_WIRE_PATH_MAX) {
         module->file[0] = '\0';
@@ -298,12 +287,12 @@ static void look(const tool_symbols *symbols, tool_symbols_module *module)
         refuse_build(module, &head);
         return;
     }
-    module->head = tool_allocate(1, sizeof(tool_elf_head));
+    module->head = tool_allocate(1, sizeof(struct tool_elf_head));
     *module->head = head;
     set_reason(module, TOOL_SYMBOLS_READY, "");
 }
 
-static bool is_same(const tool_symbols_module *module, uint64_t hash, ttape_string path,
+static bool is_same(const struct tool_symbols_module *module, uint64_t hash, ttape_string path,
                     ttape_string build_id)
 {
     return module->hash == hash && module->path_bytes == path.size_bytes &&
@@ -313,29 +302,27 @@ static bool is_same(const tool_symbols_module *module, uint64_t hash, ttape_stri
             memcmp(module->build_id, build_id.data, build_id.size_bytes) == 0);
 }
 
-static void insert(tool_symbols *symbols, const tool_symbols_module *module)
+static void insert(struct tool_symbols *symbols, const struct tool_symbols_module *module)
 {
     size_t at = (size_t)module->hash & (symbols->slot_count - 1);
-    while (symbols->slots[at] != 0) {
+    while (symbols->slots[at] != 0)
         at = (at + 1) & (symbols->slot_count - 1);
-    }
     symbols->slots[at] = module->number + 1;
 }
 
-static tool_symbols_module *add_module(tool_symbols *symbols, uint64_t hash, ttape_string path,
-                                       ttape_string build_id)
+static struct tool_symbols_module *add_module(struct tool_symbols *symbols, uint64_t hash,
+                                              ttape_string path, ttape_string build_id)
 {
     if ((symbols->count + 1) * 2 > symbols->slot_count) {
         free(symbols->slots);
         symbols->slot_count = symbols->slot_count > 0 ? symbols->slot_count * 2 : 64;
         symbols->slots = tool_allocate(symbols->slot_count, sizeof(uint32_t));
-        for (size_t i = 0; i < symbols->count; i++) {
+        for (size_t i = 0; i < symbols->count; i++)
             insert(symbols, symbols->modules[i]);
-        }
     }
     tool_grow((void **)&symbols->modules, &symbols->capacity, symbols->count + 1,
-              sizeof(tool_symbols_module *));
-    tool_symbols_module *module = tool_allocate(1, sizeof(tool_symbols_module));
+              sizeof(struct tool_symbols_module *));
+    struct tool_symbols_module *module = tool_allocate(1, sizeof(struct tool_symbols_module));
     module->path = tool_copy_text(path.data, path.size_bytes);
     module->file = tool_copy_text(path.data, path.size_bytes);
     module->path_bytes = path.size_bytes;
@@ -348,47 +335,47 @@ static tool_symbols_module *add_module(tool_symbols *symbols, uint64_t hash, tta
     return module;
 }
 
-tool_symbols_module *tool_symbols_module_open(tool_symbols *symbols, ttape_string path,
-                                              ttape_string build_id)
+struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbols,
+                                                     ttape_string path, ttape_string build_id)
 {
-    tool_hash key = {.low = symbols->secret, .high = ~symbols->secret};
+    struct tool_hash key = {.low = symbols->secret, .high = ~symbols->secret};
     tool_hash_bytes(&key, path.data, path.size_bytes);
     tool_hash_bytes(&key, build_id.data, build_id.size_bytes);
     uint64_t hash = tool_mix(key.low ^ key.high);
     for (size_t at = (size_t)hash; symbols->slot_count > 0; at++) {
         uint32_t slot = symbols->slots[at & (symbols->slot_count - 1)];
-        if (slot == 0) {
+        if (slot == 0)
             break;
-        }
-        if (is_same(symbols->modules[slot - 1], hash, path, build_id)) {
+        if (is_same(symbols->modules[slot - 1], hash, path, build_id))
             return symbols->modules[slot - 1];
-        }
     }
-    tool_symbols_module *module = add_module(symbols, hash, path, build_id);
+    struct tool_symbols_module *module = add_module(symbols, hash, path, build_id);
     if (build_id.size_bytes > TOOL_BUILD_ID_BYTES_MAX) {
         set_reason(module, TOOL_SYMBOLS_MISMATCH, "no file has a build id as long as its");
         return module;
     }
     look(symbols, module);
-    if (module->state == TOOL_SYMBOLS_READY || module->build_id_bytes > 0) {
+    if (module->state == TOOL_SYMBOLS_READY || module->build_id_bytes > 0)
         (void)open_in_helper(symbols, module); /* a debug file can stand in for the file */
-    }
     return module;
 }
 
-tool_symbols_state tool_symbols_module_state(const tool_symbols_module *module)
+enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module)
 {
     return module->state;
 }
 
-const char *tool_symbols_module_reason(const tool_symbols_module *module) { return module->reason; }
+const char *tool_symbols_module_reason(const struct tool_symbols_module *module)
+{
+    return module->reason;
+}
 
-const tool_elf_head *tool_symbols_module_head(const tool_symbols_module *module)
+const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module)
 {
     return module->head;
 }
 
-bool tool_symbols_module_warn(tool_symbols_module *module)
+bool tool_symbols_module_warn(struct tool_symbols_module *module)
 {
     if (module->state != TOOL_SYMBOLS_READY && !module->warned) {
         tool_message("no symbols of '%.1024s%s': %s", module->path,
@@ -398,47 +385,45 @@ bool tool_symbols_module_warn(tool_symbols_module *module)
     return module->state != TOOL_SYMBOLS_READY;
 }
 
-void tool_symbols_module_release(tool_symbols *symbols, tool_symbols_module *module)
+void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
-    tool_wire_request request = {.what = TOOL_WIRE_RELEASE, .module = module->number};
+    struct tool_wire_request request = {.what = TOOL_WIRE_RELEASE, .module = module->number};
     if (symbols->pid != 0 && module->generation == symbols->generation &&
-        !send_request(symbols, &request, deadline_of(symbols))) {
+        !send_request(symbols, &request, deadline_of(symbols)))
         end_helper(symbols, true);
-    }
     module->generation = 0;
 }
 
 /* One answer; false with errno where it did not come or makes no sense. */
-static bool take_answer(tool_symbols *symbols, uint64_t deadline_ms, tool_symbol *found)
+static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
+                        struct tool_symbol *found)
 {
-    tool_wire_found wire;
-    if (!tool_wire_receive(symbols->fd, &wire, sizeof(wire), deadline_ms)) {
+    struct tool_wire_found wire;
+    if (!tool_wire_receive(symbols->fd, &wire, sizeof(wire), deadline_ms))
         return false;
-    }
     if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
         errno = EPROTO;
         return false;
     }
-    *found = (tool_symbol){.name = {symbols->name, wire.name_bytes},
-                           .file = {symbols->file, wire.file_bytes},
-                           .line = wire.line,
-                           .start = wire.start};
+    *found = (struct tool_symbol){.name = {symbols->name, wire.name_bytes},
+                                  .file = {symbols->file, wire.file_bytes},
+                                  .line = wire.line,
+                                  .start = wire.start};
     return tool_wire_receive(symbols->fd, symbols->name, wire.name_bytes, deadline_ms) &&
            tool_wire_receive(symbols->fd, symbols->file, wire.file_bytes, deadline_ms);
 }
 
 /* Sends a batch to a helper that has the module open. */
-static bool send_batch(tool_symbols *symbols, tool_symbols_module *module,
-                       const tool_symbols_query *queries, size_t count, uint64_t deadline_ms)
+static bool send_batch(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                       const struct tool_symbols_query *queries, size_t count, uint64_t deadline_ms)
 {
-    tool_wire_query wire[TOOL_WIRE_BATCH];
-    tool_wire_request request = {.what = TOOL_WIRE_FIND,
-                                 .module = module->number,
-                                 .count = (uint32_t)count,
-                                 .size_bytes = (uint32_t)(count * sizeof(wire[0]))};
-    for (size_t i = 0; i < count; i++) {
-        wire[i] = (tool_wire_query){queries[i].elf_address, queries[i].entry};
-    }
+    struct tool_wire_query wire[TOOL_WIRE_BATCH];
+    struct tool_wire_request request = {.what = TOOL_WIRE_FIND,
+                                        .module = module->number,
+                                        .count = (uint32_t)count,
+                                        .size_bytes = (uint32_t)(count * sizeof(wire[0]))};
+    for (size_t i = 0; i < count; i++)
+        wire[i] = (struct tool_wire_query){queries[i].elf_address, queries[i].entry};
     bool open = symbols->pid != 0 && module->generation == symbols->generation;
     if (open && !send_request(symbols, &request, deadline_ms)) { /* it died in the meantime */
         end_helper(symbols, true);
@@ -451,41 +436,39 @@ static bool send_batch(tool_symbols *symbols, tool_symbols_module *module,
            tool_wire_send(symbols->fd, wire, request.size_bytes, deadline_ms);
 }
 
-size_t tool_symbols_find_all(tool_symbols *symbols, tool_symbols_module *module,
-                             const tool_symbols_query *queries, size_t count,
+size_t tool_symbols_find_all(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                             const struct tool_symbols_query *queries, size_t count,
                              tool_symbols_take take, void *context)
 {
     size_t done = 0;
     while (done < count && module->state == TOOL_SYMBOLS_READY) {
         size_t batch = count - done < TOOL_WIRE_BATCH ? count - done : TOOL_WIRE_BATCH;
         uint64_t deadline_ms = deadline_of(symbols);
-        tool_symbol found;
+        struct tool_symbol found;
         bool fine = send_batch(symbols, module, queries + done, batch, deadline_ms);
         for (size_t i = 0; i < batch && fine; i++) {
             fine = take_answer(symbols, deadline_ms, &found);
-            if (fine) {
+            if (fine)
                 take(context, done++, &found);
-            }
         }
-        if (!fine && module->state == TOOL_SYMBOLS_READY) {
+        if (!fine && module->state == TOOL_SYMBOLS_READY)
             give_up(symbols, module, errno);
-        }
     }
     return done;
 }
 
-static void keep_answer(void *context, size_t number, const tool_symbol *found)
+static void keep_answer(void *context, size_t number, const struct tool_symbol *found)
 {
     (void)number;
-    *(tool_symbol *)context = *found;
+    *(struct tool_symbol *)context = *found;
 }
 
-bool tool_symbols_find(tool_symbols *symbols, tool_symbols_module *module,
-                       const tool_symbols_query *query, tool_symbol *found)
+bool tool_symbols_find(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                       const struct tool_symbols_query *query, struct tool_symbol *found)
 {
-    *found = (tool_symbol){.name = {"", 0}, .file = {"", 0}};
+    *found = (struct tool_symbol){.name = {"", 0}, .file = {"", 0}};
     return tool_symbols_find_all(symbols, module, query, 1, keep_answer, found) == 1 &&
            (found->name.size_bytes > 0 || found->file.size_bytes > 0);
 }
 
-pid_t tool_symbols_helper_pid(const tool_symbols *symbols) { return symbols->pid; }
+pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->pid; }

@@ -28,81 +28,81 @@
 
 #include "tools/binary/elf_head.h"
 
-typedef struct tool_symbols tool_symbols;
-typedef struct tool_symbols_module tool_symbols_module;
+struct tool_symbols;
+struct tool_symbols_module;
 
 /* Zero means the default everywhere. What it points to is borrowed until close. */
-typedef struct tool_symbols_options {
+struct tool_symbols_options {
     const char *root;                 /* folder that the modules' paths start from; NULL: / */
     const char *const *debug_folders; /* looked at before /usr/lib/debug */
     size_t debug_folder_count;
     bool no_lines, no_demangle;
     uint32_t timeout_seconds; /* CPU and wall time of one request; default 60 */
     uint64_t memory_bytes;    /* that the helper may allocate; default 2 GiB */
-} tool_symbols_options;
+};
 
 /* Never fails: the helper starts with the first module that needs it. */
-tool_symbols *tool_symbols_open(const tool_symbols_options *options);
-void tool_symbols_close(tool_symbols *symbols);
+struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *options);
+void tool_symbols_close(struct tool_symbols *symbols);
 /* Starts the helper now, while the caller is still small and has one thread: forking is cheaper
  * then. False: it cannot be started now. */
-bool tool_symbols_start(tool_symbols *symbols);
+bool tool_symbols_start(struct tool_symbols *symbols);
 
 /* What is known of a module. */
-typedef enum tool_symbols_state {
+enum tool_symbols_state {
     TOOL_SYMBOLS_READY,      /* it can be asked */
     TOOL_SYMBOLS_MISSING,    /* neither the file nor a debug file of its build id is there */
     TOOL_SYMBOLS_UNREADABLE, /* what is there cannot be used: no ELF file, a folder, damaged, ... */
     TOOL_SYMBOLS_MISMATCH,   /* it is another build than the one asked for */
     TOOL_SYMBOLS_EMPTY,      /* right, but it has no symbols at all */
     TOOL_SYMBOLS_FAILED      /* the helper died or hung over it */
-} tool_symbols_state;
+};
 
 /* Opens a module, or finds it open already: by path and build id (bytes; none: any file with
  * that path will do). Never NULL; it lives until close. */
-tool_symbols_module *tool_symbols_module_open(tool_symbols *symbols, ttape_string path,
-                                              ttape_string build_id);
-tool_symbols_state tool_symbols_module_state(const tool_symbols_module *module);
+struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbols,
+                                                     ttape_string path, ttape_string build_id);
+enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module);
 /* Why it is not READY: lower case, without the path. */
-const char *tool_symbols_module_reason(const tool_symbols_module *module);
+const char *tool_symbols_module_reason(const struct tool_symbols_module *module);
 /* Head of the file (or of the debug file that stands in for it), whatever the state, for
  * tool_elf_address_in_module and its like; NULL where the right file is not there. It has the
  * build id too. */
-const tool_elf_head *tool_symbols_module_head(const tool_symbols_module *module);
+const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module);
 /* Prints a warning that names the module, once per module; nothing when it is READY. Returns
  * whether it is not. */
-bool tool_symbols_module_warn(tool_symbols_module *module);
+bool tool_symbols_module_warn(struct tool_symbols_module *module);
 /* Frees what the helper keeps of it; it is loaded again when it is asked again. */
-void tool_symbols_module_release(tool_symbols *symbols, tool_symbols_module *module);
+void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module);
 
 /* One address. `entry`: it is a function's entry, so its line is that of the function's
  * beginning. */
-typedef struct tool_symbols_query {
+struct tool_symbols_query {
     uint64_t elf_address;
     bool entry;
-} tool_symbols_query;
+};
 
 /* Strings are borrowed until the next call. */
-typedef struct tool_symbol {
+struct tool_symbol {
     ttape_string name; /* "": no symbol contains the address */
     ttape_string file; /* "": no line is known */
     uint32_t line;
     uint64_t start; /* ELF address where the symbol starts */
-} tool_symbol;
+};
 
 /* Looks up one address; false: nothing is known of it, or the module is not READY (any more). */
-bool tool_symbols_find(tool_symbols *symbols, tool_symbols_module *module,
-                       const tool_symbols_query *query, tool_symbol *found);
+bool tool_symbols_find(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                       const struct tool_symbols_query *query, struct tool_symbol *found);
 
 /* Looks up many, in as few round trips as possible; fastest by ascending address. Calls `take` for
  * each answer, in order, with the query's number. Returns how many were answered: all, unless the
  * module is not READY or was given up on the way. */
-typedef void (*tool_symbols_take)(void *context, size_t number, const tool_symbol *found);
-size_t tool_symbols_find_all(tool_symbols *symbols, tool_symbols_module *module,
-                             const tool_symbols_query *queries, size_t count,
+typedef void (*tool_symbols_take)(void *context, size_t number, const struct tool_symbol *found);
+size_t tool_symbols_find_all(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                             const struct tool_symbols_query *queries, size_t count,
                              tool_symbols_take take, void *context);
 
 /* The helper's process, 0: none now. */
-pid_t tool_symbols_helper_pid(const tool_symbols *symbols);
+pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols);
 
 #endif

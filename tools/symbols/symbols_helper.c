@@ -15,25 +15,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tools/symbols/demangle.h"
 #include "tools/binary/elf_symbols.h"
 #include "tools/command/sanitized.h"
 #include "tools/command/signals.h"
-#include "tools/symbols/symbols_wire.h"
 #include "tools/command/tool.h"
+#include "tools/symbols/demangle.h"
+#include "tools/symbols/symbols_wire.h"
 
 #define STACK_BYTES (8u * 1024u * 1024u) /* what demangling may need, where the user allows it */
 
-typedef struct helping {
+struct helping {
     int fd;
-    const tool_symbols_options *options;
-    tool_elf_where where;
-    tool_elf_module **modules; /* by the user's numbers; NULL: not open */
+    const struct tool_symbols_options *options;
+    struct tool_elf_where where;
+    struct tool_elf_module **modules; /* by the user's numbers; NULL: not open */
     size_t count, capacity;
     size_t size_bytes; /* of the answers that wait in out[] */
     char out[64u * 1024u];
-    char name[TOOL_DEMANGLE_OUTPUT_MAX + sizeof(((tool_elf_symbol *)NULL)->suffix)];
-} helping;
+    char name[TOOL_DEMANGLE_OUTPUT_MAX + sizeof(((struct tool_elf_symbol *)NULL)->suffix)];
+};
 
 static void forget_descriptors(int own)
 {
@@ -41,19 +41,15 @@ static void forget_descriptors(int own)
         close_range((unsigned)own + 1, ~0u, 0) != 0) {
         struct rlimit files = {.rlim_cur = 1024}; /* an older kernel */
         (void)getrlimit(RLIMIT_NOFILE, &files);
-        for (int fd = 3; (rlim_t)fd < files.rlim_cur && fd < 65536; fd++) {
-            if (fd != own) {
+        for (int fd = 3; (rlim_t)fd < files.rlim_cur && fd < 65536; fd++)
+            if (fd != own)
                 close(fd);
-            }
-        }
     }
     int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < (TOOL_SANITIZED ? 2 : 3) && nothing >= 0; fd++) {
+    for (int fd = 0; fd < (TOOL_SANITIZED ? 2 : 3) && nothing >= 0; fd++)
         (void)dup2(nothing, fd);
-    }
-    if (nothing > 2) {
+    if (nothing > 2)
         close(nothing);
-    }
 }
 
 /* An interrupt at the terminal is meant for the parent, which decides; everything else ends us. */
@@ -61,12 +57,10 @@ static void reset_signals(void)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
     sigset_t none;
-    for (int number = 1; number < NSIG; number++) {
+    for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
-    }
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         (void)signal(ignored[i], SIG_IGN);
-    }
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -86,28 +80,25 @@ static uint64_t mapped_bytes(void)
     unsigned long long pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
-        if (fscanf(file, "%llu", &pages) != 1) {
+        if (fscanf(file, "%llu", &pages) != 1)
             pages = 0;
-        }
         fclose(file);
     }
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void set_limits(const tool_symbols_options *options)
+static void set_limits(const struct tool_symbols_options *options)
 {
     struct rlimit stack;
     limit(RLIMIT_CORE, 0);
-    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES) {
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES)
         limit(RLIMIT_STACK, STACK_BYTES);
-    }
     uint64_t mapped = TOOL_SANITIZED ? 0 : mapped_bytes();
-    if (mapped > 0) {
+    if (mapped > 0)
         limit(RLIMIT_AS, mapped + options->memory_bytes);
-    }
 }
 
-static void allow_time(const helping *help)
+static void allow_time(const struct helping *help)
 {
     struct rusage used = {0};
     (void)getrusage(RUSAGE_SELF, &used);
@@ -115,15 +106,14 @@ static void allow_time(const helping *help)
                           help->options->timeout_seconds);
 }
 
-static void send_answers(helping *help)
+static void send_answers(struct helping *help)
 {
-    if (!tool_wire_send(help->fd, help->out, help->size_bytes, 0)) {
+    if (!tool_wire_send(help->fd, help->out, help->size_bytes, 0))
         _exit(0); /* nobody listens any more */
-    }
     help->size_bytes = 0;
 }
 
-static void answer(helping *help, const void *data, size_t size_bytes)
+static void answer(struct helping *help, const void *data, size_t size_bytes)
 {
     const char *from = data;
     while (size_bytes > 0) {
@@ -133,20 +123,18 @@ static void answer(helping *help, const void *data, size_t size_bytes)
         help->size_bytes += part;
         from += part;
         size_bytes -= part;
-        if (help->size_bytes == sizeof(help->out)) {
+        if (help->size_bytes == sizeof(help->out))
             send_answers(help);
-        }
     }
 }
 
-static void ask(const helping *help, void *data, size_t size_bytes)
+static void ask(const struct helping *help, void *data, size_t size_bytes)
 {
-    if (!tool_wire_receive(help->fd, data, size_bytes, 0)) {
+    if (!tool_wire_receive(help->fd, data, size_bytes, 0))
         _exit(0);
-    }
 }
 
-static void release(helping *help, uint32_t number)
+static void release(struct helping *help, uint32_t number)
 {
     if (number < help->count && help->modules[number] != NULL) {
         tool_elf_module_close(help->modules[number]);
@@ -155,25 +143,23 @@ static void release(helping *help, uint32_t number)
     }
 }
 
-static void open_module(helping *help, const tool_wire_request *request)
+static void open_module(struct helping *help, const struct tool_wire_request *request)
 {
     uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX];
     char path[TOOL_WIRE_PATH_MAX + 1];
-    tool_wire_opened opened;
-    if (request->count > sizeof(build_id) || request->size_bytes >= sizeof(path)) {
+    struct tool_wire_opened opened;
+    if (request->count > sizeof(build_id) || request->size_bytes >= sizeof(path))
         _exit(TOOL_USAGE);
-    }
     ask(help, build_id, request->count);
     ask(help, path, request->size_bytes);
     path[request->size_bytes] = '\0';
     memset(&opened, 0, sizeof(opened));
     release(help, request->module);
     tool_grow((void **)&help->modules, &help->capacity, request->module + 1u,
-              sizeof(tool_elf_module *));
-    for (; help->count <= request->module; help->count++) {
+              sizeof(struct tool_elf_module *));
+    for (; help->count <= request->module; help->count++)
         help->modules[help->count] = NULL;
-    }
-    tool_elf_module *module = tool_allocate(1, sizeof(tool_elf_module));
+    struct tool_elf_module *module = tool_allocate(1, sizeof(struct tool_elf_module));
     help->modules[request->module] = module;
     const char *reason = tool_elf_module_open(module, &help->where, path, build_id, request->count,
                                               !help->options->no_lines);
@@ -182,14 +168,14 @@ static void open_module(helping *help, const tool_wire_request *request)
         opened.has_head = 1;
         opened.head = *module->head;
     }
-    if (reason != NULL) {
+    if (reason != NULL)
         (void)snprintf(opened.reason, sizeof(opened.reason), "%s", reason);
-    }
     answer(help, &opened, sizeof(opened));
 }
 
 /* The name to show: readable where it can be, cut where nobody would read on. */
-static const char *shown_name(helping *help, const tool_elf_symbol *symbol, size_t *size_bytes)
+static const char *shown_name(struct helping *help, const struct tool_elf_symbol *symbol,
+                              size_t *size_bytes)
 {
     size_t length = help->options->no_demangle ? 0 : tool_demangle(symbol->name, help->name);
     if (length == 0) {
@@ -205,13 +191,14 @@ static const char *shown_name(helping *help, const tool_elf_symbol *symbol, size
     return help->name;
 }
 
-static void find_one(helping *help, const tool_elf_module *module, const tool_wire_query *query)
+static void find_one(struct helping *help, const struct tool_elf_module *module,
+                     const struct tool_wire_query *query)
 {
-    tool_wire_found found;
+    struct tool_wire_found found;
     const char *name = "", *file = NULL;
     size_t name_bytes = 0;
     memset(&found, 0, sizeof(found));
-    const tool_elf_symbol *symbol = tool_elf_table_find(&module->table, query->elf_address);
+    const struct tool_elf_symbol *symbol = tool_elf_table_find(&module->table, query->elf_address);
     uint64_t address = query->elf_address;
     if (symbol != NULL) {
         name = shown_name(help, symbol, &name_bytes);
@@ -219,13 +206,11 @@ static void find_one(helping *help, const tool_elf_module *module, const tool_wi
         address = query->entry != 0 ? symbol->start : address;
     }
     if (module->lines != NULL && !tool_elf_lines_find(module->lines, address - module->lines_move,
-                                                      query->entry != 0, &file, &found.line)) {
+                                                      query->entry != 0, &file, &found.line))
         file = NULL;
-    }
     size_t file_bytes = file != NULL ? strnlen(file, TOOL_WIRE_FILE_MAX + 1) : 0;
-    if (file_bytes > TOOL_WIRE_FILE_MAX) {
+    if (file_bytes > TOOL_WIRE_FILE_MAX)
         file_bytes = 0;
-    }
     found.line = file_bytes > 0 ? found.line : 0;
     found.name_bytes = (uint32_t)name_bytes;
     found.file_bytes = (uint32_t)file_bytes;
@@ -234,30 +219,28 @@ static void find_one(helping *help, const tool_elf_module *module, const tool_wi
     answer(help, file, file_bytes);
 }
 
-static void find_batch(helping *help, const tool_wire_request *request)
+static void find_batch(struct helping *help, const struct tool_wire_request *request)
 {
-    tool_wire_query queries[TOOL_WIRE_BATCH];
+    struct tool_wire_query queries[TOOL_WIRE_BATCH];
     if (request->count > TOOL_WIRE_BATCH || request->module >= help->count ||
         help->modules[request->module] == NULL ||
-        request->size_bytes != request->count * sizeof(queries[0])) {
+        request->size_bytes != request->count * sizeof(queries[0]))
         _exit(TOOL_USAGE);
-    }
     ask(help, queries, request->size_bytes);
-    for (uint32_t i = 0; i < request->count; i++) {
+    for (uint32_t i = 0; i < request->count; i++)
         find_one(help, help->modules[request->module], &queries[i]);
-    }
 }
 
-static _Noreturn void serve(int fd, const tool_symbols_options *options)
+static _Noreturn void serve(int fd, const struct tool_symbols_options *options)
 {
-    static helping help; /* not for a stack that may be small */
-    help = (helping){.fd = fd,
-                     .options = options,
-                     .where = {.root = options->root,
-                               .debug_folders = options->debug_folders,
-                               .debug_folder_count = options->debug_folder_count}};
+    static struct helping help; /* not for a stack that may be small */
+    help = (struct helping){.fd = fd,
+                            .options = options,
+                            .where = {.root = options->root,
+                                      .debug_folders = options->debug_folders,
+                                      .debug_folder_count = options->debug_folder_count}};
     for (;;) {
-        tool_wire_request request;
+        struct tool_wire_request request;
         ask(&help, &request, sizeof(request));
         allow_time(&help);
         switch (request.what) {
@@ -270,13 +253,12 @@ static _Noreturn void serve(int fd, const tool_symbols_options *options)
     }
 }
 
-pid_t tool_symbols_helper_start(const tool_symbols_options *options, int *fd)
+pid_t tool_symbols_helper_start(const struct tool_symbols_options *options, int *fd)
 {
     int ends[2];
     sigset_t all, before;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return -1;
-    }
     sigfillset(&all); /* no handler of the parent's may run in the child */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();

@@ -27,16 +27,14 @@ static bool wait_for(int fd, short events, uint64_t deadline_ms)
         }
         struct pollfd waiting = {.fd = fd, .events = events};
         int ready = poll(&waiting, 1, left);
-        if (ready > 0) {
+        if (ready > 0)
             return true;
-        }
         if (ready == 0) {
             errno = ETIMEDOUT;
             return false;
         }
-        if (errno != EINTR) {
+        if (errno != EINTR)
             return false;
-        }
     }
 }
 
@@ -46,17 +44,14 @@ bool tool_wire_send(int fd, const void *data, size_t size_bytes, uint64_t deadli
     while (size_bytes > 0) {
         ssize_t sent = send(fd, at, size_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!wait_for(fd, POLLOUT, deadline_ms)) {
+            if (!wait_for(fd, POLLOUT, deadline_ms))
                 return false;
-            }
             continue;
         }
-        if (sent < 0 && errno == EINTR) {
+        if (sent < 0 && errno == EINTR)
             continue;
-        }
-        if (sent < 0) {
+        if (sent < 0)
             return false;
-        }
         at += sent;
         size_bytes -= (size_t)sent;
     }
@@ -69,14 +64,12 @@ bool tool_wire_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_
     while (size_bytes > 0) {
         ssize_t got = recv(fd, at, size_bytes, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!wait_for(fd, POLLIN, deadline_ms)) {
+            if (!wait_for(fd, POLLIN, deadline_ms))
                 return false;
-            }
             continue;
         }
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
         if (got <= 0) {
             errno = got == 0 ? EPIPE : errno;
             return false;

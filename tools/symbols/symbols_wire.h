@@ -19,30 +19,30 @@
 
 enum { TOOL_WIRE_OPEN = 1, TOOL_WIRE_FIND = 2, TOOL_WIRE_RELEASE = 3 };
 
-typedef struct tool_wire_request {
+struct tool_wire_request {
     uint32_t what;
     uint32_t module;     /* the user's number for it */
     uint32_t count;      /* OPEN: bytes of build id; FIND: queries */
     uint32_t size_bytes; /* OPEN: of the path, which follows the build id; FIND: of the queries */
-} tool_wire_request;
+};
 
-typedef struct tool_wire_query {
+struct tool_wire_query {
     uint64_t elf_address;
     uint64_t entry;
-} tool_wire_query;
+};
 
 /* Answer to OPEN. */
-typedef struct tool_wire_opened {
+struct tool_wire_opened {
     uint32_t has_symbols, has_head;
     char reason[TOOL_WIRE_REASON]; /* "" or why it has no symbols */
-    tool_elf_head head;
-} tool_wire_opened;
+    struct tool_elf_head head;
+};
 
 /* Answer to each query of FIND; name and file follow. */
-typedef struct tool_wire_found {
+struct tool_wire_found {
     uint32_t name_bytes, file_bytes, line, reserved;
     uint64_t start;
-} tool_wire_found;
+};
 
 /* Both return false when the other side is gone. A deadline is in milliseconds of the monotonic
  * clock; 0: none. When it is over, tool_wire_receive returns false with errno ETIMEDOUT. */
@@ -51,6 +51,6 @@ bool tool_wire_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_
 uint64_t tool_wire_now_ms(void);
 
 /* Starts a helper: returns its process and the descriptor to talk to it, or -1 with errno. */
-pid_t tool_symbols_helper_start(const tool_symbols_options *options, int *fd);
+pid_t tool_symbols_helper_start(const struct tool_symbols_options *options, int *fd);
 
 #endif

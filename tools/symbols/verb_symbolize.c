@@ -6,39 +6,38 @@
 
 #include <tracetape/copy.h>
 
-#include "tools/io/input.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
-#include "tools/symbols/symbolize.h"
-#include "tools/io/target.h"
 #include "tools/command/tool.h"
+#include "tools/io/input.h"
+#include "tools/io/target.h"
+#include "tools/symbols/symbolize.h"
 
 #define DEBUG_FOLDERS_MAX 64u
 
-typedef struct debug_folders {
+struct debug_folders {
     const char *paths[DEBUG_FOLDERS_MAX];
     size_t count;
-} debug_folders;
+};
 
 static struct {
     const char *output, *root;
-    debug_folders debug;
+    struct debug_folders debug;
     bool force, again, no_lines, no_demangle;
     uint32_t jobs;
 } options;
 
 static bool parse_debug_folder(const char *text, void *into)
 {
-    debug_folders *folders = into;
-    if (folders->count == DEBUG_FOLDERS_MAX || text[0] == '\0') {
+    struct debug_folders *folders = into;
+    if (folders->count == DEBUG_FOLDERS_MAX || text[0] == '\0')
         return false;
-    }
     folders->paths[folders->count++] = text;
     return true;
 }
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
     {"debug-dir", 0, "DIR", "look for debug files in DIR first; may be given again",
@@ -52,7 +51,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "symbolize",
     .usage = "[OPTION]... FILE -o OUT",
     .about =
@@ -74,26 +73,23 @@ static const tool_command command = {
 };
 
 /* The copy, and how far its sites are. */
-typedef struct naming {
-    const tool_named_site *sites;
+struct naming {
+    const struct tool_named_site *sites;
     size_t count, next;
-} naming;
+};
 
 /* Sites come in ascending order. A name that is there stays where no better one was found. */
 static ttape_status rename_site(void *context, uint32_t number, ttape_site *site, ttape_error *err)
 {
-    naming *names = context;
+    struct naming *names = context;
     (void)err;
-    while (names->next < names->count && names->sites[names->next].site < number) {
+    while (names->next < names->count && names->sites[names->next].site < number)
         names->next++;
-    }
-    if (names->next == names->count || names->sites[names->next].site != number) {
+    if (names->next == names->count || names->sites[names->next].site != number)
         return TTAPE_OK;
-    }
-    const tool_named_site *named = &names->sites[names->next];
-    if (named->symbol.data != NULL) {
+    const struct tool_named_site *named = &names->sites[names->next];
+    if (named->symbol.data != NULL)
         site->symbol = named->symbol;
-    }
     if (named->file.size_bytes > 0) {
         site->file = named->file;
         site->line = named->line;
@@ -101,54 +97,49 @@ static ttape_status rename_site(void *context, uint32_t number, ttape_site *site
     return TTAPE_OK;
 }
 
-typedef struct copying {
-    tool_input *input;
-    tool_target target;
+struct copying {
+    struct tool_input *input;
+    struct tool_target target;
     ttape_info info;
     ttape_writer *writer;
     ttape_copier *copier;
     ttape_error err;
-} copying;
+};
 
-static int open_copy(copying *copy, naming *names)
+static int open_copy(struct copying *copy, struct naming *names)
 {
     ttape_writer_options writer_options = {.size = sizeof(writer_options),
                                            .resolution_ns = copy->info.resolution_ns,
                                            .has_trace_id = true};
     memcpy(writer_options.trace_id, copy->info.trace_id, sizeof(copy->info.trace_id));
     if (ttape_writer_open(&copy->writer, &copy->target.sink, &writer_options, &copy->err) !=
-        TTAPE_OK) {
+        TTAPE_OK)
         return tool_fail_error(options.output, &copy->err);
-    }
     if (ttape_copier_open_renamed(&copy->copier, copy->writer, copy->input->reader, rename_site,
-                                  names, &copy->err) != TTAPE_OK) {
+                                  names, &copy->err) != TTAPE_OK)
         return tool_fail_error(options.output, &copy->err);
-    }
     return TOOL_OK;
 }
 
-static int copy_all(copying *copy)
+static int copy_all(struct copying *copy)
 {
     for (uint64_t i = 0; i < copy->info.partition_count; i++) {
-        if (ttape_copier_partition(copy->copier, (uint32_t)i, &copy->err) != TTAPE_OK) {
+        if (ttape_copier_partition(copy->copier, (uint32_t)i, &copy->err) != TTAPE_OK)
             return tool_fail_error(copy->input->name, &copy->err);
-        }
         tool_progress_update(i + 1, copy->info.partition_count, 0);
     }
-    if (ttape_writer_finish(copy->writer, &copy->err) != TTAPE_OK) {
+    if (ttape_writer_finish(copy->writer, &copy->err) != TTAPE_OK)
         return tool_fail_error(options.output, &copy->err);
-    }
     return tool_target_commit(&copy->target);
 }
 
-static int write_copy(copying *copy, const tool_symbolizing *work)
+static int write_copy(struct copying *copy, const struct tool_symbolizing *work)
 {
-    naming names = {0};
+    struct naming names = {0};
     names.sites = tool_symbolize_sites(work, &names.count);
     int status = open_copy(copy, &names);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = copy_all(copy);
-    }
     ttape_copier_close(copy->copier);
     ttape_writer_close(copy->writer);
     return status;
@@ -157,37 +148,35 @@ static int write_copy(copying *copy, const tool_symbolizing *work)
 static int check_folder(const char *path)
 {
     struct stat status;
-    if (path != NULL && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))) {
+    if (path != NULL && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
         return tool_fail("'%s' is no folder", path);
-    }
     return TOOL_OK;
 }
 
 static int check_folders(void)
 {
     int status = check_folder(options.root);
-    for (size_t i = 0; i < options.debug.count && status == TOOL_OK; i++) {
+    for (size_t i = 0; i < options.debug.count && status == TOOL_OK; i++)
         status = check_folder(options.debug.paths[i]);
-    }
     return status;
 }
 
-static int run(tool_input *input)
+static int run(struct tool_input *input)
 {
-    tool_symbolize_options wanted = {.symbols = {.root = options.root,
-                                                 .debug_folders = options.debug.paths,
-                                                 .debug_folder_count = options.debug.count,
-                                                 .no_lines = options.no_lines,
-                                                 .no_demangle = options.no_demangle},
-                                     .again = options.again,
-                                     .jobs = options.jobs};
-    copying copy = {.input = input};
+    struct tool_symbolize_options wanted = {.symbols = {.root = options.root,
+                                                        .debug_folders = options.debug.paths,
+                                                        .debug_folder_count = options.debug.count,
+                                                        .no_lines = options.no_lines,
+                                                        .no_demangle = options.no_demangle},
+                                            .again = options.again,
+                                            .jobs = options.jobs};
+    struct copying copy = {.input = input};
     bool complete = true;
     ttape_reader_get_info(input->reader, &copy.info);
     int status = tool_target_open(&copy.target, options.output, options.force);
     if (status == TOOL_OK) {
         tool_progress_start("symbolize");
-        tool_symbolizing *work = tool_symbolize(input->reader, &wanted, &complete);
+        struct tool_symbolizing *work = tool_symbolize(input->reader, &wanted, &complete);
         status = write_copy(&copy, work);
         tool_progress_stop();
         tool_symbolize_close(work);
@@ -199,17 +188,14 @@ static int run(tool_input *input)
 int tool_verb_symbolize(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (options.output == NULL) {
+    if (options.output == NULL)
         return tool_usage("symbolize", "-o FILE is missing");
-    }
     status = check_folders();
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     status = tool_input_read(&input, argv[0], 1);
     if (status == TOOL_OK) {
         status = run(&input);

@@ -9,29 +9,27 @@
 
 /* ---- items ---- */
 
-tool_item *tool_item_add(tool_item **list, size_t *count, size_t *capacity)
+struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *capacity)
 {
     tool_grow((void **)list, capacity, *count + 1, sizeof(**list));
-    tool_item *item = &(*list)[(*count)++];
-    *item = (tool_item){.count = 1};
+    struct tool_item *item = &(*list)[(*count)++];
+    *item = (struct tool_item){.count = 1};
     return item;
 }
 
-static void clear(tool_item *item)
+static void clear(struct tool_item *item)
 {
-    for (size_t i = 0; i < item->child_count; i++) {
+    for (size_t i = 0; i < item->child_count; i++)
         clear(&item->children[i]);
-    }
     free(item->children);
     item->children = NULL;
     item->child_count = item->child_capacity = 0;
 }
 
-void tool_items_close(tool_item *items, size_t count)
+void tool_items_close(struct tool_item *items, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         clear(&items[i]);
-    }
     free(items);
 }
 
@@ -41,7 +39,7 @@ static void add_time(int64_t *to, int64_t time_ns)
     *to = (int64_t)((uint64_t)*to + (uint64_t)time_ns);
 }
 
-void tool_item_sum(tool_item *to, const tool_item *from)
+void tool_item_sum(struct tool_item *to, const struct tool_item *from)
 {
     ttape_node *a = &to->node;
     const ttape_node *b = &from->node;
@@ -70,15 +68,14 @@ void tool_item_sum(tool_item *to, const tool_item *from)
     a->end_most_ns = b->end_most_ns;
 }
 
-bool tool_tree_go_on(tool_tree *view, const ttape_error *err)
+bool tool_tree_go_on(struct tool_tree *view, const ttape_error *err)
 {
     if (err->status < TTAPE_E_TRUNCATED) {
         view->status = tool_fail_error(view->input->name, err);
         return false;
     }
-    if (view->error_count++ < ERRORS_SHOWN) {
+    if (view->error_count++ < ERRORS_SHOWN)
         tool_fail_error(view->input->name, err);
-    }
     view->status = view->status == TOOL_OK ? TOOL_LOSS : view->status;
     return true;
 }
@@ -87,17 +84,15 @@ int64_t tool_tree_usual_min(int64_t longest_ns) { return longest_ns > 0 ? longes
 
 /* ---- filters ---- */
 
-bool tool_tree_cut(const tool_tree *view, tool_item *item)
+bool tool_tree_cut(const struct tool_tree *view, struct tool_item *item)
 {
-    const tool_selection *s = view->selection;
+    const struct tool_selection *s = view->selection;
     const ttape_node *node = &item->node;
     item->time_ns = node->time_ns;
-    if (!s->has_range) {
+    if (!s->has_range)
         return true;
-    }
-    if (node->start_ns >= s->to_ns || node->end_most_ns < s->from_ns) {
+    if (node->start_ns >= s->to_ns || node->end_most_ns < s->from_ns)
         return false;
-    }
     item->is_cut = node->start_ns < s->from_ns || node->end_most_ns > s->to_ns;
     if (item->is_cut) {
         uint64_t from = node->start_ns > s->from_ns ? node->start_ns : s->from_ns;
@@ -107,7 +102,7 @@ bool tool_tree_cut(const tool_tree *view, tool_item *item)
     return true;
 }
 
-static bool is_short(const tool_tree *view, const tool_item *item)
+static bool is_short(const struct tool_tree *view, const struct tool_item *item)
 {
     uint64_t most = item->node.end_most_ns - item->node.start_ns;
     bool hidden = item->node.end == TTAPE_NODE_HIDDEN && most > (uint64_t)view->min_ns;
@@ -116,7 +111,7 @@ static bool is_short(const tool_tree *view, const tool_item *item)
 }
 
 /* `times`: how often the item's parent stands for. */
-static void add_short(tool_shorts *shorts, const tool_item *item, uint64_t times)
+static void add_short(struct tool_shorts *shorts, const struct tool_item *item, uint64_t times)
 {
     bool is_call = item->node.frame_kind == TTAPE_ENTER && item->node.site != TTAPE_NONE;
     shorts->count += item->count * times;
@@ -127,22 +122,20 @@ static void add_short(tool_shorts *shorts, const tool_item *item, uint64_t times
 }
 
 /* Where siblings are folded, what is short is only known then. */
-static void drop_short(const tool_tree *view, tool_item *parent, uint64_t times)
+static void drop_short(const struct tool_tree *view, struct tool_item *parent, uint64_t times)
 {
     size_t kept = 0;
     for (size_t i = 0; i < parent->child_count; i++) {
-        tool_item *child = &parent->children[i];
+        struct tool_item *child = &parent->children[i];
         if (child->kind == TOOL_ITEM_PARTS || !is_short(view, child)) {
             drop_short(view, child, times * child->count);
             parent->children[kept++] = *child;
             continue;
         }
-        for (size_t k = 0; child->kind == TOOL_ITEM_SEQUENCE && k < child->child_count; k++) {
+        for (size_t k = 0; child->kind == TOOL_ITEM_SEQUENCE && k < child->child_count; k++)
             add_short(&parent->shorts, &child->children[k], times * child->count);
-        }
-        if (child->kind == TOOL_ITEM_NODE) {
+        if (child->kind == TOOL_ITEM_NODE)
             add_short(&parent->shorts, child, times);
-        }
         clear(child);
     }
     parent->child_count = kept;
@@ -150,16 +143,18 @@ static void drop_short(const tool_tree *view, tool_item *parent, uint64_t times)
 
 /* ---- building ---- */
 
-typedef struct building {
-    tool_tree *view;
+struct building {
+    struct tool_tree *view;
     uint32_t depth; /* levels that may follow */
-} building;
+};
 
-static void build_children(tool_tree *view, tool_item *item, uint32_t depth, uint32_t mode);
+static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
+                           uint32_t mode);
 
-static void add_parts(tool_item *parent, const tool_item *part)
+static void add_parts(struct tool_item *parent, const struct tool_item *part)
 {
-    tool_item *last = parent->child_count > 0 ? &parent->children[parent->child_count - 1] : NULL;
+    struct tool_item *last =
+        parent->child_count > 0 ? &parent->children[parent->child_count - 1] : NULL;
     if (last != NULL && last->kind == TOOL_ITEM_PARTS) {
         tool_item_sum(last, part);
         last->count++;
@@ -169,56 +164,54 @@ static void add_parts(tool_item *parent, const tool_item *part)
 }
 
 /* What is local to a partition that the range cuts is shown as far as it is inside. */
-static void open_part(building *b, tool_item *parent, const ttape_node *part);
+static void open_part(struct building *b, struct tool_item *parent, const ttape_node *part);
 
-static void add_child(building *b, tool_item *parent, const ttape_node *node)
+static void add_child(struct building *b, struct tool_item *parent, const ttape_node *node)
 {
-    tool_tree *view = b->view;
-    tool_item item = {.kind = TOOL_ITEM_NODE, .node = *node, .count = 1};
-    if (!tool_tree_cut(view, &item)) {
+    struct tool_tree *view = b->view;
+    struct tool_item item = {.kind = TOOL_ITEM_NODE, .node = *node, .count = 1};
+    if (!tool_tree_cut(view, &item))
         return;
-    }
     if (node->id.kind == TTAPE_NODE_PART) {
         item.kind = TOOL_ITEM_PARTS;
-        if (item.is_cut) {
+        if (item.is_cut)
             open_part(b, parent, node);
-        } else {
+        else
             add_parts(parent, &item);
-        }
         return;
     }
     if (!view->fold && is_short(view, &item)) {
         add_short(&parent->shorts, &item, 1);
         return;
     }
-    tool_item *added =
+    struct tool_item *added =
         tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity);
     *added = item;
     build_children(view, added, b->depth, view->full ? TTAPE_TREE_FULL : TTAPE_TREE_PRUNED);
 }
 
-static void walk(building *b, tool_item *parent, const ttape_node_id *id, uint32_t mode)
+static void walk(struct building *b, struct tool_item *parent, const ttape_node_id *id,
+                 uint32_t mode)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
     ttape_node node;
-    tool_tree *view = b->view;
+    struct tool_tree *view = b->view;
     if (ttape_tree_walk_open(&walk, view->tree, id, mode, &err) != TTAPE_OK) {
         (void)tool_tree_go_on(view, &err);
         return;
     }
     for (;;) {
         ttape_status status = ttape_tree_walk_next(walk, &node, &err);
-        if (status == TTAPE_OK) {
+        if (status == TTAPE_OK)
             add_child(b, parent, &node);
-        } else if (status == TTAPE_END || !tool_tree_go_on(view, &err)) {
+        else if (status == TTAPE_END || !tool_tree_go_on(view, &err))
             break;
-        }
     }
     ttape_tree_walk_close(walk);
 }
 
-static void open_part(building *b, tool_item *parent, const ttape_node *part)
+static void open_part(struct building *b, struct tool_item *parent, const ttape_node *part)
 {
     walk(b, parent, &part->id, TTAPE_TREE_OPENED);
 }
@@ -229,61 +222,56 @@ static bool has_more(const ttape_node *node)
     return node->is_spanning || node->call_count > 0 || node->event_count > 2;
 }
 
-static void build_children(tool_tree *view, tool_item *item, uint32_t depth, uint32_t mode)
+static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
+                           uint32_t mode)
 {
-    building b = {.view = view, .depth = depth > 0 ? depth - 1 : 0};
-    if (!has_more(&item->node)) {
+    struct building b = {.view = view, .depth = depth > 0 ? depth - 1 : 0};
+    if (!has_more(&item->node))
         return;
-    }
     if (depth == 0) {
         item->deeper = true;
         return;
     }
     walk(&b, item, &item->node.id, mode);
-    if (view->fold) {
+    if (view->fold)
         tool_items_fold(item->children, &item->child_count);
-    }
 }
 
-void tool_tree_build_node(tool_tree *view, const ttape_node *node, bool opened, tool_item **list,
-                          size_t *count, size_t *capacity)
+void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool opened,
+                          struct tool_item **list, size_t *count, size_t *capacity)
 {
-    tool_item item = {.kind = node->id.kind == TTAPE_NODE_PART ? TOOL_ITEM_PARTS : TOOL_ITEM_NODE,
-                      .node = *node,
-                      .count = 1};
-    if (!tool_tree_cut(view, &item)) {
+    struct tool_item item = {.kind = node->id.kind == TTAPE_NODE_PART ? TOOL_ITEM_PARTS
+                                                                      : TOOL_ITEM_NODE,
+                             .node = *node,
+                             .count = 1};
+    if (!tool_tree_cut(view, &item))
         return;
-    }
     uint32_t mode = view->full ? TTAPE_TREE_FULL : opened ? TTAPE_TREE_OPENED : TTAPE_TREE_PRUNED;
-    if (node->id.kind == TTAPE_NODE_PART) {
+    if (node->id.kind == TTAPE_NODE_PART)
         item.node.is_spanning = true; /* to be opened */
-    }
     build_children(view, &item, view->depth, mode);
-    if (view->fold) {
+    if (view->fold)
         drop_short(view, &item, 1);
-    }
     *tool_item_add(list, count, capacity) = item;
 }
 
 /* ---- streams ---- */
 
-static bool is_selected(const tool_selection *s, uint32_t stream)
+static bool is_selected(const struct tool_selection *s, uint32_t stream)
 {
-    for (uint32_t i = 0; s->streams != NULL && i < s->stream_count; i++) {
-        if (s->streams[i] == stream) {
+    for (uint32_t i = 0; s->streams != NULL && i < s->stream_count; i++)
+        if (s->streams[i] == stream)
             return true;
-        }
-    }
     return s->streams == NULL;
 }
 
-typedef struct streams {
+struct streams {
     ttape_node *nodes;
     size_t count, capacity;
     int64_t longest_ns;
-} streams;
+};
 
-static void list_streams(tool_tree *view, streams *list)
+static void list_streams(struct tool_tree *view, struct streams *list)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
@@ -296,14 +284,12 @@ static void list_streams(tool_tree *view, streams *list)
     }
     for (;;) {
         ttape_status status = ttape_tree_walk_next(walk, &node, &err);
-        if (status == TTAPE_END || (status != TTAPE_OK && !tool_tree_go_on(view, &err))) {
+        if (status == TTAPE_END || (status != TTAPE_OK && !tool_tree_go_on(view, &err)))
             break;
-        }
-        tool_item item = {.node = node};
+        struct tool_item item = {.node = node};
         if (status != TTAPE_OK || !is_selected(view->selection, node.id.stream) ||
-            !tool_tree_cut(view, &item)) {
+            !tool_tree_cut(view, &item))
             continue;
-        }
         list->longest_ns = item.time_ns > list->longest_ns ? item.time_ns : list->longest_ns;
         tool_grow((void **)&list->nodes, &list->capacity, list->count + 1, sizeof(ttape_node));
         list->nodes[list->count++] = node;
@@ -311,15 +297,14 @@ static void list_streams(tool_tree *view, streams *list)
     ttape_tree_walk_close(walk);
 }
 
-void tool_tree_build_streams(tool_tree *view)
+void tool_tree_build_streams(struct tool_tree *view)
 {
-    streams list = {0};
+    struct streams list = {0};
     list_streams(view, &list);
-    if (view->min_ns < 0) {
+    if (view->min_ns < 0)
         view->min_ns = tool_tree_usual_min(list.longest_ns);
-    }
     for (size_t i = 0; i < list.count && view->status != TOOL_CANNOT; i++) {
-        tool_item item = {.kind = TOOL_ITEM_NODE, .node = list.nodes[i], .count = 1};
+        struct tool_item item = {.kind = TOOL_ITEM_NODE, .node = list.nodes[i], .count = 1};
         (void)tool_tree_cut(view, &item);
         if (is_short(view, &item)) {
             add_short(&view->shorts, &item, 1);

@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Parts are never equal: what is in them is not known. */
-static void describe(tool_item *item)
+static void describe(struct tool_item *item)
 {
     uint64_t shape = mix(mix(item->kind, item->node.site), item->node.frame_kind);
     shape = mix(mix(shape, item->node.argument), item->child_count);
@@ -28,10 +28,10 @@ static void describe(tool_item *item)
     item->hash = mix(shape, item->count);
 }
 
-static bool equal_lists(const tool_item *a, const tool_item *b, size_t count);
+static bool equal_lists(const struct tool_item *a, const struct tool_item *b, size_t count);
 
 /* But for the count. */
-static bool similar(const tool_item *a, const tool_item *b)
+static bool similar(const struct tool_item *a, const struct tool_item *b)
 {
     return a->shape == b->shape && a->repeats && b->repeats && a->kind == b->kind &&
            a->node.site == b->node.site && a->node.frame_kind == b->node.frame_kind &&
@@ -39,45 +39,39 @@ static bool similar(const tool_item *a, const tool_item *b)
            equal_lists(a->children, b->children, a->child_count);
 }
 
-static bool equal_lists(const tool_item *a, const tool_item *b, size_t count)
+static bool equal_lists(const struct tool_item *a, const struct tool_item *b, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (a[i].hash != b[i].hash || a[i].count != b[i].count) {
+    for (size_t i = 0; i < count; i++)
+        if (a[i].hash != b[i].hash || a[i].count != b[i].count)
             return false;
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!similar(&a[i], &b[i])) {
+    for (size_t i = 0; i < count; i++)
+        if (!similar(&a[i], &b[i]))
             return false;
-        }
-    }
     return true;
 }
 
 /* The children of `from` go to those of `to`, which are the same. */
-static void merge(tool_item *to, tool_item *from)
+static void merge(struct tool_item *to, struct tool_item *from)
 {
     tool_item_sum(to, from);
-    for (size_t i = 0; i < to->child_count; i++) {
+    for (size_t i = 0; i < to->child_count; i++)
         merge(&to->children[i], &from->children[i]);
-    }
     free(from->children);
     from->children = NULL;
     from->child_count = 0;
 }
 
-typedef struct folding {
-    tool_item *items; /* the list itself: what was read is written over */
+struct folding {
+    struct tool_item *items; /* the list itself: what was read is written over */
     size_t count;
-} folding;
+};
 
 /* A after A, or after n times A. */
-static bool fold_one(folding *f)
+static bool fold_one(struct folding *f)
 {
-    tool_item *last = &f->items[f->count - 1], *before = last - 1;
-    if (f->count < 2 || last->kind != TOOL_ITEM_NODE || !similar(before, last)) {
+    struct tool_item *last = &f->items[f->count - 1], *before = last - 1;
+    if (f->count < 2 || last->kind != TOOL_ITEM_NODE || !similar(before, last))
         return false;
-    }
     uint64_t count = before->count + last->count;
     merge(before, last);
     before->count = count;
@@ -87,16 +81,14 @@ static bool fold_one(folding *f)
 }
 
 /* The sequence that stands before the last `period` items once more. */
-static bool fold_again(folding *f, size_t period)
+static bool fold_again(struct folding *f, size_t period)
 {
-    if (f->count < period + 1) {
+    if (f->count < period + 1)
         return false;
-    }
-    tool_item *before = &f->items[f->count - period - 1], *last = before + 1;
+    struct tool_item *before = &f->items[f->count - period - 1], *last = before + 1;
     if (before->kind != TOOL_ITEM_SEQUENCE || before->child_count != period ||
-        !equal_lists(before->children, last, period)) {
+        !equal_lists(before->children, last, period))
         return false;
-    }
     for (size_t i = 0; i < period; i++) {
         tool_item_sum(before, &last[i]);
         merge(&before->children[i], &last[i]);
@@ -108,21 +100,17 @@ static bool fold_again(folding *f, size_t period)
 }
 
 /* The last `period` items equal those before them: both become a sequence. */
-static bool fold_new(folding *f, size_t period)
+static bool fold_new(struct folding *f, size_t period)
 {
-    if (f->count < 2 * period) {
+    if (f->count < 2 * period)
         return false;
-    }
-    tool_item *first = &f->items[f->count - 2 * period], *second = first + period;
-    for (size_t i = 0; i < period; i++) {
-        if (first[i].kind != TOOL_ITEM_NODE || !first[i].repeats) {
+    struct tool_item *first = &f->items[f->count - 2 * period], *second = first + period;
+    for (size_t i = 0; i < period; i++)
+        if (first[i].kind != TOOL_ITEM_NODE || !first[i].repeats)
             return false;
-        }
-    }
-    if (!equal_lists(first, second, period)) {
+    if (!equal_lists(first, second, period))
         return false;
-    }
-    tool_item sequence = {.kind = TOOL_ITEM_SEQUENCE, .count = 2};
+    struct tool_item sequence = {.kind = TOOL_ITEM_SEQUENCE, .count = 2};
     sequence.node.site = TTAPE_NONE;
     sequence.node.id = first->node.id;
     sequence.node.start_ns = first->node.start_ns;
@@ -140,20 +128,18 @@ static bool fold_new(folding *f, size_t period)
     return true;
 }
 
-void tool_items_fold(tool_item *items, size_t *count)
+void tool_items_fold(struct tool_item *items, size_t *count)
 {
-    folding f = {.items = items};
+    struct folding f = {.items = items};
     for (size_t i = 0; i < *count; i++) {
         describe(&items[i]);
-        if (f.count != i) {
+        if (f.count != i)
             items[f.count] = items[i];
-        }
         f.count++;
         for (bool folded = true; folded;) { /* what was folded may complete a sequence */
             folded = fold_one(&f);
-            for (size_t period = 2; period <= PERIOD_MOST && !folded; period++) {
+            for (size_t period = 2; period <= PERIOD_MOST && !folded; period++)
                 folded = fold_again(&f, period) || fold_new(&f, period);
-            }
         }
     }
     *count = f.count;

@@ -5,20 +5,19 @@
 #include "tools/io/json.h"
 #include "tools/tree/tree_view.h"
 
-typedef struct printing {
-    tool_tree *view;
-    tool_json json;
-} printing;
+struct printing {
+    struct tool_tree *view;
+    struct tool_json json;
+};
 
-static void put_name(printing *print, const tool_item *item)
+static void put_name(struct printing *print, const struct tool_item *item)
 {
     const ttape_node *node = &item->node;
     ttape_stream_info stream = {0};
     ttape_process process = {0};
     char buffer[20];
-    if (item->kind != TOOL_ITEM_NODE) {
+    if (item->kind != TOOL_ITEM_NODE)
         return;
-    }
     if (node->id.kind == TTAPE_NODE_STREAM) {
         (void)ttape_reader_get_stream(print->view->reader, node->id.stream, &stream);
         (void)ttape_reader_get_process(print->view->reader, stream.stream.process, &process);
@@ -36,37 +35,33 @@ static void put_name(printing *print, const tool_item *item)
     }
 }
 
-static const char *kind_of(const tool_item *item)
+static const char *kind_of(const struct tool_item *item)
 {
     switch (item->kind) {
     case TOOL_ITEM_PARTS: return "part";
     case TOOL_ITEM_SEQUENCE: return "sequence";
     default: break;
     }
-    if (item->node.id.kind == TTAPE_NODE_STREAM) {
+    if (item->node.id.kind == TTAPE_NODE_STREAM)
         return "thread";
-    }
     return item->node.frame_kind == TTAPE_SIGNAL_BEGIN ? "signal" : "call";
 }
 
-static void put_times(printing *print, const tool_item *item)
+static void put_times(struct printing *print, const struct tool_item *item)
 {
     static const char *const ends[] = {"ended", "open", "hidden", "lost"};
     const ttape_node *node = &item->node;
-    tool_json *json = &print->json;
-    if (!print->view->has_times) {
+    struct tool_json *json = &print->json;
+    if (!print->view->has_times)
         return;
-    }
     if (item->is_shell) {
-        if (node->id.kind == TTAPE_NODE_FRAME) {
+        if (node->id.kind == TTAPE_NODE_FRAME)
             tool_json_number(json, "enter_ns", node->enter_ns);
-        }
         return;
     }
     tool_json_signed(json, "time_ns", item->time_ns);
-    if (item->kind == TOOL_ITEM_SEQUENCE) {
+    if (item->kind == TOOL_ITEM_SEQUENCE)
         return;
-    }
     tool_json_number(json, "enter_ns", node->enter_ns);
     tool_json_number(json, "start_ns", node->start_ns);
     tool_json_number(json, "end_ns", node->end_ns);
@@ -81,30 +76,27 @@ static void put_times(printing *print, const tool_item *item)
     }
 }
 
-static void put_pruned(printing *print, const tool_item *item)
+static void put_pruned(struct printing *print, const struct tool_item *item)
 {
     const ttape_pruned *pruned = &item->node.pruned;
-    tool_json *json = &print->json;
-    if (pruned->part_count == 0 || item->is_cut) {
+    struct tool_json *json = &print->json;
+    if (pruned->part_count == 0 || item->is_cut)
         return;
-    }
     tool_json_begin(json, "pruned", '{');
     tool_json_number(json, "partitions", pruned->part_count);
     tool_json_number(json, "events", pruned->event_count);
     tool_json_number(json, "calls", pruned->call_count);
     tool_json_bool(json, "calls_exact", pruned->calls_exact);
-    if (print->view->has_times) {
+    if (print->view->has_times)
         tool_json_signed(json, "time_ns", pruned->time_ns);
-    }
     tool_json_end(json, '}');
 }
 
-static void put_shorts(printing *print, const tool_shorts *shorts)
+static void put_shorts(struct printing *print, const struct tool_shorts *shorts)
 {
-    tool_json *json = &print->json;
-    if (shorts->count == 0) {
+    struct tool_json *json = &print->json;
+    if (shorts->count == 0)
         return;
-    }
     tool_json_begin(json, "shorter", '{');
     tool_json_number(json, "count", shorts->count);
     tool_json_signed(json, "time_ns", shorts->time_ns);
@@ -113,17 +105,17 @@ static void put_shorts(printing *print, const tool_shorts *shorts)
     tool_json_end(json, '}');
 }
 
-static void put_item(printing *print, const tool_item *item, uint32_t level, uint64_t times)
+static void put_item(struct printing *print, const struct tool_item *item, uint32_t level,
+                     uint64_t times)
 {
-    tool_json *json = &print->json;
+    struct tool_json *json = &print->json;
     const ttape_node *node = &item->node;
     char name[64];
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "level", level);
     tool_json_text(json, "kind", kind_of(item));
-    if (item->kind != TOOL_ITEM_SEQUENCE) {
+    if (item->kind != TOOL_ITEM_SEQUENCE)
         tool_json_string(json, "node", (ttape_string){name, tool_put_node(name, &node->id)});
-    }
     put_name(print, item);
     if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
         tool_json_number(json, "calls", item->count * times);
@@ -140,14 +132,13 @@ static void put_item(printing *print, const tool_item *item, uint32_t level, uin
     put_shorts(print, &item->shorts);
     tool_json_bool(json, "deeper", item->deeper);
     tool_json_end(json, '}');
-    for (size_t i = 0; i < item->child_count && json->out->failed_errno == 0; i++) {
+    for (size_t i = 0; i < item->child_count && json->out->failed_errno == 0; i++)
         put_item(print, &item->children[i], level + 1, item->count * times);
-    }
 }
 
-void tool_tree_json(tool_tree *view, tool_output *out)
+void tool_tree_json(struct tool_tree *view, struct tool_output *out)
 {
-    printing print = {.view = view};
+    struct printing print = {.view = view};
     tool_json_open(&print.json, out);
     tool_json_begin(&print.json, NULL, '{');
     tool_json_text(&print.json, "file", view->input->name);
@@ -159,9 +150,8 @@ void tool_tree_json(tool_tree *view, tool_output *out)
     tool_json_signed(&print.json, "min_time_ns", view->min_ns > 0 ? view->min_ns : 0);
     put_shorts(&print, &view->shorts);
     tool_json_begin(&print.json, "nodes", '[');
-    for (size_t i = 0; i < view->item_count; i++) {
+    for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);
-    }
     tool_json_end(&print.json, ']');
     tool_json_end(&print.json, '}');
 }

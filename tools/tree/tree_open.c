@@ -26,16 +26,13 @@ size_t tool_put_node(char *at, const ttape_node_id *id)
         return 1;
     }
     end = put_number(end, 's', id->stream);
-    if (id->kind == TTAPE_NODE_STREAM) {
+    if (id->kind == TTAPE_NODE_STREAM)
         return (size_t)(end - at);
-    }
-    if (id->kind == TTAPE_NODE_FRAME && id->by == TTAPE_NODE_BY_EVENT) {
+    if (id->kind == TTAPE_NODE_FRAME && id->by == TTAPE_NODE_BY_EVENT)
         return (size_t)(put_number(end, 'e', id->place) - at);
-    }
     end = put_number(end, 'p', id->partition);
-    if (id->kind == TTAPE_NODE_FRAME) {
+    if (id->kind == TTAPE_NODE_FRAME)
         end = put_number(end, id->by == TTAPE_NODE_BY_START ? 'b' : 'f', id->place);
-    }
     return (size_t)(end - at);
 }
 
@@ -43,18 +40,15 @@ size_t tool_put_node(char *at, const ttape_node_id *id)
 static bool scan(const char **text, char letter, uint64_t most, uint64_t *value)
 {
     char digits[24];
-    if (**text != letter) {
+    if (**text != letter)
         return false;
-    }
     size_t length = strspn(*text + 1, "0123456789");
-    if (length == 0 || length >= sizeof(digits)) {
+    if (length == 0 || length >= sizeof(digits))
         return false;
-    }
     memcpy(digits, *text + 1, length);
     digits[length] = '\0';
-    if (!tool_parse_u64(digits, value) || *value > most) {
+    if (!tool_parse_u64(digits, value) || *value > most)
         return false;
-    }
     *text += 1 + length;
     return true;
 }
@@ -63,29 +57,24 @@ static bool parse_node(const char *text, ttape_node_id *id)
 {
     uint64_t stream = 0, partition = 0, place = 0;
     *id = (ttape_node_id){.kind = TTAPE_NODE_STREAM};
-    if (!scan(&text, 's', UINT32_MAX, &stream)) {
+    if (!scan(&text, 's', UINT32_MAX, &stream))
         return false;
-    }
     id->stream = (uint32_t)stream;
-    if (*text == '\0') {
+    if (*text == '\0')
         return true;
-    }
     id->kind = TTAPE_NODE_FRAME;
     id->by = TTAPE_NODE_BY_EVENT;
-    if (scan(&text, 'e', UINT64_MAX, &id->place)) {
+    if (scan(&text, 'e', UINT64_MAX, &id->place))
         return *text == '\0';
-    }
-    if (!scan(&text, 'p', UINT32_MAX, &partition)) {
+    if (!scan(&text, 'p', UINT32_MAX, &partition))
         return false;
-    }
     id->partition = (uint32_t)partition;
     id->kind = *text == '\0' ? TTAPE_NODE_PART : TTAPE_NODE_FRAME;
     id->by = *text == '\0'  ? TTAPE_NODE_BY_NOTHING
              : *text == 'b' ? TTAPE_NODE_BY_START
                             : TTAPE_NODE_BY_END;
-    if (*text == '\0') {
+    if (*text == '\0')
         return true;
-    }
     bool found = scan(&text, id->by == TTAPE_NODE_BY_START ? 'b' : 'f', UINT32_MAX, &place);
     id->place = place;
     return found && *text == '\0';
@@ -93,22 +82,20 @@ static bool parse_node(const char *text, ttape_node_id *id)
 
 /* ---- building what was found ---- */
 
-static void add_node(tool_tree *view, const ttape_node *node, bool has_min)
+static void add_node(struct tool_tree *view, const ttape_node *node, bool has_min)
 {
-    if (!has_min) {
+    if (!has_min)
         view->min_ns = tool_tree_usual_min(node->time_ns);
-    }
     tool_tree_build_node(view, node, true, &view->items, &view->item_count, &view->item_capacity);
 }
 
-static int open_node(tool_tree *view, const ttape_node_id *id, bool has_min)
+static int open_node(struct tool_tree *view, const ttape_node_id *id, bool has_min)
 {
     ttape_error err = {0};
     ttape_node node;
     if (ttape_tree_get_node(view->tree, id, view->full ? TTAPE_TREE_FULL : TTAPE_TREE_OPENED, &node,
-                            &err) != TTAPE_OK) {
+                            &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
-    }
     add_node(view, &node, has_min);
     return view->status;
 }
@@ -116,15 +103,16 @@ static int open_node(tool_tree *view, const ttape_node_id *id, bool has_min)
 /* ---- by time ---- */
 
 /* A list of items that the next one goes to. */
-typedef struct place {
-    tool_item **list;
+struct place {
+    struct tool_item **list;
     size_t *count, *capacity;
-} place;
+};
 
 /* A frame that is only on the way: its name, and the list below it. */
-static place put_shell(place at, const ttape_node_id *id, const ttape_open_frame *frame)
+static struct place put_shell(struct place at, const ttape_node_id *id,
+                              const ttape_open_frame *frame)
 {
-    tool_item *item = tool_item_add(at.list, at.count, at.capacity);
+    struct tool_item *item = tool_item_add(at.list, at.count, at.capacity);
     item->is_shell = true;
     item->node = (ttape_node){.id = *id, .site = TTAPE_NONE};
     if (frame != NULL) {
@@ -134,60 +122,51 @@ static place put_shell(place at, const ttape_node_id *id, const ttape_open_frame
         item->node.stack = frame->stack;
         item->node.enter_ns = item->node.start_ns = frame->enter_time_ns;
     }
-    return (place){&item->children, &item->child_count, &item->child_capacity};
+    return (struct place){&item->children, &item->child_count, &item->child_capacity};
 }
 
 /* The frames that are open then, one below the other; the innermost is opened. */
-static bool open_path(tool_tree *view, const ttape_node_id *ids, size_t count,
+static bool open_path(struct tool_tree *view, const ttape_node_id *ids, size_t count,
                       const ttape_edge *edge, bool has_min)
 {
     ttape_error err = {0};
     ttape_node node;
     const ttape_node_id stream = {.kind = TTAPE_NODE_STREAM, .stream = ids[0].stream};
-    place at = {&view->items, &view->item_count, &view->item_capacity};
+    struct place at = {&view->items, &view->item_count, &view->item_capacity};
     at = put_shell(at, &stream, NULL);
     for (size_t i = 0, frame = 0; i + 1 < count; i++, frame++) {
-        while (frame < edge->frame_count && edge->frames[frame].stack != edge->stack) {
+        while (frame < edge->frame_count && edge->frames[frame].stack != edge->stack)
             frame++;
-        }
         at = put_shell(at, &ids[i], frame < edge->frame_count ? &edge->frames[frame] : NULL);
     }
     if (ttape_tree_get_node(view->tree, &ids[count - 1],
                             view->full ? TTAPE_TREE_FULL : TTAPE_TREE_OPENED, &node,
-                            &err) != TTAPE_OK) {
+                            &err) != TTAPE_OK)
         return tool_tree_go_on(view, &err);
-    }
-    if (!has_min) {
+    if (!has_min)
         view->min_ns = tool_tree_usual_min(node.time_ns);
-    }
     tool_tree_build_node(view, &node, true, at.list, at.count, at.capacity);
     return true;
 }
 
-static bool open_time_in(tool_tree *view, uint32_t stream, uint64_t time_ns, ttape_node_id *ids,
-                         bool has_min)
+static bool open_time_in(struct tool_tree *view, uint32_t stream, uint64_t time_ns,
+                         ttape_node_id *ids, bool has_min)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_edge edge;
     size_t count = 0;
-    if (ttape_tree_find_time(view->tree, stream, time_ns, ids, PATH_MOST, &count, &err) !=
-        TTAPE_OK) {
+    if (ttape_tree_find_time(view->tree, stream, time_ns, ids, PATH_MOST, &count, &err) != TTAPE_OK)
         return tool_tree_go_on(view, &err);
-    }
-    if (count == 0) { /* the thread is not in a call then */
+    if (count == 0) /* the thread is not in a call then */
         return true;
-    }
-    if (ttape_cursor_open(&cursor, view->reader, stream, &err) != TTAPE_OK) {
+    if (ttape_cursor_open(&cursor, view->reader, stream, &err) != TTAPE_OK)
         return tool_tree_go_on(view, &err);
-    }
     ttape_status status = TTAPE_OK;
-    if (time_ns != UINT64_MAX) {
+    if (time_ns != UINT64_MAX)
         status = ttape_cursor_seek_time(cursor, time_ns + 1, &err);
-    }
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         status = ttape_cursor_get_open_frames(cursor, &edge, &err);
-    }
     bool goes_on = status == TTAPE_OK
                        ? open_path(view, ids, count < PATH_MOST ? count : PATH_MOST, &edge, has_min)
                        : tool_tree_go_on(view, &err);
@@ -196,9 +175,9 @@ static bool open_time_in(tool_tree *view, uint32_t stream, uint64_t time_ns, tta
 }
 
 /* The streams to look into: those selected, or all that have events. */
-static bool next_stream(const tool_tree *view, uint32_t *at, uint32_t *stream)
+static bool next_stream(const struct tool_tree *view, uint32_t *at, uint32_t *stream)
 {
-    const tool_selection *s = view->selection;
+    const struct tool_selection *s = view->selection;
     ttape_info info;
     ttape_stream_info found;
     ttape_reader_get_info(view->reader, &info);
@@ -206,49 +185,44 @@ static bool next_stream(const tool_tree *view, uint32_t *at, uint32_t *stream)
         *stream = s->streams != NULL ? s->streams[*at] : *at;
         ++*at;
         if (ttape_reader_get_stream(view->reader, *stream, &found) == TTAPE_OK &&
-            found.event_count > 0) {
+            found.event_count > 0)
             return true;
-        }
     }
     return false;
 }
 
-static int open_time(tool_tree *view, const tool_time *time, bool has_min)
+static int open_time(struct tool_tree *view, const struct tool_time *time, bool has_min)
 {
     ttape_info info;
     uint32_t at = 0, stream;
     uint64_t time_ns = time->value_ns;
     bool goes_on = true;
     ttape_reader_get_info(view->reader, &info);
-    if (!view->has_times) {
+    if (!view->has_times)
         return tool_fail("'%s' has no times: nothing can be opened by time", view->input->name);
-    }
-    if (time->relative && __builtin_add_overflow(time_ns, info.time_first_ns, &time_ns)) {
+    if (time->relative && __builtin_add_overflow(time_ns, info.time_first_ns, &time_ns))
         time_ns = UINT64_MAX;
-    }
     ttape_node_id *ids = tool_allocate(PATH_MOST, sizeof(*ids));
-    while (goes_on && next_stream(view, &at, &stream)) {
+    while (goes_on && next_stream(view, &at, &stream))
         goes_on = open_time_in(view, stream, time_ns, ids, has_min);
-    }
     free(ids);
-    if (view->status == TOOL_OK && view->item_count == 0) {
+    if (view->status == TOOL_OK && view->item_count == 0)
         return tool_fail("no thread of '%s' is in a call at that time", view->input->name);
-    }
     return view->status;
 }
 
 /* ---- by path ---- */
 
-typedef struct component {
+struct component {
     char name[1024];
     uint64_t number; /* which child of that name, from 1 */
-} component;
+};
 
 /* "name[2]/..." ; a backslash takes the next character as it is. */
-static const char *next_component(const char *text, component *out)
+static const char *next_component(const char *text, struct component *out)
 {
     size_t size = 0;
-    *out = (component){.number = 1};
+    *out = (struct component){.number = 1};
     for (; *text != '\0' && *text != '/'; text++) {
         const char *end = strchr(text, ']');
         if (*text == '[' && size > 0 && end != NULL && (end[1] == '/' || end[1] == '\0')) {
@@ -264,52 +238,46 @@ static const char *next_component(const char *text, component *out)
             }
         }
         text += *text == '\\' && text[1] != '\0';
-        if (size + 1 < sizeof(out->name)) {
+        if (size + 1 < sizeof(out->name))
             out->name[size++] = *text;
-        }
     }
     out->name[size] = '\0';
     return *text == '/' ? text + 1 : NULL;
 }
 
-typedef struct search {
-    tool_tree *view;
-    component wanted;
+struct search {
+    struct tool_tree *view;
+    struct component wanted;
     uint32_t sites[256], site_count;
     ttape_node found;
     bool failed;
-} search;
+};
 
-static bool is_wanted(const search *s, uint32_t site)
+static bool is_wanted(const struct search *s, uint32_t site)
 {
     uint32_t most = sizeof(s->sites) / sizeof(s->sites[0]);
-    for (uint32_t i = 0; i < s->site_count && i < most; i++) {
-        if (s->sites[i] == site) {
+    for (uint32_t i = 0; i < s->site_count && i < most; i++)
+        if (s->sites[i] == site)
             return true;
-        }
-    }
     return false;
 }
 
 /* Whether a part can hold the frame: its partition calls it. Without a summary it can. */
-static bool can_hold(const search *s, uint32_t partition)
+static bool can_hold(const struct search *s, uint32_t partition)
 {
     const ttape_summary_row *rows;
     uint32_t count;
     if (ttape_reader_get_summary(s->view->reader, partition, &rows, &count, NULL) != TTAPE_OK ||
-        count == 0) {
+        count == 0)
         return true;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (rows[i].call_count > 0 && is_wanted(s, rows[i].site)) {
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].call_count > 0 && is_wanted(s, rows[i].site))
             return true;
-        }
-    }
     return false;
 }
 
 /* True when it was found, or nothing can be. */
-static bool search_children(search *s, const ttape_node_id *id, uint32_t mode)
+static bool search_children(struct search *s, const ttape_node_id *id, uint32_t mode)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
@@ -321,9 +289,8 @@ static bool search_children(search *s, const ttape_node_id *id, uint32_t mode)
     }
     while (!done) {
         ttape_status status = ttape_tree_walk_next(walk, &node, &err);
-        if (status == TTAPE_END) {
+        if (status == TTAPE_END)
             break;
-        }
         if (status != TTAPE_OK) {
             done = s->failed = !tool_tree_go_on(s->view, &err);
         } else if (node.id.kind == TTAPE_NODE_PART) {
@@ -337,22 +304,20 @@ static bool search_children(search *s, const ttape_node_id *id, uint32_t mode)
     return done;
 }
 
-static int find_path(tool_tree *view, const char *path, uint32_t stream, ttape_node_id *out,
+static int find_path(struct tool_tree *view, const char *path, uint32_t stream, ttape_node_id *out,
                      bool *found)
 {
-    search s = {.view = view};
+    struct search s = {.view = view};
     ttape_node_id id = {.kind = TTAPE_NODE_STREAM, .stream = stream};
     for (const char *rest = path; rest != NULL;) {
         rest = next_component(rest, &s.wanted);
         s.site_count = tool_find_sites(view->reader, s.wanted.name, s.sites,
                                        sizeof(s.sites) / sizeof(s.sites[0]));
         if (s.wanted.number == 0 || s.site_count == 0 ||
-            !search_children(&s, &id, TTAPE_TREE_OPENED)) {
+            !search_children(&s, &id, TTAPE_TREE_OPENED))
             return view->status;
-        }
-        if (s.failed) {
+        if (s.failed)
             return view->status;
-        }
         id = s.found.id;
     }
     *found = true;
@@ -360,29 +325,25 @@ static int find_path(tool_tree *view, const char *path, uint32_t stream, ttape_n
     return TOOL_OK;
 }
 
-static int open_named(tool_tree *view, const char *path, bool has_min)
+static int open_named(struct tool_tree *view, const char *path, bool has_min)
 {
     uint32_t at = 0, stream;
     bool found = false;
     ttape_node_id id = {0};
-    while (!found && view->status != TOOL_CANNOT && next_stream(view, &at, &stream)) {
+    while (!found && view->status != TOOL_CANNOT && next_stream(view, &at, &stream))
         (void)find_path(view, path, stream, &id, &found);
-    }
-    if (!found && view->status == TOOL_OK) {
+    if (!found && view->status == TOOL_OK)
         return tool_fail("'%s' has no call '%s'", view->input->name, path);
-    }
     return found ? open_node(view, &id, has_min) : view->status;
 }
 
-int tool_tree_open(tool_tree *view, const char *what, bool has_min)
+int tool_tree_open(struct tool_tree *view, const char *what, bool has_min)
 {
     ttape_node_id id;
-    tool_time time = {0};
-    if (parse_node(what, &id)) {
+    struct tool_time time = {0};
+    if (parse_node(what, &id))
         return open_node(view, &id, has_min);
-    }
-    if (tool_parse_time(what, &time)) {
+    if (tool_parse_time(what, &time))
         return open_time(view, &time, has_min);
-    }
     return open_named(view, what, has_min);
 }

@@ -4,25 +4,15 @@
 #include <string.h>
 
 #include "tools/command/pager.h"
-#include "tools/io/table.h"
 #include "tools/command/tool.h"
+#include "tools/io/table.h"
 #include "tools/tree/tree_view.h"
 
 #define INDENT_MOST 40u /* levels that are shown by blanks */
 
-typedef enum column_id {
-    TIME,
-    SELF,
-    CALLS,
-    EVENTS,
-    PRUNED_CALLS,
-    PRUNED_TIME,
-    NODE,
-    TREE,
-    COLUMN_COUNT
-} column_id;
+enum column_id { TIME, SELF, CALLS, EVENTS, PRUNED_CALLS, PRUNED_TIME, NODE, TREE, COLUMN_COUNT };
 
-static const tool_column columns[COLUMN_COUNT] = {
+static const struct tool_column columns[COLUMN_COUNT] = {
     [TIME] = {"TIME", .rank = 0},
     [SELF] = {"SELF", .rank = 2},
     [CALLS] = {"CALLS", .rank = 3},
@@ -33,12 +23,12 @@ static const tool_column columns[COLUMN_COUNT] = {
     [TREE] = {"TREE", .is_text = true, .gives_way = true},
 };
 
-typedef struct printing {
-    tool_tree *view;
-    tool_table table;
+struct printing {
+    struct tool_tree *view;
+    struct tool_table table;
     int64_t longest_ns;
     bool colours;
-} printing;
+};
 
 /* ---- texts ---- */
 
@@ -60,7 +50,7 @@ static size_t put_indent(char *at, uint32_t level)
     return INDENT_MOST * 2 + (size_t)sprintf(at + INDENT_MOST * 2, "(%" PRIu32 ") ", level);
 }
 
-static size_t put_stream(printing *print, char *at, size_t size_bytes, uint32_t number)
+static size_t put_stream(struct printing *print, char *at, size_t size_bytes, uint32_t number)
 {
     ttape_stream_info stream = {0};
     ttape_process process = {0};
@@ -78,17 +68,17 @@ static size_t put_stream(printing *print, char *at, size_t size_bytes, uint32_t 
 static size_t put_end(char *at, size_t size_bytes, const ttape_node *node)
 {
     char text[64] = "";
-    if (node->end == TTAPE_NODE_OPEN) {
+    if (node->end == TTAPE_NODE_OPEN)
         snprintf(text, sizeof(text), "  [open at the end]");
-    } else if (node->end == TTAPE_NODE_LOST) {
+    else if (node->end == TTAPE_NODE_LOST)
         snprintf(text, sizeof(text), "  [end is missing]");
-    } else if (node->end == TTAPE_NODE_HIDDEN) {
+    else if (node->end == TTAPE_NODE_HIDDEN)
         snprintf(text, sizeof(text), "  [ends in partition %" PRIu32 "]", node->last_partition);
-    }
     return put_text(at, size_bytes, text);
 }
 
-static size_t put_frame(printing *print, char *at, size_t size_bytes, const tool_item *item)
+static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
+                        const struct tool_item *item)
 {
     const ttape_node *node = &item->node;
     size_t size = 0;
@@ -108,13 +98,12 @@ static size_t put_frame(printing *print, char *at, size_t size_bytes, const tool
         size += put_text(at + size, size_bytes - size, number);
     }
     size += put_end(at + size, size_bytes - size, node);
-    if (item->deeper) {
+    if (item->deeper)
         size += put_text(at + size, size_bytes - size, "  ...");
-    }
     return size;
 }
 
-static size_t put_parts(char *at, size_t size_bytes, const tool_item *item)
+static size_t put_parts(char *at, size_t size_bytes, const struct tool_item *item)
 {
     const ttape_pruned *pruned = &item->node.pruned;
     char text[40];
@@ -131,20 +120,18 @@ static size_t put_parts(char *at, size_t size_bytes, const tool_item *item)
 
 /* ---- cells ---- */
 
-static tool_tone tone_of(const printing *print, const tool_item *item)
+static enum tool_tone tone_of(const struct printing *print, const struct tool_item *item)
 {
-    if (item->kind == TOOL_ITEM_PARTS) {
+    if (item->kind == TOOL_ITEM_PARTS)
         return TOOL_FAINT;
-    }
-    if (print->longest_ns <= 0 || item->node.id.kind == TTAPE_NODE_STREAM) {
+    if (print->longest_ns <= 0 || item->node.id.kind == TTAPE_NODE_STREAM)
         return TOOL_PLAIN;
-    }
     double share = (double)item->time_ns / (double)print->longest_ns;
     return share >= 0.2 ? TOOL_HOT : share >= 0.05 ? TOOL_WARM : TOOL_PLAIN;
 }
 
 /* Least values have a sign in front. */
-static void put_time(printing *print, tool_tone tone, int64_t time_ns, bool is_least)
+static void put_time(struct printing *print, enum tool_tone tone, int64_t time_ns, bool is_least)
 {
     char text[48];
     size_t lead = is_least ? put_text(text, 2, ">=") : 0,
@@ -154,16 +141,16 @@ static void put_time(printing *print, tool_tone tone, int64_t time_ns, bool is_l
     tool_table_bytes(&print->table, tone, text, lead + size + blanks);
 }
 
-static void put_blank(printing *print) { tool_table_text(&print->table, TOOL_PLAIN, ""); }
+static void put_blank(struct printing *print) { tool_table_text(&print->table, TOOL_PLAIN, ""); }
 
-static void put_count(printing *print, tool_tone tone, uint64_t count, bool is_shared)
+static void put_count(struct printing *print, enum tool_tone tone, uint64_t count, bool is_shared)
 {
     char text[48];
     size_t lead = is_shared ? put_text(text, 1, "~") : 0;
     tool_table_bytes(&print->table, tone, text, lead + tool_put_count(text + lead, count));
 }
 
-static void put_times(printing *print, const tool_item *item, tool_tone tone)
+static void put_times(struct printing *print, const struct tool_item *item, enum tool_tone tone)
 {
     const ttape_node *node = &item->node;
     bool is_frame = item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME;
@@ -173,14 +160,13 @@ static void put_times(printing *print, const tool_item *item, tool_tone tone)
         return;
     }
     put_time(print, tone, item->time_ns, node->end == TTAPE_NODE_HIDDEN);
-    if (item->is_cut || !(is_frame || item->kind == TOOL_ITEM_SEQUENCE)) {
+    if (item->is_cut || !(is_frame || item->kind == TOOL_ITEM_SEQUENCE))
         put_blank(print);
-    } else {
+    else
         put_time(print, TOOL_PLAIN, node->self_ns, !node->self_exact);
-    }
 }
 
-static void put_pruned(printing *print, const tool_item *item)
+static void put_pruned(struct printing *print, const struct tool_item *item)
 {
     const ttape_pruned *pruned = &item->node.pruned;
     if (pruned->part_count == 0 || item->is_cut) {
@@ -199,34 +185,33 @@ static void put_pruned(printing *print, const tool_item *item)
     }
 }
 
-static void put_tree(printing *print, const tool_item *item, uint32_t level, tool_tone tone)
+static void put_tree(struct printing *print, const struct tool_item *item, uint32_t level,
+                     enum tool_tone tone)
 {
     char text[8192];
     size_t size = put_indent(text, level), room = sizeof(text) - 1024;
-    if (item->kind == TOOL_ITEM_PARTS) {
+    if (item->kind == TOOL_ITEM_PARTS)
         size += put_parts(text + size, room, item);
-    } else if (item->kind == TOOL_ITEM_SEQUENCE) {
+    else if (item->kind == TOOL_ITEM_SEQUENCE)
         size += (size_t)snprintf(text + size, room, "%" PRIu64 " times:", item->count);
-    } else if (item->node.id.kind == TTAPE_NODE_STREAM) {
+    else if (item->node.id.kind == TTAPE_NODE_STREAM)
         size += put_stream(print, text + size, room, item->node.id.stream);
-    } else {
+    else
         size += put_frame(print, text + size, room, item);
-    }
     tool_table_bytes(&print->table, tone, text, size);
 }
 
-static void put_shorts(printing *print, const tool_shorts *shorts, uint32_t level, const char *what)
+static void put_shorts(struct printing *print, const struct tool_shorts *shorts, uint32_t level,
+                       const char *what)
 {
     char text[512];
-    if (shorts->count == 0) {
+    if (shorts->count == 0)
         return;
-    }
     put_time(print, TOOL_FAINT, shorts->time_ns, false);
     put_blank(print);
     put_count(print, TOOL_FAINT, shorts->count, false);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         put_blank(print);
-    }
     size_t size = put_indent(text, level);
     size += (size_t)snprintf(text + size, sizeof(text) - size, "[%" PRIu64 " shorter %s%s]",
                              shorts->count, what, shorts->count == 1 ? "" : "s");
@@ -234,59 +219,54 @@ static void put_shorts(printing *print, const tool_shorts *shorts, uint32_t leve
 }
 
 /* What the partitions in which the node begins and ends hold of it, and nobody split. */
-static void put_rest(printing *print, const tool_item *item, uint32_t level)
+static void put_rest(struct printing *print, const struct tool_item *item, uint32_t level)
 {
     char text[512];
     if (item->node.rest_ns < print->view->min_ns || item->node.rest_ns == 0 || item->is_cut ||
-        item->deeper || !print->view->has_times) {
+        item->deeper || !print->view->has_times)
         return;
-    }
     put_time(print, TOOL_FAINT, item->node.rest_ns, false);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         put_blank(print);
-    }
     size_t size = put_indent(text, level);
     size += put_text(text + size, sizeof(text) - size, "[where it begins and ends]");
     tool_table_bytes(&print->table, TOOL_FAINT, text, size);
 }
 
 /* `times`: how often the parent stands for. */
-static void put_item(printing *print, const tool_item *item, uint32_t level, uint64_t times)
+static void put_item(struct printing *print, const struct tool_item *item, uint32_t level,
+                     uint64_t times)
 {
     char name[64];
-    tool_tone tone = tone_of(print, item);
+    enum tool_tone tone = tone_of(print, item);
     bool is_frame = item->kind == TOOL_ITEM_NODE && item->node.id.kind == TTAPE_NODE_FRAME;
     put_times(print, item, tone);
-    if (is_frame) {
+    if (is_frame)
         put_count(print, TOOL_PLAIN, item->count * times, false);
-    } else {
+    else
         put_blank(print);
-    }
     put_pruned(print, item);
-    if (item->kind == TOOL_ITEM_SEQUENCE) {
+    if (item->kind == TOOL_ITEM_SEQUENCE)
         put_blank(print);
-    } else {
+    else
         tool_table_bytes(&print->table, TOOL_FAINT, name, tool_put_node(name, &item->node.id));
-    }
     put_tree(print, item, level, tone);
-    for (size_t i = 0; i < item->child_count; i++) {
+    for (size_t i = 0; i < item->child_count; i++)
         put_item(print, &item->children[i], level + 1, item->count * times);
-    }
     put_shorts(print, &item->shorts, level + 1, "call");
     put_rest(print, item, level + 1);
 }
 
-void tool_tree_print(tool_tree *view, tool_output *out)
+void tool_tree_print(struct tool_tree *view, struct tool_output *out)
 {
-    printing print = {.view = view, .colours = tool_terminal_colours()};
+    struct printing print = {.view = view, .colours = tool_terminal_colours()};
     for (size_t i = 0; i < view->item_count; i++) {
         int64_t time = view->items[i].time_ns;
         print.longest_ns = time > print.longest_ns ? time : print.longest_ns;
     }
     tool_table_open(&print.table, columns, COLUMN_COUNT);
-    for (size_t i = 0; i < view->item_count; i++) {
+    for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);
-    }
     put_shorts(&print, &view->shorts, 0, "thread");
     tool_table_print(&print.table, out, tool_terminal_columns(), print.colours);
     tool_table_close(&print.table);

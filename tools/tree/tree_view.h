@@ -10,27 +10,27 @@
 
 #include <tracetape/tree.h>
 
-#include "tools/io/input.h"
-#include "tools/command/output.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+#include "tools/io/input.h"
 
 #define TOOL_TREE_DEPTH_MOST 4096u /* levels below the topmost item */
 
-typedef enum tool_item_kind {
+enum tool_item_kind {
     TOOL_ITEM_NODE,    /* a stream or a frame; with a count, so many equal ones */
     TOOL_ITEM_PARTS,   /* parts side by side: work that is local to partitions, pruned */
     TOOL_ITEM_SEQUENCE /* its children, one after the other, `count` times */
-} tool_item_kind;
+};
 
 /* Siblings that are shorter than --min-time, together. */
-typedef struct tool_shorts {
+struct tool_shorts {
     uint64_t count, event_count, call_count; /* events and calls: as far as they are known */
     int64_t time_ns;
-} tool_shorts;
+};
 
-typedef struct tool_item {
-    tool_item_kind kind;
+struct tool_item {
+    enum tool_item_kind kind;
     ttape_node node;      /* sums, where there are several */
     uint64_t count;       /* nodes: how many; sequences: how often */
     uint64_t hash, shape; /* tree_fold.c: of what makes items equal, with and without the count */
@@ -39,65 +39,65 @@ typedef struct tool_item {
     bool deeper;          /* has children that --depth leaves out */
     bool repeats;         /* tree_fold.c: can be equal to others */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
-    tool_shorts shorts;   /* of its children */
+    struct tool_shorts shorts; /* of its children */
     struct tool_item *children;
     size_t child_count, child_capacity;
-} tool_item;
+};
 
-typedef struct tool_tree {
-    const tool_input *input;
+struct tool_tree {
+    const struct tool_input *input;
     ttape_reader *reader;
     ttape_tree *tree;
-    const tool_selection *selection;
-    tool_site_names names;
+    const struct tool_selection *selection;
+    struct tool_site_names names;
     uint32_t depth; /* levels below an item that is shown */
     int64_t min_ns;
     bool full, fold, has_times;
-    tool_item *items; /* the topmost ones */
+    struct tool_item *items; /* the topmost ones */
     size_t item_count, item_capacity;
-    tool_shorts shorts; /* streams */
-    int status;         /* TOOL_OK, or the worst that happened */
+    struct tool_shorts shorts; /* streams */
+    int status;                /* TOOL_OK, or the worst that happened */
     uint64_t error_count;
-} tool_tree;
+};
 
 /* Appends an item to a list. */
-tool_item *tool_item_add(tool_item **list, size_t *count, size_t *capacity);
+struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *capacity);
 /* Frees what items hold and the list. */
-void tool_items_close(tool_item *items, size_t count);
+void tool_items_close(struct tool_item *items, size_t count);
 /* Adds a node's numbers to an item's. */
-void tool_item_sum(tool_item *to, const tool_item *from);
+void tool_item_sum(struct tool_item *to, const struct tool_item *from);
 
 /* ---- tree_build.c ---- */
 
 /* All selected streams. */
-void tool_tree_build_streams(tool_tree *view);
+void tool_tree_build_streams(struct tool_tree *view);
 /* One node and what is below it; `opened`: with what is local to where it begins and ends. Appended
  * to a list. */
-void tool_tree_build_node(tool_tree *view, const ttape_node *node, bool opened, tool_item **list,
-                          size_t *count, size_t *capacity);
+void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool opened,
+                          struct tool_item **list, size_t *count, size_t *capacity);
 /* Reports a failed call; true: go on with what comes after it. */
-bool tool_tree_go_on(tool_tree *view, const ttape_error *err);
+bool tool_tree_go_on(struct tool_tree *view, const ttape_error *err);
 /* A thousandth of the longest item, where --min-time is not given. */
 int64_t tool_tree_usual_min(int64_t longest_ns);
 /* Cuts an item to the selected range; false: it is outside of it. */
-bool tool_tree_cut(const tool_tree *view, tool_item *item);
+bool tool_tree_cut(const struct tool_tree *view, struct tool_item *item);
 
 /* ---- tree_fold.c ---- */
 
 /* Equal neighbours, and equal sequences of neighbours, become one with a count. Children first. */
-void tool_items_fold(tool_item *items, size_t *count);
+void tool_items_fold(struct tool_item *items, size_t *count);
 
 /* ---- tree_open.c ---- */
 
 /* Builds what `what` names: a node ("s0p3", "s0e17"), a time ("+1.5s"), a path ("main/run[2]").
  * Returns a tool_exit. */
-int tool_tree_open(tool_tree *view, const char *what, bool has_min);
+int tool_tree_open(struct tool_tree *view, const char *what, bool has_min);
 /* Writes a node's name; `at` has room for 64 bytes. Returns its length. */
 size_t tool_put_node(char *at, const ttape_node_id *id);
 
 /* ---- tree_print.c, tree_json.c ---- */
 
-void tool_tree_print(tool_tree *view, tool_output *out);
-void tool_tree_json(tool_tree *view, tool_output *out);
+void tool_tree_print(struct tool_tree *view, struct tool_output *out);
+void tool_tree_json(struct tool_tree *view, struct tool_output *out);
 
 #endif

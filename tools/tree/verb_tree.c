@@ -16,15 +16,15 @@
 
 static struct {
     const char *open;
-    tool_id depth;
-    tool_time min_time;
-    tool_numbers tids, streams;
-    tool_span time;
+    struct tool_id depth;
+    struct tool_time min_time;
+    struct tool_numbers tids, streams;
+    struct tool_span time;
     uint32_t jobs;
     bool full, fold, json, no_pager;
 } options;
 
-static const tool_option table[] = {
+static const struct tool_option table[] = {
     {"open", 'o', "WHAT", "a node (s0p3), a time (+1.5s) or a path (main/run[2]): decode it", NULL,
      &options.open},
     {"depth", 'd', "N", "levels below what is shown; 2 with --open, all otherwise", tool_parse_id,
@@ -45,7 +45,7 @@ static const tool_option table[] = {
     TOOL_MEMORY_OPTION,
     {0}};
 
-static const tool_command command = {
+static const struct tool_command command = {
     .verb = "tree",
     .usage = "[OPTION]... FILE|-",
     .about =
@@ -65,18 +65,16 @@ static const tool_command command = {
     .operands_max = 1,
 };
 
-static int print(tool_tree *view)
+static int print(struct tool_tree *view)
 {
-    tool_output out;
-    if (!options.json && !options.no_pager) {
+    struct tool_output out;
+    if (!options.json && !options.no_pager)
         tool_pager_start();
-    }
     tool_output_open(&out, STDOUT_FILENO);
-    if (options.json) {
+    if (options.json)
         tool_tree_json(view, &out);
-    } else {
+    else
         tool_tree_print(view, &out);
-    }
     return tool_pager_finish(tool_output_close(&out));
 }
 
@@ -86,7 +84,7 @@ static uint32_t default_jobs(void)
     return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
 }
 
-static void set_up(tool_tree *view)
+static void set_up(struct tool_tree *view)
 {
     ttape_info info;
     ttape_reader_get_info(view->reader, &info);
@@ -101,16 +99,15 @@ static void set_up(tool_tree *view)
     view->min_ns = options.min_time.given ? (int64_t)options.min_time.value_ns : -1;
 }
 
-static int show(tool_tree *view)
+static int show(struct tool_tree *view)
 {
     int status = TOOL_OK;
     set_up(view);
     tool_site_names_open(&view->names, view->reader);
-    if (options.open != NULL) {
+    if (options.open != NULL)
         status = tool_tree_open(view, options.open, options.min_time.given);
-    } else {
+    else
         tool_tree_build_streams(view);
-    }
     status = status != TOOL_OK ? status : view->status;
     if (status == TOOL_OK || status == TOOL_LOSS) {
         int printed = print(view);
@@ -121,20 +118,18 @@ static int show(tool_tree *view)
     return status;
 }
 
-static int run(const tool_input *input)
+static int run(const struct tool_input *input)
 {
     ttape_error err = {0};
-    tool_selection selection = {0};
-    tool_tree view = {.input = input, .reader = input->reader, .selection = &selection};
+    struct tool_selection selection = {0};
+    struct tool_tree view = {.input = input, .reader = input->reader, .selection = &selection};
     ttape_tree_options how = {.size = sizeof(how),
                               .jobs = options.jobs != 0 ? options.jobs : default_jobs()};
     int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
-    if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK) {
+    if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK)
         status = tool_fail_error(input->name, &err);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = show(&view);
-    }
     ttape_tree_close(view.tree);
     tool_selection_close(&selection);
     return status;
@@ -143,13 +138,11 @@ static int run(const tool_input *input)
 int tool_verb_tree(int argc, char **argv)
 {
     int count, status;
-    tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO) {
+    struct tool_input input;
+    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    if (options.min_time.relative || options.min_time.value_ns > INT64_MAX) {
+    if (options.min_time.relative || options.min_time.value_ns > INT64_MAX)
         return tool_usage("tree", "--min-time takes a length of time");
-    }
     tool_memory_bound();
     status = tool_input_read(&input, argv[0], 1);
     if (status == TOOL_OK) {

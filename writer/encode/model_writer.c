@@ -10,9 +10,9 @@
  * Partitions in flight read the snapshot, so that it changes only when none are. */
 #include <string.h>
 
-#include "format/chain/chain_prime.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
+#include "format/chain/chain_prime.h"
 #include "writer/writer_internal.h"
 
 #define MODEL_SECTIONS 3u

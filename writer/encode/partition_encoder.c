@@ -8,9 +8,9 @@
  * The first step is partition_arrange.c. */
 #include <string.h>
 
-#include "format/chain/chain_encode.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
+#include "format/chain/chain_encode.h"
 #include "format/order/literal.h"
 #include "format/order/raw_order.h"
 #include "format/times/raw_times.h"

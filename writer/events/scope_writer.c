@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "format/base/checksum.h"
-#include "format/container/definitions.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
+#include "format/container/definitions.h"
 #include "writer/events/metadata_pairs.h"
 #include "writer/secret.h"
 #include "writer/writer_internal.h"

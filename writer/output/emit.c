@@ -3,13 +3,13 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
-#include "format/container/chunk.h"
 #include "format/base/fail.h"
-#include "format/container/index.h"
 #include "format/base/limits.h"
+#include "format/container/chunk.h"
+#include "format/container/index.h"
 #include "writer/encode/cbor_encoder.h"
-#include "writer/writer_internal.h"
 #include "writer/encode/zstd_encoder.h"
+#include "writer/writer_internal.h"
 
 #define TABLE_LEVEL 12 /* site tables are small and read for ever */
 #define INDEX_LEVEL 6

@@ -13,8 +13,8 @@
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
-#include "writer/recording/journal.h"
 #include "writer/events/stream_edge.h"
+#include "writer/recording/journal.h"
 
 static ttape_status add(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size_bytes,
                         ttape_error *err)

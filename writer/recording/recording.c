@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "format/base/fail.h"
-#include "writer/arena/record.h"
 #include "format/base/sized.h"
+#include "writer/arena/record.h"
 #include "writer/recording/journal.h"
 
 #define DEFAULT_BUFFER    (4u << 20)

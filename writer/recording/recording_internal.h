@@ -24,8 +24,8 @@
 #include "format/base/wide.h"
 #include "writer/arena/arena.h"
 #include "writer/growing.h"
-#include "writer/recording/snapshot.h"
 #include "writer/recording/decode/word_map.h"
+#include "writer/recording/snapshot.h"
 
 #define TTP_SLOT_MAGIC      0x746f6c7370617474ull /* "ttapslot" */
 #define TTP_SLOT_HEAD_BYTES 64u

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "format/base/fail.h"
-#include "writer/recording/journal.h"
 #include "writer/events/stream_edge.h"
 #include "writer/output/sync_file.h"
+#include "writer/recording/journal.h"
 
 #define LIVE_SEAL_MS 500u
 #define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "format/base/fail.h"
-#include "writer/recording/recording_internal.h"
 #include "writer/output/sync_file.h"
+#include "writer/recording/recording_internal.h"
 
 #define NUMBER_MAX 1000000u
 #define MADE       "snapshot" /* what is being made, in the recording's directory */

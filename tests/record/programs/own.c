@@ -41,8 +41,7 @@ static void open_log(void)
     const char *path = getenv("OWN_LOG");
     int fd = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd >= 0 && fstat(fd, &file) == 0) {
-        void *memory =
-            mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *memory = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (memory != MAP_FAILED) {
             own = memory;
             capacity = (uint32_t)(((size_t)file.st_size - sizeof(*own)) / sizeof(own->entries[0]));

@@ -48,16 +48,15 @@ ALONE static long with_alloca(size_t bytes)
 static void *work(void *result)
 {
     long sum = 0;
-    if (strcmp(way, "recursion") == 0) {
+    if (strcmp(way, "recursion") == 0)
         for (int i = 0; i < 2; i++)
             sum += recurse(frames) + leaf(i);
-    } else if (strcmp(way, "frames") == 0) {
+    else if (strcmp(way, "frames") == 0)
         for (int i = 0; i < 3; i++)
             sum += huge_frame(3) + leaf(1);
-    } else {
+    else
         for (size_t bytes = 16; bytes < 100u << 20; bytes *= 3)
             sum += with_alloca(bytes) + leaf(2);
-    }
     *(long *)result = sum;
     return NULL;
 }

@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PLAIN __attribute__((no_instrument_function))
-#define ALONE __attribute__((noinline))
+#define PLAIN     __attribute__((no_instrument_function))
+#define ALONE     __attribute__((noinline))
 #define FUNCTIONS 8
-#define EXIT 128
+#define EXIT      128
 
 enum { CODE_MAIN = FUNCTIONS, CODE_THREAD, CODE_CHILD, CODE_COUNT };
 

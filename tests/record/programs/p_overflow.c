@@ -49,7 +49,7 @@ static void handler(int number, siginfo_t *info, void *context)
     say(number == SIGSEGV ? "SIGSEGV " : "other ");
     say(info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR ? "fault " : "sent ");
     say(address < stack_low + 65536 && address > stack_low - (1 << 20) ? "at the stack's end "
-                                                                        : "elsewhere ");
+                                                                       : "elsewhere ");
     say(depth > 1000 ? "deep\n" : "early\n");
     if (strcmp(way, "recover") == 0)
         siglongjmp(away, 1);

@@ -5,7 +5,7 @@
 #define PLUGIN plugin_a
 #endif
 #define TEXT_OF(name) #name
-#define TEXT(name) TEXT_OF(name)
+#define TEXT(name)    TEXT_OF(name)
 
 long PLUGIN(long n);
 

@@ -91,8 +91,7 @@ __attribute__((noinline)) static void test_registers(void)
                          : "b"(&values)
                          : "r12", "r13", "r14", "r15", "rax", "rcx", "rdx", "rsi", "rdi", "r8",
                            "r9", "r10", "r11", "memory", "cc");
-        check(memcmp(values.seen, values.kept, sizeof(values.kept)) == 0,
-              "callee-saved registers");
+        check(memcmp(values.seen, values.kept, sizeof(values.kept)) == 0, "callee-saved registers");
         check((values.flags & 0x400) == 0, "direction flag");
     }
 }

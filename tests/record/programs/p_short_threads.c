@@ -52,7 +52,7 @@ PLAIN static void run(long count, long first)
     pthread_attr_setstacksize(&attributes, 65536);
     for (long i = 0; i < count; i++) {
         pthread_attr_setdetachstate(&attributes, (first + i) % 5 == 4 ? PTHREAD_CREATE_DETACHED
-                                                                     : PTHREAD_CREATE_JOINABLE);
+                                                                      : PTHREAD_CREATE_JOINABLE);
         start(&threads[i], &attributes, first + i);
     }
     for (long i = 0; i < count; i++)

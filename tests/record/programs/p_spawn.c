@@ -114,7 +114,10 @@ ALONE static int by_clone(long number)
 static const struct {
     const char *name;
     int (*run)(long number);
-} ways[] = {{"vfork", by_vfork}, {"spawn", by_spawn}, {"system", by_system}, {"popen", by_popen},
+} ways[] = {{"vfork", by_vfork},
+            {"spawn", by_spawn},
+            {"system", by_system},
+            {"popen", by_popen},
             {"clone", by_clone}};
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include "own.h"
 
 #if defined(__clang__)
-#define MUST __attribute__((musttail))
+#define MUST   __attribute__((musttail))
 #define LEAVES OUT /* the frame is gone before the callee's begins */
 #else
 #define MUST

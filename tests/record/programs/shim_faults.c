@@ -229,8 +229,8 @@ BY_CALL(unlink, SYS_unlink, (const char *path), path)
 BY_CALL(unlinkat, SYS_unlinkat, (int folder, const char *path, int flags), folder, path, flags)
 BY_CALL(mkdir, SYS_mkdir, (const char *path, mode_t mode), path, mode)
 BY_CALL(mkdirat, SYS_mkdirat, (int folder, const char *path, mode_t mode), folder, path, mode)
-BY_CALL(linkat, SYS_linkat, (int a, const char *from, int b, const char *to, int flags), a, from,
-        b, to, flags)
+BY_CALL(linkat, SYS_linkat, (int a, const char *from, int b, const char *to, int flags), a, from, b,
+        to, flags)
 BY_CALL(renameat, SYS_renameat, (int a, const char *from, int b, const char *to), a, from, b, to)
 BY_CALL(renameat2, SYS_renameat2,
         (int a, const char *from, int b, const char *to, unsigned int flags), a, from, b, to, flags)

@@ -17,23 +17,23 @@
 #define GROUP_MAX    65536u /* a group that grows without end is taken in pieces */
 
 /* An open frame; those of phase X are chained. */
-typedef struct chrome_frame {
+struct chrome_frame {
     uint64_t end_ns; /* of an X */
     uint32_t site;
     uint32_t x_below; /* index of the innermost X at or below this frame */
     bool is_x;
-} chrome_frame;
+};
 
-typedef struct chrome_stack {
-    chrome_frame *frames;
+struct chrome_stack {
+    struct chrome_frame *frames;
     size_t count, capacity;
-} chrome_stack;
+};
 
-typedef struct chrome_feed {
-    tool_chrome *chrome;
+struct chrome_feed {
+    struct tool_chrome *chrome;
     ttape_writer *writer;
-    chrome_stack *stacks;               /* by thread */
-    tool_chrome_record *group, *sorted; /* both of GROUP_MAX */
+    struct chrome_stack *stacks;               /* by thread */
+    struct tool_chrome_record *group, *sorted; /* both of GROUP_MAX */
     size_t group_count;
     uint32_t batch_thread;
     size_t batch_count;
@@ -43,11 +43,11 @@ typedef struct chrome_feed {
     size_t text_capacity;
     uint64_t across_count, unmatched_count;
     ttape_status status;
-} chrome_feed;
+};
 
 /* ---- events ---- */
 
-static void flush(chrome_feed *feed)
+static void flush(struct chrome_feed *feed)
 {
     if (feed->batch_count > 0 && feed->status == TTAPE_OK) {
         feed->status =
@@ -57,40 +57,36 @@ static void flush(chrome_feed *feed)
     feed->batch_count = 0;
 }
 
-static void add_event(chrome_feed *feed, uint32_t thread, ttape_event event)
+static void add_event(struct chrome_feed *feed, uint32_t thread, ttape_event event)
 {
-    if (feed->batch_count == BATCH_EVENTS || feed->batch_thread != thread) {
+    if (feed->batch_count == BATCH_EVENTS || feed->batch_thread != thread)
         flush(feed);
-    }
     event.depth = TTAPE_DEPTH_AUTO;
     feed->batch_thread = thread;
     feed->batch[feed->batch_count++] = event;
 }
 
 /* Reads the values of a record back. False: the scratch file failed. */
-static bool read_values(chrome_feed *feed, uint64_t offset, uint32_t *count)
+static bool read_values(struct chrome_feed *feed, uint64_t offset, uint32_t *count)
 {
-    tool_scratch *scratch = &feed->chrome->values;
+    struct tool_scratch *scratch = &feed->chrome->values;
     size_t used = 0;
-    if (!tool_scratch_read(scratch, offset, count, sizeof(*count))) {
+    if (!tool_scratch_read(scratch, offset, count, sizeof(*count)))
         return false;
-    }
     offset += sizeof(*count);
     for (uint32_t i = 0; i < *count; i++) {
         char head[16];
         ttape_value *value = &feed->values[i];
         uint32_t size;
-        if (!tool_scratch_read(scratch, offset, head, sizeof(head))) {
+        if (!tool_scratch_read(scratch, offset, head, sizeof(head)))
             return false;
-        }
         memcpy(&value->type, head, 4);
         memcpy(&value->number, head + 4, 8);
         memcpy(&size, head + 12, 4);
         offset += sizeof(head);
         tool_grow((void **)&feed->texts, &feed->text_capacity, used + size + 1, 1);
-        if (size > 0 && !tool_scratch_read(scratch, offset, feed->texts + used, size)) {
+        if (size > 0 && !tool_scratch_read(scratch, offset, feed->texts + used, size))
             return false;
-        }
         value->bytes = (ttape_string){NULL, size};
         offset += size;
         used += size;
@@ -104,12 +100,11 @@ static bool read_values(chrome_feed *feed, uint64_t offset, uint32_t *count)
 }
 
 /* Gives the last event of the thread the record's values. */
-static void attach(chrome_feed *feed, const tool_chrome_record *record)
+static void attach(struct chrome_feed *feed, const struct tool_chrome_record *record)
 {
     uint32_t count = 0;
-    if (record->values == 0 || feed->status != TTAPE_OK) {
+    if (record->values == 0 || feed->status != TTAPE_OK)
         return;
-    }
     flush(feed);
     if (!read_values(feed, record->values - 1, &count)) {
         feed->chrome->err = (ttape_error){
@@ -124,20 +119,22 @@ static void attach(chrome_feed *feed, const tool_chrome_record *record)
 
 /* ---- frames ---- */
 
-static void push(chrome_feed *feed, uint32_t thread, uint32_t site, bool is_x, uint64_t end_ns)
+static void push(struct chrome_feed *feed, uint32_t thread, uint32_t site, bool is_x,
+                 uint64_t end_ns)
 {
-    chrome_stack *stack = &feed->stacks[thread];
+    struct chrome_stack *stack = &feed->stacks[thread];
     uint32_t below = stack->count > 0 ? stack->frames[stack->count - 1].x_below : NO_FRAME;
-    tool_grow((void **)&stack->frames, &stack->capacity, stack->count + 1, sizeof(chrome_frame));
+    tool_grow((void **)&stack->frames, &stack->capacity, stack->count + 1,
+              sizeof(struct chrome_frame));
     stack->frames[stack->count] =
-        (chrome_frame){end_ns, site, is_x ? (uint32_t)stack->count : below, is_x};
+        (struct chrome_frame){end_ns, site, is_x ? (uint32_t)stack->count : below, is_x};
     stack->count++;
 }
 
 /* Ends the frame at an index; those above it are left by it. */
-static void end_frame(chrome_feed *feed, uint32_t thread, size_t index, uint64_t time_ns)
+static void end_frame(struct chrome_feed *feed, uint32_t thread, size_t index, uint64_t time_ns)
 {
-    chrome_stack *stack = &feed->stacks[thread];
+    struct chrome_stack *stack = &feed->stacks[thread];
     uint32_t above = (uint32_t)(stack->count - 1 - index);
     uint32_t site = stack->frames[index].site;
     stack->count = index;
@@ -150,25 +147,24 @@ static void end_frame(chrome_feed *feed, uint32_t thread, size_t index, uint64_t
 }
 
 /* Ends every X whose time is over, innermost first. */
-static void end_due(chrome_feed *feed, uint32_t thread, uint64_t time_ns)
+static void end_due(struct chrome_feed *feed, uint32_t thread, uint64_t time_ns)
 {
-    chrome_stack *stack = &feed->stacks[thread];
+    struct chrome_stack *stack = &feed->stacks[thread];
     while (stack->count > 0) {
         uint32_t index = stack->frames[stack->count - 1].x_below;
-        if (index == NO_FRAME || stack->frames[index].end_ns > time_ns) {
+        if (index == NO_FRAME || stack->frames[index].end_ns > time_ns)
             return;
-        }
         feed->across_count += index + 1 < stack->count;
         end_frame(feed, thread, index, stack->frames[index].end_ns);
     }
 }
 
-static void take_end(chrome_feed *feed, const tool_chrome_record *record)
+static void take_end(struct chrome_feed *feed, const struct tool_chrome_record *record)
 {
-    const chrome_stack *stack = &feed->stacks[record->thread];
+    const struct chrome_stack *stack = &feed->stacks[record->thread];
     size_t least = stack->count > SEARCH_MAX ? stack->count - SEARCH_MAX : 0;
     for (size_t i = stack->count; i-- > least;) {
-        const chrome_frame *frame = &stack->frames[i];
+        const struct chrome_frame *frame = &stack->frames[i];
         if (!frame->is_x && (record->site == TTAPE_NONE || frame->site == record->site)) {
             /* without a name it is the innermost B: what is above it is an X */
             feed->across_count += record->site == TTAPE_NONE && i + 1 < stack->count;
@@ -187,9 +183,9 @@ static void take_end(chrome_feed *feed, const tool_chrome_record *record)
     attach(feed, record);
 }
 
-static void take_x(chrome_feed *feed, const tool_chrome_record *record)
+static void take_x(struct chrome_feed *feed, const struct tool_chrome_record *record)
 {
-    const chrome_stack *stack = &feed->stacks[record->thread];
+    const struct chrome_stack *stack = &feed->stacks[record->thread];
     uint64_t end_ns = record->time_ns + record->duration_ns;
     uint32_t around = stack->count > 0 ? stack->frames[stack->count - 1].x_below : NO_FRAME;
     if (around != NO_FRAME && stack->frames[around].end_ns < end_ns) {
@@ -202,7 +198,7 @@ static void take_x(chrome_feed *feed, const tool_chrome_record *record)
     push(feed, record->thread, record->site, true, end_ns);
 }
 
-static void take_other(chrome_feed *feed, const tool_chrome_record *record)
+static void take_other(struct chrome_feed *feed, const struct tool_chrome_record *record)
 {
     if (record->phase == 'E') {
         take_end(feed, record);
@@ -213,26 +209,24 @@ static void take_other(chrome_feed *feed, const tool_chrome_record *record)
                             .kind = record->phase == 'B' ? TTAPE_ENTER : TTAPE_LEAF,
                             .site = record->site});
     attach(feed, record);
-    if (record->phase == 'B') {
+    if (record->phase == 'B')
         push(feed, record->thread, record->site, false, 0);
-    }
 }
 
 /* ---- groups ---- */
 
 static int compare_lengths(const void *a, const void *b)
 {
-    const tool_chrome_record *one = a, *two = b;
-    if (one->duration_ns != two->duration_ns) {
+    const struct tool_chrome_record *one = a, *two = b;
+    if (one->duration_ns != two->duration_ns)
         return one->duration_ns > two->duration_ns ? -1 : 1;
-    }
     return one->sequence < two->sequence ? -1 : one->sequence > two->sequence;
 }
 
 /* Records of one thread at one time. */
-static void take_group(chrome_feed *feed)
+static void take_group(struct chrome_feed *feed)
 {
-    const tool_chrome_record *group = feed->group;
+    const struct tool_chrome_record *group = feed->group;
     size_t count = feed->group_count, first = 0, used = 0;
     uint32_t thread = group[0].thread;
     uint64_t time_ns = group[0].time_ns;
@@ -241,63 +235,54 @@ static void take_group(chrome_feed *feed)
         take_end(feed, &group[first]);
         end_due(feed, thread, time_ns);
     }
-    for (size_t i = first; i < count; i++) {
-        if (group[i].phase == 'X') {
+    for (size_t i = first; i < count; i++)
+        if (group[i].phase == 'X')
             feed->sorted[used++] = group[i];
-        }
-    }
-    if (used > 1) {
+    if (used > 1)
         qsort(feed->sorted, used, sizeof(*group), compare_lengths);
-    }
     for (size_t i = 0; i < used; i++) {
         take_x(feed, &feed->sorted[i]);
-        if (feed->sorted[i].duration_ns == 0) {
+        if (feed->sorted[i].duration_ns == 0)
             end_due(feed, thread, time_ns);
-        }
     }
-    for (size_t i = first; i < count; i++) {
-        if (group[i].phase != 'X') {
+    for (size_t i = first; i < count; i++)
+        if (group[i].phase != 'X')
             take_other(feed, &group[i]);
-        }
-    }
     feed->group_count = 0;
 }
 
-static void take_all(chrome_feed *feed)
+static void take_all(struct chrome_feed *feed)
 {
-    tool_chrome_record record;
+    struct tool_chrome_record record;
     while (feed->status == TTAPE_OK && tool_sorter_next(feed->chrome->sorter, &record)) {
         if (feed->group_count > 0 &&
             (record.time_ns != feed->group[0].time_ns || record.thread != feed->group[0].thread ||
-             feed->group_count == GROUP_MAX)) {
+             feed->group_count == GROUP_MAX))
             take_group(feed);
-        }
         feed->group[feed->group_count++] = record;
     }
-    if (feed->group_count > 0) {
+    if (feed->group_count > 0)
         take_group(feed);
-    }
-    for (uint32_t i = 0; i < feed->chrome->thread_count; i++) {
+    for (uint32_t i = 0; i < feed->chrome->thread_count; i++)
         end_due(feed, i, UINT64_MAX);
-    }
     flush(feed);
 }
 
 /* ---- definitions ---- */
 
-static ttape_status define(tool_chrome *chrome)
+static ttape_status define(struct tool_chrome *chrome)
 {
     ttape_writer *writer = chrome->conversion->writer;
     ttape_status status = TTAPE_OK;
     for (size_t i = 0; i < chrome->process_count && status == TTAPE_OK; i++) {
-        tool_chrome_process *process = &chrome->processes[i];
+        struct tool_chrome_process *process = &chrome->processes[i];
         const ttape_process added = {.pid = process->pid,
                                      .parent = TTAPE_NONE,
                                      .name = {process->name, process->name_bytes}};
         status = ttape_writer_add_process(writer, &added, &process->id, &chrome->err);
     }
     for (size_t i = 0; i < chrome->thread_count && status == TTAPE_OK; i++) {
-        tool_chrome_thread *thread = &chrome->threads[i];
+        struct tool_chrome_thread *thread = &chrome->threads[i];
         const ttape_stream added = {.process = chrome->processes[thread->process].id,
                                     .tid = thread->tid,
                                     .name = {thread->name, thread->name_bytes}};
@@ -306,23 +291,22 @@ static ttape_status define(tool_chrome *chrome)
     return status;
 }
 
-int tool_chrome_feed(tool_chrome *chrome)
+int tool_chrome_feed(struct tool_chrome *chrome)
 {
-    tool_conversion *conversion = chrome->conversion;
-    chrome_feed *feed = tool_allocate(1, sizeof(*feed));
+    struct tool_conversion *conversion = chrome->conversion;
+    struct chrome_feed *feed = tool_allocate(1, sizeof(*feed));
     feed->chrome = chrome;
     feed->writer = conversion->writer;
-    feed->stacks = tool_allocate(chrome->thread_count, sizeof(chrome_stack));
-    feed->group = tool_allocate(GROUP_MAX, sizeof(tool_chrome_record));
-    feed->sorted = tool_allocate(GROUP_MAX, sizeof(tool_chrome_record));
+    feed->stacks = tool_allocate(chrome->thread_count, sizeof(struct chrome_stack));
+    feed->group = tool_allocate(GROUP_MAX, sizeof(struct tool_chrome_record));
+    feed->sorted = tool_allocate(GROUP_MAX, sizeof(struct tool_chrome_record));
     feed->status = define(chrome);
     take_all(feed);
     int status = TOOL_OK;
-    if (feed->status != TTAPE_OK) {
+    if (feed->status != TTAPE_OK)
         status = tool_conversion_fail(conversion, &chrome->err);
-    } else if (tool_sorter_failed(chrome->sorter)) {
+    else if (tool_sorter_failed(chrome->sorter))
         status = TOOL_CANNOT;
-    }
     if (feed->across_count > 0) {
         tool_conversion_warn(conversion, "%" PRIu64 " frames lie across others: cut to fit",
                              feed->across_count);
@@ -331,9 +315,8 @@ int tool_chrome_feed(tool_chrome *chrome)
         tool_conversion_warn(conversion, "%" PRIu64 " ends (E) without a begin left out",
                              feed->unmatched_count);
     }
-    for (size_t i = 0; i < chrome->thread_count; i++) {
+    for (size_t i = 0; i < chrome->thread_count; i++)
         free(feed->stacks[i].frames);
-    }
     free(feed->stacks);
     free(feed->group);
     free(feed->sorted);

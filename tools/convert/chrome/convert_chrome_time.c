@@ -5,53 +5,48 @@
 #include "tools/convert/chrome/convert_chrome.h"
 
 /* Decimal digits of a number and where its point is; only what can matter is kept. */
-typedef struct decimal {
+struct decimal {
     char digits[48];
     int count;
     int64_t point; /* digits before the point */
     bool is_negative;
-} decimal;
+};
 
 static bool parse_exponent(const char *at, const char *end, int64_t *exponent)
 {
     bool is_negative = at < end && *at == '-';
     at += at < end && (*at == '-' || *at == '+');
-    if (at == end) {
+    if (at == end)
         return false;
-    }
-    for (*exponent = 0; at < end && *at >= '0' && *at <= '9'; at++) {
+    for (*exponent = 0; at < end && *at >= '0' && *at <= '9'; at++)
         *exponent = *exponent < 100000 ? *exponent * 10 + (*at - '0') : *exponent;
-    }
     *exponent = is_negative ? -*exponent : *exponent;
     return at == end;
 }
 
-static bool parse_decimal(const char *at, const char *end, decimal *number)
+static bool parse_decimal(const char *at, const char *end, struct decimal *number)
 {
     bool has_point = false, has_digit = false;
-    *number = (decimal){.is_negative = at < end && *at == '-'};
+    *number = (struct decimal){.is_negative = at < end && *at == '-'};
     for (at += number->is_negative; at < end; at++) {
         if (*at == '.' && !has_point) {
             has_point = true;
             continue;
         }
-        if (*at < '0' || *at > '9') {
+        if (*at < '0' || *at > '9')
             break;
-        }
         has_digit = true;
         if (number->count == 0 && *at == '0') { /* leading zeros only move the point */
             number->point -= has_point;
             continue;
         }
         number->point += !has_point;
-        if (number->count < (int)sizeof(number->digits)) {
+        if (number->count < (int)sizeof(number->digits))
             number->digits[number->count++] = *at;
-        }
     }
     int64_t exponent = 0;
-    if (at < end && (*at == 'e' || *at == 'E') && !parse_exponent(at + 1, end, &exponent)) {
+    if (at < end && (*at == 'e' || *at == 'E') && !parse_exponent(at + 1, end, &exponent))
         return false;
-    }
     number->point += exponent;
     return has_digit && (at == end || *at == 'e' || *at == 'E');
 }
@@ -59,26 +54,21 @@ static bool parse_decimal(const char *at, const char *end, decimal *number)
 bool tool_chrome_parse_time(const char *text, size_t size_bytes, uint64_t *time_ns)
 {
     const char *at = text, *end = text + size_bytes;
-    decimal number;
-    while (at < end && strchr(" \t\r\n\"", *at) != NULL) {
+    struct decimal number;
+    while (at < end && strchr(" \t\r\n\"", *at) != NULL)
         at++;
-    }
-    while (end > at && strchr(" \t\r\n\"", end[-1]) != NULL) {
+    while (end > at && strchr(" \t\r\n\"", end[-1]) != NULL)
         end--;
-    }
-    if (!parse_decimal(at, end, &number) || (number.is_negative && number.count > 0)) {
+    if (!parse_decimal(at, end, &number) || (number.is_negative && number.count > 0))
         return false;
-    }
     number.point += 3;
-    if (number.count > 0 && number.point > 20) {
+    if (number.count > 0 && number.point > 20)
         return false;
-    }
     uint64_t sum = 0;
     for (int64_t i = 0; i < number.point; i++) {
         uint64_t digit = i < number.count ? (uint64_t)(number.digits[i] - '0') : 0;
-        if (__builtin_mul_overflow(sum, 10u, &sum) || __builtin_add_overflow(sum, digit, &sum)) {
+        if (__builtin_mul_overflow(sum, 10u, &sum) || __builtin_add_overflow(sum, digit, &sum))
             return false;
-        }
     }
     bool rounds_up =
         number.point >= 0 && number.point < number.count && number.digits[number.point] >= '5';

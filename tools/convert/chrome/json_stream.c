@@ -4,33 +4,36 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/convert/chrome/json_stream.h"
 #include "tools/command/tool.h"
+#include "tools/convert/chrome/json_stream.h"
 
 #define READ_BYTES (256u * 1024u)
 
-void tool_json_stream_open(tool_json_stream *json, int fd, const void *head, size_t head_bytes)
+void tool_json_stream_open(struct tool_json_stream *json, int fd, const void *head,
+                           size_t head_bytes)
 {
-    *json = (tool_json_stream){.fd = fd};
+    *json = (struct tool_json_stream){.fd = fd};
     tool_grow((void **)&json->buffer, &json->capacity, head_bytes + READ_BYTES, 1);
     memcpy(json->buffer, head, head_bytes);
     json->end = head_bytes;
 }
 
-void tool_json_stream_close(tool_json_stream *json)
+void tool_json_stream_close(struct tool_json_stream *json)
 {
     free(json->buffer);
-    *json = (tool_json_stream){0};
+    *json = (struct tool_json_stream){0};
 }
 
-uint64_t tool_json_stream_offset(const tool_json_stream *json) { return json->offset + json->at; }
+uint64_t tool_json_stream_offset(const struct tool_json_stream *json)
+{
+    return json->offset + json->at;
+}
 
 /* Reads more behind what must be kept. False: there is no more. */
-static bool fill(tool_json_stream *json)
+static bool fill(struct tool_json_stream *json)
 {
-    if (json->ended) {
+    if (json->ended)
         return false;
-    }
     if (json->is_keeping && json->end - json->kept > TOOL_JSON_OBJECT_MAX) {
         json->is_keeping = false;
         json->has_overrun = true;
@@ -52,15 +55,14 @@ static bool fill(tool_json_stream *json)
     return got > 0;
 }
 
-static inline int next_byte(tool_json_stream *json)
+static inline int next_byte(struct tool_json_stream *json)
 {
-    if (json->at == json->end && !fill(json)) {
+    if (json->at == json->end && !fill(json))
         return -1;
-    }
     return (unsigned char)json->buffer[json->at++];
 }
 
-int tool_json_stream_peek(tool_json_stream *json)
+int tool_json_stream_peek(struct tool_json_stream *json)
 {
     int byte;
     do {
@@ -70,32 +72,29 @@ int tool_json_stream_peek(tool_json_stream *json)
     return byte;
 }
 
-void tool_json_stream_skip(tool_json_stream *json) { (void)next_byte(json); }
+void tool_json_stream_skip(struct tool_json_stream *json) { (void)next_byte(json); }
 
 /* Behind an opening quote: moves behind the closing one. False: the input ends. */
-static bool pass_string(tool_json_stream *json)
+static bool pass_string(struct tool_json_stream *json)
 {
     for (int byte; (byte = next_byte(json)) >= 0;) {
-        if (byte == '"') {
+        if (byte == '"')
             return true;
-        }
-        if (byte == '\\' && next_byte(json) < 0) {
+        if (byte == '\\' && next_byte(json) < 0)
             return false;
-        }
     }
     return false;
 }
 
-bool tool_json_stream_string(tool_json_stream *json, char *into, size_t capacity)
+bool tool_json_stream_string(struct tool_json_stream *json, char *into, size_t capacity)
 {
     size_t size = 0;
     bool is_escaped = false;
     (void)next_byte(json);
     for (int byte; (byte = next_byte(json)) >= 0 && (byte != '"' || is_escaped);) {
         is_escaped = byte == '\\' && !is_escaped;
-        if (size < capacity) {
+        if (size < capacity)
             into[size] = (char)byte;
-        }
         size++;
     }
     bool fits = size < capacity;
@@ -103,7 +102,7 @@ bool tool_json_stream_string(tool_json_stream *json, char *into, size_t capacity
     return fits;
 }
 
-bool tool_json_stream_pass(tool_json_stream *json)
+bool tool_json_stream_pass(struct tool_json_stream *json)
 {
     uint64_t depth = 0;
     int byte = tool_json_stream_peek(json);
@@ -113,12 +112,10 @@ bool tool_json_stream_pass(tool_json_stream *json)
         case '{':
         case '[': depth++; break;
         case '"':
-            if (!pass_string(json)) {
+            if (!pass_string(json))
                 return false;
-            }
-            if (depth == 0) {
+            if (depth == 0)
                 return true;
-            }
             break;
         case '}':
         case ']':
@@ -128,9 +125,8 @@ bool tool_json_stream_pass(tool_json_stream *json)
                 return true;
             }
             depth -= byte != ',';
-            if (depth == 0 && byte != ',') {
+            if (depth == 0 && byte != ',')
                 return true;
-            }
             break;
         default: break;
         }
@@ -141,26 +137,26 @@ bool tool_json_stream_pass(tool_json_stream *json)
 /* ---- objects ---- */
 
 /* Where a scan of an object is. */
-typedef struct scan {
+struct scan {
     uint64_t depth;
     bool is_key; /* the next string at depth 1 is a key */
     size_t key;  /* where the last key at depth 1 starts, behind its quote */
     size_t key_bytes;
-    tool_json_part *value; /* whose end is looked for */
-} scan;
+    struct tool_json_part *value; /* whose end is looked for */
+};
 
-static size_t place(const tool_json_stream *json) { return json->at - json->kept; }
+static size_t place(const struct tool_json_stream *json) { return json->at - json->kept; }
 
-static tool_json_part *part_of(const tool_json_stream *json, const scan *at, tool_json_object *out)
+static struct tool_json_part *part_of(const struct tool_json_stream *json, const struct scan *at,
+                                      struct tool_json_object *out)
 {
     const char *key = json->buffer + json->kept + at->key;
-    if (at->key_bytes == 2 && memcmp(key, "ts", 2) == 0) {
+    if (at->key_bytes == 2 && memcmp(key, "ts", 2) == 0)
         return &out->ts;
-    }
     return at->key_bytes == 3 && memcmp(key, "dur", 3) == 0 ? &out->dur : NULL;
 }
 
-static void end_value(const tool_json_stream *json, scan *at)
+static void end_value(const struct tool_json_stream *json, struct scan *at)
 {
     if (at->value != NULL) {
         at->value->size_bytes = place(json) - 1 - at->value->start;
@@ -169,14 +165,14 @@ static void end_value(const tool_json_stream *json, scan *at)
 }
 
 /* One byte of an object. False: the input ends. */
-static bool take(tool_json_stream *json, scan *at, tool_json_object *out, int byte)
+static bool take(struct tool_json_stream *json, struct scan *at, struct tool_json_object *out,
+                 int byte)
 {
     switch (byte) {
     case '"': {
         size_t start = place(json);
-        if (!pass_string(json)) {
+        if (!pass_string(json))
             return false;
-        }
         if (at->depth == 1 && at->is_key) {
             at->key = start;
             at->key_bytes = place(json) - 1 - start;
@@ -187,9 +183,8 @@ static bool take(tool_json_stream *json, scan *at, tool_json_object *out, int by
         if (at->depth == 1 && at->is_key) {
             at->is_key = false;
             at->value = part_of(json, at, out);
-            if (at->value != NULL) {
+            if (at->value != NULL)
                 at->value->start = place(json);
-            }
         }
         break;
     case ',':
@@ -202,9 +197,8 @@ static bool take(tool_json_stream *json, scan *at, tool_json_object *out, int by
     case '[': at->depth++; break;
     case '}':
     case ']':
-        if (at->depth == 1) {
+        if (at->depth == 1)
             end_value(json, at);
-        }
         at->depth--;
         break;
     default: break;
@@ -213,23 +207,22 @@ static bool take(tool_json_stream *json, scan *at, tool_json_object *out, int by
 }
 
 /* The rest of an object that is too long to keep. False: the input ends in it. */
-static bool pass_rest(tool_json_stream *json, uint64_t depth)
+static bool pass_rest(struct tool_json_stream *json, uint64_t depth)
 {
     while (depth > 0) {
         int byte = next_byte(json);
-        if (byte < 0 || (byte == '"' && !pass_string(json))) {
+        if (byte < 0 || (byte == '"' && !pass_string(json)))
             return false;
-        }
         depth += byte == '{' || byte == '[';
         depth -= byte == '}' || byte == ']';
     }
     return true;
 }
 
-void tool_json_stream_object(tool_json_stream *json, tool_json_object *out)
+void tool_json_stream_object(struct tool_json_stream *json, struct tool_json_object *out)
 {
-    scan at = {.is_key = true};
-    *out = (tool_json_object){.offset = tool_json_stream_offset(json), .is_complete = true};
+    struct scan at = {.is_key = true};
+    *out = (struct tool_json_object){.offset = tool_json_stream_offset(json), .is_complete = true};
     json->is_keeping = true;
     json->has_overrun = false;
     json->kept = json->at;

@@ -9,7 +9,7 @@
 
 #define TOOL_JSON_OBJECT_MAX (16u * 1024u * 1024u) /* longer objects are passed over */
 
-typedef struct tool_json_stream {
+struct tool_json_stream {
     int fd, failed_errno;
     char *buffer;
     size_t at, end, capacity;
@@ -18,39 +18,40 @@ typedef struct tool_json_stream {
     bool has_overrun; /* there was more to keep than TOOL_JSON_OBJECT_MAX: it is gone */
     uint64_t offset;  /* of buffer[0] in the input */
     bool ended;       /* the input did */
-} tool_json_stream;
+};
 
 /* Part of an object's bytes. */
-typedef struct tool_json_part {
+struct tool_json_part {
     size_t start, size_bytes; /* size 0: not there */
-} tool_json_part;
+};
 
 /* An object: its bytes live until the next call. */
-typedef struct tool_json_object {
+struct tool_json_object {
     const char *text;
     size_t size_bytes;
-    uint64_t offset;        /* in the input */
-    tool_json_part ts, dur; /* the values of these keys, as written */
-    bool is_complete;       /* false: the input ends in it */
+    uint64_t offset;               /* in the input */
+    struct tool_json_part ts, dur; /* the values of these keys, as written */
+    bool is_complete;              /* false: the input ends in it */
     bool is_too_long;
-} tool_json_object;
+};
 
 /* Reads fd from where it stands, after the bytes that were read before. */
-void tool_json_stream_open(tool_json_stream *json, int fd, const void *head, size_t head_bytes);
-void tool_json_stream_close(tool_json_stream *json);
+void tool_json_stream_open(struct tool_json_stream *json, int fd, const void *head,
+                           size_t head_bytes);
+void tool_json_stream_close(struct tool_json_stream *json);
 
 /* The next byte that is no blank, left where it is; -1 at the end. */
-int tool_json_stream_peek(tool_json_stream *json);
+int tool_json_stream_peek(struct tool_json_stream *json);
 /* Takes the byte that peek saw. */
-void tool_json_stream_skip(tool_json_stream *json);
-uint64_t tool_json_stream_offset(const tool_json_stream *json);
+void tool_json_stream_skip(struct tool_json_stream *json);
+uint64_t tool_json_stream_offset(const struct tool_json_stream *json);
 
 /* The object that starts here (peek says '{'). */
-void tool_json_stream_object(tool_json_stream *json, tool_json_object *out);
+void tool_json_stream_object(struct tool_json_stream *json, struct tool_json_object *out);
 /* Passes over a value of any kind, however long. False: the input ends in it. */
-bool tool_json_stream_pass(tool_json_stream *json);
+bool tool_json_stream_pass(struct tool_json_stream *json);
 /* Takes a string (peek says '"') up to `capacity` bytes, escapes as they are, NUL-terminated.
  * False: it does not fit or does not end; it was passed over. */
-bool tool_json_stream_string(tool_json_stream *json, char *into, size_t capacity);
+bool tool_json_stream_string(struct tool_json_stream *json, char *into, size_t capacity);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/convert/ctf/convert_ctf_events.h"
 #include "tools/command/progress.h"
+#include "tools/convert/ctf/convert_ctf_events.h"
 
 #define SILENCE_MS      60000 /* after which the child is given up */
 #define PIPE_BYTES      (512u * 1024u)
@@ -18,29 +18,27 @@
 
 /* ---- the pipe ---- */
 
-typedef struct ctf_pipe {
+struct ctf_pipe {
     int fd;
     char *buffer;
     size_t at, end;
     bool is_silent, ended;
-} ctf_pipe;
+};
 
 /* Reads until size_bytes are there. False: they do not come. */
-static bool need(ctf_pipe *in, size_t size_bytes)
+static bool need(struct ctf_pipe *in, size_t size_bytes)
 {
     while (in->end - in->at < size_bytes && !in->ended) {
         struct pollfd ready = {.fd = in->fd, .events = POLLIN};
         int polled = poll(&ready, 1, SILENCE_MS);
-        if (polled < 0 && errno == EINTR) {
+        if (polled < 0 && errno == EINTR)
             continue;
-        }
         memmove(in->buffer, in->buffer + in->at, in->end - in->at);
         in->end -= in->at;
         in->at = 0;
         ssize_t got = polled > 0 ? read(in->fd, in->buffer + in->end, PIPE_BYTES - in->end) : 0;
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
         in->is_silent = polled == 0;
         in->ended = got <= 0;
         in->end += got > 0 ? (size_t)got : 0;
@@ -49,46 +47,42 @@ static bool need(ctf_pipe *in, size_t size_bytes)
 }
 
 /* A loss on a CTF stream, or an event of it: the table reaches that far. */
-static bool reach_source(tool_ctf *ctf, uint32_t source)
+static bool reach_source(struct tool_ctf *ctf, uint32_t source)
 {
-    if (source >= CTF_STREAMS_MAX) {
+    if (source >= CTF_STREAMS_MAX)
         return false;
-    }
     size_t old = ctf->lost_capacity;
-    tool_grow((void **)&ctf->lost, &ctf->lost_capacity, (size_t)source + 1, sizeof(tool_ctf_lost));
-    if (ctf->lost_capacity > old) {
-        memset(&ctf->lost[old], 0, (ctf->lost_capacity - old) * sizeof(tool_ctf_lost));
-    }
+    tool_grow((void **)&ctf->lost, &ctf->lost_capacity, (size_t)source + 1,
+              sizeof(struct tool_ctf_lost));
+    if (ctf->lost_capacity > old)
+        memset(&ctf->lost[old], 0, (ctf->lost_capacity - old) * sizeof(struct tool_ctf_lost));
     ctf->lost_count = source >= ctf->lost_count ? (size_t)source + 1 : ctf->lost_count;
     return true;
 }
 
-static bool take_event(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text)
+static bool take_event(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, const char *text)
 {
-    if (!reach_source(ctf, wire->source)) {
+    if (!reach_source(ctf, wire->source))
         return true;
-    }
     if (wire->kind != TOOL_CTF_WIRE_LOST) {
         uint32_t index = tool_ctf_thread_of(ctf, wire);
         ctf->threads[index].has_events = true;
         ctf->lacks_threads = ctf->lacks_threads || !(wire->flags & TOOL_CTF_HAS_THREAD);
     }
-    if (ctf->event_count++ < HASHED_RECORDS) {
+    if (ctf->event_count++ < HASHED_RECORDS)
         tool_hash_bytes(&ctf->content, wire, sizeof(*wire));
-    }
     return tool_scratch_write(&ctf->events, wire, sizeof(*wire)) &&
            tool_scratch_write(&ctf->events, text, wire->text_bytes);
 }
 
 /* Everything that the child says. Returns a tool_exit. */
-static int take_records(tool_ctf *ctf, ctf_pipe *in)
+static int take_records(struct tool_ctf *ctf, struct ctf_pipe *in)
 {
-    tool_ctf_wire wire;
+    struct tool_ctf_wire wire;
     for (uint64_t count = 0; need(in, sizeof(wire)); count++) {
         memcpy(&wire, in->buffer + in->at, sizeof(wire));
-        if (wire.text_bytes > TOOL_CTF_TEXT_MAX || !need(in, sizeof(wire) + wire.text_bytes)) {
+        if (wire.text_bytes > TOOL_CTF_TEXT_MAX || !need(in, sizeof(wire) + wire.text_bytes))
             break;
-        }
         const char *text = in->buffer + in->at + sizeof(wire);
         in->at += sizeof(wire) + wire.text_bytes;
         if (wire.kind == TOOL_CTF_WIRE_DONE) {
@@ -100,14 +94,12 @@ static int take_records(tool_ctf *ctf, ctf_pipe *in)
                                  text);
             return TOOL_OK;
         }
-        if (wire.kind > TOOL_CTF_WIRE_EVENTS) {
+        if (wire.kind > TOOL_CTF_WIRE_EVENTS)
             tool_ctf_take_definition(ctf, &wire, text);
-        } else if (wire.kind < TOOL_CTF_WIRE_EVENTS && !take_event(ctf, &wire, text)) {
+        else if (wire.kind < TOOL_CTF_WIRE_EVENTS && !take_event(ctf, &wire, text))
             return TOOL_CANNOT;
-        }
-        if (count % 4096 == 0) {
+        if (count % 4096 == 0)
             tool_progress_update(0, 0, ctf->event_count);
-        }
     }
     if (!ctf->is_done) {
         tool_conversion_warn(ctf->conversion,
@@ -118,15 +110,14 @@ static int take_records(tool_ctf *ctf, ctf_pipe *in)
 }
 
 /* Reads the trace in a process of its own, into definitions and the scratch file. */
-static int read_trace(tool_ctf *ctf, char *const *folders, size_t count)
+static int read_trace(struct tool_ctf *ctf, char *const *folders, size_t count)
 {
-    tool_ctf_child child;
-    if (!tool_scratch_open(&ctf->events)) {
+    struct tool_ctf_child child;
+    if (!tool_scratch_open(&ctf->events))
         return TOOL_CANNOT;
-    }
     int status = tool_ctf_start(&child, folders, count);
     if (status == TOOL_OK) {
-        ctf_pipe in = {.fd = child.fd, .buffer = tool_allocate(PIPE_BYTES, 1)};
+        struct ctf_pipe in = {.fd = child.fd, .buffer = tool_allocate(PIPE_BYTES, 1)};
         status = take_records(ctf, &in);
         free(in.buffer);
         tool_ctf_end(&child);
@@ -136,22 +127,21 @@ static int read_trace(tool_ctf *ctf, char *const *folders, size_t count)
 
 /* ---- the whole ---- */
 
-static int set_metadata(tool_ctf *ctf)
+static int set_metadata(struct tool_ctf *ctf)
 {
     ttape_writer *writer = ctf->conversion->writer;
     const ttape_string clock = {ctf->clock, ctf->clock != NULL ? strlen(ctf->clock) : 0};
     if (ttape_writer_set_text(writer, "source", (ttape_string){"ctf", 3}, &ctf->err) != TTAPE_OK ||
         (clock.size_bytes > 0 &&
          ttape_writer_set_text(writer, "clock", clock, &ctf->err) != TTAPE_OK) ||
-        tool_ctf_define(ctf) != TTAPE_OK) {
+        tool_ctf_define(ctf) != TTAPE_OK)
         return tool_conversion_fail(ctf->conversion, &ctf->err);
-    }
     return TOOL_OK;
 }
 
-static void say_losses(const tool_ctf *ctf)
+static void say_losses(const struct tool_ctf *ctf)
 {
-    tool_conversion *conversion = ctf->conversion;
+    struct tool_conversion *conversion = ctf->conversion;
     if (ctf->lacks_threads) {
         tool_conversion_warn(conversion, "events without a context 'vtid': each of its streams "
                                          "was taken for a thread");
@@ -168,9 +158,9 @@ static void say_losses(const tool_ctf *ctf)
     }
 }
 
-static int convert(tool_ctf *ctf, char *const *folders, size_t count)
+static int convert(struct tool_ctf *ctf, char *const *folders, size_t count)
 {
-    tool_conversion *conversion = ctf->conversion;
+    struct tool_conversion *conversion = ctf->conversion;
     int status = read_trace(ctf, folders, count);
     if (status == TOOL_OK && ctf->event_count == 0) {
         status = tool_fail("'%s' holds no event of lttng-ust-cyg-profile%s", conversion->input,
@@ -179,37 +169,33 @@ static int convert(tool_ctf *ctf, char *const *folders, size_t count)
     status = status == TOOL_OK ? tool_conversion_begin(conversion, &ctf->content) : status;
     status = status == TOOL_OK ? set_metadata(ctf) : status;
     status = status == TOOL_OK ? tool_ctf_feed(ctf) : status;
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         say_losses(ctf);
-    }
     return status == TOOL_OK && conversion->warning_count > 0 ? TOOL_LOSS : status;
 }
 
-static int run(tool_conversion *conversion)
+static int run(struct tool_conversion *conversion)
 {
-    tool_ctf ctf = {.conversion = conversion, .events = {.fd = -1}};
+    struct tool_ctf ctf = {.conversion = conversion, .events = {.fd = -1}};
     char **folders = NULL;
     size_t count = 0;
-    if (!conversion->is_directory) {
+    if (!conversion->is_directory)
         return tool_fail("'%s' is no directory: CTF traces are", conversion->input);
-    }
     int status = tool_ctf_find(conversion->fd, conversion->input, &folders, &count);
-    if (status == TOOL_OK && count == 0) {
+    if (status == TOOL_OK && count == 0)
         status = tool_fail("'%s' holds no CTF trace", conversion->input);
-    }
     status = status == TOOL_OK ? convert(&ctf, folders, count) : status;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         free(folders[i]);
-    }
     free(folders);
     tool_ctf_close(&ctf);
     return status;
 }
 
-static bool probe(const tool_conversion *conversion)
+static bool probe(const struct tool_conversion *conversion)
 {
     return conversion->is_directory && tool_ctf_is_any(conversion->fd);
 }
 
-const tool_converter tool_converter_ctf = {
+const struct tool_converter tool_converter_ctf = {
     .name = "ctf", .summary = "a CTF trace of lttng-ust-cyg-profile", .probe = probe, .run = run};

@@ -15,7 +15,7 @@
 #define TOOL_CTF_TEXT_MAX   65536u /* bytes of text behind a record */
 #define TOOL_CTF_TRACES_MAX 4096u  /* folders that are read as one */
 
-typedef enum tool_ctf_kind {
+enum tool_ctf_kind {
     TOOL_CTF_WIRE_ENTRY, /* a address, b site + 1 or 0, c 1: was open before; text: values */
     TOOL_CTF_WIRE_EXIT,  /* a address, b site + 1 or 0, c tool_ctf_left; text: values */
     TOOL_CTF_WIRE_POINT, /* a, b; text: values */
@@ -36,25 +36,25 @@ typedef enum tool_ctf_kind {
     TOOL_CTF_WIRE_OTHER,    /* a events of other kinds, at the end */
     TOOL_CTF_WIRE_DONE,     /* read to the end */
     TOOL_CTF_WIRE_FAILED    /* text: why */
-} tool_ctf_kind;
+};
 
-typedef enum tool_ctf_left {
+enum tool_ctf_left {
     TOOL_CTF_LEFT_EXIT,
     TOOL_CTF_LEFT_UNWIND,
     TOOL_CTF_LEFT_OPEN /* it was not left: the export ended there */
-} tool_ctf_left;
+};
 
 #define TOOL_CTF_HAS_ADDRESS 1u /* otherwise an EXIT is of whatever is on top */
 #define TOOL_CTF_HAS_THREAD  2u /* otherwise `tid` is the number of the CTF stream */
 
 /* Texts follow, text_bytes of them, each NUL-terminated. */
-typedef struct tool_ctf_wire {
+struct tool_ctf_wire {
     uint32_t kind, text_bytes;
     uint64_t time_ns;
     uint64_t a, b, c;
     uint64_t pid, tid;
     uint32_t source, flags;
-} tool_ctf_wire;
+};
 
 /* convert_ctf_graph.c: reads the folders and writes records to a descriptor. Only ever called in a
  * process of its own; returns its exit status. */
@@ -62,12 +62,12 @@ int tool_ctf_read(char *const *folders, size_t count, int fd);
 
 /* convert_ctf_child.c: that process. What it writes comes from `fd`, until it ends or is ended.
  * start returns a tool_exit. */
-typedef struct tool_ctf_child {
+struct tool_ctf_child {
     pid_t pid;
     int fd;
-} tool_ctf_child;
-int tool_ctf_start(tool_ctf_child *child, char *const *folders, size_t count);
-void tool_ctf_end(tool_ctf_child *child);
+};
+int tool_ctf_start(struct tool_ctf_child *child, char *const *folders, size_t count);
+void tool_ctf_end(struct tool_ctf_child *child);
 
 /* convert_ctf_folders.c. is_any: whether there is a trace at or below a folder. find: the folders
  * below one that hold a CTF trace each, as paths that start with

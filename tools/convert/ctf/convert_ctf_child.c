@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/convert/ctf/convert_ctf.h"
 #include "tools/command/sanitized.h"
 #include "tools/command/tool.h"
+#include "tools/convert/ctf/convert_ctf.h"
 
 #define CHILD_BYTES (UINT64_C(4) << 30) /* of address space */
 
@@ -24,29 +24,25 @@ static void set_limit(int what, uint64_t most)
 static _Noreturn void run_child(char *const *folders, size_t count, int fd)
 {
     int null = open("/dev/null", O_RDWR);
-    for (int i = 0; i < 3 && null >= 0; i++) {
+    for (int i = 0; i < 3 && null >= 0; i++)
         (void)dup2(null, i);
-    }
-    if (fd != 3) {
+    if (fd != 3)
         (void)dup2(fd, 3);
-    }
     closefrom(4);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGPIPE, SIG_DFL);
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, 0);
-    if (!TOOL_SANITIZED) {
+    if (!TOOL_SANITIZED)
         set_limit(RLIMIT_AS, CHILD_BYTES);
-    }
     _exit(tool_ctf_read(folders, count, 3));
 }
 
-int tool_ctf_start(tool_ctf_child *child, char *const *folders, size_t count)
+int tool_ctf_start(struct tool_ctf_child *child, char *const *folders, size_t count)
 {
     int ends[2];
-    if (pipe(ends) != 0) {
+    if (pipe(ends) != 0)
         return tool_fail("cannot make a pipe: %s", strerror(errno));
-    }
     child->fd = ends[0];
     child->pid = fork();
     if (child->pid == 0) {
@@ -61,7 +57,7 @@ int tool_ctf_start(tool_ctf_child *child, char *const *folders, size_t count)
     return TOOL_OK;
 }
 
-void tool_ctf_end(tool_ctf_child *child)
+void tool_ctf_end(struct tool_ctf_child *child)
 {
     kill(child->pid, SIGKILL);
     while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {

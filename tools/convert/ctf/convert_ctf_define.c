@@ -24,45 +24,45 @@ static void set_text(char **into, const char *text)
     *into = tool_copy_text(text, strcmp(text, TOOL_CTF_NO_TEXT) != 0 ? strlen(text) : 0);
 }
 
-static uint32_t process_of(tool_ctf *ctf, uint64_t pid, uint64_t time_ns)
+static uint32_t process_of(struct tool_ctf *ctf, uint64_t pid, uint64_t time_ns)
 {
     bool is_new;
     uint32_t *known = tool_names_find(&ctf->process_of, &pid, sizeof(pid), &is_new);
     if (is_new) {
         *known = (uint32_t)ctf->process_count;
         tool_grow((void **)&ctf->processes, &ctf->process_capacity, ctf->process_count + 1,
-                  sizeof(tool_ctf_process));
+                  sizeof(struct tool_ctf_process));
         ctf->processes[ctf->process_count++] =
-            (tool_ctf_process){.pid = pid, .start_ns = time_ns, .id = TTAPE_NONE};
+            (struct tool_ctf_process){.pid = pid, .start_ns = time_ns, .id = TTAPE_NONE};
     }
     return *known;
 }
 
-uint32_t tool_ctf_thread_of(tool_ctf *ctf, const tool_ctf_wire *wire)
+uint32_t tool_ctf_thread_of(struct tool_ctf *ctf, const struct tool_ctf_wire *wire)
 {
     const uint64_t key[] = {wire->pid, wire->tid, wire->flags & TOOL_CTF_HAS_THREAD};
     bool is_new;
     uint32_t *known = tool_names_find(&ctf->thread_of, key, sizeof(key), &is_new);
-    if (!is_new) {
+    if (!is_new)
         return *known;
-    }
     uint32_t index = *known = (uint32_t)ctf->thread_count;
     tool_grow((void **)&ctf->threads, &ctf->thread_capacity, ctf->thread_count + 1,
-              sizeof(tool_ctf_thread));
+              sizeof(struct tool_ctf_thread));
     ctf->threads[ctf->thread_count++] =
-        (tool_ctf_thread){.tid = wire->tid,
-                          .start_ns = wire->time_ns,
-                          .process = process_of(ctf, wire->pid, wire->time_ns)};
+        (struct tool_ctf_thread){.tid = wire->tid,
+                                 .start_ns = wire->time_ns,
+                                 .process = process_of(ctf, wire->pid, wire->time_ns)};
     return index;
 }
 
 /* ---- definitions from the pipe ---- */
 
-static void take_thread(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text, const char *end)
+static void take_thread(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, const char *text,
+                        const char *end)
 {
     uint32_t index = tool_ctf_thread_of(ctf, wire); /* which may move them */
-    tool_ctf_thread *thread = &ctf->threads[index];
-    tool_ctf_process *process = &ctf->processes[thread->process];
+    struct tool_ctf_thread *thread = &ctf->threads[index];
+    struct tool_ctf_process *process = &ctf->processes[thread->process];
     thread->tid = wire->b;
     process->pid = wire->a;
     process->parent_pid = wire->c;
@@ -71,49 +71,48 @@ static void take_thread(tool_ctf *ctf, const tool_ctf_wire *wire, const char *te
 }
 
 /* The name of a process is that of its first thread, until the main thread says another. */
-static void take_name(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text, const char *end)
+static void take_name(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, const char *text,
+                      const char *end)
 {
     uint32_t index = tool_ctf_thread_of(ctf, wire); /* which may move them */
-    tool_ctf_thread *thread = &ctf->threads[index];
-    tool_ctf_process *process = &ctf->processes[thread->process];
+    struct tool_ctf_thread *thread = &ctf->threads[index];
+    struct tool_ctf_process *process = &ctf->processes[thread->process];
     const char *name = next_text(&text, end);
-    if (thread->name == NULL) {
+    if (thread->name == NULL)
         set_text(&thread->name, name);
-    }
-    if (process->name == NULL || wire->pid == wire->tid) {
+    if (process->name == NULL || wire->pid == wire->tid)
         set_text(&process->name, name);
-    }
 }
 
 /* Its index, or TTAPE_NONE where it is new: then the caller says. */
-static uint32_t *find_module(tool_ctf *ctf, uint64_t pid, uint64_t start)
+static uint32_t *find_module(struct tool_ctf *ctf, uint64_t pid, uint64_t start)
 {
     const uint64_t key[] = {pid, start};
     bool is_new;
     return tool_names_find(&ctf->module_of, key, sizeof(key), &is_new);
 }
 
-static void take_module(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text, const char *end)
+static void take_module(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, const char *text,
+                        const char *end)
 {
     uint64_t past;
     if (wire->b == 0 || __builtin_add_overflow(wire->a, wire->b, &past) ||
-        ctf->module_count == MODULES_MAX) {
+        ctf->module_count == MODULES_MAX)
         return;
-    }
     uint32_t *known = find_module(ctf, wire->pid, wire->a);
     if (*known == TTAPE_NONE) {
         tool_grow((void **)&ctf->modules, &ctf->module_capacity, ctf->module_count + 1,
-                  sizeof(tool_ctf_module));
+                  sizeof(struct tool_ctf_module));
         *known = (uint32_t)ctf->module_count++;
         ctf->modules[*known] =
-            (tool_ctf_module){.pid = wire->pid, .start = wire->a, .id = TTAPE_NONE};
+            (struct tool_ctf_module){.pid = wire->pid, .start = wire->a, .id = TTAPE_NONE};
     }
-    tool_ctf_module *module = &ctf->modules[*known];
+    struct tool_ctf_module *module = &ctf->modules[*known];
     module->size_bytes = wire->b;
     set_text(&module->path, next_text(&text, end));
 }
 
-static void take_build_id(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text)
+static void take_build_id(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, const char *text)
 {
     uint32_t index = *find_module(ctf, wire->pid, wire->a);
     if (index != TTAPE_NONE && wire->text_bytes <= sizeof(ctf->modules[index].build_id)) {
@@ -125,33 +124,32 @@ static void take_build_id(tool_ctf *ctf, const tool_ctf_wire *wire, const char *
 static uint32_t kind_of(const char *name)
 {
     uint32_t kind = TTAPE_SITE_FUNCTION;
-    while (kind < TTAPE_SITE_MARKER && strcmp(ttape_site_kind_name(kind), name) != 0) {
+    while (kind < TTAPE_SITE_MARKER && strcmp(ttape_site_kind_name(kind), name) != 0)
         kind++;
-    }
     return kind;
 }
 
 /* The index of a site that the trace defines under a number, or TTAPE_NONE. Numbers are the
  * trace's: one of them says nothing of how many there are. */
-static uint32_t *site_at(tool_ctf *ctf, uint64_t number)
+static uint32_t *site_at(struct tool_ctf *ctf, uint64_t number)
 {
     bool is_new;
     return tool_names_find(&ctf->number_of, &number, sizeof(number), &is_new);
 }
 
-static void take_site(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text, const char *end)
+static void take_site(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, const char *text,
+                      const char *end)
 {
     uint32_t *known = site_at(ctf, wire->b);
-    if (*known == TTAPE_NONE && ctf->site_count == SITES_MAX) {
+    if (*known == TTAPE_NONE && ctf->site_count == SITES_MAX)
         return;
-    }
     if (*known == TTAPE_NONE) {
         tool_grow((void **)&ctf->sites, &ctf->site_capacity, ctf->site_count + 1,
-                  sizeof(tool_ctf_site));
+                  sizeof(struct tool_ctf_site));
         *known = (uint32_t)ctf->site_count++;
-        ctf->sites[*known] = (tool_ctf_site){0};
+        ctf->sites[*known] = (struct tool_ctf_site){0};
     }
-    tool_ctf_site *site = &ctf->sites[*known];
+    struct tool_ctf_site *site = &ctf->sites[*known];
     site->address = wire->a;
     site->line = wire->c <= UINT32_MAX ? (uint32_t)wire->c : 0;
     site->kind = kind_of(next_text(&text, end));
@@ -160,7 +158,8 @@ static void take_site(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text
     set_text(&site->file, next_text(&text, end));
 }
 
-void tool_ctf_take_definition(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text)
+void tool_ctf_take_definition(struct tool_ctf *ctf, const struct tool_ctf_wire *wire,
+                              const char *text)
 {
     const char *end = text + wire->text_bytes;
     switch (wire->kind) {
@@ -179,10 +178,9 @@ void tool_ctf_take_definition(tool_ctf *ctf, const tool_ctf_wire *wire, const ch
 
 static int compare_modules(const void *a, const void *b)
 {
-    const tool_ctf_module *one = a, *two = b;
-    if (one->pid != two->pid) {
+    const struct tool_ctf_module *one = a, *two = b;
+    if (one->pid != two->pid)
         return one->pid < two->pid ? -1 : 1;
-    }
     return one->start < two->start ? -1 : one->start > two->start;
 }
 
@@ -191,12 +189,12 @@ static ttape_string string_of(const char *text)
     return (ttape_string){text, text != NULL ? strlen(text) : 0};
 }
 
-static ttape_status define_processes(tool_ctf *ctf)
+static ttape_status define_processes(struct tool_ctf *ctf)
 {
     ttape_status status = TTAPE_OK;
-    tool_names added_of = {0}; /* pid -> the writer's id of the first one that was added */
+    struct tool_names added_of = {0}; /* pid -> the writer's id of the first one that was added */
     for (size_t i = 0; i < ctf->process_count && status == TTAPE_OK; i++) {
-        tool_ctf_process *process = &ctf->processes[i];
+        struct tool_ctf_process *process = &ctf->processes[i];
         uint64_t parent = process->parent_pid;
         bool is_new;
         const ttape_process added = {
@@ -213,47 +211,44 @@ static ttape_status define_processes(tool_ctf *ctf)
     return status;
 }
 
-ttape_status tool_ctf_define(tool_ctf *ctf)
+ttape_status tool_ctf_define(struct tool_ctf *ctf)
 {
     ttape_writer *writer = ctf->conversion->writer;
     ttape_status status = define_processes(ctf);
     for (size_t i = 0; i < ctf->thread_count && status == TTAPE_OK; i++) {
-        tool_ctf_thread *thread = &ctf->threads[i];
-        if (!thread->has_events) { /* LTTng's own threads are named too */
+        struct tool_ctf_thread *thread = &ctf->threads[i];
+        if (!thread->has_events) /* LTTng's own threads are named too */
             continue;
-        }
         const ttape_stream added = {.process = ctf->processes[thread->process].id,
                                     .tid = thread->tid,
                                     .start_time_ns = thread->start_ns,
                                     .name = string_of(thread->name)};
         status = ttape_writer_add_stream(writer, &added, &thread->stream, &ctf->err);
     }
-    if (ctf->module_count > 0) {
-        qsort(ctf->modules, ctf->module_count, sizeof(tool_ctf_module), compare_modules);
-    }
+    if (ctf->module_count > 0)
+        qsort(ctf->modules, ctf->module_count, sizeof(struct tool_ctf_module), compare_modules);
     return status;
 }
 
 /* The module that holds an address in a process. */
-static tool_ctf_module *module_at(const tool_ctf *ctf, uint64_t pid, uint64_t address)
+static struct tool_ctf_module *module_at(const struct tool_ctf *ctf, uint64_t pid, uint64_t address)
 {
     size_t low = 0, high = ctf->module_count; /* those below `low` start at or before the address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const tool_ctf_module *module = &ctf->modules[middle];
-        if (module->pid < pid || (module->pid == pid && module->start <= address)) {
+        const struct tool_ctf_module *module = &ctf->modules[middle];
+        if (module->pid < pid || (module->pid == pid && module->start <= address))
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
-    tool_ctf_module *found = low > 0 ? &ctf->modules[low - 1] : NULL;
+    struct tool_ctf_module *found = low > 0 ? &ctf->modules[low - 1] : NULL;
     return found != NULL && found->pid == pid && address - found->start < found->size_bytes ? found
                                                                                             : NULL;
 }
 
 /* Modules that are mapped alike in several processes (after a fork) are one. */
-static ttape_status add_module(tool_ctf *ctf, tool_ctf_module *module)
+static ttape_status add_module(struct tool_ctf *ctf, struct tool_ctf_module *module)
 {
     char key[4096 + 96];
     size_t size = module->path != NULL ? strlen(module->path) : 0;
@@ -273,20 +268,19 @@ static ttape_status add_module(tool_ctf *ctf, tool_ctf_module *module)
             .build_id = {(const char *)module->build_id, module->build_id_bytes}};
         ttape_status status =
             ttape_writer_add_module(ctf->conversion->writer, &added, known, &ctf->err);
-        if (status != TTAPE_OK) {
+        if (status != TTAPE_OK)
             return status;
-        }
     }
     module->id = *known;
     return TTAPE_OK;
 }
 
-static ttape_status add_defined(tool_ctf *ctf, tool_ctf_site *site)
+static ttape_status add_defined(struct tool_ctf *ctf, struct tool_ctf_site *site)
 {
     uint32_t module = TTAPE_NONE;
     ttape_status status = TTAPE_OK;
     if (site->module != NULL && site->module[0] != '\0') {
-        tool_ctf_module named = {.path = site->module};
+        struct tool_ctf_module named = {.path = site->module};
         status = add_module(ctf, &named);
         module = named.id;
     }
@@ -296,28 +290,27 @@ static ttape_status add_defined(tool_ctf *ctf, tool_ctf_site *site)
                               .kind = site->kind,
                               .symbol = string_of(site->symbol),
                               .file = string_of(site->file)};
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         status = ttape_writer_add_site(ctf->conversion->writer, &added, &site->id, &ctf->err);
-    }
     site->is_added = status == TTAPE_OK;
     return status;
 }
 
-ttape_status tool_ctf_find_site(tool_ctf *ctf, const tool_ctf_wire *wire, uint32_t *site)
+ttape_status tool_ctf_find_site(struct tool_ctf *ctf, const struct tool_ctf_wire *wire,
+                                uint32_t *site)
 {
     uint32_t index = wire->b > 0 ? *site_at(ctf, wire->b - 1) : TTAPE_NONE;
     if (index != TTAPE_NONE) {
-        tool_ctf_site *defined = &ctf->sites[index];
+        struct tool_ctf_site *defined = &ctf->sites[index];
         ttape_status status = defined->is_added ? TTAPE_OK : add_defined(ctf, defined);
         *site = defined->id;
         return status;
     }
     uint32_t kind = wire->kind == TOOL_CTF_WIRE_POINT ? TTAPE_SITE_MARKER : TTAPE_SITE_FUNCTION;
-    tool_ctf_module *module = module_at(ctf, wire->pid, wire->a);
+    struct tool_ctf_module *module = module_at(ctf, wire->pid, wire->a);
     bool is_new;
-    if (module != NULL && module->id == TTAPE_NONE && add_module(ctf, module) != TTAPE_OK) {
+    if (module != NULL && module->id == TTAPE_NONE && add_module(ctf, module) != TTAPE_OK)
         return ctf->err.status;
-    }
     const uint64_t key[] = {wire->a, module != NULL ? 0 : wire->pid,
                             (uint64_t)(module != NULL ? module->id : TTAPE_NONE) << 8 | kind};
     uint32_t *known = tool_names_find(&ctf->site_of, key, sizeof(key), &is_new);
@@ -334,18 +327,16 @@ ttape_status tool_ctf_find_site(tool_ctf *ctf, const tool_ctf_wire *wire, uint32
     return status;
 }
 
-void tool_ctf_close(tool_ctf *ctf)
+void tool_ctf_close(struct tool_ctf *ctf)
 {
-    for (size_t i = 0; i < ctf->process_count; i++) {
+    for (size_t i = 0; i < ctf->process_count; i++)
         free(ctf->processes[i].name);
-    }
     for (size_t i = 0; i < ctf->thread_count; i++) {
         free(ctf->threads[i].name);
         free(ctf->threads[i].frames);
     }
-    for (size_t i = 0; i < ctf->module_count; i++) {
+    for (size_t i = 0; i < ctf->module_count; i++)
         free(ctf->modules[i].path);
-    }
     for (size_t i = 0; i < ctf->site_count; i++) {
         free(ctf->sites[i].symbol);
         free(ctf->sites[i].module);

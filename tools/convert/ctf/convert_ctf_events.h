@@ -8,87 +8,89 @@
 
 #include "tools/convert/convert.h"
 #include "tools/convert/ctf/convert_ctf.h"
-#include "tools/io/scratch_file.h"
 #include "tools/convert/text.h"
+#include "tools/io/scratch_file.h"
 
-typedef struct tool_ctf_process {
+struct tool_ctf_process {
     uint64_t pid, parent_pid, start_ns;
     uint32_t id; /* of the writer */
     char *name;  /* NULL: not known */
-} tool_ctf_process;
+};
 
 /* An open frame; site TTAPE_NONE: the handler of a signal. */
-typedef struct tool_ctf_frame {
+struct tool_ctf_frame {
     uint32_t site, signal, stack;
-} tool_ctf_frame;
+};
 
-typedef struct tool_ctf_thread {
+struct tool_ctf_thread {
     uint64_t tid, start_ns;
     uint32_t process; /* index */
     uint32_t stream;  /* of the writer */
     uint32_t stack;
     bool has_events;
     char *name;
-    tool_ctf_frame *frames; /* of all stacks, in the order in which they began */
+    struct tool_ctf_frame *frames; /* of all stacks, in the order in which they began */
     size_t frame_count, frame_capacity;
-} tool_ctf_thread;
+};
 
-typedef struct tool_ctf_module {
+struct tool_ctf_module {
     uint64_t pid, start, size_bytes;
     char *path;
     uint8_t build_id[64];
     uint32_t build_id_bytes;
     uint32_t id; /* of the writer, TTAPE_NONE: not defined yet */
-} tool_ctf_module;
+};
 
 /* A site that the trace itself defines (ours do). */
-typedef struct tool_ctf_site {
+struct tool_ctf_site {
     bool is_added;
     uint32_t id, kind, line;
     uint64_t address;
     char *symbol, *module, *file;
-} tool_ctf_site;
+};
 
 /* Events that a tracer lost, on a CTF stream, not yet put into a thread. */
-typedef struct tool_ctf_lost {
+struct tool_ctf_lost {
     bool is_pending;
     uint64_t count;
-} tool_ctf_lost;
+};
 
-typedef struct tool_ctf {
-    tool_conversion *conversion;
-    tool_names process_of, thread_of, site_of, path_of;
-    tool_names module_of, number_of; /* pid and start; numbers of sites -> index */
-    tool_ctf_process *processes;
+struct tool_ctf {
+    struct tool_conversion *conversion;
+    struct tool_names process_of, thread_of, site_of, path_of;
+    struct tool_names module_of, number_of; /* pid and start; numbers of sites -> index */
+    struct tool_ctf_process *processes;
     size_t process_count, process_capacity;
-    tool_ctf_thread *threads;
+    struct tool_ctf_thread *threads;
     size_t thread_count, thread_capacity;
-    tool_ctf_module *modules; /* sorted by pid and start once all are known */
+    struct tool_ctf_module *modules; /* sorted by pid and start once all are known */
     size_t module_count, module_capacity;
-    tool_ctf_site *sites; /* that the trace defines */
+    struct tool_ctf_site *sites; /* that the trace defines */
     size_t site_count, site_capacity;
-    tool_ctf_lost *lost; /* by CTF stream */
+    struct tool_ctf_lost *lost; /* by CTF stream */
     size_t lost_count, lost_capacity;
-    tool_scratch events;
+    struct tool_scratch events;
     uint64_t event_count, other_count, refused_count;
-    tool_hash content;
+    struct tool_hash content;
     char *clock;
     bool lacks_threads; /* some event has no vtid */
     bool is_done;       /* the child read to the end */
     ttape_error err;
-} tool_ctf;
+};
 
 /* convert_ctf_define.c. Takes a record that defines something. */
-void tool_ctf_take_definition(tool_ctf *ctf, const tool_ctf_wire *wire, const char *text);
+void tool_ctf_take_definition(struct tool_ctf *ctf, const struct tool_ctf_wire *wire,
+                              const char *text);
 /* The thread of an event, made when it is new; an index. */
-uint32_t tool_ctf_thread_of(tool_ctf *ctf, const tool_ctf_wire *wire);
+uint32_t tool_ctf_thread_of(struct tool_ctf *ctf, const struct tool_ctf_wire *wire);
 /* Defines processes and threads to the writer, and sorts the modules. */
-ttape_status tool_ctf_define(tool_ctf *ctf);
+ttape_status tool_ctf_define(struct tool_ctf *ctf);
 /* The site of an event, added when it is new. */
-ttape_status tool_ctf_find_site(tool_ctf *ctf, const tool_ctf_wire *wire, uint32_t *site);
-void tool_ctf_close(tool_ctf *ctf);
+ttape_status tool_ctf_find_site(struct tool_ctf *ctf, const struct tool_ctf_wire *wire,
+                                uint32_t *site);
+void tool_ctf_close(struct tool_ctf *ctf);
 
 /* convert_ctf_feed.c. Feeds the events; returns a tool_exit. */
-int tool_ctf_feed(tool_ctf *ctf);
+int tool_ctf_feed(struct tool_ctf *ctf);
 
 #endif

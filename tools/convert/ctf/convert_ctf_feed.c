@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/convert/ctf/convert_ctf_events.h"
 #include "tools/command/progress.h"
+#include "tools/convert/ctf/convert_ctf_events.h"
 
 #define BATCH_EVENTS 1024u
 #define SEARCH_MAX   1024u /* frames that an exit may leave by unwinding: as in the writer */
 #define STACK_MAX    1048575u
 #define READ_BYTES   (256u * 1024u)
 
-typedef struct ctf_feed {
-    tool_ctf *ctf;
+struct ctf_feed {
+    struct tool_ctf *ctf;
     ttape_writer *writer;
     /* of the scratch file */
     char *buffer;
@@ -26,9 +26,9 @@ typedef struct ctf_feed {
     ttape_value values[TTAPE_EVENT_MAX_VALUES];
     char text[TOOL_CTF_TEXT_MAX + 1];
     ttape_status status;
-} ctf_feed;
+};
 
-static void flush(ctf_feed *feed)
+static void flush(struct ctf_feed *feed)
 {
     if (feed->batch_count > 0 && feed->status == TTAPE_OK) {
         feed->status =
@@ -38,11 +38,10 @@ static void flush(ctf_feed *feed)
     feed->batch_count = 0;
 }
 
-static void add_event(ctf_feed *feed, uint32_t thread, ttape_event event)
+static void add_event(struct ctf_feed *feed, uint32_t thread, ttape_event event)
 {
-    if (feed->batch_count == BATCH_EVENTS || feed->batch_thread != thread) {
+    if (feed->batch_count == BATCH_EVENTS || feed->batch_thread != thread)
         flush(feed);
-    }
     event.depth = TTAPE_DEPTH_AUTO;
     feed->batch_thread = thread;
     feed->batch[feed->batch_count++] = event;
@@ -52,30 +51,26 @@ static void add_event(ctf_feed *feed, uint32_t thread, ttape_event event)
 
 /* Values as our exporter writes them, "(8, 0x7ff, "a, b", null)": words, once the commas between
  * them are blanks. */
-static void attach(ctf_feed *feed, uint32_t thread)
+static void attach(struct ctf_feed *feed, uint32_t thread)
 {
     char *at = feed->text;
     uint32_t count = 0;
     size_t size = strlen(at);
     bool is_quoted = false;
-    tool_token token;
-    if (size < 2 || at[0] != '(' || at[size - 1] != ')') {
+    struct tool_token token;
+    if (size < 2 || at[0] != '(' || at[size - 1] != ')')
         return;
-    }
     at[size - 1] = '\0';
-    for (char *byte = ++at; *byte != '\0'; byte++) {
-        if (*byte == '\\' && is_quoted && byte[1] != '\0') {
+    for (char *byte = ++at; *byte != '\0'; byte++)
+        if (*byte == '\\' && is_quoted && byte[1] != '\0')
             byte++;
-        } else if (*byte == '"') {
+        else if (*byte == '"')
             is_quoted = !is_quoted;
-        } else if (*byte == ',' && !is_quoted) {
+        else if (*byte == ',' && !is_quoted)
             *byte = ' ';
-        }
-    }
     while (count < TTAPE_EVENT_MAX_VALUES && tool_next_token(&at, &token) == TTAPE_OK &&
-           tool_token_value(&token, &feed->values[count])) {
+           tool_token_value(&token, &feed->values[count]))
         count++;
-    }
     flush(feed);
     if (count > 0 && feed->status == TTAPE_OK) {
         feed->status = ttape_writer_attach(feed->writer, feed->ctf->threads[thread].stream,
@@ -85,41 +80,39 @@ static void attach(ctf_feed *feed, uint32_t thread)
 
 /* ---- frames ---- */
 
-static void push(tool_ctf_thread *thread, uint32_t site, uint32_t signal)
+static void push(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal)
 {
     tool_grow((void **)&thread->frames, &thread->frame_capacity, thread->frame_count + 1,
-              sizeof(tool_ctf_frame));
-    thread->frames[thread->frame_count++] = (tool_ctf_frame){site, signal, thread->stack};
+              sizeof(struct tool_ctf_frame));
+    thread->frames[thread->frame_count++] = (struct tool_ctf_frame){site, signal, thread->stack};
 }
 
 /* Index + 1 of the innermost frame of the current stack below `before`, 0: none. */
-static size_t innermost(const tool_ctf_thread *thread, size_t before)
+static size_t innermost(const struct tool_ctf_thread *thread, size_t before)
 {
-    while (before > 0 && thread->frames[before - 1].stack != thread->stack) {
+    while (before > 0 && thread->frames[before - 1].stack != thread->stack)
         before--;
-    }
     return before;
 }
 
-static void drop(tool_ctf_thread *thread, size_t at)
+static void drop(struct tool_ctf_thread *thread, size_t at)
 {
     thread->frame_count--;
     memmove(&thread->frames[at - 1], &thread->frames[at],
-            (thread->frame_count - (at - 1)) * sizeof(tool_ctf_frame));
+            (thread->frame_count - (at - 1)) * sizeof(struct tool_ctf_frame));
 }
 
 /* Takes the frame of a site (or signal) off the stack, and those above it. False: it is not
  * there. */
-static bool leave(tool_ctf_thread *thread, uint32_t site, uint32_t signal)
+static bool leave(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal)
 {
     uint32_t count = 0;
     size_t at = thread->frame_count + 1;
     while ((at = innermost(thread, at - 1)) > 0 && count < SEARCH_MAX) {
         count++;
         if (thread->frames[at - 1].site == site && thread->frames[at - 1].signal == signal) {
-            for (; count > 0; count--) {
+            for (; count > 0; count--)
                 drop(thread, innermost(thread, thread->frame_count));
-            }
             return true;
         }
     }
@@ -129,13 +122,12 @@ static bool leave(tool_ctf_thread *thread, uint32_t site, uint32_t signal)
 /* ---- events ---- */
 
 /* How a frame was left. False: nothing is to be written. */
-static bool take_exit(ctf_feed *feed, tool_ctf_thread *thread, const tool_ctf_wire *wire,
-                      ttape_event *event)
+static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
+                      const struct tool_ctf_wire *wire, ttape_event *event)
 {
     size_t top = innermost(thread, thread->frame_count);
-    if (wire->c == TOOL_CTF_LEFT_OPEN) {
+    if (wire->c == TOOL_CTF_LEFT_OPEN)
         return false;
-    }
     if (wire->c == TOOL_CTF_LEFT_UNWIND) {
         if (top > 0) {
             drop(thread, top);
@@ -155,9 +147,8 @@ static bool take_exit(ctf_feed *feed, tool_ctf_thread *thread, const tool_ctf_wi
         (void)leave(thread, event->site, 0); /* where it is not open the writer says so */
         return true;
     }
-    if (top == 0 || thread->frames[top - 1].site == TTAPE_NONE) {
+    if (top == 0 || thread->frames[top - 1].site == TTAPE_NONE)
         return false;
-    }
     event->site = thread->frames[top - 1].site;
     drop(thread, top);
     return true;
@@ -166,15 +157,14 @@ static bool take_exit(ctf_feed *feed, tool_ctf_thread *thread, const tool_ctf_wi
 static uint32_t reason_of(const char *name)
 {
     uint32_t reason = TTAPE_GAP_CUT;
-    while (reason > TTAPE_GAP_UNKNOWN && strcmp(ttape_gap_reason_name(reason), name) != 0) {
+    while (reason > TTAPE_GAP_UNKNOWN && strcmp(ttape_gap_reason_name(reason), name) != 0)
         reason--;
-    }
     return reason;
 }
 
 /* Makes an event of a record. False: there is none to write. */
-static bool make_event(ctf_feed *feed, tool_ctf_thread *thread, const tool_ctf_wire *wire,
-                       ttape_event *event)
+static bool make_event(struct ctf_feed *feed, struct tool_ctf_thread *thread,
+                       const struct tool_ctf_wire *wire, ttape_event *event)
 {
     switch (wire->kind) {
     case TOOL_CTF_WIRE_ENTRY:
@@ -208,9 +198,9 @@ static bool make_event(ctf_feed *feed, tool_ctf_thread *thread, const tool_ctf_w
     }
 }
 
-static void put_lost(ctf_feed *feed, uint32_t thread, const tool_ctf_wire *wire)
+static void put_lost(struct ctf_feed *feed, uint32_t thread, const struct tool_ctf_wire *wire)
 {
-    tool_ctf_lost *lost = &feed->ctf->lost[wire->source];
+    struct tool_ctf_lost *lost = &feed->ctf->lost[wire->source];
     lost->is_pending = false;
     add_event(feed, thread,
               (ttape_event){.time_ns = wire->time_ns,
@@ -221,9 +211,9 @@ static void put_lost(ctf_feed *feed, uint32_t thread, const tool_ctf_wire *wire)
     lost->count = 0;
 }
 
-static void take_record(ctf_feed *feed, const tool_ctf_wire *wire)
+static void take_record(struct ctf_feed *feed, const struct tool_ctf_wire *wire)
 {
-    tool_ctf *ctf = feed->ctf;
+    struct tool_ctf *ctf = feed->ctf;
     ttape_event event = {.time_ns = wire->time_ns, .site = TTAPE_NONE};
     if (wire->kind == TOOL_CTF_WIRE_LOST) {
         ctf->lost[wire->source].is_pending = true;
@@ -231,9 +221,8 @@ static void take_record(ctf_feed *feed, const tool_ctf_wire *wire)
         return;
     }
     uint32_t index = tool_ctf_thread_of(ctf, wire);
-    if (ctf->lost[wire->source].is_pending) {
+    if (ctf->lost[wire->source].is_pending)
         put_lost(feed, index, wire);
-    }
     bool is_number_bad =
         (wire->kind == TOOL_CTF_WIRE_SWITCH && wire->a > STACK_MAX) ||
         ((wire->kind == TOOL_CTF_WIRE_SIGNAL || wire->kind == TOOL_CTF_WIRE_SIGNAL_END) &&
@@ -243,15 +232,14 @@ static void take_record(ctf_feed *feed, const tool_ctf_wire *wire)
         return;
     }
     add_event(feed, index, event);
-    if (wire->text_bytes > 0 && wire->kind != TOOL_CTF_WIRE_GAP) {
+    if (wire->text_bytes > 0 && wire->kind != TOOL_CTF_WIRE_GAP)
         attach(feed, index);
-    }
 }
 
 /* ---- the scratch file ---- */
 
 /* Takes bytes from the scratch file. False: it failed, or ended. */
-static bool take_bytes(ctf_feed *feed, void *into, size_t size_bytes)
+static bool take_bytes(struct ctf_feed *feed, void *into, size_t size_bytes)
 {
     if (feed->end - feed->at < size_bytes) {
         memmove(feed->buffer, feed->buffer + feed->at, feed->end - feed->at);
@@ -260,36 +248,34 @@ static bool take_bytes(ctf_feed *feed, void *into, size_t size_bytes)
         uint64_t left = feed->ctf->events.size_bytes - feed->offset;
         size_t part = READ_BYTES - feed->end;
         part = left < part ? (size_t)left : part;
-        if (!tool_scratch_read(&feed->ctf->events, feed->offset, feed->buffer + feed->end, part)) {
+        if (!tool_scratch_read(&feed->ctf->events, feed->offset, feed->buffer + feed->end, part))
             return false;
-        }
         feed->offset += part;
         feed->end += part;
     }
-    if (feed->end - feed->at < size_bytes) {
+    if (feed->end - feed->at < size_bytes)
         return false;
-    }
     memcpy(into, feed->buffer + feed->at, size_bytes);
     feed->at += size_bytes;
     return true;
 }
 
 /* Losses that no event follows belong to the last thread of all. */
-static void put_last_lost(ctf_feed *feed, const tool_ctf_wire *last)
+static void put_last_lost(struct ctf_feed *feed, const struct tool_ctf_wire *last)
 {
     for (uint32_t i = 0; i < feed->ctf->lost_count; i++) {
         if (feed->ctf->lost[i].is_pending && feed->ctf->thread_count > 0) {
-            tool_ctf_wire wire = *last;
+            struct tool_ctf_wire wire = *last;
             wire.source = i;
             put_lost(feed, tool_ctf_thread_of(feed->ctf, last), &wire);
         }
     }
 }
 
-int tool_ctf_feed(tool_ctf *ctf)
+int tool_ctf_feed(struct tool_ctf *ctf)
 {
-    ctf_feed *feed = tool_allocate(1, sizeof(*feed));
-    tool_ctf_wire wire = {0}, last = {0};
+    struct ctf_feed *feed = tool_allocate(1, sizeof(*feed));
+    struct tool_ctf_wire wire = {0}, last = {0};
     int status = TOOL_OK;
     feed->ctf = ctf;
     feed->writer = ctf->conversion->writer;
@@ -303,15 +289,13 @@ int tool_ctf_feed(tool_ctf *ctf)
         feed->text[wire.text_bytes] = '\0';
         take_record(feed, &wire);
         last = wire.kind != TOOL_CTF_WIRE_LOST ? wire : last;
-        if (i % 4096 == 0) {
+        if (i % 4096 == 0)
             tool_progress_update(feed->offset, ctf->events.size_bytes, i);
-        }
     }
     put_last_lost(feed, &last);
     flush(feed);
-    if (feed->status != TTAPE_OK) {
+    if (feed->status != TTAPE_OK)
         status = tool_conversion_fail(ctf->conversion, &ctf->err);
-    }
     free(feed->buffer);
     free(feed);
     return status;

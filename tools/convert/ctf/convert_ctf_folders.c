@@ -11,19 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/command/tool.h"
 #include "tools/convert/ctf/convert_ctf.h"
 #include "tools/io/input.h"
-#include "tools/command/tool.h"
 
 #define DEPTH_MAX 12
 #define MAGIC     UINT32_C(0x75D11D57)
 
-typedef struct finding {
+struct finding {
     bool is_probe; /* quiet; the first one is enough */
     char **folders;
     size_t count, capacity;
     int status;
-} finding;
+};
 
 static char *join(const char *path, const char *name)
 {
@@ -43,37 +43,34 @@ static bool is_trace(int directory)
     int fd = openat(directory, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     bool is_read = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
                    tool_read_full(fd, head, sizeof(head) - 1, 0) > 4;
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     memcpy(&magic, head, sizeof(magic));
     return is_read && (magic == MAGIC || magic == __builtin_bswap32(MAGIC) ||
                        strncmp(head, "/* CTF 1.", 9) == 0);
 }
 
 /* What babeltrace2 would open in a trace's folder: plain files only. */
-static void check_files(finding *found, DIR *listing, const char *path)
+static void check_files(struct finding *found, DIR *listing, const char *path)
 {
     struct dirent *entry;
     rewinddir(listing);
     while (found->status == TOOL_OK && (entry = readdir(listing)) != NULL) {
         struct stat status;
         if (fstatat(dirfd(listing), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-            (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+            (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
             found->status = tool_fail("cannot read '%s/%s': no regular file", path, entry->d_name);
-        }
     }
 }
 
 /* A trace may be in there: without it, the rest is not the recording. */
-static void cannot(finding *found, const char *path, const char *name)
+static void cannot(struct finding *found, const char *path, const char *name)
 {
-    if (!found->is_probe) {
+    if (!found->is_probe)
         found->status = tool_fail("cannot open '%s/%s': %s", path, name, strerror(errno));
-    }
 }
 
-static void search(finding *found, int fd, const char *path, int depth)
+static void search(struct finding *found, int fd, const char *path, int depth)
 {
     DIR *listing = fdopendir(fd);
     struct dirent *entry;
@@ -83,21 +80,18 @@ static void search(finding *found, int fd, const char *path, int depth)
         return;
     }
     if (is_trace(fd)) {
-        if (found->count == TOOL_CTF_TRACES_MAX) {
+        if (found->count == TOOL_CTF_TRACES_MAX)
             found->status = tool_fail("'%s': more than %u traces in it", path, TOOL_CTF_TRACES_MAX);
-        }
-        if (!found->is_probe) {
+        if (!found->is_probe)
             check_files(found, listing, path);
-        }
         tool_grow((void **)&found->folders, &found->capacity, found->count + 1, sizeof(char *));
         found->folders[found->count++] = tool_copy_text(path, strlen(path));
     }
     rewinddir(listing);
     while (found->status == TOOL_OK && depth < DEPTH_MAX &&
            !(found->is_probe && found->count > 0) && (entry = readdir(listing)) != NULL) {
-        if (entry->d_name[0] == '.') {
+        if (entry->d_name[0] == '.')
             continue;
-        }
         int inside =
             openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (inside >= 0) {
@@ -118,29 +112,25 @@ static int compare_paths(const void *a, const void *b)
 
 bool tool_ctf_is_any(int directory)
 {
-    finding found = {.is_probe = true, .status = TOOL_OK};
+    struct finding found = {.is_probe = true, .status = TOOL_OK};
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
+    if (fd >= 0)
         search(&found, fd, "", 0);
-    }
-    for (size_t i = 0; i < found.count; i++) {
+    for (size_t i = 0; i < found.count; i++)
         free(found.folders[i]);
-    }
     free(found.folders);
     return found.count > 0;
 }
 
 int tool_ctf_find(int directory, const char *path, char ***folders, size_t *count)
 {
-    finding found = {.status = TOOL_OK};
+    struct finding found = {.status = TOOL_OK};
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return tool_fail("cannot open '%s': %s", path, strerror(errno));
-    }
     search(&found, fd, path, 0);
-    if (found.count > 0) {
+    if (found.count > 0)
         qsort(found.folders, found.count, sizeof(char *), compare_paths);
-    }
     *folders = found.folders;
     *count = found.count;
     return found.status;

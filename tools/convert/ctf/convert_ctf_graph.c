@@ -18,7 +18,7 @@
 #define CLASSES       1024u         /* event classes whose kind is remembered; a power of two */
 
 /* What an event's name makes of it. */
-typedef enum event_kind {
+enum event_kind {
     KIND_OTHER = 1,
     KIND_ENTRY,
     KIND_EXIT,
@@ -32,11 +32,11 @@ typedef enum event_kind {
     KIND_THREAD,
     KIND_MODULE,
     KIND_BUILD_ID
-} event_kind;
+};
 
 static const struct {
     const char *name;
-    event_kind kind;
+    enum event_kind kind;
 } event_names[] = {{TOOL_CTF_ENTRY, KIND_ENTRY},
                    {TOOL_CTF_EXIT, KIND_EXIT},
                    {"lttng_ust_cyg_profile_fast:func_entry", KIND_ENTRY},
@@ -55,35 +55,35 @@ static const struct {
                    {"lttng_ust_statedump:build_id", KIND_BUILD_ID},
                    {"lttng_ust_lib:build_id", KIND_BUILD_ID}};
 
-typedef struct known_class {
+struct known_class {
     const bt_event_class *event_class;
-    event_kind kind;
-} known_class;
+    enum event_kind kind;
+};
 
 /* A CTF stream: its number, and the thread whose name was said last. */
-typedef struct known_stream {
+struct known_stream {
     const bt_stream *stream;
     uint64_t pid, tid;
     bool is_named;
-} known_stream;
+};
 
-typedef struct graph_reader {
+struct graph_reader {
     bt_message_iterator *iterator;
     int fd;
     bool failed, has_clock;
     char *out;
     size_t used;
     uint64_t other_count;
-    known_class classes[CLASSES];
-    known_stream *streams;
+    struct known_class classes[CLASSES];
+    struct known_stream *streams;
     size_t stream_count;
     char text[TOOL_CTF_TEXT_MAX];
     size_t text_bytes;
-} graph_reader;
+};
 
 /* ---- the pipe ---- */
 
-static void flush(graph_reader *reader)
+static void flush(struct graph_reader *reader)
 {
     const char *at = reader->out;
     while (reader->used > 0 && !reader->failed) {
@@ -99,12 +99,11 @@ static void flush(graph_reader *reader)
 }
 
 /* Sends a record with what is in reader->text. */
-static void send(graph_reader *reader, tool_ctf_wire *wire)
+static void send(struct graph_reader *reader, struct tool_ctf_wire *wire)
 {
     wire->text_bytes = (uint32_t)reader->text_bytes;
-    if (OUT_BYTES - reader->used < sizeof(*wire) + reader->text_bytes) {
+    if (OUT_BYTES - reader->used < sizeof(*wire) + reader->text_bytes)
         flush(reader);
-    }
     memcpy(reader->out + reader->used, wire, sizeof(*wire));
     reader->used += sizeof(*wire);
     memcpy(reader->out + reader->used, reader->text, reader->text_bytes);
@@ -113,14 +112,13 @@ static void send(graph_reader *reader, tool_ctf_wire *wire)
 }
 
 /* Adds a text to the next record, cut where it is too long. */
-static void add_text(graph_reader *reader, const char *text)
+static void add_text(struct graph_reader *reader, const char *text)
 {
     size_t room = TOOL_CTF_TEXT_MAX / 4 - 1; /* of each: there are at most four */
     size_t size = text != NULL ? strlen(text) : 0;
     size = size < room ? size : room;
-    if (size > 0) {
+    if (size > 0)
         memcpy(reader->text + reader->text_bytes, text, size);
-    }
     reader->text[reader->text_bytes + size] = '\0';
     reader->text_bytes += size + 1;
 }
@@ -138,18 +136,16 @@ static const bt_field *find_field(const bt_event *event, const char *name)
                                                         BT_FIELD_CLASS_TYPE_STRUCTURE)
                 ? bt_field_structure_borrow_member_field_by_name_const(places[i], name)
                 : NULL;
-        if (field != NULL) {
+        if (field != NULL)
             return field;
-        }
     }
     return NULL;
 }
 
 static bool field_number(const bt_field *field, uint64_t *number)
 {
-    if (field == NULL) {
+    if (field == NULL)
         return false;
-    }
     bt_field_class_type type = bt_field_get_class_type(field);
     if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER)) {
         *number = bt_field_integer_unsigned_get_value(field);
@@ -180,24 +176,22 @@ static const char *get_text(const bt_event *event, const char *name)
 
 /* ---- events ---- */
 
-static event_kind kind_of(graph_reader *reader, const bt_event_class *event_class)
+static enum event_kind kind_of(struct graph_reader *reader, const bt_event_class *event_class)
 {
     size_t at = ((uintptr_t)event_class >> 4) & (CLASSES - 1);
-    known_class *known = &reader->classes[at];
-    if (known->event_class == event_class) {
+    struct known_class *known = &reader->classes[at];
+    if (known->event_class == event_class)
         return known->kind;
-    }
     const char *name = bt_event_class_get_name(event_class);
-    *known = (known_class){event_class, KIND_OTHER};
-    for (size_t i = 0; name != NULL && i < sizeof(event_names) / sizeof(event_names[0]); i++) {
-        if (strcmp(name, event_names[i].name) == 0) {
+    *known = (struct known_class){event_class, KIND_OTHER};
+    for (size_t i = 0; name != NULL && i < sizeof(event_names) / sizeof(event_names[0]); i++)
+        if (strcmp(name, event_names[i].name) == 0)
             known->kind = event_names[i].kind;
-        }
-    }
     return known->kind;
 }
 
-static known_stream *stream_of(graph_reader *reader, const bt_stream *stream, uint32_t *number)
+static struct known_stream *stream_of(struct graph_reader *reader, const bt_stream *stream,
+                                      uint32_t *number)
 {
     for (size_t i = 0; i < reader->stream_count; i++) {
         if (reader->streams[i].stream == stream) {
@@ -205,27 +199,26 @@ static known_stream *stream_of(graph_reader *reader, const bt_stream *stream, ui
             return &reader->streams[i];
         }
     }
-    known_stream *grown =
-        realloc(reader->streams, (reader->stream_count + 1) * sizeof(known_stream));
-    if (grown == NULL) {
+    struct known_stream *grown =
+        realloc(reader->streams, (reader->stream_count + 1) * sizeof(struct known_stream));
+    if (grown == NULL)
         _exit(1);
-    }
     reader->streams = grown;
     *number = (uint32_t)reader->stream_count;
-    reader->streams[reader->stream_count] = (known_stream){.stream = stream};
+    reader->streams[reader->stream_count] = (struct known_stream){.stream = stream};
     return &reader->streams[reader->stream_count++];
 }
 
 /* Which thread: by the context vtid; where there is none, the CTF stream stands for it. */
-static void set_thread(graph_reader *reader, const bt_event *event, tool_ctf_wire *wire)
+static void set_thread(struct graph_reader *reader, const bt_event *event,
+                       struct tool_ctf_wire *wire)
 {
     const bt_stream *stream = bt_event_borrow_stream_const(event);
-    known_stream *known = stream_of(reader, stream, &wire->source);
-    if (get_number(event, "vtid", &wire->tid)) {
+    struct known_stream *known = stream_of(reader, stream, &wire->source);
+    if (get_number(event, "vtid", &wire->tid))
         wire->flags |= TOOL_CTF_HAS_THREAD;
-    } else {
+    else
         wire->tid = wire->source;
-    }
     if (!get_number(event, "vpid", &wire->pid)) {
         const bt_value *entry = bt_trace_borrow_environment_entry_value_by_name_const(
             bt_stream_borrow_trace_const(stream), "vpid");
@@ -239,14 +232,14 @@ static void set_thread(graph_reader *reader, const bt_event *event, tool_ctf_wir
         known->pid = wire->pid;
         known->tid = wire->tid;
         known->is_named = true;
-        tool_ctf_wire said = *wire;
+        struct tool_ctf_wire said = *wire;
         said.kind = TOOL_CTF_WIRE_NAME;
         add_text(reader, name);
         send(reader, &said);
     }
 }
 
-static tool_ctf_left left_of(const bt_event *event)
+static enum tool_ctf_left left_of(const bt_event *event)
 {
     const char *left = get_text(event, "left");
     return strcmp(left, "open") == 0                                  ? TOOL_CTF_LEFT_OPEN
@@ -254,28 +247,27 @@ static tool_ctf_left left_of(const bt_event *event)
                                                                       : TOOL_CTF_LEFT_EXIT;
 }
 
-static void send_build_id(graph_reader *reader, const bt_event *event, tool_ctf_wire *wire)
+static void send_build_id(struct graph_reader *reader, const bt_event *event,
+                          struct tool_ctf_wire *wire)
 {
     const bt_field *array = find_field(event, "build_id");
     if (array == NULL ||
-        !bt_field_class_type_is(bt_field_get_class_type(array), BT_FIELD_CLASS_TYPE_ARRAY)) {
+        !bt_field_class_type_is(bt_field_get_class_type(array), BT_FIELD_CLASS_TYPE_ARRAY))
         return;
-    }
     uint64_t length = bt_field_array_get_length(array), byte = 0;
     for (uint64_t i = 0; i < length && i < 64; i++) {
-        if (!field_number(bt_field_array_borrow_element_field_by_index_const(array, i), &byte)) {
+        if (!field_number(bt_field_array_borrow_element_field_by_index_const(array, i), &byte))
             return;
-        }
         reader->text[reader->text_bytes++] = (char)byte;
     }
     wire->kind = TOOL_CTF_WIRE_BUILD_ID;
-    if (get_number(event, "baddr", &wire->a)) {
+    if (get_number(event, "baddr", &wire->a))
         send(reader, wire);
-    }
     reader->text_bytes = 0;
 }
 
-static void send_site(graph_reader *reader, const bt_event *event, tool_ctf_wire *wire)
+static void send_site(struct graph_reader *reader, const bt_event *event,
+                      struct tool_ctf_wire *wire)
 {
     wire->kind = TOOL_CTF_WIRE_SITE;
     (void)get_number(event, "addr", &wire->a);
@@ -289,15 +281,15 @@ static void send_site(graph_reader *reader, const bt_event *event, tool_ctf_wire
 }
 
 /* What a call, a point or the like says of its place. */
-static void set_place(const bt_event *event, tool_ctf_wire *wire)
+static void set_place(const bt_event *event, struct tool_ctf_wire *wire)
 {
     uint64_t site;
     wire->flags |= get_number(event, "addr", &wire->a) ? TOOL_CTF_HAS_ADDRESS : 0;
     wire->b = get_number(event, "site", &site) && site < UINT32_MAX ? site + 1 : 0;
 }
 
-static void send_event(graph_reader *reader, const bt_event *event, event_kind kind,
-                       tool_ctf_wire *wire)
+static void send_event(struct graph_reader *reader, const bt_event *event, enum event_kind kind,
+                       struct tool_ctf_wire *wire)
 {
     static const uint32_t kinds[] = {
         [KIND_ENTRY] = TOOL_CTF_WIRE_ENTRY,   [KIND_EXIT] = TOOL_CTF_WIRE_EXIT,
@@ -314,15 +306,13 @@ static void send_event(graph_reader *reader, const bt_event *event, event_kind k
     } else if (kind == KIND_SIGNAL || kind == KIND_SIGNAL_END) {
         (void)get_number(event, "signal", &wire->a);
     }
-    if (kind == KIND_ENTRY || kind == KIND_SIGNAL) {
+    if (kind == KIND_ENTRY || kind == KIND_SIGNAL)
         (void)get_number(event, "was_open", &wire->c);
-    } else if (kind == KIND_EXIT || kind == KIND_SIGNAL_END) {
+    else if (kind == KIND_EXIT || kind == KIND_SIGNAL_END)
         wire->c = left_of(event);
-    }
     const char *values = get_text(event, "values");
-    if (*values != '\0' && kind != KIND_GAP) {
+    if (*values != '\0' && kind != KIND_GAP)
         add_text(reader, values);
-    }
     send(reader, wire);
 }
 
@@ -337,11 +327,11 @@ static const char *clock_name(const bt_clock_class *clock_class)
                : bt_clock_class_get_name(clock_class);
 }
 
-static void take_event(graph_reader *reader, const bt_message *message)
+static void take_event(struct graph_reader *reader, const bt_message *message)
 {
     const bt_event *event = bt_message_event_borrow_event_const(message);
-    event_kind kind = kind_of(reader, bt_event_borrow_class_const(event));
-    tool_ctf_wire wire = {0};
+    enum event_kind kind = kind_of(reader, bt_event_borrow_class_const(event));
+    struct tool_ctf_wire wire = {0};
     int64_t time_ns = 0;
     if (kind == KIND_OTHER) {
         reader->other_count++;
@@ -349,12 +339,11 @@ static void take_event(graph_reader *reader, const bt_message *message)
     }
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
     if (bt_clock_snapshot_get_ns_from_origin(clock, &time_ns) !=
-        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
         return;
-    }
     wire.time_ns = time_ns > 0 ? (uint64_t)time_ns : 0;
     if (!reader->has_clock) {
-        tool_ctf_wire said = {.kind = TOOL_CTF_WIRE_CLOCK};
+        struct tool_ctf_wire said = {.kind = TOOL_CTF_WIRE_CLOCK};
         reader->has_clock = true;
         add_text(reader, clock_name(bt_clock_snapshot_borrow_clock_class_const(clock)));
         send(reader, &said);
@@ -367,9 +356,8 @@ static void take_event(graph_reader *reader, const bt_message *message)
     } else if (kind == KIND_MODULE) {
         wire.kind = TOOL_CTF_WIRE_MODULE;
         add_text(reader, get_text(event, "path"));
-        if (get_number(event, "baddr", &wire.a) && get_number(event, "memsz", &wire.b)) {
+        if (get_number(event, "baddr", &wire.a) && get_number(event, "memsz", &wire.b))
             send(reader, &wire);
-        }
         reader->text_bytes = 0;
     } else if (kind == KIND_THREAD) {
         wire.kind = TOOL_CTF_WIRE_THREAD;
@@ -385,17 +373,16 @@ static void take_event(graph_reader *reader, const bt_message *message)
 }
 
 /* Events or packets that the tracer threw away. */
-static void take_discarded(graph_reader *reader, const bt_message *message, bool are_packets)
+static void take_discarded(struct graph_reader *reader, const bt_message *message, bool are_packets)
 {
-    tool_ctf_wire wire = {.kind = TOOL_CTF_WIRE_LOST};
+    struct tool_ctf_wire wire = {.kind = TOOL_CTF_WIRE_LOST};
     const bt_stream *stream = are_packets
                                   ? bt_message_discarded_packets_borrow_stream_const(message)
                                   : bt_message_discarded_events_borrow_stream_const(message);
     (void)stream_of(reader, stream, &wire.source);
     if (!are_packets && bt_message_discarded_events_get_count(message, &wire.a) !=
-                            BT_PROPERTY_AVAILABILITY_AVAILABLE) {
+                            BT_PROPERTY_AVAILABILITY_AVAILABLE)
         wire.a = 0;
-    }
     send(reader, &wire);
 }
 
@@ -403,7 +390,7 @@ static void take_discarded(graph_reader *reader, const bt_message *message, bool
 
 static bt_component_class_sink_consume_method_status consume(bt_self_component_sink *self)
 {
-    graph_reader *reader =
+    struct graph_reader *reader =
         bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
     bt_message_array_const messages;
     uint64_t count = 0;
@@ -424,9 +411,8 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
             bt_message_put_ref(messages[i]);
         }
     }
-    if (reader->used > HELD_BYTES) {
+    if (reader->used > HELD_BYTES)
         flush(reader);
-    }
     return reader->failed ? BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR
                           : (bt_component_class_sink_consume_method_status)status;
 }
@@ -434,7 +420,7 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 static bt_component_class_sink_graph_is_configured_method_status
 configured(bt_self_component_sink *self)
 {
-    graph_reader *reader =
+    struct graph_reader *reader =
         bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
     return bt_message_iterator_create_from_sink_component(
                self, bt_self_component_sink_borrow_input_port_by_index(self, 0),
@@ -498,7 +484,7 @@ static bool add_source(bt_graph *graph, const bt_component_class_source *source_
     return is_added;
 }
 
-static bool build(bt_graph *graph, graph_reader *reader, char *const *folders, size_t count)
+static bool build(bt_graph *graph, struct graph_reader *reader, char *const *folders, size_t count)
 {
     const bt_plugin *ctf = NULL, *utils = NULL;
     const bt_component_filter *muxer = NULL;
@@ -508,9 +494,8 @@ static bool build(bt_graph *graph, graph_reader *reader, char *const *folders, s
         bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf) !=
             BT_PLUGIN_FIND_STATUS_OK ||
         bt_plugin_find("utils", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &utils) !=
-            BT_PLUGIN_FIND_STATUS_OK) {
+            BT_PLUGIN_FIND_STATUS_OK)
         return false;
-    }
     (void)bt_component_class_sink_set_initialize_method(sink_class, initialize);
     (void)bt_component_class_sink_set_graph_is_configured_method(sink_class, configured);
     const bt_component_class_source *source_class =
@@ -524,9 +509,8 @@ static bool build(bt_graph *graph, graph_reader *reader, char *const *folders, s
         bt_graph_add_sink_component_with_initialize_method_data(
             graph, sink_class, "sink", NULL, reader, BT_LOGGING_LEVEL_NONE, &sink) ==
             BT_GRAPH_ADD_COMPONENT_STATUS_OK;
-    for (size_t i = 0; i < count && is_built; i++) {
+    for (size_t i = 0; i < count && is_built; i++)
         is_built = add_source(graph, source_class, muxer, folders[i], i, count > 1);
-    }
     return is_built && bt_graph_connect_ports(
                            graph, bt_component_filter_borrow_output_port_by_index_const(muxer, 0),
                            bt_component_sink_borrow_input_port_by_index_const(sink, 0),
@@ -535,25 +519,23 @@ static bool build(bt_graph *graph, graph_reader *reader, char *const *folders, s
 
 int tool_ctf_read(char *const *folders, size_t count, int fd)
 {
-    graph_reader *reader = calloc(1, sizeof(*reader));
+    struct graph_reader *reader = calloc(1, sizeof(*reader));
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
     bt_graph *graph = bt_graph_create(0);
-    if (reader == NULL || graph == NULL || (reader->out = malloc(OUT_BYTES)) == NULL) {
+    if (reader == NULL || graph == NULL || (reader->out = malloc(OUT_BYTES)) == NULL)
         return 1;
-    }
     reader->fd = fd;
     bool is_done =
         build(graph, reader, folders, count) && bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
-    tool_ctf_wire wire = {.kind = TOOL_CTF_WIRE_OTHER, .a = reader->other_count};
+    struct tool_ctf_wire wire = {.kind = TOOL_CTF_WIRE_OTHER, .a = reader->other_count};
     reader->text_bytes = 0;
     send(reader, &wire);
-    wire = (tool_ctf_wire){.kind = is_done ? TOOL_CTF_WIRE_DONE : TOOL_CTF_WIRE_FAILED};
+    wire = (struct tool_ctf_wire){.kind = is_done ? TOOL_CTF_WIRE_DONE : TOOL_CTF_WIRE_FAILED};
     const bt_error *error = is_done ? NULL : bt_current_thread_take_error();
-    if (error != NULL && bt_error_get_cause_count(error) > 0) {
+    if (error != NULL && bt_error_get_cause_count(error) > 0)
         add_text(reader, bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
-    } else if (!is_done) {
+    else if (!is_done)
         add_text(reader, "its plugins 'ctf' and 'utils' were not found");
-    }
     send(reader, &wire);
     flush(reader);
     return reader->failed; /* the process ends: nothing is freed */

@@ -6,35 +6,33 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/io/input.h"
 #include "tools/convert/uftrace/uftrace_files.h"
+#include "tools/io/input.h"
 
 #define HASHED_BYTES 4096u
 
-static bool probe(const tool_conversion *conversion)
+static bool probe(const struct tool_conversion *conversion)
 {
     char magic[8] = {0};
-    if (!conversion->is_directory) {
+    if (!conversion->is_directory)
         return false;
-    }
-    tool_uft_recording recording = {.directory = conversion->fd};
+    struct tool_uft_recording recording = {.directory = conversion->fd};
     int fd = tool_uft_open(&recording, "info");
     bool matches = fd >= 0 &&
                    tool_read_full(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
                    memcmp(magic, "Ftrace!", 8) == 0;
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     return matches;
 }
 
 /* The id of the trace covers what describes it, and each task's size and first records. */
-static void hash_tasks(tool_uft_recording *recording)
+static void hash_tasks(struct tool_uft_recording *recording)
 {
     uint8_t *first = tool_allocate(HASHED_BYTES, 1);
     for (size_t i = 0; i < recording->task_count; i++) {
         size_t got = 0;
-        tool_uft_task *task = &recording->tasks[i];
+        struct tool_uft_task *task = &recording->tasks[i];
         if (tool_uft_files_peek(recording, task, first, HASHED_BYTES, &got)) {
             tool_hash_word(&recording->content, task->tid);
             tool_hash_word(&recording->content, task->size_bytes);
@@ -50,39 +48,37 @@ static void hash_tasks(tool_uft_recording *recording)
 
 static int compare_starts(const void *a, const void *b)
 {
-    const tool_uft_process *one = *(tool_uft_process *const *)a;
-    const tool_uft_process *two = *(tool_uft_process *const *)b;
-    if (one->start_ns != two->start_ns) {
+    const struct tool_uft_process *one = *(struct tool_uft_process *const *)a;
+    const struct tool_uft_process *two = *(struct tool_uft_process *const *)b;
+    if (one->start_ns != two->start_ns)
         return one->start_ns < two->start_ns ? -1 : 1;
-    }
     return one->pid < two->pid ? -1 : one->pid > two->pid;
 }
 
-static ttape_string process_name(tool_uft_recording *recording, const tool_uft_process *process)
+static ttape_string process_name(struct tool_uft_recording *recording,
+                                 const struct tool_uft_process *process)
 {
     uint64_t next;
     uint32_t index = tool_uft_session_at(recording, process->pid, process->start_ns, &next);
     const char *path = recording->sessions[index].executable;
-    if (path == NULL) {
+    if (path == NULL)
         path = recording->info.executable != NULL ? recording->info.executable : "";
-    }
     const char *slash = strrchr(path, '/');
     path = slash != NULL ? slash + 1 : path;
     return (ttape_string){path, strlen(path)};
 }
 
 /* Processes by start time, so that parents come before children. */
-static ttape_status add_processes(tool_uft_recording *recording, ttape_error *err)
+static ttape_status add_processes(struct tool_uft_recording *recording, ttape_error *err)
 {
     size_t count = recording->process_count;
     ttape_status status = TTAPE_OK;
-    tool_uft_process **order = tool_allocate(count, sizeof(tool_uft_process *));
-    for (size_t i = 0; i < count; i++) {
+    struct tool_uft_process **order = tool_allocate(count, sizeof(struct tool_uft_process *));
+    for (size_t i = 0; i < count; i++)
         order[i] = &recording->processes[i];
-    }
-    qsort(order, count, sizeof(tool_uft_process *), compare_starts);
+    qsort(order, count, sizeof(struct tool_uft_process *), compare_starts);
     for (size_t i = 0; i < count && status == TTAPE_OK; i++) {
-        const tool_uft_process *parent =
+        const struct tool_uft_process *parent =
             order[i]->has_parent ? tool_uft_find_process(recording, order[i]->parent_pid) : NULL;
         ttape_process process = {.pid = order[i]->pid,
                                  .parent = parent != NULL ? parent->id : TTAPE_NONE,
@@ -95,67 +91,62 @@ static ttape_status add_processes(tool_uft_recording *recording, ttape_error *er
     return status;
 }
 
-static ttape_status add_streams(tool_uft_recording *recording, ttape_error *err)
+static ttape_status add_streams(struct tool_uft_recording *recording, ttape_error *err)
 {
     for (size_t i = 0; i < recording->task_count; i++) {
-        tool_uft_task *task = &recording->tasks[i];
-        const tool_uft_process *process = tool_uft_find_process(recording, task->pid);
+        struct tool_uft_task *task = &recording->tasks[i];
+        const struct tool_uft_process *process = tool_uft_find_process(recording, task->pid);
         ttape_stream stream = {.process = process->id,
                                .tid = task->tid,
                                .start_time_ns = task->start_ns,
                                .name = {"", 0}};
         ttape_status status =
             ttape_writer_add_stream(recording->conversion->writer, &stream, &task->stream, err);
-        if (status != TTAPE_OK) {
+        if (status != TTAPE_OK)
             return status;
-        }
     }
     return TTAPE_OK;
 }
 
-static int define(tool_uft_recording *recording)
+static int define(struct tool_uft_recording *recording)
 {
     ttape_error err = {0};
     hash_tasks(recording);
     int status = tool_conversion_begin(recording->conversion, &recording->content);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = tool_uft_set_metadata(recording);
-    }
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
-    if (add_processes(recording, &err) != TTAPE_OK || add_streams(recording, &err) != TTAPE_OK) {
+    if (add_processes(recording, &err) != TTAPE_OK || add_streams(recording, &err) != TTAPE_OK)
         return tool_conversion_fail(recording->conversion, &err);
-    }
     return TOOL_OK;
 }
 
-static void close_table(tool_uft_table *table)
+static void close_table(struct tool_uft_table *table)
 {
     free(table->file);
     free(table->entries);
 }
 
-static void close_recording(tool_uft_recording *recording)
+static void close_recording(struct tool_uft_recording *recording)
 {
     for (size_t i = 0; i < recording->module_count; i++) {
-        tool_uft_module *module = &recording->modules[i];
+        struct tool_uft_module *module = &recording->modules[i];
         free(module->path);
         free(module->build_id);
         close_table(&module->symbols);
         close_table(&module->debug);
     }
     for (size_t i = 0; i < recording->session_count; i++) {
-        tool_uft_session *session = &recording->sessions[i];
+        struct tool_uft_session *session = &recording->sessions[i];
         free(session->sid);
         free(session->executable);
         free(session->maps);
         tool_uft_sites_close(&session->sites);
     }
     tool_uft_sites_close(&recording->events);
-    for (size_t i = 0; i < recording->user_event_count; i++) {
+    for (size_t i = 0; i < recording->user_event_count; i++)
         free(recording->user_events[i].name);
-    }
     free(recording->user_events);
     tool_uft_info_close(&recording->info);
     free(recording->modules);
@@ -165,26 +156,22 @@ static void close_recording(tool_uft_recording *recording)
     free(recording->tasks);
 }
 
-static int run(tool_conversion *conversion)
+static int run(struct tool_conversion *conversion)
 {
-    if (!conversion->is_directory) {
+    if (!conversion->is_directory)
         return tool_fail("'%s' is no directory: uftrace recordings are", conversion->input);
-    }
-    tool_uft_recording recording = {.conversion = conversion, .directory = conversion->fd};
+    struct tool_uft_recording recording = {.conversion = conversion, .directory = conversion->fd};
     tool_uft_sites_open(&recording.events);
     int status = tool_uft_read_info(&recording);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = tool_uft_read_tasks(&recording);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = define(&recording);
-    }
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK)
         status = tool_uft_feed(&recording);
-    }
     close_recording(&recording);
     return status == TOOL_OK && conversion->warning_count > 0 ? TOOL_LOSS : status;
 }
 
-const tool_converter tool_converter_uftrace = {
+const struct tool_converter tool_converter_uftrace = {
     .name = "uftrace", .summary = "a directory that uftrace recorded", .probe = probe, .run = run};

@@ -25,7 +25,7 @@
 /* Feature bits of the header that matter here. */
 #define TOOL_UFT_FEATURE_DEBUG_INFO (1u << 10)
 
-typedef struct tool_uft_info {
+struct tool_uft_info {
     bool is_64_bit;
     uint64_t features;
     char *argument_specs, *return_specs; /* asked for by the user; NULL: none */
@@ -33,69 +33,69 @@ typedef struct tool_uft_info {
     bool automatic; /* every function has automatic specifications */
     char *pattern_type;
     char *executable;
-} tool_uft_info;
+};
 
 /* A line of a symbol or debug file, by address: the rest stays in the file. */
-typedef struct tool_uft_entry {
+struct tool_uft_entry {
     uint64_t address;
     uint64_t offset; /* of its line; UINT64_MAX: an end marker */
-} tool_uft_entry;
+};
 
-typedef struct tool_uft_table {
+struct tool_uft_table {
     bool loaded;
     char *file; /* name below the directory, NULL: none */
-    tool_uft_entry *entries;
+    struct tool_uft_entry *entries;
     size_t count, capacity;
-} tool_uft_table;
+};
 
-typedef struct tool_uft_module {
+struct tool_uft_module {
     char *path, *build_id; /* hex, may be "" */
-    tool_uft_table symbols, debug;
-} tool_uft_module;
+    struct tool_uft_table symbols, debug;
+};
 
-typedef struct tool_uft_map {
+struct tool_uft_map {
     uint64_t start, end;
     uint32_t module; /* index of the recording's modules */
     uint32_t id;     /* module id in the trace, or TTAPE_NONE as long as it has none */
-} tool_uft_map;
+};
 
 /* Address -> site id: open addressing, power of two, at most half full. Empty slots have site
  * TTAPE_NONE. Places are found under a secret key. */
-typedef struct tool_uft_slot {
+struct tool_uft_slot {
     uint64_t address;
     uint32_t site;
     uint32_t map; /* index of the session's maps, or TTAPE_NONE */
-} tool_uft_slot;
+};
 
-typedef struct tool_uft_sites {
-    tool_uft_slot *slots;
+struct tool_uft_sites {
+    struct tool_uft_slot *slots;
     uint32_t shift; /* 64 - log2(slots) */
     uint64_t key;
     size_t count, capacity;
-} tool_uft_sites;
+};
 
 /* A memory map from a time on: a process image. Threads share it, forked children inherit it, exec
  * starts another. */
-typedef struct tool_uft_session {
+struct tool_uft_session {
     char *sid, *executable;
     uint64_t pid, time_ns;
-    tool_uft_map *maps;
+    struct tool_uft_map *maps;
     size_t map_count, map_capacity;
-    tool_uft_sites sites;
-} tool_uft_session;
+    struct tool_uft_sites sites;
+};
 
-typedef struct tool_uft_process {
+struct tool_uft_process {
     uint64_t pid, parent_pid, start_ns;
     bool has_parent;
     uint32_t id; /* in the trace */
-} tool_uft_process;
+};
 
 /* A line of task.txt about a thread. */
-typedef struct tool_uft_thread {
+struct tool_uft_thread {
     uint64_t tid, pid, start_ns;
-} tool_uft_thread;
+};
 
-typedef struct tool_uft_task {
+struct tool_uft_task {
     uint64_t tid, pid, start_ns;
     uint32_t stream;
     uint32_t session;         /* index */
@@ -105,120 +105,126 @@ typedef struct tool_uft_task {
     uint64_t head_ns;  /* time of the record there */
     int32_t buffer;    /* index of its read buffer, -1: none */
     bool evicted;      /* it lost a buffer with unread bytes: small reads from then on */
-} tool_uft_task;
+};
 
 /* A line of events.txt. */
-typedef struct tool_uft_user_event {
+struct tool_uft_user_event {
     uint64_t id;
     size_t place; /* of the line */
     char *name;
-} tool_uft_user_event;
+};
 
-typedef struct tool_uft_recording {
-    tool_conversion *conversion;
+struct tool_uft_recording {
+    struct tool_conversion *conversion;
     int directory;
-    tool_uft_info info;
-    tool_hash content;
-    tool_uft_module *modules;
+    struct tool_uft_info info;
+    struct tool_hash content;
+    struct tool_uft_module *modules;
     size_t module_count, module_capacity;
-    tool_uft_session *sessions; /* by (pid, time); [0] is the empty one */
+    struct tool_uft_session *sessions; /* by (pid, time); [0] is the empty one */
     size_t session_count, session_capacity;
-    tool_uft_process *processes; /* by pid */
+    struct tool_uft_process *processes; /* by pid */
     size_t process_count, process_capacity;
-    tool_uft_thread *threads; /* by tid */
+    struct tool_uft_thread *threads; /* by tid */
     size_t thread_count, thread_capacity;
-    tool_uft_task *tasks; /* by (pid, tid, start): the streams' order */
+    struct tool_uft_task *tasks; /* by (pid, tid, start): the streams' order */
     size_t task_count, task_capacity;
-    tool_uft_sites events;            /* event id -> marker site */
-    tool_uft_user_event *user_events; /* by id and place, once they were asked for */
+    struct tool_uft_sites events;            /* event id -> marker site */
+    struct tool_uft_user_event *user_events; /* by id and place, once they were asked for */
     size_t user_event_count, user_event_capacity;
     bool has_user_events;
     uint32_t site_count; /* of the trace so far */
-} tool_uft_recording;
+};
 
 /* A value in a payload. */
-typedef struct tool_uft_spec {
+struct tool_uft_spec {
     char type; /* 'a' argument by index, 'f' by float index, 'r' in a register, 's' on the stack */
     char where[15]; /* index, register or stack place: what tells two of one type apart */
     char format;    /* d i u x o p s S c f e t */
     bool is_return, exact;
     uint16_t size_bytes;
-} tool_uft_spec;
+};
 
 #define TOOL_UFT_LAYOUT_MAX 64u
 
-typedef struct tool_uft_layout {
+struct tool_uft_layout {
     uint32_t count;
-    tool_uft_spec specs[TOOL_UFT_LAYOUT_MAX];
-} tool_uft_layout;
+    struct tool_uft_spec specs[TOOL_UFT_LAYOUT_MAX];
+};
 
 /* uftrace_files.c: opens a regular file below the directory; -1 with errno (EINVAL: not regular).
  */
-int tool_uft_open(const tool_uft_recording *recording, const char *name);
+int tool_uft_open(const struct tool_uft_recording *recording, const char *name);
 /* Closes them with their descriptor, and warns where they ended because the file could not be read:
  * what it says further on is lost. */
-void tool_uft_close_lines(const tool_uft_recording *recording, tool_lines *lines, const char *name);
+void tool_uft_close_lines(const struct tool_uft_recording *recording, struct tool_lines *lines,
+                          const char *name);
 
 /* uftrace_info.c: reads `info` and sets the metadata that it holds. Returns a tool_exit. */
-int tool_uft_read_info(tool_uft_recording *recording);
-int tool_uft_set_metadata(tool_uft_recording *recording);
-void tool_uft_info_close(tool_uft_info *info);
+int tool_uft_read_info(struct tool_uft_recording *recording);
+int tool_uft_set_metadata(struct tool_uft_recording *recording);
+void tool_uft_info_close(struct tool_uft_info *info);
 
 /* uftrace_tasks.c: reads task.txt and finds the .dat files; then sessions, processes and tasks are
  * there. */
-int tool_uft_read_tasks(tool_uft_recording *recording);
-tool_uft_process *tool_uft_find_process(tool_uft_recording *recording, uint64_t pid);
+int tool_uft_read_tasks(struct tool_uft_recording *recording);
+struct tool_uft_process *tool_uft_find_process(struct tool_uft_recording *recording, uint64_t pid);
 /* The session of a process at a time, and when its next one starts. */
-uint32_t tool_uft_session_at(tool_uft_recording *recording, uint64_t pid, uint64_t time_ns,
+uint32_t tool_uft_session_at(struct tool_uft_recording *recording, uint64_t pid, uint64_t time_ns,
                              uint64_t *next_ns);
 
 /* uftrace_maps.c: memory maps and modules. */
-void tool_uft_read_map(tool_uft_recording *recording, tool_uft_session *session);
-void tool_uft_add_map(tool_uft_recording *recording, tool_uft_session *session, uint64_t start,
-                      uint64_t end, const char *path, const char *build_id);
-void tool_uft_sort_maps(tool_uft_session *session);
-tool_uft_map *tool_uft_find_map(tool_uft_session *session, uint64_t address);
+void tool_uft_read_map(struct tool_uft_recording *recording, struct tool_uft_session *session);
+void tool_uft_add_map(struct tool_uft_recording *recording, struct tool_uft_session *session,
+                      uint64_t start, uint64_t end, const char *path, const char *build_id);
+void tool_uft_sort_maps(struct tool_uft_session *session);
+struct tool_uft_map *tool_uft_find_map(struct tool_uft_session *session, uint64_t address);
 
 /* uftrace_symbols.c: what a module's files say about an address relative to its base. */
-typedef struct tool_uft_symbol {
+struct tool_uft_symbol {
     uint64_t start;    /* relative address */
     char *name, *file; /* freed by tool_uft_symbol_reset; "" and NULL when unknown */
     uint32_t line;
     char *arguments, *returns; /* specifications of the debug file, or NULL */
-} tool_uft_symbol;
-void tool_uft_find_symbol(const tool_uft_recording *recording, tool_uft_module *module,
-                          uint64_t address, tool_uft_symbol *symbol);
-void tool_uft_symbol_reset(tool_uft_symbol *symbol);
+};
+void tool_uft_find_symbol(const struct tool_uft_recording *recording,
+                          struct tool_uft_module *module, uint64_t address,
+                          struct tool_uft_symbol *symbol);
+void tool_uft_symbol_reset(struct tool_uft_symbol *symbol);
 /* Last address that the module's symbol file names. */
-uint64_t tool_uft_symbols_end(const tool_uft_recording *recording, tool_uft_module *module);
+uint64_t tool_uft_symbols_end(const struct tool_uft_recording *recording,
+                              struct tool_uft_module *module);
 
 /* uftrace_sites.c: address -> site. */
-static inline size_t tool_uft_place(const tool_uft_sites *sites, uint64_t address)
+static inline size_t tool_uft_place(const struct tool_uft_sites *sites, uint64_t address)
 {
     uint64_t hash = address * sites->key;
     hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
     return (size_t)(hash >> sites->shift);
 }
-static inline const tool_uft_slot *tool_uft_find_site(const tool_uft_sites *sites, uint64_t address)
+static inline const struct tool_uft_slot *tool_uft_find_site(const struct tool_uft_sites *sites,
+                                                             uint64_t address)
 {
     size_t mask = sites->capacity - 1;
     size_t at = tool_uft_place(sites, address);
-    while (sites->slots[at].address != address && sites->slots[at].site != UINT32_MAX) {
+    while (sites->slots[at].address != address && sites->slots[at].site != UINT32_MAX)
         at = (at + 1) & mask;
-    }
     return &sites->slots[at];
 }
-void tool_uft_sites_open(tool_uft_sites *sites);
-void tool_uft_sites_close(tool_uft_sites *sites);
+void tool_uft_sites_open(struct tool_uft_sites *sites);
+void tool_uft_sites_close(struct tool_uft_sites *sites);
 /* Adds the site of an address (an event id) to the trace. */
-ttape_status tool_uft_add_site(tool_uft_recording *recording, tool_uft_session *session,
-                               uint64_t address, ttape_error *err);
-ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id, ttape_error *err);
+ttape_status tool_uft_add_site(struct tool_uft_recording *recording,
+                               struct tool_uft_session *session, uint64_t address,
+                               ttape_error *err);
+ttape_status tool_uft_add_event(struct tool_uft_recording *recording, uint64_t event_id,
+                                ttape_error *err);
 
 /* uftrace_layout.c: what follows a record of the function at an address; false when nothing says
  * it. */
-bool tool_uft_find_layout(const tool_uft_recording *recording, tool_uft_session *session,
-                          uint64_t address, bool is_return, tool_uft_layout *layout);
+bool tool_uft_find_layout(const struct tool_uft_recording *recording,
+                          struct tool_uft_session *session, uint64_t address, bool is_return,
+                          struct tool_uft_layout *layout);
 
 /* uftrace_patterns.c: does a specification's pattern mean this function? `type` is the recording's
  * pattern_type, or NULL. Bounded in time and memory, whatever the pattern is. */
@@ -227,7 +233,7 @@ bool tool_uft_pattern_matches(const char *pattern, const char *type, const char 
 
 /* uftrace_payload.c: decodes a payload at data. Returns its size with padding, 0 when it does not
  * fit into size_bytes. Strings are borrowed from data. */
-size_t tool_uft_decode(const tool_uft_layout *layout, const uint8_t *data, size_t size_bytes,
+size_t tool_uft_decode(const struct tool_uft_layout *layout, const uint8_t *data, size_t size_bytes,
                        ttape_value *values, uint32_t *value_count);
 size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size_bytes,
                              ttape_value *values, uint32_t *value_count);
@@ -236,7 +242,7 @@ const char *tool_uft_event_name(uint64_t event_id);
 
 /* uftrace_feed.c: all records of all tasks, in time order. Returns TOOL_OK, or TOOL_CANNOT
  * (reported). */
-int tool_uft_feed(tool_uft_recording *recording);
+int tool_uft_feed(struct tool_uft_recording *recording);
 
 static inline uint64_t tool_load_u64(const uint8_t *at)
 {

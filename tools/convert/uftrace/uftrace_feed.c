@@ -27,59 +27,56 @@
 enum record_type { RECORD_ENTRY, RECORD_EXIT, RECORD_LOST, RECORD_EVENT };
 
 /* Layouts of a site's payloads, found when the first one comes. */
-typedef struct known_layout {
+struct known_layout {
     bool known, usable;
-    tool_uft_layout *layout;
-} known_layout;
+    struct tool_uft_layout *layout;
+};
 
-typedef struct feeding {
-    tool_uft_recording *recording;
-    tool_conversion *conversion;
-    tool_uft_files files;
+struct feeding {
+    struct tool_uft_recording *recording;
+    struct tool_conversion *conversion;
+    struct tool_uft_files files;
     uint32_t *heap; /* task indexes */
     size_t heap_count;
-    known_layout *layouts; /* two per site: arguments, return value */
+    struct known_layout *layouts; /* two per site: arguments, return value */
     size_t layout_capacity;
     uint64_t total_bytes, done_bytes, batch_count;
     size_t event_count;
     ttape_event events[BATCH_EVENTS];
     ttape_value values[TTAPE_EVENT_MAX_VALUES];
     ttape_error err;
-} feeding;
+};
 
 /* What became of a run. */
-typedef enum run_result { RUN_YIELD, RUN_ENDED, RUN_FAILED } run_result;
+enum run_result { RUN_YIELD, RUN_ENDED, RUN_FAILED };
 
-static bool is_before(const tool_uft_task *tasks, uint32_t a, uint32_t b)
+static bool is_before(const struct tool_uft_task *tasks, uint32_t a, uint32_t b)
 {
     return tasks[a].head_ns != tasks[b].head_ns ? tasks[a].head_ns < tasks[b].head_ns : a < b;
 }
 
 /* Restores the heap below `at`. */
-static void sift(feeding *feed, size_t at)
+static void sift(struct feeding *feed, size_t at)
 {
-    const tool_uft_task *tasks = feed->recording->tasks;
+    const struct tool_uft_task *tasks = feed->recording->tasks;
     uint32_t moving = feed->heap[at];
     for (size_t child; (child = 2 * at + 1) < feed->heap_count; at = child) {
         if (child + 1 < feed->heap_count &&
-            is_before(tasks, feed->heap[child + 1], feed->heap[child])) {
+            is_before(tasks, feed->heap[child + 1], feed->heap[child]))
             child++;
-        }
-        if (!is_before(tasks, feed->heap[child], moving)) {
+        if (!is_before(tasks, feed->heap[child], moving))
             break;
-        }
         feed->heap[at] = feed->heap[child];
     }
     feed->heap[at] = moving;
 }
 
-static bool flush(feeding *feed, uint32_t stream)
+static bool flush(struct feeding *feed, uint32_t stream)
 {
     size_t count = feed->event_count;
     feed->event_count = 0;
-    if (count == 0) {
+    if (count == 0)
         return true;
-    }
     if (++feed->batch_count % PROGRESS_BATCHES == 0) {
         ttape_writer_progress progress;
         ttape_writer_get_progress(feed->conversion->writer, &progress);
@@ -92,17 +89,17 @@ static bool flush(feeding *feed, uint32_t stream)
 /* Takes plain records with known addresses and times before stop_ns: the hot loop. Returns where it
  * stopped. */
 static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t stop_ns,
-                                 const tool_uft_sites *sites, ttape_event *events, size_t *count)
+                                 const struct tool_uft_sites *sites, ttape_event *events,
+                                 size_t *count)
 {
     size_t used = *count;
     for (; (size_t)(end - at) >= TOOL_UFT_RECORD_BYTES && used < BATCH_EVENTS;
          at += TOOL_UFT_RECORD_BYTES) {
         uint64_t time_ns = tool_load_u64(at);
         uint64_t word = tool_load_u64(at + 8);
-        const tool_uft_slot *slot = tool_uft_find_site(sites, ADDRESS(word));
-        if (!IS_PLAIN(word) || time_ns >= stop_ns || slot->site == UINT32_MAX) {
+        const struct tool_uft_slot *slot = tool_uft_find_site(sites, ADDRESS(word));
+        if (!IS_PLAIN(word) || time_ns >= stop_ns || slot->site == UINT32_MAX)
             break;
-        }
         events[used++] =
             (ttape_event){.time_ns = time_ns,
                           .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_ENTER : TTAPE_EXIT,
@@ -113,30 +110,31 @@ static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t
     return at;
 }
 
-static uint64_t position_of(const tool_uft_buffer *buffer)
+static uint64_t position_of(const struct tool_uft_buffer *buffer)
 {
     return buffer->end_offset - (buffer->end - buffer->at);
 }
 
-static void warn_record(feeding *feed, const tool_uft_task *task, const tool_uft_buffer *buffer,
-                        const char *what)
+static void warn_record(struct feeding *feed, const struct tool_uft_task *task,
+                        const struct tool_uft_buffer *buffer, const char *what)
 {
     tool_conversion_warn(feed->conversion, "%s at byte %llu of '%llu.dat'", what,
                          (unsigned long long)position_of(buffer), (unsigned long long)task->tid);
 }
 
-static const tool_uft_layout *find_layout(feeding *feed, tool_uft_session *session,
-                                          uint64_t address, uint32_t site, bool is_return)
+static const struct tool_uft_layout *find_layout(struct feeding *feed,
+                                                 struct tool_uft_session *session, uint64_t address,
+                                                 uint32_t site, bool is_return)
 {
     size_t index = (size_t)site * 2 + is_return;
     size_t old = feed->layout_capacity;
-    tool_grow((void **)&feed->layouts, &feed->layout_capacity, index + 1, sizeof(known_layout));
-    if (feed->layout_capacity > old) {
-        memset(feed->layouts + old, 0, (feed->layout_capacity - old) * sizeof(known_layout));
-    }
-    known_layout *known = &feed->layouts[index];
+    tool_grow((void **)&feed->layouts, &feed->layout_capacity, index + 1,
+              sizeof(struct known_layout));
+    if (feed->layout_capacity > old)
+        memset(feed->layouts + old, 0, (feed->layout_capacity - old) * sizeof(struct known_layout));
+    struct known_layout *known = &feed->layouts[index];
     if (!known->known) {
-        tool_uft_layout layout;
+        struct tool_uft_layout layout;
         known->known = true;
         known->usable = tool_uft_find_layout(feed->recording, session, address, is_return, &layout);
         if (known->usable) {
@@ -148,20 +146,20 @@ static const tool_uft_layout *find_layout(feeding *feed, tool_uft_session *sessi
 }
 
 /* The site of an entry, exit or event record, added when it is new. */
-static ttape_status site_of(feeding *feed, const tool_uft_task *task, uint64_t word, uint32_t *site)
+static ttape_status site_of(struct feeding *feed, const struct tool_uft_task *task, uint64_t word,
+                            uint32_t *site)
 {
-    tool_uft_recording *recording = feed->recording;
-    tool_uft_session *session = &recording->sessions[task->session];
+    struct tool_uft_recording *recording = feed->recording;
+    struct tool_uft_session *session = &recording->sessions[task->session];
     uint64_t address = ADDRESS(word);
     bool is_event = TYPE(word) == RECORD_EVENT;
-    const tool_uft_sites *sites = is_event ? &recording->events : &session->sites;
-    const tool_uft_slot *slot = tool_uft_find_site(sites, address);
+    const struct tool_uft_sites *sites = is_event ? &recording->events : &session->sites;
+    const struct tool_uft_slot *slot = tool_uft_find_site(sites, address);
     if (slot->site == UINT32_MAX) {
         ttape_status status = is_event ? tool_uft_add_event(recording, address, &feed->err)
                                        : tool_uft_add_site(recording, session, address, &feed->err);
-        if (status != TTAPE_OK) {
+        if (status != TTAPE_OK)
             return status;
-        }
         slot = tool_uft_find_site(sites, address);
     }
     *site = slot->site;
@@ -170,18 +168,16 @@ static ttape_status site_of(feeding *feed, const tool_uft_task *task, uint64_t w
 
 /* Decodes the payload behind a record. Returns its size; 0 when it does not fit, SIZE_MAX when its
  * layout is unknown. */
-static size_t decode(feeding *feed, const tool_uft_task *task, uint64_t word, uint32_t site,
-                     const uint8_t *data, size_t size_bytes, uint32_t *value_count)
+static size_t decode(struct feeding *feed, const struct tool_uft_task *task, uint64_t word,
+                     uint32_t site, const uint8_t *data, size_t size_bytes, uint32_t *value_count)
 {
-    if (TYPE(word) == RECORD_EVENT) {
+    if (TYPE(word) == RECORD_EVENT)
         return tool_uft_decode_event(ADDRESS(word), data, size_bytes, feed->values, value_count);
-    }
-    tool_uft_session *session = &feed->recording->sessions[task->session];
-    const tool_uft_layout *layout =
+    struct tool_uft_session *session = &feed->recording->sessions[task->session];
+    const struct tool_uft_layout *layout =
         find_layout(feed, session, ADDRESS(word), site, TYPE(word) == RECORD_EXIT);
-    if (layout == NULL) {
+    if (layout == NULL)
         return SIZE_MAX;
-    }
     size_t size = tool_uft_decode(layout, data, size_bytes, feed->values, value_count);
     /* A layout of empty structs only has no payload at all. */
     return size == 0 && *value_count == 0 && layout->specs[0].size_bytes == 0 ? SIZE_MAX - 1 : size;
@@ -201,7 +197,8 @@ static ttape_event event_of(uint64_t time_ns, uint64_t word, uint32_t site)
 }
 
 /* One record of any kind, at buffer->at. RUN_YIELD: taken (or more bytes were read), go on. */
-static run_result take_one(feeding *feed, tool_uft_task *task, tool_uft_buffer *buffer)
+static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task,
+                                struct tool_uft_buffer *buffer)
 {
     const uint8_t *at = buffer->data + buffer->at;
     uint64_t word = tool_load_u64(at + 8);
@@ -211,9 +208,8 @@ static run_result take_one(feeding *feed, tool_uft_task *task, tool_uft_buffer *
         warn_record(feed, task, buffer, "no record (wrong magic number), the task ends here");
         return RUN_ENDED;
     }
-    if (TYPE(word) != RECORD_LOST && site_of(feed, task, word, &site) != TTAPE_OK) {
+    if (TYPE(word) != RECORD_LOST && site_of(feed, task, word, &site) != TTAPE_OK)
         return RUN_FAILED;
-    }
     if (HAS_MORE(word) && TYPE(word) != RECORD_LOST) {
         size_t have = buffer->end - buffer->at - TOOL_UFT_RECORD_BYTES;
         size_t payload = decode(feed, task, word, site, at + size, have, &value_count);
@@ -238,18 +234,17 @@ static run_result take_one(feeding *feed, tool_uft_task *task, tool_uft_buffer *
     }
     feed->events[feed->event_count++] = event_of(tool_load_u64(at), word, site);
     buffer->at += size;
-    if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream)) {
+    if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream))
         return RUN_FAILED;
-    }
     if (value_count > 0 && ttape_writer_attach(feed->conversion->writer, task->stream, feed->values,
-                                               value_count, &feed->err) != TTAPE_OK) {
+                                               value_count, &feed->err) != TTAPE_OK)
         return RUN_FAILED;
-    }
     return RUN_YIELD;
 }
 
 /* Makes sure that a whole record is in the buffer. RUN_YIELD: it is. */
-static run_result fill(feeding *feed, const tool_uft_task *task, tool_uft_buffer *buffer)
+static enum run_result fill(struct feeding *feed, const struct tool_uft_task *task,
+                            struct tool_uft_buffer *buffer)
 {
     while (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES) {
         uint64_t before = buffer->end_offset;
@@ -259,16 +254,15 @@ static run_result fill(feeding *feed, const tool_uft_task *task, tool_uft_buffer
         }
         feed->done_bytes += buffer->end_offset - before;
         if (buffer->end_offset == before) {
-            if (buffer->end > buffer->at) {
+            if (buffer->end > buffer->at)
                 warn_record(feed, task, buffer, "truncated record");
-            }
             return RUN_ENDED;
         }
     }
     return RUN_YIELD;
 }
 
-static void switch_session(feeding *feed, tool_uft_task *task, uint64_t time_ns)
+static void switch_session(struct feeding *feed, struct tool_uft_task *task, uint64_t time_ns)
 {
     while (task->next_session_ns != TOOL_UFT_NO_TIME && time_ns >= task->next_session_ns) {
         task->session = tool_uft_session_at(feed->recording, task->pid, task->next_session_ns,
@@ -278,22 +272,21 @@ static void switch_session(feeding *feed, tool_uft_task *task, uint64_t time_ns)
 
 /* Records of one task with times before limit_ns. Afterwards task->head_ns is the next record's
  * time. */
-static run_result run(feeding *feed, tool_uft_task *task, uint64_t limit_ns)
+static enum run_result run(struct feeding *feed, struct tool_uft_task *task, uint64_t limit_ns)
 {
-    tool_uft_buffer *buffer = tool_uft_files_get(&feed->files, task);
+    struct tool_uft_buffer *buffer = tool_uft_files_get(&feed->files, task);
     if (buffer == NULL) {
         tool_conversion_warn(feed->conversion, "cannot open '%llu.dat': %s",
                              (unsigned long long)task->tid, strerror(errno));
         return RUN_ENDED;
     }
-    run_result result = RUN_YIELD;
+    enum run_result result = RUN_YIELD;
     bool moved = false; /* the first record is taken in any case: its time brought us here */
     while (result == RUN_YIELD) {
         result = fill(feed, task, buffer);
-        if (result != RUN_YIELD) {
+        if (result != RUN_YIELD)
             break;
-        }
-        const tool_uft_session *session = &feed->recording->sessions[task->session];
+        const struct tool_uft_session *session = &feed->recording->sessions[task->session];
         uint64_t stop_ns = limit_ns < task->next_session_ns ? limit_ns : task->next_session_ns;
         const uint8_t *at = take_plain(buffer->data + buffer->at, buffer->data + buffer->end,
                                        stop_ns, &session->sites, feed->events, &feed->event_count);
@@ -303,9 +296,8 @@ static run_result run(feeding *feed, tool_uft_task *task, uint64_t limit_ns)
             result = flush(feed, task->stream) ? RUN_YIELD : RUN_FAILED;
             continue;
         }
-        if (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES) {
+        if (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES)
             continue;
-        }
         uint64_t time_ns = tool_load_u64(at);
         if (time_ns >= limit_ns && moved) {
             task->head_ns = time_ns;
@@ -315,36 +307,33 @@ static run_result run(feeding *feed, tool_uft_task *task, uint64_t limit_ns)
         result = take_one(feed, task, buffer);
         moved = true;
     }
-    if (result != RUN_FAILED && !flush(feed, task->stream)) {
+    if (result != RUN_FAILED && !flush(feed, task->stream))
         return RUN_FAILED;
-    }
     return result;
 }
 
 /* The least time at which another task than the heap's first comes first. */
-static uint64_t limit_of(const feeding *feed)
+static uint64_t limit_of(const struct feeding *feed)
 {
-    const tool_uft_task *tasks = feed->recording->tasks;
-    if (feed->heap_count < 2) {
+    const struct tool_uft_task *tasks = feed->recording->tasks;
+    if (feed->heap_count < 2)
         return UINT64_MAX;
-    }
     uint32_t next = feed->heap[1];
-    if (feed->heap_count > 2 && is_before(tasks, feed->heap[2], next)) {
+    if (feed->heap_count > 2 && is_before(tasks, feed->heap[2], next))
         next = feed->heap[2];
-    }
     uint64_t head_ns = tasks[next].head_ns;
     return feed->heap[0] < next && head_ns < UINT64_MAX ? head_ns + 1 : head_ns;
 }
 
 /* First times and sizes; tasks without a record stay out of the heap. */
-static void find_heads(feeding *feed)
+static void find_heads(struct feeding *feed)
 {
-    tool_uft_recording *recording = feed->recording;
+    struct tool_uft_recording *recording = feed->recording;
     feed->heap = tool_allocate(recording->task_count, sizeof(uint32_t));
     for (size_t i = 0; i < recording->task_count; i++) {
         uint8_t first[TOOL_UFT_RECORD_BYTES];
         size_t got = 0;
-        tool_uft_task *task = &recording->tasks[i];
+        struct tool_uft_task *task = &recording->tasks[i];
         if (!tool_uft_files_peek(recording, task, first, sizeof(first), &got)) {
             tool_conversion_warn(feed->conversion, "cannot read '%llu.dat': %s",
                                  (unsigned long long)task->tid,
@@ -358,32 +347,30 @@ static void find_heads(feeding *feed)
             feed->heap[feed->heap_count++] = (uint32_t)i;
         }
     }
-    for (size_t i = feed->heap_count / 2; i-- > 0;) {
+    for (size_t i = feed->heap_count / 2; i-- > 0;)
         sift(feed, i);
-    }
 }
 
-static void close_feed(feeding *feed)
+static void close_feed(struct feeding *feed)
 {
     tool_uft_files_close(&feed->files);
-    for (size_t i = 0; i < feed->layout_capacity; i++) {
+    for (size_t i = 0; i < feed->layout_capacity; i++)
         free(feed->layouts[i].layout);
-    }
     free(feed->layouts);
     free(feed->heap);
     free(feed);
 }
 
-int tool_uft_feed(tool_uft_recording *recording)
+int tool_uft_feed(struct tool_uft_recording *recording)
 {
-    feeding *feed = tool_allocate(1, sizeof(*feed));
+    struct feeding *feed = tool_allocate(1, sizeof(*feed));
     feed->recording = recording;
     feed->conversion = recording->conversion;
     tool_uft_files_open(&feed->files, recording);
     find_heads(feed);
-    run_result result = RUN_YIELD;
+    enum run_result result = RUN_YIELD;
     while (feed->heap_count > 0 && result != RUN_FAILED) {
-        tool_uft_task *task = &recording->tasks[feed->heap[0]];
+        struct tool_uft_task *task = &recording->tasks[feed->heap[0]];
         result = run(feed, task, limit_of(feed));
         if (result == RUN_ENDED) {
             tool_uft_files_release(&feed->files, task);

@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/io/input.h"
 #include "tools/convert/uftrace/uftrace_files.h"
+#include "tools/io/input.h"
 
 #define SMALL_READ_BYTES  (16u * 1024u)
 #define SPARE_DESCRIPTORS 3u
 
-int tool_uft_open(const tool_uft_recording *recording, const char *name)
+int tool_uft_open(const struct tool_uft_recording *recording, const char *name)
 {
     struct stat status;
     if (strchr(name, '/') != NULL) {
@@ -23,9 +23,8 @@ int tool_uft_open(const tool_uft_recording *recording, const char *name)
         return -1;
     }
     int fd = openat(recording->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return -1;
-    }
     int problem = fstat(fd, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
     if (problem != 0) {
         close(fd);
@@ -35,7 +34,8 @@ int tool_uft_open(const tool_uft_recording *recording, const char *name)
     return fd;
 }
 
-void tool_uft_close_lines(const tool_uft_recording *recording, tool_lines *lines, const char *name)
+void tool_uft_close_lines(const struct tool_uft_recording *recording, struct tool_lines *lines,
+                          const char *name)
 {
     if (lines->failed_errno != 0) {
         tool_conversion_warn(recording->conversion, "cannot read on in '%s': %s", name,
@@ -45,7 +45,7 @@ void tool_uft_close_lines(const tool_uft_recording *recording, tool_lines *lines
     close(lines->fd);
 }
 
-static int open_task(const tool_uft_recording *recording, const tool_uft_task *task)
+static int open_task(const struct tool_uft_recording *recording, const struct tool_uft_task *task)
 {
     char name[32];
     snprintf(name, sizeof(name), "%llu.dat", (unsigned long long)task->tid);
@@ -57,21 +57,19 @@ static ssize_t read_at(int fd, void *data, size_t size_bytes, uint64_t offset)
     return tool_read_full(fd, data, size_bytes, (off_t)offset);
 }
 
-bool tool_uft_files_peek(const tool_uft_recording *recording, tool_uft_task *task, uint8_t *first,
-                         size_t size_bytes, size_t *got_bytes)
+bool tool_uft_files_peek(const struct tool_uft_recording *recording, struct tool_uft_task *task,
+                         uint8_t *first, size_t size_bytes, size_t *got_bytes)
 {
     struct stat status;
     int fd = open_task(recording, task);
-    if (fd < 0) {
+    if (fd < 0)
         return false;
-    }
     ssize_t got = fstat(fd, &status) == 0 ? read_at(fd, first, size_bytes, 0) : -1;
     int saved = errno;
     close(fd);
     errno = saved;
-    if (got < 0) {
+    if (got < 0)
         return false;
-    }
     task->size_bytes = (uint64_t)status.st_size;
     *got_bytes = (size_t)got;
     return true;
@@ -82,21 +80,19 @@ static size_t count_buffers(void)
 {
     struct rlimit limit;
     int next = dup(STDIN_FILENO);
-    if (next < 0) {
+    if (next < 0)
         return 1;
-    }
     close(next);
     size_t used = (size_t)next + SPARE_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= used) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= used)
         return 1;
-    }
     rlim_t left = limit.rlim_cur - used; /* wider than a size on 32-bit machines */
     return left < TOOL_UFT_BUFFER_COUNT ? (size_t)left : TOOL_UFT_BUFFER_COUNT;
 }
 
-void tool_uft_files_open(tool_uft_files *files, tool_uft_recording *recording)
+void tool_uft_files_open(struct tool_uft_files *files, struct tool_uft_recording *recording)
 {
-    *files = (tool_uft_files){.recording = recording, .count = count_buffers()};
+    *files = (struct tool_uft_files){.recording = recording, .count = count_buffers()};
     for (size_t i = 0; i < TOOL_UFT_BUFFER_COUNT; i++) {
         files->buffers[i].fd = -1;
         files->buffers[i].task = TTAPE_NONE;
@@ -104,12 +100,11 @@ void tool_uft_files_open(tool_uft_files *files, tool_uft_recording *recording)
 }
 
 /* Takes a buffer away from its task, which will read on where it was. */
-static void detach(tool_uft_files *files, tool_uft_buffer *buffer)
+static void detach(struct tool_uft_files *files, struct tool_uft_buffer *buffer)
 {
-    if (buffer->task == TTAPE_NONE) {
+    if (buffer->task == TTAPE_NONE)
         return;
-    }
-    tool_uft_task *task = &files->recording->tasks[buffer->task];
+    struct tool_uft_task *task = &files->recording->tasks[buffer->task];
     task->position = buffer->end_offset - (buffer->end - buffer->at);
     task->evicted = true;
     task->buffer = -1;
@@ -119,14 +114,13 @@ static void detach(tool_uft_files *files, tool_uft_buffer *buffer)
     buffer->used = 0;
 }
 
-void tool_uft_files_release(tool_uft_files *files, tool_uft_task *task)
+void tool_uft_files_release(struct tool_uft_files *files, struct tool_uft_task *task)
 {
-    if (task->buffer >= 0) {
+    if (task->buffer >= 0)
         detach(files, &files->buffers[task->buffer]);
-    }
 }
 
-void tool_uft_files_close(tool_uft_files *files)
+void tool_uft_files_close(struct tool_uft_files *files)
 {
     for (size_t i = 0; i < TOOL_UFT_BUFFER_COUNT; i++) {
         detach(files, &files->buffers[i]);
@@ -136,37 +130,33 @@ void tool_uft_files_close(tool_uft_files *files)
 
 /* The buffer that was not used for longest; free ones come first. `busy`: only one with a
  * descriptor. */
-static tool_uft_buffer *find_oldest(tool_uft_files *files, bool busy)
+static struct tool_uft_buffer *find_oldest(struct tool_uft_files *files, bool busy)
 {
-    tool_uft_buffer *oldest = NULL;
+    struct tool_uft_buffer *oldest = NULL;
     for (size_t i = 0; i < files->count; i++) {
-        tool_uft_buffer *buffer = &files->buffers[i];
-        if ((!busy || buffer->fd >= 0) && (oldest == NULL || buffer->used < oldest->used)) {
+        struct tool_uft_buffer *buffer = &files->buffers[i];
+        if ((!busy || buffer->fd >= 0) && (oldest == NULL || buffer->used < oldest->used))
             oldest = buffer;
-        }
     }
     return oldest;
 }
 
-static tool_uft_buffer *attach(tool_uft_files *files, tool_uft_task *task)
+static struct tool_uft_buffer *attach(struct tool_uft_files *files, struct tool_uft_task *task)
 {
-    tool_uft_buffer *buffer = find_oldest(files, false);
+    struct tool_uft_buffer *buffer = find_oldest(files, false);
     detach(files, buffer);
     int fd = open_task(files->recording, task);
     while (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        tool_uft_buffer *other = find_oldest(files, true);
-        if (other == NULL) {
+        struct tool_uft_buffer *other = find_oldest(files, true);
+        if (other == NULL)
             return NULL;
-        }
         detach(files, other);
         fd = open_task(files->recording, task);
     }
-    if (fd < 0) {
+    if (fd < 0)
         return NULL;
-    }
-    if (buffer->data == NULL) {
+    if (buffer->data == NULL)
         buffer->data = tool_allocate(TOOL_UFT_BUFFER_BYTES, 1);
-    }
     buffer->at = buffer->end = 0;
     buffer->fd = fd;
     buffer->end_offset = task->position;
@@ -175,17 +165,16 @@ static tool_uft_buffer *attach(tool_uft_files *files, tool_uft_task *task)
     return buffer;
 }
 
-tool_uft_buffer *tool_uft_files_get(tool_uft_files *files, tool_uft_task *task)
+struct tool_uft_buffer *tool_uft_files_get(struct tool_uft_files *files, struct tool_uft_task *task)
 {
-    tool_uft_buffer *buffer =
+    struct tool_uft_buffer *buffer =
         task->buffer >= 0 ? &files->buffers[task->buffer] : attach(files, task);
-    if (buffer != NULL) {
+    if (buffer != NULL)
         buffer->used = ++files->clock;
-    }
     return buffer;
 }
 
-bool tool_uft_files_fill(tool_uft_files *files, tool_uft_buffer *buffer)
+bool tool_uft_files_fill(struct tool_uft_files *files, struct tool_uft_buffer *buffer)
 {
     size_t left = buffer->end - buffer->at;
     memmove(buffer->data, buffer->data + buffer->at, left);
@@ -197,9 +186,8 @@ bool tool_uft_files_fill(tool_uft_files *files, tool_uft_buffer *buffer)
                                     away */
     }
     ssize_t got = read_at(buffer->fd, buffer->data + left, room, buffer->end_offset);
-    if (got < 0) {
+    if (got < 0)
         return false;
-    }
     buffer->end += (size_t)got;
     buffer->end_offset += (uint64_t)got;
     return true;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/input.h"
 #include "tools/io/lines.h"
-#include "tools/convert/uftrace/uftrace.h"
 
 #define HEADER_BYTES       40u
 #define VERSION_OFFSET     8u
@@ -27,7 +27,7 @@ static void keep(char **place, const char *text)
 }
 
 /* Lines that carry something we need or keep: key in the file -> where it goes. */
-static void take_line(tool_uft_info *info, const char *text)
+static void take_line(struct tool_uft_info *info, const char *text)
 {
     struct {
         const char *key;
@@ -35,49 +35,44 @@ static void take_line(tool_uft_info *info, const char *text)
     } wanted[] = {{"argspec:", &info->argument_specs},      {"retspec:", &info->return_specs},
                   {"argauto:", &info->automatic_arguments}, {"retauto:", &info->automatic_returns},
                   {"pattern_type:", &info->pattern_type},   {"exename:", &info->executable}};
-    if (tool_after(text, "auto-args:1") != NULL) {
+    if (tool_after(text, "auto-args:1") != NULL)
         info->automatic = true;
-    }
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const char *value = tool_after(text, wanted[i].key);
-        if (value != NULL && tool_after(value, "lines=") == NULL) {
+        if (value != NULL && tool_after(value, "lines=") == NULL)
             keep(wanted[i].place, value);
-        }
     }
 }
 
-static int check_header(tool_uft_recording *recording, const uint8_t *header, size_t got)
+static int check_header(struct tool_uft_recording *recording, const uint8_t *header, size_t got)
 {
     const char *input = recording->conversion->input;
-    if (got < HEADER_BYTES || memcmp(header, "Ftrace!", 8) != 0) {
+    if (got < HEADER_BYTES || memcmp(header, "Ftrace!", 8) != 0)
         return tool_fail("'%s': 'info' is no header of a uftrace recording", input);
-    }
     if (header[VERSION_OFFSET] != VERSION || header[VERSION_OFFSET + 1] != 0) {
         return tool_fail("'%s': uftrace data version %u is not supported, only %u", input,
                          header[VERSION_OFFSET], VERSION);
     }
-    if (header[ENDIAN_OFFSET] != LITTLE_ENDIAN_MARK) {
+    if (header[ENDIAN_OFFSET] != LITTLE_ENDIAN_MARK)
         return tool_fail("'%s': big-endian recordings are not supported", input);
-    }
     recording->info.is_64_bit = header[CLASS_OFFSET] == CLASS_64;
     recording->info.features = tool_load_u64(header + FEATURES_OFFSET);
     return TOOL_OK;
 }
 
-int tool_uft_read_info(tool_uft_recording *recording)
+int tool_uft_read_info(struct tool_uft_recording *recording)
 {
     uint8_t header[HEADER_BYTES];
     const char *input = recording->conversion->input;
     int fd = tool_uft_open(recording, "info");
-    if (fd < 0) {
+    if (fd < 0)
         return tool_fail("cannot open 'info' in '%s': %s", input, strerror(errno));
-    }
     ssize_t got = tool_read_full(fd, header, sizeof(header), -1);
     int status = got < 0 ? tool_fail("cannot read 'info' in '%s': %s", input, strerror(errno))
                          : check_header(recording, header, (size_t)got);
     if (status == TOOL_OK) {
-        tool_lines lines;
-        tool_line line = {0};
+        struct tool_lines lines;
+        struct tool_line line = {0};
         tool_hash_bytes(&recording->content, header, sizeof(header));
         tool_lines_open(&lines, fd, NULL, 0);
         while (tool_lines_next(&lines, &line)) {
@@ -91,7 +86,7 @@ int tool_uft_read_info(tool_uft_recording *recording)
     return status;
 }
 
-void tool_uft_info_close(tool_uft_info *info)
+void tool_uft_info_close(struct tool_uft_info *info)
 {
     free(info->argument_specs);
     free(info->return_specs);
@@ -111,9 +106,8 @@ static ttape_status set_line(ttape_writer *writer, const char *text, ttape_error
                  {"osinfo:kernel=", "kernel"},    {"osinfo:hostname=", "host"},
                  {"record_date:", "recorded_at"}, {"uftrace_version:", "recorder"}};
     const char *value = tool_after(text, "exit_status:");
-    if (value != NULL && *value >= '0' && *value <= '9') {
+    if (value != NULL && *value >= '0' && *value <= '9')
         return ttape_writer_set_number(writer, "exit_status", strtoull(value, NULL, 10), err);
-    }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         value = tool_after(text, known[i].key);
         if (value != NULL) {
@@ -124,29 +118,26 @@ static ttape_status set_line(ttape_writer *writer, const char *text, ttape_error
     return TTAPE_OK;
 }
 
-int tool_uft_set_metadata(tool_uft_recording *recording)
+int tool_uft_set_metadata(struct tool_uft_recording *recording)
 {
     ttape_error err = {0};
     ttape_writer *writer = recording->conversion->writer;
     int fd = tool_uft_open(recording, "info");
     if (fd < 0 || lseek(fd, HEADER_BYTES, SEEK_SET) < 0) {
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-        }
         return tool_fail("cannot read 'info' in '%s': %s", recording->conversion->input,
                          strerror(errno));
     }
-    tool_lines lines;
-    tool_line line = {0};
+    struct tool_lines lines;
+    struct tool_line line = {0};
     ttape_status status =
         ttape_writer_set_text(writer, "source", (ttape_string){"uftrace", 7}, &err);
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         status = ttape_writer_set_text(writer, "clock", (ttape_string){"monotonic", 9}, &err);
-    }
     tool_lines_open(&lines, fd, NULL, 0);
-    while (status == TTAPE_OK && tool_lines_next(&lines, &line)) {
+    while (status == TTAPE_OK && tool_lines_next(&lines, &line))
         status = set_line(writer, line.text, &err);
-    }
     tool_uft_close_lines(recording, &lines, "info");
     return status == TTAPE_OK ? TOOL_OK : tool_conversion_fail(recording->conversion, &err);
 }

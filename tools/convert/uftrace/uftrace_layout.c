@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/io/lines.h"
 #include "tools/convert/uftrace/uftrace.h"
+#include "tools/io/lines.h"
 
-typedef struct subject {
+struct subject {
     const char *name; /* symbol as recorded */
     char *plain;      /* without its C++ mangling, where that is simple; otherwise the same */
     const char *module;
     const char *pattern_type;
     bool is_64_bit, is_return;
-} subject;
+};
 
 /* The allocation operators, whatever their parameters: _ZdlPv and _ZdlPvm are one name. */
 static const char *operator_name(const char *mangled)
@@ -26,11 +26,9 @@ static const char *operator_name(const char *mangled)
                                            {"na", "operator new[]"},
                                            {"dl", "operator delete"},
                                            {"da", "operator delete[]"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strncmp(mangled, names[i][0], 2) == 0) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(mangled, names[i][0], 2) == 0)
             return names[i][1];
-        }
-    }
     return NULL;
 }
 
@@ -40,13 +38,11 @@ static char *plain_name(const char *name)
 {
     const char *at = tool_after(name, "_Z");
     const char *operator= at != NULL ? operator_name(at) : NULL;
-    if (operator!= NULL) {
+    if (operator!= NULL)
         return tool_copy_text(operator, strlen(operator));
-    }
     char *plain = tool_copy_text(name, strlen(name));
-    if (at == NULL) {
+    if (at == NULL)
         return plain;
-    }
     bool nested = *at == 'N';
     at += nested;
     at += nested && *at == 'K';
@@ -54,9 +50,8 @@ static char *plain_name(const char *name)
     for (bool first = true; *at >= '0' && *at <= '9'; first = false) {
         char *end;
         unsigned long length = strtoul(at, &end, 10);
-        if (length == 0 || length > strlen(end) || (!nested && !first)) {
+        if (length == 0 || length > strlen(end) || (!nested && !first))
             break;
-        }
         if (!first) {
             to = memcpy(to, "::", 2);
             to += 2;
@@ -74,13 +69,12 @@ static char *plain_name(const char *name)
 }
 
 /* Sets format and size from what follows the slash; false when it is not known. */
-static bool parse_format(const char **text, tool_uft_spec *spec, bool is_64_bit)
+static bool parse_format(const char **text, struct tool_uft_spec *spec, bool is_64_bit)
 {
     const char *at = *text;
     spec->format = *at >= '0' && *at <= '9' ? 'f' : *at++;
-    if (spec->format == '\0' || strchr("diuxopsScfet", spec->format) == NULL) {
+    if (spec->format == '\0' || strchr("diuxopsScfet", spec->format) == NULL)
         return false;
-    }
     if (spec->format == 't') {
         char *end;
         unsigned long size = strtoul(at, &end, 0);
@@ -98,9 +92,8 @@ static bool parse_format(const char **text, tool_uft_spec *spec, bool is_64_bit)
         unsigned long bits = strtoul(at, &end, 10);
         bool known = bits == 8 || bits == 16 || bits == 32 || bits == 64 ||
                      (bits == 80 && spec->format == 'f');
-        if (!known) {
+        if (!known)
             return false;
-        }
         spec->size_bytes = (uint16_t)(bits / 8);
         at = end;
     }
@@ -109,9 +102,9 @@ static bool parse_format(const char **text, tool_uft_spec *spec, bool is_64_bit)
 }
 
 /* "arg1/d32%rdi", "fparg1/64%xmm0", "retval/s". */
-static bool parse_spec(const char *text, bool is_64_bit, tool_uft_spec *spec)
+static bool parse_spec(const char *text, bool is_64_bit, struct tool_uft_spec *spec)
 {
-    *spec = (tool_uft_spec){.type = 'a', .format = 'd', .size_bytes = is_64_bit ? 8 : 4};
+    *spec = (struct tool_uft_spec){.type = 'a', .format = 'd', .size_bytes = is_64_bit ? 8 : 4};
     const char *at = tool_after(text, "retval");
     if (at != NULL) {
         spec->is_return = true;
@@ -122,26 +115,22 @@ static bool parse_spec(const char *text, bool is_64_bit, tool_uft_spec *spec)
         return false;
     }
     size_t digits = strspn(at, "0123456789");
-    if (digits >= sizeof(spec->where) || (digits == 0) != spec->is_return) {
+    if (digits >= sizeof(spec->where) || (digits == 0) != spec->is_return)
         return false;
-    }
     memcpy(spec->where, at, digits);
     at += digits;
     if (*at == '/') {
         at++;
-        if (!parse_format(&at, spec, is_64_bit)) {
+        if (!parse_format(&at, spec, is_64_bit))
             return false;
-        }
-        if (spec->format == 'f') {
+        if (spec->format == 'f')
             spec->type = 'f';
-        }
     }
     if (*at == '%') {
         spec->type = tool_after(at, "%stack") != NULL ? 's' : 'r';
         size_t length = strlen(at + 1);
-        if (length >= sizeof(spec->where)) {
+        if (length >= sizeof(spec->where))
             length = sizeof(spec->where) - 1;
-        }
         memset(spec->where, 0, sizeof(spec->where));
         memcpy(spec->where, at + 1, length);
         return true;
@@ -149,37 +138,34 @@ static bool parse_spec(const char *text, bool is_64_bit, tool_uft_spec *spec)
     return *at == '\0';
 }
 
-static void add_spec(tool_uft_layout *layout, const tool_uft_spec *spec)
+static void add_spec(struct tool_uft_layout *layout, const struct tool_uft_spec *spec)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
-        tool_uft_spec *old = &layout->specs[i];
+        struct tool_uft_spec *old = &layout->specs[i];
         if (old->type == spec->type && old->is_return == spec->is_return &&
             strcmp(old->where, spec->where) == 0) {
-            if (spec->exact || !old->exact) {
+            if (spec->exact || !old->exact)
                 *old = *spec;
-            }
             return;
         }
     }
-    if (layout->count < TOOL_UFT_LAYOUT_MAX) {
+    if (layout->count < TOOL_UFT_LAYOUT_MAX)
         layout->specs[layout->count++] = *spec;
-    }
 }
 
 /* A pattern that is a mangled name stands for all that is called the same in the source, as it does
  * for the recorder. */
-static bool same_plain_name(const subject *about, const char *pattern)
+static bool same_plain_name(const struct subject *about, const char *pattern)
 {
-    if (tool_after(pattern, "_Z") == NULL) {
+    if (tool_after(pattern, "_Z") == NULL)
         return false;
-    }
     char *plain = plain_name(pattern);
     bool same = strcmp(plain, about->plain) == 0;
     free(plain);
     return same;
 }
 
-static bool matches(const subject *about, const char *pattern)
+static bool matches(const struct subject *about, const char *pattern)
 {
     return same_plain_name(about, pattern) ||
            tool_uft_pattern_matches(pattern, about->pattern_type, about->name) ||
@@ -187,20 +173,18 @@ static bool matches(const subject *about, const char *pattern)
 }
 
 /* Adds the specifications of a comma list. `module` gets a word that is none: a module's name. */
-static void take_list(const subject *about, char *list, bool exact, tool_uft_layout *layout,
-                      const char **module)
+static void take_list(const struct subject *about, char *list, bool exact,
+                      struct tool_uft_layout *layout, const char **module)
 {
     for (char *word = list, *next; word != NULL; word = next) {
         next = strchr(word, ',');
-        if (next != NULL) {
+        if (next != NULL)
             *next++ = '\0';
-        }
-        tool_uft_spec spec;
+        struct tool_uft_spec spec;
         if (parse_spec(word, about->is_64_bit, &spec)) {
             spec.exact = exact;
-            if (spec.is_return == about->is_return) {
+            if (spec.is_return == about->is_return)
                 add_spec(layout, &spec);
-            }
         } else if (module != NULL && *word != '\0' && strpbrk(word, "=/") == NULL) {
             *module = word;
         }
@@ -208,34 +192,31 @@ static void take_list(const subject *about, char *list, bool exact, tool_uft_lay
 }
 
 /* One "PATTERN@LIST" of the user's. *automatic: the function was named without specifications. */
-static void take_entry(const subject *about, const char *entry, size_t length,
-                       tool_uft_layout *layout, bool *automatic)
+static void take_entry(const struct subject *about, const char *entry, size_t length,
+                       struct tool_uft_layout *layout, bool *automatic)
 {
     char *pattern = tool_copy_text(entry, length);
     char *list = strchr(pattern, '@');
-    if (list != NULL) {
+    if (list != NULL)
         *list++ = '\0';
-    }
     if (matches(about, pattern)) {
-        tool_uft_layout added = *layout;
+        struct tool_uft_layout added = *layout;
         const char *module = NULL;
         take_list(about, list, tool_uft_pattern_is_simple(pattern, about->pattern_type), &added,
                   &module);
         bool here = module == NULL || strcasecmp(module, "plt") == 0 ||
                     strcmp(module, "auto-args") == 0 ||
                     strncmp(about->module, module, strlen(module)) == 0;
-        if (here) {
+        if (here)
             *layout = added;
-        }
-        if (here && (list == NULL || (module != NULL && strcmp(module, "auto-args") == 0))) {
+        if (here && (list == NULL || (module != NULL && strcmp(module, "auto-args") == 0)))
             *automatic = true;
-        }
     }
     free(pattern);
 }
 
-static void take_entries(const subject *about, const char *entries, tool_uft_layout *layout,
-                         bool *automatic)
+static void take_entries(const struct subject *about, const char *entries,
+                         struct tool_uft_layout *layout, bool *automatic)
 {
     for (const char *at = entries; at != NULL && *at != '\0';) {
         size_t length = strcspn(at, ";");
@@ -245,7 +226,8 @@ static void take_entries(const subject *about, const char *entries, tool_uft_lay
 }
 
 /* The built-in list: names, not patterns. The first entry that fits counts. */
-static void take_builtin(const subject *about, const char *entries, tool_uft_layout *layout)
+static void take_builtin(const struct subject *about, const char *entries,
+                         struct tool_uft_layout *layout)
 {
     bool found = false;
     for (const char *at = entries; at != NULL && *at != '\0' && !found;) {
@@ -263,8 +245,8 @@ static void take_builtin(const subject *about, const char *entries, tool_uft_lay
     }
 }
 
-static void take_automatic(const tool_uft_info *info, const subject *about,
-                           const tool_uft_symbol *symbol, tool_uft_layout *layout)
+static void take_automatic(const struct tool_uft_info *info, const struct subject *about,
+                           const struct tool_uft_symbol *symbol, struct tool_uft_layout *layout)
 {
     const char *debug = about->is_return ? symbol->returns : symbol->arguments;
     if (debug != NULL && (info->features & TOOL_UFT_FEATURE_DEBUG_INFO) != 0) {
@@ -279,33 +261,31 @@ static void take_automatic(const tool_uft_info *info, const subject *about,
     }
 }
 
-bool tool_uft_find_layout(const tool_uft_recording *recording, tool_uft_session *session,
-                          uint64_t address, bool is_return, tool_uft_layout *layout)
+bool tool_uft_find_layout(const struct tool_uft_recording *recording,
+                          struct tool_uft_session *session, uint64_t address, bool is_return,
+                          struct tool_uft_layout *layout)
 {
-    const tool_uft_info *info = &recording->info;
-    tool_uft_map *map = tool_uft_find_map(session, address);
+    const struct tool_uft_info *info = &recording->info;
+    struct tool_uft_map *map = tool_uft_find_map(session, address);
     layout->count = 0;
-    if (map == NULL) {
+    if (map == NULL)
         return false;
-    }
-    tool_uft_module *module = &recording->modules[map->module];
-    tool_uft_symbol symbol;
+    struct tool_uft_module *module = &recording->modules[map->module];
+    struct tool_uft_symbol symbol;
     tool_uft_find_symbol(recording, module, address - map->start, &symbol);
     const char *slash = strrchr(module->path, '/');
-    subject about = {.name = symbol.name,
-                     .plain = plain_name(symbol.name),
-                     .module = slash != NULL ? slash + 1 : module->path,
-                     .pattern_type = info->pattern_type,
-                     .is_64_bit = info->is_64_bit,
-                     .is_return = is_return};
+    struct subject about = {.name = symbol.name,
+                            .plain = plain_name(symbol.name),
+                            .module = slash != NULL ? slash + 1 : module->path,
+                            .pattern_type = info->pattern_type,
+                            .is_64_bit = info->is_64_bit,
+                            .is_return = is_return};
     bool automatic = false;
     take_entries(&about, info->argument_specs, layout, &automatic);
-    if (is_return) {
+    if (is_return)
         take_entries(&about, info->return_specs, layout, &automatic);
-    }
-    if (layout->count == 0 && (automatic || info->automatic)) {
+    if (layout->count == 0 && (automatic || info->automatic))
         take_automatic(info, &about, &symbol, layout);
-    }
     free(about.plain);
     tool_uft_symbol_reset(&symbol);
     return layout->count > 0;

@@ -14,18 +14,17 @@
 
 /* Groups that are open while a pattern is measured: positions so far, and those of the last item.
  */
-typedef struct measure {
+struct measure {
     uint64_t sum[NESTING_MAX + 1], last[NESTING_MAX + 1];
     unsigned depth;
-} measure;
+};
 
 static const char *skip_brackets(const char *at)
 {
     at += *at == '^';
     at += *at == ']';
-    while (*at != '\0' && *at != ']') {
+    while (*at != '\0' && *at != ']')
         at++;
-    }
     return *at == ']' ? at + 1 : at;
 }
 
@@ -34,24 +33,23 @@ static uint64_t read_repeat(const char **at)
 {
     uint64_t largest = 1, number = 0;
     for (; **at != '\0' && **at != '}'; (*at)++) {
-        if (**at >= '0' && **at <= '9') {
+        if (**at >= '0' && **at <= '9')
             number = number < EXPANDED_MAX ? number * 10 + (uint64_t)(**at - '0') : number;
-        } else {
+        else
             number = 0;
-        }
         largest = number + 1 > largest ? number + 1 : largest;
     }
     *at += **at == '}';
     return largest;
 }
 
-static void repeat(measure *m, uint64_t times)
+static void repeat(struct measure *m, uint64_t times)
 {
     m->sum[m->depth] += m->last[m->depth] * (times - 1);
     m->last[m->depth] *= times;
 }
 
-static void item(measure *m, uint64_t positions)
+static void item(struct measure *m, uint64_t positions)
 {
     m->last[m->depth] = positions;
     m->sum[m->depth] += positions;
@@ -59,16 +57,14 @@ static void item(measure *m, uint64_t positions)
 
 static bool is_small(const char *at)
 {
-    measure m = {.depth = 0};
+    struct measure m = {.depth = 0};
     while (*at != '\0') {
         char c = *at++;
-        if (c == '\\' && (*at == '\0' || (*at >= '1' && *at <= '9'))) {
+        if (c == '\\' && (*at == '\0' || (*at >= '1' && *at <= '9')))
             return false; /* a back reference */
-        }
         if (c == '(') {
-            if (m.depth++ == NESTING_MAX) {
+            if (m.depth++ == NESTING_MAX)
                 return false;
-            }
             m.sum[m.depth] = m.last[m.depth] = 0;
         } else if (c == ')' && m.depth > 0) {
             uint64_t inner = m.sum[m.depth--] + 2;
@@ -82,9 +78,8 @@ static bool is_small(const char *at)
             at = c == '[' ? skip_brackets(at) : at;
             item(&m, 1);
         }
-        if (m.sum[m.depth] > EXPANDED_MAX) {
+        if (m.sum[m.depth] > EXPANDED_MAX)
             return false;
-        }
     }
     return true;
 }
@@ -93,9 +88,8 @@ static bool matches_regex(const char *pattern, const char *name)
 {
     regex_t regex;
     if (!is_small(pattern) || strnlen(name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES ||
-        regcomp(&regex, pattern, REG_NOSUB | REG_EXTENDED) != 0) {
+        regcomp(&regex, pattern, REG_NOSUB | REG_EXTENDED) != 0)
         return false;
-    }
     bool found = regexec(&regex, name, 0, NULL, 0) == 0;
     regfree(&regex);
     return found;
@@ -111,8 +105,7 @@ bool tool_uft_pattern_is_simple(const char *pattern, const char *type)
 
 bool tool_uft_pattern_matches(const char *pattern, const char *type, const char *name)
 {
-    if (tool_uft_pattern_is_simple(pattern, type)) {
+    if (tool_uft_pattern_is_simple(pattern, type))
         return strcmp(pattern, name) == 0;
-    }
     return is_glob(type) ? fnmatch(pattern, name, 0) == 0 : matches_regex(pattern, name);
 }

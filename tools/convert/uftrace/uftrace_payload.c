@@ -20,9 +20,8 @@ static size_t align_up(size_t size, size_t alignment)
 static uint64_t load(const uint8_t *at, size_t size_bytes)
 {
     uint64_t value = 0;
-    for (size_t i = size_bytes < 8 ? size_bytes : 8; i-- > 0;) {
+    for (size_t i = size_bytes < 8 ? size_bytes : 8; i-- > 0;)
         value = value << 8 | at[i];
-    }
     return value;
 }
 
@@ -40,11 +39,10 @@ static double load_extended(const uint8_t *at)
     unsigned top = (unsigned)load(at + 8, 2);
     int exponent = (int)(top & 0x7FFFu);
     double value;
-    if (exponent == 0x7FFF) {
+    if (exponent == 0x7FFF)
         value = mantissa << 1 == 0 ? (double)INFINITY : (double)NAN;
-    } else {
+    else
         value = ldexp((double)mantissa, exponent - 16383 - 63);
-    }
     return (top & 0x8000u) != 0 ? -value : value;
 }
 
@@ -61,14 +59,13 @@ static uint64_t load_float(const uint8_t *at, size_t size_bytes)
 
 static uint64_t sign_extend(uint64_t value, size_t size_bytes)
 {
-    if (size_bytes >= 8) {
+    if (size_bytes >= 8)
         return value;
-    }
     uint64_t sign = (uint64_t)1 << (size_bytes * 8 - 1);
     return (value ^ sign) - sign;
 }
 
-static void decode_fixed(const tool_uft_spec *spec, const uint8_t *at, ttape_value *value)
+static void decode_fixed(const struct tool_uft_spec *spec, const uint8_t *at, ttape_value *value)
 {
     ttape_string bytes = {(const char *)at, spec->size_bytes};
     switch (spec->format) {
@@ -93,29 +90,26 @@ static void decode_fixed(const tool_uft_spec *spec, const uint8_t *at, ttape_val
     }
 }
 
-size_t tool_uft_decode(const tool_uft_layout *layout, const uint8_t *data, size_t size_bytes,
+size_t tool_uft_decode(const struct tool_uft_layout *layout, const uint8_t *data, size_t size_bytes,
                        ttape_value *values, uint32_t *value_count)
 {
     static const uint8_t null_marker[4] = {0xFF, 0xFF, 0xFF, 0xFF};
     size_t at = 0;
     *value_count = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
-        const tool_uft_spec *spec = &layout->specs[i];
+        const struct tool_uft_spec *spec = &layout->specs[i];
         bool is_string = spec->format == 's' || spec->format == 'S';
         size_t length = spec->size_bytes;
-        if (length == 0) {
+        if (length == 0)
             continue; /* an empty struct leaves nothing */
-        }
         if (is_string) {
-            if (size_bytes - at < 2) {
+            if (size_bytes - at < 2)
                 return 0;
-            }
             length = (size_t)load(data + at, 2);
             at += 2;
         }
-        if (size_bytes - at < length) {
+        if (size_bytes - at < length)
             return 0;
-        }
         ttape_value *value = &values[(*value_count)++];
         if (is_string && length == 4 && memcmp(data + at, null_marker, 4) == 0) {
             *value = (ttape_value){.type = TTAPE_VALUE_NULL};
@@ -126,9 +120,8 @@ size_t tool_uft_decode(const tool_uft_layout *layout, const uint8_t *data, size_
             decode_fixed(spec, data + at, value);
         }
         at = align_up(at + length, VALUE_ALIGN);
-        if (at > size_bytes) {
+        if (at > size_bytes)
             return 0;
-        }
     }
     at = align_up(at, PAYLOAD_ALIGN);
     return at <= size_bytes ? at : 0;
@@ -153,21 +146,17 @@ static const struct {
 
 const char *tool_uft_event_name(uint64_t event_id)
 {
-    for (size_t i = 0; i < EVENT_COUNT; i++) {
-        if (events[i].id == event_id) {
+    for (size_t i = 0; i < EVENT_COUNT; i++)
+        if (events[i].id == event_id)
             return events[i].name;
-        }
-    }
     return NULL;
 }
 
 static uint32_t fields_of(uint64_t event_id)
 {
-    for (size_t i = 0; i < EVENT_COUNT; i++) {
-        if (events[i].id == event_id) {
+    for (size_t i = 0; i < EVENT_COUNT; i++)
+        if (events[i].id == event_id)
             return events[i].fields;
-        }
-    }
     return 0;
 }
 
@@ -175,20 +164,17 @@ size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size
                              ttape_value *values, uint32_t *value_count)
 {
     *value_count = 0;
-    if (size_bytes < 2) {
+    if (size_bytes < 2)
         return 0;
-    }
     size_t length = (size_t)load(data, 2);
     size_t total = align_up(2 + length, PAYLOAD_ALIGN);
-    if (total > size_bytes) {
+    if (total > size_bytes)
         return 0;
-    }
     const uint8_t *at = data + 2;
     uint32_t fields = fields_of(event_id);
     if (fields > 0 && length == fields * 8) {
-        for (uint32_t i = 0; i < fields; i++) {
+        for (uint32_t i = 0; i < fields; i++)
             values[i] = (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = load(at + 8 * i, 8)};
-        }
         *value_count = fields;
     } else if (event_id == EVENT_WATCH_CPU && length == 4) {
         values[(*value_count)++] =

@@ -5,62 +5,57 @@
 #include <unistd.h>
 
 #include "tools/calls/hash_key.h"
-#include "tools/io/lines.h"
 #include "tools/convert/uftrace/uftrace.h"
+#include "tools/io/lines.h"
 
 #define FIRST_CAPACITY 1024u
 #define BUILD_ID_BYTES 32u
 
-static tool_uft_slot *make_slots(size_t capacity)
+static struct tool_uft_slot *make_slots(size_t capacity)
 {
-    tool_uft_slot *slots = tool_allocate(capacity, sizeof(tool_uft_slot));
-    for (size_t i = 0; i < capacity; i++) {
+    struct tool_uft_slot *slots = tool_allocate(capacity, sizeof(struct tool_uft_slot));
+    for (size_t i = 0; i < capacity; i++)
         slots[i].site = UINT32_MAX;
-    }
     return slots;
 }
 
 static uint32_t shift_of(size_t capacity) { return (uint32_t)__builtin_clzll(capacity) + 1; }
 
-void tool_uft_sites_open(tool_uft_sites *sites)
+void tool_uft_sites_open(struct tool_uft_sites *sites)
 {
     /* Never written to: the first addition makes a table of its own. */
-    static tool_uft_slot nothing[2] = {{0, UINT32_MAX, 0}, {0, UINT32_MAX, 0}};
-    *sites = (tool_uft_sites){.slots = nothing, .capacity = 2, .shift = 63, .key = 1};
+    static struct tool_uft_slot nothing[2] = {{0, UINT32_MAX, 0}, {0, UINT32_MAX, 0}};
+    *sites = (struct tool_uft_sites){.slots = nothing, .capacity = 2, .shift = 63, .key = 1};
 }
 
-void tool_uft_sites_close(tool_uft_sites *sites)
+void tool_uft_sites_close(struct tool_uft_sites *sites)
 {
-    if (sites->capacity > 2) {
+    if (sites->capacity > 2)
         free(sites->slots);
-    }
     tool_uft_sites_open(sites);
 }
 
-static void insert(tool_uft_sites *sites, tool_uft_slot slot)
+static void insert(struct tool_uft_sites *sites, struct tool_uft_slot slot)
 {
     size_t mask = sites->capacity - 1;
     size_t at = tool_uft_place(sites, slot.address);
-    while (sites->slots[at].site != UINT32_MAX) {
+    while (sites->slots[at].site != UINT32_MAX)
         at = (at + 1) & mask;
-    }
     sites->slots[at] = slot;
     sites->count++;
 }
 
-static void add(tool_uft_sites *sites, tool_uft_slot slot)
+static void add(struct tool_uft_sites *sites, struct tool_uft_slot slot)
 {
     if (sites->capacity <= 2 || (sites->count + 1) * 2 > sites->capacity) {
         size_t capacity = sites->capacity > 2 ? sites->capacity * 2 : FIRST_CAPACITY;
-        tool_uft_sites bigger = {.slots = make_slots(capacity),
-                                 .capacity = capacity,
-                                 .shift = shift_of(capacity),
-                                 .key = tool_hash_key()};
-        for (size_t i = 0; i < sites->capacity; i++) {
-            if (sites->slots[i].site != UINT32_MAX) {
+        struct tool_uft_sites bigger = {.slots = make_slots(capacity),
+                                        .capacity = capacity,
+                                        .shift = shift_of(capacity),
+                                        .key = tool_hash_key()};
+        for (size_t i = 0; i < sites->capacity; i++)
+            if (sites->slots[i].site != UINT32_MAX)
                 insert(&bigger, sites->slots[i]);
-            }
-        }
         tool_uft_sites_close(sites);
         *sites = bigger;
     }
@@ -72,18 +67,18 @@ static size_t parse_build_id(const char *hex, char *bytes)
     size_t count = 0;
     unsigned value;
     while (count < BUILD_ID_BYTES && hex[2 * count] != '\0' && hex[2 * count + 1] != '\0' &&
-           sscanf(hex + 2 * count, "%2x", &value) == 1) {
+           sscanf(hex + 2 * count, "%2x", &value) == 1)
         bytes[count++] = (char)value;
-    }
     return count;
 }
 
-static ttape_status add_module(tool_uft_recording *recording, const tool_uft_session *session,
-                               tool_uft_map *map, ttape_error *err)
+static ttape_status add_module(struct tool_uft_recording *recording,
+                               const struct tool_uft_session *session, struct tool_uft_map *map,
+                               ttape_error *err)
 {
     char build_id[BUILD_ID_BYTES];
-    const tool_uft_module *module = &recording->modules[map->module];
-    const tool_uft_process *process = tool_uft_find_process(recording, session->pid);
+    const struct tool_uft_module *module = &recording->modules[map->module];
+    const struct tool_uft_process *process = tool_uft_find_process(recording, session->pid);
     ttape_module out = {.start = map->start,
                         .end = map->end,
                         .process = process != NULL ? process->id : TTAPE_NONE,
@@ -92,29 +87,27 @@ static ttape_status add_module(tool_uft_recording *recording, const tool_uft_ses
     return ttape_writer_add_module(recording->conversion->writer, &out, &map->id, err);
 }
 
-ttape_status tool_uft_add_site(tool_uft_recording *recording, tool_uft_session *session,
-                               uint64_t address, ttape_error *err)
+ttape_status tool_uft_add_site(struct tool_uft_recording *recording,
+                               struct tool_uft_session *session, uint64_t address, ttape_error *err)
 {
-    tool_uft_slot slot = {.address = address, .map = TTAPE_NONE};
-    tool_uft_map *map = tool_uft_find_map(session, address);
-    tool_uft_symbol symbol = {0};
+    struct tool_uft_slot slot = {.address = address, .map = TTAPE_NONE};
+    struct tool_uft_map *map = tool_uft_find_map(session, address);
+    struct tool_uft_symbol symbol = {0};
     ttape_status status = TTAPE_OK;
     ttape_site site = {.address = address, .module = TTAPE_NONE, .kind = TTAPE_SITE_FUNCTION};
     if (map != NULL) {
         slot.map = (uint32_t)(map - session->maps);
         tool_uft_find_symbol(recording, &recording->modules[map->module], address - map->start,
                              &symbol);
-        if (map->id == TTAPE_NONE) {
+        if (map->id == TTAPE_NONE)
             status = add_module(recording, session, map, err);
-        }
         site.module = map->id;
         site.line = symbol.line;
         site.symbol = (ttape_string){symbol.name, strlen(symbol.name)};
         site.file = (ttape_string){symbol.file, symbol.file != NULL ? strlen(symbol.file) : 0};
     }
-    if (status == TTAPE_OK) {
+    if (status == TTAPE_OK)
         status = ttape_writer_add_site(recording->conversion->writer, &site, &slot.site, err);
-    }
     if (status == TTAPE_OK) {
         add(&session->sites, slot);
         recording->site_count++;
@@ -125,68 +118,64 @@ ttape_status tool_uft_add_site(tool_uft_recording *recording, tool_uft_session *
 
 static int compare_user_events(const void *a, const void *b)
 {
-    const tool_uft_user_event *one = a, *two = b;
-    if (one->id != two->id) {
+    const struct tool_uft_user_event *one = a, *two = b;
+    if (one->id != two->id)
         return one->id < two->id ? -1 : 1;
-    }
     return one->place < two->place ? -1 : 1;
 }
 
 /* "EVENT: ID PROVIDER:NAME" of events.txt, all at once: a recording may name as many as it likes.
  */
-static void read_user_events(tool_uft_recording *recording)
+static void read_user_events(struct tool_uft_recording *recording)
 {
-    tool_lines lines;
-    tool_line line = {0};
+    struct tool_lines lines;
+    struct tool_line line = {0};
     int fd = tool_uft_open(recording, "events.txt");
     recording->has_user_events = true;
-    if (fd < 0) {
+    if (fd < 0)
         return;
-    }
     tool_lines_open(&lines, fd, NULL, 0);
     while (tool_lines_next(&lines, &line)) {
         const char *text = tool_after(line.text, "EVENT: ");
         char *end = NULL;
         uint64_t id = text != NULL ? strtoull(text, &end, 10) : 0;
-        if (text == NULL || *end != ' ') {
+        if (text == NULL || *end != ' ')
             continue;
-        }
         tool_grow((void **)&recording->user_events, &recording->user_event_capacity,
-                  recording->user_event_count + 1, sizeof(tool_uft_user_event));
-        recording->user_events[recording->user_event_count] = (tool_uft_user_event){
+                  recording->user_event_count + 1, sizeof(struct tool_uft_user_event));
+        recording->user_events[recording->user_event_count] = (struct tool_uft_user_event){
             id, recording->user_event_count, tool_copy_text(end + 1, strlen(end + 1))};
         recording->user_event_count++;
     }
     tool_uft_close_lines(recording, &lines, "events.txt");
     if (recording->user_event_count > 0) {
-        qsort(recording->user_events, recording->user_event_count, sizeof(tool_uft_user_event),
-              compare_user_events);
+        qsort(recording->user_events, recording->user_event_count,
+              sizeof(struct tool_uft_user_event), compare_user_events);
     }
 }
 
 /* The name that the first line about an event gives it; NULL: there is none. */
-static const char *find_user_event(tool_uft_recording *recording, uint64_t event_id)
+static const char *find_user_event(struct tool_uft_recording *recording, uint64_t event_id)
 {
-    if (!recording->has_user_events) {
+    if (!recording->has_user_events)
         read_user_events(recording);
-    }
     size_t low = 0, high = recording->user_event_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (recording->user_events[middle].id < event_id) {
+        if (recording->user_events[middle].id < event_id)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     bool found = low < recording->user_event_count && recording->user_events[low].id == event_id;
     return found ? recording->user_events[low].name : NULL;
 }
 
-ttape_status tool_uft_add_event(tool_uft_recording *recording, uint64_t event_id, ttape_error *err)
+ttape_status tool_uft_add_event(struct tool_uft_recording *recording, uint64_t event_id,
+                                ttape_error *err)
 {
     char number[32];
-    tool_uft_slot slot = {.address = event_id, .map = TTAPE_NONE};
+    struct tool_uft_slot slot = {.address = event_id, .map = TTAPE_NONE};
     const char *name = tool_uft_event_name(event_id);
     const char *user = name == NULL ? find_user_event(recording, event_id) : NULL;
     if (name == NULL) {

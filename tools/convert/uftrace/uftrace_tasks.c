@@ -6,16 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/io/lines.h"
 #include "tools/convert/uftrace/uftrace.h"
+#include "tools/io/lines.h"
 
 /* "key=NUMBER" or "key=SEC.NSEC" somewhere in a line. */
 static bool find_number(const char *text, const char *key, int base, uint64_t *value)
 {
     const char *at = strstr(text, key);
-    if (at == NULL) {
+    if (at == NULL)
         return false;
-    }
     char *end;
     errno = 0;
     *value = strtoull(at + strlen(key), &end, base);
@@ -26,12 +25,10 @@ static bool find_time(const char *text, uint64_t *time_ns)
 {
     uint64_t seconds = 0, rest = 0;
     const char *point = NULL;
-    if (find_number(text, "timestamp=", 10, &seconds)) {
+    if (find_number(text, "timestamp=", 10, &seconds))
         point = strchr(strstr(text, "timestamp="), '.');
-    }
-    if (point == NULL || seconds > UINT64_MAX / 1000000000u - 1) {
+    if (point == NULL || seconds > UINT64_MAX / 1000000000u - 1)
         return false;
-    }
     rest = strtoull(point + 1, NULL, 10);
     *time_ns = seconds * 1000000000u + rest % 1000000000u;
     return true;
@@ -42,54 +39,52 @@ static bool find_time(const char *text, uint64_t *time_ns)
 static char *find_text(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
-    if (at == NULL) {
+    if (at == NULL)
         return tool_copy_text("", 0);
-    }
     at += strlen(key);
-    if (*at != '"') {
+    if (*at != '"')
         return tool_copy_text(at, strcspn(at, " \t"));
-    }
     const char *end = strrchr(++at, '"');
     return tool_copy_text(at, end != NULL ? (size_t)(end - at) : strlen(at));
 }
 
-static tool_uft_session *add_session(tool_uft_recording *recording)
+static struct tool_uft_session *add_session(struct tool_uft_recording *recording)
 {
     tool_grow((void **)&recording->sessions, &recording->session_capacity,
-              recording->session_count + 1, sizeof(tool_uft_session));
-    tool_uft_session *session = &recording->sessions[recording->session_count++];
+              recording->session_count + 1, sizeof(struct tool_uft_session));
+    struct tool_uft_session *session = &recording->sessions[recording->session_count++];
     memset(session, 0, sizeof(*session));
     tool_uft_sites_open(&session->sites);
     return session;
 }
 
-static void add_process(tool_uft_recording *recording, uint64_t pid, uint64_t start_ns,
+static void add_process(struct tool_uft_recording *recording, uint64_t pid, uint64_t start_ns,
                         const uint64_t *parent_pid)
 {
     tool_grow((void **)&recording->processes, &recording->process_capacity,
-              recording->process_count + 1, sizeof(tool_uft_process));
+              recording->process_count + 1, sizeof(struct tool_uft_process));
     recording->processes[recording->process_count++] =
-        (tool_uft_process){.pid = pid,
-                           .start_ns = start_ns,
-                           .has_parent = parent_pid != NULL,
-                           .parent_pid = parent_pid != NULL ? *parent_pid : 0,
-                           .id = TTAPE_NONE};
+        (struct tool_uft_process){.pid = pid,
+                                  .start_ns = start_ns,
+                                  .has_parent = parent_pid != NULL,
+                                  .parent_pid = parent_pid != NULL ? *parent_pid : 0,
+                                  .id = TTAPE_NONE};
 }
 
-static void add_thread(tool_uft_recording *recording, uint64_t tid, uint64_t pid, uint64_t start_ns)
+static void add_thread(struct tool_uft_recording *recording, uint64_t tid, uint64_t pid,
+                       uint64_t start_ns)
 {
     tool_grow((void **)&recording->threads, &recording->thread_capacity,
-              recording->thread_count + 1, sizeof(tool_uft_thread));
-    recording->threads[recording->thread_count++] = (tool_uft_thread){tid, pid, start_ns};
+              recording->thread_count + 1, sizeof(struct tool_uft_thread));
+    recording->threads[recording->thread_count++] = (struct tool_uft_thread){tid, pid, start_ns};
 }
 
-static bool take_session(tool_uft_recording *recording, const char *text, uint64_t time_ns)
+static bool take_session(struct tool_uft_recording *recording, const char *text, uint64_t time_ns)
 {
     uint64_t pid;
-    if (!find_number(text, " pid=", 10, &pid) && !find_number(text, " tid=", 10, &pid)) {
+    if (!find_number(text, " pid=", 10, &pid) && !find_number(text, " tid=", 10, &pid))
         return false;
-    }
-    tool_uft_session *session = add_session(recording);
+    struct tool_uft_session *session = add_session(recording);
     session->pid = pid;
     session->time_ns = time_ns;
     session->sid = find_text(text, " sid=");
@@ -99,20 +94,19 @@ static bool take_session(tool_uft_recording *recording, const char *text, uint64
     return true;
 }
 
-static bool take_library(tool_uft_recording *recording, const char *text)
+static bool take_library(struct tool_uft_recording *recording, const char *text)
 {
     uint64_t base;
-    if (!find_number(text, " base=", 16, &base)) {
+    if (!find_number(text, " base=", 16, &base))
         return false;
-    }
     char *sid = find_text(text, " sid=");
     char *path = find_text(text, " libname=");
     for (size_t i = 0; i < recording->session_count; i++) {
-        tool_uft_session *session = &recording->sessions[i];
+        struct tool_uft_session *session = &recording->sessions[i];
         if (session->sid != NULL && strcmp(session->sid, sid) == 0) {
             tool_uft_add_map(recording, session, base, base, path, "");
-            tool_uft_map *map = &session->maps[session->map_count - 1];
-            tool_uft_module *module = &recording->modules[map->module];
+            struct tool_uft_map *map = &session->maps[session->map_count - 1];
+            struct tool_uft_module *module = &recording->modules[map->module];
             map->end = base + tool_uft_symbols_end(recording, module) + 1;
         }
     }
@@ -122,48 +116,44 @@ static bool take_library(tool_uft_recording *recording, const char *text)
 }
 
 /* One line; false when it is of a known kind and cannot be understood. */
-static bool take_line(tool_uft_recording *recording, const char *text)
+static bool take_line(struct tool_uft_recording *recording, const char *text)
 {
     uint64_t time_ns = 0, pid = 0, other = 0;
     bool has_time = find_time(text, &time_ns);
-    if (tool_after(text, "SESS ") != NULL) {
+    if (tool_after(text, "SESS ") != NULL)
         return has_time && take_session(recording, text, time_ns);
-    }
     if (tool_after(text, "TASK ") != NULL) {
         if (!has_time || !find_number(text, " tid=", 10, &other) ||
-            !find_number(text, " pid=", 10, &pid)) {
+            !find_number(text, " pid=", 10, &pid))
             return false;
-        }
         add_thread(recording, other, pid, time_ns);
         add_process(recording, pid, time_ns, NULL);
         return true;
     }
     if (tool_after(text, "FORK ") != NULL) {
         if (!has_time || !find_number(text, " pid=", 10, &pid) ||
-            !find_number(text, " ppid=", 10, &other)) {
+            !find_number(text, " ppid=", 10, &other))
             return false;
-        }
         add_thread(recording, pid, pid, time_ns);
         add_process(recording, pid, time_ns, &other);
         return true;
     }
-    if (tool_after(text, "DLOP ") != NULL) {
+    if (tool_after(text, "DLOP ") != NULL)
         return has_time && take_library(recording, text);
-    }
     return true; /* kinds of other versions */
 }
 
-static void read_task_file(tool_uft_recording *recording)
+static void read_task_file(struct tool_uft_recording *recording)
 {
-    tool_conversion *conversion = recording->conversion;
+    struct tool_conversion *conversion = recording->conversion;
     int fd = tool_uft_open(recording, "task.txt");
     if (fd < 0) {
         tool_conversion_warn(conversion, "cannot open 'task.txt': %s: no names, no processes",
                              strerror(errno));
         return;
     }
-    tool_lines lines;
-    tool_line line = {0};
+    struct tool_lines lines;
+    struct tool_line line = {0};
     tool_lines_open(&lines, fd, NULL, 0);
     while (tool_lines_next(&lines, &line)) {
         tool_hash_bytes(&recording->content, line.text, line.size_bytes);
@@ -180,7 +170,7 @@ static int compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
 static int compare_sessions(const void *a, const void *b)
 {
-    const tool_uft_session *one = a, *two = b;
+    const struct tool_uft_session *one = a, *two = b;
     int order = compare_u64(one->sid != NULL, two->sid != NULL);
     order = order != 0 ? order : compare_u64(one->pid, two->pid);
     return order != 0 ? order : compare_u64(one->time_ns, two->time_ns);
@@ -189,7 +179,7 @@ static int compare_sessions(const void *a, const void *b)
 /* By pid; of several lines about one, the fork comes first, then the earliest. */
 static int compare_processes(const void *a, const void *b)
 {
-    const tool_uft_process *one = a, *two = b;
+    const struct tool_uft_process *one = a, *two = b;
     int order = compare_u64(one->pid, two->pid);
     order = order != 0 ? order : compare_u64(two->has_parent, one->has_parent);
     return order != 0 ? order : compare_u64(one->start_ns, two->start_ns);
@@ -197,82 +187,78 @@ static int compare_processes(const void *a, const void *b)
 
 static int compare_threads(const void *a, const void *b)
 {
-    const tool_uft_thread *one = a, *two = b;
+    const struct tool_uft_thread *one = a, *two = b;
     int order = compare_u64(one->tid, two->tid);
     return order != 0 ? order : compare_u64(one->start_ns, two->start_ns);
 }
 
 static int compare_tasks(const void *a, const void *b)
 {
-    const tool_uft_task *one = a, *two = b;
+    const struct tool_uft_task *one = a, *two = b;
     int order = compare_u64(one->pid, two->pid);
     order = order != 0 ? order : compare_u64(one->tid, two->tid);
     return order != 0 ? order : compare_u64(one->start_ns, two->start_ns);
 }
 
 /* Sorts processes and leaves one of each pid. */
-static void settle_processes(tool_uft_recording *recording)
+static void settle_processes(struct tool_uft_recording *recording)
 {
-    tool_uft_process *all = recording->processes;
+    struct tool_uft_process *all = recording->processes;
     size_t count = 0;
-    if (recording->process_count > 0) {
+    if (recording->process_count > 0)
         qsort(all, recording->process_count, sizeof(*all), compare_processes);
-    }
-    for (size_t i = 0; i < recording->process_count; i++) {
-        if (count == 0 || all[count - 1].pid != all[i].pid) {
+    for (size_t i = 0; i < recording->process_count; i++)
+        if (count == 0 || all[count - 1].pid != all[i].pid)
             all[count++] = all[i];
-        }
-    }
     recording->process_count = count;
 }
 
-tool_uft_process *tool_uft_find_process(tool_uft_recording *recording, uint64_t pid)
+struct tool_uft_process *tool_uft_find_process(struct tool_uft_recording *recording, uint64_t pid)
 {
     size_t low = 0, high = recording->process_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (recording->processes[middle].pid < pid) {
+        if (recording->processes[middle].pid < pid)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     bool found = low < recording->process_count && recording->processes[low].pid == pid;
     return found ? &recording->processes[low] : NULL;
 }
 
-static const tool_uft_thread *find_thread(const tool_uft_recording *recording, uint64_t tid)
+static const struct tool_uft_thread *find_thread(const struct tool_uft_recording *recording,
+                                                 uint64_t tid)
 {
     size_t low = 0, high = recording->thread_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (recording->threads[middle].tid < tid) {
+        if (recording->threads[middle].tid < tid)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     bool found = low < recording->thread_count && recording->threads[low].tid == tid;
     return found ? &recording->threads[low] : NULL;
 }
 
 /* First session (index) with (pid, time) after the given one. */
-static size_t session_after(const tool_uft_recording *recording, uint64_t pid, uint64_t time_ns)
+static size_t session_after(const struct tool_uft_recording *recording, uint64_t pid,
+                            uint64_t time_ns)
 {
     size_t low = 1, high = recording->session_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const tool_uft_session *session = &recording->sessions[middle];
-        if (session->pid < pid || (session->pid == pid && session->time_ns <= time_ns)) {
+        const struct tool_uft_session *session = &recording->sessions[middle];
+        if (session->pid < pid || (session->pid == pid && session->time_ns <= time_ns))
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
 
-uint32_t tool_uft_session_at(tool_uft_recording *recording, uint64_t pid, uint64_t time_ns,
+uint32_t tool_uft_session_at(struct tool_uft_recording *recording, uint64_t pid, uint64_t time_ns,
                              uint64_t *next_ns)
 {
     size_t after = session_after(recording, pid, time_ns);
@@ -281,19 +267,16 @@ uint32_t tool_uft_session_at(tool_uft_recording *recording, uint64_t pid, uint64
     /* Its own, or the one that its parent had when it forked, and so on. */
     for (size_t steps = 0; steps <= recording->process_count; steps++) {
         after = session_after(recording, pid, time_ns);
-        if (after > 1 && recording->sessions[after - 1].pid == pid) {
+        if (after > 1 && recording->sessions[after - 1].pid == pid)
             return (uint32_t)(after - 1);
-        }
-        const tool_uft_process *process = tool_uft_find_process(recording, pid);
-        if (process == NULL || !process->has_parent) {
+        const struct tool_uft_process *process = tool_uft_find_process(recording, pid);
+        if (process == NULL || !process->has_parent)
             break;
-        }
         pid = process->parent_pid;
         time_ns = process->start_ns;
     }
-    if (after < recording->session_count && recording->sessions[after].pid == pid) {
+    if (after < recording->session_count && recording->sessions[after].pid == pid)
         return (uint32_t)after; /* records from just before its session's line */
-    }
     return recording->session_count > 1 ? 1 : 0;
 }
 
@@ -302,20 +285,19 @@ static bool parse_name(const char *name, uint64_t *tid)
 {
     size_t digits = strspn(name, "0123456789");
     if (digits == 0 || digits > 10 || strcmp(name + digits, ".dat") != 0 ||
-        (name[0] == '0' && digits > 1)) {
+        (name[0] == '0' && digits > 1))
         return false;
-    }
     *tid = strtoull(name, NULL, 10);
     return true;
 }
 
-static void add_task(tool_uft_recording *recording, uint64_t tid)
+static void add_task(struct tool_uft_recording *recording, uint64_t tid)
 {
     tool_grow((void **)&recording->tasks, &recording->task_capacity, recording->task_count + 1,
-              sizeof(tool_uft_task));
-    tool_uft_task *task = &recording->tasks[recording->task_count++];
-    const tool_uft_thread *thread = find_thread(recording, tid);
-    *task = (tool_uft_task){.tid = tid, .pid = tid, .buffer = -1, .stream = TTAPE_NONE};
+              sizeof(struct tool_uft_task));
+    struct tool_uft_task *task = &recording->tasks[recording->task_count++];
+    const struct tool_uft_thread *thread = find_thread(recording, tid);
+    *task = (struct tool_uft_task){.tid = tid, .pid = tid, .buffer = -1, .stream = TTAPE_NONE};
     if (thread != NULL) {
         task->pid = thread->pid;
         task->start_ns = thread->start_ns;
@@ -329,24 +311,22 @@ static void add_task(tool_uft_recording *recording, uint64_t tid)
     }
 }
 
-static int list_tasks(tool_uft_recording *recording)
+static int list_tasks(struct tool_uft_recording *recording)
 {
-    tool_conversion *conversion = recording->conversion;
+    struct tool_conversion *conversion = recording->conversion;
     int fd = dup(recording->directory);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-    if (directory == NULL) {
+    if (directory == NULL)
         return tool_fail("cannot list '%s': %s", conversion->input, strerror(errno));
-    }
     size_t others = 0;
     struct dirent *entry;
     while ((entry = readdir(directory)) != NULL) {
         uint64_t tid;
         size_t length = strlen(entry->d_name);
-        if (parse_name(entry->d_name, &tid)) {
+        if (parse_name(entry->d_name, &tid))
             add_task(recording, tid);
-        } else if (length > 4 && strcmp(entry->d_name + length - 4, ".dat") == 0) {
+        else if (length > 4 && strcmp(entry->d_name + length - 4, ".dat") == 0)
             others++;
-        }
     }
     closedir(directory);
     if (others > 0 && conversion->verbose) {
@@ -354,26 +334,24 @@ static int list_tasks(tool_uft_recording *recording)
                      "left out",
                      conversion->input, others);
     }
-    if (recording->task_count == 0) {
+    if (recording->task_count == 0)
         return tool_fail("'%s' has no records: no file named TID.dat", conversion->input);
-    }
-    qsort(recording->tasks, recording->task_count, sizeof(tool_uft_task), compare_tasks);
+    qsort(recording->tasks, recording->task_count, sizeof(struct tool_uft_task), compare_tasks);
     return TOOL_OK;
 }
 
-int tool_uft_read_tasks(tool_uft_recording *recording)
+int tool_uft_read_tasks(struct tool_uft_recording *recording)
 {
     add_session(recording); /* the empty one, for tasks that nothing is known about */
     read_task_file(recording);
-    qsort(recording->sessions, recording->session_count, sizeof(tool_uft_session),
+    qsort(recording->sessions, recording->session_count, sizeof(struct tool_uft_session),
           compare_sessions);
     settle_processes(recording);
     if (recording->thread_count > 0) {
-        qsort(recording->threads, recording->thread_count, sizeof(tool_uft_thread),
+        qsort(recording->threads, recording->thread_count, sizeof(struct tool_uft_thread),
               compare_threads);
     }
-    for (size_t i = 0; i < recording->session_count; i++) {
+    for (size_t i = 0; i < recording->session_count; i++)
         tool_uft_sort_maps(&recording->sessions[i]);
-    }
     return list_tasks(recording);
 }

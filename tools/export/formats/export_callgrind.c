@@ -12,176 +12,171 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/export/export.h"
 #include "tools/calls/graph_map.h"
-#include "tools/convert/text.h"
+#include "tools/calls/name_table.h"
+#include "tools/export/export.h"
 
 #define ROOT        0u         /* the function that calls the outermost ones */
 #define ROOT_SIGNAL UINT32_MAX /* tells it from a signal */
 
 /* A function, or NAME'2 of it. */
-typedef struct function {
+struct function {
     uint32_t site, signal; /* site TTAPE_NONE: the handler of a signal */
     bool is_inner;
     uint64_t self_ns;
-} function;
+};
 
-typedef struct call_edge {
+struct call_edge {
     uint32_t caller, callee; /* functions */
     uint64_t count;
     uint64_t total_ns;
-} call_edge;
+};
 
-typedef struct callgrind {
-    tool_export *export;
+struct callgrind {
+    struct tool_export *export;
     uint64_t last_ns;
     uint32_t *function_of; /* 2 * site + is_inner: index + 1 */
     uint32_t *open_count;  /* by site, on the active stack */
-    function *functions;
+    struct function *functions;
     size_t function_count, function_capacity;
-    call_edge *edges;
+    struct call_edge *edges;
     size_t edge_count, edge_capacity;
-    tool_map edge_of, signal_of; /* indices by the ends of edges, and by the numbers of signals */
+    struct tool_map edge_of,
+        signal_of; /* indices by the ends of edges, and by the numbers of signals */
     /* of the output */
-    tool_names files; /* ids, from 1 */
+    struct tool_names files; /* ids, from 1 */
     uint32_t file_count;
     bool *has_module, *has_function; /* whether its name was written */
-} callgrind;
+};
 
 /* ---- counting ---- */
 
-static uint32_t add_function(callgrind *grind, uint32_t site, uint32_t signal, bool is_inner)
+static uint32_t add_function(struct callgrind *grind, uint32_t site, uint32_t signal, bool is_inner)
 {
     tool_grow((void **)&grind->functions, &grind->function_capacity, grind->function_count + 1,
-              sizeof(function));
-    grind->functions[grind->function_count] = (function){site, signal, is_inner, 0};
+              sizeof(struct function));
+    grind->functions[grind->function_count] = (struct function){site, signal, is_inner, 0};
     return (uint32_t)grind->function_count++;
 }
 
 /* Whether a frame's function is open below it, on its own stack. */
-static bool is_recursive(const callgrind *grind, const tool_walk *walk, const tool_frame *frame)
+static bool is_recursive(const struct callgrind *grind, const struct tool_walk *walk,
+                         const struct tool_frame *frame)
 {
-    if (walk->stack == walk->active) {
+    if (walk->stack == walk->active)
         return grind->open_count[frame->site] > 0;
-    }
-    for (const tool_frame *at = frame; at-- > tool_walk_stack(walk)->frames;) {
-        if (at->site == frame->site) {
+    for (const struct tool_frame *at = frame; at-- > tool_walk_stack(walk)->frames;)
+        if (at->site == frame->site)
             return true;
-        }
-    }
     return false;
 }
 
-static uint32_t function_of(callgrind *grind, const tool_walk *walk, const tool_frame *frame)
+static uint32_t function_of(struct callgrind *grind, const struct tool_walk *walk,
+                            const struct tool_frame *frame)
 {
     if (frame->site != TTAPE_NONE) {
         bool is_inner = is_recursive(grind, walk, frame);
         uint32_t *known = &grind->function_of[2 * (size_t)frame->site + is_inner];
-        if (*known == 0) {
+        if (*known == 0)
             *known = add_function(grind, frame->site, 0, is_inner) + 1;
-        }
         return *known - 1;
     }
     uint32_t *known = tool_map_at(&grind->signal_of, frame->signal, TTAPE_NONE);
-    if (*known == TTAPE_NONE) {
+    if (*known == TTAPE_NONE)
         *known = add_function(grind, TTAPE_NONE, frame->signal, false);
-    }
     return *known;
 }
 
-static call_edge *edge_of(callgrind *grind, uint32_t caller, uint32_t callee)
+static struct call_edge *edge_of(struct callgrind *grind, uint32_t caller, uint32_t callee)
 {
     uint32_t *edge = tool_map_at(&grind->edge_of, (uint64_t)caller << 32 | callee, TTAPE_NONE);
     if (*edge == TTAPE_NONE) {
         *edge = (uint32_t)grind->edge_count;
         tool_grow((void **)&grind->edges, &grind->edge_capacity, grind->edge_count + 1,
-                  sizeof(call_edge));
-        grind->edges[grind->edge_count++] = (call_edge){.caller = caller, .callee = callee};
+                  sizeof(struct call_edge));
+        grind->edges[grind->edge_count++] = (struct call_edge){.caller = caller, .callee = callee};
     }
     return &grind->edges[*edge];
 }
 
 /* What is on top of the first `shown` frames has run since the last call. */
-static void account(callgrind *grind, const tool_stack *stack, size_t shown, uint64_t time_ns)
+static void account(struct callgrind *grind, const struct tool_stack *stack, size_t shown,
+                    uint64_t time_ns)
 {
-    if (shown > 0) {
+    if (shown > 0)
         stack->frames[shown - 1].self_ns += time_ns - grind->last_ns;
-    }
     grind->last_ns = time_ns;
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    callgrind *grind = context;
-    tool_stack *stack = tool_walk_stack(walk);
-    if (walk->stack == walk->active) {
+    struct callgrind *grind = context;
+    struct tool_stack *stack = tool_walk_stack(walk);
+    if (walk->stack == walk->active)
         account(grind, stack, (size_t)(frame - stack->frames), now->time_ns);
-    }
     frame->id = function_of(grind, walk, frame);
-    if (frame->site != TTAPE_NONE && walk->stack == walk->active) {
+    if (frame->site != TTAPE_NONE && walk->stack == walk->active)
         grind->open_count[frame->site]++;
-    }
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
-    callgrind *grind = context;
-    tool_stack *stack = tool_walk_stack(walk);
+    struct callgrind *grind = context;
+    struct tool_stack *stack = tool_walk_stack(walk);
     (void)ending;
     if (walk->stack == walk->active) {
         account(grind, stack, stack->shown, now->time_ns);
-        if (frame->site != TTAPE_NONE) {
+        if (frame->site != TTAPE_NONE)
             grind->open_count[frame->site]--;
-        }
     }
     uint64_t total_ns = frame->self_ns + frame->below_ns;
     grind->functions[frame->id].self_ns += frame->self_ns;
-    tool_frame *caller = frame > stack->frames ? frame - 1 : NULL;
-    call_edge *edge =
+    struct tool_frame *caller = frame > stack->frames ? frame - 1 : NULL;
+    struct call_edge *edge =
         edge_of(grind, caller != NULL ? (uint32_t)caller->id : ROOT, (uint32_t)frame->id);
     edge->count++;
     edge->total_ns += total_ns;
-    if (caller != NULL) {
+    if (caller != NULL)
         caller->below_ns += total_ns;
-    }
 }
 
 /* Frames count as open on their own stack only. */
-static void count_open(callgrind *grind, const tool_stack *stack, uint32_t step)
+static void count_open(struct callgrind *grind, const struct tool_stack *stack, uint32_t step)
 {
-    for (size_t i = 0; i < stack->shown; i++) {
-        if (stack->frames[i].site != TTAPE_NONE) {
+    for (size_t i = 0; i < stack->shown; i++)
+        if (stack->frames[i].site != TTAPE_NONE)
             grind->open_count[stack->frames[i].site] += step;
-        }
-    }
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
-    callgrind *grind = context;
+    struct callgrind *grind = context;
     account(grind, walk->stacks[from], walk->stacks[from]->shown, now->time_ns);
     count_open(grind, walk->stacks[from], UINT32_MAX);
     count_open(grind, tool_walk_stack(walk), 1);
 }
 
-static void take_skip(void *context, tool_walk *walk, uint64_t to_ns)
+static void take_skip(void *context, struct tool_walk *walk, uint64_t to_ns)
 {
-    callgrind *grind = context;
+    struct callgrind *grind = context;
     account(grind, tool_walk_stack(walk), tool_walk_stack(walk)->shown, walk->now_ns);
     grind->last_ns = to_ns;
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    callgrind *grind = context;
+    struct callgrind *grind = context;
     grind->last_ns = walk->now_ns;
 }
 
 /* ---- writing ---- */
 
 /* The name as it stands behind fn=(ID). */
-static void write_site(const tool_export *export, tool_buffer *buffer, const ttape_site *site)
+static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
+                       const ttape_site *site)
 {
     char room[24];
     (void)export;
@@ -190,17 +185,17 @@ static void write_site(const tool_export *export, tool_buffer *buffer, const tta
 
 static int compare_edges(const void *a, const void *b)
 {
-    const call_edge *one = a, *two = b;
-    if (one->caller != two->caller) {
+    const struct call_edge *one = a, *two = b;
+    if (one->caller != two->caller)
         return one->caller < two->caller ? -1 : 1;
-    }
     return one->callee < two->callee ? -1 : one->callee > two->callee;
 }
 
 /* Adds "PREFIX=(ID)", with the name where the file has not got it yet. */
-static void put_file(callgrind *grind, tool_buffer *text, const char *prefix, ttape_string file)
+static void put_file(struct callgrind *grind, struct tool_buffer *text, const char *prefix,
+                     ttape_string file)
 {
-    tool_buffer name = {0};
+    struct tool_buffer name = {0};
     bool is_new = false;
     tool_buffer_name(&name, TOOL_ESCAPE_TERMINAL, file);
     tool_buffer_text(&name, file.size_bytes == 0 ? "???" : "");
@@ -212,15 +207,14 @@ static void put_file(callgrind *grind, tool_buffer *text, const char *prefix, tt
 }
 
 /* ob=, fl=, fn= (or with the prefix "c": cob=, cfi=, cfn=) of a function; returns its line. */
-static uint32_t put_function(callgrind *grind, uint32_t index, const char *prefix)
+static uint32_t put_function(struct callgrind *grind, uint32_t index, const char *prefix)
 {
-    const function *what = &grind->functions[index];
-    tool_output *out = &grind->export->out;
+    const struct function *what = &grind->functions[index];
+    struct tool_output *out = &grind->export->out;
     ttape_site site = {.module = TTAPE_NONE};
-    tool_buffer text = {0};
-    if (what->site != TTAPE_NONE) {
+    struct tool_buffer text = {0};
+    if (what->site != TTAPE_NONE)
         (void)ttape_reader_get_site(grind->export->reader, what->site, &site);
-    }
     if (site.module != TTAPE_NONE) {
         tool_buffer_printf(&text, "%sob=(%" PRIu32 ")", prefix, site.module + 2);
         if (!grind->has_module[site.module]) {
@@ -238,13 +232,12 @@ static uint32_t put_function(callgrind *grind, uint32_t index, const char *prefi
     if (!grind->has_function[index]) {
         grind->has_function[index] = true;
         tool_buffer_text(&text, " ");
-        if (what->site == TTAPE_NONE && what->signal == ROOT_SIGNAL) {
+        if (what->site == TTAPE_NONE && what->signal == ROOT_SIGNAL)
             tool_buffer_text(&text, "(root)");
-        } else if (what->site == TTAPE_NONE) {
+        else if (what->site == TTAPE_NONE)
             tool_buffer_printf(&text, "signal %" PRIu32, what->signal);
-        } else {
+        else
             tool_buffer_text(&text, tool_export_site(grind->export, what->site)->data);
-        }
         tool_buffer_text(&text, what->is_inner ? "'2" : "");
     }
     tool_buffer_text(&text, "\n");
@@ -253,15 +246,14 @@ static uint32_t put_function(callgrind *grind, uint32_t index, const char *prefi
     return site.line;
 }
 
-static void put_head(callgrind *grind)
+static void put_head(struct callgrind *grind)
 {
-    const tool_export *export = grind->export;
-    tool_output *out = &grind->export->out;
+    const struct tool_export *export = grind->export;
+    struct tool_output *out = &grind->export->out;
     ttape_metadata_entry entry;
     uint64_t sum_ns = 0;
-    for (size_t i = 0; i < grind->function_count; i++) {
+    for (size_t i = 0; i < grind->function_count; i++)
         sum_ns += grind->functions[i].self_ns;
-    }
     tool_output_text(out, "# callgrind format\nversion: 1\n");
     tool_output_printf(out, "creator: tracetape %s\n", ttape_version_string());
     for (uint32_t i = 0; ttape_reader_get_metadata(export->reader, i, &entry) == TTAPE_OK; i++) {
@@ -277,18 +269,17 @@ static void put_head(callgrind *grind)
                        export->has_times ? "ns" : "Events", sum_ns);
 }
 
-static void put_body(callgrind *grind)
+static void put_body(struct callgrind *grind)
 {
-    tool_output *out = &grind->export->out;
+    struct tool_output *out = &grind->export->out;
     size_t edge = 0;
-    if (grind->edge_count > 0) {
-        qsort(grind->edges, grind->edge_count, sizeof(call_edge), compare_edges);
-    }
+    if (grind->edge_count > 0)
+        qsort(grind->edges, grind->edge_count, sizeof(struct call_edge), compare_edges);
     for (uint32_t i = 0; i < grind->function_count && out->failed_errno == 0; i++) {
         uint32_t line = put_function(grind, i, "");
         tool_output_printf(out, "%" PRIu32 " %" PRIu64 "\n", line, grind->functions[i].self_ns);
         for (; edge < grind->edge_count && grind->edges[edge].caller == i; edge++) {
-            const call_edge *call = &grind->edges[edge];
+            const struct call_edge *call = &grind->edges[edge];
             uint32_t callee_line = put_function(grind, call->callee, "c");
             tool_output_printf(out, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 "\n",
                                call->count, callee_line, line, call->total_ns);
@@ -297,15 +288,15 @@ static void put_body(callgrind *grind)
     }
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .changed = take_change,
-                                            .skip = take_skip};
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .changed = take_change,
+                                                   .skip = take_skip};
     size_t sites = export->info.site_count;
-    callgrind grind = {.export = export};
+    struct callgrind grind = {.export = export};
     export->write_site = write_site;
     grind.function_of = tool_allocate(2 * sites, sizeof(uint32_t));
     grind.open_count = tool_allocate(sites, sizeof(uint32_t));
@@ -329,7 +320,7 @@ static int run(tool_export *export)
     return export->status;
 }
 
-const tool_export_format tool_export_callgrind = {.name = "callgrind",
-                                                  .summary = "for callgrind_annotate",
-                                                  .shape = TOOL_EXPORT_TEXT,
-                                                  .run = run};
+const struct tool_export_format tool_export_callgrind = {.name = "callgrind",
+                                                         .summary = "for callgrind_annotate",
+                                                         .shape = TOOL_EXPORT_TEXT,
+                                                         .run = run};

@@ -21,28 +21,29 @@
 #define SHORT_BYTES  2048u /* a longer site text goes around the reserved room */
 #define LINE_BYTES   (PREFIX_BYTES + HIGH_BYTES + 64u)
 
-typedef struct prefix {
+struct prefix {
     char text[PREFIX_BYTES]; /* ,\n{"ph":"B","pid":1,"tid":1,"ts": */
     size_t size_bytes;
-} prefix;
+};
 
-typedef struct chrome {
-    tool_export *export;
+struct chrome {
+    struct tool_export *export;
     uint64_t origin_ns; /* taken from every time */
     uint64_t high;      /* upper digits of the last time, as a number and as text */
     char high_digits[HIGH_BYTES + 8];
     size_t high_bytes;
-    prefix begin, end, point;
+    struct prefix begin, end, point;
     uint32_t last_process;
     uint32_t stack; /* that the prefixes are of */
     bool has_lines;
-    tool_buffer scratch;
-} chrome;
+    struct tool_buffer scratch;
+};
 
 static const char padding[PAD_BYTES];
 
 /* ,"name":"..."} and bytes behind it that can be read */
-static void write_site(const tool_export *export, tool_buffer *buffer, const ttape_site *site)
+static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
+                       const ttape_site *site)
 {
     char room[24];
     (void)export;
@@ -54,7 +55,7 @@ static void write_site(const tool_export *export, tool_buffer *buffer, const tta
     buffer->size_bytes = size;
 }
 
-static void set_prefix(prefix *line, const char *start, uint32_t pid, uint32_t tid)
+static void set_prefix(struct prefix *line, const char *start, uint32_t pid, uint32_t tid)
 {
     char *at = tool_put_bytes(line->text, start, strlen(start));
     at = tool_put_decimal(tool_put_bytes(at, "\"pid\":", 6), pid);
@@ -63,7 +64,7 @@ static void set_prefix(prefix *line, const char *start, uint32_t pid, uint32_t t
     line->size_bytes = (size_t)(at - line->text);
 }
 
-static void set_prefixes(chrome *json, uint32_t pid, uint32_t tid)
+static void set_prefixes(struct chrome *json, uint32_t pid, uint32_t tid)
 {
     set_prefix(&json->begin, ",\n{\"ph\":\"B\",", pid, tid);
     set_prefix(&json->end, ",\n{\"ph\":\"E\",", pid, tid);
@@ -78,7 +79,7 @@ static const char pairs[] = "00010203040506070809101112131415161718192021222324"
 /* Two digits of 0 .. 99 at `at`. */
 static inline void put_pair(char *at, uint32_t value) { memcpy(at, pairs + value * 2, 2); }
 
-static inline char *put_time(chrome *json, char *at, uint64_t time_ns)
+static inline char *put_time(struct chrome *json, char *at, uint64_t time_ns)
 {
     time_ns -= json->origin_ns;
     uint64_t high = time_ns / LOW_RANGE;
@@ -106,20 +107,20 @@ static inline char *put_time(chrome *json, char *at, uint64_t time_ns)
 }
 
 /* The line up to its time; the caller commits. */
-static inline char *start_line(chrome *json, const prefix *line, uint64_t time_ns)
+static inline char *start_line(struct chrome *json, const struct prefix *line, uint64_t time_ns)
 {
     char *at = tool_output_reserve(&json->export->out, LINE_BYTES + SHORT_BYTES);
     memcpy(at, line->text, PREFIX_BYTES);
     return put_time(json, at + line->size_bytes, time_ns);
 }
 
-static void put_buffer(chrome *json, const tool_buffer *buffer, size_t size_bytes)
+static void put_buffer(struct chrome *json, const struct tool_buffer *buffer, size_t size_bytes)
 {
     tool_output_bytes(&json->export->out, buffer->data, size_bytes);
 }
 
 /* ,"args":{"arg1":1,...}} in scratch. */
-static void make_args(chrome *json, const tool_moment *now, uint32_t event_kind)
+static void make_args(struct chrome *json, const struct tool_moment *now, uint32_t event_kind)
 {
     char room[16];
     json->scratch.size_bytes = 0;
@@ -133,7 +134,7 @@ static void make_args(chrome *json, const tool_moment *now, uint32_t event_kind)
 }
 
 /* ,"name":"signal 11"} in scratch: what stands for a site where there is none. */
-static const tool_buffer *make_name(chrome *json, const char *what, uint64_t number)
+static const struct tool_buffer *make_name(struct chrome *json, const char *what, uint64_t number)
 {
     json->scratch.size_bytes = 0;
     tool_buffer_printf(&json->scratch, ",\"name\":\"%s", what);
@@ -143,8 +144,8 @@ static const tool_buffer *make_name(chrome *json, const char *what, uint64_t num
 }
 
 /* Ends a line with a name and, where the event carries values, its arguments. */
-static void end_line(chrome *json, char *at, const tool_buffer *name, const tool_moment *now,
-                     uint32_t event_kind)
+static void end_line(struct chrome *json, char *at, const struct tool_buffer *name,
+                     const struct tool_moment *now, uint32_t event_kind)
 {
     tool_output_commit(&json->export->out, at);
     if (now->value_count == 0) {
@@ -158,9 +159,10 @@ static void end_line(chrome *json, char *at, const tool_buffer *name, const tool
 
 /* ---- names ---- */
 
-static void put_name(chrome *json, const char *what, uint32_t pid, uint32_t tid, ttape_string name)
+static void put_name(struct chrome *json, const char *what, uint32_t pid, uint32_t tid,
+                     ttape_string name)
 {
-    tool_buffer *line = &json->scratch;
+    struct tool_buffer *line = &json->scratch;
     line->size_bytes = 0;
     tool_buffer_printf(line, "%s{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\",\"args\":{",
                        json->has_lines ? ",\n" : "", pid, tid, what);
@@ -172,11 +174,11 @@ static void put_name(chrome *json, const char *what, uint32_t pid, uint32_t tid,
 }
 
 /* A stack beside the first one is a thread of its own to viewers: frames must nest. */
-static void use_stack(chrome *json, tool_walk *walk)
+static void use_stack(struct chrome *json, struct tool_walk *walk)
 {
-    tool_buffer name = {0};
+    struct tool_buffer name = {0};
     uint32_t pid = walk->stream->shown_pid;
-    tool_stack *stack = tool_walk_stack(walk);
+    struct tool_stack *stack = tool_walk_stack(walk);
     if (stack->track == 0) {
         /* A track is the number + 1: 0 is none yet. */
         stack->track = 1 + (uint64_t)(walk->stack == 0 ? walk->stream->shown_tid
@@ -192,41 +194,39 @@ static void use_stack(chrome *json, tool_walk *walk)
 
 /* ---- frames and points ---- */
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    chrome *json = context;
-    if (__builtin_expect(walk->stack != json->stack, 0)) {
+    struct chrome *json = context;
+    if (__builtin_expect(walk->stack != json->stack, 0))
         use_stack(json, walk);
-    }
     char *at = start_line(json, &json->begin, now->time_ns);
     if (frame->site == TTAPE_NONE) {
         end_line(json, at, make_name(json, "signal ", frame->signal), now, frame->kind);
         return;
     }
-    const tool_buffer *name = tool_export_site(json->export, frame->site);
+    const struct tool_buffer *name = tool_export_site(json->export, frame->site);
     if (__builtin_expect(name->size_bytes <= SHORT_BYTES && now->value_count == 0, 1)) {
-        if (name->size_bytes <= PAD_BYTES) {
+        if (name->size_bytes <= PAD_BYTES)
             memcpy(at, name->data, PAD_BYTES);
-        } else {
+        else
             memcpy(at, name->data, name->size_bytes);
-        }
         tool_output_commit(&json->export->out, at + name->size_bytes);
     } else {
         end_line(json, at, name, now, frame->kind);
     }
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
     static const char *const why[] = {"}", ",\"args\":{\"left\":\"unwind\"}}",
                                       ",\"args\":{\"left\":\"open\"}}",
                                       ",\"args\":{\"left\":\"lost\"}}"};
-    chrome *json = context;
+    struct chrome *json = context;
     (void)frame;
-    if (__builtin_expect(walk->stack != json->stack, 0)) {
+    if (__builtin_expect(walk->stack != json->stack, 0))
         use_stack(json, walk);
-    }
     char *at = start_line(json, &json->end, now->time_ns);
     if (__builtin_expect(ending == TOOL_ENDING_EXIT && now->value_count == 0, 1)) {
         *at++ = '}';
@@ -242,13 +242,12 @@ static void take_end(void *context, tool_walk *walk, tool_frame *frame, const to
     put_buffer(json, &json->scratch, json->scratch.size_bytes);
 }
 
-static void take_point(void *context, tool_walk *walk, const tool_moment *now)
+static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
 {
-    chrome *json = context;
+    struct chrome *json = context;
     const ttape_event *event = now->event;
-    if (walk->stack != json->stack) {
+    if (walk->stack != json->stack)
         use_stack(json, walk);
-    }
     char *at = start_line(json, &json->point, now->time_ns);
     if (event->kind == TTAPE_GAP) {
         tool_output_commit(&json->export->out, at);
@@ -257,16 +256,16 @@ static void take_point(void *context, tool_walk *walk, const tool_moment *now)
             ttape_gap_reason_name(event->argument), (unsigned long long)event->count);
         return;
     }
-    const tool_buffer *name = tool_export_site(json->export, event->site);
+    const struct tool_buffer *name = tool_export_site(json->export, event->site);
     at = tool_put_bytes(at, event->kind == TTAPE_EXIT_UNSEEN ? ",\"cat\":\"exit_unseen\"" : "",
                         event->kind == TTAPE_EXIT_UNSEEN ? 20 : 0);
     end_line(json, at, name, now, event->kind);
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    chrome *json = context;
-    const tool_export_stream *stream = walk->stream;
+    struct chrome *json = context;
+    const struct tool_export_stream *stream = walk->stream;
     if (json->last_process != stream->process) {
         json->last_process = stream->process;
         put_name(json, "process_name", stream->shown_pid, stream->shown_tid,
@@ -275,31 +274,31 @@ static void take_stream(void *context, tool_walk *walk)
     use_stack(json, walk);
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
-    chrome *json = context;
+    struct chrome *json = context;
     char *at = start_line(json, &json->point, now->time_ns);
     (void)from;
-    end_line(json, at, make_name(json, "switch to stack ", walk->stack), &(tool_moment){0}, 0);
+    end_line(json, at, make_name(json, "switch to stack ", walk->stack), &(struct tool_moment){0},
+             0);
 }
 
 /* ---- the whole ---- */
 
-static void put_head(chrome *json)
+static void put_head(struct chrome *json)
 {
-    const tool_export *export = json->export;
-    tool_buffer *text = &json->scratch;
+    const struct tool_export *export = json->export;
+    struct tool_buffer *text = &json->scratch;
     ttape_metadata_entry entry;
     tool_buffer_printf(text, "{\"otherData\":{\"producer\":\"tracetape %s\"",
                        ttape_version_string());
     tool_buffer_printf(text, ",\"time_origin_ns\":\"%llu\"", (unsigned long long)json->origin_ns);
-    if (!export->has_times) {
+    if (!export->has_times)
         tool_buffer_text(text, ",\"times\":\"event numbers\"");
-    }
     for (uint32_t i = 0; ttape_reader_get_metadata(export->reader, i, &entry) == TTAPE_OK; i++) {
-        if (entry.type != 0 || entry.scope != 0) {
+        if (entry.type != 0 || entry.scope != 0)
             continue;
-        }
         tool_buffer_text(text, ",");
         tool_buffer_text(text, "\"trace_");
         tool_buffer_name(text, TOOL_ESCAPE_JSON, entry.key);
@@ -310,17 +309,17 @@ static void put_head(chrome *json)
     put_buffer(json, text, text->size_bytes);
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .point = take_point,
-                                            .changed = take_change};
-    chrome json = {.export = export,
-                   .origin_ns = tool_export_origin(export),
-                   .high = UINT64_MAX,
-                   .last_process = TTAPE_NONE};
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .point = take_point,
+                                                   .changed = take_change};
+    struct chrome json = {.export = export,
+                          .origin_ns = tool_export_origin(export),
+                          .high = UINT64_MAX,
+                          .last_process = TTAPE_NONE};
     export->write_site = write_site;
     put_head(&json);
     tool_export_walk(export, &calls, &json);
@@ -329,5 +328,5 @@ static int run(tool_export *export)
     return export->status;
 }
 
-const tool_export_format tool_export_chrome = {
+const struct tool_export_format tool_export_chrome = {
     .name = "chrome", .summary = "Chrome trace JSON", .shape = TOOL_EXPORT_TEXT, .run = run};

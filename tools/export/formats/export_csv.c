@@ -13,17 +13,17 @@
     "stream,pid,tid,time_ns,kind,depth,duration_ns,address,symbol,module,file,line,detail,"        \
     "values\n"
 
-typedef struct csv_table {
-    tool_export *export;
+struct csv_table {
+    struct tool_export *export;
     char prefix[96]; /* "STREAM,PID,TID," */
     size_t prefix_bytes;
-    tool_buffer scratch;
-} csv_table;
+    struct tool_buffer scratch;
+};
 
 /* A field, in quotes where RFC 4180 asks for them. */
-static void put_field(tool_buffer *buffer, ttape_string text)
+static void put_field(struct tool_buffer *buffer, ttape_string text)
 {
-    tool_buffer field = {0};
+    struct tool_buffer field = {0};
     tool_buffer_name(&field, TOOL_ESCAPE_TEXT, text);
     bool quote = strpbrk(field.data, ",\"") != NULL; /* line ends are escaped already */
     tool_buffer_text(buffer, quote ? "\"" : "");
@@ -39,7 +39,8 @@ static void put_field(tool_buffer *buffer, ttape_string text)
 }
 
 /* ,ADDRESS,SYMBOL,MODULE,FILE,LINE, */
-static void write_site(const tool_export *export, tool_buffer *buffer, const ttape_site *site)
+static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
+                       const ttape_site *site)
 {
     tool_buffer_printf(buffer, ",0x%" PRIx64 ",", site->address);
     put_field(buffer, site->symbol);
@@ -48,17 +49,16 @@ static void write_site(const tool_export *export, tool_buffer *buffer, const tta
     tool_buffer_text(buffer, ",");
     put_field(buffer, site->file);
     tool_buffer_text(buffer, ",");
-    if (site->line > 0) {
+    if (site->line > 0)
         tool_buffer_number(buffer, site->line);
-    }
     tool_buffer_text(buffer, ",");
 }
 
 /* STREAM,PID,TID,TIME,KIND,DEPTH, and the duration, where it has one */
-static void put_start(csv_table *csv, uint64_t time_ns, const char *kind, uint64_t depth,
+static void put_start(struct csv_table *csv, uint64_t time_ns, const char *kind, uint64_t depth,
                       const uint64_t *duration_ns)
 {
-    tool_output *out = &csv->export->out;
+    struct tool_output *out = &csv->export->out;
     char *at = tool_output_reserve(out, FIXED_BYTES + sizeof(csv->prefix));
     at = tool_put_bytes(at, csv->prefix, csv->prefix_bytes);
     at = tool_put_decimal(at, time_ns);
@@ -72,11 +72,12 @@ static void put_start(csv_table *csv, uint64_t time_ns, const char *kind, uint64
 }
 
 /* ,ADDRESS,SYMBOL,MODULE,FILE,LINE,DETAIL,VALUES and the line's end */
-static void put_end(csv_table *csv, uint32_t site, const char *detail, const tool_moment *now)
+static void put_end(struct csv_table *csv, uint32_t site, const char *detail,
+                    const struct tool_moment *now)
 {
-    tool_output *out = &csv->export->out;
+    struct tool_output *out = &csv->export->out;
     if (site != TTAPE_NONE) {
-        const tool_buffer *text = tool_export_site(csv->export, site);
+        const struct tool_buffer *text = tool_export_site(csv->export, site);
         tool_output_bytes(out, text->data, text->size_bytes);
     } else {
         tool_output_bytes(out, ",,,,,,", 6);
@@ -86,7 +87,7 @@ static void put_end(csv_table *csv, uint32_t site, const char *detail, const too
     if (now->value_count > 0) {
         csv->scratch.size_bytes = 0;
         tool_buffer_text(&csv->scratch, "\"");
-        tool_buffer values = {0};
+        struct tool_buffer values = {0};
         tool_buffer_values(&values, now->values, now->value_count);
         for (size_t i = 0; i < values.size_bytes; i++) {
             tool_buffer_add(&csv->scratch, &values.data[i], 1);
@@ -99,32 +100,32 @@ static void put_end(csv_table *csv, uint32_t site, const char *detail, const too
     tool_output_bytes(out, "\n", 1);
 }
 
-static uint64_t depth_of(const tool_walk *walk, const tool_frame *frame)
+static uint64_t depth_of(const struct tool_walk *walk, const struct tool_frame *frame)
 {
     return (uint64_t)(frame - tool_walk_stack(walk)->frames);
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    csv_table *csv = context;
+    struct csv_table *csv = context;
     char detail[32] = "";
     const char *kind = "enter";
     if (frame->kind == TTAPE_SIGNAL_BEGIN) {
         kind = "signal";
         snprintf(detail, sizeof(detail), "signal %" PRIu32, frame->signal);
     }
-    if (frame->is_cut || frame->kind == TTAPE_OPEN) {
+    if (frame->is_cut || frame->kind == TTAPE_OPEN)
         kind = "open";
-    }
     put_start(csv, now->time_ns, kind, depth_of(walk, frame), NULL);
     put_end(csv, frame->site, detail, now);
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
     static const char *const kinds[] = {"exit", "unwind", "still_open", "lost"};
-    csv_table *csv = context;
+    struct csv_table *csv = context;
     char detail[32] = "";
     const char *kind = kinds[ending];
     uint64_t duration_ns = now->time_ns - frame->start_ns;
@@ -134,19 +135,18 @@ static void take_end(void *context, tool_walk *walk, tool_frame *frame, const to
     }
     put_start(csv, now->time_ns, kind, depth_of(walk, frame), &duration_ns);
     put_end(csv, frame->site, detail,
-            ending == TOOL_ENDING_EXIT ? now : &(tool_moment){.time_ns = now->time_ns});
+            ending == TOOL_ENDING_EXIT ? now : &(struct tool_moment){.time_ns = now->time_ns});
 }
 
-static void take_point(void *context, tool_walk *walk, const tool_moment *now)
+static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
 {
-    csv_table *csv = context;
+    struct csv_table *csv = context;
     char detail[64] = "";
     const ttape_event *event = now->event;
     ttape_site site = {.kind = TTAPE_SITE_MARKER};
     const char *kind;
-    if (event->site != TTAPE_NONE) {
+    if (event->site != TTAPE_NONE)
         (void)ttape_reader_get_site(csv->export->reader, event->site, &site);
-    }
     kind = event->kind == TTAPE_EXIT_UNSEEN ? "exit_unseen"
                                             : ttape_event_kind_name(event->kind, site.kind);
     if (event->kind == TTAPE_GAP) {
@@ -157,31 +157,32 @@ static void take_point(void *context, tool_walk *walk, const tool_moment *now)
     put_end(csv, event->site, detail, now);
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
     char detail[32];
     snprintf(detail, sizeof(detail), "stack %" PRIu32, walk->stack);
     put_start(context, now->time_ns, "switch", walk->stacks[from]->count, NULL);
-    put_end(context, TTAPE_NONE, detail, &(tool_moment){.time_ns = now->time_ns});
+    put_end(context, TTAPE_NONE, detail, &(struct tool_moment){.time_ns = now->time_ns});
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    csv_table *csv = context;
-    const tool_export_stream *stream = walk->stream;
+    struct csv_table *csv = context;
+    const struct tool_export_stream *stream = walk->stream;
     int length = snprintf(csv->prefix, sizeof(csv->prefix), "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",",
                           stream->stream, stream->pid, stream->tid);
     csv->prefix_bytes = length > 0 ? (size_t)length : 0;
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .point = take_point,
-                                            .changed = take_change};
-    csv_table csv = {.export = export};
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .point = take_point,
+                                                   .changed = take_change};
+    struct csv_table csv = {.export = export};
     export->write_site = write_site;
     tool_output_text(&export->out, HEADER);
     tool_export_walk(export, &calls, &csv);
@@ -189,5 +190,5 @@ static int run(tool_export *export)
     return export->status;
 }
 
-const tool_export_format tool_export_csv = {
+const struct tool_export_format tool_export_csv = {
     .name = "csv", .summary = "a table of events", .shape = TOOL_EXPORT_TEXT, .run = run};

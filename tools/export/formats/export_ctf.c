@@ -18,9 +18,9 @@
 
 #include <babeltrace2/babeltrace.h>
 
-#include "tools/export/formats/export_ctf.h"
 #include "tools/export/export_folder.h"
 #include "tools/export/export_merged.h"
+#include "tools/export/formats/export_ctf.h"
 
 #define PACKET_EVENTS 16384u
 #define FIELDS_MAX    8
@@ -59,9 +59,9 @@ static const struct {
 
 static const char *const endings[] = {"exit", "unwind", "open", "lost"};
 
-typedef struct ctf {
-    tool_export *export;
-    tool_merged *merged;
+struct ctf {
+    struct tool_export *export;
+    struct tool_merged *merged;
     bt_stream_class *stream_class;
     bt_event_class *event_classes[EVENT_COUNT];
     bt_trace *trace;
@@ -69,23 +69,21 @@ typedef struct ctf {
     bt_packet *packet;
     bool has_begun, has_ended;
     uint64_t packet_events, last_ns;
-    tool_record record; /* the next one, which may wait for its definitions */
+    struct tool_record record; /* the next one, which may wait for its definitions */
     bool has_record, is_last;
     bool *has_site, *has_thread; /* by site, by index of the stream */
-    tool_buffer texts[3];
-} ctf;
+    struct tool_buffer texts[3];
+};
 
 /* ---- classes ---- */
 
 static bt_field_class *make_field(bt_trace_class *trace_class, char letter)
 {
-    if (letter == 's') {
+    if (letter == 's')
         return bt_field_class_string_create(trace_class);
-    }
     bt_field_class *field = bt_field_class_integer_unsigned_create(trace_class);
-    if (field != NULL && letter == 'i') {
+    if (field != NULL && letter == 'i')
         bt_field_class_integer_set_field_value_range(field, 32);
-    }
     if (field != NULL && letter == 'x') {
         bt_field_class_integer_set_preferred_display_base(
             field, BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL);
@@ -110,7 +108,7 @@ static bt_field_class *make_structure(bt_trace_class *trace_class, const char *c
     return structure;
 }
 
-static bool make_events(ctf *out, bt_trace_class *trace_class)
+static bool make_events(struct ctf *out, bt_trace_class *trace_class)
 {
     for (int i = 0; i < EVENT_COUNT; i++) {
         bt_event_class *event = bt_event_class_create(out->stream_class);
@@ -122,14 +120,13 @@ static bool make_events(ctf *out, bt_trace_class *trace_class)
                            BT_EVENT_CLASS_SET_FIELD_CLASS_STATUS_OK;
         bt_field_class_put_ref(payload);
         out->event_classes[i] = event;
-        if (!is_made) {
+        if (!is_made)
             return false;
-        }
     }
     return true;
 }
 
-static bool make_stream_class(ctf *out, bt_self_component *self, bt_trace_class *trace_class)
+static bool make_stream_class(struct ctf *out, bt_self_component *self, bt_trace_class *trace_class)
 {
     static const char *const context[] = {"ivpid", "ivtid", NULL};
     bt_clock_class *clock = bt_clock_class_create(self);
@@ -153,7 +150,7 @@ static bool make_stream_class(ctf *out, bt_self_component *self, bt_trace_class 
     return is_made;
 }
 
-static bool make_trace(ctf *out, bt_self_component *self)
+static bool make_trace(struct ctf *out, bt_self_component *self)
 {
     bt_trace_class *trace_class = bt_trace_class_create(self);
     bool is_made = trace_class != NULL && make_stream_class(out, self, trace_class);
@@ -174,63 +171,60 @@ static bool make_trace(ctf *out, bt_self_component *self)
 /* ---- events ---- */
 
 /* One value of a field: a number or a text. */
-typedef struct field_value {
+struct field_value {
     uint64_t number;
     const char *text;
-} field_value;
+};
 
-static void set_field(bt_field *structure, uint64_t index, const field_value *value)
+static void set_field(bt_field *structure, uint64_t index, const struct field_value *value)
 {
     bt_field *field = bt_field_structure_borrow_member_field_by_index(structure, index);
-    if (value->text != NULL) {
+    if (value->text != NULL)
         (void)bt_field_string_set_value(field, value->text);
-    } else {
+    else
         bt_field_integer_unsigned_set_value(field, value->number);
-    }
 }
 
-static const bt_message *make_message(ctf *out, bt_self_message_iterator *self, int kind,
-                                      uint32_t stream, const field_value *values)
+static const bt_message *make_message(struct ctf *out, bt_self_message_iterator *self, int kind,
+                                      uint32_t stream, const struct field_value *values)
 {
-    const tool_export_stream *chosen = &out->export->streams[stream];
+    const struct tool_export_stream *chosen = &out->export->streams[stream];
     bt_message *message = bt_message_event_create_with_packet_and_default_clock_snapshot(
         self, out->event_classes[kind], out->packet, out->last_ns);
-    if (message == NULL) {
+    if (message == NULL)
         return NULL;
-    }
     bt_event *event = bt_message_event_borrow_event(message);
     bt_field *context = bt_event_borrow_common_context_field(event);
-    set_field(context, 0, &(field_value){.number = chosen->shown_pid});
-    set_field(context, 1, &(field_value){.number = chosen->shown_tid});
+    set_field(context, 0, &(struct field_value){.number = chosen->shown_pid});
+    set_field(context, 1, &(struct field_value){.number = chosen->shown_tid});
     bt_field *payload = bt_event_borrow_payload_field(event);
-    for (uint64_t i = 0; event_kinds[kind].fields[i] != NULL; i++) {
+    for (uint64_t i = 0; event_kinds[kind].fields[i] != NULL; i++)
         set_field(payload, i, &values[i]);
-    }
     out->packet_events++;
     return message;
 }
 
 /* A name, escaped, that lives until the next call with the same room. No text is empty: babeltrace2
  * (2.0.4) reads an empty one as the text that the field held before. */
-static const char *escaped(ctf *out, int room, ttape_string name)
+static const char *escaped(struct ctf *out, int room, ttape_string name)
 {
-    tool_buffer *text = &out->texts[room];
+    struct tool_buffer *text = &out->texts[room];
     text->size_bytes = 0;
     tool_buffer_name(text, TOOL_ESCAPE_TERMINAL, name);
     return text->size_bytes > 0 ? text->data : TOOL_CTF_NO_TEXT;
 }
 
-static const bt_message *make_thread(ctf *out, bt_self_message_iterator *self, uint32_t index)
+static const bt_message *make_thread(struct ctf *out, bt_self_message_iterator *self,
+                                     uint32_t index)
 {
-    const tool_export_stream *stream = &out->export->streams[index];
-    tool_buffer name = {0};
+    const struct tool_export_stream *stream = &out->export->streams[index];
+    struct tool_buffer name = {0};
     ttape_process process = {.parent = TTAPE_NONE}, parent = {0};
     if (ttape_reader_get_process(out->export->reader, stream->process, &process) == TTAPE_OK &&
-        process.parent != TTAPE_NONE) {
+        process.parent != TTAPE_NONE)
         (void)ttape_reader_get_process(out->export->reader, process.parent, &parent);
-    }
     tool_export_thread_name(out->export, stream, 0, &name);
-    const field_value values[] = {
+    const struct field_value values[] = {
         {stream->pid, NULL},
         {stream->tid, NULL},
         {parent.pid, NULL},
@@ -241,64 +235,64 @@ static const bt_message *make_thread(ctf *out, bt_self_message_iterator *self, u
     return make_message(out, self, EVENT_THREAD, index, values);
 }
 
-static const bt_message *make_site(ctf *out, bt_self_message_iterator *self,
-                                   const tool_record *record)
+static const bt_message *make_site(struct ctf *out, bt_self_message_iterator *self,
+                                   const struct tool_record *record)
 {
     ttape_site site = {.module = TTAPE_NONE};
     (void)ttape_reader_get_site(out->export->reader, record->site, &site);
-    const field_value values[] = {{record->site, NULL},
-                                  {0, ttape_site_kind_name(site.kind)},
-                                  {site.address, NULL},
-                                  {0, escaped(out, 0, site.symbol)},
-                                  {0, escaped(out, 1, tool_export_module(out->export, &site))},
-                                  {0, escaped(out, 2, site.file)},
-                                  {site.line, NULL}};
+    const struct field_value values[] = {
+        {record->site, NULL},
+        {0, ttape_site_kind_name(site.kind)},
+        {site.address, NULL},
+        {0, escaped(out, 0, site.symbol)},
+        {0, escaped(out, 1, tool_export_module(out->export, &site))},
+        {0, escaped(out, 2, site.file)},
+        {site.line, NULL}};
     out->has_site[record->site] = true;
     return make_message(out, self, EVENT_SITE, record->stream, values);
 }
 
-static const char *values_of(const tool_record *record)
+static const char *values_of(const struct tool_record *record)
 {
     return record->values != NULL ? record->values : "()";
 }
 
-static const bt_message *make_call(ctf *out, bt_self_message_iterator *self,
-                                   const tool_record *record)
+static const bt_message *make_call(struct ctf *out, bt_self_message_iterator *self,
+                                   const struct tool_record *record)
 {
     bool is_begin = record->kind == TOOL_RECORD_BEGIN;
     const char *text = values_of(record);
-    const field_value how =
-        is_begin ? (field_value){record->number, NULL} : (field_value){0, endings[record->number]};
+    const struct field_value how = is_begin ? (struct field_value){record->number, NULL}
+                                            : (struct field_value){0, endings[record->number]};
     if (record->site == TTAPE_NONE) {
-        const field_value values[] = {{record->signal, NULL}, how, {0, text}};
+        const struct field_value values[] = {{record->signal, NULL}, how, {0, text}};
         return make_message(out, self, is_begin ? EVENT_SIGNAL : EVENT_SIGNAL_END, record->stream,
                             values);
     }
     ttape_site site = {0};
     (void)ttape_reader_get_site(out->export->reader, record->site, &site);
-    const field_value values[] = {
+    const struct field_value values[] = {
         {site.address, NULL}, {0, NULL}, {record->site, NULL}, how, {0, text}};
     return make_message(out, self, is_begin ? EVENT_ENTRY : EVENT_EXIT, record->stream, values);
 }
 
-static const bt_message *make_event(ctf *out, bt_self_message_iterator *self,
-                                    const tool_record *record)
+static const bt_message *make_event(struct ctf *out, bt_self_message_iterator *self,
+                                    const struct tool_record *record)
 {
     if (record->kind == TOOL_RECORD_GAP) {
-        const field_value values[] = {{0, ttape_gap_reason_name(record->event)},
-                                      {record->number, NULL}};
+        const struct field_value values[] = {{0, ttape_gap_reason_name(record->event)},
+                                             {record->number, NULL}};
         return make_message(out, self, EVENT_GAP, record->stream, values);
     }
     if (record->kind == TOOL_RECORD_SWITCH) {
-        const field_value values[] = {{record->number, NULL}};
+        const struct field_value values[] = {{record->number, NULL}};
         return make_message(out, self, EVENT_SWITCH, record->stream, values);
     }
-    if (record->kind != TOOL_RECORD_POINT) {
+    if (record->kind != TOOL_RECORD_POINT)
         return make_call(out, self, record);
-    }
     ttape_site site = {0};
     (void)ttape_reader_get_site(out->export->reader, record->site, &site);
-    const field_value values[] = {
+    const struct field_value values[] = {
         {site.address, NULL}, {record->site, NULL}, {0, values_of(record)}};
     return make_message(out, self, record->event == TTAPE_EXIT_UNSEEN ? EVENT_UNSEEN : EVENT_POINT,
                         record->stream, values);
@@ -307,22 +301,20 @@ static const bt_message *make_event(ctf *out, bt_self_message_iterator *self,
 /* ---- the message iterator ---- */
 
 /* The first record, or what must come before it: the thread, the site. */
-static const bt_message *make_next_event(ctf *out, bt_self_message_iterator *self)
+static const bt_message *make_next_event(struct ctf *out, bt_self_message_iterator *self)
 {
-    const tool_record *record = &out->record;
-    if (!out->has_thread[record->stream]) {
+    const struct tool_record *record = &out->record;
+    if (!out->has_thread[record->stream])
         return make_thread(out, self, record->stream);
-    }
-    if (record->site != TTAPE_NONE && !out->has_site[record->site]) {
+    if (record->site != TTAPE_NONE && !out->has_site[record->site])
         return make_site(out, self, record);
-    }
     const bt_message *message = make_event(out, self, record);
     free(out->record.values);
     out->has_record = false;
     return message;
 }
 
-static const bt_message *end_packet(ctf *out, bt_self_message_iterator *self)
+static const bt_message *end_packet(struct ctf *out, bt_self_message_iterator *self)
 {
     const bt_message *message =
         bt_message_packet_end_create_with_default_clock_snapshot(self, out->packet, out->last_ns);
@@ -331,7 +323,7 @@ static const bt_message *end_packet(ctf *out, bt_self_message_iterator *self)
     return message;
 }
 
-static const bt_message *begin_packet(ctf *out, bt_self_message_iterator *self)
+static const bt_message *begin_packet(struct ctf *out, bt_self_message_iterator *self)
 {
     out->packet = bt_packet_create(out->stream);
     out->packet_events = 0;
@@ -341,7 +333,7 @@ static const bt_message *begin_packet(ctf *out, bt_self_message_iterator *self)
 }
 
 /* The next message; NULL: a failure, or the end (has_ended). */
-static const bt_message *make_next(ctf *out, bt_self_message_iterator *self)
+static const bt_message *make_next(struct ctf *out, bt_self_message_iterator *self)
 {
     if (!out->has_begun) {
         out->has_begun = true;
@@ -351,19 +343,15 @@ static const bt_message *make_next(ctf *out, bt_self_message_iterator *self)
         out->has_record = tool_merged_next(out->merged, &out->record);
         out->is_last = !out->has_record;
         out->last_ns = out->has_record ? out->record.time_ns : out->last_ns;
-        if (out->has_record && out->packet != NULL && out->packet_events >= PACKET_EVENTS) {
+        if (out->has_record && out->packet != NULL && out->packet_events >= PACKET_EVENTS)
             return end_packet(out, self);
-        }
     }
-    if (out->has_record) {
+    if (out->has_record)
         return out->packet == NULL ? begin_packet(out, self) : make_next_event(out, self);
-    }
-    if (out->packet != NULL) {
+    if (out->packet != NULL)
         return end_packet(out, self);
-    }
-    if (out->has_ended) {
+    if (out->has_ended)
         return NULL;
-    }
     out->has_ended = true;
     return bt_message_stream_end_create(self, out->stream);
 }
@@ -372,7 +360,7 @@ static bt_message_iterator_class_next_method_status next(bt_self_message_iterato
                                                          bt_message_array_const messages,
                                                          uint64_t capacity, uint64_t *count)
 {
-    ctf *out = bt_self_component_get_data(bt_self_message_iterator_borrow_component(self));
+    struct ctf *out = bt_self_component_get_data(bt_self_message_iterator_borrow_component(self));
     *count = 0;
     while (*count < capacity) {
         bool was_over = out->has_ended;
@@ -381,12 +369,10 @@ static bt_message_iterator_class_next_method_status next(bt_self_message_iterato
             messages[(*count)++] = message;
             continue;
         }
-        if (*count > 0 && was_over) {
+        if (*count > 0 && was_over)
             break;
-        }
-        for (uint64_t i = 0; i < *count; i++) {
+        for (uint64_t i = 0; i < *count; i++)
             bt_message_put_ref(messages[i]);
-        }
         *count = 0;
         return was_over ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_END
                         : BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_ERROR;
@@ -406,9 +392,8 @@ initialize(bt_self_component_source *self, bt_self_component_source_configuratio
     bt_self_component_set_data(component, data);
     if (!make_trace(data, component) ||
         bt_self_component_source_add_output_port(self, "out", NULL, NULL) !=
-            BT_SELF_COMPONENT_ADD_PORT_STATUS_OK) {
+            BT_SELF_COMPONENT_ADD_PORT_STATUS_OK)
         return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
-    }
     return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
 }
 
@@ -417,9 +402,8 @@ static bt_component_class_source *make_source_class(void)
     bt_message_iterator_class *iterator = bt_message_iterator_class_create(next);
     bt_component_class_source *source =
         iterator != NULL ? bt_component_class_source_create("tracetape", iterator) : NULL;
-    if (source != NULL) {
+    if (source != NULL)
         (void)bt_component_class_source_set_initialize_method(source, initialize);
-    }
     bt_message_iterator_class_put_ref(iterator);
     return source;
 }
@@ -440,7 +424,7 @@ static bt_value *make_params(const char *folder)
 }
 
 /* Source and sink, connected. */
-static bool connect(ctf *out, bt_graph *graph, const bt_component_class_source *source_class,
+static bool connect(struct ctf *out, bt_graph *graph, const bt_component_class_source *source_class,
                     const bt_component_class_sink *sink_class, const bt_value *params)
 {
     const bt_component_source *source = NULL;
@@ -456,7 +440,7 @@ static bool connect(ctf *out, bt_graph *graph, const bt_component_class_source *
                                   NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
 }
 
-static bool run_graph(ctf *out, const char *folder)
+static bool run_graph(struct ctf *out, const char *folder)
 {
     const bt_plugin *plugin = NULL;
     bt_component_class_source *source_class = make_source_class();
@@ -464,18 +448,16 @@ static bool run_graph(ctf *out, const char *folder)
     bt_value *params = make_params(folder);
     const bt_component_class_sink *sink_class = NULL;
     if (bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) ==
-        BT_PLUGIN_FIND_STATUS_OK) {
+        BT_PLUGIN_FIND_STATUS_OK)
         sink_class = bt_plugin_borrow_sink_component_class_by_name_const(plugin, "fs");
-    }
     bool is_done = source_class != NULL && graph != NULL && params != NULL && sink_class != NULL &&
                    connect(out, graph, source_class, sink_class, params) &&
                    bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
     bt_packet_put_ref(out->packet);
     bt_stream_put_ref(out->stream);
     bt_trace_put_ref(out->trace);
-    for (int i = 0; i < EVENT_COUNT; i++) {
+    for (int i = 0; i < EVENT_COUNT; i++)
         bt_event_class_put_ref(out->event_classes[i]);
-    }
     bt_stream_class_put_ref(out->stream_class);
     bt_graph_put_ref(graph);
     bt_value_put_ref(params);
@@ -485,76 +467,66 @@ static bool run_graph(ctf *out, const char *folder)
 }
 
 /* The first cause that babeltrace2 gives is the deepest. */
-static int fail(const tool_export *export)
+static int fail(const struct tool_export *export)
 {
     const bt_error *error = bt_current_thread_take_error();
     const char *why = "its plugin 'ctf' was not found";
-    if (error != NULL && bt_error_get_cause_count(error) > 0) {
+    if (error != NULL && bt_error_get_cause_count(error) > 0)
         why = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
-    }
-    if (export->status != TOOL_CANNOT && tool_folder_interrupted() == 0) {
+    if (export->status != TOOL_CANNOT && tool_folder_interrupted() == 0)
         tool_fail("cannot write '%s': babeltrace2: %s", export->path, why);
-    }
-    if (error != NULL) {
+    if (error != NULL)
         bt_error_release(error);
-    }
     return TOOL_CANNOT;
 }
 
-static int write_folder(tool_export *export, const char *folder)
+static int write_folder(struct tool_export *export, const char *folder)
 {
-    ctf out = {.export = export};
+    struct ctf out = {.export = export};
     int status = TOOL_CANNOT;
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
     out.has_site = tool_allocate(export->info.site_count, sizeof(bool));
     out.has_thread = tool_allocate(export->stream_count, sizeof(bool));
     out.merged = tool_merged_open(export);
-    if (out.merged != NULL) {
+    if (out.merged != NULL)
         status = run_graph(&out, folder) ? export->status : fail(export);
-    }
-    if (out.has_record) {
+    if (out.has_record)
         free(out.record.values);
-    }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         tool_buffer_close(&out.texts[i]);
-    }
     tool_merged_close(out.merged);
     free(out.has_site);
     free(out.has_thread);
     return status;
 }
 
-static int wait_for(pid_t child, const tool_export *export)
+static int wait_for(pid_t child, const struct tool_export *export)
 {
     const struct timespec pause = {.tv_nsec = WAIT_NS};
     bool told = false;
     int status = 0;
     pid_t got;
     while ((got = waitpid(child, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-        if (tool_folder_interrupted() != 0 && !told) {
+        if (tool_folder_interrupted() != 0 && !told)
             told = kill(child, SIGTERM) == 0;
-        }
         nanosleep(&pause, NULL);
     }
     int exit_status = got == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (exit_status == TOOL_OK || exit_status == TOOL_LOSS || exit_status == TOOL_CANNOT) {
+    if (exit_status == TOOL_OK || exit_status == TOOL_LOSS || exit_status == TOOL_CANNOT)
         return exit_status;
-    }
-    if (tool_folder_interrupted() != 0) {
+    if (tool_folder_interrupted() != 0)
         return TOOL_CANNOT;
-    }
     return tool_fail("cannot write '%s': babeltrace2 gave up (no room, or no memory?)",
                      export->path);
 }
 
 /* babeltrace2 and the library below it abort where memory, a file or room on the disk is missing:
  * in a process of its own that is a failure like others. */
-static int write_apart(tool_export *export, const char *folder)
+static int write_apart(struct tool_export *export, const char *folder)
 {
     pid_t child = fork();
-    if (child < 0) {
+    if (child < 0)
         return tool_fail("cannot write '%s': %s", export->path, strerror(errno));
-    }
     if (child == 0) {
         struct rlimit no_core = {0, 0};
         (void)setrlimit(RLIMIT_CORE, &no_core);
@@ -564,16 +536,14 @@ static int write_apart(tool_export *export, const char *folder)
     return wait_for(child, export);
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    tool_folder folder;
-    if (!export->has_times) {
+    struct tool_folder folder;
+    if (!export->has_times)
         return tool_fail("'%s' has no times: CTF needs them", export->input->name);
-    }
     int status = tool_folder_open(&folder, export->path, export->force);
-    if (status != TOOL_OK) {
+    if (status != TOOL_OK)
         return status;
-    }
     status = write_apart(export, folder.inside);
     if (status == TOOL_OK || status == TOOL_LOSS) {
         int committed = tool_folder_commit(&folder);
@@ -583,7 +553,7 @@ static int run(tool_export *export)
     return status;
 }
 
-const tool_export_format tool_export_ctf = {.name = "ctf",
-                                            .summary = "a folder in the Common Trace Format",
-                                            .shape = TOOL_EXPORT_DIRECTORY,
-                                            .run = run};
+const struct tool_export_format tool_export_ctf = {.name = "ctf",
+                                                   .summary = "a folder in the Common Trace Format",
+                                                   .shape = TOOL_EXPORT_DIRECTORY,
+                                                   .run = run};

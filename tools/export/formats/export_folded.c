@@ -11,56 +11,56 @@
 #define DEPTH_MAX 4096u
 #define SIGNAL    UINT32_C(0x80000000) /* a label that is no site */
 
-typedef struct folded {
-    tool_export *export;
-    tool_stacks stacks;
+struct folded {
+    struct tool_export *export;
+    struct tool_stacks stacks;
     uint64_t last_ns;
     uint64_t cut_count; /* frames deeper than DEPTH_MAX */
     /* the line that is written: names of the frames up to some depth */
-    tool_buffer line;
+    struct tool_buffer line;
     size_t *ends; /* by depth */
     size_t end_capacity;
-} folded;
+};
 
 /* Semicolons separate frames. */
-static void put_label(tool_buffer *buffer, ttape_string name)
+static void put_label(struct tool_buffer *buffer, ttape_string name)
 {
     size_t start = buffer->size_bytes;
     tool_buffer_name(buffer, TOOL_ESCAPE_TERMINAL, name);
-    for (size_t i = start; i < buffer->size_bytes; i++) {
-        if (buffer->data[i] == ';') {
+    for (size_t i = start; i < buffer->size_bytes; i++)
+        if (buffer->data[i] == ';')
             buffer->data[i] = ':';
-        }
-    }
 }
 
-static void write_site(const tool_export *export, tool_buffer *buffer, const ttape_site *site)
+static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
+                       const ttape_site *site)
 {
     char room[24];
     (void)export;
     put_label(buffer, tool_export_label(site, room));
 }
 
-static uint32_t label_of(const tool_frame *frame)
+static uint32_t label_of(const struct tool_frame *frame)
 {
     return frame->site != TTAPE_NONE ? frame->site : SIGNAL | (frame->signal & (SIGNAL - 1));
 }
 
-static uint32_t node_of(const tool_stack *stack, size_t shown)
+static uint32_t node_of(const struct tool_stack *stack, size_t shown)
 {
     return shown > 0 ? (uint32_t)stack->frames[shown - 1].id : TOOL_STACKS_ROOT;
 }
 
 /* What runs since the last call has run until now. */
-static void account(folded *out, const tool_stack *stack, size_t shown, uint64_t time_ns)
+static void account(struct folded *out, const struct tool_stack *stack, size_t shown,
+                    uint64_t time_ns)
 {
     tool_stacks_add(&out->stacks, node_of(stack, shown), (int64_t)(time_ns - out->last_ns));
     out->last_ns = time_ns;
 }
 
-static void make_node(folded *out, tool_stack *stack, size_t place)
+static void make_node(struct folded *out, struct tool_stack *stack, size_t place)
 {
-    tool_frame *frame = &stack->frames[place];
+    struct tool_frame *frame = &stack->frames[place];
     if (place >= DEPTH_MAX) {
         out->cut_count++;
         frame->id = node_of(stack, place);
@@ -70,7 +70,7 @@ static void make_node(folded *out, tool_stack *stack, size_t place)
 }
 
 /* Writes the tree out and begins a new one with what is open. */
-static void spill(folded *out, tool_walk *walk)
+static void spill(struct folded *out, struct tool_walk *walk)
 {
     tool_stacks_spill(&out->stacks);
     if (out->stacks.failed) {
@@ -79,23 +79,22 @@ static void spill(folded *out, tool_walk *walk)
     }
     uint64_t cut_count = out->cut_count;
     for (size_t i = 0; i < walk->stack_capacity; i++) {
-        tool_stack *stack = walk->stacks[i];
-        for (size_t j = 0; stack != NULL && j < stack->shown; j++) {
+        struct tool_stack *stack = walk->stacks[i];
+        for (size_t j = 0; stack != NULL && j < stack->shown; j++)
             make_node(out, stack, j);
-        }
     }
     out->cut_count = cut_count;
     tool_stacks_settle(&out->stacks);
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    folded *out = context;
-    tool_stack *stack = tool_walk_stack(walk);
+    struct folded *out = context;
+    struct tool_stack *stack = tool_walk_stack(walk);
     size_t place = (size_t)(frame - stack->frames);
-    if (walk->stack == walk->active) {
+    if (walk->stack == walk->active)
         account(out, stack, place, now->time_ns);
-    }
     if (tool_stacks_is_full(&out->stacks)) {
         stack->shown--; /* this frame has no node yet */
         spill(out, walk);
@@ -104,45 +103,45 @@ static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const 
     make_node(out, stack, place);
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
     (void)frame;
     (void)ending;
-    if (walk->stack == walk->active) {
+    if (walk->stack == walk->active)
         account(context, tool_walk_stack(walk), tool_walk_stack(walk)->shown, now->time_ns);
-    }
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
     account(context, walk->stacks[from], walk->stacks[from]->shown, now->time_ns);
 }
 
-static void take_skip(void *context, tool_walk *walk, uint64_t to_ns)
+static void take_skip(void *context, struct tool_walk *walk, uint64_t to_ns)
 {
-    folded *out = context;
+    struct folded *out = context;
     account(out, tool_walk_stack(walk), tool_walk_stack(walk)->shown, walk->now_ns);
     out->last_ns = to_ns;
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    folded *out = context;
+    struct folded *out = context;
     out->last_ns = walk->now_ns;
 }
 
 static void take_line(void *context, uint32_t depth, uint32_t label, int64_t weight)
 {
-    folded *out = context;
-    tool_output *file = &out->export->out;
+    struct folded *out = context;
+    struct tool_output *file = &out->export->out;
     tool_grow((void **)&out->ends, &out->end_capacity, (size_t)depth + 1, sizeof(size_t));
     out->line.size_bytes = depth > 0 ? out->ends[depth - 1] : 0;
     tool_buffer_text(&out->line, depth > 0 ? ";" : "");
     if (label & SIGNAL) {
         tool_buffer_printf(&out->line, "signal %" PRIu32, label & ~SIGNAL);
     } else {
-        const tool_buffer *name = tool_export_site(out->export, label);
+        const struct tool_buffer *name = tool_export_site(out->export, label);
         tool_buffer_add(&out->line, name->data, name->size_bytes);
     }
     out->ends[depth] = out->line.size_bytes;
@@ -156,20 +155,19 @@ static void take_line(void *context, uint32_t depth, uint32_t label, int64_t wei
     }
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .changed = take_change,
-                                            .skip = take_skip};
-    folded out = {.export = export};
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .changed = take_change,
+                                                   .skip = take_skip};
+    struct folded out = {.export = export};
     export->write_site = write_site;
     tool_stacks_open(&out.stacks);
     tool_export_walk(export, &calls, &out);
-    if (export->status != TOOL_CANNOT && !tool_stacks_visit(&out.stacks, take_line, &out)) {
+    if (export->status != TOOL_CANNOT && !tool_stacks_visit(&out.stacks, take_line, &out))
         export->status = TOOL_CANNOT;
-    }
     if (out.cut_count > 0 && export->status != TOOL_CANNOT) {
         tool_message("'%s': %" PRIu64 " frames are deeper than %u: their time went to the frame "
                      "at that depth",
@@ -182,7 +180,7 @@ static int run(tool_export *export)
     return export->status;
 }
 
-const tool_export_format tool_export_folded = {.name = "folded",
-                                               .summary = "stacks with their own time",
-                                               .shape = TOOL_EXPORT_TEXT,
-                                               .run = run};
+const struct tool_export_format tool_export_folded = {.name = "folded",
+                                                      .summary = "stacks with their own time",
+                                                      .shape = TOOL_EXPORT_TEXT,
+                                                      .run = run};

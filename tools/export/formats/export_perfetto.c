@@ -9,8 +9,8 @@
 
 #include <export_perfetto.pb-c.h>
 
-#include "tools/export/export.h"
 #include "tools/calls/graph_map.h"
+#include "tools/export/export.h"
 
 typedef Perfetto__Protos__Trace pf_trace;
 typedef Perfetto__Protos__TracePacket pf_packet;
@@ -48,7 +48,7 @@ static const char *const category_names[CATEGORY_COUNT] = {[TTAPE_SITE_FUNCTION]
                                                            [CATEGORY_SWITCH] = "switch"};
 
 /* A packet that is being made: what it points to lives here until it is written. */
-typedef struct making {
+struct making {
     pf_packet packet;
     pf_event event;
     pf_interned interned;
@@ -56,26 +56,26 @@ typedef struct making {
     Perfetto__Protos__EventCategory new_category, *categories;
     Perfetto__Protos__EventName new_name, *names;
     Perfetto__Protos__SourceLocation new_location, *locations;
-} making;
+};
 
-typedef struct perfetto {
-    tool_export *export;
+struct perfetto {
+    struct tool_export *export;
     uint64_t uuid_count, process_uuid;
     uint32_t last_process;
     bool is_started, has_category[CATEGORY_COUNT];
-    uint8_t *site_kinds; /* by site: kind + 1 once its name was interned */
-    bool *has_location;  /* by site */
-    tool_map signals;    /* those that have a name, numbered */
-    tool_buffer packed, name, file, text;
+    uint8_t *site_kinds;     /* by site: kind + 1 once its name was interned */
+    bool *has_location;      /* by site */
+    struct tool_map signals; /* those that have a name, numbered */
+    struct tool_buffer packed, name, file, text;
     pf_annotation *annotations; /* as many as an event can have */
     pf_annotation **annotation_list;
-    tool_buffer *annotation_texts; /* their names and values */
-} perfetto;
+    struct tool_buffer *annotation_texts; /* their names and values */
+};
 
 /* ---- packets ---- */
 
 /* Appends the packet as one element of Trace.packet. */
-static void put_packet(perfetto *out, pf_packet *packet, bool is_plain)
+static void put_packet(struct perfetto *out, pf_packet *packet, bool is_plain)
 {
     pf_packet *list[] = {packet};
     pf_trace trace = PERFETTO__PROTOS__TRACE__INIT;
@@ -98,7 +98,7 @@ static void put_packet(perfetto *out, pf_packet *packet, bool is_plain)
     tool_output_bytes(&out->export->out, out->packed.data, size);
 }
 
-static void start(making *make, uint64_t time_ns, Perfetto__Protos__TrackEvent__Type type,
+static void start(struct making *make, uint64_t time_ns, Perfetto__Protos__TrackEvent__Type type,
                   uint64_t uuid)
 {
     perfetto__protos__trace_packet__init(&make->packet);
@@ -113,14 +113,13 @@ static void start(making *make, uint64_t time_ns, Perfetto__Protos__TrackEvent__
     make->event.track_uuid = uuid;
 }
 
-static void set_category(perfetto *out, making *make, int category)
+static void set_category(struct perfetto *out, struct making *make, int category)
 {
     make->category = (uint64_t)category + 1;
     make->event.n_category_iids = 1;
     make->event.category_iids = &make->category;
-    if (out->has_category[category]) {
+    if (out->has_category[category])
         return;
-    }
     out->has_category[category] = true;
     perfetto__protos__event_category__init(&make->new_category);
     make->new_category.has_iid = true;
@@ -132,13 +131,12 @@ static void set_category(perfetto *out, making *make, int category)
     make->packet.interned_data = &make->interned;
 }
 
-static void set_name(making *make, uint64_t iid, char *new_name)
+static void set_name(struct making *make, uint64_t iid, char *new_name)
 {
     make->event.has_name_iid = true;
     make->event.name_iid = iid;
-    if (new_name == NULL) {
+    if (new_name == NULL)
         return;
-    }
     perfetto__protos__event_name__init(&make->new_name);
     make->new_name.has_iid = true;
     make->new_name.iid = iid;
@@ -149,7 +147,8 @@ static void set_name(making *make, uint64_t iid, char *new_name)
     make->packet.interned_data = &make->interned;
 }
 
-static void set_location(perfetto *out, making *make, uint32_t number, const ttape_site *site)
+static void set_location(struct perfetto *out, struct making *make, uint32_t number,
+                         const ttape_site *site)
 {
     out->has_location[number] = true;
     out->file.size_bytes = 0;
@@ -167,7 +166,7 @@ static void set_location(perfetto *out, making *make, uint32_t number, const tta
 }
 
 /* Name, category and source location of a site; `category` may be another one than its kind. */
-static void set_site(perfetto *out, making *make, uint32_t number, int category)
+static void set_site(struct perfetto *out, struct making *make, uint32_t number, int category)
 {
     uint8_t *known = &out->site_kinds[number];
     char *new_name = NULL;
@@ -182,9 +181,8 @@ static void set_site(perfetto *out, making *make, uint32_t number, int category)
     }
     set_name(make, (uint64_t)number + 1, new_name);
     set_category(out, make, category >= 0 ? category : *known - 1);
-    if (new_name != NULL && site.file.size_bytes > 0) {
+    if (new_name != NULL && site.file.size_bytes > 0)
         set_location(out, make, number, &site);
-    }
     if (out->has_location[number]) {
         make->event.has_source_location_iid = true;
         make->event.source_location_iid = (uint64_t)number + 1;
@@ -192,7 +190,7 @@ static void set_site(perfetto *out, making *make, uint32_t number, int category)
 }
 
 /* Names of what is no site have ids above those of sites: gap, switch, then the signals. */
-static void set_other(perfetto *out, making *make, int category, uint32_t signal)
+static void set_other(struct perfetto *out, struct making *make, int category, uint32_t signal)
 {
     uint64_t first = (uint64_t)out->export->info.site_count + 1;
     bool is_new = !out->has_category[category];
@@ -202,9 +200,8 @@ static void set_other(perfetto *out, making *make, int category, uint32_t signal
     if (category == CATEGORY_SIGNAL) {
         uint32_t *number = tool_map_at(&out->signals, signal, TTAPE_NONE);
         is_new = *number == TTAPE_NONE;
-        if (is_new) {
+        if (is_new)
             *number = (uint32_t)out->signals.used_count - 1;
-        }
         tool_buffer_printf(&out->name, "signal %" PRIu32, signal);
         iid = first + 2 + *number;
     } else {
@@ -216,11 +213,11 @@ static void set_other(perfetto *out, making *make, int category, uint32_t signal
 
 /* ---- annotations ---- */
 
-static pf_annotation *add_annotation(perfetto *out, making *make, const char *name)
+static pf_annotation *add_annotation(struct perfetto *out, struct making *make, const char *name)
 {
     size_t index = make->event.n_debug_annotations++;
     pf_annotation *annotation = &out->annotations[index];
-    tool_buffer *text = &out->annotation_texts[index];
+    struct tool_buffer *text = &out->annotation_texts[index];
     perfetto__protos__debug_annotation__init(annotation);
     out->annotation_list[index] = annotation;
     make->event.debug_annotations = out->annotation_list;
@@ -231,23 +228,24 @@ static pf_annotation *add_annotation(perfetto *out, making *make, const char *na
     return annotation;
 }
 
-static void add_text(perfetto *out, making *make, const char *name, const char *value)
+static void add_text(struct perfetto *out, struct making *make, const char *name, const char *value)
 {
     pf_annotation *annotation = add_annotation(out, make, name);
     annotation->string_value = (char *)value;
 }
 
-static void add_number(perfetto *out, making *make, const char *name, uint64_t value)
+static void add_number(struct perfetto *out, struct making *make, const char *name, uint64_t value)
 {
     pf_annotation *annotation = add_annotation(out, make, name);
     annotation->has_uint_value = true;
     annotation->uint_value = value;
 }
 
-static void add_value(perfetto *out, making *make, const char *name, const ttape_value *value)
+static void add_value(struct perfetto *out, struct making *make, const char *name,
+                      const ttape_value *value)
 {
     pf_annotation *annotation = add_annotation(out, make, name);
-    tool_buffer *text = &out->annotation_texts[make->event.n_debug_annotations - 1];
+    struct tool_buffer *text = &out->annotation_texts[make->event.n_debug_annotations - 1];
     size_t start_at = text->size_bytes;
     switch (value->type) {
     case TTAPE_VALUE_UNSIGNED:
@@ -279,7 +277,8 @@ static void add_value(perfetto *out, making *make, const char *name, const ttape
     }
 }
 
-static void add_values(perfetto *out, making *make, const tool_moment *now, uint32_t event_kind)
+static void add_values(struct perfetto *out, struct making *make, const struct tool_moment *now,
+                       uint32_t event_kind)
 {
     char room[16];
     for (uint32_t i = 0; i < now->value_count; i++) {
@@ -290,7 +289,7 @@ static void add_values(perfetto *out, making *make, const tool_moment *now, uint
 
 /* ---- tracks ---- */
 
-static void put_track(perfetto *out, pf_track *track)
+static void put_track(struct perfetto *out, pf_track *track)
 {
     pf_packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
     packet.track_descriptor = track;
@@ -298,14 +297,14 @@ static void put_track(perfetto *out, pf_track *track)
 }
 
 /* A name, escaped, that lives until the next call. */
-static char *escaped(perfetto *out, ttape_string name)
+static char *escaped(struct perfetto *out, ttape_string name)
 {
     out->text.size_bytes = 0;
     tool_buffer_name(&out->text, TOOL_ESCAPE_TERMINAL, name);
     return out->text.data;
 }
 
-static void put_process(perfetto *out, const tool_export_stream *stream)
+static void put_process(struct perfetto *out, const struct tool_export_stream *stream)
 {
     pf_track track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
     Perfetto__Protos__ProcessDescriptor process = PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
@@ -321,15 +320,14 @@ static void put_process(perfetto *out, const tool_export_stream *stream)
 
 /* The track of the stack that the walk is on, described when it is new: stack 0 is the thread,
  * others are tracks below it. */
-static uint64_t track_of(perfetto *out, tool_walk *walk)
+static uint64_t track_of(struct perfetto *out, struct tool_walk *walk)
 {
-    tool_stack *stack = tool_walk_stack(walk);
-    if (stack->track != 0) {
+    struct tool_stack *stack = tool_walk_stack(walk);
+    if (stack->track != 0)
         return stack->track;
-    }
     pf_track track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
     Perfetto__Protos__ThreadDescriptor thread = PERFETTO__PROTOS__THREAD_DESCRIPTOR__INIT;
-    tool_buffer name = {0};
+    struct tool_buffer name = {0};
     stack->track = ++out->uuid_count;
     track.has_uuid = track.has_parent_uuid = true;
     track.uuid = stack->track;
@@ -352,15 +350,15 @@ static uint64_t track_of(perfetto *out, tool_walk *walk)
 
 /* ---- what happens ---- */
 
-static void put_event(perfetto *out, making *make)
+static void put_event(struct perfetto *out, struct making *make)
 {
     put_packet(out, &make->packet,
                make->packet.interned_data == NULL && make->event.n_debug_annotations == 0);
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    perfetto *out = context;
+    struct perfetto *out = context;
     if (out->last_process != walk->stream->process) {
         out->last_process = walk->stream->process;
         put_process(out, walk->stream);
@@ -368,41 +366,40 @@ static void take_stream(void *context, tool_walk *walk)
     (void)track_of(out, walk);
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    perfetto *out = context;
-    making make;
+    struct perfetto *out = context;
+    struct making make;
     start(&make, now->time_ns, SLICE_BEGIN, track_of(out, walk));
-    if (frame->site != TTAPE_NONE) {
+    if (frame->site != TTAPE_NONE)
         set_site(out, &make, frame->site, -1);
-    } else {
+    else
         set_other(out, &make, CATEGORY_SIGNAL, frame->signal);
-    }
     add_values(out, &make, now, frame->kind);
     put_event(out, &make);
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
     static const char *const endings[] = {"exit", "unwind", "open", "lost"};
-    perfetto *out = context;
-    making make;
+    struct perfetto *out = context;
+    struct making make;
     (void)frame;
     start(&make, now->time_ns, SLICE_END, track_of(out, walk));
-    if (ending == TOOL_ENDING_EXIT) {
+    if (ending == TOOL_ENDING_EXIT)
         add_values(out, &make, now, TTAPE_EXIT);
-    } else {
+    else
         add_text(out, &make, "left", endings[ending]);
-    }
     put_event(out, &make);
 }
 
-static void take_point(void *context, tool_walk *walk, const tool_moment *now)
+static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
 {
-    perfetto *out = context;
+    struct perfetto *out = context;
     const ttape_event *event = now->event;
-    making make;
+    struct making make;
     start(&make, now->time_ns, INSTANT, track_of(out, walk));
     if (event->kind == TTAPE_GAP) {
         set_other(out, &make, CATEGORY_GAP, 0);
@@ -415,10 +412,11 @@ static void take_point(void *context, tool_walk *walk, const tool_moment *now)
     put_event(out, &make);
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
-    perfetto *out = context;
-    making make;
+    struct perfetto *out = context;
+    struct making make;
     start(&make, now->time_ns, INSTANT, walk->stacks[from]->track);
     set_other(out, &make, CATEGORY_SWITCH, 0);
     add_number(out, &make, "stack", walk->stack);
@@ -426,23 +424,22 @@ static void take_change(void *context, tool_walk *walk, uint32_t from, const too
     (void)track_of(out, walk);
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .point = take_point,
-                                            .changed = take_change};
-    perfetto out = {.export = export, .last_process = TTAPE_NONE};
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .point = take_point,
+                                                   .changed = take_change};
+    struct perfetto out = {.export = export, .last_process = TTAPE_NONE};
     out.site_kinds = tool_allocate(export->info.site_count, sizeof(uint8_t));
     out.has_location = tool_allocate(export->info.site_count, sizeof(bool));
     out.annotations = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(pf_annotation));
     out.annotation_list = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(pf_annotation *));
-    out.annotation_texts = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(tool_buffer));
+    out.annotation_texts = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(struct tool_buffer));
     tool_export_walk(export, &calls, &out);
-    for (size_t i = 0; i <= TTAPE_EVENT_MAX_VALUES; i++) {
+    for (size_t i = 0; i <= TTAPE_EVENT_MAX_VALUES; i++)
         tool_buffer_close(&out.annotation_texts[i]);
-    }
     tool_buffer_close(&out.packed);
     tool_buffer_close(&out.name);
     tool_buffer_close(&out.file);
@@ -456,5 +453,5 @@ static int run(tool_export *export)
     return export->status;
 }
 
-const tool_export_format tool_export_perfetto = {
+const struct tool_export_format tool_export_perfetto = {
     .name = "perfetto", .summary = "Perfetto's protobuf", .shape = TOOL_EXPORT_BINARY, .run = run};

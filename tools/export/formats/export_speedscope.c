@@ -8,27 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/export/export.h"
 #include "tools/calls/graph_map.h"
+#include "tools/export/export.h"
 
 #define LINE_BYTES 96u
 
-typedef struct used_frame {
+struct used_frame {
     uint32_t site, signal;
-} used_frame;
+};
 
-typedef struct speedscope {
-    tool_export *export;
+struct speedscope {
+    struct tool_export *export;
     uint64_t origin_ns;
-    uint32_t *index_of; /* by site: index + 1 */
-    tool_map signal_of; /* indices by the numbers of signals */
-    used_frame *used;
+    uint32_t *index_of;        /* by site: index + 1 */
+    struct tool_map signal_of; /* indices by the numbers of signals */
+    struct used_frame *used;
     size_t used_count, used_capacity;
     uint64_t profile_count, line_count; /* lines of this profile */
-} speedscope;
+};
 
 /* {"name":"...","file":"...","line":1} */
-static void write_site(const tool_export *export, tool_buffer *buffer, const ttape_site *site)
+static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
+                       const ttape_site *site)
 {
     char room[24];
     (void)export;
@@ -38,39 +39,37 @@ static void write_site(const tool_export *export, tool_buffer *buffer, const tta
         tool_buffer_text(buffer, ",\"file\":");
         tool_buffer_json(buffer, site->file);
     }
-    if (site->line > 0) {
+    if (site->line > 0)
         tool_buffer_printf(buffer, ",\"line\":%" PRIu32, site->line);
-    }
     tool_buffer_text(buffer, "}");
 }
 
-static uint32_t add_used(speedscope *scope, uint32_t site, uint32_t signal)
+static uint32_t add_used(struct speedscope *scope, uint32_t site, uint32_t signal)
 {
     tool_grow((void **)&scope->used, &scope->used_capacity, scope->used_count + 1,
-              sizeof(used_frame));
-    scope->used[scope->used_count] = (used_frame){site, signal};
+              sizeof(struct used_frame));
+    scope->used[scope->used_count] = (struct used_frame){site, signal};
     return (uint32_t)scope->used_count++;
 }
 
-static uint32_t index_of(speedscope *scope, const tool_frame *frame)
+static uint32_t index_of(struct speedscope *scope, const struct tool_frame *frame)
 {
     if (frame->site != TTAPE_NONE) {
         uint32_t *known = &scope->index_of[frame->site];
-        if (*known == 0) {
+        if (*known == 0)
             *known = add_used(scope, frame->site, 0) + 1;
-        }
         return *known - 1;
     }
     uint32_t *known = tool_map_at(&scope->signal_of, frame->signal, TTAPE_NONE);
-    if (*known == TTAPE_NONE) {
+    if (*known == TTAPE_NONE)
         *known = add_used(scope, TTAPE_NONE, frame->signal);
-    }
     return *known;
 }
 
-static void put_line(speedscope *scope, char type, tool_frame *frame, uint64_t time_ns)
+static void put_line(struct speedscope *scope, char type, struct tool_frame *frame,
+                     uint64_t time_ns)
 {
-    tool_output *out = &scope->export->out;
+    struct tool_output *out = &scope->export->out;
     char *at = tool_output_reserve(out, LINE_BYTES);
     *at = ',';
     at += scope->line_count++ > 0;
@@ -85,41 +84,39 @@ static void put_line(speedscope *scope, char type, tool_frame *frame, uint64_t t
     tool_output_commit(out, at);
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    speedscope *scope = context;
+    struct speedscope *scope = context;
     frame->id = index_of(scope, frame);
-    if (walk->stack == walk->active) {
+    if (walk->stack == walk->active)
         put_line(scope, 'O', frame, now->time_ns);
-    }
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
     (void)ending;
-    if (walk->stack == walk->active) {
+    if (walk->stack == walk->active)
         put_line(context, 'C', frame, now->time_ns);
-    }
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
-    const tool_stack *left = walk->stacks[from], *entered = tool_walk_stack(walk);
-    for (size_t i = left->shown; i-- > 0;) {
+    const struct tool_stack *left = walk->stacks[from], *entered = tool_walk_stack(walk);
+    for (size_t i = left->shown; i-- > 0;)
         put_line(context, 'C', &left->frames[i], now->time_ns);
-    }
-    for (size_t i = 0; i < entered->shown; i++) {
+    for (size_t i = 0; i < entered->shown; i++)
         put_line(context, 'O', &entered->frames[i], now->time_ns);
-    }
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    speedscope *scope = context;
-    const tool_export_stream *stream = walk->stream;
-    tool_output *out = &scope->export->out;
-    tool_buffer name = {0}, json = {0};
+    struct speedscope *scope = context;
+    const struct tool_export_stream *stream = walk->stream;
+    struct tool_output *out = &scope->export->out;
+    struct tool_buffer name = {0}, json = {0};
     tool_export_thread_name(scope->export, stream, 0, &name);
     tool_buffer_printf(&name, " (%" PRIu64 "/%" PRIu64 ")", stream->pid, stream->tid);
     tool_buffer_json(&json, (ttape_string){name.data, name.size_bytes});
@@ -134,55 +131,54 @@ static void take_stream(void *context, tool_walk *walk)
     scope->line_count = 0;
 }
 
-static void take_stream_end(void *context, tool_walk *walk, uint64_t time_ns)
+static void take_stream_end(void *context, struct tool_walk *walk, uint64_t time_ns)
 {
-    speedscope *scope = context;
+    struct speedscope *scope = context;
     (void)walk;
     tool_output_printf(&scope->export->out, "\n],\"endValue\":%" PRIu64 "}",
                        time_ns - scope->origin_ns);
 }
 
-static void put_head(speedscope *scope)
+static void put_head(struct speedscope *scope)
 {
-    tool_output *out = &scope->export->out;
-    tool_buffer name = {0};
+    struct tool_output *out = &scope->export->out;
+    struct tool_buffer name = {0};
     const char *path = scope->export->input->name;
     tool_buffer_json(&name, (ttape_string){path, strlen(path)});
     tool_output_text(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     tool_output_printf(out, "\"exporter\":\"tracetape %s\",\"name\":", ttape_version_string());
     tool_output_bytes(out, name.data, name.size_bytes);
-    if (scope->origin_ns > 0) {
+    if (scope->origin_ns > 0)
         tool_output_printf(out, ",\"time_origin_ns\":\"%" PRIu64 "\"", scope->origin_ns);
-    }
     tool_output_text(out, ",\n\"profiles\":[");
     tool_buffer_close(&name);
 }
 
-static void put_frames(speedscope *scope)
+static void put_frames(struct speedscope *scope)
 {
-    tool_output *out = &scope->export->out;
+    struct tool_output *out = &scope->export->out;
     tool_output_text(out, "\n],\n\"shared\":{\"frames\":[");
     for (size_t i = 0; i < scope->used_count; i++) {
-        const used_frame *used = &scope->used[i];
+        const struct used_frame *used = &scope->used[i];
         tool_output_text(out, i > 0 ? ",\n" : "\n");
         if (used->site == TTAPE_NONE) {
             tool_output_printf(out, "{\"name\":\"signal %" PRIu32 "\"}", used->signal);
         } else {
-            const tool_buffer *text = tool_export_site(scope->export, used->site);
+            const struct tool_buffer *text = tool_export_site(scope->export, used->site);
             tool_output_bytes(out, text->data, text->size_bytes);
         }
     }
     tool_output_text(out, "\n]}}\n");
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .changed = take_change,
-                                            .stream_end = take_stream_end};
-    speedscope scope = {.export = export, .origin_ns = tool_export_origin(export)};
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .changed = take_change,
+                                                   .stream_end = take_stream_end};
+    struct speedscope scope = {.export = export, .origin_ns = tool_export_origin(export)};
     export->write_site = write_site;
     scope.index_of = tool_allocate(export->info.site_count, sizeof(uint32_t));
     put_head(&scope);
@@ -194,7 +190,7 @@ static int run(tool_export *export)
     return export->status;
 }
 
-const tool_export_format tool_export_speedscope = {.name = "speedscope",
-                                                   .summary = "JSON for speedscope.app",
-                                                   .shape = TOOL_EXPORT_TEXT,
-                                                   .run = run};
+const struct tool_export_format tool_export_speedscope = {.name = "speedscope",
+                                                          .summary = "JSON for speedscope.app",
+                                                          .shape = TOOL_EXPORT_TEXT,
+                                                          .run = run};

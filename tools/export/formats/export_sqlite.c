@@ -52,20 +52,19 @@ static const char *const inserts[INSERT_COUNT] = {
     "INSERT INTO calls VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO points VALUES(?,?,?,?,?,?,?,?,?)", "INSERT INTO arguments VALUES(?,?,?,?,?)"};
 
-typedef struct database {
-    tool_export *export;
+struct database {
+    struct tool_export *export;
     sqlite3 *handle;
     sqlite3_stmt *statements[INSERT_COUNT];
     uint64_t call_count, point_count, last_ns;
-    tool_buffer text;
-} database;
+    struct tool_buffer text;
+};
 
 /* Reports SQLite's failure, once; then everything stops. */
-static bool check(database *base, int result)
+static bool check(struct database *base, int result)
 {
-    if (result == SQLITE_OK || result == SQLITE_DONE || result == SQLITE_ROW) {
+    if (result == SQLITE_OK || result == SQLITE_DONE || result == SQLITE_ROW)
         return true;
-    }
     if (base->export->status != TOOL_CANNOT) {
         base->export->status =
             tool_fail("cannot write '%s': %s", base->export->path,
@@ -74,7 +73,7 @@ static bool check(database *base, int result)
     return false;
 }
 
-static bool execute(database *base, const char *text)
+static bool execute(struct database *base, const char *text)
 {
     return check(base, sqlite3_exec(base->handle, text, NULL, NULL, NULL));
 }
@@ -89,11 +88,10 @@ static void bind_number(sqlite3_stmt *row, int column, uint64_t number)
 
 static void bind_id(sqlite3_stmt *row, int column, uint32_t id)
 {
-    if (id == TTAPE_NONE) {
+    if (id == TTAPE_NONE)
         sqlite3_bind_null(row, column);
-    } else {
+    else
         sqlite3_bind_int64(row, column, (sqlite3_int64)id);
-    }
 }
 
 static void bind_text(sqlite3_stmt *row, int column, const char *text)
@@ -101,7 +99,7 @@ static void bind_text(sqlite3_stmt *row, int column, const char *text)
     sqlite3_bind_text(row, column, text, -1, SQLITE_STATIC);
 }
 
-static void bind_name(database *base, sqlite3_stmt *row, int column, ttape_string name)
+static void bind_name(struct database *base, sqlite3_stmt *row, int column, ttape_string name)
 {
     base->text.size_bytes = 0;
     tool_buffer_name(&base->text, TOOL_ESCAPE_TERMINAL, name);
@@ -109,7 +107,8 @@ static void bind_name(database *base, sqlite3_stmt *row, int column, ttape_strin
                                         SQLITE_TRANSIENT));
 }
 
-static void bind_value(database *base, sqlite3_stmt *row, int column, const ttape_value *value)
+static void bind_value(struct database *base, sqlite3_stmt *row, int column,
+                       const ttape_value *value)
 {
     double real;
     switch (value->type) {
@@ -127,7 +126,7 @@ static void bind_value(database *base, sqlite3_stmt *row, int column, const ttap
     }
 }
 
-static void step(database *base, sqlite3_stmt *row)
+static void step(struct database *base, sqlite3_stmt *row)
 {
     (void)check(base, sqlite3_step(row));
     sqlite3_reset(row);
@@ -135,14 +134,14 @@ static void step(database *base, sqlite3_stmt *row)
 
 /* ---- definitions ---- */
 
-static sqlite3_stmt *prepare(database *base, const char *text)
+static sqlite3_stmt *prepare(struct database *base, const char *text)
 {
     sqlite3_stmt *row = NULL;
     (void)check(base, sqlite3_prepare_v2(base->handle, text, -1, &row, NULL));
     return row;
 }
 
-static void put_meta(database *base, ttape_reader *reader)
+static void put_meta(struct database *base, ttape_reader *reader)
 {
     ttape_metadata_entry entry;
     sqlite3_stmt *row = prepare(base, "INSERT INTO meta VALUES(?,?,?)");
@@ -150,19 +149,18 @@ static void put_meta(database *base, ttape_reader *reader)
          i++) {
         sqlite3_bind_int64(row, 1, entry.scope);
         bind_name(base, row, 2, entry.key);
-        if (entry.type == 0) {
+        if (entry.type == 0)
             bind_name(base, row, 3, entry.text);
-        } else if (entry.type == 1) {
+        else if (entry.type == 1)
             bind_number(row, 3, entry.number);
-        } else {
+        else
             sqlite3_bind_null(row, 3);
-        }
         step(base, row);
     }
     sqlite3_finalize(row);
 }
 
-static void put_threads(database *base, ttape_reader *reader)
+static void put_threads(struct database *base, ttape_reader *reader)
 {
     ttape_process process;
     ttape_stream_info stream;
@@ -190,7 +188,7 @@ static void put_threads(database *base, ttape_reader *reader)
     sqlite3_finalize(row);
 }
 
-static void put_sites(database *base, ttape_reader *reader)
+static void put_sites(struct database *base, ttape_reader *reader)
 {
     ttape_module module;
     ttape_site site;
@@ -229,8 +227,8 @@ static void put_sites(database *base, ttape_reader *reader)
 
 /* ---- calls and points ---- */
 
-static void put_arguments(database *base, uint64_t call, uint64_t point, bool is_return,
-                          const tool_moment *now)
+static void put_arguments(struct database *base, uint64_t call, uint64_t point, bool is_return,
+                          const struct tool_moment *now)
 {
     sqlite3_stmt *row = base->statements[INSERT_ARGUMENT];
     for (uint32_t i = 0; i < now->value_count; i++) {
@@ -244,63 +242,59 @@ static void put_arguments(database *base, uint64_t call, uint64_t point, bool is
     }
 }
 
-static void account(database *base, const tool_stack *stack, size_t shown, uint64_t time_ns)
+static void account(struct database *base, const struct tool_stack *stack, size_t shown,
+                    uint64_t time_ns)
 {
-    if (shown > 0) {
+    if (shown > 0)
         stack->frames[shown - 1].self_ns += time_ns - base->last_ns;
-    }
     base->last_ns = time_ns;
 }
 
-static void take_begin(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now)
+static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                       const struct tool_moment *now)
 {
-    database *base = context;
-    const tool_stack *stack = tool_walk_stack(walk);
-    if (walk->stack == walk->active) {
+    struct database *base = context;
+    const struct tool_stack *stack = tool_walk_stack(walk);
+    if (walk->stack == walk->active)
         account(base, stack, (size_t)(frame - stack->frames), now->time_ns);
-    }
     frame->id = ++base->call_count;
     put_arguments(base, frame->id, 0, false, now);
 }
 
-static void take_end(void *context, tool_walk *walk, tool_frame *frame, const tool_moment *now,
-                     tool_ending ending)
+static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
+                     const struct tool_moment *now, enum tool_ending ending)
 {
     static const char *const endings[] = {"exit", "unwind", "still_open", "lost"};
-    database *base = context;
-    const tool_stack *stack = tool_walk_stack(walk);
+    struct database *base = context;
+    const struct tool_stack *stack = tool_walk_stack(walk);
     sqlite3_stmt *row = base->statements[INSERT_CALL];
-    if (walk->stack == walk->active) {
+    if (walk->stack == walk->active)
         account(base, stack, stack->shown, now->time_ns);
-    }
     bind_number(row, 1, frame->id);
     bind_number(row, 2, walk->stream->stream);
     bind_number(row, 3, walk->stack);
-    if (frame > stack->frames) {
+    if (frame > stack->frames)
         bind_number(row, 4, frame[-1].id);
-    } else {
+    else
         sqlite3_bind_null(row, 4);
-    }
     bind_number(row, 5, (uint64_t)(frame - stack->frames));
     bind_id(row, 6, frame->site);
-    if (frame->kind == TTAPE_SIGNAL_BEGIN) {
+    if (frame->kind == TTAPE_SIGNAL_BEGIN)
         bind_number(row, 7, frame->signal);
-    } else {
+    else
         sqlite3_bind_null(row, 7);
-    }
     bind_number(row, 8, frame->start_ns);
     bind_number(row, 9, now->time_ns - frame->start_ns);
     bind_number(row, 10, frame->self_ns);
     bind_text(row, 11, endings[ending]);
     bind_number(row, 12, frame->is_cut || frame->kind == TTAPE_OPEN);
     step(base, row);
-    if (ending == TOOL_ENDING_EXIT) {
+    if (ending == TOOL_ENDING_EXIT)
         put_arguments(base, frame->id, 0, true, now);
-    }
 }
 
-static void put_point(database *base, const tool_walk *walk, uint64_t time_ns, const char *kind,
-                      uint32_t site, const char *detail, uint64_t number)
+static void put_point(struct database *base, const struct tool_walk *walk, uint64_t time_ns,
+                      const char *kind, uint32_t site, const char *detail, uint64_t number)
 {
     sqlite3_stmt *row = base->statements[INSERT_POINT];
     bind_number(row, 1, ++base->point_count);
@@ -315,14 +309,13 @@ static void put_point(database *base, const tool_walk *walk, uint64_t time_ns, c
     step(base, row);
 }
 
-static void take_point(void *context, tool_walk *walk, const tool_moment *now)
+static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
 {
-    database *base = context;
+    struct database *base = context;
     const ttape_event *event = now->event;
     ttape_site site = {.kind = TTAPE_SITE_MARKER};
-    if (event->site != TTAPE_NONE) {
+    if (event->site != TTAPE_NONE)
         (void)ttape_reader_get_site(base->export->reader, event->site, &site);
-    }
     bool is_gap = event->kind == TTAPE_GAP;
     put_point(base, walk, now->time_ns,
               event->kind == TTAPE_EXIT_UNSEEN ? "exit_unseen"
@@ -331,64 +324,59 @@ static void take_point(void *context, tool_walk *walk, const tool_moment *now)
     put_arguments(base, 0, base->point_count, event->kind == TTAPE_EXIT_UNSEEN, now);
 }
 
-static void take_change(void *context, tool_walk *walk, uint32_t from, const tool_moment *now)
+static void take_change(void *context, struct tool_walk *walk, uint32_t from,
+                        const struct tool_moment *now)
 {
-    database *base = context;
+    struct database *base = context;
     account(base, walk->stacks[from], walk->stacks[from]->shown, now->time_ns);
     put_point(base, walk, now->time_ns, "switch", TTAPE_NONE, "stack", walk->stack);
 }
 
-static void take_skip(void *context, tool_walk *walk, uint64_t to_ns)
+static void take_skip(void *context, struct tool_walk *walk, uint64_t to_ns)
 {
-    database *base = context;
+    struct database *base = context;
     account(base, tool_walk_stack(walk), tool_walk_stack(walk)->shown, walk->now_ns);
     base->last_ns = to_ns;
 }
 
-static void take_stream(void *context, tool_walk *walk)
+static void take_stream(void *context, struct tool_walk *walk)
 {
-    ((database *)context)->last_ns = walk->now_ns;
+    ((struct database *)context)->last_ns = walk->now_ns;
 }
 
-static void fill(database *base)
+static void fill(struct database *base)
 {
-    static const tool_export_calls calls = {.stream = take_stream,
-                                            .begin = take_begin,
-                                            .end = take_end,
-                                            .point = take_point,
-                                            .changed = take_change,
-                                            .skip = take_skip};
-    if (!execute(base, schema)) {
+    static const struct tool_export_calls calls = {.stream = take_stream,
+                                                   .begin = take_begin,
+                                                   .end = take_end,
+                                                   .point = take_point,
+                                                   .changed = take_change,
+                                                   .skip = take_skip};
+    if (!execute(base, schema))
         return;
-    }
     put_meta(base, base->export->reader);
     put_threads(base, base->export->reader);
     put_sites(base, base->export->reader);
-    for (int i = 0; i < INSERT_COUNT; i++) {
+    for (int i = 0; i < INSERT_COUNT; i++)
         base->statements[i] = prepare(base, inserts[i]);
-    }
     tool_export_walk(base->export, &calls, base);
-    if (base->export->status != TOOL_CANNOT) {
+    if (base->export->status != TOOL_CANNOT)
         (void)execute(base, indexes);
-    }
 }
 
-static int run(tool_export *export)
+static int run(struct tool_export *export)
 {
-    database base = {.export = export};
-    tool_target target;
+    struct database base = {.export = export};
+    struct tool_target target;
     int status = tool_target_open(&target, export->path, export->force);
-    if (status == TOOL_OK && target.file == NULL) {
+    if (status == TOOL_OK && target.file == NULL)
         status = tool_fail("cannot write '%s': a database needs a regular file", export->path);
-    }
     if (status == TOOL_OK) {
         const char *name = ttape_file_sink_temporary_name(target.file);
-        if (check(&base, sqlite3_open_v2(name, &base.handle, SQLITE_OPEN_READWRITE, NULL))) {
+        if (check(&base, sqlite3_open_v2(name, &base.handle, SQLITE_OPEN_READWRITE, NULL)))
             fill(&base);
-        }
-        for (int i = 0; i < INSERT_COUNT; i++) {
+        for (int i = 0; i < INSERT_COUNT; i++)
             sqlite3_finalize(base.statements[i]);
-        }
         (void)check(&base, sqlite3_close(base.handle));
         status = export->status == TOOL_CANNOT ? TOOL_CANNOT : tool_target_commit(&target);
     }
@@ -397,5 +385,5 @@ static int run(tool_export *export)
     return status;
 }
 
-const tool_export_format tool_export_sqlite = {
+const struct tool_export_format tool_export_sqlite = {
     .name = "sqlite", .summary = "a database for SQL", .shape = TOOL_EXPORT_FILE, .run = run};

@@ -10,8 +10,8 @@
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "writer/arena/record.h"
-#include "writer/recording/journal.h"
 #include "writer/recording/decode/layouts.h"
+#include "writer/recording/journal.h"
 
 #define PROCESS_BYTES 32u
 #define MODULE_BYTES  20u

@@ -300,12 +300,11 @@ ttape_status ttp_modules_add_new(ttape_recording *r, struct ttp_image *image, tt
 {
     struct ttp_module_seen *found = image->incoming.data;
     size_t kept = 0;
-    for (size_t i = 0; i < image->incoming.count; i++) {
+    for (size_t i = 0; i < image->incoming.count; i++)
         if (overlaps(&layout_at(r, image->layout)->modules, &found[i].module))
             free_module(r, &found[i]);
         else
             found[kept++] = found[i];
-    }
     image->incoming.count = kept;
     ttape_status status = kept == 0 ? TTAPE_OK : ttp_modules_apply(r, image, false, err);
     ttp_modules_clear(r, image);

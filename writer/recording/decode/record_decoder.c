@@ -8,8 +8,8 @@
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "writer/arena/record.h"
-#include "writer/recording/recording_internal.h"
 #include "writer/events/stream_edge.h"
+#include "writer/recording/recording_internal.h"
 
 #define MESSAGE_MAX (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
 #define REASON_BITS 3u
