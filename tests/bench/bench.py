@@ -14,6 +14,7 @@ import measure
 import recordings
 import sections_export
 import sections_file
+import sections_instructions
 import sections_record
 import sections_report
 import sections_size
@@ -37,6 +38,7 @@ SECTIONS = {  # name: generator of rows
     "answers": sections_report.answers,
     "export": sections_export.chrome,
     "record": sections_record.record,
+    "instructions": sections_instructions.instructions,
     "soak": sections_record.soak,
 }
 SHORT, BROKEN = 1, 4
