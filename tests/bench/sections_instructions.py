@@ -1,5 +1,5 @@
-"""Instructions an event, counted by callgrind: the same on a busy machine, so that two builds can be
-told apart by 2 %. TTAPE_BENCH_AGAINST names the other build's folder (of another commit)."""
+"""Instructions an event, counted by callgrind: the same on a busy machine, so that two builds can
+be told apart by 2 %. TTAPE_BENCH_AGAINST names the other build's folder (of another commit)."""
 import os
 import re
 import shutil
