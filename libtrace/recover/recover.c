@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "format/base/fail.h"
-#include "libtrace/recover/recover_options.h"
+#include "libtrace/recover/recover_files.h"
 #include "libtrace/recover/recover_reached.h"
 #include "libtrace/recover/recover_salvaged.h"
-#include "libtrace/recover/recover_slots.h"
 #include "libtrace/recover/recover_state.h"
+#include "libtrace/recover/recover_tell.h"
 #include "reader/partition/partition_reader.h"
 #include "writer/events/copy_writer.h"
 #include "writer/recording/journal.h"

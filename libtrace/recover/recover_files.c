@@ -15,6 +15,7 @@
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
+#include "writer/recording/decode/word_map.h"
 #include "writer/recording/journal.h"
 
 #define JOURNAL_MAX  (1u << 30)
@@ -397,6 +398,62 @@ ttape_status ttp_recovered_open(struct ttp_recovered_files *files, const char *d
     TTP_TRY(find_files(files, err));
     TTP_TRY(find_blocks(files, err)); /* first: a block that is in both is then the arena's too */
     return find_slots(files, err);
+}
+
+/* Damaged slots
+ *
+ * A recorder that is killed while it writes a slot leaves half of one. That is no loss: a block is
+ * given back only when its slot is written, and a slot is written again only when its records are
+ * in the trace. A damaged slot is a loss if its records are neither in the trace, before the
+ * checkpoint, nor in the arena. */
+
+static bool is_in_trace(const ttape_recording *r, const struct ttp_recovered_slot *slot)
+{
+    uint32_t index = ttp_map_find(&r->thread_by_serial, slot->serial);
+    if (index >= r->threads.count)
+        return false;
+    const struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[index];
+    return slot->sequence < thread->sequence ||
+           (slot->sequence == thread->sequence && slot->end <= thread->consumed);
+}
+
+static bool is_in_arena(const struct ttp_recovered_files *files,
+                        const struct ttp_recovered_slot *slot)
+{
+    for (size_t i = 0; i < files->slots.count; i++) {
+        const struct ttp_recovered_slot *block = &files->slots.items[i];
+        if (block->in_arena && block->serial == slot->serial && block->sequence == slot->sequence)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the slot without an owner is the last one: there the recorder was killed before it had
+ * written the head, and the block is still in the arena. */
+static bool has_stopped_there(const struct ttp_recovered_files *files)
+{
+    return files->arena.memory != NULL && files->nobodys_last + 1 == files->spill_count;
+}
+
+uint64_t ttp_slots_tell(const struct ttp_telling *t, const struct ttp_recovered_files *files,
+                        const ttape_recording *r)
+{
+    uint64_t lost = files->nobodys, others;
+    if (lost != 0 && has_stopped_there(files))
+        lost--;
+    for (size_t i = 0; i < files->damaged.count; i++) {
+        const struct ttp_recovered_slot *slot = &files->damaged.items[i];
+        lost += !is_in_trace(r, slot) && !is_in_arena(files, slot);
+    }
+    others = files->damaged.count + files->nobodys - lost;
+    if (lost != 0)
+        ttp_tell(t, true, "%llu slots of the spill file are damaged, with what was only there",
+                 (unsigned long long)lost);
+    if (others != 0)
+        ttp_tell(t, false,
+                 "%llu slots of the spill file are damaged: what was in them is elsewhere, too",
+                 (unsigned long long)others);
+    return lost;
 }
 
 void ttp_recovered_close(struct ttp_recovered_files *files)

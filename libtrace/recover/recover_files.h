@@ -7,6 +7,7 @@
 #include <tracetape/recover.h>
 
 #include "libtrace/recover/recover_arena.h"
+#include "libtrace/recover/recover_tell.h"
 #include "writer/recording/recording_internal.h"
 
 /* A trace file, and how many of its partitions the journal says are complete. */
@@ -64,6 +65,10 @@ ttape_status ttp_recovered_open(struct ttp_recovered_files *files, const char *d
 ttape_status ttp_recovered_load(const struct ttp_recovered_files *files,
                                 const struct ttp_recovered_slot *slot, struct ttp_slot *out,
                                 ttape_error *err);
+/* Tells of the damaged slots of the spill file: a line for those that are a loss, a line for the
+ * others. How many are a loss. To be called when the journal was replayed. */
+uint64_t ttp_slots_tell(const struct ttp_telling *t, const struct ttp_recovered_files *files,
+                        const ttape_recording *r);
 void ttp_recovered_close(struct ttp_recovered_files *files);
 
 #endif

@@ -1,10 +1,17 @@
-/* What recoveries tell: lines, and a trace's pieces, in the callbacks and in the report. */
+/* What a caller of a recovery gives, its options, and is told: lines, and the pieces of a trace, in
+ * the callbacks and in the report. */
 #ifndef TTP_LIBTRACE_RECOVER_TELL_H
 #define TTP_LIBTRACE_RECOVER_TELL_H
 
 #include <tracetape/recover.h>
 
 #include "reader/check/salvage.h"
+
+/* A copy; NULL gives the defaults. What this version does not know is refused. */
+ttape_status ttp_recover_options(ttape_recover_options *out, const ttape_recover_options *options,
+                                 ttape_error *err);
+/* For reading one file; of what is decoded once nothing need be kept. */
+ttape_reader_options ttp_recover_reading(const ttape_recover_options *options);
 
 struct ttp_telling {
     const ttape_recover_options *options;

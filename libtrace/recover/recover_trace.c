@@ -2,8 +2,8 @@
 #include <tracetape/recover.h>
 
 #include "format/base/fail.h"
-#include "libtrace/recover/recover_options.h"
 #include "libtrace/recover/recover_salvaged.h"
+#include "libtrace/recover/recover_tell.h"
 
 static ttape_status write_trace(struct ttp_salvaged *v, ttape_writer **writer,
                                 const ttape_sink *sink, const struct ttp_telling *telling,

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Shape gate: 100 columns, 70 lines a function, 600 lines a file, every .c and .h name once.
+"""Shape gate: 100 columns, 70 lines a function, 600 lines a file, every .c and .h name once,
+20 source files a folder of the product.
 
 Exceptions, each with its reason: shape_exceptions.txt."""
 import re
+from collections import Counter
 
 import tidy
 
-COLUMNS, FUNCTION_LINES, FILE_LINES = 100, 70, 600
+COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES = 100, 70, 600, 20
 EXCEPTIONS = "shape_exceptions.txt"
 SIGNATURE = re.compile(r"^(?!typedef\b|struct\b[^()]*$|enum\b[^()]*$)[A-Za-z_][^;=]*\)")
 
@@ -34,6 +36,10 @@ def functions(code):
 def measure():
     """Every finding as (what, path, function or None, text)."""
     longest, names = [], {}
+    folders = Counter(path.parent for path in tidy.files(".c", ".h", under=tidy.PRODUCT))
+    for folder, count in sorted(folders.items()):
+        if count > FOLDER_FILES:
+            yield "folder", folder, None, f"{folder}: {count} source files"
     for path in tidy.files(".c", ".h", ".inc", ".py", ".sh", ".cmake") + scripts():
         code = tidy.text(path)
         lines = code.splitlines()
