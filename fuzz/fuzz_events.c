@@ -51,39 +51,39 @@ static void fit(struct maker *m, ttape_event *e, uint32_t operand)
     e->site = operand % m->site_count;
     e->argument = 0;
     switch (e->kind) {
-    case TTAPE_ENTER:
-    case TTAPE_OPEN: fits = push(s, e->site); break;
-    case TTAPE_EXIT:
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN: fits = push(s, e->site); break;
+    case TTAPE_EVENT_EXIT:
         e->site = operand >= 64 && !(top & SIGNAL) ? top : e->site;
         (void)leave(s, e->site);
         break;
-    case TTAPE_SIGNAL_BEGIN: fits = push(s, SIGNAL | (e->argument = operand)); break;
-    case TTAPE_SIGNAL_END:
+    case TTAPE_EVENT_SIGNAL_BEGIN: fits = push(s, SIGNAL | (e->argument = operand)); break;
+    case TTAPE_EVENT_SIGNAL_END:
         e->argument = (top & SIGNAL) && s->count > 0 ? top & ~SIGNAL : operand;
         fits = leave(s, SIGNAL | e->argument);
         break;
-    case TTAPE_UNWIND:
+    case TTAPE_EVENT_UNWIND:
         fits = s->count >= n;
         s->count -= fits ? n : 0;
         e->argument = n;
         break;
-    case TTAPE_EXIT_ACROSS:
+    case TTAPE_EVENT_EXIT_ACROSS:
         fits = s->count > n && !(s->frames[s->count - 1 - n] & SIGNAL);
         e->site = fits ? s->frames[s->count - 1 - n] : e->site;
         s->count -= fits ? n + 1 : 0;
         e->argument = n;
         break;
-    case TTAPE_SWITCH: m->current[m->stream] = e->argument = operand % FUZZ_STACKS; break;
-    case TTAPE_GAP:
+    case TTAPE_EVENT_SWITCH: m->current[m->stream] = e->argument = operand % FUZZ_STACKS; break;
+    case TTAPE_EVENT_GAP:
         e->argument = operand % 7;
         e->count = operand / 7;
         break;
     default: break;
     }
     if (!fits)
-        *e = (ttape_event){e->time_ns, 0, TTAPE_LEAF, operand % m->site_count, 0, e->depth};
-    bool has_site =
-        e->kind <= TTAPE_OPEN || e->kind == TTAPE_EXIT_UNSEEN || e->kind == TTAPE_EXIT_ACROSS;
+        *e = (ttape_event){e->time_ns, 0, TTAPE_EVENT_LEAF, operand % m->site_count, 0, e->depth};
+    bool has_site = e->kind <= TTAPE_EVENT_OPEN || e->kind == TTAPE_EVENT_EXIT_UNSEEN ||
+                    e->kind == TTAPE_EVENT_EXIT_ACROSS;
     e->site = has_site ? e->site : TTAPE_NONE;
 }
 
@@ -110,35 +110,35 @@ static uint64_t elapsed(uint32_t code)
 
 static void step(struct maker *m, const uint8_t *bytes)
 {
-    static const uint8_t kinds[32] = {TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_ENTER,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_EXIT,
-                                      TTAPE_LEAF,
-                                      TTAPE_LEAF,
-                                      TTAPE_LEAF,
-                                      TTAPE_OPEN,
-                                      TTAPE_SIGNAL_BEGIN,
-                                      TTAPE_SIGNAL_END,
-                                      TTAPE_EXIT_UNSEEN,
-                                      TTAPE_UNWIND,
-                                      TTAPE_EXIT_ACROSS,
-                                      TTAPE_SWITCH,
-                                      TTAPE_GAP,
+    static const uint8_t kinds[32] = {TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_ENTER,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_EXIT,
+                                      TTAPE_EVENT_LEAF,
+                                      TTAPE_EVENT_LEAF,
+                                      TTAPE_EVENT_LEAF,
+                                      TTAPE_EVENT_OPEN,
+                                      TTAPE_EVENT_SIGNAL_BEGIN,
+                                      TTAPE_EVENT_SIGNAL_END,
+                                      TTAPE_EVENT_EXIT_UNSEEN,
+                                      TTAPE_EVENT_UNWIND,
+                                      TTAPE_EVENT_EXIT_ACROSS,
+                                      TTAPE_EVENT_SWITCH,
+                                      TTAPE_EVENT_GAP,
                                       255,
                                       254,
                                       253};
@@ -159,11 +159,11 @@ static void step(struct maker *m, const uint8_t *bytes)
     to->event = (ttape_event){.time_ns = m->time_ns, .kind = kind, .depth = TTAPE_DEPTH_AUTO};
     m->flush = false;
     if (kind == 253)
-        to->event.kind = TTAPE_LEAF;
+        to->event.kind = TTAPE_EVENT_LEAF;
     fit(m, &to->event, operand);
     if (bytes[0] & 32)
         to->event.depth = operand % 20;
-    if ((bytes[0] & 64) && to->event.kind != TTAPE_GAP)
+    if ((bytes[0] & 64) && to->event.kind != TTAPE_EVENT_GAP)
         give_values(to, operand);
 }
 

@@ -48,7 +48,7 @@ ttape_status fuzz_program_write(const struct fuzz_program *program,
                                 const ttape_writer_options *options, bool in_runs,
                                 struct fuzz_bytes *out);
 /* What was read is the next step of its stream: next[stream] is where to look for it. */
-void fuzz_program_require(const struct fuzz_program *program, const ttape_item *item,
+void fuzz_program_require(const struct fuzz_program *program, const ttape_event_item *item,
                           uint32_t next[FUZZ_STREAMS]);
 
 #endif

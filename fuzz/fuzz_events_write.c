@@ -113,14 +113,14 @@ static uint64_t stored_time(const struct fuzz_program *p, uint64_t time_ns)
 /* An exit that could not be one was taken as what it must have been. */
 static bool same_kind(const ttape_event *in, const ttape_event *out)
 {
-    if (in->kind == TTAPE_EXIT)
-        return out->kind == TTAPE_EXIT || out->kind == TTAPE_EXIT_ACROSS ||
-               out->kind == TTAPE_EXIT_UNSEEN;
+    if (in->kind == TTAPE_EVENT_EXIT)
+        return out->kind == TTAPE_EVENT_EXIT || out->kind == TTAPE_EVENT_EXIT_ACROSS ||
+               out->kind == TTAPE_EVENT_EXIT_UNSEEN;
     return in->kind == out->kind ||
-           (in->kind == TTAPE_SIGNAL_END && out->kind == TTAPE_EXIT_ACROSS);
+           (in->kind == TTAPE_EVENT_SIGNAL_END && out->kind == TTAPE_EVENT_EXIT_ACROSS);
 }
 
-static void require_values(const struct fuzz_step *step, const ttape_item *item)
+static void require_values(const struct fuzz_step *step, const ttape_event_item *item)
 {
     FUZZ_REQUIRE(item->value_count == step->value_count);
     for (uint32_t i = 0; i < step->value_count; i++) {
@@ -133,7 +133,7 @@ static void require_values(const struct fuzz_step *step, const ttape_item *item)
     }
 }
 
-void fuzz_program_require(const struct fuzz_program *p, const ttape_item *item,
+void fuzz_program_require(const struct fuzz_program *p, const ttape_event_item *item,
                           uint32_t next[FUZZ_STREAMS])
 {
     uint32_t *at = &next[item->stream];
@@ -145,7 +145,8 @@ void fuzz_program_require(const struct fuzz_program *p, const ttape_item *item,
     FUZZ_REQUIRE(out->time_ns == stored_time(p, in->time_ns));
     FUZZ_REQUIRE(same_kind(in, out));
     FUZZ_REQUIRE(in->site == out->site);
-    FUZZ_REQUIRE(in->kind == TTAPE_EXIT || in->kind != out->kind || in->argument == out->argument);
+    FUZZ_REQUIRE(in->kind == TTAPE_EVENT_EXIT || in->kind != out->kind ||
+                 in->argument == out->argument);
     FUZZ_REQUIRE(in->count == out->count);
     FUZZ_REQUIRE(in->depth == TTAPE_DEPTH_AUTO || in->depth == out->depth);
     require_values(step, item);

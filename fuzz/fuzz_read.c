@@ -131,7 +131,7 @@ struct fuzz_sum fuzz_read_partitions(ttape_reader *reader)
     return sum;
 }
 
-void fuzz_hash_item(struct fuzz_sum *sum, const ttape_item *item)
+void fuzz_hash_item(struct fuzz_sum *sum, const ttape_event_item *item)
 {
     const ttape_event *e = &item->event;
     FUZZ_REQUIRE(e->kind < TTAPE_EVENT_KIND_COUNT);
@@ -150,7 +150,7 @@ struct fuzz_sum fuzz_read_stream(ttape_reader *reader, uint32_t stream)
 {
     struct fuzz_sum sum = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     ttape_info info;
     ttape_reader_get_info(reader, &info);
     if (ttape_cursor_open(&cursor, reader, stream, NULL) != TTAPE_OK)

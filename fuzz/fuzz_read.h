@@ -31,7 +31,7 @@ struct fuzz_sum fuzz_read_stream(ttape_reader *reader, uint32_t stream);
 /* All of it. */
 struct fuzz_sum fuzz_read_all(ttape_reader *reader);
 
-void fuzz_hash_item(struct fuzz_sum *sum, const ttape_item *item);
+void fuzz_hash_item(struct fuzz_sum *sum, const ttape_event_item *item);
 
 /* A partition has at least 160 bytes and at most 2^24 events: no file makes a reader produce more
  * events than this many for each of its bytes. */

@@ -337,7 +337,7 @@ static struct fuzz_bytes unfinished(void)
     FUZZ_REQUIRE(ttape_writer_add_site(writer, &function, &id, NULL) == TTAPE_OK);
     for (uint64_t i = 0; i < 5; i++) {
         ttape_event event = {.time_ns = 1000 + i * 100,
-                             .kind = i % 2 ? TTAPE_EXIT : TTAPE_ENTER,
+                             .kind = i % 2 ? TTAPE_EVENT_EXIT : TTAPE_EVENT_ENTER,
                              .depth = TTAPE_DEPTH_AUTO};
         FUZZ_REQUIRE(ttape_writer_append(writer, 0, &event, 1, NULL) == TTAPE_OK);
     }

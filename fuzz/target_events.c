@@ -14,7 +14,7 @@ static void require_edge(ttape_cursor *cursor)
 static void jump(ttape_reader *reader, uint32_t stream, struct fuzz_input *parameters)
 {
     ttape_cursor *cursor;
-    ttape_item item, back, again;
+    ttape_event_item item, back, again;
     ttape_stream_info info;
     uint32_t number = fuzz_number(parameters, 2), time = fuzz_number(parameters, 2);
     FUZZ_REQUIRE(ttape_reader_get_stream(reader, stream, &info) == TTAPE_OK);

@@ -13,7 +13,7 @@ static void require_events(const struct fuzz_program *program, const ttape_sourc
     uint32_t next[FUZZ_STREAMS] = {0}, count = 0;
     ttape_reader *reader;
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     FUZZ_REQUIRE(ttape_reader_open(&reader, source, NULL, NULL) == TTAPE_OK);
     FUZZ_REQUIRE(ttape_cursor_open(&cursor, reader, TTAPE_ALL_STREAMS, NULL) == TTAPE_OK);
     for (; ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK; count++)

@@ -7,17 +7,17 @@
 static const char *const site_kinds[] = {"function", "block", "branch", "syscall", "marker"};
 
 static const char *const event_kinds[TTAPE_EVENT_KIND_COUNT] = {
-    [TTAPE_ENTER] = "enter",
-    [TTAPE_EXIT] = "exit",
-    [TTAPE_LEAF] = "leaf",
-    [TTAPE_OPEN] = "open",
-    [TTAPE_SIGNAL_BEGIN] = "signal",
-    [TTAPE_SIGNAL_END] = "signal_end",
-    [TTAPE_EXIT_UNSEEN] = "exit",
-    [TTAPE_UNWIND] = "unwind",
-    [TTAPE_EXIT_ACROSS] = "exit",
-    [TTAPE_SWITCH] = "switch",
-    [TTAPE_GAP] = "gap",
+    [TTAPE_EVENT_ENTER] = "enter",
+    [TTAPE_EVENT_EXIT] = "exit",
+    [TTAPE_EVENT_LEAF] = "leaf",
+    [TTAPE_EVENT_OPEN] = "open",
+    [TTAPE_EVENT_SIGNAL_BEGIN] = "signal",
+    [TTAPE_EVENT_SIGNAL_END] = "signal_end",
+    [TTAPE_EVENT_EXIT_UNSEEN] = "exit",
+    [TTAPE_EVENT_UNWIND] = "unwind",
+    [TTAPE_EVENT_EXIT_ACROSS] = "exit",
+    [TTAPE_EVENT_SWITCH] = "switch",
+    [TTAPE_EVENT_GAP] = "gap",
 };
 
 static const char *const gap_reasons[] = {"unknown", "overflow", "damage", "filter", "cut"};
@@ -30,7 +30,7 @@ const char *ttape_site_kind_name(uint32_t site_kind)
 const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind)
 {
     /* A leaf is called by what its site is; a function's site can only be a leaf by mistake. */
-    if (event_kind == TTAPE_LEAF && site_kind != TTAPE_SITE_FUNCTION &&
+    if (event_kind == TTAPE_EVENT_LEAF && site_kind != TTAPE_SITE_FUNCTION &&
         site_kind < COUNT(site_kinds))
         return site_kinds[site_kind];
     return event_kind < TTAPE_EVENT_KIND_COUNT ? event_kinds[event_kind] : "unknown";

@@ -10,10 +10,10 @@ static ttape_string text(const char *s) { return (ttape_string){s, strlen(s)}; }
 static ttape_status write_trace(ttape_writer *writer, ttape_error *err)
 {
     static const ttape_event calls[] = {
-        {.time_ns = 100, .kind = TTAPE_ENTER, .site = 0, .depth = TTAPE_DEPTH_AUTO},
-        {.time_ns = 130, .kind = TTAPE_ENTER, .site = 1, .depth = TTAPE_DEPTH_AUTO},
-        {.time_ns = 170, .kind = TTAPE_EXIT, .site = 1, .depth = TTAPE_DEPTH_AUTO},
-        {.time_ns = 200, .kind = TTAPE_EXIT, .site = 0, .depth = TTAPE_DEPTH_AUTO},
+        {.time_ns = 100, .kind = TTAPE_EVENT_ENTER, .site = 0, .depth = TTAPE_DEPTH_AUTO},
+        {.time_ns = 130, .kind = TTAPE_EVENT_ENTER, .site = 1, .depth = TTAPE_DEPTH_AUTO},
+        {.time_ns = 170, .kind = TTAPE_EVENT_EXIT, .site = 1, .depth = TTAPE_DEPTH_AUTO},
+        {.time_ns = 200, .kind = TTAPE_EVENT_EXIT, .site = 0, .depth = TTAPE_DEPTH_AUTO},
     };
     uint32_t process, stream, site;
     ttape_process who = {.pid = 1, .parent = TTAPE_NONE, .name = text("consumer")};
@@ -35,7 +35,7 @@ static ttape_status write_trace(ttape_writer *writer, ttape_error *err)
 static ttape_status print_trace(ttape_reader *reader, ttape_error *err)
 {
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     ttape_site site;
     ttape_status status = ttape_cursor_open(&cursor, reader, 0, err);
     while (status == TTAPE_OK && (status = ttape_cursor_next(cursor, &item, err)) == TTAPE_OK) {

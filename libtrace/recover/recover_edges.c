@@ -19,7 +19,8 @@ static bool can_be(const uint8_t *bytes, size_t size)
     for (size_t at = TTP_JOURNAL_EDGE_BYTES; size - at >= TTP_JOURNAL_FRAME_BYTES;
          at += TTP_JOURNAL_FRAME_BYTES) {
         uint32_t kind = ttp_load32(bytes + at + 24);
-        if ((kind != TTAPE_ENTER && kind != TTAPE_OPEN && kind != TTAPE_SIGNAL_BEGIN) ||
+        if ((kind != TTAPE_EVENT_ENTER && kind != TTAPE_EVENT_OPEN &&
+             kind != TTAPE_EVENT_SIGNAL_BEGIN) ||
             ttp_load32(bytes + at + 32) >= TTP_MAX_STACKS)
             return false;
     }

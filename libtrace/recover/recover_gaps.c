@@ -124,9 +124,9 @@ static ttape_status write_gap(struct ttp_gaps *g, uint32_t partition, uint32_t s
     uint32_t id = ttp_local_stream(g->s->r, stream, &scope);
     struct ttp_scope *to = ttp_copier_scope(g->copier, scope);
     ttape_event gap = {.time_ns = edge->time_ns,
-                       .kind = TTAPE_GAP,
+                       .kind = TTAPE_EVENT_GAP,
                        .site = TTAPE_NONE,
-                       .argument = TTAPE_GAP_DAMAGE,
+                       .argument = TTAPE_GAP_REASON_DAMAGE,
                        .count = count,
                        .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(set_clock(g, partition, err));

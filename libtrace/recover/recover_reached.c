@@ -103,9 +103,9 @@ static ttape_status put_gap(ttape_recording *r, struct ttp_thread *thread,
                             const struct ttp_reached_row *row, uint64_t count,
                             struct ttp_gap_sums *gaps, ttape_error *err)
 {
-    ttape_event gap = {.kind = TTAPE_GAP,
+    ttape_event gap = {.kind = TTAPE_EVENT_GAP,
                        .site = TTAPE_NONE,
-                       .argument = TTAPE_GAP_DAMAGE,
+                       .argument = TTAPE_GAP_REASON_DAMAGE,
                        .count = count,
                        .depth = TTAPE_DEPTH_AUTO};
     if (row->time_ns > thread->edge.time_ns)

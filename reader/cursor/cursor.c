@@ -176,7 +176,7 @@ static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *er
 }
 
 ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
-                                 const struct ttp_loaded *p, uint32_t event, ttape_item *out,
+                                 const struct ttp_loaded *p, uint32_t event, ttape_event_item *out,
                                  ttape_error *err)
 {
     uint32_t first, count;
@@ -210,13 +210,14 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     return TTAPE_OK;
 }
 
-static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_item *out, ttape_error *err)
+static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_event_item *out,
+                              ttape_error *err)
 {
     ttape_reader *r = c->reader;
     const struct ttp_segment_run *run = run_of(c, c->run);
-    *out = (ttape_item){.event = c->window[place - c->window_first],
-                        .stream = c->stream,
-                        .number = run->first_event + place};
+    *out = (ttape_event_item){.event = c->window[place - c->window_first],
+                              .stream = c->stream,
+                              .number = run->first_event + place};
     if (r->parts[run->partition].values_bytes == 0)
         return TTAPE_OK;
     struct ttp_loaded *p;
@@ -226,7 +227,7 @@ static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_item *out, 
                                err);
 }
 
-ttape_status ttape_cursor_next(ttape_cursor *c, ttape_item *out, ttape_error *err)
+ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
 {
     if (c->merge != NULL)
         return ttp_merge_next(c->merge, &c->values, out, err);
@@ -243,7 +244,7 @@ ttape_status ttape_cursor_next(ttape_cursor *c, ttape_item *out, ttape_error *er
     return TTAPE_OK;
 }
 
-ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_item *out, ttape_error *err)
+ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
 {
     TTP_TRY(single_only(c, err));
     if (c->run >= c->run_count || c->place == 0) {

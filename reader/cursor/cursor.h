@@ -36,7 +36,7 @@ struct ttape_cursor {
 /* Gives an item the values of event `event` of a partition (stage VALUES); none where there are
  * none. */
 ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
-                                 const struct ttp_loaded *p, uint32_t event, ttape_item *out,
+                                 const struct ttp_loaded *p, uint32_t event, ttape_event_item *out,
                                  ttape_error *err);
 
 /* A search for the first event with time >= time_ns in a segment, from its event `place` on. */
@@ -60,7 +60,7 @@ ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, 
 ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error *err);
 void ttp_merge_close(struct ttp_merge *merge);
 ttape_status ttp_merge_next(struct ttp_merge *merge, struct ttp_item_values *values,
-                            ttape_item *out, ttape_error *err);
+                            ttape_event_item *out, ttape_error *err);
 ttape_status ttp_merge_seek(struct ttp_merge *merge, uint64_t time_ns, ttape_error *err);
 
 #endif

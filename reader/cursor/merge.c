@@ -238,7 +238,7 @@ static bool first_failure(struct ttp_merge *m, uint32_t partition)
 
 static ttape_status set_values(struct ttp_merge *m, const struct merge_stream *s,
                                const struct ttp_segment_run *run, struct ttp_item_values *values,
-                               ttape_item *out, ttape_error *err)
+                               ttape_event_item *out, ttape_error *err)
 {
     ttape_reader *r = m->reader;
     struct ttp_loaded *p;
@@ -261,8 +261,8 @@ static ttape_status skip_run(struct ttp_merge *m, struct merge_stream *s, ttape_
     return report ? status : TTAPE_OK;
 }
 
-ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values, ttape_item *out,
-                            ttape_error *err)
+ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
+                            ttape_event_item *out, ttape_error *err)
 {
     ttape_reader *r = m->reader;
     while (m->heap_count > 0) {
@@ -282,9 +282,9 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
             return status;
         }
         const struct ttp_segment_run *run = run_of(m, s);
-        *out = (ttape_item){.event = s->events[s->first],
-                            .stream = s->stream,
-                            .number = run->first_event + s->window_place + s->first};
+        *out = (ttape_event_item){.event = s->events[s->first],
+                                  .stream = s->stream,
+                                  .number = run->first_event + s->window_place + s->first};
         if (r->parts[run->partition].values_bytes != 0) {
             ttape_status status = set_values(m, s, run, values, out, err);
             if (status != TTAPE_OK && skip_run(m, s, status) != TTAPE_OK)

@@ -29,7 +29,7 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
         return o->reader->memory.status;
     *o->frames = frames;
     ttape_open_frame *f = &frames[o->count++];
-    *f = (ttape_open_frame){.kind = TTAPE_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
+    *f = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
     if (p->head.resolution_ns != 0) {
         f->enter_time_ns = ttp_time_of(enter_tick, p->head.origin_ns, p->head.resolution_ns);
         f->self_ns = o->light ? 0 : (int64_t)((uint64_t)self_ticks * p->head.resolution_ns);
@@ -38,7 +38,7 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
         f->argument = argument;
         return TTAPE_OK;
     }
-    f->kind = event_class == TTP_CLASS_ENTER ? TTAPE_ENTER : TTAPE_OPEN;
+    f->kind = event_class == TTP_CLASS_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_OPEN;
     f->site = ttp_definitions_find(&o->reader->definitions, p->scope, TTP_DEFINES_SITES, argument);
     if (f->site == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,

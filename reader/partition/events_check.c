@@ -18,45 +18,45 @@ static void set_view(struct ttp_code_view *views, uint32_t symbol, struct ttp_sy
     struct ttp_code_view *open = &views[2ull * symbol], *close = &views[2ull * symbol + 1];
     *open = (struct ttp_code_view){.site = site, .event_class = s.event_class};
     *close = (struct ttp_code_view){
-        .site = site, .before = -1, .kind = TTAPE_EXIT, .event_class = s.event_class};
+        .site = site, .before = -1, .kind = TTAPE_EVENT_EXIT, .event_class = s.event_class};
     switch (s.event_class) {
     case TTP_CLASS_ENTER:
-        open->kind = TTAPE_ENTER;
+        open->kind = TTAPE_EVENT_ENTER;
         open->after = 1;
         break;
-    case TTP_CLASS_LEAF: open->kind = TTAPE_LEAF; break;
+    case TTP_CLASS_LEAF: open->kind = TTAPE_EVENT_LEAF; break;
     case TTP_CLASS_OPEN:
-        open->kind = TTAPE_OPEN;
+        open->kind = TTAPE_EVENT_OPEN;
         open->after = 1;
         break;
     case TTP_CLASS_SIGNAL:
-        open->kind = TTAPE_SIGNAL_BEGIN;
+        open->kind = TTAPE_EVENT_SIGNAL_BEGIN;
         open->after = 1;
-        close->kind = TTAPE_SIGNAL_END;
+        close->kind = TTAPE_EVENT_SIGNAL_END;
         open->argument = close->argument = s.argument;
         break;
     case TTP_CLASS_EXIT_UNSEEN:
-        open->kind = TTAPE_EXIT_UNSEEN;
+        open->kind = TTAPE_EVENT_EXIT_UNSEEN;
         open->special = 1;
         break;
     case TTP_CLASS_UNWIND: /* the check sees to it that no more are left than there are */
-        open->kind = TTAPE_UNWIND;
+        open->kind = TTAPE_EVENT_UNWIND;
         open->argument = s.argument;
         open->before = (int32_t)(0 - s.argument);
         break;
     case TTP_CLASS_EXIT_ACROSS:
-        open->kind = TTAPE_EXIT_ACROSS;
+        open->kind = TTAPE_EVENT_EXIT_ACROSS;
         open->argument = s.argument;
         open->before = (int32_t)(0 - s.argument - 1);
         open->special = 1;
         break;
     case TTP_CLASS_SWITCH:
-        open->kind = TTAPE_SWITCH;
+        open->kind = TTAPE_EVENT_SWITCH;
         open->argument = s.argument;
         open->special = 1;
         break;
     default:
-        open->kind = TTAPE_GAP;
+        open->kind = TTAPE_EVENT_GAP;
         open->argument = s.argument;
         open->special = 1;
     }

@@ -108,14 +108,14 @@ static void fill_frame(struct ttp_tree_frame *to, const struct ttp_loaded *p, co
                                   .self_ns = to_ns(p, from->self_ticks),
                                   .site = TTAPE_NONE,
                                   .stack = from->stack,
-                                  .kind = TTAPE_SIGNAL_BEGIN};
+                                  .kind = TTAPE_EVENT_SIGNAL_BEGIN};
     to->end_self_ns = is_kept ? to_ns(p, from->end_self_ticks) : to->self_ns;
     to->self_known = is_kept;
     if (is_signal) {
         to->argument = from->argument;
         return;
     }
-    to->kind = from->event_class == TTP_CLASS_ENTER ? TTAPE_ENTER : TTAPE_OPEN;
+    to->kind = from->event_class == TTP_CLASS_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_OPEN;
     to->site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, from->argument);
 }
 

@@ -99,25 +99,26 @@ static uint32_t code_of(struct prepared *p, const ttape_event *e)
 {
     uint32_t symbol;
     switch (e->kind) {
-    case TTAPE_EXIT:
-    case TTAPE_SIGNAL_END:
+    case TTAPE_EVENT_EXIT:
+    case TTAPE_EVENT_SIGNAL_END:
         if (p->depth == 0)
             die("event %" PRIu32 " closes nothing", p->events);
         return p->stack[--p->depth] << 1 | 1;
-    case TTAPE_EXIT_UNSEEN: return symbol_of(p, TTP_CLASS_EXIT_UNSEEN, e->site) << 1;
-    case TTAPE_UNWIND:
+    case TTAPE_EVENT_EXIT_UNSEEN: return symbol_of(p, TTP_CLASS_EXIT_UNSEEN, e->site) << 1;
+    case TTAPE_EVENT_UNWIND:
         drop(p, e->argument);
         return symbol_of(p, TTP_CLASS_UNWIND, e->argument) << 1;
-    case TTAPE_EXIT_ACROSS:
+    case TTAPE_EVENT_EXIT_ACROSS:
         drop(p, e->argument + 1);
         return symbol_of(p, TTP_CLASS_EXIT_ACROSS, e->argument) << 1;
-    case TTAPE_LEAF: return symbol_of(p, TTP_CLASS_LEAF, e->site) << 1;
-    case TTAPE_GAP: return symbol_of(p, TTP_CLASS_GAP, e->argument) << 1;
-    case TTAPE_ENTER:
-    case TTAPE_OPEN:
-        symbol = symbol_of(p, e->kind == TTAPE_OPEN ? TTP_CLASS_OPEN : TTP_CLASS_ENTER, e->site);
+    case TTAPE_EVENT_LEAF: return symbol_of(p, TTP_CLASS_LEAF, e->site) << 1;
+    case TTAPE_EVENT_GAP: return symbol_of(p, TTP_CLASS_GAP, e->argument) << 1;
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN:
+        symbol =
+            symbol_of(p, e->kind == TTAPE_EVENT_OPEN ? TTP_CLASS_OPEN : TTP_CLASS_ENTER, e->site);
         break;
-    case TTAPE_SIGNAL_BEGIN: symbol = symbol_of(p, TTP_CLASS_SIGNAL, e->argument); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN: symbol = symbol_of(p, TTP_CLASS_SIGNAL, e->argument); break;
     default:
         die("event %" PRIu32 " of kind %" PRIu32 ": one stack only, please", p->events, e->kind);
     }

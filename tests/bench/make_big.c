@@ -61,9 +61,9 @@ static void close_frames(struct repeated *r)
     size_t depth = 0, kept = 0;
     for (size_t i = 0; i < r->count; i++) {
         ttape_event e = r->events[i];
-        if (e.kind == TTAPE_ENTER && depth < MAX_FRAMES)
+        if (e.kind == TTAPE_EVENT_ENTER && depth < MAX_FRAMES)
             sites[depth++] = e.site;
-        else if (e.kind == TTAPE_EXIT && depth > 0)
+        else if (e.kind == TTAPE_EVENT_EXIT && depth > 0)
             depth--;
         else
             continue;
@@ -73,7 +73,7 @@ static void close_frames(struct repeated *r)
     uint64_t last_ns = kept != 0 ? r->events[kept - 1].time_ns : 0;
     for (; depth > 0 && kept < MAX_EVENTS + (size_t)MAX_FRAMES; depth--)
         r->events[kept++] = (ttape_event){.time_ns = last_ns += 40,
-                                          .kind = TTAPE_EXIT,
+                                          .kind = TTAPE_EVENT_EXIT,
                                           .site = sites[depth - 1],
                                           .depth = TTAPE_DEPTH_AUTO};
     r->count = kept;

@@ -95,7 +95,7 @@ static void append_one(struct ttest_thread *threads, uint64_t *seed, uint32_t nu
     ttape_event e = ttest_event(&threads[stream], &plan, seed);
     e.time_ns = 1000 + number * 37;
     TTEST_OK(ttape_writer_append(run.writer, stream, &e, 1, &err));
-    if (e.kind == TTAPE_ENTER && ttest_random(seed, 10) == 0)
+    if (e.kind == TTAPE_EVENT_ENTER && ttest_random(seed, 10) == 0)
         ttest_attach(run.writer, stream, seed);
     run.appended[stream]++;
     if (ttest_random(seed, 60) == 0)
@@ -132,16 +132,16 @@ static void write_run(uint64_t seed_number)
 
 /* ---- reading ---- */
 
-static uint64_t hash_item(const ttape_item *item)
+static uint64_t hash_item(const ttape_event_item *item)
 {
     struct ttest_sum sum = {0};
     ttest_mix_item(&sum, item);
     return sum.hash;
 }
 
-static bool is_mark(const ttape_item *item)
+static bool is_mark(const ttape_event_item *item)
 {
-    return item->event.kind == TTAPE_GAP && item->event.argument == TTAPE_GAP_DAMAGE;
+    return item->event.kind == TTAPE_EVENT_GAP && item->event.argument == TTAPE_GAP_REASON_DAMAGE;
 }
 
 static void read_hashes(void)
@@ -152,7 +152,7 @@ static void read_hashes(void)
     TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
     for (uint32_t s = 0; s < STREAMS; s++) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         TTEST_OK(ttape_cursor_open(&cursor, r, s, &err));
         while (ttape_cursor_next(cursor, &item, &err) == TTAPE_OK)
             run.hashes[s][item.number] = hash_item(&item);
@@ -184,7 +184,7 @@ static uint64_t check_stream(const struct crash *crash, ttape_reader *r, uint32_
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     ttape_status status;
     uint64_t next = 0, whole = UINT64_MAX; /* whole: events before the first mark */
     TTEST_OK(ttape_cursor_open(&cursor, r, stream, &err));

@@ -47,7 +47,7 @@ void ttest_api_mix(struct ttest_run *run, const void *data, size_t size_bytes)
     run->digest = ttp_checksum(pair, sizeof pair);
 }
 
-static void mix_item(struct ttest_run *run, const ttape_item *item)
+static void mix_item(struct ttest_run *run, const ttape_event_item *item)
 {
     struct ttest_sum sum = {0};
     ttest_mix_item(&sum, item);
@@ -91,10 +91,12 @@ static ttape_status define(ttape_writer *w, struct ttest_run *run)
 /* A stream that goes on with frames that are open, within a partition and behind one. */
 static ttape_status resume_all(ttape_writer *w, struct ttest_run *run)
 {
-    const ttape_open_frame frames[] = {
-        {.kind = TTAPE_ENTER, .site = 1, .enter_time_ns = 900},
-        {.kind = TTAPE_SIGNAL_BEGIN, .site = TTAPE_NONE, .argument = 11, .enter_time_ns = 950},
-        {.kind = TTAPE_OPEN, .site = 2, .stack = 3}};
+    const ttape_open_frame frames[] = {{.kind = TTAPE_EVENT_ENTER, .site = 1, .enter_time_ns = 900},
+                                       {.kind = TTAPE_EVENT_SIGNAL_BEGIN,
+                                        .site = TTAPE_NONE,
+                                        .argument = 11,
+                                        .enter_time_ns = 950},
+                                       {.kind = TTAPE_EVENT_OPEN, .site = 2, .stack = 3}};
     ttape_edge edge = {.event_number = 1000,
                        .time_ns = 90000,
                        .unknown_depth = 2,
@@ -110,7 +112,7 @@ static ttape_status resume_all(ttape_writer *w, struct ttest_run *run)
             edge.frame_count = i / 10 % 4;
             TTP_TRY(ttape_writer_resume(w, stream, &edge, &run->err));
         }
-        e.kind = i % 2 == 0 ? TTAPE_ENTER : TTAPE_EXIT;
+        e.kind = i % 2 == 0 ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT;
         e.time_ns = edge.time_ns + i * 30;
         TTP_TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
         if (i % 15 == 14)
@@ -131,7 +133,7 @@ static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest
         e.time_ns = time += 20 + ttest_random(&seed, 60);
         TTP_TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
         ttape_value value = {.type = TTAPE_VALUE_STRING, .bytes = text("some text")};
-        if (e.kind == TTAPE_ENTER && i % 9 == 0)
+        if (e.kind == TTAPE_EVENT_ENTER && i % 9 == 0)
             TTP_TRY(ttape_writer_attach(w, stream, &value, 1, &run->err));
         if (how->syncs && i % 90 == 89)
             TTP_TRY(ttape_writer_flush(w, true, &run->err));
@@ -146,7 +148,7 @@ static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest
 static ttape_status still_failed(ttape_writer *w, ttape_status status)
 {
     ttape_error err = {0};
-    ttape_event e = {.kind = TTAPE_GAP, .site = TTAPE_NONE, .depth = TTAPE_DEPTH_AUTO};
+    ttape_event e = {.kind = TTAPE_EVENT_GAP, .site = TTAPE_NONE, .depth = TTAPE_DEPTH_AUTO};
     ttape_edge edge = {.event_number = 5000};
     if (ttape_writer_append(w, 0, &e, 1, &err) != status || err.status != status ||
         ttape_writer_resume(w, 0, &edge, &err) != status || ttape_writer_seal(w, &err) != status ||
@@ -279,7 +281,7 @@ static ttape_status with_reader(struct ttest_run *run, const char *name, uint32_
 
 static ttape_status walk(struct ttest_run *run, ttape_cursor *cursor, uint32_t stream)
 {
-    ttape_item item;
+    ttape_event_item item;
     ttape_edge edge;
     ttape_status status;
     while ((status = ttape_cursor_next(cursor, &item, &run->err)) == TTAPE_OK)
@@ -383,7 +385,7 @@ static ttape_status read_forward(struct ttest_run *run)
     while (status == TTAPE_OK &&
            (status = ttape_forward_next(forward, &reader, &run->err)) == TTAPE_OK) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         status = ttape_cursor_open(&cursor, reader, 0, &run->err);
         if (status != TTAPE_OK)
             break;

@@ -370,10 +370,10 @@ static uint64_t count_events(const ttape_source *source, const char *label)
     ttape_reader_get_info(reader, &info);
     for (uint32_t i = 0; i < info.stream_count; i++) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         ck_assert_int_eq(ttape_cursor_open(&cursor, reader, i, &err), TTAPE_OK);
         while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK)
-            gaps += item.event.kind == TTAPE_GAP;
+            gaps += item.event.kind == TTAPE_EVENT_GAP;
         ttape_cursor_close(cursor);
     }
     ck_assert_msg(gaps == 0, "%s: gaps", label);

@@ -165,7 +165,7 @@ static ttape_status read_events(ttape_reader *reader, const ttape_segment_info *
                                 struct fuzz_sum *sum, ttape_error *err)
 {
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     uint64_t first = segment->start.event_number;
     uint32_t left = segment->event_count;
     ttape_status status = ttape_cursor_open(&cursor, reader, segment->stream, err);

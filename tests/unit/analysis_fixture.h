@@ -37,17 +37,18 @@ struct ttest_stacks {
 static inline uint32_t ttest_pops(const ttape_event *e)
 {
     switch (e->kind) {
-    case TTAPE_EXIT:
-    case TTAPE_SIGNAL_END: return 1;
-    case TTAPE_EXIT_ACROSS: return e->argument + 1;
-    case TTAPE_UNWIND: return e->argument;
+    case TTAPE_EVENT_EXIT:
+    case TTAPE_EVENT_SIGNAL_END: return 1;
+    case TTAPE_EVENT_EXIT_ACROSS: return e->argument + 1;
+    case TTAPE_EVENT_UNWIND: return e->argument;
     default: return 0;
     }
 }
 
 static inline bool ttest_pushes(const ttape_event *e)
 {
-    return e->kind == TTAPE_ENTER || e->kind == TTAPE_OPEN || e->kind == TTAPE_SIGNAL_BEGIN;
+    return e->kind == TTAPE_EVENT_ENTER || e->kind == TTAPE_EVENT_OPEN ||
+           e->kind == TTAPE_EVENT_SIGNAL_BEGIN;
 }
 
 static inline void ttest_read_events(ttape_reader *r, struct ttest_model *m)
@@ -84,12 +85,12 @@ static inline void ttest_push_frame(struct ttest_model *m, struct ttest_stacks *
     uint32_t stack = st->current, level = st->height[stack];
     ck_assert_uint_lt(level, TTEST_DEPTH);
     for (uint32_t i = 0; i < level; i++)
-        m->frames[st->frame[stack][i]].calls += e->kind == TTAPE_ENTER;
+        m->frames[st->frame[stack][i]].calls += e->kind == TTAPE_EVENT_ENTER;
     m->frames[m->frame_count] =
         (struct ttest_frame){.stream = stream,
-                             .site = e->kind == TTAPE_SIGNAL_BEGIN ? TTAPE_NONE : e->site,
+                             .site = e->kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTAPE_NONE : e->site,
                              .kind = e->kind,
-                             .argument = e->kind == TTAPE_SIGNAL_BEGIN ? e->argument : 0,
+                             .argument = e->kind == TTAPE_EVENT_SIGNAL_BEGIN ? e->argument : 0,
                              .stack = stack,
                              .level = level,
                              .event = event,
@@ -114,7 +115,7 @@ static inline void ttest_apply(struct ttest_model *m, struct ttest_stacks *st, u
     }
     if (ttest_pushes(e))
         ttest_push_frame(m, st, stream, event);
-    if (e->kind == TTAPE_SWITCH)
+    if (e->kind == TTAPE_EVENT_SWITCH)
         st->current = e->argument;
 }
 

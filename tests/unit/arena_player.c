@@ -286,7 +286,7 @@ static const char *letter_of(uint32_t kind)
     return letters[kind];
 }
 
-static void put_values(FILE *out, const ttape_item *item)
+static void put_values(FILE *out, const ttape_event_item *item)
 {
     for (uint32_t i = 0; i < item->value_count; i++) {
         const ttape_value *v = &item->values[i];
@@ -299,7 +299,8 @@ static void put_values(FILE *out, const ttape_item *item)
     (void)fputs(item->value_count != 0 ? "]" : "", out);
 }
 
-static void put_event(FILE *out, const ttape_reader *reader, const ttape_item *item, bool times)
+static void put_event(FILE *out, const ttape_reader *reader, const ttape_event_item *item,
+                      bool times)
 {
     const ttape_event *event = &item->event;
     (void)fputs(letter_of(event->kind), out);
@@ -311,11 +312,11 @@ static void put_event(FILE *out, const ttape_reader *reader, const ttape_item *i
         else
             (void)fprintf(out, "%" PRIx64, site.address);
     }
-    if (event->kind == TTAPE_EXIT_ACROSS)
+    if (event->kind == TTAPE_EVENT_EXIT_ACROSS)
         (void)fprintf(out, "/%u", event->argument);
     else if (event->site == TTAPE_NONE)
         (void)fprintf(out, "%u", event->argument);
-    if (event->kind == TTAPE_GAP)
+    if (event->kind == TTAPE_EVENT_GAP)
         (void)fprintf(out, ":%" PRIu64, event->count);
     if (times)
         (void)fprintf(out, "@%" PRIu64, event->time_ns);
@@ -329,7 +330,7 @@ char *ttest_stream_text(ttape_reader *reader, uint32_t stream, bool times)
     FILE *out = fmemopen(text, TEXT_BYTES, "w");
     ck_assert_ptr_nonnull(out);
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     ttape_error err = {0};
     ttape_status status;
     ck_assert_int_eq(ttape_cursor_open(&cursor, reader, stream, &err), TTAPE_OK);

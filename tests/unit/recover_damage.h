@@ -72,13 +72,13 @@ static inline void play_rounds(struct ttest_player *p)
         ttest_poll(p);
 }
 
-static inline void take_item(struct events *out, uint32_t stream, const ttape_item *item,
+static inline void take_item(struct events *out, uint32_t stream, const ttape_event_item *item,
                              const ttape_reader *reader)
 {
     ttape_site site = {0};
     ck_assert_uint_lt(stream, 2 * THREADS);
-    if (item->event.kind == TTAPE_GAP) {
-        ck_assert_uint_eq(item->event.argument, TTAPE_GAP_DAMAGE);
+    if (item->event.kind == TTAPE_EVENT_GAP) {
+        ck_assert_uint_eq(item->event.argument, TTAPE_GAP_REASON_DAMAGE);
         out->gaps++;
         out->lost += item->event.count;
         return;
@@ -104,7 +104,7 @@ static inline void read_events(const ttape_memory_sink *out, struct events *even
     ttape_reader_get_info(reader, &info);
     for (uint32_t s = 0; s < info.stream_count; s++) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         TTEST_DONE(ttape_cursor_open(&cursor, reader, s, &err));
         while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK)
             take_item(events, s, &item, reader);

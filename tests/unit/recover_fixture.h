@@ -33,16 +33,16 @@ struct known {
     uint64_t count, lost, damage_gaps;
 };
 
-static inline uint64_t hash_item(const ttape_item *item)
+static inline uint64_t hash_item(const ttape_event_item *item)
 {
     struct ttest_sum sum = {0};
     ttest_mix_item(&sum, item);
     return sum.hash;
 }
 
-static inline bool is_mark(const ttape_item *item)
+static inline bool is_mark(const ttape_event_item *item)
 {
-    return item->event.kind == TTAPE_GAP && item->event.argument == TTAPE_GAP_DAMAGE;
+    return item->event.kind == TTAPE_EVENT_GAP && item->event.argument == TTAPE_GAP_REASON_DAMAGE;
 }
 
 static inline void read_known(const void *data, size_t size_bytes, struct known *out)
@@ -57,7 +57,7 @@ static inline void read_known(const void *data, size_t size_bytes, struct known 
     ck_assert_uint_le(info.stream_count, STREAMS);
     for (uint32_t s = 0; s < info.stream_count; s++) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         ttape_status status;
         TTEST_OK(ttape_cursor_open(&cursor, r, s, &err));
         while ((status = ttape_cursor_next(cursor, &item, &err)) == TTAPE_OK) {

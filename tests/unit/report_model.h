@@ -164,14 +164,14 @@ static inline void ttest_report_take_event(struct ttest_going *g, size_t event)
         return;
     if (a->by == TTAPE_REPORT_BY_THREAD || a->by == TTAPE_REPORT_BY_PROCESS)
         a->rows[a->by == TTAPE_REPORT_BY_THREAD ? g->stream : 0].events++;
-    a->calls += e->kind == TTAPE_ENTER;
-    if (e->kind == TTAPE_EXIT_UNSEEN && a->by != TTAPE_REPORT_BY_CALL) {
+    a->calls += e->kind == TTAPE_EVENT_ENTER;
+    if (e->kind == TTAPE_EVENT_EXIT_UNSEEN && a->by != TTAPE_REPORT_BY_CALL) {
         const struct ttest_frame f = {.stream = g->stream, .site = e->site};
         uint32_t key = ttest_report_key_of(a, &f, NULL);
         if (key != TTAPE_NONE)
             a->rows[key].unseen++;
     }
-    if (e->kind != TTAPE_ENTER)
+    if (e->kind != TTAPE_EVENT_ENTER)
         return;
     uint32_t top = g->st.height[g->st.current] - 1, key = ttest_report_key_at(g, top);
     bool again = false;

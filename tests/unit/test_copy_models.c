@@ -19,7 +19,7 @@ static ttape_event event_of(uint32_t piece, uint32_t i)
     uint32_t site = (i / 2 * (2 * piece + 1) + i / 64 * piece) % SITES;
     return (ttape_event){.time_ns = piece * 1000000u + i * 10u,
                          .site = site,
-                         .kind = i % 2 == 0 ? TTAPE_ENTER : TTAPE_EXIT,
+                         .kind = i % 2 == 0 ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
                          .depth = TTAPE_DEPTH_AUTO};
 }
 

@@ -32,7 +32,7 @@ static ttape_memory_sink make_trace(char letter, uint8_t id)
         ck_assert_int_eq(ttape_writer_add_site(writer, &made, &site, &err), TTAPE_OK);
         ttape_event events[2] = {
             {.time_ns = i, .site = site, .depth = TTAPE_DEPTH_AUTO},
-            {.time_ns = i + 1, .kind = TTAPE_EXIT, .site = site, .depth = TTAPE_DEPTH_AUTO}};
+            {.time_ns = i + 1, .kind = TTAPE_EVENT_EXIT, .site = site, .depth = TTAPE_DEPTH_AUTO}};
         ck_assert_int_eq(ttape_writer_append(writer, stream, events, 2, &err), TTAPE_OK);
     }
     ck_assert_int_eq(ttape_writer_finish(writer, &err), TTAPE_OK);

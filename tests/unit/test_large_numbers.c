@@ -20,8 +20,10 @@ static struct ttest_file long_run(uint64_t first)
         TTEST_OK(ttape_writer_resume(w, s, &edge, &err));
     }
     for (uint32_t i = 0; i < EVENTS * STREAMS; i++) {
-        ttape_event e = {
-            .time_ns = 1000 + 10 * i, .kind = TTAPE_LEAF, .site = i % 5, .depth = TTAPE_DEPTH_AUTO};
+        ttape_event e = {.time_ns = 1000 + 10 * i,
+                         .kind = TTAPE_EVENT_LEAF,
+                         .site = i % 5,
+                         .depth = TTAPE_DEPTH_AUTO};
         TTEST_OK(ttape_writer_append(w, i % STREAMS, &e, 1, &err));
     }
     TTEST_OK(ttape_writer_finish(w, &err));
@@ -40,7 +42,7 @@ static void check_walk(ttape_reader *r, uint32_t stream, uint64_t first)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     TTEST_OK(ttape_cursor_open(&cursor, r, stream, &err));
     for (uint32_t i = 0; i < EVENTS; i++) {
         TTEST_OK(ttape_cursor_next(cursor, &item, &err));

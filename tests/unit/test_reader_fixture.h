@@ -85,41 +85,41 @@ static inline ttape_event ttest_event(struct ttest_thread *t, const struct ttest
     uint32_t *depth = &t->depth[t->current], *sites = t->sites[t->current];
     uint32_t r = ttest_random(seed, 100);
     if (!plan->plain && t->count < 3) { /* frames that were open stand at the start */
-        e.kind = TTAPE_OPEN;
+        e.kind = TTAPE_EVENT_OPEN;
         sites[(*depth)++] = e.site = t->count;
     } else if (!plan->plain && r == 0) {
-        e.kind = TTAPE_SWITCH;
+        e.kind = TTAPE_EVENT_SWITCH;
         e.argument = t->current = ttest_random(seed, 3);
     } else if (!plan->plain && r == 1) {
-        e.kind = TTAPE_GAP;
-        e.argument = TTAPE_GAP_OVERFLOW;
+        e.kind = TTAPE_EVENT_GAP;
+        e.argument = TTAPE_GAP_REASON_OVERFLOW;
         e.count = ttest_random(seed, 3);
     } else if (!plan->plain && r == 2 && *depth > 2) {
-        e.kind = TTAPE_UNWIND;
+        e.kind = TTAPE_EVENT_UNWIND;
         e.argument = 2;
         *depth -= 2;
     } else if (!plan->plain && r == 3 && *depth > 2 && sites[*depth - 2] != TTAPE_NONE &&
                sites[*depth - 1] != sites[*depth - 2]) {
-        e.kind = TTAPE_EXIT_ACROSS;
+        e.kind = TTAPE_EVENT_EXIT_ACROSS;
         e.argument = 1;
         e.site = sites[*depth - 2];
         *depth -= 2;
     } else if (!plan->plain && r == 4 && *depth < 60) {
-        e.kind = TTAPE_SIGNAL_BEGIN;
+        e.kind = TTAPE_EVENT_SIGNAL_BEGIN;
         e.argument = 11;
         sites[(*depth)++] = TTAPE_NONE;
     } else if (!plan->plain && r == 5) {
-        e.kind = TTAPE_EXIT_UNSEEN;
+        e.kind = TTAPE_EVENT_EXIT_UNSEEN;
         e.site = 19;
     } else if (r < 20) {
-        e.kind = TTAPE_LEAF;
+        e.kind = TTAPE_EVENT_LEAF;
         e.site = 4;
     } else if (*depth > 0 && (*depth >= 60 || r % 2)) {
         e.site = sites[--*depth];
-        e.kind = e.site == TTAPE_NONE ? TTAPE_SIGNAL_END : TTAPE_EXIT;
+        e.kind = e.site == TTAPE_NONE ? TTAPE_EVENT_SIGNAL_END : TTAPE_EVENT_EXIT;
         e.argument = e.site == TTAPE_NONE ? 11 : 0;
     } else {
-        e.kind = TTAPE_ENTER;
+        e.kind = TTAPE_EVENT_ENTER;
         e.site = (*depth == 0 ? 0 : (sites[*depth - 1] * 3 + r % 2)) % TTEST_SITES;
         e.site = e.site % 5 == 4 ? 0 : e.site;
         sites[(*depth)++] = e.site;
@@ -173,7 +173,7 @@ static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
         time -= !plan->plain && ttest_random(&seed, 50) == 0 ? 300 : 0;
         e.time_ns = time;
         TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
-        if (!plan->plain && e.kind == TTAPE_ENTER && ttest_random(&seed, 10) == 0)
+        if (!plan->plain && e.kind == TTAPE_EVENT_ENTER && ttest_random(&seed, 10) == 0)
             ttest_attach(w, stream, &seed);
     }
     TTEST_OK(ttape_writer_finish(w, &err));
@@ -194,7 +194,7 @@ static inline void ttest_mix(struct ttest_sum *sum, const void *data, size_t siz
     sum->hash = ttp_checksum(pair, sizeof pair);
 }
 
-static inline void ttest_mix_item(struct ttest_sum *sum, const ttape_item *item)
+static inline void ttest_mix_item(struct ttest_sum *sum, const ttape_event_item *item)
 {
     uint64_t fields[] = {item->event.time_ns, item->event.count,    item->event.kind,
                          item->event.site,    item->event.argument, item->event.depth,
@@ -213,7 +213,7 @@ static inline struct ttest_sum ttest_read_stream(ttape_reader *r, uint32_t strea
 {
     struct ttest_sum sum = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     ttape_status status = ttape_cursor_open(&cursor, r, stream, NULL);
     if (status != TTAPE_OK)
         return (struct ttest_sum){.errors = 1};

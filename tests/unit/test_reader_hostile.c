@@ -379,7 +379,7 @@ START_TEST(limits_hold)
     o.limits = (ttape_limits){.partition_events = 50};
     ck_assert_int_eq(ttape_reader_open(&r, &source, &o, &err), TTAPE_OK);
     ttape_cursor *c;
-    ttape_item item;
+    ttape_event_item item;
     TTEST_OK(ttape_cursor_open(&c, r, 0, &err));
     ck_assert_int_eq(ttape_cursor_next(c, &item, &err), TTAPE_E_LIMIT);
     ttape_cursor_close(c);
@@ -489,7 +489,7 @@ START_TEST(file_that_shrinks)
     TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
     ck_assert_int_eq(ftruncate(fd, 500), 0);
     ttape_cursor *c;
-    ttape_item item;
+    ttape_event_item item;
     TTEST_OK(ttape_cursor_open(&c, r, 0, &err));
     ck_assert_int_eq(ttape_cursor_next(c, &item, &err), TTAPE_E_TRUNCATED);
     ttape_cursor_close(c);

@@ -94,7 +94,7 @@ START_TEST(cursors_may_do_what_they_like)
     ttape_reader *r[2] = {open_file(&file, 0, 0, 0), open_file(&file, 3, 0, 0)};
     ttape_cursor *c[2], *all[2];
     ttape_stream_info info;
-    ttape_item item[2];
+    ttape_event_item item[2];
     uint64_t seed = 9;
     ck_assert_int_eq(ttape_reader_get_stream(r[0], 0, &info), TTAPE_OK);
     for (int k = 0; k < 2; k++) {
@@ -156,7 +156,7 @@ START_TEST(threads_decode_ahead)
     ttape_reader_options o = {.size = sizeof o, .jobs = 3, .allocator = &allocator};
     ttape_reader *r;
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     owner = pthread_self();
     TTEST_OK(ttape_reader_open(&r, &source, &o, &err));
     TTEST_OK(ttape_cursor_open(&cursor, r, 0, &err));

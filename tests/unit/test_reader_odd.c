@@ -49,7 +49,7 @@ START_TEST(an_index_that_names_another_model)
         ttape_source source;
         ttape_reader *r = open_whole(&file, &source);
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         ttape_error err = {0};
         ttape_status status;
         uint32_t refused = 0;
@@ -85,7 +85,7 @@ static struct ttest_file with_hole(uint64_t from)
         if (i == 20 || i == 25)
             TTEST_OK(ttape_writer_resume(w, stream, &edge, &err));
         ttape_event e = {
-            .time_ns = 100 * i, .kind = TTAPE_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
+            .time_ns = 100 * i, .kind = TTAPE_EVENT_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
         TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
     }
     TTEST_OK(ttape_writer_finish(w, &err));

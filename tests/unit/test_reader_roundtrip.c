@@ -70,7 +70,7 @@ START_TEST(seeks_and_steps_back)
     ttape_stream_info info;
     ck_assert_int_eq(ttape_reader_get_stream(r, 0, &info), TTAPE_OK);
     uint64_t n = info.event_count;
-    ttape_item *items = calloc(n, sizeof *items), item;
+    ttape_event_item *items = calloc(n, sizeof *items), item;
     TTEST_OK(ttape_cursor_open(&c, r, 0, &err));
     for (uint64_t i = 0; i < n; i++)
         TTEST_OK(ttape_cursor_next(c, &items[i], &err));
@@ -108,7 +108,7 @@ START_TEST(many_events_at_once)
     ttape_reader *r = open_file(&source, false);
     ttape_cursor *one, *many;
     ttape_event events[333];
-    ttape_item item;
+    ttape_event_item item;
     size_t count;
     TTEST_OK(ttape_cursor_open(&one, r, 0, &err));
     TTEST_OK(ttape_cursor_open(&many, r, 0, &err));
@@ -133,7 +133,7 @@ START_TEST(edges_follow_events)
     ttape_source source = ttape_source_memory(file.data, file.size_bytes);
     ttape_reader *r = open_file(&source, false);
     ttape_cursor *c;
-    ttape_item item;
+    ttape_event_item item;
     ttape_edge edge;
     uint64_t seed = 9;
     ttape_stream_info info;
@@ -150,7 +150,7 @@ START_TEST(edges_follow_events)
             open += edge.frames[i].stack == edge.stack;
         TTEST_OK(ttape_cursor_next(c, &item, &err));
         ck_assert(n == 0 ? time == item.event.time_ns : true);
-        if (item.event.kind == TTAPE_ENTER) {
+        if (item.event.kind == TTAPE_EVENT_ENTER) {
             ck_assert_int_eq((int)(open + edge.unknown_depth) + edge.depth_offset,
                              (int)item.event.depth);
             TTEST_OK(ttape_cursor_get_edge(c, &edge, &err));
@@ -207,7 +207,7 @@ START_TEST(forward_reads_the_same)
         ttape_reader_get_info(part, &now);
         for (uint32_t s = 0; s < now.stream_count; s++) {
             ttape_cursor *c;
-            ttape_item item;
+            ttape_event_item item;
             TTEST_OK(ttape_cursor_open(&c, part, s, &err));
             while (ttape_cursor_next(c, &item, &err) == TTAPE_OK)
                 ttest_mix_item(&a[s], &item);
@@ -242,7 +242,7 @@ START_TEST(more_frames_than_a_partition_likes)
     ttape_memory_sink memory = {0};
     ttape_sink sink = ttape_sink_memory(&memory);
     ttape_writer_options options = {.size = sizeof options, .partition_events = OPEN / 4};
-    ttape_event enter = {.kind = TTAPE_ENTER, .depth = TTAPE_DEPTH_AUTO};
+    ttape_event enter = {.kind = TTAPE_EVENT_ENTER, .depth = TTAPE_DEPTH_AUTO};
     ttape_info info;
     ttape_writer *w;
     ttape_reader *r;

@@ -72,7 +72,7 @@ static void seek_cold(const struct ttest_file *file, ttape_cursor *warm, const t
 {
     ttape_error err = {0};
     ttape_cursor *c;
-    ttape_item item;
+    ttape_event_item item;
     ttape_reader *r = open_file(file);
     TTEST_OK(ttape_cursor_open(&c, r, 0, &err));
     if (by_time) {
@@ -130,7 +130,7 @@ START_TEST(merged_seeks_find_the_same)
     ttape_reader *r = open_file(&file), *cold;
     ttape_cursor *warm, *c;
     ttape_info info;
-    ttape_item a, b;
+    ttape_event_item a, b;
     uint64_t seed = 13;
     ttape_reader_get_info(r, &info);
     uint64_t length = info.time_last_ns - info.time_first_ns;
@@ -169,7 +169,7 @@ START_TEST(seeks_decode_little)
     struct ttest_file file = ttest_write(&plans[0]);
     ttape_reader *r = open_file(&file);
     ttape_cursor *c;
-    ttape_item item;
+    ttape_event_item item;
     TTEST_OK(ttape_cursor_open(&c, r, 0, &err));
     TTEST_OK(ttape_cursor_seek_event(c, 100000, &err));
     TTEST_OK(ttape_cursor_next(c, &item, &err));
@@ -197,7 +197,7 @@ START_TEST(seeks_in_little_memory)
         ttape_reader_options o = {.size = sizeof o, .limits.memory_bytes = limit};
         ttape_reader *r;
         ttape_cursor *c;
-        ttape_item item;
+        ttape_event_item item;
         ttape_status status = ttape_reader_open(&r, &source, &o, NULL);
         if (status == TTAPE_OK) {
             status = ttape_cursor_open(&c, r, 0, NULL);

@@ -175,10 +175,11 @@ END_TEST
 START_TEST(gaps_keep_reason_and_count)
 {
     ttest_enter(&block, 0x1000);
-    ttest_extension(&block, TTP_EXT_GAP, 1000ull << 3 | TTAPE_GAP_OVERFLOW);
-    ttest_extension(&block, TTP_EXT_GAP, TTAPE_GAP_FILTER);
-    ttest_extension(&block, TTP_EXT_GAP, 7ull << 3 | TTAPE_GAP_FILTER); /* left out, not lost */
-    ttest_extension(&block, TTP_EXT_GAP, ((1ull << 40) - 1) << 3 | TTAPE_GAP_OVERFLOW);
+    ttest_extension(&block, TTP_EXT_GAP, 1000ull << 3 | TTAPE_GAP_REASON_OVERFLOW);
+    ttest_extension(&block, TTP_EXT_GAP, TTAPE_GAP_REASON_FILTER);
+    ttest_extension(&block, TTP_EXT_GAP,
+                    7ull << 3 | TTAPE_GAP_REASON_FILTER); /* left out, not lost */
+    ttest_extension(&block, TTP_EXT_GAP, ((1ull << 40) - 1) << 3 | TTAPE_GAP_REASON_OVERFLOW);
     ttest_extension(&block, TTP_EXT_GAP, 5ull << 3 | 7); /* no such reason */
     expect("+1000 g1:1000 g3:0 g3:7 g1:1099511627775 g7:5", (1ull << 40) - 1 + 1000);
 }
@@ -307,7 +308,7 @@ START_TEST(values_belong_to_the_event_before)
     ttest_exit(&block, 0x2000);
     ttest_message(&block, TTP_MESSAGE_VALUES, bytes, size);
     ttest_message(&block, TTP_MESSAGE_VALUES, bytes, 0);
-    ttest_extension(&block, TTP_EXT_GAP, 7ull << 3 | TTAPE_GAP_FILTER);
+    ttest_extension(&block, TTP_EXT_GAP, 7ull << 3 | TTAPE_GAP_REASON_FILTER);
     ttest_message(&block, TTP_MESSAGE_VALUES, bytes, size); /* a gap has its count and no others */
     expect("+1000[5] +2000 -2000[5] g3:7", 0);
 }

@@ -56,14 +56,14 @@ static ttape_reader *end(ttape_writer *w, const ttape_memory_sink *memory)
 static uint64_t go_down(ttape_writer *w, uint64_t time)
 {
     for (uint32_t i = 0; i < DEPTH; i++, time += 10)
-        append(w, TTAPE_ENTER, i, 0, time);
+        append(w, TTAPE_EVENT_ENTER, i, 0, time);
     return time;
 }
 
 static uint64_t come_up(ttape_writer *w, uint64_t time)
 {
     for (uint32_t i = DEPTH; i-- > 0; time += 10)
-        append(w, TTAPE_EXIT, i, 0, time);
+        append(w, TTAPE_EVENT_EXIT, i, 0, time);
     return time;
 }
 
@@ -75,9 +75,9 @@ START_TEST(deep_on_two_stacks)
     ttape_memory_sink memory = {0};
     ttape_writer *w = begin(&memory, DEPTH);
     uint64_t time = go_down(w, 1000);
-    append(w, TTAPE_SWITCH, TTAPE_NONE, 1, time);
+    append(w, TTAPE_EVENT_SWITCH, TTAPE_NONE, 1, time);
     time = come_up(w, go_down(w, time + 10));
-    append(w, TTAPE_SWITCH, TTAPE_NONE, 0, time);
+    append(w, TTAPE_EVENT_SWITCH, TTAPE_NONE, 0, time);
     (void)come_up(w, time + 10);
     ttape_reader *r = end(w, &memory);
     static const uint32_t kinds[] = {TTAPE_REPORT_BY_FUNCTION, TTAPE_REPORT_BY_NAME};
@@ -118,8 +118,8 @@ START_TEST(percentiles_of_wide_durations)
     ttape_writer *w = begin(&memory, 1);
     uint64_t time = 1000;
     for (uint32_t i = 0; i < CALLS; i++) {
-        append(w, TTAPE_ENTER, 0, 0, time);
-        append(w, TTAPE_EXIT, 0, 0, time + duration_of(i));
+        append(w, TTAPE_EVENT_ENTER, 0, 0, time);
+        append(w, TTAPE_EVENT_EXIT, 0, 0, time + duration_of(i));
         time += 2 * WIDE;
     }
     ttape_reader *r = end(w, &memory);
@@ -160,8 +160,8 @@ START_TEST(deviations)
     ttape_memory_sink memory = {0};
     ttape_writer *w = begin(&memory, 1);
     for (uint32_t i = 0; i < 1000; i++) {
-        append(w, TTAPE_ENTER, 0, 0, 100 * i);
-        append(w, TTAPE_EXIT, 0, 0, 100 * i + (i % 2 ? 30 : 10));
+        append(w, TTAPE_EVENT_ENTER, 0, 0, 100 * i);
+        append(w, TTAPE_EVENT_EXIT, 0, 0, 100 * i + (i % 2 ? 30 : 10));
     }
     ttape_reader *r = end(w, &memory);
     ttape_report *report;

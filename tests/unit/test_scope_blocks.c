@@ -45,11 +45,11 @@ static void one_turn(ttape_writer *w, char prefix, uint32_t turn)
         ttape_site site = {.module = TTAPE_NONE, .symbol = {name, strlen(name)}};
         OK(ttape_writer_add_site(w, &site, &id, &err));
         ttape_event events[] = {{.time_ns = turn * 100 + 10 * i,
-                                 .kind = TTAPE_ENTER,
+                                 .kind = TTAPE_EVENT_ENTER,
                                  .site = id,
                                  .depth = TTAPE_DEPTH_AUTO},
                                 {.time_ns = turn * 100 + 10 * i + 5,
-                                 .kind = TTAPE_EXIT,
+                                 .kind = TTAPE_EVENT_EXIT,
                                  .site = id,
                                  .depth = TTAPE_DEPTH_AUTO}};
         OK(ttape_writer_append(w, stream, events, 2, &err));
@@ -85,13 +85,13 @@ static void check(ttape_reader *r)
     ttape_reader_get_info(r, &info);
     for (uint32_t s = 0; s < info.stream_count; s++) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         ttape_stream_info about;
         OK(ttape_reader_get_stream(r, s, &about));
         OK(ttape_cursor_open(&cursor, r, s, &err));
         while (ttape_cursor_next(cursor, &item, &err) == TTAPE_OK) {
             ttape_site site;
-            if (item.event.kind != TTAPE_ENTER)
+            if (item.event.kind != TTAPE_EVENT_ENTER)
                 continue;
             OK(ttape_reader_get_site(r, item.event.site, &site));
             unsigned number = (unsigned)strtoul(site.symbol.data + 1, NULL, 10);

@@ -26,7 +26,7 @@ static uint64_t count_forward(int fd, ttape_status *last, ttape_error *err)
     }
     while ((*last = ttape_forward_next(forward, &part, err)) == TTAPE_OK) {
         ttape_cursor *cursor;
-        ttape_item item;
+        ttape_event_item item;
         ck_assert_int_eq(ttape_cursor_open(&cursor, part, TTAPE_ALL_STREAMS, NULL), TTAPE_OK);
         while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK)
             events++;

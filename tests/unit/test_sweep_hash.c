@@ -43,7 +43,7 @@ static double time_gaps(const uint32_t *reasons)
         double start = seconds();
         for (uint32_t i = 0; i < 3 * GAPS; i++) {
             ttape_event e = {.time_ns = i,
-                             .kind = TTAPE_GAP,
+                             .kind = TTAPE_EVENT_GAP,
                              .site = TTAPE_NONE,
                              .argument = reasons[i % GAPS],
                              .depth = TTAPE_DEPTH_AUTO};

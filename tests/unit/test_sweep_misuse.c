@@ -68,7 +68,7 @@ START_TEST(r19_numbers_past_the_end)
     ttape_metadata_entry entry;
     ttape_partition_info partition;
     ttape_segment_info segment;
-    ttape_item item;
+    ttape_event_item item;
     ttape_edge edge;
     const ttape_summary_row *rows;
     uint32_t count;
@@ -119,17 +119,23 @@ START_TEST(r19_writers_after_failure_and_end)
     ck_assert_int_eq(ttape_writer_open(&w, &none, NULL, &err), TTAPE_E_ARGUMENT);
     const ttape_event events[] = {
         {.kind = TTAPE_EVENT_KIND_COUNT, .depth = TTAPE_DEPTH_AUTO},
-        {.kind = TTAPE_ENTER, .site = 77, .depth = TTAPE_DEPTH_AUTO},
-        {.kind = TTAPE_UNWIND, .site = TTAPE_NONE, .argument = 1, .depth = TTAPE_DEPTH_AUTO},
-        {.kind = TTAPE_SIGNAL_END, .site = TTAPE_NONE, .argument = 1, .depth = TTAPE_DEPTH_AUTO},
-        {.kind = TTAPE_SWITCH, .site = TTAPE_NONE, .argument = 1u << 20, .depth = TTAPE_DEPTH_AUTO},
-        {.kind = TTAPE_LEAF, .site = 4, .depth = UINT32_MAX - 1}};
+        {.kind = TTAPE_EVENT_ENTER, .site = 77, .depth = TTAPE_DEPTH_AUTO},
+        {.kind = TTAPE_EVENT_UNWIND, .site = TTAPE_NONE, .argument = 1, .depth = TTAPE_DEPTH_AUTO},
+        {.kind = TTAPE_EVENT_SIGNAL_END,
+         .site = TTAPE_NONE,
+         .argument = 1,
+         .depth = TTAPE_DEPTH_AUTO},
+        {.kind = TTAPE_EVENT_SWITCH,
+         .site = TTAPE_NONE,
+         .argument = 1u << 20,
+         .depth = TTAPE_DEPTH_AUTO},
+        {.kind = TTAPE_EVENT_LEAF, .site = 4, .depth = UINT32_MAX - 1}};
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
         TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
         ttest_define(w, 1);
         ck_assert_int_eq(ttape_writer_append(w, 0, &events[i], 1, &err), TTAPE_E_ARGUMENT);
         ck_assert(err.message[0] != '\0');
-        ttape_event good = {.kind = TTAPE_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
+        ttape_event good = {.kind = TTAPE_EVENT_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
         ck_assert_int_eq(ttape_writer_append(w, 0, &good, 1, NULL), TTAPE_E_ARGUMENT);
         ck_assert_int_eq(ttape_writer_finish(w, &err), TTAPE_E_ARGUMENT);
         ttape_writer_close(w);
@@ -150,7 +156,7 @@ START_TEST(r19_writers_after_failure_and_end)
     TTEST_OK(ttape_writer_append(w, 0, NULL, 0, &err));
     TTEST_OK(ttape_writer_finish(w, &err));
     ck_assert_int_eq(ttape_writer_flush(w, false, &err), TTAPE_E_STATE);
-    ttape_event late = {.kind = TTAPE_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
+    ttape_event late = {.kind = TTAPE_EVENT_LEAF, .site = 4, .depth = TTAPE_DEPTH_AUTO};
     ck_assert_int_eq(ttape_writer_append(w, 0, &late, 1, &err), TTAPE_E_STATE);
     ttape_writer_close(w);
     ttape_memory_sink_close(&memory);
@@ -279,7 +285,7 @@ static void write_many(ttape_memory_sink *memory, uint32_t kind, bool backwards)
  * verified and read with the default limits. */
 START_TEST(r14_unbalanced_in_bulk)
 {
-    static const uint32_t kinds[] = {TTAPE_ENTER, TTAPE_EXIT, TTAPE_OPEN};
+    static const uint32_t kinds[] = {TTAPE_EVENT_ENTER, TTAPE_EVENT_EXIT, TTAPE_EVENT_OPEN};
     ttape_memory_sink memory = {0};
     ttape_error err = {0};
     uint64_t findings = 0;
@@ -295,7 +301,7 @@ START_TEST(r14_unbalanced_in_bulk)
     ttape_status status = ttape_cursor_seek_event(c, MANY - 1, &err);
     ck_assert(status == TTAPE_OK);
     TTEST_OK(ttape_cursor_get_open_frames(c, &edge, &err));
-    ck_assert_uint_eq(edge.frame_count, kinds[_i] == TTAPE_EXIT ? 0 : MANY - 1);
+    ck_assert_uint_eq(edge.frame_count, kinds[_i] == TTAPE_EVENT_EXIT ? 0 : MANY - 1);
     ttape_cursor_close(c);
     ttape_reader_close(r);
     ttape_memory_sink_close(&memory);

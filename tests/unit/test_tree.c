@@ -197,7 +197,7 @@ static uint64_t enters_of(const struct ttest_stream *stream)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < stream->count; i++)
-        count += stream->events[i].kind == TTAPE_ENTER;
+        count += stream->events[i].kind == TTAPE_EVENT_ENTER;
     return count;
 }
 
@@ -283,7 +283,7 @@ static int64_t walk_full(struct opened *o, const ttape_node *node, bool plain)
             ck_assert_uint_ge(child.start_ns, last_ns);
         last_ns = child.start_ns;
         time += child.time_ns;
-        calls += child.call_count + (child.frame_kind == TTAPE_ENTER);
+        calls += child.call_count + (child.frame_kind == TTAPE_EVENT_ENTER);
         o->wanted++;
         ck_assert_int_eq(child.time_ns,
                          child.self_ns + child.rest_ns + walk_full(o, &child, plain));

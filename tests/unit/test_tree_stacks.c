@@ -36,7 +36,7 @@ static void append(ttape_writer *w, uint64_t time_ns, uint8_t kind, uint32_t arg
     ttape_error err = {0};
     ttape_event e = {.time_ns = time_ns,
                      .kind = kind,
-                     .site = kind == TTAPE_SWITCH ? TTAPE_NONE : 0,
+                     .site = kind == TTAPE_EVENT_SWITCH ? TTAPE_NONE : 0,
                      .argument = argument,
                      .depth = TTAPE_DEPTH_AUTO};
     TTEST_OK(ttape_writer_append(w, 0, &e, 1, &err));
@@ -59,11 +59,11 @@ static void write_stacks(ttape_memory_sink *memory)
 {
     ttape_error err = {0};
     ttape_writer *w = open_writer(memory, 40);
-    append(w, 100, TTAPE_SWITCH, 5);
-    append(w, 200, TTAPE_ENTER, 0);
-    append(w, 300, TTAPE_SWITCH, 7);
+    append(w, 100, TTAPE_EVENT_SWITCH, 5);
+    append(w, 200, TTAPE_EVENT_ENTER, 0);
+    append(w, 300, TTAPE_EVENT_SWITCH, 7);
     for (uint64_t i = 4; i < 118; i++)
-        append(w, 100 * i, i % 2 == 0 ? TTAPE_ENTER : TTAPE_EXIT, 0);
+        append(w, 100 * i, i % 2 == 0 ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT, 0);
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_writer_close(w);
 }
@@ -104,7 +104,7 @@ static void write_deep(ttape_memory_sink *memory)
     ttape_error err = {0};
     ttape_writer *w = open_writer(memory, 10000);
     for (uint64_t i = 0; i < 40000; i++)
-        append(w, i, TTAPE_ENTER, 0);
+        append(w, i, TTAPE_EVENT_ENTER, 0);
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_writer_close(w);
 }

@@ -8,11 +8,11 @@ static uint64_t count_calls(ttape_reader *r)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     uint64_t calls = 0;
     TTEST_OK(ttape_cursor_open(&cursor, r, TTAPE_ALL_STREAMS, &err));
     while (ttape_cursor_next(cursor, &item, &err) == TTAPE_OK)
-        calls += item.event.kind == TTAPE_ENTER;
+        calls += item.event.kind == TTAPE_EVENT_ENTER;
     ttape_cursor_close(cursor);
     return calls;
 }
@@ -122,7 +122,7 @@ START_TEST(parts_that_are_not_there)
     ttest_define(w, 2);
     for (uint64_t i = 0; i < 160; i++) {
         ttape_event e = {.time_ns = 100 * i,
-                         .kind = i % 2 ? TTAPE_EXIT : TTAPE_ENTER,
+                         .kind = i % 2 ? TTAPE_EVENT_EXIT : TTAPE_EVENT_ENTER,
                          .depth = TTAPE_DEPTH_AUTO};
         TTEST_OK(ttape_writer_append(w, i / 80 != 0, &e, 1, &err));
     }

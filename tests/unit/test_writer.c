@@ -110,20 +110,20 @@ static ttape_status write_all(ttape_writer *w, ttape_error *err)
         uint32_t r = (uint32_t)(random >> 33), stream = i / 10 % STREAMS;
         time += r % 997 == 0 ? UINT64_C(0) - 500 : r % 300;
         ttape_event e = {.time_ns = time,
-                         .kind = r % 7 < 4 ? TTAPE_ENTER : TTAPE_EXIT,
+                         .kind = r % 7 < 4 ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
                          .site = r / 7 % SITES,
                          .depth = r % 501 == 0 ? 1000 + r % 9 : TTAPE_DEPTH_AUTO};
         if (r % 211 == 0)
             e = (ttape_event){.time_ns = time,
-                              .kind = TTAPE_GAP,
+                              .kind = TTAPE_EVENT_GAP,
                               .site = TTAPE_NONE,
                               .argument = 1,
                               .count = r % 5,
                               .depth = TTAPE_DEPTH_AUTO};
         else if (e.depth != TTAPE_DEPTH_AUTO)
-            e.kind = TTAPE_LEAF;
+            e.kind = TTAPE_EVENT_LEAF;
         status = ttape_writer_append(w, stream, &e, 1, err);
-        if (status == TTAPE_OK && r % 53 == 0 && e.kind != TTAPE_GAP)
+        if (status == TTAPE_OK && r % 53 == 0 && e.kind != TTAPE_EVENT_GAP)
             status = ttape_writer_attach(w, stream, &value, 1, err);
     }
     return status == TTAPE_OK ? ttape_writer_finish(w, err) : status;
@@ -256,16 +256,16 @@ START_TEST(bad_events)
         ttape_event event;
         const char *rule;
     } all[] = {
-        {STREAMS, {.kind = TTAPE_ENTER}, ""},
-        {0, {.kind = TTAPE_ENTER, .site = SITES}, ""},
-        {0, {.kind = TTAPE_LEAF, .site = TTAPE_NONE}, ""},
+        {STREAMS, {.kind = TTAPE_EVENT_ENTER}, ""},
+        {0, {.kind = TTAPE_EVENT_ENTER, .site = SITES}, ""},
+        {0, {.kind = TTAPE_EVENT_LEAF, .site = TTAPE_NONE}, ""},
         {0, {.kind = TTAPE_EVENT_KIND_COUNT}, "F-EVT-01"},
-        {0, {.kind = TTAPE_SIGNAL_END, .argument = 3}, "F-EVT-02"},
-        {0, {.kind = TTAPE_UNWIND, .argument = 0}, "F-EVT-03"},
-        {0, {.kind = TTAPE_UNWIND, .argument = 1}, "F-EVT-03"},
-        {0, {.kind = TTAPE_EXIT_ACROSS, .argument = UINT32_MAX}, "F-EVT-03"},
-        {0, {.kind = TTAPE_SWITCH, .argument = 1u << 20}, "F-EVT-03"},
-        {0, {.kind = TTAPE_ENTER, .depth = 1u << 31}, "F-EVT-05"},
+        {0, {.kind = TTAPE_EVENT_SIGNAL_END, .argument = 3}, "F-EVT-02"},
+        {0, {.kind = TTAPE_EVENT_UNWIND, .argument = 0}, "F-EVT-03"},
+        {0, {.kind = TTAPE_EVENT_UNWIND, .argument = 1}, "F-EVT-03"},
+        {0, {.kind = TTAPE_EVENT_EXIT_ACROSS, .argument = UINT32_MAX}, "F-EVT-03"},
+        {0, {.kind = TTAPE_EVENT_SWITCH, .argument = 1u << 20}, "F-EVT-03"},
+        {0, {.kind = TTAPE_EVENT_ENTER, .depth = 1u << 31}, "F-EVT-05"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         ttape_memory_sink memory = {0};
@@ -319,7 +319,7 @@ START_TEST(after_finish)
 {
     ttape_memory_sink memory = {0};
     ttape_sink sink = ttape_sink_memory(&memory);
-    ttape_event event = EVENT(.kind = TTAPE_ENTER);
+    ttape_event event = EVENT(.kind = TTAPE_EVENT_ENTER);
     ttape_writer *w;
     ttape_error err = {0};
     ck_assert_int_eq(ttape_writer_open(&w, &sink, NULL, &err), TTAPE_OK);
@@ -346,7 +346,7 @@ START_TEST(bad_values)
     for (int i = 0; i < 4; i++) {
         ttape_memory_sink memory = {0};
         ttape_sink sink = ttape_sink_memory(&memory);
-        ttape_event event = EVENT(.kind = TTAPE_ENTER);
+        ttape_event event = EVENT(.kind = TTAPE_EVENT_ENTER);
         ttape_writer *w;
         ttape_error err = {0};
         ck_assert_int_eq(ttape_writer_open(&w, &sink, NULL, &err), TTAPE_OK);

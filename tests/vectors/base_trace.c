@@ -51,11 +51,11 @@ static struct ttest_file *make(uint64_t resolution_ns, bool raw, const char *nam
                             {.type = TTAPE_VALUE_STRING, .bytes = ttest_string("hi")}};
     ttest_exit(t, 0, 1020, TTEST_BASE_WORK);
     ttest_attach(t, 0, values, 2);
-    ttest_gap(t, 0, 1025, TTAPE_GAP_OVERFLOW, 5);
-    put_depth(t, 1030, TTAPE_LEAF, TTEST_BASE_BLOCK, 9);
-    put_depth(t, 1035, TTAPE_LEAF, TTEST_BASE_BLOCK, 1);
+    ttest_gap(t, 0, 1025, TTAPE_GAP_REASON_OVERFLOW, 5);
+    put_depth(t, 1030, TTAPE_EVENT_LEAF, TTEST_BASE_BLOCK, 9);
+    put_depth(t, 1035, TTAPE_EVENT_LEAF, TTEST_BASE_BLOCK, 1);
     ttest_enter(t, 0, 1040, TTEST_BASE_WORK);
-    ttest_special(t, 0, 1045, TTAPE_UNWIND, 1);
+    ttest_special(t, 0, 1045, TTAPE_EVENT_UNWIND, 1);
     ttest_exit(t, 1, 1050, TTEST_BASE_WORK);
     ttest_enter(t, 1, 1060, TTEST_BASE_MAIN);
     struct ttest_bytes bytes = ttest_finish(t);

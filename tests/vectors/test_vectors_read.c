@@ -79,7 +79,7 @@ static void check_stream(struct run *run, ttape_reader *reader, uint32_t stream,
     const struct ttest_expectation *e = run->expected;
     ttape_cursor *cursor;
     ttape_error err = {0};
-    ttape_item item;
+    ttape_event_item item;
     ttape_status status;
     uint32_t at = 0, failures = 0, others = 0;
     if (ttape_cursor_open(&cursor, reader, stream, &err) != TTAPE_OK) {

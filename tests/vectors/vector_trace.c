@@ -125,7 +125,8 @@ static void model_push(struct ttest_model_stream *s, uint32_t site, uint32_t sig
 
 static bool pushes(uint32_t kind)
 {
-    return kind == TTAPE_ENTER || kind == TTAPE_OPEN || kind == TTAPE_SIGNAL_BEGIN;
+    return kind == TTAPE_EVENT_ENTER || kind == TTAPE_EVENT_OPEN ||
+           kind == TTAPE_EVENT_SIGNAL_BEGIN;
 }
 
 /* Applies what an event does to the frames; pushes and switches act after the depth was taken
@@ -133,21 +134,21 @@ static bool pushes(uint32_t kind)
 static void model_before(struct ttest_model_stream *s, const ttape_event *e)
 {
     struct ttest_model_stack *stack = &s->stacks[s->current];
-    if (e->kind == TTAPE_EXIT)
+    if (e->kind == TTAPE_EVENT_EXIT)
         model_exit(s, e->site);
-    else if (e->kind == TTAPE_EXIT_UNSEEN)
+    else if (e->kind == TTAPE_EVENT_EXIT_UNSEEN)
         s->unknown -= stack->count == 0 && s->unknown > 0;
-    else if (e->kind == TTAPE_SIGNAL_END)
+    else if (e->kind == TTAPE_EVENT_SIGNAL_END)
         pop(stack, 1);
-    else if (e->kind == TTAPE_UNWIND)
+    else if (e->kind == TTAPE_EVENT_UNWIND)
         pop(stack, e->argument);
-    else if (e->kind == TTAPE_EXIT_ACROSS)
+    else if (e->kind == TTAPE_EVENT_EXIT_ACROSS)
         pop(stack, e->argument + 1);
 }
 
 static uint32_t model_depth(struct ttest_model_stream *s, const ttape_event *e)
 {
-    bool exits = e->kind == TTAPE_EXIT || e->kind == TTAPE_EXIT_UNSEEN;
+    bool exits = e->kind == TTAPE_EVENT_EXIT || e->kind == TTAPE_EVENT_EXIT_UNSEEN;
     if (!s->started && e->depth != TTEST_AUTO && s->stacks[s->current].count == 0)
         s->unknown = e->depth + exits;
     s->started = true;
@@ -158,23 +159,23 @@ static uint32_t model_depth(struct ttest_model_stream *s, const ttape_event *e)
     int64_t depth = s->offset + frames;
     ttest_require(depth >= 0, "the model's depth is negative");
     if (pushes(e->kind))
-        model_push(s, e->kind == TTAPE_SIGNAL_BEGIN ? TTAPE_NONE : e->site, e->argument);
-    else if (e->kind == TTAPE_SWITCH)
+        model_push(s, e->kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTAPE_NONE : e->site, e->argument);
+    else if (e->kind == TTAPE_EVENT_SWITCH)
         model_switch(s, e->argument);
     return (uint32_t)depth;
 }
 
 static bool has_site(uint32_t kind)
 {
-    return kind != TTAPE_SIGNAL_BEGIN && kind != TTAPE_SIGNAL_END && kind != TTAPE_UNWIND &&
-           kind != TTAPE_SWITCH && kind != TTAPE_GAP;
+    return kind != TTAPE_EVENT_SIGNAL_BEGIN && kind != TTAPE_EVENT_SIGNAL_END &&
+           kind != TTAPE_EVENT_UNWIND && kind != TTAPE_EVENT_SWITCH && kind != TTAPE_EVENT_GAP;
 }
 
 /* An exit across is given without its site: it is that of the frame that exits. */
 static uint32_t row_site(const struct ttest_model_stream *s, const ttape_event *e)
 {
     const struct ttest_model_stack *stack = &s->stacks[s->current];
-    if (e->kind == TTAPE_EXIT_ACROSS)
+    if (e->kind == TTAPE_EVENT_EXIT_ACROSS)
         return stack->frames[stack->count - 1 - e->argument].site;
     return has_site(e->kind) ? e->site : TTAPE_NONE;
 }
@@ -211,19 +212,22 @@ void ttest_event(struct ttest_trace *t, uint32_t stream, const ttape_event *even
 
 void ttest_enter(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t site)
 {
-    ttape_event e = {.time_ns = time_ns, .kind = TTAPE_ENTER, .site = site, .depth = TTEST_AUTO};
+    ttape_event e = {
+        .time_ns = time_ns, .kind = TTAPE_EVENT_ENTER, .site = site, .depth = TTEST_AUTO};
     ttest_event(t, stream, &e);
 }
 
 void ttest_exit(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t site)
 {
-    ttape_event e = {.time_ns = time_ns, .kind = TTAPE_EXIT, .site = site, .depth = TTEST_AUTO};
+    ttape_event e = {
+        .time_ns = time_ns, .kind = TTAPE_EVENT_EXIT, .site = site, .depth = TTEST_AUTO};
     ttest_event(t, stream, &e);
 }
 
 void ttest_leaf(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t site)
 {
-    ttape_event e = {.time_ns = time_ns, .kind = TTAPE_LEAF, .site = site, .depth = TTEST_AUTO};
+    ttape_event e = {
+        .time_ns = time_ns, .kind = TTAPE_EVENT_LEAF, .site = site, .depth = TTEST_AUTO};
     ttest_event(t, stream, &e);
 }
 
@@ -243,7 +247,7 @@ void ttest_gap(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_
 {
     ttape_event e = {.time_ns = time_ns,
                      .count = count,
-                     .kind = TTAPE_GAP,
+                     .kind = TTAPE_EVENT_GAP,
                      .site = TTAPE_NONE,
                      .argument = reason,
                      .depth = TTEST_AUTO};

@@ -31,25 +31,26 @@ static void make_all_kinds(const struct ttest_output *out)
     for (uint32_t kind = 0; kind < 5; kind++)
         ttest_site(t, 0x401000 + 16 * kind, kind, names[kind]);
     uint32_t inner = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "inner");
-    ttape_event open = {.time_ns = 5, .kind = TTAPE_OPEN, .site = 0, .depth = TTEST_AUTO};
+    ttape_event open = {.time_ns = 5, .kind = TTAPE_EVENT_OPEN, .site = 0, .depth = TTEST_AUTO};
     ttest_event(t, 0, &open);
     ttest_enter(t, 0, 10, inner);
     for (uint32_t kind = 1; kind < 5; kind++)
         ttest_leaf(t, 0, 10 + kind, kind);
-    ttest_special(t, 0, 20, TTAPE_SIGNAL_BEGIN, 11);
+    ttest_special(t, 0, 20, TTAPE_EVENT_SIGNAL_BEGIN, 11);
     ttest_enter(t, 0, 21, inner);
     ttest_exit(t, 0, 22, inner);
-    ttest_special(t, 0, 23, TTAPE_SIGNAL_END, 11);
-    ttape_event unseen = {.time_ns = 24, .kind = TTAPE_EXIT_UNSEEN, .site = 3, .depth = TTEST_AUTO};
+    ttest_special(t, 0, 23, TTAPE_EVENT_SIGNAL_END, 11);
+    ttape_event unseen = {
+        .time_ns = 24, .kind = TTAPE_EVENT_EXIT_UNSEEN, .site = 3, .depth = TTEST_AUTO};
     ttest_event(t, 0, &unseen);
     ttest_enter(t, 0, 30, inner);
-    ttest_special(t, 0, 31, TTAPE_UNWIND, 1);
+    ttest_special(t, 0, 31, TTAPE_EVENT_UNWIND, 1);
     ttest_enter(t, 0, 32, inner);
-    ttest_special(t, 0, 33, TTAPE_EXIT_ACROSS, 1);
-    ttest_special(t, 0, 34, TTAPE_SWITCH, 1);
+    ttest_special(t, 0, 33, TTAPE_EVENT_EXIT_ACROSS, 1);
+    ttest_special(t, 0, 34, TTAPE_EVENT_SWITCH, 1);
     ttest_enter(t, 0, 35, inner);
-    ttest_special(t, 0, 36, TTAPE_SWITCH, 0);
-    ttest_gap(t, 0, 37, TTAPE_GAP_OVERFLOW, 12);
+    ttest_special(t, 0, 36, TTAPE_EVENT_SWITCH, 0);
+    ttest_gap(t, 0, 37, TTAPE_GAP_REASON_OVERFLOW, 12);
     ttest_exit(t, 0, 40, 0);
     ttest_emit_trace(out, t);
 }
@@ -97,14 +98,14 @@ static void make_depths(const struct ttest_output *out)
                                       NULL);
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     uint32_t g = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "g");
-    put_depth(t, 10, TTAPE_ENTER, f, 3);
-    put_depth(t, 20, TTAPE_ENTER, g, 4);
-    put_depth(t, 30, TTAPE_EXIT, g, 2);
-    put_depth(t, 40, TTAPE_ENTER, g, 700);
+    put_depth(t, 10, TTAPE_EVENT_ENTER, f, 3);
+    put_depth(t, 20, TTAPE_EVENT_ENTER, g, 4);
+    put_depth(t, 30, TTAPE_EVENT_EXIT, g, 2);
+    put_depth(t, 40, TTAPE_EVENT_ENTER, g, 700);
     ttest_flush(t);
     ttest_exit(t, 0, 50, g);
-    put_depth(t, 60, TTAPE_EXIT, f, 3);
-    put_depth(t, 70, TTAPE_EXIT, f, 2);
+    put_depth(t, 60, TTAPE_EVENT_EXIT, f, 3);
+    put_depth(t, 70, TTAPE_EVENT_EXIT, f, 2);
     ttest_exit(t, 0, 80, f);
     ttest_exit(t, 0, 90, f);
     ttest_emit_trace(out, t);
@@ -127,7 +128,8 @@ static void make_unseen(const struct ttest_output *out)
     for (uint32_t i = 1; i <= 3; i++) {
         uint32_t child =
             ttest_stream(t, ttest_process(t, 10 + i, parent, "server"), 10 + i, "server");
-        ttape_event first = {.time_ns = 120 + i, .kind = TTAPE_ENTER, .site = site[2], .depth = 2};
+        ttape_event first = {
+            .time_ns = 120 + i, .kind = TTAPE_EVENT_ENTER, .site = site[2], .depth = 2};
         ttest_event(t, child, &first);
         ttest_enter(t, child, 130 + i, site[3]);
         ttest_exit(t, child, 140 + i, site[3]);
@@ -136,7 +138,7 @@ static void make_unseen(const struct ttest_output *out)
         ttest_exit(t, child, 170 + i, site[0]);
     }
     uint32_t late = ttest_stream(t, ttest_process(t, 20, parent, "server"), 20, "server");
-    ttape_event first = {.time_ns = 180, .kind = TTAPE_EXIT, .site = site[1], .depth = 1};
+    ttape_event first = {.time_ns = 180, .kind = TTAPE_EVENT_EXIT, .site = site[1], .depth = 1};
     ttest_event(t, late, &first);
     ttest_exit(t, late, 190, site[0]);
     ttest_exit(t, 0, 200, site[1]);
@@ -216,16 +218,16 @@ static void make_odd_frames(const struct ttest_output *out)
     uint32_t three[] = {f, g, h};
     for (uint32_t i = 0; i < 6; i++)
         ttest_enter(t, 0, 10 + i, three[i % 3]);
-    ttest_special(t, 0, 20, TTAPE_UNWIND, 2);
+    ttest_special(t, 0, 20, TTAPE_EVENT_UNWIND, 2);
     ttest_exit(t, 0, 30, f);
     ttest_exit(t, 0, 40, f);
     ttest_exit(t, 0, 50, g);
     ttest_enter(t, 0, 60, f);
     ttest_enter(t, 0, 61, g);
     ttest_enter(t, 0, 62, h);
-    ttest_special(t, 0, 70, TTAPE_EXIT_ACROSS, 2);
+    ttest_special(t, 0, 70, TTAPE_EVENT_EXIT_ACROSS, 2);
     ttest_enter(t, 0, 80, f);
-    ttest_special(t, 0, 90, TTAPE_UNWIND, 1);
+    ttest_special(t, 0, 90, TTAPE_EVENT_UNWIND, 1);
     ttest_emit_trace(out, t);
 
     t = begin_one("coroutines",
@@ -237,12 +239,12 @@ static void make_odd_frames(const struct ttest_output *out)
     uint64_t time = 100;
     ttest_enter(t, 0, time, f);
     for (uint32_t i = 0; i < 6; i++) {
-        ttest_special(t, 0, time += 10, TTAPE_SWITCH, i % 2 == 0 ? 7 : 1048575);
+        ttest_special(t, 0, time += 10, TTAPE_EVENT_SWITCH, i % 2 == 0 ? 7 : 1048575);
         if (i < 2)
             ttest_enter(t, 0, time += 1, g);
         ttest_enter(t, 0, time += 1, g);
         ttest_exit(t, 0, time += 4, g);
-        ttest_special(t, 0, time += 10, TTAPE_SWITCH, 0);
+        ttest_special(t, 0, time += 10, TTAPE_EVENT_SWITCH, 0);
         if (i == 2)
             ttest_flush(t);
     }
@@ -256,7 +258,7 @@ static void make_gaps(const struct ttest_output *out)
         begin_one("gaps", "gaps of every reason, with and without counts", NULL);
     uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
     ttest_enter(t, 0, 10, f);
-    for (uint32_t reason = 0; reason <= TTAPE_GAP_CUT; reason++) {
+    for (uint32_t reason = 0; reason <= TTAPE_GAP_REASON_CUT; reason++) {
         ttest_gap(t, 0, 20 + 10 * reason, reason, 0);
         ttest_gap(t, 0, 25 + 10 * reason, reason, reason == 1 ? UINT64_C(5000000000) : reason + 1);
     }

@@ -90,26 +90,26 @@ static inline void take(struct tool_calls *calls, const ttape_event *event)
     pass_time(calls, event->time_ns);
     calls->event_count++;
     switch (event->kind) {
-    case TTAPE_ENTER:
-    case TTAPE_OPEN:
-    case TTAPE_SIGNAL_BEGIN:
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN:
+    case TTAPE_EVENT_SIGNAL_BEGIN:
         push(calls, calls->current,
              &(struct tool_call){.kind = event->kind,
-                                 .site =
-                                     event->kind == TTAPE_SIGNAL_BEGIN ? TTAPE_NONE : event->site,
+                                 .site = event->kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTAPE_NONE
+                                                                                 : event->site,
                                  .argument = event->argument,
-                                 .counts = event->kind != TTAPE_OPEN,
+                                 .counts = event->kind != TTAPE_EVENT_OPEN,
                                  .enter_ns = event->time_ns});
         break;
-    case TTAPE_EXIT:
-    case TTAPE_SIGNAL_END: pop(calls, calls->current); break;
-    case TTAPE_UNWIND: pop_many(calls, event->argument); break;
-    case TTAPE_EXIT_ACROSS:
+    case TTAPE_EVENT_EXIT:
+    case TTAPE_EVENT_SIGNAL_END: pop(calls, calls->current); break;
+    case TTAPE_EVENT_UNWIND: pop_many(calls, event->argument); break;
+    case TTAPE_EVENT_EXIT_ACROSS:
         pop_many(calls, event->argument);
         pop(calls, calls->current);
         break;
-    case TTAPE_SWITCH: change(calls, event->argument); break;
-    case TTAPE_LEAF:
+    case TTAPE_EVENT_SWITCH: change(calls, event->argument); break;
+    case TTAPE_EVENT_LEAF:
         if (calls->handler->leaf != NULL)
             calls->handler->leaf(calls->context, calls, event);
         break;
@@ -123,8 +123,8 @@ static inline void take(struct tool_calls *calls, const ttape_event *event)
 static bool is_frame(const struct tool_call *call, const ttape_open_frame *open)
 {
     return call->kind == open->kind && call->enter_ns == open->enter_time_ns &&
-           (call->kind == TTAPE_SIGNAL_BEGIN ? call->argument == open->argument
-                                             : call->site == open->site);
+           (call->kind == TTAPE_EVENT_SIGNAL_BEGIN ? call->argument == open->argument
+                                                   : call->site == open->site);
 }
 
 /* Makes the stacks what the edge has. */
@@ -226,7 +226,7 @@ static bool read_batches(struct tool_calls *calls)
 static bool read_items(struct tool_calls *calls)
 {
     ttape_error err = {0};
-    ttape_item item;
+    ttape_event_item item;
     for (;;) {
         ttape_status status = ttape_cursor_next(calls->cursor, &item, &err);
         if (status == TTAPE_OK && item.number != calls->number) {

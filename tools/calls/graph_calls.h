@@ -19,7 +19,7 @@ struct tool_calls;
 
 /* An open call. */
 struct tool_call {
-    uint32_t kind; /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN */
+    uint32_t kind; /* TTAPE_EVENT_ENTER, TTAPE_EVENT_OPEN or TTAPE_EVENT_SIGNAL_BEGIN */
     uint32_t site;
     uint32_t argument; /* signal number */
     bool counts;       /* it was made in what is read: an enter of the selection */

@@ -111,7 +111,7 @@ static ttape_status take_exit(struct tool_text *text, const struct tool_text_str
 {
     struct tool_token token;
     ttape_status status = tool_next_token(at, &token);
-    event->kind = TTAPE_EXIT;
+    event->kind = TTAPE_EVENT_EXIT;
     if (status == TTAPE_E_CORRUPT)
         return tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
     if (status == TTAPE_OK && (token.quoted || strcmp(token.text, "-") != 0))
@@ -126,7 +126,7 @@ static ttape_status take_exit(struct tool_text *text, const struct tool_text_str
 static ttape_status take_unwind(struct tool_text *text, const struct tool_text_stream *stream,
                                 char **at, ttape_event *event)
 {
-    event->kind = TTAPE_UNWIND;
+    event->kind = TTAPE_EVENT_UNWIND;
     ttape_status status =
         take_number(text, at, "'unwind' needs a number of frames", &event->argument);
     if (status != TTAPE_OK)
@@ -143,7 +143,7 @@ static ttape_status take_unwind(struct tool_text *text, const struct tool_text_s
 static ttape_status take_signal_end(struct tool_text *text, const struct tool_text_stream *stream,
                                     char **at, ttape_event *event)
 {
-    event->kind = TTAPE_SIGNAL_END;
+    event->kind = TTAPE_EVENT_SIGNAL_END;
     ttape_status status = take_number(text, at, "'signal-end' needs a number", &event->argument);
     if (status == TTAPE_OK && find_frame(stream, TTAPE_NONE, event->argument) == 0)
         return tool_text_refuse(text, "no handler of this signal is open");
@@ -154,7 +154,7 @@ static ttape_status take_signal_end(struct tool_text *text, const struct tool_te
 static ttape_status take_gap(struct tool_text *text, char **at, ttape_event *event)
 {
     struct tool_token token;
-    event->kind = TTAPE_GAP;
+    event->kind = TTAPE_EVENT_GAP;
     ttape_status status;
     while ((status = tool_next_token(at, &token)) == TTAPE_OK) {
         uint32_t reason = 0;
@@ -163,9 +163,10 @@ static ttape_status take_gap(struct tool_text *text, char **at, ttape_event *eve
             event->count = count;
             continue;
         }
-        while (reason <= TTAPE_GAP_CUT && strcmp(ttape_gap_reason_name(reason), token.text) != 0)
+        while (reason <= TTAPE_GAP_REASON_CUT &&
+               strcmp(ttape_gap_reason_name(reason), token.text) != 0)
             reason++;
-        if (reason > TTAPE_GAP_CUT)
+        if (reason > TTAPE_GAP_REASON_CUT)
             return tool_text_refuse(text, "the gap's reason is not known");
         event->argument = reason;
     }
@@ -177,7 +178,7 @@ static ttape_status take_leaf(struct tool_text *text, const char *verb, char **a
 {
     uint32_t kind = TTAPE_SITE_BLOCK;
     bool any = strcmp(verb, "leaf") == 0;
-    event->kind = TTAPE_LEAF;
+    event->kind = TTAPE_EVENT_LEAF;
     while (kind <= TTAPE_SITE_MARKER && strcmp(ttape_site_kind_name(kind), verb) != 0)
         kind++;
     if (kind > TTAPE_SITE_MARKER && !any)
@@ -190,7 +191,7 @@ static ttape_status take_verb(struct tool_text *text, const struct tool_text_str
 {
     bool opens = strcmp(verb, "enter") == 0;
     if (opens || strcmp(verb, "open") == 0) {
-        event->kind = opens ? TTAPE_ENTER : TTAPE_OPEN;
+        event->kind = opens ? TTAPE_EVENT_ENTER : TTAPE_EVENT_OPEN;
         return take_site(text, at, TTAPE_SITE_FUNCTION, false, &event->site);
     }
     if (strcmp(verb, "exit") == 0)
@@ -198,7 +199,7 @@ static ttape_status take_verb(struct tool_text *text, const struct tool_text_str
     if (strcmp(verb, "unwind") == 0)
         return take_unwind(text, stream, at, event);
     if (strcmp(verb, "switch") == 0) {
-        event->kind = TTAPE_SWITCH;
+        event->kind = TTAPE_EVENT_SWITCH;
         ttape_status status =
             take_number(text, at, "'switch' needs a stack's number", &event->argument);
         return status == TTAPE_OK && event->argument > STACK_MAX
@@ -208,7 +209,7 @@ static ttape_status take_verb(struct tool_text *text, const struct tool_text_str
     if (strcmp(verb, "gap") == 0)
         return take_gap(text, at, event);
     if (strcmp(verb, "signal") == 0) {
-        event->kind = TTAPE_SIGNAL_BEGIN;
+        event->kind = TTAPE_EVENT_SIGNAL_BEGIN;
         return take_number(text, at, "'signal' needs a number", &event->argument);
     }
     if (strcmp(verb, "signal-end") == 0)
@@ -220,15 +221,15 @@ static ttape_status take_verb(struct tool_text *text, const struct tool_text_str
 static void follow(struct tool_text_stream *stream, const ttape_event *event)
 {
     switch (event->kind) {
-    case TTAPE_ENTER:
-    case TTAPE_OPEN: push(stream, event->site, 0); break;
-    case TTAPE_SIGNAL_BEGIN: push(stream, TTAPE_NONE, event->argument); break;
-    case TTAPE_SIGNAL_END:
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN: push(stream, event->site, 0); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN: push(stream, TTAPE_NONE, event->argument); break;
+    case TTAPE_EVENT_SIGNAL_END:
         drop_frames(stream, find_frame(stream, TTAPE_NONE, event->argument));
         break;
-    case TTAPE_EXIT: drop_frames(stream, find_frame(stream, event->site, 0)); break;
-    case TTAPE_UNWIND: drop_frames(stream, event->argument); break;
-    case TTAPE_SWITCH: stream->stack = event->argument; break;
+    case TTAPE_EVENT_EXIT: drop_frames(stream, find_frame(stream, event->site, 0)); break;
+    case TTAPE_EVENT_UNWIND: drop_frames(stream, event->argument); break;
+    case TTAPE_EVENT_SWITCH: stream->stack = event->argument; break;
     default: break;
     }
 }

@@ -188,8 +188,8 @@ static void close_feed(struct feed *f)
 
 static bool has_site(uint32_t kind)
 {
-    return kind != TTAPE_SIGNAL_BEGIN && kind != TTAPE_SIGNAL_END && kind != TTAPE_UNWIND &&
-           kind != TTAPE_SWITCH && kind != TTAPE_GAP;
+    return kind != TTAPE_EVENT_SIGNAL_BEGIN && kind != TTAPE_EVENT_SIGNAL_END &&
+           kind != TTAPE_EVENT_UNWIND && kind != TTAPE_EVENT_SWITCH && kind != TTAPE_EVENT_GAP;
 }
 
 static inline bool is_equal(const struct tool_diff *diff, const ttape_event *a,
@@ -228,7 +228,7 @@ static void push(struct comparing *c, const ttape_event *event)
     tool_grow((void **)&c->stacks[c->current], &c->capacities[c->current], *height + 1,
               sizeof(struct tool_diff_frame));
     struct tool_diff_frame *top = &c->stacks[c->current][*height];
-    bool is_signal = event->kind == TTAPE_SIGNAL_BEGIN;
+    bool is_signal = event->kind == TTAPE_EVENT_SIGNAL_BEGIN;
     *top = (struct tool_diff_frame){
         .key = is_signal ? TTAPE_NONE : tool_diff_key_of(c->feeds[0].diff, 0, event->site),
         .signal = event->argument,
@@ -246,14 +246,14 @@ static void pop(struct comparing *c, uint64_t count)
 static inline void apply(struct comparing *c, const ttape_event *event)
 {
     switch (event->kind) {
-    case TTAPE_ENTER:
-    case TTAPE_OPEN:
-    case TTAPE_SIGNAL_BEGIN: push(c, event); break;
-    case TTAPE_EXIT:
-    case TTAPE_SIGNAL_END: pop(c, 1); break;
-    case TTAPE_UNWIND: pop(c, event->argument); break;
-    case TTAPE_EXIT_ACROSS: pop(c, (uint64_t)event->argument + 1); break;
-    case TTAPE_SWITCH: use_stack(c, event->argument); break;
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN:
+    case TTAPE_EVENT_SIGNAL_BEGIN: push(c, event); break;
+    case TTAPE_EVENT_EXIT:
+    case TTAPE_EVENT_SIGNAL_END: pop(c, 1); break;
+    case TTAPE_EVENT_UNWIND: pop(c, event->argument); break;
+    case TTAPE_EVENT_EXIT_ACROSS: pop(c, (uint64_t)event->argument + 1); break;
+    case TTAPE_EVENT_SWITCH: use_stack(c, event->argument); break;
     default: break;
     }
 }
@@ -327,7 +327,7 @@ static bool push_edges(struct comparing *c)
         same = open->stack < c->stack_count && at[open->stack] + 1 < c->heights[open->stack];
         if (same) {
             const struct tool_diff_frame *frame = &c->stacks[open->stack][++at[open->stack]];
-            same = open->kind == TTAPE_SIGNAL_BEGIN
+            same = open->kind == TTAPE_EVENT_SIGNAL_BEGIN
                        ? frame->key == TTAPE_NONE && frame->signal == open->argument
                        : frame->key == tool_diff_key_of(c->feeds[1].diff, 1, open->site);
         }

@@ -157,11 +157,11 @@ static void put_event(struct tool_diff *diff, int side, const struct tool_diff_t
     (void)ttape_reader_get_site(diff->inputs[side].reader, event->site, &site);
     tool_output_printf(out, "%s", ttape_event_kind_name(event->kind, site.kind));
     switch (event->kind) {
-    case TTAPE_SIGNAL_BEGIN:
-    case TTAPE_SIGNAL_END:
-    case TTAPE_UNWIND:
-    case TTAPE_SWITCH:
-    case TTAPE_GAP: tool_output_printf(out, " %" PRIu32, event->argument); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+    case TTAPE_EVENT_SIGNAL_END:
+    case TTAPE_EVENT_UNWIND:
+    case TTAPE_EVENT_SWITCH:
+    case TTAPE_EVENT_GAP: tool_output_printf(out, " %" PRIu32, event->argument); break;
     default:
         tool_output_printf(out, " %s",
                            tool_diff_name(diff, tool_diff_key_of(diff, side, event->site)));

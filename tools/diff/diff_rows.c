@@ -118,7 +118,7 @@ static void enter(void *context, struct tool_calls *calls, struct tool_call_stac
                   struct tool_call *call)
 {
     struct climbing *c = context;
-    bool is_signal = call->kind == TTAPE_SIGNAL_BEGIN;
+    bool is_signal = call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
     uint32_t parent = stack->count > 1 ? call[-1].node : TTAPE_NONE;
     uint32_t depth = parent != TTAPE_NONE ? c->rows->rows[parent].depth + 1 : 0;
     (void)calls;

@@ -80,7 +80,7 @@ ttape_cursor *tool_dump_open_stream(struct tool_dump *dump, uint32_t stream);
 
 /* Calls `take` for every selected event, merged by time. `start` (may be NULL) gets the cursor's
  * first edge where one stream is read. */
-typedef void (*tool_item_taker)(void *context, const ttape_item *item);
+typedef void (*tool_item_taker)(void *context, const ttape_event_item *item);
 typedef void (*tool_edge_taker)(void *context, uint32_t stream, const ttape_edge *edge);
 void tool_dump_merged(struct tool_dump *dump, tool_item_taker take, tool_edge_taker start,
                       void *context);

@@ -101,8 +101,9 @@ static inline void put_line(struct csv_state *csv, const ttape_event *event)
     struct tool_dump *dump = csv->dump;
     const struct tool_site_text *site =
         event->site != TTAPE_NONE ? tool_dump_site(dump, event->site) : NULL;
-    size_t kind = event->kind != TTAPE_LEAF || site == NULL ? event->kind
-                                                            : TTAPE_EVENT_KIND_COUNT + site->kind;
+    size_t kind = event->kind != TTAPE_EVENT_LEAF || site == NULL
+                      ? event->kind
+                      : TTAPE_EVENT_KIND_COUNT + site->kind;
     char *at = tool_output_reserve(&dump->out, TOOL_DUMP_LINE_BYTES + SHORT_BYTES);
     memcpy(at, csv->prefix, sizeof(csv->prefix));
     at += csv->prefix_bytes;
@@ -153,7 +154,7 @@ static void put_stream(struct csv_state *csv, ttape_cursor *cursor)
 static void put_range(struct csv_state *csv, ttape_cursor *cursor)
 {
     ttape_error err = {0};
-    ttape_item item;
+    ttape_event_item item;
     while (!tool_dump_done(csv->dump)) {
         ttape_status status = ttape_cursor_next(cursor, &item, &err);
         if (status == TTAPE_END)
@@ -176,7 +177,7 @@ static void open_csv(struct tool_dump *dump)
     for (uint32_t kind = 0; kind < TTAPE_EVENT_KIND_COUNT; kind++)
         set_kind(csv, kind, ttape_event_kind_name(kind, TTAPE_SITE_MARKER));
     for (uint32_t kind = 0; kind <= TTAPE_SITE_MARKER; kind++)
-        set_kind(csv, TTAPE_EVENT_KIND_COUNT + kind, ttape_event_kind_name(TTAPE_LEAF, kind));
+        set_kind(csv, TTAPE_EVENT_KIND_COUNT + kind, ttape_event_kind_name(TTAPE_EVENT_LEAF, kind));
     dump->state = csv;
     dump->print_site = print_site;
     tool_output_text(&dump->out, "stream,tid,time_ns,kind,depth,address,symbol\n");

@@ -85,21 +85,21 @@ static void put_value(struct tool_output *out, const ttape_value *value)
 static void put_details(struct tool_output *out, const ttape_event *event)
 {
     switch (event->kind) {
-    case TTAPE_GAP:
+    case TTAPE_EVENT_GAP:
         put_key(out, ",\"lost\":", event->count);
         tool_output_printf(out, ",\"reason\":\"%s\"", ttape_gap_reason_name(event->argument));
         break;
-    case TTAPE_EXIT_ACROSS:
-    case TTAPE_UNWIND: put_key(out, ",\"frames\":", event->argument); break;
-    case TTAPE_EXIT_UNSEEN: tool_output_text(out, ",\"unseen\":true"); break;
-    case TTAPE_SWITCH: put_key(out, ",\"stack\":", event->argument); break;
-    case TTAPE_SIGNAL_BEGIN:
-    case TTAPE_SIGNAL_END: put_key(out, ",\"signal\":", event->argument); break;
+    case TTAPE_EVENT_EXIT_ACROSS:
+    case TTAPE_EVENT_UNWIND: put_key(out, ",\"frames\":", event->argument); break;
+    case TTAPE_EVENT_EXIT_UNSEEN: tool_output_text(out, ",\"unseen\":true"); break;
+    case TTAPE_EVENT_SWITCH: put_key(out, ",\"stack\":", event->argument); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+    case TTAPE_EVENT_SIGNAL_END: put_key(out, ",\"signal\":", event->argument); break;
     default: break;
     }
 }
 
-static void take_item(void *context, const ttape_item *item)
+static void take_item(void *context, const ttape_event_item *item)
 {
     struct json_state *ndjson = context;
     struct tool_dump *dump = ndjson->dump;

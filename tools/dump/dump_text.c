@@ -189,10 +189,10 @@ static bool count_line(struct text_state *text)
     return true;
 }
 
-static void take_enter(struct text_state *text, struct follow *stream, const ttape_item *item)
+static void take_enter(struct text_state *text, struct follow *stream, const ttape_event_item *item)
 {
     const ttape_event *event = &item->event;
-    bool open = event->kind == TTAPE_OPEN;
+    bool open = event->kind == TTAPE_EVENT_OPEN;
     remember(track_of(stream, stream->stack), event->depth, event->time_ns,
              open ? TTAPE_NONE : event->site);
     if (text->dump->out.size_bytes > TOOL_OUTPUT_BYTES * 3 / 4)
@@ -213,7 +213,7 @@ static void take_enter(struct text_state *text, struct follow *stream, const tta
 
 /* Ends the line of a call that returns at once; its duration goes into the column that was left
  * blank. */
-static void close_pending(struct text_state *text, const ttape_item *item,
+static void close_pending(struct text_state *text, const ttape_event_item *item,
                           const uint64_t *duration_ns)
 {
     struct tool_output *out = &text->dump->out;
@@ -227,7 +227,7 @@ static void close_pending(struct text_state *text, const ttape_item *item,
     text->pending = false;
 }
 
-static void take_exit(struct text_state *text, struct follow *stream, const ttape_item *item)
+static void take_exit(struct text_state *text, struct follow *stream, const ttape_event_item *item)
 {
     struct tool_output *out = &text->dump->out;
     const ttape_event *event = &item->event;
@@ -245,36 +245,36 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
         put_name(text, event->site);
     else
         tool_output_text(out, "signal handler");
-    if (event->kind == TTAPE_EXIT_UNSEEN)
+    if (event->kind == TTAPE_EVENT_EXIT_UNSEEN)
         tool_output_text(out, ": its call was not seen");
-    else if (event->kind == TTAPE_EXIT_ACROSS)
+    else if (event->kind == TTAPE_EVENT_EXIT_ACROSS)
         tool_output_printf(out, ": after %" PRIu32 " frames were unwound", event->argument);
     tool_output_text(out, " */\n");
 }
 
-static void take_other(struct text_state *text, struct follow *stream, const ttape_item *item)
+static void take_other(struct text_state *text, struct follow *stream, const ttape_event_item *item)
 {
     struct tool_output *out = &text->dump->out;
     const ttape_event *event = &item->event;
     put_columns(text, event, stream, NULL);
     switch (event->kind) {
-    case TTAPE_LEAF:
+    case TTAPE_EVENT_LEAF:
         tool_output_text(
             out, ttape_event_kind_name(event->kind, tool_dump_site(text->dump, event->site)->kind));
         tool_output_text(out, " ");
         put_name(text, event->site);
         tool_dump_values(out, item->values, item->value_count);
         break;
-    case TTAPE_SIGNAL_BEGIN:
+    case TTAPE_EVENT_SIGNAL_BEGIN:
         tool_output_printf(out, "signal %" PRIu32 " {", event->argument);
         break;
-    case TTAPE_SIGNAL_END:
+    case TTAPE_EVENT_SIGNAL_END:
         tool_output_printf(out, "} /* signal %" PRIu32 " */", event->argument);
         break;
-    case TTAPE_UNWIND:
+    case TTAPE_EVENT_UNWIND:
         tool_output_printf(out, "%" PRIu32 " frames unwound", event->argument);
         break;
-    case TTAPE_SWITCH:
+    case TTAPE_EVENT_SWITCH:
         tool_output_printf(out, "switch to stack %" PRIu32, event->argument);
         stream->stack = event->argument;
         break;
@@ -286,14 +286,14 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
     tool_output_text(out, "\n");
 }
 
-static void take_item(void *context, const ttape_item *item)
+static void take_item(void *context, const ttape_event_item *item)
 {
     struct text_state *text = context;
     const ttape_event *event = &item->event;
     struct follow *stream = follow_of(text, item->stream);
-    bool exits = event->kind == TTAPE_EXIT || event->kind == TTAPE_EXIT_UNSEEN ||
-                 event->kind == TTAPE_EXIT_ACROSS;
-    if (text->pending && event->kind == TTAPE_EXIT && item->stream == text->pending_stream &&
+    bool exits = event->kind == TTAPE_EVENT_EXIT || event->kind == TTAPE_EVENT_EXIT_UNSEEN ||
+                 event->kind == TTAPE_EVENT_EXIT_ACROSS;
+    if (text->pending && event->kind == TTAPE_EVENT_EXIT && item->stream == text->pending_stream &&
         event->site == text->pending_event.site && event->depth == text->pending_event.depth) {
         uint64_t duration_ns = 0;
         bool known = find_duration(stream, event, &duration_ns) && text->dump->has_times;
@@ -303,7 +303,7 @@ static void take_item(void *context, const ttape_item *item)
     end_pending(text);
     if (!count_line(text))
         return;
-    if (event->kind == TTAPE_ENTER || event->kind == TTAPE_OPEN)
+    if (event->kind == TTAPE_EVENT_ENTER || event->kind == TTAPE_EVENT_OPEN)
         take_enter(text, stream, item);
     else if (exits)
         take_exit(text, stream, item);
@@ -324,7 +324,7 @@ static void take_edge(void *context, uint32_t number, const ttape_edge *edge)
         depth =
             frame->stack != stack ? (int64_t)edge->unknown_depth + edge->depth_offset : depth + 1;
         stack = frame->stack;
-        if (depth >= 0 && depth < (int64_t)TRACKED_DEPTH && frame->kind == TTAPE_ENTER)
+        if (depth >= 0 && depth < (int64_t)TRACKED_DEPTH && frame->kind == TTAPE_EVENT_ENTER)
             remember(track_of(stream, stack), (uint32_t)depth, frame->enter_time_ns, frame->site);
     }
 }

@@ -129,7 +129,7 @@ ttape_cursor *tool_dump_open_stream(struct tool_dump *dump, uint32_t stream)
     return open_cursor(dump, stream);
 }
 
-static bool is_selected(const struct tool_dump *dump, const ttape_item *item)
+static bool is_selected(const struct tool_dump *dump, const ttape_event_item *item)
 {
     return dump->selected[item->stream] &&
            (!dump->events.given ||
@@ -140,7 +140,7 @@ void tool_dump_merged(struct tool_dump *dump, tool_item_taker take, tool_edge_ta
                       void *context)
 {
     ttape_error err = {0};
-    ttape_item item;
+    ttape_event_item item;
     ttape_edge edge;
     if (dump->stream_count == 0)
         return;

@@ -101,7 +101,7 @@ struct tool_kept_values {
 struct tool_frame {
     uint64_t enter_ns; /* may lie before the selection */
     uint64_t start_ns; /* the later of that and the selection's start: what begin is called with */
-    uint32_t kind;     /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN */
+    uint32_t kind;     /* TTAPE_EVENT_ENTER, TTAPE_EVENT_OPEN or TTAPE_EVENT_SIGNAL_BEGIN */
     uint32_t site;     /* TTAPE_NONE for signals */
     uint32_t signal;
     bool is_cut; /* was open before the selection starts */
@@ -182,7 +182,7 @@ void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
 void tool_walk_start(struct tool_walk *walk, const ttape_edge *edge);
 /* Begins what was open at the edge now, not with the first event. */
 void tool_walk_announce(struct tool_walk *walk);
-void tool_walk_event(struct tool_walk *walk, const ttape_item *item);
+void tool_walk_event(struct tool_walk *walk, const ttape_event_item *item);
 void tool_walk_finish(struct tool_walk *walk, uint64_t time_ns);
 void tool_walk_close(struct tool_walk *walk);
 /* Ends and begins frames so that those of the edge are open: behind missing events. */

@@ -107,13 +107,14 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
 {
     struct tool_merged *merged = context;
     say_stack(merged, walk, now->time_ns);
-    add_record(merged, (struct tool_record){.time_ns = now->time_ns,
-                                            .stream = index_of(merged, walk),
-                                            .kind = TOOL_RECORD_BEGIN,
-                                            .site = frame->site,
-                                            .signal = frame->signal,
-                                            .number = frame->is_cut || frame->kind == TTAPE_OPEN,
-                                            .values = text_of(merged, now)});
+    add_record(merged,
+               (struct tool_record){.time_ns = now->time_ns,
+                                    .stream = index_of(merged, walk),
+                                    .kind = TOOL_RECORD_BEGIN,
+                                    .site = frame->site,
+                                    .signal = frame->signal,
+                                    .number = frame->is_cut || frame->kind == TTAPE_EVENT_OPEN,
+                                    .values = text_of(merged, now)});
 }
 
 static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
@@ -134,7 +135,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
 static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
 {
     struct tool_merged *merged = context;
-    bool is_gap = now->event->kind == TTAPE_GAP;
+    bool is_gap = now->event->kind == TTAPE_EVENT_GAP;
     say_stack(merged, walk, now->time_ns);
     add_record(merged,
                (struct tool_record){.time_ns = now->time_ns,
@@ -248,13 +249,14 @@ static void resume(struct tool_merged *merged, struct merged_stream *stream, uin
     if (ttape_cursor_seek_event(cursor, number, &err) == TTAPE_OK &&
         ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
         tool_walk_resume(&stream->walk, &edge,
-                         merged->export->error_count > 0 ? TTAPE_GAP_DAMAGE : TTAPE_GAP_CUT);
+                         merged->export->error_count > 0 ? TTAPE_GAP_REASON_DAMAGE
+                                                         : TTAPE_GAP_REASON_CUT);
     }
     ttape_cursor_close(cursor);
     stream->walk.number = number;
 }
 
-static void take_item(struct tool_merged *merged, const ttape_item *item)
+static void take_item(struct tool_merged *merged, const ttape_event_item *item)
 {
     struct tool_export *export = merged->export;
     uint32_t index = merged->index_of[item->stream];
@@ -278,7 +280,7 @@ static void advance(struct tool_merged *merged)
 {
     struct tool_export *export = merged->export;
     ttape_error err = {0};
-    ttape_item item;
+    ttape_event_item item;
     ttape_status status = ttape_cursor_next(merged->cursor, &item, &err);
     if (status == TTAPE_END) {
         finish_all(merged, false);

@@ -168,8 +168,8 @@ void tool_buffer_values(struct tool_buffer *buffer, const ttape_value *values, u
 
 const char *tool_value_name(char room[16], uint32_t event_kind, uint32_t index, uint32_t count)
 {
-    bool is_return = event_kind == TTAPE_EXIT || event_kind == TTAPE_EXIT_ACROSS ||
-                     event_kind == TTAPE_EXIT_UNSEEN;
+    bool is_return = event_kind == TTAPE_EVENT_EXIT || event_kind == TTAPE_EVENT_EXIT_ACROSS ||
+                     event_kind == TTAPE_EVENT_EXIT_UNSEEN;
     if (is_return && count == 1)
         return "return";
     size_t size = is_return ? 6 : 3;

@@ -145,7 +145,7 @@ static void change(struct tool_walk *walk, uint32_t stack, const struct tool_mom
 static void pass(struct tool_walk *walk, const struct tool_moment *now)
 {
     if (walk->export->min_ns > 0) {
-        if (now->event->kind != TTAPE_GAP)
+        if (now->event->kind != TTAPE_EVENT_GAP)
             return;
         show_all(walk); /* frames that miss events are kept: their length is not theirs */
     }
@@ -238,7 +238,7 @@ void tool_walk_resume(struct tool_walk *walk, const ttape_edge *edge, uint32_t r
     uint64_t missing = edge->event_number > walk->number ? edge->event_number - walk->number : 0;
     ttape_event gap = {.time_ns = walk->now_ns,
                        .count = missing,
-                       .kind = TTAPE_GAP,
+                       .kind = TTAPE_EVENT_GAP,
                        .site = TTAPE_NONE,
                        .argument = reason,
                        .depth = (uint32_t)tool_walk_stack(walk)->count};
@@ -284,24 +284,24 @@ static inline void take(struct tool_walk *walk, const ttape_event *event, const 
     if (export->min_ns > 0)
         tool_walk_show(walk, time_ns);
     switch (event->kind) {
-    case TTAPE_ENTER:
-    case TTAPE_OPEN: enter(walk, event->kind, event->site, 0, &now); break;
-    case TTAPE_SIGNAL_BEGIN:
-        enter(walk, TTAPE_SIGNAL_BEGIN, TTAPE_NONE, event->argument, &now);
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN: enter(walk, event->kind, event->site, 0, &now); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+        enter(walk, TTAPE_EVENT_SIGNAL_BEGIN, TTAPE_NONE, event->argument, &now);
         break;
-    case TTAPE_SIGNAL_END:
-    case TTAPE_EXIT: leave(walk, &now, TOOL_ENDING_EXIT); break;
-    case TTAPE_UNWIND: leave_many(walk, &now, event->argument); break;
-    case TTAPE_EXIT_ACROSS:
+    case TTAPE_EVENT_SIGNAL_END:
+    case TTAPE_EVENT_EXIT: leave(walk, &now, TOOL_ENDING_EXIT); break;
+    case TTAPE_EVENT_UNWIND: leave_many(walk, &now, event->argument); break;
+    case TTAPE_EVENT_EXIT_ACROSS:
         leave_many(walk, &now, event->argument);
         leave(walk, &now, TOOL_ENDING_EXIT);
         break;
-    case TTAPE_SWITCH: change(walk, event->argument, &now); break;
+    case TTAPE_EVENT_SWITCH: change(walk, event->argument, &now); break;
     default: pass(walk, &now); break;
     }
 }
 
-void tool_walk_event(struct tool_walk *walk, const ttape_item *item)
+void tool_walk_event(struct tool_walk *walk, const ttape_event_item *item)
 {
     take(walk, &item->event, item->values, item->value_count);
 }
@@ -384,7 +384,7 @@ static void resync(struct reading *r)
     ttape_error err = {0};
     ttape_edge edge;
     if (ttape_cursor_get_open_frames(r->cursor, &edge, &err) == TTAPE_OK) {
-        tool_walk_resume(&r->walk, &edge, TTAPE_GAP_DAMAGE);
+        tool_walk_resume(&r->walk, &edge, TTAPE_GAP_REASON_DAMAGE);
         r->resync = false;
     }
 }
@@ -416,14 +416,15 @@ static enum reading_end read_batches(struct reading *r)
 }
 
 /* Where event numbers jump, the edge says what is open: the cursor goes back to the item. */
-static ttape_status jump(struct reading *r, ttape_item *item, ttape_error *err)
+static ttape_status jump(struct reading *r, ttape_event_item *item, ttape_error *err)
 {
     ttape_edge edge;
     ttape_status status = ttape_cursor_seek_event(r->cursor, item->number, err);
     if (status == TTAPE_OK)
         status = ttape_cursor_get_open_frames(r->cursor, &edge, err);
     if (status == TTAPE_OK) {
-        tool_walk_resume(&r->walk, &edge, r->resync ? TTAPE_GAP_DAMAGE : TTAPE_GAP_CUT);
+        tool_walk_resume(&r->walk, &edge,
+                         r->resync ? TTAPE_GAP_REASON_DAMAGE : TTAPE_GAP_REASON_CUT);
         r->resync = false;
         status = ttape_cursor_next(r->cursor, item, err);
     }
@@ -435,7 +436,7 @@ static enum reading_end read_items(struct reading *r)
 {
     struct tool_export *export = r->export;
     ttape_error err = {0};
-    ttape_item item;
+    ttape_event_item item;
     for (uint32_t done = 0; !is_stopped(export); done++) {
         ttape_status status = ttape_cursor_next(r->cursor, &item, &err);
         if (status == TTAPE_OK && item.number != r->walk.number)

@@ -156,7 +156,7 @@ static bool handle_of(struct tool_graph *graph, uint32_t stream, uint64_t number
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
         tool_graph_peek_failed(graph, &err);
         return false;
@@ -212,7 +212,7 @@ static bool begin_by_marker(struct tool_graph *graph, uint32_t thread)
     struct tool_graph_thread *t = &graph->threads[thread];
     ttape_error err = {0};
     ttape_cursor *cursor;
-    ttape_item item;
+    ttape_event_item item;
     struct creation *found = NULL;
     if (spawns->start_site == TTAPE_NONE || spawns->creation_count == 0)
         return false;
@@ -225,7 +225,7 @@ static bool begin_by_marker(struct tool_graph *graph, uint32_t thread)
             tool_graph_peek_failed(graph, &err);
             break;
         }
-        if (item.event.kind == TTAPE_LEAF && item.value_count > 0 &&
+        if (item.event.kind == TTAPE_EVENT_LEAF && item.value_count > 0 &&
             tool_function_of(&graph->functions, item.event.site) == spawns->start_site) {
             found = find_creation(graph, thread, item.values[0].number, item.event.time_ns);
             break;
@@ -256,9 +256,9 @@ static bool has_open_frames(struct tool_graph *graph, uint32_t stream)
         return false;
     }
     bool has = ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK &&
-               edge.frame_count > 0 && edge.frames[0].kind == TTAPE_OPEN;
+               edge.frame_count > 0 && edge.frames[0].kind == TTAPE_EVENT_OPEN;
     has = has || (ttape_cursor_next_events(cursor, &event, 1, &count, &err) == TTAPE_OK &&
-                  count == 1 && event.kind == TTAPE_OPEN);
+                  count == 1 && event.kind == TTAPE_EVENT_OPEN);
     tool_graph_peek_failed(graph, &err);
     ttape_cursor_close(cursor);
     return has;
@@ -280,7 +280,7 @@ static uint32_t find_fork(struct tool_graph *graph, uint32_t stream)
     if (ttape_cursor_next_events(cursor, events, FORK_EVENTS, &count, &err) != TTAPE_OK)
         tool_graph_peek_failed(graph, &err);
     for (size_t i = 0; i < count; i++) {
-        if (events[i].kind == TTAPE_EXIT_UNSEEN) {
+        if (events[i].kind == TTAPE_EVENT_EXIT_UNSEEN) {
             node = graph->plain[tool_function_of(&graph->functions, events[i].site)];
             break;
         }
@@ -326,7 +326,7 @@ static uint32_t score_of(const struct tool_graph *graph, const struct tool_call_
     const struct tool_spawns *spawns = graph->spawns;
     bool of_process = is_main(spawns, graph, thread);
     for (size_t i = stack->count; i > 0 && i + CREATOR_CALLS > stack->count; i--)
-        if (stack->calls[i - 1].kind != TTAPE_SIGNAL_BEGIN &&
+        if (stack->calls[i - 1].kind != TTAPE_EVENT_SIGNAL_BEGIN &&
             is_creator(graph, stack->calls[i - 1].site, of_process))
             return SCORE_CREATING;
     return is_main(spawns, graph, graph->current) ? SCORE_MAIN : SCORE_OTHER;
@@ -340,7 +340,7 @@ static void consider(struct tool_graph *graph, const struct tool_call_stack *sta
     uint32_t score = score_of(graph, stack, thread);
     if (score <= t->guess_score)
         return;
-    bool is_open = stack->count > 0 && stack->calls[0].kind == TTAPE_OPEN;
+    bool is_open = stack->count > 0 && stack->calls[0].kind == TTAPE_EVENT_OPEN;
     t->guess = graph->current;
     t->guess_score = score;
     t->guess_first = tool_graph_here(graph, stack);

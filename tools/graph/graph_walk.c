@@ -106,7 +106,7 @@ static inline uint32_t *active_of(struct tool_graph *graph, uint32_t stack, uint
 static uint32_t level_of(const struct tool_graph_thread *thread,
                          const struct tool_call_stack *stack, const struct tool_call *call)
 {
-    if (call->kind == TTAPE_OPEN)
+    if (call->kind == TTAPE_EVENT_OPEN)
         return thread->open.level;
     return stack->number != 0 && stack->origin != 0 ? thread->level + 1 : thread->level;
 }
@@ -116,7 +116,7 @@ static uint32_t node_of(struct tool_graph *graph, const struct tool_call_stack *
                         const struct tool_call *call)
 {
     const struct tool_graph_thread *thread = &graph->threads[graph->current];
-    if (call->kind == TTAPE_SIGNAL_BEGIN)
+    if (call->kind == TTAPE_EVENT_SIGNAL_BEGIN)
         return signal_node(graph, call->argument);
     uint32_t function = tool_function_of(&graph->functions, call->site);
     uint32_t level = level_of(thread, stack, call);
@@ -135,13 +135,13 @@ static struct tool_graph_origin origin_of(const struct tool_graph *graph,
                                           const struct tool_call *call)
 {
     const struct tool_graph_thread *thread = &graph->threads[graph->current];
-    if (call->kind == TTAPE_SIGNAL_BEGIN)
+    if (call->kind == TTAPE_EVENT_SIGNAL_BEGIN)
         return (struct tool_graph_origin){.node = TOOL_GRAPH_START};
     if (stack->count > 1) {
         return (struct tool_graph_origin){.node = call[-1].shown,
                                           .through = call[-1].flags & CALL_THROUGH};
     }
-    if (call->kind == TTAPE_OPEN)
+    if (call->kind == TTAPE_EVENT_OPEN)
         return thread->open;
     if (stack->number != 0 && stack->origin != 0)
         return (struct tool_graph_origin){.node = stack->origin - 1, .through = stack->through};
@@ -156,7 +156,7 @@ static void enter_edge(struct tool_graph *graph, const struct tool_call_stack *s
     ++*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active);
     edge->is_inferred = edge->is_inferred || origin->is_inferred;
     if (call->counts) {
-        bool is_spawned = stack->count == 1 || call->kind == TTAPE_SIGNAL_BEGIN;
+        bool is_spawned = stack->count == 1 || call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
         edge->now.calls++;
         edge->now.spawned += is_spawned;
         edge->now.through += !is_spawned && origin->through != 0;

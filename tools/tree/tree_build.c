@@ -113,7 +113,7 @@ static bool is_short(const struct tool_tree *view, const struct tool_item *item)
 /* `times`: how often the item's parent stands for. */
 static void add_short(struct tool_shorts *shorts, const struct tool_item *item, uint64_t times)
 {
-    bool is_call = item->node.frame_kind == TTAPE_ENTER && item->node.site != TTAPE_NONE;
+    bool is_call = item->node.frame_kind == TTAPE_EVENT_ENTER && item->node.site != TTAPE_NONE;
     shorts->count += item->count * times;
     add_time(&shorts->time_ns, item->time_ns);
     shorts->event_count += item->node.event_count + item->node.pruned.event_count;

@@ -25,7 +25,7 @@ static void put_name(struct printing *print, const struct tool_item *item)
                          stream.stream.name.size_bytes > 0 ? stream.stream.name : process.name);
         tool_json_number(&print->json, "tid", stream.stream.tid);
         tool_json_number(&print->json, "pid", stream.pid);
-    } else if (node->frame_kind == TTAPE_SIGNAL_BEGIN) {
+    } else if (node->frame_kind == TTAPE_EVENT_SIGNAL_BEGIN) {
         tool_json_text(&print->json, "name", "(signal)");
         tool_json_number(&print->json, "signal", node->argument);
     } else {
@@ -44,7 +44,7 @@ static const char *kind_of(const struct tool_item *item)
     }
     if (item->node.id.kind == TTAPE_NODE_STREAM)
         return "thread";
-    return item->node.frame_kind == TTAPE_SIGNAL_BEGIN ? "signal" : "call";
+    return item->node.frame_kind == TTAPE_EVENT_SIGNAL_BEGIN ? "signal" : "call";
 }
 
 static void put_times(struct printing *print, const struct tool_item *item)

@@ -83,7 +83,7 @@ static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
     const ttape_node *node = &item->node;
     size_t size = 0;
     char number[64];
-    if (node->frame_kind == TTAPE_SIGNAL_BEGIN) {
+    if (node->frame_kind == TTAPE_EVENT_SIGNAL_BEGIN) {
         snprintf(number, sizeof(number), "(signal %" PRIu32 ")", node->argument);
         size = put_text(at, size_bytes, number);
     } else {

@@ -356,27 +356,29 @@ static ttape_status append_exit(struct run *r, const ttape_event *event, uint32_
 
 static bool kind_has_site(uint32_t kind)
 {
-    return kind == TTAPE_ENTER || kind == TTAPE_EXIT || kind == TTAPE_LEAF || kind == TTAPE_OPEN ||
-           kind == TTAPE_EXIT_UNSEEN;
+    return kind == TTAPE_EVENT_ENTER || kind == TTAPE_EVENT_EXIT || kind == TTAPE_EVENT_LEAF ||
+           kind == TTAPE_EVENT_OPEN || kind == TTAPE_EVENT_EXIT_UNSEEN;
 }
 
 static ttape_status append_other(struct run *r, const ttape_event *event, uint32_t *code)
 {
     switch (event->kind) {
-    case TTAPE_LEAF: return append_leaf(r, event, code);
-    case TTAPE_OPEN: return append_push(r, event, TTP_CLASS_OPEN, event->site, code);
-    case TTAPE_SIGNAL_BEGIN: return append_push(r, event, TTP_CLASS_SIGNAL, event->argument, code);
-    case TTAPE_SIGNAL_END: return append_signal_end(r, event, code);
-    case TTAPE_EXIT_UNSEEN:
+    case TTAPE_EVENT_LEAF: return append_leaf(r, event, code);
+    case TTAPE_EVENT_OPEN: return append_push(r, event, TTP_CLASS_OPEN, event->site, code);
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+        return append_push(r, event, TTP_CLASS_SIGNAL, event->argument, code);
+    case TTAPE_EVENT_SIGNAL_END: return append_signal_end(r, event, code);
+    case TTAPE_EVENT_EXIT_UNSEEN:
         TTP_TRY(special_code(r, TTP_CLASS_EXIT_UNSEEN, event->site, code));
         if (r->stack->count == 0 && r->s->unknown_depth > 0)
             r->s->unknown_depth--;
         return take_depth(r, event->depth, r->stack->count);
-    case TTAPE_UNWIND: return append_unwind(r, event, TTP_CLASS_UNWIND, event->argument, code);
-    case TTAPE_EXIT_ACROSS:
+    case TTAPE_EVENT_UNWIND:
+        return append_unwind(r, event, TTP_CLASS_UNWIND, event->argument, code);
+    case TTAPE_EVENT_EXIT_ACROSS:
         return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, event->argument, code);
-    case TTAPE_SWITCH: return append_switch(r, event, code);
-    case TTAPE_GAP: return append_gap(r, event, code);
+    case TTAPE_EVENT_SWITCH: return append_switch(r, event, code);
+    case TTAPE_EVENT_GAP: return append_gap(r, event, code);
     default:
         return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-01", TTAPE_ERROR_NO_OFFSET,
                         "unknown event kind %u", event->kind);
@@ -392,7 +394,7 @@ static void start_stream(struct run *r, const ttape_event *event)
     r->elapsed = 0;
     if (event->depth == TTAPE_DEPTH_AUTO || event->depth >= TTP_MAX_DEPTH || r->stack->count != 0)
         return;
-    bool exits = event->kind == TTAPE_EXIT || event->kind == TTAPE_EXIT_UNSEEN;
+    bool exits = event->kind == TTAPE_EVENT_EXIT || event->kind == TTAPE_EVENT_EXIT_UNSEEN;
     r->s->unknown_depth = event->depth + exits;
     r->g->start.unknown_depth = r->s->unknown_depth;
 }
@@ -441,9 +443,9 @@ static ttape_status append_run(struct run *r, const ttape_event *events, uint32_
             struct ttp_open *top = &r->stack->frames[r->stack->count - 1];
             top->self_ticks = ttp_add_ticks(top->self_ticks, r->elapsed, 0);
         }
-        if (event->kind == TTAPE_ENTER)
+        if (event->kind == TTAPE_EVENT_ENTER)
             TTP_TRY(append_enter(r, event, &code));
-        else if (event->kind == TTAPE_EXIT)
+        else if (event->kind == TTAPE_EVENT_EXIT)
             TTP_TRY(append_exit(r, event, &code));
         else
             TTP_TRY(append_other(r, event, &code));
@@ -533,10 +535,10 @@ static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
                                  struct ttp_stream_state *s, const ttape_open_frame *frame,
                                  ttape_error *err)
 {
-    uint8_t event_class = frame->kind == TTAPE_ENTER          ? TTP_CLASS_ENTER
-                          : frame->kind == TTAPE_OPEN         ? TTP_CLASS_OPEN
-                          : frame->kind == TTAPE_SIGNAL_BEGIN ? TTP_CLASS_SIGNAL
-                                                              : TTP_CLASS_COUNT;
+    uint8_t event_class = frame->kind == TTAPE_EVENT_ENTER          ? TTP_CLASS_ENTER
+                          : frame->kind == TTAPE_EVENT_OPEN         ? TTP_CLASS_OPEN
+                          : frame->kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTP_CLASS_SIGNAL
+                                                                    : TTP_CLASS_COUNT;
     uint32_t argument = event_class == TTP_CLASS_SIGNAL ? frame->argument : frame->site;
     if (event_class == TTP_CLASS_COUNT ||
         (event_class != TTP_CLASS_SIGNAL && argument >= scope->site_count))

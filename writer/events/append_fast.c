@@ -34,16 +34,16 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
         return 0;
     for (; i < count; i++) {
         const ttape_event *event = &events[i];
-        if (event->kind > TTAPE_EXIT || event->site >= site_count)
+        if (event->kind > TTAPE_EVENT_EXIT || event->site >= site_count)
             break;
         tick = tick_of(&clock, event);
         uint64_t elapsed = (uint64_t)tick - (uint64_t)last;
-        uint32_t below = open - (event->kind == TTAPE_EXIT);
+        uint32_t below = open - (event->kind == TTAPE_EVENT_EXIT);
         bool in_step = event->depth == TTAPE_DEPTH_AUTO || event->depth == depth_base + below;
         if (elapsed >= UINT32_MAX || !in_step || tick == INT64_MAX)
             break;
         struct ttp_site_state *site = &sites[event->site];
-        if (event->kind == TTAPE_ENTER) {
+        if (event->kind == TTAPE_EVENT_ENTER) {
             if (site->enter_symbol == 0 || site->touched != epoch || open == capacity)
                 break;
             if (open != 0)

@@ -54,9 +54,9 @@ static uint64_t time_of(const ttape_writer *w, int64_t tick)
 ttape_status ttp_stream_get_edge(const ttape_writer *w, uint32_t stream, ttape_edge *edge,
                                  struct ttp_growing *frames, ttape_error *err)
 {
-    static const uint32_t kinds[] = {[TTP_CLASS_ENTER] = TTAPE_ENTER,
-                                     [TTP_CLASS_OPEN] = TTAPE_OPEN,
-                                     [TTP_CLASS_SIGNAL] = TTAPE_SIGNAL_BEGIN};
+    static const uint32_t kinds[] = {[TTP_CLASS_ENTER] = TTAPE_EVENT_ENTER,
+                                     [TTP_CLASS_OPEN] = TTAPE_EVENT_OPEN,
+                                     [TTP_CLASS_SIGNAL] = TTAPE_EVENT_SIGNAL_BEGIN};
     const struct ttp_stream_state *s = state_of(w, stream);
     frames->count = 0;
     for (uint32_t k = 0; k < s->stack_count; k++) {

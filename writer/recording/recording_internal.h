@@ -150,7 +150,7 @@ struct ttp_call {
     uint32_t state; /* enum in call_filter.c */
     uint64_t time_ns;
     bool opens_below;
-    bool was_open; /* before the stream began: TTAPE_OPEN */
+    bool was_open; /* before the stream began: TTAPE_EVENT_OPEN */
 };
 
 struct ttp_call_stack {

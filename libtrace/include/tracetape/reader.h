@@ -183,19 +183,20 @@ TTAPE_API ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *reade
 TTAPE_API void ttape_cursor_close(ttape_cursor *cursor);
 
 /* One event with what belongs to it. `values` lives until the next call on the cursor. */
-typedef struct ttape_item {
+typedef struct ttape_event_item {
     ttape_event event;
     uint32_t stream;
     uint64_t number; /* of the event in its stream */
     const ttape_value *values;
     uint32_t value_count;
-} ttape_item;
+} ttape_event_item;
 
 /* The next (previous) event; TTAPE_END when there is none. After a failure, forward reading goes on
  * behind the damaged partition: the failing call returns the error once. previous is for single
  * streams. */
-TTAPE_API ttape_status ttape_cursor_next(ttape_cursor *cursor, ttape_item *out, ttape_error *err);
-TTAPE_API ttape_status ttape_cursor_previous(ttape_cursor *cursor, ttape_item *out,
+TTAPE_API ttape_status ttape_cursor_next(ttape_cursor *cursor, ttape_event_item *out,
+                                         ttape_error *err);
+TTAPE_API ttape_status ttape_cursor_previous(ttape_cursor *cursor, ttape_event_item *out,
                                              ttape_error *err);
 /* Up to `capacity` events of a single-stream cursor without values: the fast way through. *count 0
  * and TTAPE_END at the end. */

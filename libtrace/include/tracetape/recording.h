@@ -140,14 +140,14 @@ typedef enum ttape_control_request {
     TTAPE_CONTROL_STOP = 4      /* nothing more is recorded, for ever; the programs go on */
 } ttape_control_request;
 
-typedef enum ttape_mode {
-    TTAPE_MODE_OFF = 0,
-    TTAPE_MODE_ON = 1,
-    TTAPE_MODE_STOPPED = 2
-} ttape_mode;
+typedef enum ttape_recording_mode {
+    TTAPE_RECORDING_OFF = 0,
+    TTAPE_RECORDING_ON = 1,
+    TTAPE_RECORDING_STOPPED = 2
+} ttape_recording_mode;
 
 typedef struct ttape_control_status {
-    uint32_t mode;                                            /* ttape_mode */
+    uint32_t mode;                                            /* ttape_recording_mode */
     uint32_t clock;                                           /* ttape_clock */
     uint32_t block_used, block_ready, block_max, block_bytes; /* of the shared buffer */
     uint64_t event_count, lost_count; /* in the trace and lost so far, as the recorder knows */

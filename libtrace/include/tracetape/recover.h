@@ -95,9 +95,9 @@ TTAPE_API ttape_status ttape_recover_recording(const char *directory, const ttap
                                                ttape_recover_report *report, ttape_error *err);
 
 /* Recovers a damaged or unfinished trace into the sink: chunks that verify, partitions after they
- * were decoded as a whole. Where a stream's events are lost, a gap event (TTAPE_GAP_DAMAGE) has the
- * number of the last of them, and counts them where that is known. The output is complete, and
- * verifies. TTAPE_E_NOT_TRACE: nothing of a trace is there. TTAPE_E_VERSION: it needs a newer
+ * were decoded as a whole. Where a stream's events are lost, a gap event (TTAPE_GAP_REASON_DAMAGE)
+ * has the number of the last of them, and counts them where that is known. The output is complete,
+ * and verifies. TTAPE_E_NOT_TRACE: nothing of a trace is there. TTAPE_E_VERSION: it needs a newer
  * library. */
 TTAPE_API ttape_status ttape_recover_trace(const ttape_source *source, const ttape_sink *sink,
                                            const ttape_recover_options *options,

@@ -91,12 +91,13 @@ typedef struct ttape_pruned {
 
 typedef struct ttape_node {
     ttape_node_id id;
-    uint32_t frame_kind; /* frames: TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN */
-    uint32_t site;       /* or TTAPE_NONE */
-    uint32_t argument;   /* signal number */
-    uint32_t stack;      /* that it is on */
-    uint32_t level;      /* frames below it on its stack */
-    uint32_t end;        /* ttape_node_end */
+    uint32_t
+        frame_kind;    /* frames: TTAPE_EVENT_ENTER, TTAPE_EVENT_OPEN or TTAPE_EVENT_SIGNAL_BEGIN */
+    uint32_t site;     /* or TTAPE_NONE */
+    uint32_t argument; /* signal number */
+    uint32_t stack;    /* that it is on */
+    uint32_t level;    /* frames below it on its stack */
+    uint32_t end;      /* ttape_node_end */
     uint32_t first_partition, last_partition;
     uint64_t enter_ns; /* may lie before what the file has; start_ns does not */
     uint64_t start_ns, end_ns, end_most_ns;

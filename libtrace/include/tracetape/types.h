@@ -74,37 +74,38 @@ typedef struct ttape_stream {
 
 /* What happened. `site` and `argument` mean: */
 typedef enum ttape_event_kind {
-    TTAPE_ENTER = 0, /* site */
-    TTAPE_EXIT = 1,  /* site: of the frame that it closes, the innermost one */
-    TTAPE_LEAF = 2,  /* site: a block, branch, system call or marker was passed */
-    TTAPE_OPEN = 3,  /* site: this frame was already open when the stream began (outermost first) */
-    TTAPE_SIGNAL_BEGIN = 4, /* argument: signal number; what follows runs in its handler */
-    TTAPE_SIGNAL_END = 5,   /* argument: signal number */
-    TTAPE_EXIT_UNSEEN =
+    TTAPE_EVENT_ENTER = 0, /* site */
+    TTAPE_EVENT_EXIT = 1,  /* site: of the frame that it closes, the innermost one */
+    TTAPE_EVENT_LEAF = 2,  /* site: a block, branch, system call or marker was passed */
+    TTAPE_EVENT_OPEN =
+        3, /* site: this frame was already open when the stream began (outermost first) */
+    TTAPE_EVENT_SIGNAL_BEGIN = 4, /* argument: signal number; what follows runs in its handler */
+    TTAPE_EVENT_SIGNAL_END = 5,   /* argument: signal number */
+    TTAPE_EVENT_EXIT_UNSEEN =
         6, /* site: exit of a frame whose enter is not in the stream; closes nothing */
-    TTAPE_UNWIND =
+    TTAPE_EVENT_UNWIND =
         7, /* argument: n >= 1 innermost frames were left by unwinding (exception, longjmp) */
-    TTAPE_EXIT_ACROSS =
+    TTAPE_EVENT_EXIT_ACROSS =
         8, /* site; argument: n >= 1 frames were left by unwinding, then site's frame exits */
-    TTAPE_SWITCH = 9, /* argument: the stack (0..) on which the stream goes on */
-    TTAPE_GAP = 10    /* argument: ttape_gap_reason; count: events lost here, 0 when unknown */
+    TTAPE_EVENT_SWITCH = 9, /* argument: the stack (0..) on which the stream goes on */
+    TTAPE_EVENT_GAP = 10 /* argument: ttape_gap_reason; count: events lost here, 0 when unknown */
 } ttape_event_kind;
 
 #define TTAPE_EVENT_KIND_COUNT 11
 
 typedef enum ttape_gap_reason {
-    TTAPE_GAP_UNKNOWN = 0,
-    TTAPE_GAP_OVERFLOW = 1, /* the recorder's buffers were full */
-    TTAPE_GAP_DAMAGE = 2,   /* lost in a damaged file; written by recover */
-    TTAPE_GAP_FILTER = 3,   /* left out on purpose */
-    TTAPE_GAP_CUT = 4       /* cut away */
+    TTAPE_GAP_REASON_UNKNOWN = 0,
+    TTAPE_GAP_REASON_OVERFLOW = 1, /* the recorder's buffers were full */
+    TTAPE_GAP_REASON_DAMAGE = 2,   /* lost in a damaged file; written by recover */
+    TTAPE_GAP_REASON_FILTER = 3,   /* left out on purpose */
+    TTAPE_GAP_REASON_CUT = 4       /* cut away */
 } ttape_gap_reason;
 
 #define TTAPE_DEPTH_AUTO UINT32_MAX /* writer: derive the depth from the frames */
 
 typedef struct ttape_event {
     uint64_t time_ns;  /* 0 in a file without times */
-    uint64_t count;    /* TTAPE_GAP: events lost; otherwise 0 */
+    uint64_t count;    /* TTAPE_EVENT_GAP: events lost; otherwise 0 */
     uint32_t kind;     /* ttape_event_kind */
     uint32_t site;     /* or TTAPE_NONE */
     uint32_t argument; /* or 0 */
@@ -134,7 +135,8 @@ typedef struct ttape_value {
 
 /* A frame that is open at an edge (the boundary between two partitions of a stream). */
 typedef struct ttape_open_frame {
-    uint32_t kind;     /* TTAPE_ENTER, TTAPE_OPEN or TTAPE_SIGNAL_BEGIN: what opened it */
+    uint32_t
+        kind; /* TTAPE_EVENT_ENTER, TTAPE_EVENT_OPEN or TTAPE_EVENT_SIGNAL_BEGIN: what opened it */
     uint32_t site;     /* or TTAPE_NONE (signals) */
     uint32_t argument; /* signal number */
     uint32_t stack;    /* the stack that it is on */

@@ -139,11 +139,12 @@ static void end_frame(struct chrome_feed *feed, uint32_t thread, size_t index, u
     uint32_t site = stack->frames[index].site;
     stack->count = index;
     add_event(feed, thread,
-              above > 0 ? (ttape_event){.time_ns = time_ns,
-                                        .kind = TTAPE_EXIT_ACROSS,
-                                        .site = site,
-                                        .argument = above}
-                        : (ttape_event){.time_ns = time_ns, .kind = TTAPE_EXIT, .site = site});
+              above > 0
+                  ? (ttape_event){.time_ns = time_ns,
+                                  .kind = TTAPE_EVENT_EXIT_ACROSS,
+                                  .site = site,
+                                  .argument = above}
+                  : (ttape_event){.time_ns = time_ns, .kind = TTAPE_EVENT_EXIT, .site = site});
 }
 
 /* Ends every X whose time is over, innermost first. */
@@ -177,9 +178,10 @@ static void take_end(struct chrome_feed *feed, const struct tool_chrome_record *
         feed->unmatched_count++;
         return;
     }
-    add_event(
-        feed, record->thread,
-        (ttape_event){.time_ns = record->time_ns, .kind = TTAPE_EXIT_UNSEEN, .site = record->site});
+    add_event(feed, record->thread,
+              (ttape_event){.time_ns = record->time_ns,
+                            .kind = TTAPE_EVENT_EXIT_UNSEEN,
+                            .site = record->site});
     attach(feed, record);
 }
 
@@ -192,8 +194,9 @@ static void take_x(struct chrome_feed *feed, const struct tool_chrome_record *re
         feed->across_count += end_ns - stack->frames[around].end_ns > ROUNDING_NS;
         end_ns = stack->frames[around].end_ns;
     }
-    add_event(feed, record->thread,
-              (ttape_event){.time_ns = record->time_ns, .kind = TTAPE_ENTER, .site = record->site});
+    add_event(
+        feed, record->thread,
+        (ttape_event){.time_ns = record->time_ns, .kind = TTAPE_EVENT_ENTER, .site = record->site});
     attach(feed, record);
     push(feed, record->thread, record->site, true, end_ns);
 }
@@ -206,7 +209,7 @@ static void take_other(struct chrome_feed *feed, const struct tool_chrome_record
     }
     add_event(feed, record->thread,
               (ttape_event){.time_ns = record->time_ns,
-                            .kind = record->phase == 'B' ? TTAPE_ENTER : TTAPE_LEAF,
+                            .kind = record->phase == 'B' ? TTAPE_EVENT_ENTER : TTAPE_EVENT_LEAF,
                             .site = record->site});
     attach(feed, record);
     if (record->phase == 'B')

@@ -131,17 +131,17 @@ static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
     if (wire->c == TOOL_CTF_LEFT_UNWIND) {
         if (top > 0) {
             drop(thread, top);
-            event->kind = TTAPE_UNWIND;
+            event->kind = TTAPE_EVENT_UNWIND;
             event->argument = 1;
         }
         return top > 0;
     }
     if (wire->kind == TOOL_CTF_WIRE_SIGNAL_END) {
-        event->kind = TTAPE_SIGNAL_END;
+        event->kind = TTAPE_EVENT_SIGNAL_END;
         event->argument = (uint32_t)wire->a;
         return leave(thread, TTAPE_NONE, event->argument);
     }
-    event->kind = TTAPE_EXIT;
+    event->kind = TTAPE_EVENT_EXIT;
     if (wire->flags & TOOL_CTF_HAS_ADDRESS || wire->b > 0) {
         feed->status = tool_ctf_find_site(feed->ctf, wire, &event->site);
         (void)leave(thread, event->site, 0); /* where it is not open the writer says so */
@@ -156,8 +156,8 @@ static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
 
 static uint32_t reason_of(const char *name)
 {
-    uint32_t reason = TTAPE_GAP_CUT;
-    while (reason > TTAPE_GAP_UNKNOWN && strcmp(ttape_gap_reason_name(reason), name) != 0)
+    uint32_t reason = TTAPE_GAP_REASON_CUT;
+    while (reason > TTAPE_GAP_REASON_UNKNOWN && strcmp(ttape_gap_reason_name(reason), name) != 0)
         reason--;
     return reason;
 }
@@ -168,12 +168,12 @@ static bool make_event(struct ctf_feed *feed, struct tool_ctf_thread *thread,
 {
     switch (wire->kind) {
     case TOOL_CTF_WIRE_ENTRY:
-        event->kind = wire->c != 0 ? TTAPE_OPEN : TTAPE_ENTER;
+        event->kind = wire->c != 0 ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER;
         feed->status = tool_ctf_find_site(feed->ctf, wire, &event->site);
         push(thread, event->site, 0);
         return true;
     case TOOL_CTF_WIRE_SIGNAL:
-        event->kind = TTAPE_SIGNAL_BEGIN;
+        event->kind = TTAPE_EVENT_SIGNAL_BEGIN;
         event->argument = (uint32_t)wire->a;
         push(thread, TTAPE_NONE, event->argument);
         return true;
@@ -181,16 +181,17 @@ static bool make_event(struct ctf_feed *feed, struct tool_ctf_thread *thread,
     case TOOL_CTF_WIRE_SIGNAL_END: return take_exit(feed, thread, wire, event);
     case TOOL_CTF_WIRE_POINT:
     case TOOL_CTF_WIRE_UNSEEN:
-        event->kind = wire->kind == TOOL_CTF_WIRE_POINT ? TTAPE_LEAF : TTAPE_EXIT_UNSEEN;
+        event->kind =
+            wire->kind == TOOL_CTF_WIRE_POINT ? TTAPE_EVENT_LEAF : TTAPE_EVENT_EXIT_UNSEEN;
         feed->status = tool_ctf_find_site(feed->ctf, wire, &event->site);
         return true;
     case TOOL_CTF_WIRE_GAP:
-        event->kind = TTAPE_GAP;
+        event->kind = TTAPE_EVENT_GAP;
         event->argument = reason_of(feed->text);
         event->count = wire->a;
         return true;
     case TOOL_CTF_WIRE_SWITCH:
-        event->kind = TTAPE_SWITCH;
+        event->kind = TTAPE_EVENT_SWITCH;
         event->argument = (uint32_t)wire->a;
         thread->stack = event->argument;
         return true;
@@ -204,9 +205,9 @@ static void put_lost(struct ctf_feed *feed, uint32_t thread, const struct tool_c
     lost->is_pending = false;
     add_event(feed, thread,
               (ttape_event){.time_ns = wire->time_ns,
-                            .kind = TTAPE_GAP,
+                            .kind = TTAPE_EVENT_GAP,
                             .site = TTAPE_NONE,
-                            .argument = TTAPE_GAP_OVERFLOW,
+                            .argument = TTAPE_GAP_REASON_OVERFLOW,
                             .count = lost->count});
     lost->count = 0;
 }

@@ -102,7 +102,7 @@ static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t
             break;
         events[used++] =
             (ttape_event){.time_ns = time_ns,
-                          .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_ENTER : TTAPE_EXIT,
+                          .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
                           .site = slot->site,
                           .depth = DEPTH(word)};
     }
@@ -185,12 +185,13 @@ static size_t decode(struct feeding *feed, const struct tool_uft_task *task, uin
 
 static ttape_event event_of(uint64_t time_ns, uint64_t word, uint32_t site)
 {
-    static const uint32_t kinds[] = {TTAPE_ENTER, TTAPE_EXIT, TTAPE_GAP, TTAPE_LEAF};
+    static const uint32_t kinds[] = {TTAPE_EVENT_ENTER, TTAPE_EVENT_EXIT, TTAPE_EVENT_GAP,
+                                     TTAPE_EVENT_LEAF};
     ttape_event event = {
         .time_ns = time_ns, .kind = kinds[TYPE(word)], .site = site, .depth = DEPTH(word)};
     if (TYPE(word) == RECORD_LOST) {
         event.count = ADDRESS(word);
-        event.argument = TTAPE_GAP_OVERFLOW;
+        event.argument = TTAPE_GAP_REASON_OVERFLOW;
         event.depth = TTAPE_DEPTH_AUTO;
     }
     return event;

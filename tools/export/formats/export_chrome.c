@@ -238,7 +238,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
         tool_output_text(&json->export->out, why[ending]);
         return;
     }
-    make_args(json, now, TTAPE_EXIT);
+    make_args(json, now, TTAPE_EVENT_EXIT);
     put_buffer(json, &json->scratch, json->scratch.size_bytes);
 }
 
@@ -249,7 +249,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
     if (walk->stack != json->stack)
         use_stack(json, walk);
     char *at = start_line(json, &json->point, now->time_ns);
-    if (event->kind == TTAPE_GAP) {
+    if (event->kind == TTAPE_EVENT_GAP) {
         tool_output_commit(&json->export->out, at);
         tool_output_printf(
             &json->export->out, ",\"name\":\"gap\",\"args\":{\"reason\":\"%s\",\"lost\":%llu}}",
@@ -257,8 +257,9 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
         return;
     }
     const struct tool_buffer *name = tool_export_site(json->export, event->site);
-    at = tool_put_bytes(at, event->kind == TTAPE_EXIT_UNSEEN ? ",\"cat\":\"exit_unseen\"" : "",
-                        event->kind == TTAPE_EXIT_UNSEEN ? 20 : 0);
+    at =
+        tool_put_bytes(at, event->kind == TTAPE_EVENT_EXIT_UNSEEN ? ",\"cat\":\"exit_unseen\"" : "",
+                       event->kind == TTAPE_EVENT_EXIT_UNSEEN ? 20 : 0);
     end_line(json, at, name, now, event->kind);
 }
 

@@ -111,11 +111,11 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
     struct csv_table *csv = context;
     char detail[32] = "";
     const char *kind = "enter";
-    if (frame->kind == TTAPE_SIGNAL_BEGIN) {
+    if (frame->kind == TTAPE_EVENT_SIGNAL_BEGIN) {
         kind = "signal";
         snprintf(detail, sizeof(detail), "signal %" PRIu32, frame->signal);
     }
-    if (frame->is_cut || frame->kind == TTAPE_OPEN)
+    if (frame->is_cut || frame->kind == TTAPE_EVENT_OPEN)
         kind = "open";
     put_start(csv, now->time_ns, kind, depth_of(walk, frame), NULL);
     put_end(csv, frame->site, detail, now);
@@ -129,7 +129,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     char detail[32] = "";
     const char *kind = kinds[ending];
     uint64_t duration_ns = now->time_ns - frame->start_ns;
-    if (frame->kind == TTAPE_SIGNAL_BEGIN) {
+    if (frame->kind == TTAPE_EVENT_SIGNAL_BEGIN) {
         kind = ending == TOOL_ENDING_EXIT ? "signal_end" : kind;
         snprintf(detail, sizeof(detail), "signal %" PRIu32, frame->signal);
     }
@@ -147,9 +147,9 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
     const char *kind;
     if (event->site != TTAPE_NONE)
         (void)ttape_reader_get_site(csv->export->reader, event->site, &site);
-    kind = event->kind == TTAPE_EXIT_UNSEEN ? "exit_unseen"
-                                            : ttape_event_kind_name(event->kind, site.kind);
-    if (event->kind == TTAPE_GAP) {
+    kind = event->kind == TTAPE_EVENT_EXIT_UNSEEN ? "exit_unseen"
+                                                  : ttape_event_kind_name(event->kind, site.kind);
+    if (event->kind == TTAPE_EVENT_GAP) {
         snprintf(detail, sizeof(detail), "%s %" PRIu64, ttape_gap_reason_name(event->argument),
                  event->count);
     }

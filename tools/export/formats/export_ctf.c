@@ -294,7 +294,8 @@ static const bt_message *make_event(struct ctf *out, bt_self_message_iterator *s
     (void)ttape_reader_get_site(out->export->reader, record->site, &site);
     const struct field_value values[] = {
         {site.address, NULL}, {record->site, NULL}, {0, values_of(record)}};
-    return make_message(out, self, record->event == TTAPE_EXIT_UNSEEN ? EVENT_UNSEEN : EVENT_POINT,
+    return make_message(out, self,
+                        record->event == TTAPE_EVENT_EXIT_UNSEEN ? EVENT_UNSEEN : EVENT_POINT,
                         record->stream, values);
 }
 

@@ -389,7 +389,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     (void)frame;
     start(&make, now->time_ns, SLICE_END, track_of(out, walk));
     if (ending == TOOL_ENDING_EXIT)
-        add_values(out, &make, now, TTAPE_EXIT);
+        add_values(out, &make, now, TTAPE_EVENT_EXIT);
     else
         add_text(out, &make, "left", endings[ending]);
     put_event(out, &make);
@@ -401,12 +401,13 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
     const ttape_event *event = now->event;
     struct making make;
     start(&make, now->time_ns, INSTANT, track_of(out, walk));
-    if (event->kind == TTAPE_GAP) {
+    if (event->kind == TTAPE_EVENT_GAP) {
         set_other(out, &make, CATEGORY_GAP, 0);
         add_text(out, &make, "reason", ttape_gap_reason_name(event->argument));
         add_number(out, &make, "lost", event->count);
     } else {
-        set_site(out, &make, event->site, event->kind == TTAPE_EXIT_UNSEEN ? CATEGORY_UNSEEN : -1);
+        set_site(out, &make, event->site,
+                 event->kind == TTAPE_EVENT_EXIT_UNSEEN ? CATEGORY_UNSEEN : -1);
         add_values(out, &make, now, event->kind);
     }
     put_event(out, &make);

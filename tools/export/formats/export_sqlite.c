@@ -279,7 +279,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
         sqlite3_bind_null(row, 4);
     bind_number(row, 5, (uint64_t)(frame - stack->frames));
     bind_id(row, 6, frame->site);
-    if (frame->kind == TTAPE_SIGNAL_BEGIN)
+    if (frame->kind == TTAPE_EVENT_SIGNAL_BEGIN)
         bind_number(row, 7, frame->signal);
     else
         sqlite3_bind_null(row, 7);
@@ -287,7 +287,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     bind_number(row, 9, now->time_ns - frame->start_ns);
     bind_number(row, 10, frame->self_ns);
     bind_text(row, 11, endings[ending]);
-    bind_number(row, 12, frame->is_cut || frame->kind == TTAPE_OPEN);
+    bind_number(row, 12, frame->is_cut || frame->kind == TTAPE_EVENT_OPEN);
     step(base, row);
     if (ending == TOOL_ENDING_EXIT)
         put_arguments(base, frame->id, 0, true, now);
@@ -316,12 +316,13 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
     ttape_site site = {.kind = TTAPE_SITE_MARKER};
     if (event->site != TTAPE_NONE)
         (void)ttape_reader_get_site(base->export->reader, event->site, &site);
-    bool is_gap = event->kind == TTAPE_GAP;
+    bool is_gap = event->kind == TTAPE_EVENT_GAP;
     put_point(base, walk, now->time_ns,
-              event->kind == TTAPE_EXIT_UNSEEN ? "exit_unseen"
-                                               : ttape_event_kind_name(event->kind, site.kind),
+              event->kind == TTAPE_EVENT_EXIT_UNSEEN
+                  ? "exit_unseen"
+                  : ttape_event_kind_name(event->kind, site.kind),
               event->site, is_gap ? ttape_gap_reason_name(event->argument) : "", event->count);
-    put_arguments(base, 0, base->point_count, event->kind == TTAPE_EXIT_UNSEEN, now);
+    put_arguments(base, 0, base->point_count, event->kind == TTAPE_EVENT_EXIT_UNSEEN, now);
 }
 
 static void take_change(void *context, struct tool_walk *walk, uint32_t from,

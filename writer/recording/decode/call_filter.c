@@ -27,7 +27,7 @@ static ttape_status emit(ttape_recording *r, struct ttp_thread *thread, const tt
                          ttape_error *err)
 {
     r->events[r->event_count++] = *event;
-    thread->may_attach = event->kind != TTAPE_GAP;
+    thread->may_attach = event->kind != TTAPE_EVENT_GAP;
     return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, thread, err) : TTAPE_OK;
 }
 
@@ -62,7 +62,7 @@ static ttape_status emit_enter(ttape_recording *r, struct ttp_thread *thread,
                                const struct ttp_call *call, ttape_error *err)
 {
     ttape_event event = {.time_ns = call->time_ns,
-                         .kind = call->was_open ? TTAPE_OPEN : TTAPE_ENTER,
+                         .kind = call->was_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER,
                          .site = ttp_site_at(r, thread, call->site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     return emit(r, thread, &event, err);
@@ -123,7 +123,7 @@ static ttape_status enter(ttape_recording *r, struct ttp_thread *thread,
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
                               .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
-                              .was_open = event->kind == TTAPE_OPEN};
+                              .was_open = event->kind == TTAPE_EVENT_OPEN};
     call->state = dropped ? CALL_DROPPED : waits(rules) ? CALL_PENDING : CALL_KEPT;
     stack->below += call->opens_below;
     stack->kept += !dropped;
@@ -162,7 +162,7 @@ static ttape_status leave(ttape_recording *r, struct ttp_thread *thread,
     for (; n > 0 && stack->calls.count > 0; n--)
         kept += pop(stack).state == CALL_KEPT;
     ttape_event event = {.time_ns = ns,
-                         .kind = TTAPE_UNWIND,
+                         .kind = TTAPE_EVENT_UNWIND,
                          .site = TTAPE_NONE,
                          .argument = kept,
                          .depth = TTAPE_DEPTH_AUTO};
@@ -243,18 +243,18 @@ ttape_status ttp_filter_event(ttape_recording *r, struct ttp_thread *thread, tta
     struct ttp_call_stack *stack;
     TTP_TRY(stack_of(r, thread, &stack, err));
     switch (event->kind) {
-    case TTAPE_ENTER:
-    case TTAPE_OPEN: return enter(r, thread, stack, event, index, err);
-    case TTAPE_EXIT: return leave_call(r, thread, stack, event, index, err);
-    case TTAPE_UNWIND: return leave(r, thread, stack, event->argument, event->time_ns, err);
-    case TTAPE_SIGNAL_BEGIN: return begin_signal(r, thread, stack, event, err);
-    case TTAPE_SIGNAL_END: return end_signal(r, thread, stack, event, err);
-    case TTAPE_SWITCH:
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN: return enter(r, thread, stack, event, index, err);
+    case TTAPE_EVENT_EXIT: return leave_call(r, thread, stack, event, index, err);
+    case TTAPE_EVENT_UNWIND: return leave(r, thread, stack, event->argument, event->time_ns, err);
+    case TTAPE_EVENT_SIGNAL_BEGIN: return begin_signal(r, thread, stack, event, err);
+    case TTAPE_EVENT_SIGNAL_END: return end_signal(r, thread, stack, event, err);
+    case TTAPE_EVENT_SWITCH:
         TTP_TRY(keep_pending(r, thread, stack, err));
         thread->stack = event->argument;
         return emit(r, thread, event, err);
-    case TTAPE_EXIT_UNSEEN:
-    case TTAPE_LEAF:
+    case TTAPE_EVENT_EXIT_UNSEEN:
+    case TTAPE_EVENT_LEAF:
         if (!is_chosen(r, stack, ttp_site_at(r, thread, index)))
             return TTAPE_OK;
         break;
@@ -274,9 +274,9 @@ ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, tt
     TTP_TRY(keep_pending(r, thread, stack, err));
     if (thread->culled != 0 && thread->stream != TTAPE_NONE) {
         ttape_event event = {.time_ns = thread->last_ns,
-                             .kind = TTAPE_GAP,
+                             .kind = TTAPE_EVENT_GAP,
                              .site = TTAPE_NONE,
-                             .argument = TTAPE_GAP_FILTER,
+                             .argument = TTAPE_GAP_REASON_FILTER,
                              .count = thread->culled,
                              .depth = TTAPE_DEPTH_AUTO};
         thread->culled = 0;

@@ -57,7 +57,7 @@ static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t s
 {
     ttape_recording *r = d->r;
     ttape_event copy = *event;
-    d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_GAP;
+    d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_EVENT_GAP;
     if (d->is_filtered)
         return ttp_filter_event(r, d->thread, &copy, site, d->err);
     r->events[r->event_count++] = copy;
@@ -82,7 +82,7 @@ static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
 {
     d->r->lost += count;
     d->r->uncounted += count == 0;
-    return put_fact(d, TTAPE_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
+    return put_fact(d, TTAPE_EVENT_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
 }
 
 static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
@@ -90,7 +90,7 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
     uint32_t site;
     uint64_t ns = time_of(d, ttp_record_time(record));
     if (ttp_record_address(record) == 0)
-        return lose(d, 1, TTAPE_GAP_DAMAGE);
+        return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     TTP_TRY(ttp_site_of(d->r, d->thread, ttp_record_address(record), &site, d->err));
     ttape_event event = {.time_ns = ns,
                          .kind = kind,
@@ -158,7 +158,7 @@ static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
         left = count_left(&open, d->thread->has_signals, count >> TTP_LEFT_FRAMES_BITS,
                           count & ((1u << TTP_LEFT_FRAMES_BITS) - 1));
     }
-    return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_UNWIND, left, 0, ns);
+    return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_EVENT_UNWIND, left, 0, ns);
 }
 
 static ttape_status end_signal(struct decoding *d)
@@ -166,13 +166,13 @@ static ttape_status end_signal(struct decoding *d)
     uint32_t number = 0;
     uint64_t ns = d->is_timed ? d->thread->last_ns : 0;
     if (d->is_filtered)
-        return put_fact(d, TTAPE_SIGNAL_END, 0, 0, ns);
+        return put_fact(d, TTAPE_EVENT_SIGNAL_END, 0, 0, ns);
     TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
     TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
     const struct ttp_output *output = ttp_output_of(d->r, d->thread);
     if (!ttp_stream_open_signal(output->writer, d->thread->stream, &number))
         return TTAPE_OK;
-    return put_fact(d, TTAPE_SIGNAL_END, number, 0, ns);
+    return put_fact(d, TTAPE_EVENT_SIGNAL_END, number, 0, ns);
 }
 
 /* The bytes of a message, from the data records behind its head; false: they are not all there. */
@@ -260,10 +260,10 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
 {
     uint32_t site;
     if (size < 8 || ttp_load64(bytes) == 0)
-        return lose(d, 1, TTAPE_GAP_DAMAGE);
+        return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     TTP_TRY(ttp_site_of(d->r, d->thread, ttp_load64(bytes), &site, d->err));
     ttape_event event = {.time_ns = ns,
-                         .kind = TTAPE_LEAF,
+                         .kind = TTAPE_EVENT_LEAF,
                          .site = ttp_site_at(d->r, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(put(d, &event, site));
@@ -276,7 +276,7 @@ static ttape_status message(struct decoding *d, uint64_t record)
     uint64_t payload = ttp_record_payload(record), ns = time_of(d, ttp_record_time(record));
     uint32_t kind = (uint32_t)(payload >> 24 & 0xFF), size = (uint32_t)(payload & 0xFFFFFF);
     if (!gather(d, size, bytes))
-        return lose(d, 1, TTAPE_GAP_DAMAGE);
+        return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     if (kind == TTP_MESSAGE_LEAF)
         return put_leaf(d, ns, bytes, size);
     if (kind == TTP_MESSAGE_VALUES)
@@ -302,18 +302,19 @@ static ttape_status extension(struct decoding *d, uint64_t record)
     case TTP_EXT_UNSEEN: d->is_unseen = true; return TTAPE_OK;
     case TTP_EXT_UNWIND: return unwind(d, payload, time_of(d, time));
     case TTP_EXT_SWITCH:
-        return put_fact(d, TTAPE_SWITCH, (uint32_t)payload & 0xFFFFFu, 0, time_of(d, time));
+        return put_fact(d, TTAPE_EVENT_SWITCH, (uint32_t)payload & 0xFFFFFu, 0, time_of(d, time));
     case TTP_EXT_SIGNAL_BEGIN:
         d->thread->has_signals = true;
-        return put_fact(d, TTAPE_SIGNAL_BEGIN, (uint32_t)payload & 0xFFu, 0, time_of(d, time));
+        return put_fact(d, TTAPE_EVENT_SIGNAL_BEGIN, (uint32_t)payload & 0xFFu, 0,
+                        time_of(d, time));
     case TTP_EXT_SIGNAL_END: return end_signal(d);
     case TTP_EXT_GAP:
-        if ((payload & 7u) == TTAPE_GAP_OVERFLOW)
+        if ((payload & 7u) == TTAPE_GAP_REASON_OVERFLOW)
             d->r->lost += payload >> REASON_BITS;
-        return put_fact(d, TTAPE_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
+        return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
                         time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);
-    default: return lose(d, 1, TTAPE_GAP_DAMAGE);
+    default: return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     }
 }
 
@@ -322,10 +323,11 @@ static ttape_status decode_record(struct decoding *d, uint64_t record)
     bool is_open = d->is_open, is_unseen = d->is_unseen;
     d->is_open = d->is_unseen = false;
     switch (ttp_record_tag(record)) {
-    case TTP_TAG_ENTER: return put_call(d, record, is_open ? TTAPE_OPEN : TTAPE_ENTER);
-    case TTP_TAG_EXIT: return put_call(d, record, is_unseen ? TTAPE_EXIT_UNSEEN : TTAPE_EXIT);
+    case TTP_TAG_ENTER: return put_call(d, record, is_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER);
+    case TTP_TAG_EXIT:
+        return put_call(d, record, is_unseen ? TTAPE_EVENT_EXIT_UNSEEN : TTAPE_EVENT_EXIT);
     case TTP_TAG_EXTENSION: return extension(d, record);
-    default: return lose(d, 1, TTAPE_GAP_UNKNOWN);
+    default: return lose(d, 1, TTAPE_GAP_REASON_UNKNOWN);
     }
 }
 
@@ -340,7 +342,7 @@ static ttape_status lose_late(struct decoding *d)
         count += ttp_record_is_call(d->slot->records[i]);
     if (d->r->is_replaying || count == 0)
         return TTAPE_OK;
-    TTP_TRY(lose(d, count, TTAPE_GAP_DAMAGE));
+    TTP_TRY(lose(d, count, TTAPE_GAP_REASON_DAMAGE));
     return ttp_decode_flush(d->r, d->thread, d->err);
 }
 
@@ -360,7 +362,7 @@ static ttape_status check_place(struct decoding *d, bool *is_next)
         d->at = thread->consumed - d->slot->head.first;
     bool is_complete = follows && !thread->has_hole;
     thread->has_hole = false;
-    return is_complete ? TTAPE_OK : lose(d, 0, TTAPE_GAP_DAMAGE);
+    return is_complete ? TTAPE_OK : lose(d, 0, TTAPE_GAP_REASON_DAMAGE);
 }
 
 /* Where decoding starts inside of a slot, the epochs before it are looked through. */
@@ -398,10 +400,11 @@ static void decode_plain(struct decoding *d)
             ns = ttp_clock_ns(r, high | low);
             last_ns = ns = ns < last_ns ? last_ns : ns;
         }
-        r->events[used++] = (ttape_event){.time_ns = ns,
-                                          .kind = tag == TTP_TAG_ENTER ? TTAPE_ENTER : TTAPE_EXIT,
-                                          .site = sites[site].id,
-                                          .depth = TTAPE_DEPTH_AUTO};
+        r->events[used++] =
+            (ttape_event){.time_ns = ns,
+                          .kind = tag == TTP_TAG_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
+                          .site = sites[site].id,
+                          .depth = TTAPE_DEPTH_AUTO};
     }
     d->thread->may_attach |= used != r->event_count;
     r->event_count = used;
