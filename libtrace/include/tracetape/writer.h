@@ -103,9 +103,9 @@ TTAPE_API ttape_status ttape_writer_add_site(ttape_writer *writer, const ttape_s
 /* Appends `count` events to a stream, in its order. Times may step backwards. An exit whose site is
  * not the innermost open frame's is taken as what it must have been: TTAPE_EVENT_EXIT_ACROSS where
  * the frame is open further out on the stack (at most 1,024 frames up), TTAPE_EVENT_EXIT_UNSEEN
- * otherwise; so a recording that is wrong is kept as it is. `depth` other than TTAPE_DEPTH_AUTO is kept as
- * recorded even where it contradicts the frames. TTAPE_E_ARGUMENT: unknown stream or site, unwind
- * of more frames than are open. */
+ * otherwise; so a recording that is wrong is kept as it is. `depth` other than TTAPE_DEPTH_AUTO is
+ * kept as recorded even where it contradicts the frames. TTAPE_E_ARGUMENT: unknown stream or site,
+ * unwind of more frames than are open. */
 TTAPE_API ttape_status ttape_writer_append(ttape_writer *writer, uint32_t stream,
                                            const ttape_event *events, size_t count,
                                            ttape_error *err);
