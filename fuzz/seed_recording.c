@@ -131,7 +131,7 @@ static void put_all(struct fuzz_bytes *to)
     put_extension(to, TTP_EXT_SIGNAL_END, 0);
     put_extension(to, TTP_EXT_SWITCH, 2);
     put_call(to, TTP_TAG_ENTER, BASE + 0x310);
-    put_extension(to, TTP_EXT_UNWIND, ttp_left_payload(TTP_LEFT_COUNT, 1));
+    put_extension(to, TTP_EXT_UNWIND, ttp_unwind_payload(TTP_UNWIND_COUNT, 1));
     put_extension(to, TTP_EXT_SWITCH, 0);
     fuzz_put_number(to, ttp_record_epoch(5), 8);
     put_extension(to, TTP_EXT_GAP, 5 << 3 | 1);
@@ -141,8 +141,8 @@ static void put_all(struct fuzz_bytes *to)
     put_call(to, TTP_TAG_EXIT, BASE + 0x330);
     put_extension(to, TTP_EXT_NOTHING, 0);
     fuzz_put_number(to, 0, 8);
-    put_extension(to, TTP_EXT_UNWIND, ttp_left_signals(1, 1));
-    put_extension(to, TTP_EXT_UNWIND, ttp_left_payload(TTP_LEFT_ALL_BUT, 0));
+    put_extension(to, TTP_EXT_UNWIND, ttp_unwind_signals(1, 1));
+    put_extension(to, TTP_EXT_UNWIND, ttp_unwind_payload(TTP_UNWIND_ALL_BUT, 0));
     value = fuzz_copy("\1\7\0\0\0\0\0\0\0", 9);
     put_message(to, TTP_MESSAGE_VALUES, &value);
     put_extension(to, 15, 0);

@@ -265,7 +265,7 @@ START_TEST(a_thread_that_ended_may_go_on)
 {
     struct ttest_block one = ttest_block_take(&player, pid, 1, 1, 1);
     ttest_enter(&one, 0x1000);
-    ttest_extension(&one, TTP_EXT_UNWIND, ttp_left_payload(TTP_LEFT_ALL_BUT, 0));
+    ttest_extension(&one, TTP_EXT_UNWIND, ttp_unwind_payload(TTP_UNWIND_ALL_BUT, 0));
     ttest_block_state(&one, TTP_BLOCK_DONE);
     ttest_poll(&player);
     struct ttest_block two = ttest_block_take(&player, pid, 1, 1, 2); /* its destructors */

@@ -5,7 +5,7 @@
 #include "arena_player.h"
 
 #define LOW(clock)         ((clock)&TTP_RECORD_TIME_MASK)
-#define LEFT(which, count) ttp_left_payload(TTP_LEFT_##which, count)
+#define LEFT(which, count) ttp_unwind_payload(TTP_UNWIND_##which, count)
 
 static struct ttest_player player;
 static struct ttest_block block;
@@ -127,7 +127,7 @@ START_TEST(unwinding_takes_what_there_is)
 }
 END_TEST
 
-static uint64_t signals(uint64_t count, uint64_t stay) { return ttp_left_signals(count, stay); }
+static uint64_t signals(uint64_t count, uint64_t stay) { return ttp_unwind_signals(count, stay); }
 
 /* What stays is counted from the innermost signal that does. */
 START_TEST(unwinding_down_to_a_signal)

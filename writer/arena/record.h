@@ -44,9 +44,9 @@ enum ttp_record_tag {
 
 /* What an extension record says; payload in brackets. */
 enum ttp_extension {
-    TTP_EXT_EPOCH = 0,        /* high bits of the clock from here on */
-    TTP_EXT_UNWIND = 1,       /* [enum ttp_left, count] innermost frames were left by unwinding */
-    TTP_EXT_SWITCH = 2,       /* [stack] the stream goes on on another stack */
+    TTP_EXT_EPOCH = 0,  /* high bits of the clock from here on */
+    TTP_EXT_UNWIND = 1, /* [enum ttp_unwind_form, count] innermost frames were left by unwinding */
+    TTP_EXT_SWITCH = 2, /* [stack] the stream goes on on another stack */
     TTP_EXT_SIGNAL_BEGIN = 3, /* [signal number, 0: unknown] */
     TTP_EXT_SIGNAL_END = 4,   /* happened at the time of the record before */
     TTP_EXT_GAP = 5,          /* [reason 3 bits, count 40 bits] events were lost here */
@@ -60,14 +60,14 @@ enum ttp_extension {
 /* Which frames of the current stack were left. A handler may interrupt a hook between its frame and
  * its record, so that the frames there are and those that records tell of differ by one, below the
  * signal. */
-enum ttp_left {
-    TTP_LEFT_COUNT = 0,   /* the n innermost */
-    TTP_LEFT_ALL_BUT = 1, /* all but the n outermost */
-    TTP_LEFT_SIGNALS = 2  /* [signals 17 bits, n 24 bits] so many signals with what is above them,
+enum ttp_unwind_form {
+    TTP_UNWIND_COUNT = 0,   /* the n innermost */
+    TTP_UNWIND_ALL_BUT = 1, /* all but the n outermost */
+    TTP_UNWIND_SIGNALS = 2  /* [signals 17 bits, n 24 bits] so many signals with what is above them,
                            * then all but n of those above the innermost signal that stays */
 };
-#define TTP_LEFT_BITS        2u
-#define TTP_LEFT_FRAMES_BITS 24u
+#define TTP_UNWIND_FORM_BITS   2u
+#define TTP_UNWIND_FRAMES_BITS 24u
 
 /* Kinds of messages; their bytes are in spec/recording.md. */
 enum ttp_message {
@@ -93,14 +93,14 @@ static inline uint64_t ttp_record_extension(uint64_t type, uint64_t clock, uint6
            type << TTP_RECORD_TAG_BITS | TTP_TAG_EXTENSION;
 }
 
-static inline uint64_t ttp_left_payload(enum ttp_left which, uint64_t count)
+static inline uint64_t ttp_unwind_payload(enum ttp_unwind_form which, uint64_t count)
 {
-    return count << TTP_LEFT_BITS | which;
+    return count << TTP_UNWIND_FORM_BITS | which;
 }
 
-static inline uint64_t ttp_left_signals(uint64_t signals, uint64_t frames)
+static inline uint64_t ttp_unwind_signals(uint64_t signals, uint64_t frames)
 {
-    return ttp_left_payload(TTP_LEFT_SIGNALS, signals << TTP_LEFT_FRAMES_BITS | frames);
+    return ttp_unwind_payload(TTP_UNWIND_SIGNALS, signals << TTP_UNWIND_FRAMES_BITS | frames);
 }
 
 static inline uint64_t ttp_record_epoch(uint64_t epoch)

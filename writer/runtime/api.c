@@ -7,29 +7,29 @@
 #include "writer/runtime/hot.h"
 #include "writer/runtime/slow.h"
 
-#define TEXT_MAX      16384u
-#define VALUES_MAX    24576u
-#define NAME_MAX_TOLD 1024u
+#define TEXT_MAX       16384u
+#define VALUES_MAX     24576u
+#define NAME_BYTES_MAX 1024u
 
 static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
-static uintptr_t *announced_at(struct ttp_line *line, const ttape_rt_site *site)
+static uintptr_t *announced_at(struct ttp_thread_page *page, const ttape_rt_site *site)
 {
     uintptr_t address = (uintptr_t)site;
-    return &line->announced[(address >> 4 ^ address >> 12) & (TTP_SITES_ANNOUNCED - 1)];
+    return &page->announced[(address >> 4 ^ address >> 12) & (TTP_SITES_ANNOUNCED - 1)];
 }
 
 /* By some thread of this process. Zero again where another library came to the site's place. */
 static bool is_known(const ttape_rt_site *site)
 {
-    return ttp_process.own != NULL &&
-           __atomic_load_n(&site->announced[0], __ATOMIC_RELAXED) == ttp_process.own->image;
+    return ttp_process.page != NULL &&
+           __atomic_load_n(&site->announced[0], __ATOMIC_RELAXED) == ttp_process.page->image;
 }
 
 /* By this thread: what others told is in their streams, which may be read later. */
 static bool is_announced(const ttape_rt_site *site)
 {
-    return *announced_at(ttp_thread.line, site) == (uintptr_t)site && is_known(site);
+    return *announced_at(ttp_thread.page, site) == (uintptr_t)site && is_known(site);
 }
 
 static size_t text_size(const char *text, size_t most)
@@ -39,10 +39,10 @@ static size_t text_size(const char *text, size_t most)
 
 static void lose_one(void)
 {
-    uint32_t gate = ttp_thread.line->gate;
+    uint32_t gate = ttp_thread.page->gate;
     if (ttp_has_state())
-        ttp_add_here(&ttp_thread.line->dropped, 1);
-    else if (gate == TTP_GATE_HELD)
+        ttp_add_here(&ttp_thread.page->dropped, 1);
+    else if (gate == TTP_GATE_UNUSABLE)
         ttp_event_lost();
 }
 
@@ -55,16 +55,16 @@ static bool announce(ttape_rt_site *site, uintptr_t sp)
         return true;
     uint64_t address = (uint64_t)(uintptr_t)site;
     uint32_t numbers[2] = {site->kind, site->line};
-    uint16_t size = (uint16_t)text_size(site->name, NAME_MAX_TOLD);
-    struct ttp_part parts[5] = {{&address, sizeof(address)},
-                                {numbers, sizeof(numbers)},
-                                {&size, sizeof(size)},
-                                {site->name, size},
-                                {site->file, text_size(site->file, NAME_MAX_TOLD)}};
-    if (!ttp_message(TTP_MESSAGE_SITE, parts, 5))
+    uint16_t size = (uint16_t)text_size(site->name, NAME_BYTES_MAX);
+    struct ttp_message_field fields[5] = {{&address, sizeof(address)},
+                                          {numbers, sizeof(numbers)},
+                                          {&size, sizeof(size)},
+                                          {site->name, size},
+                                          {site->file, text_size(site->file, NAME_BYTES_MAX)}};
+    if (!ttp_message(TTP_MESSAGE_SITE, fields, 5))
         return false;
-    __atomic_store_n(&site->announced[0], ttp_process.own->image, __ATOMIC_RELAXED);
-    *announced_at(ttp_thread.line, site) = (uintptr_t)site;
+    __atomic_store_n(&site->announced[0], ttp_process.page->image, __ATOMIC_RELAXED);
+    *announced_at(ttp_thread.page, site) = (uintptr_t)site;
     return true;
 }
 
@@ -74,7 +74,7 @@ void ttape_rt_enter(ttape_rt_site *site)
     if (is_off())
         return;
     if (announce(site, sp))
-        ttp_enter_loose((uintptr_t)site, sp);
+        ttp_enter_in_call((uintptr_t)site, sp);
     else
         lose_one();
 }
@@ -82,9 +82,9 @@ void ttape_rt_enter(ttape_rt_site *site)
 void ttape_rt_exit(ttape_rt_site *site)
 {
     uintptr_t sp = TTP_CALLER_SP();
-    if (is_off() || ttp_thread.line->gate == TTP_GATE_COLD || !is_known(site))
+    if (is_off() || ttp_thread.page->gate == TTP_GATE_NO_STATE || !is_known(site))
         return;
-    const struct ttp_frame_seen *top = ttp_thread.top;
+    const struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_top = top != NULL && top->function == (uintptr_t)site;
     ttp_exit_slow((uintptr_t)site, is_top ? top->call_site : 0, sp);
 }
@@ -92,42 +92,43 @@ void ttape_rt_exit(ttape_rt_site *site)
 void ttape_rt_scope_enter(ttape_rt_site *site)
 {
     uintptr_t sp = TTP_CALLER_SP(), function = (uintptr_t)site;
-    const struct ttp_line *line = ttp_thread.line;
+    const struct ttp_thread_page *page = ttp_thread.page;
     uint64_t place;
     if (is_off())
         return;
-    if (TTP_UNLIKELY(line->gate == TTP_GATE_COLD || !is_announced(site)) && !announce(site, sp)) {
+    if (TTP_UNLIKELY(page->gate == TTP_GATE_NO_STATE || !is_announced(site)) &&
+        !announce(site, sp)) {
         lose_one();
         return;
     }
     /* As what is inlined in the function around it. */
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && top->sp == sp ? top->call_site : 0;
-    if (line->gate != TTP_GATE_TSC || !ttp_fits_enter(top, line, sp, call_site)) {
+    if (page->gate != TTP_GATE_TSC || !ttp_fits_enter(top, page, sp, call_site)) {
         ttp_enter_slow(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);
-    if (!ttp_record_tsc(line, TTP_TAG_ENTER, function, &place))
-        ttp_enter_put(function, place, line);
+    if (!ttp_record_tsc(page, TTP_TAG_ENTER, function, &place))
+        ttp_enter_put(function, place, page);
 }
 
 void ttape_rt_scope_exit(ttape_rt_site *site)
 {
     uintptr_t sp = TTP_CALLER_SP(), function = (uintptr_t)site;
-    const struct ttp_line *line = ttp_thread.line;
+    const struct ttp_thread_page *page = ttp_thread.page;
     uint64_t place;
-    if (is_off() || line->gate == TTP_GATE_COLD || !is_known(site))
+    if (is_off() || page->gate == TTP_GATE_NO_STATE || !is_known(site))
         return;
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && top->function == function ? top->call_site : 0;
-    if (line->gate != TTP_GATE_TSC || !ttp_fits_exit(top, function, call_site, sp)) {
+    if (page->gate != TTP_GATE_TSC || !ttp_fits_exit(top, function, call_site, sp)) {
         ttp_exit_slow(function, call_site, sp);
         return;
     }
     ttp_pop(top);
-    if (!ttp_record_tsc(line, TTP_TAG_EXIT, function, &place))
-        ttp_exit_put(function, place, line);
+    if (!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place))
+        ttp_exit_put(function, place, page);
 }
 
 /* -- markers -- */
@@ -235,14 +236,14 @@ void ttape_rt_mark_bytes(ttape_rt_site *site, const void *data, size_t size_byte
 
 void ttape_rt_thread_name(const char *name)
 {
-    struct ttp_part part = {name, text_size(name, NAME_MAX_TOLD)};
+    struct ttp_message_field field = {name, text_size(name, NAME_BYTES_MAX)};
     if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ttp_thread_ready(TTP_CALLER_SP()))
         return;
-    struct ttp_line *line = ttp_thread.line;
-    size_t size = part.size_bytes < sizeof(line->name) ? part.size_bytes : sizeof(line->name) - 1;
-    for (size_t i = 0; i < sizeof(line->name); i++)
-        line->name[i] = i < size ? name[i] : '\0';
-    ttp_message(TTP_MESSAGE_THREAD, &part, 1);
+    struct ttp_thread_page *page = ttp_thread.page;
+    size_t size = field.size_bytes < sizeof(page->name) ? field.size_bytes : sizeof(page->name) - 1;
+    for (size_t i = 0; i < sizeof(page->name); i++)
+        page->name[i] = i < size ? name[i] : '\0';
+    ttp_message(TTP_MESSAGE_THREAD, &field, 1);
 }
 
 void ttape_rt_stack(const void *low, size_t size_bytes)
@@ -265,8 +266,8 @@ void ttape_rt_on(void)
     __atomic_add_fetch(&ttp_arena.head.periods, 1, __ATOMIC_RELAXED);
     __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_ON, false,
                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    if (ttp_thread.line->gate == TTP_GATE_TSC || ttp_thread.line->gate == TTP_GATE_CLOCK)
-        ttp_thread.line->epoch_start = 0; /* so that this thread notices at once */
+    if (ttp_thread.page->gate == TTP_GATE_TSC || ttp_thread.page->gate == TTP_GATE_CLOCK)
+        ttp_thread.page->epoch_start = 0; /* so that this thread notices at once */
 }
 
 void ttape_rt_off(void)

@@ -92,16 +92,16 @@ static struct ttp_block_head *take(uint32_t process)
 
 static void make_head(struct ttp_block_head *head, uint64_t sequence)
 {
-    const struct ttp_line *line = ttp_thread.line;
+    const struct ttp_thread_page *page = ttp_thread.page;
     head->serial = ttp_thread.serial;
     head->sequence = sequence;
-    head->epoch = line->epoch_start >> TTP_RECORD_TIME_BITS;
+    head->epoch = page->epoch_start >> TTP_RECORD_TIME_BITS;
     head->started = ttp_thread.started;
     head->process_id = ttp_thread.process_id;
-    head->thread_id = line->thread_id;
-    head->image = ttp_process.own->image;
+    head->thread_id = page->thread_id;
+    head->image = ttp_process.page->image;
     for (uint32_t i = 0; i < sizeof(head->name); i++)
-        head->name[i] = line->name[i];
+        head->name[i] = page->name[i];
     TTP_SIGNAL_FENCE();
 }
 
@@ -182,16 +182,16 @@ void ttp_block_end(void)
     if ((at & TTP_NO_BLOCK) != 0 || ttp_is_child_of(process))
         return;
     bool has_room = ttp_has_room(at), is_plain = ttp_thread.stacks->count == 1;
-    ttp_thread.done_at = has_room && is_plain ? at : 0;
-    ttp_thread.done_epoch = ttp_thread.line->epoch_start;
+    ttp_thread.done_block_end = has_room && is_plain ? at : 0;
+    ttp_thread.done_block_epoch = ttp_thread.page->epoch_start;
     end_filling(block_of(has_room ? at : at - TTP_BLOCK_HEAD_BYTES), state_here(TTP_BLOCK_DONE));
 }
 
 /* Whose the block is by now shows only when it cannot change any more. */
 void ttp_block_reopen(void)
 {
-    uint64_t at = ttp_thread.done_at;
-    ttp_thread.done_at = 0;
+    uint64_t at = ttp_thread.done_block_end;
+    ttp_thread.done_block_end = 0;
     if (at == 0)
         return;
     struct ttp_block_head *block = block_of(at);
@@ -204,7 +204,7 @@ void ttp_block_reopen(void)
         end_filling(block, state_here(TTP_BLOCK_DONE));
         return;
     }
-    ttp_thread.line->epoch_start = ttp_thread.done_epoch;
+    ttp_thread.page->epoch_start = ttp_thread.done_block_epoch;
 }
 
 static uint64_t *reserve(uint32_t count)
@@ -231,7 +231,7 @@ static uint64_t *reserve(uint32_t count)
 void ttp_slot_fill(uint64_t slot)
 {
     if ((slot & TTP_NO_BLOCK) == 0 && ttp_has_room(slot) &&
-        ttp_thread.line->gate != TTP_GATE_COLD && block_of(slot)->serial == ttp_thread.serial)
+        ttp_thread.page->gate != TTP_GATE_NO_STATE && block_of(slot)->serial == ttp_thread.serial)
         ttp_store((uint64_t *)slot, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
 }
 
@@ -241,11 +241,11 @@ void ttp_slot_fill(uint64_t slot)
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
 {
     uint32_t process = ttp_process_now();
-    volatile uint64_t *told = &ttp_thread.line->epoch_start;
+    volatile uint64_t *epoch_start = &ttp_thread.page->epoch_start;
     bool is_behind = false;
     *now = ttp_process.clock();
     for (;;) {
-        uint64_t before = *told, start = *now & ~(uint64_t)TTP_RECORD_TIME_MASK;
+        uint64_t before = *epoch_start, start = *now & ~(uint64_t)TTP_RECORD_TIME_MASK;
         if (start < before && !is_behind) { /* a handler came just then, or the clock is not one */
             *now = ttp_process.clock();
             is_behind = true;
@@ -253,7 +253,7 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
         }
         uint32_t wanted = start == before ? count : 1;
         uint64_t *place = reserve(wanted);
-        bool is_other = *told != before, is_child = ttp_is_child_of(process);
+        bool is_other = *epoch_start != before, is_child = ttp_is_child_of(process);
         if (place == NULL)
             return NULL;
         if (is_other || is_child) {
@@ -269,6 +269,6 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
         /* Told before it counts: who comes between tells it again. */
         ttp_store(place, ttp_record_epoch(start >> TTP_RECORD_TIME_BITS));
         TTP_SIGNAL_FENCE();
-        ttp_swap_here(&ttp_thread.line->epoch_start, before, start);
+        ttp_swap_here(&ttp_thread.page->epoch_start, before, start);
     }
 }

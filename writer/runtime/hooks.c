@@ -9,31 +9,31 @@ TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 static inline bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
 static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t call_site,
-                                                  uintptr_t sp, const struct ttp_line *line)
+                                                  uintptr_t sp, const struct ttp_thread_page *page)
 {
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
-    if (!ttp_is_other_gate(line) || !ttp_fits_enter(top, line, sp, call_site)) {
+    if (!ttp_is_other_gate(page) || !ttp_fits_enter(top, page, sp, call_site)) {
         ttp_enter_slow(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);
-    if (!ttp_record_clock(line, TTP_TAG_ENTER, function, &place))
-        ttp_enter_put(function, place, line);
+    if (!ttp_record_clock(page, TTP_TAG_ENTER, function, &place))
+        ttp_enter_put(function, place, page);
 }
 
 static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t call_site,
-                                                 uintptr_t sp, const struct ttp_line *line)
+                                                 uintptr_t sp, const struct ttp_thread_page *page)
 {
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
-    if (!ttp_is_other_gate(line) || !ttp_fits_exit(top, function, call_site, sp)) {
+    if (!ttp_is_other_gate(page) || !ttp_fits_exit(top, function, call_site, sp)) {
         ttp_exit_slow(function, call_site, sp);
         return;
     }
     ttp_pop(top);
-    if (!ttp_record_clock(line, TTP_TAG_EXIT, function, &place))
-        ttp_exit_put(function, place, line);
+    if (!ttp_record_clock(page, TTP_TAG_EXIT, function, &place))
+        ttp_exit_put(function, place, page);
 }
 
 void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
@@ -42,20 +42,20 @@ void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
     if (is_off())
         return;
     uintptr_t sp = TTP_CALLER_SP();
-    const struct ttp_line *line = ttp_thread.line;
-    if (TTP_UNLIKELY(line->gate != TTP_GATE_TSC)) {
-        enter_other(function, call_site, sp, line);
+    const struct ttp_thread_page *page = ttp_thread.page;
+    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
+        enter_other(function, call_site, sp, page);
         return;
     }
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
-    if (TTP_UNLIKELY(!ttp_fits_enter(top, line, sp, call_site))) {
+    if (TTP_UNLIKELY(!ttp_fits_enter(top, page, sp, call_site))) {
         ttp_enter_slow(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);
-    if (TTP_UNLIKELY(!ttp_record_tsc(line, TTP_TAG_ENTER, function, &place)))
-        ttp_enter_put(function, place, line);
+    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_ENTER, function, &place)))
+        ttp_enter_put(function, place, page);
 }
 
 void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
@@ -64,20 +64,20 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
     if (is_off())
         return;
     uintptr_t sp = TTP_CALLER_SP();
-    const struct ttp_line *line = ttp_thread.line;
-    if (TTP_UNLIKELY(line->gate != TTP_GATE_TSC)) {
-        exit_other(function, call_site, sp, line);
+    const struct ttp_thread_page *page = ttp_thread.page;
+    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
+        exit_other(function, call_site, sp, page);
         return;
     }
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
         ttp_exit_slow(function, call_site, sp);
         return;
     }
     ttp_pop(top);
-    if (TTP_UNLIKELY(!ttp_record_tsc(line, TTP_TAG_EXIT, function, &place)))
-        ttp_exit_put(function, place, line);
+    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place)))
+        ttp_exit_put(function, place, page);
 }
 
 extern __typeof__(__cyg_profile_func_enter) ttp_own_enter

@@ -23,9 +23,9 @@
 #define TTP_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
 #endif
 
-static inline uint64_t ttp_epoch_start(const struct ttp_line *line)
+static inline uint64_t ttp_epoch_start(const struct ttp_thread_page *page)
 {
-    return *(volatile const uint64_t *)&line->epoch_start;
+    return *(volatile const uint64_t *)&page->epoch_start;
 }
 
 static inline bool ttp_has_room(uint64_t place)
@@ -35,24 +35,25 @@ static inline bool ttp_has_room(uint64_t place)
 
 /* Below its parent and not far; or at the same place with the same return address: inlined in it.
  */
-static inline bool ttp_fits_enter(const struct ttp_frame_seen *top, const struct ttp_line *line,
-                                  uintptr_t sp, uintptr_t call_site)
+static inline bool ttp_fits_enter(const struct ttp_runtime_frame *top,
+                                  const struct ttp_thread_page *page, uintptr_t sp,
+                                  uintptr_t call_site)
 {
     return (TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) ||
             (top->sp == sp && top->call_site == call_site)) &&
-           top < line->frames_end;
+           top < page->frames_end;
 }
 
 /* A frame ends where it began, or above when the call of this hook is its last jump, but below
  * where its parent began. */
-static inline bool ttp_fits_exit(const struct ttp_frame_seen *top, uintptr_t function,
+static inline bool ttp_fits_exit(const struct ttp_runtime_frame *top, uintptr_t function,
                                  uintptr_t call_site, uintptr_t sp)
 {
     return TTP_LIKELY(top->function == function) && TTP_LIKELY(top->call_site == call_site) &&
            TTP_LIKELY(sp >= top->sp) && TTP_LIKELY(sp <= top[-1].sp);
 }
 
-static inline void ttp_push(struct ttp_frame_seen *top, uintptr_t function, uintptr_t call_site,
+static inline void ttp_push(struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                             uintptr_t sp)
 {
     ttp_thread.top = top + 1;
@@ -63,7 +64,7 @@ static inline void ttp_push(struct ttp_frame_seen *top, uintptr_t function, uint
     TTP_SIGNAL_FENCE();
 }
 
-static inline void ttp_pop(struct ttp_frame_seen *top)
+static inline void ttp_pop(struct ttp_runtime_frame *top)
 {
     ttp_thread.top = top - 1;
     TTP_SIGNAL_FENCE();
@@ -71,44 +72,44 @@ static inline void ttp_pop(struct ttp_frame_seen *top)
 
 /* The epoch that was told is looked at on both sides of the reservation, see ttp_reserve_timed.
  * False: it is another one, or there is no room; then `place` is what was reserved. */
-static inline bool ttp_record_at(const struct ttp_line *line, uint64_t start, uint64_t tag,
+static inline bool ttp_record_at(const struct ttp_thread_page *page, uint64_t start, uint64_t tag,
                                  uint32_t time, uintptr_t function, uint64_t *place)
 {
     *place = ttp_add_here(&ttp_thread.cursor, 8);
-    if (TTP_UNLIKELY(ttp_epoch_start(line) != start || !ttp_has_room(*place)))
+    if (TTP_UNLIKELY(ttp_epoch_start(page) != start || !ttp_has_room(*place)))
         return false;
     *(volatile uint64_t *)*place = (uint64_t)function << TTP_RECORD_ADDRESS_SHIFT |
                                    (uint64_t)time << TTP_RECORD_TAG_BITS | tag;
     return true;
 }
 
-static inline bool ttp_record_tsc(const struct ttp_line *line, uint64_t tag, uintptr_t function,
-                                  uint64_t *place)
+static inline bool ttp_record_tsc(const struct ttp_thread_page *page, uint64_t tag,
+                                  uintptr_t function, uint64_t *place)
 {
-    uint64_t start = ttp_epoch_start(line);
+    uint64_t start = ttp_epoch_start(page);
     uint32_t low, high;
     ttp_tsc_halves(&low, &high);
     uint32_t time = low - (uint32_t)start;
     *place = TTP_NO_BLOCK;
     return TTP_LIKELY(high == (uint32_t)(start >> 32) && time <= TTP_RECORD_TIME_MASK) &&
-           ttp_record_at(line, start, tag, time, function, place);
+           ttp_record_at(page, start, tag, time, function, place);
 }
 
-static inline bool ttp_record_clock(const struct ttp_line *line, uint64_t tag, uintptr_t function,
-                                    uint64_t *place)
+static inline bool ttp_record_clock(const struct ttp_thread_page *page, uint64_t tag,
+                                    uintptr_t function, uint64_t *place)
 {
-    uint64_t start = ttp_epoch_start(line);
-    uint64_t time = line->gate == TTP_GATE_NONE ? 0 : ttp_process.clock() - start;
+    uint64_t start = ttp_epoch_start(page);
+    uint64_t time = page->gate == TTP_GATE_NO_CLOCK ? 0 : ttp_process.clock() - start;
     *place = TTP_NO_BLOCK;
     return TTP_LIKELY(start != 0 && time <= TTP_RECORD_TIME_MASK) &&
-           ttp_record_at(line, start, tag, (uint32_t)time, function, place);
+           ttp_record_at(page, start, tag, (uint32_t)time, function, place);
 }
 
 /* Gates without the time stamp counter. There it is here that a time of being off is noticed. */
-static inline bool ttp_is_other_gate(const struct ttp_line *line)
+static inline bool ttp_is_other_gate(const struct ttp_thread_page *page)
 {
-    return (line->gate == TTP_GATE_NONE || line->gate == TTP_GATE_CLOCK) &&
-           *(volatile const uint32_t *)&ttp_arena.head.periods == line->period;
+    return (page->gate == TTP_GATE_NO_CLOCK || page->gate == TTP_GATE_CLOCK) &&
+           *(volatile const uint32_t *)&ttp_arena.head.periods == page->period;
 }
 
 #endif

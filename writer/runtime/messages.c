@@ -50,16 +50,16 @@ void ttp_message_end(struct ttp_message_out *out, uint32_t kind)
         ttp_record_extension(TTP_EXT_MESSAGE, out->now, (uint64_t)kind << 24 | out->size_bytes));
 }
 
-bool ttp_message(uint32_t kind, const struct ttp_part *parts, uint32_t count)
+bool ttp_message(uint32_t kind, const struct ttp_message_field *fields, uint32_t count)
 {
     struct ttp_message_out out;
     size_t size = 0;
     for (uint32_t i = 0; i < count; i++)
-        size += parts[i].size_bytes;
+        size += fields[i].size_bytes;
     if (!ttp_message_begin(&out, size))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        ttp_message_bytes(&out, parts[i].data, parts[i].size_bytes);
+        ttp_message_bytes(&out, fields[i].data, fields[i].size_bytes);
     ttp_message_end(&out, kind);
     return !ttp_is_child_of(out.process);
 }

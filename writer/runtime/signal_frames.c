@@ -96,7 +96,7 @@ static uint32_t ask_mask(uintptr_t handler, uint64_t mask_before)
 {
     uint64_t mask = 0;
     uint32_t found = 0;
-    if (ttp_process.is_quiet ||
+    if (ttp_process.avoids_system_calls ||
         ttp_syscall(SYS_rt_sigprocmask, 0, 0, (long)&mask, sizeof(mask), 0, 0) != 0)
         return 0;
     uint64_t fresh = mask & ~mask_before;
@@ -121,7 +121,7 @@ static uint32_t look_up(uintptr_t handler)
     uint64_t key = handler << 8 | changes, entry = __atomic_load_n(slot, __ATOMIC_RELAXED);
     if (KNOWS_CHANGES && entry >> 8 == key)
         return entry & 0xFF;
-    if (ttp_process.is_quiet)
+    if (ttp_process.avoids_system_calls)
         return 0;
     uint32_t found = ask_table(handler);
     __atomic_store_n(slot, key << 8 | found, __ATOMIC_RELAXED);

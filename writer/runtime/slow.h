@@ -16,14 +16,14 @@ static inline void ttp_store(uint64_t *place, uint64_t record)
  * has looked again is the same as what the parent does. */
 static inline uint32_t ttp_process_now(void) /* first of all that is looked at */
 {
-    uint32_t now = *(volatile const uint32_t *)&ttp_process.own->process_id;
+    uint32_t now = *(volatile const uint32_t *)&ttp_process.page->process_id;
     TTP_SIGNAL_FENCE();
     return now;
 }
 
 static inline bool ttp_is_child_of(uint32_t process)
 {
-    bool is_cold = *(volatile const uint32_t *)&ttp_thread.line->gate == TTP_GATE_COLD;
+    bool is_cold = *(volatile const uint32_t *)&ttp_thread.page->gate == TTP_GATE_NO_STATE;
     uint32_t now = ttp_process_now(); /* after the gate: a child may begin in between */
     return is_cold || now != process || now == 0;
 }
@@ -37,50 +37,50 @@ void ttp_block_reopen(void); /* goes on in it, when the recorder did not take it
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
 void ttp_slot_fill(uint64_t slot);                          /* a place that is not needed */
 
-/* silence.c: what was not recorded, and how recording goes on after it. Silence may begin in a
- * signal handler at any moment, and ends only where no other operation is under way. */
-void ttp_silence_begin(uint32_t gate, uint32_t reason);
-bool ttp_gate_set(struct ttp_line *line, uint32_t gate); /* false: in a child, that has to begin */
-void ttp_silence_inherit(void); /* in a forked child, whose silence has begun */
-bool ttp_silence_end(void);
-void ttp_silence_retell(void);  /* the innermost frame, which was told as another than it is */
-void ttp_silence_publish(void); /* counts what was dropped in the arena */
-void ttp_silence_gap(void);     /* tells of events that were dropped without a silence */
-/* A record of `change` frames pushed (or popped: negative) on the current stack, whose silence
- * began before or after that. */
-void ttp_silence_missed(long change);
-void ttp_silence_changed(long change); /* the same, of an operation that began in the silence */
-void ttp_period_check(void);           /* whether tracing was off since the last record */
+/* drop_period.c: what was not recorded, and how recording goes on after it. A drop period may begin
+ * in a signal handler at any moment, and ends only where no other operation is under way. */
+void ttp_drop_begin(uint32_t gate, uint32_t reason);
+bool ttp_gate_set(struct ttp_thread_page *page,
+                  uint32_t gate); /* false: in a child, that has to begin */
+void ttp_drop_inherit(void);      /* in a forked child: its drop period has begun */
+bool ttp_drop_end(void);
+void ttp_drop_restate_innermost(void); /* the innermost frame has a wrong record */
+void ttp_drop_publish(void);           /* counts what was dropped in the arena */
+void ttp_drop_write_gap(void);         /* for events that were dropped without a drop period */
+/* The record of `change` frames is missing, which were pushed (popped: negative) on the current
+ * stack before or after the drop period began. */
+void ttp_drop_record_missing(long change);
+void ttp_drop_frames_changed(long change); /* by an operation of the drop period */
+void ttp_period_check(void);               /* whether tracing was off since the last record */
 uint32_t ttp_gate_wanted(void);
-static inline bool ttp_is_silent(void) { return ttp_thread.line->gate == TTP_GATE_DROP; }
+static inline bool ttp_is_dropping(void) { return ttp_thread.page->gate == TTP_GATE_DROP; }
 
-/* silence.c, too: one operation at a time. False: another one is under way below. */
-bool ttp_busy_begin(uintptr_t sp);
-void ttp_busy_end(bool was_begun);
+/* drop_period.c, too: one operation at a time. False: another one is under way below. */
+bool ttp_operation_begin(uintptr_t sp);
+void ttp_operation_end(bool was_begun);
 void ttp_event_lost(void); /* one more, counted where there is a place for it */
 
-/* slow.c: frames below sp are gone (call_site 0: those at sp stay). */
-void ttp_frames_leave(uintptr_t sp, uintptr_t call_site, bool is_alternate);
-/* Control goes from sp to target by a jump or a catch. */
-void ttp_left(uintptr_t sp, uintptr_t target);
-bool ttp_thread_ready(uintptr_t sp);                    /* records can be written now */
-void ttp_enter_loose(uintptr_t function, uintptr_t sp); /* lives as long as the call around it */
+/* slow.c: control goes from sp to target by a jump or a catch. */
+void ttp_jump(uintptr_t sp, uintptr_t target);
+bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
+void ttp_enter_in_call(uintptr_t function,
+                       uintptr_t sp); /* the frame lives as long as the call around it */
 
 /* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
 uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
 void ttp_stack_switch(uint32_t index);
 void ttp_stack_verify(void); /* that the current stack is the one with the frames */
 size_t ttp_frame_count(void);
-void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_frame_seen *frames,
+void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_runtime_frame *frames,
                      uint32_t frame_count);
 void ttp_stacks_close(struct ttp_stacks *stacks);
 void ttp_stack_register(uintptr_t low, uintptr_t high);
 void ttp_stack_exact(void); /* finds the current stack's bounds */
-static inline struct ttp_stack_seen *ttp_stack_current(void)
+static inline struct ttp_runtime_stack *ttp_stack_current(void)
 {
     return &ttp_thread.stacks->list[ttp_thread.stacks->current];
 }
-static inline bool ttp_stack_holds(const struct ttp_stack_seen *stack, uintptr_t address)
+static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintptr_t address)
 {
     return address >= stack->low && address < stack->high;
 }
@@ -93,17 +93,17 @@ uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, 
 /* start.c: false: nothing to record into. */
 bool ttp_thread_start(uintptr_t sp);
 void ttp_thread_end(void);
-void ttp_silence_last(void); /* of the thread, or of the process */
+void ttp_drop_try_last(void); /* of the thread, or of the process */
 void ttp_process_start(char **environment);
 bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
 char **ttp_environment_find(char **environment, const char *name, const char **value);
-void ttp_process_refuse(void); /* never records */
-bool ttp_owes_pay(void);       /* writes what has to come before all other records */
+void ttp_process_refuse(void);        /* never records */
+bool ttp_write_pending_process(void); /* writes what has to come before all other records */
 
 /* late.c: a thread that its own destructors do not end any more. False: no room for one more. */
 bool ttp_late_begin(void *memory, uint32_t thread_id);
-/* It goes on in a child, with that line. */
-void ttp_late_forked(const void *memory, struct ttp_line *line, uint32_t thread_id);
+/* The thread goes on in a forked child, with that page. */
+void ttp_late_forked(const void *memory, struct ttp_thread_page *page, uint32_t thread_id);
 /* Memory of one that is gone, or NULL. */
 void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
@@ -122,18 +122,18 @@ struct ttp_message_out {
     uint32_t count, process;
     size_t size_bytes;
 };
-struct ttp_part {
+struct ttp_message_field {
     const void *data;
     size_t size_bytes;
 };
 bool ttp_message_begin(struct ttp_message_out *out, size_t size_bytes);
 void ttp_message_bytes(struct ttp_message_out *out, const void *data, size_t size_bytes);
 void ttp_message_end(struct ttp_message_out *out, uint32_t kind);
-bool ttp_message(uint32_t kind, const struct ttp_part *parts, uint32_t count);
+bool ttp_message(uint32_t kind, const struct ttp_message_field *fields, uint32_t count);
 #define TTP_MESSAGE_MAX ((TTP_BLOCK_RECORDS - 1) * 7u)
 
 /* modules.c */
-bool ttp_modules_tell(void);
+bool ttp_modules_write(void);
 void ttp_libc_find(void);
 
 /* maps.c */

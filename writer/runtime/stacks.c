@@ -117,7 +117,7 @@ static void release_list(const struct ttp_stacks *stacks)
 {
     if (stacks->list != stacks->first)
         ttp_syscall(SYS_munmap, (long)stacks->list,
-                    (long)(stacks->capacity * sizeof(struct ttp_stack_seen)), 0, 0, 0, 0);
+                    (long)(stacks->capacity * sizeof(struct ttp_runtime_stack)), 0, 0, 0, 0);
 }
 
 static bool grow_stacks(struct ttp_stacks *stacks)
@@ -127,10 +127,10 @@ static bool grow_stacks(struct ttp_stacks *stacks)
     uint32_t capacity = stacks->capacity * 8;
     if (capacity > TTP_STACKS_MAX * 2)
         return false;
-    long memory = map_memory(capacity * sizeof(struct ttp_stack_seen));
+    long memory = map_memory(capacity * sizeof(struct ttp_runtime_stack));
     if (ttp_failed(memory))
         return false;
-    struct ttp_stack_seen *grown = (struct ttp_stack_seen *)memory;
+    struct ttp_runtime_stack *grown = (struct ttp_runtime_stack *)memory;
     for (uint32_t i = 0; i < stacks->count; i++)
         grown[i] = stacks->list[i];
     release_list(stacks);
@@ -140,15 +140,15 @@ static bool grow_stacks(struct ttp_stacks *stacks)
 }
 
 /* The first entry stands below all frames: its function is none. */
-static struct ttp_stack_seen new_stack(uintptr_t low, uintptr_t high, struct ttp_frame_seen *frames,
-                                       uint32_t frame_count)
+static struct ttp_runtime_stack new_stack(uintptr_t low, uintptr_t high,
+                                          struct ttp_runtime_frame *frames, uint32_t frame_count)
 {
-    frames[0] = (struct ttp_frame_seen){high, TTP_FRAME_NONE, 0};
-    return (struct ttp_stack_seen){.low = low,
-                                   .high = high,
-                                   .base = frames,
-                                   .top = frames,
-                                   .end = frames + frame_count - 1 - TTP_FRAMES_SPARE};
+    frames[0] = (struct ttp_runtime_frame){high, TTP_FRAME_NONE, 0};
+    return (struct ttp_runtime_stack){.low = low,
+                                      .high = high,
+                                      .base = frames,
+                                      .top = frames,
+                                      .end = frames + frame_count - 1 - TTP_FRAMES_SPARE};
 }
 
 /* A new stack of the thread; the current one where there is no room for more. */
@@ -157,18 +157,18 @@ static uint32_t add_stack(uintptr_t low, uintptr_t high, uint64_t generation, bo
     struct ttp_stacks *stacks = ttp_thread.stacks;
     if (!grow_stacks(stacks))
         return stacks->current;
-    long memory = map_memory(TTP_FRAMES_OTHER * sizeof(struct ttp_frame_seen));
+    long memory = map_memory(TTP_FRAMES_OTHER * sizeof(struct ttp_runtime_frame));
     if (ttp_failed(memory))
         return stacks->current;
-    struct ttp_stack_seen stack =
-        new_stack(low, high, (struct ttp_frame_seen *)memory, TTP_FRAMES_OTHER);
+    struct ttp_runtime_stack stack =
+        new_stack(low, high, (struct ttp_runtime_frame *)memory, TTP_FRAMES_OTHER);
     stack.generation = generation;
     stack.exact = exact;
     stacks->list[stacks->count] = stack;
     return stacks->count++;
 }
 
-void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_frame_seen *frames,
+void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_runtime_frame *frames,
                      uint32_t frame_count)
 {
     uintptr_t block = ttp_thread_block();
@@ -189,7 +189,7 @@ void ttp_stacks_close(struct ttp_stacks *stacks)
 {
     for (uint32_t i = 1; i < stacks->count; i++)
         ttp_syscall(SYS_munmap, (long)stacks->list[i].base,
-                    TTP_FRAMES_OTHER * sizeof(struct ttp_frame_seen), 0, 0, 0, 0);
+                    TTP_FRAMES_OTHER * sizeof(struct ttp_runtime_frame), 0, 0, 0, 0);
     release_list(stacks);
 }
 
@@ -203,7 +203,8 @@ static bool ask_alternate(uintptr_t sp)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
     stack_t stack;
-    if (ttp_process.is_quiet || ttp_syscall(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) != 0 ||
+    if (ttp_process.avoids_system_calls ||
+        ttp_syscall(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) != 0 ||
         (stack.ss_flags & SS_ONSTACK) == 0 || sp - (uintptr_t)stack.ss_sp >= stack.ss_size)
         return false;
     stacks->alternate_low = (uintptr_t)stack.ss_sp;
@@ -216,7 +217,7 @@ static uint32_t enter_registered(const struct registered *range)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
     for (uint32_t i = 0; i < stacks->count; i++) {
-        struct ttp_stack_seen *stack = &stacks->list[i];
+        struct ttp_runtime_stack *stack = &stacks->list[i];
         if (stack->generation == 0 || stack->low != range->low)
             continue;
         stack->high = range->high;
@@ -228,9 +229,10 @@ static uint32_t enter_registered(const struct registered *range)
 }
 
 /* The main thread's stack grows down into what nothing else is mapped in. */
-static void set_exact(struct ttp_stack_seen *own, uintptr_t low, uintptr_t high, uintptr_t before)
+static void set_exact(struct ttp_runtime_stack *own, uintptr_t low, uintptr_t high,
+                      uintptr_t before)
 {
-    bool is_main = ttp_thread.line->thread_id == ttp_thread.process_id;
+    bool is_main = ttp_thread.page->thread_id == ttp_thread.process_id;
     own->low = !is_main ? low : low - before < GROWTH_MAX ? before : low - GROWTH_MAX;
     own->high = high;
     own->exact = true;
@@ -239,11 +241,11 @@ static void set_exact(struct ttp_stack_seen *own, uintptr_t low, uintptr_t high,
 static uint32_t discover(uintptr_t sp)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
-    struct ttp_stack_seen *own = &stacks->list[0];
+    struct ttp_runtime_stack *own = &stacks->list[0];
     uintptr_t low, high, before;
-    if (ttp_process.is_quiet)
+    if (ttp_process.avoids_system_calls)
         return stacks->current;
-    if ((uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != ttp_thread.line->thread_id)
+    if ((uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != ttp_thread.page->thread_id)
         return UINT32_MAX;
     if (!ttp_mapping_find(sp, &low, &high, &before))
         return stacks->current;
@@ -267,9 +269,9 @@ static uint32_t discover(uintptr_t sp)
 void ttp_stack_exact(void)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
-    struct ttp_stack_seen *own = &stacks->list[0];
+    struct ttp_runtime_stack *own = &stacks->list[0];
     uintptr_t low, high, before;
-    if (own->exact || own->generation != 0 || ttp_process.is_quiet ||
+    if (own->exact || own->generation != 0 || ttp_process.avoids_system_calls ||
         !ttp_mapping_find(stacks->first_sp, &low, &high, &before))
         return;
     set_exact(own, low, high, before);
@@ -295,15 +297,16 @@ uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate)
 void ttp_stack_switch(uint32_t index)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
-    struct ttp_stack_seen *to = &stacks->list[index];
+    struct ttp_runtime_stack *to = &stacks->list[index];
     ttp_stack_current()->top = ttp_thread.top;
     ttp_thread.top = to->top;
     TTP_SIGNAL_FENCE();
     stacks->current = index;
-    ttp_thread.line->frames_end = to->end;
+    ttp_thread.page->frames_end = to->end;
 }
 
-static bool holds_frame(const struct ttp_stack_seen *stack, const struct ttp_frame_seen *frame)
+static bool holds_frame(const struct ttp_runtime_stack *stack,
+                        const struct ttp_runtime_frame *frame)
 {
     return frame >= stack->base && frame <= stack->end + TTP_FRAMES_SPARE;
 }
@@ -318,7 +321,7 @@ void ttp_stack_verify(void)
     for (uint32_t i = 0; i < stacks->count; i++)
         if (holds_frame(&stacks->list[i], ttp_thread.top)) {
             stacks->current = i;
-            ttp_thread.line->frames_end = stacks->list[i].end;
+            ttp_thread.page->frames_end = stacks->list[i].end;
         }
 }
 

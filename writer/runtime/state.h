@@ -1,16 +1,16 @@
-/* What the runtime knows: per thread (thread-local, line, stacks), per process.
+/* What the runtime knows: per thread (thread-local, page, stacks), per process.
  *
- *   thread-local ttp_thread ---> line (own page, zeroed in a forked child, which goes on with
- *        |  |                    another): gate, epoch, silence
+ *   thread-local ttp_thread ---> page (zeroed in a forked child, which goes on with another one):
+ *        |  |                    gate, epoch, drop period
  *        |  |
  *        |  +--> stacks ---> frames (shadow stacks; private, copied to a forked child)
  *        +-----> next record in the thread's block of the arena (shared)
  *
- * A signal handler may run between any two instructions, on this same state, and leaves it as it
- * found it or never returns. Rules that keep it whole:
+ * A signal handler may run between any two instructions, on this same state. It leaves the state as
+ * it found it or never returns. Three rules keep the state whole:
  *   - the cursor is only moved by ttp_add_here and ttp_swap_here;
- *   - a frame is pushed or popped first and its record's place is reserved after, so that whoever
- *     comes between sees either both or can tell (ttp_silence_missed);
+ *   - a hook pushes or pops its frame first and reserves its record's place after, so that a
+ *     handler sees either both or can find out (ttp_drop_record_missing);
  *   - the clock is read before the place is reserved, the epoch compared after. */
 #ifndef TTP_RUNTIME_STATE_H
 #define TTP_RUNTIME_STATE_H
@@ -22,54 +22,54 @@
 #include "writer/arena/arena.h"
 #include "writer/runtime/arch.h"
 
-/* What a hook does, by its thread's line. Zero is what a fresh thread and a forked child see. */
+/* What a hook does, by its thread's page. Zero is what a fresh thread and a forked child see. */
 enum ttp_gate {
-    TTP_GATE_COLD = 0,  /* no state yet */
-    TTP_GATE_TSC = 1,   /* record with the time stamp counter: the hot path */
-    TTP_GATE_NONE = 2,  /* record without a clock */
-    TTP_GATE_CLOCK = 3, /* record with clock_gettime */
-    TTP_GATE_DROP = 4,  /* no block to be had: keep frames, count */
-    TTP_GATE_HELD = 5,  /* the thread's state is being made, or was given up: nothing */
-    TTP_GATE_CHILD = 6, /* a vfork child runs: nothing */
-    TTP_GATE_ALIEN = 7  /* the recorder's own thread: nothing */
+    TTP_GATE_NO_STATE = 0,       /* no state yet */
+    TTP_GATE_TSC = 1,            /* record with the time stamp counter: the hot path */
+    TTP_GATE_NO_CLOCK = 2,       /* record without a clock */
+    TTP_GATE_CLOCK = 3,          /* record with clock_gettime */
+    TTP_GATE_DROP = 4,           /* no block to be had: keep frames, count */
+    TTP_GATE_UNUSABLE = 5,       /* the thread's state is being made, or was given up: nothing */
+    TTP_GATE_VFORK_CHILD = 6,    /* a vfork child runs: nothing */
+    TTP_GATE_RECORDER_THREAD = 7 /* the recorder's own thread: nothing */
 };
 
 /* An open call. */
-struct ttp_frame_seen {
+struct ttp_runtime_frame {
     uintptr_t sp; /* the caller's stack pointer where the hook was called */
     uintptr_t function;
     uintptr_t call_site; /* 0: unknown, agrees with any */
 };
 
 /* A signal handler's own frame: the bit in `function` keeps its exit off the hot path. Below it
- * lies its mark: function 1 + signal number, call_site the address of the handler's return address.
- */
+ * lies the handler's mark: function 1 + signal number, call_site the address of the handler's
+ * return address. */
 #define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
 #define TTP_FRAME_MARK    1u
 #define TTP_MARKS         66u
 
 #define TTP_FRAME_NONE UINTPTR_MAX /* below all frames of a stack */
 
-static inline bool ttp_is_base(const struct ttp_frame_seen *frame)
+static inline bool ttp_is_base(const struct ttp_runtime_frame *frame)
 {
     return frame->function == TTP_FRAME_NONE;
 }
 
-static inline bool ttp_is_mark(const struct ttp_frame_seen *frame)
+static inline bool ttp_is_mark(const struct ttp_runtime_frame *frame)
 {
     return frame->function - TTP_FRAME_MARK < TTP_MARKS;
 }
 
-/* A stack that the thread runs on. */
-struct ttp_stack_seen {
+/* A stack that the thread runs on. The three counts are used in a drop period (drop_period.c). */
+struct ttp_runtime_stack {
     uintptr_t low, high; /* addresses that belong to it, half-open */
-    struct ttp_frame_seen *base, *top, *end;
-    uint64_t generation; /* of the registered range that it was made from; 0: none */
-    size_t told, known;  /* while nothing is recorded: frames that the records say are open, and
-                          * how many of them still are */
-    size_t accounted;    /* frames that are there as far as operations in the silence know */
-    bool exact;          /* bounds are known, not guessed */
-    bool is_stale;       /* the memory is another coroutine's now */
+    struct ttp_runtime_frame *base, *top, *end;
+    uint64_t generation;   /* of the registered range that it was made from; 0: none */
+    size_t recorded_count; /* frames that are open according to the records */
+    size_t intact_count;   /* of those, the outermost ones that are still open */
+    size_t expected_count; /* frames that operations of the drop period expect */
+    bool exact;            /* bounds are known, not guessed */
+    bool is_stale;         /* the memory is another coroutine's now */
 };
 
 #define TTP_STACKS_INLINE 32u
@@ -81,60 +81,60 @@ struct ttp_stack_seen {
 #define TTP_STACK_GUESS   65536u
 #define TTP_DEEP_HANDLERS 6u
 
-#define TTP_SITES_ANNOUNCED 256u /* a power of two; others are told of again */
+#define TTP_SITES_ANNOUNCED 256u /* a power of two; other sites are announced again */
 
 /* The stacks of a thread; a forked child goes on with its copy. */
 struct ttp_stacks {
     uint32_t count, current, capacity;
-    struct ttp_stack_seen *list;
+    struct ttp_runtime_stack *list;
     uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
     uintptr_t first_sp;
     bool has_marks; /* there has been a handler */
-    struct ttp_stack_seen first[TTP_STACKS_INLINE];
+    struct ttp_runtime_stack first[TTP_STACKS_INLINE];
 };
 
-struct ttp_line {
+struct ttp_thread_page {
     uint32_t gate;
     uint32_t period;      /* of the arena, when this thread last recorded */
     uint64_t epoch_start; /* clock there: a multiple of what the bits of time can say */
-    struct ttp_frame_seen *frames_end;
+    struct ttp_runtime_frame *frames_end;
     /* cold from here */
     uint64_t dropped;   /* events since the last that was recorded */
-    uint64_t published; /* of those, in the arena's count of lost ones for now */
+    uint64_t published; /* of those, the ones that the arena's `lost` counts for now */
     uint64_t freed_seen;
-    uint64_t deep;        /* frames above the shadow stack's end */
-    uint64_t deep_unseen; /* of those, the outermost, which no record tells of */
+    uint64_t deep_frames;            /* frames above the shadow stack's end */
+    uint64_t unrecorded_deep_frames; /* of those, the outermost ones that have no record */
     uint64_t deep_handlers[TTP_DEEP_HANDLERS]; /* depths among them that are handlers' own frames */
     uint32_t deep_handler_count;
     uint32_t gap_reason;
-    uint32_t unsettled;  /* times that a silence could not be ended for a hook under way */
-    uint32_t stack_told; /* the stack that the records are on; UINT32_MAX: to be told */
-    bool has_left;       /* frames, in the silence: one may be a hook's that is not under way */
-    bool owes_process;   /* the image's first message could not be written yet */
-    uint64_t owes_parent;
-    struct ttp_frame_seen *forked_top; /* of a forked child: the frames below the handler in which
-                                        * it began, where it did in one */
-    uintptr_t forked_function;         /* the innermost's, as it was then */
-    uintptr_t busy_sp;                 /* not 0: a slow operation is under way there */
+    uint32_t failed_resumes;  /* times that a hook under way kept the drop period from ending */
+    uint32_t announced_stack; /* stack that the records are on; UINT32_MAX: to be announced */
+    bool has_unwound;         /* frames were left in the drop period, maybe a left hook's */
+    bool has_pending_process; /* the image's PROCESS message could not be written yet */
+    uint64_t pending_parent;
+    struct ttp_runtime_frame *forked_top; /* of a forked child that began in a handler: the frames
+                                           * below that handler */
+    uintptr_t forked_function;            /* function of the innermost frame at the fork */
+    uintptr_t operation_sp;               /* not 0: a slow operation is under way there */
     uint32_t thread_id;
     char name[16];
-    uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has told of, by hash */
+    uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has announced, by hash */
 };
 
 struct ttp_thread_state {
     uint64_t cursor; /* address of the next record; TTP_NO_BLOCK in it: no block */
-    struct ttp_frame_seen *top;
-    struct ttp_line *line; /* never NULL */
+    struct ttp_runtime_frame *top;
+    struct ttp_thread_page *page; /* never NULL */
     struct ttp_stacks *stacks;
-    struct ttp_line *held; /* the line while a vfork child runs */
-    uint64_t serial;       /* of the thread image, 0: none yet */
-    uint64_t sequence;     /* of its last block */
-    uint64_t started;      /* clock then */
-    uint32_t process_id;   /* that drew the serial */
-    uint32_t end_rounds;   /* of destructors at the thread's end */
-    uint64_t done_at;      /* where its last block ended, 0: none that it could go on in */
-    uint64_t done_epoch;
-    uint64_t early; /* events lost while the state was being made */
+    struct ttp_thread_page *parent_page; /* the thread's own, while a vfork child runs */
+    uint64_t serial;                     /* of the thread image, 0: none yet */
+    uint64_t sequence;                   /* of its last block */
+    uint64_t started;                    /* clock when the thread image began */
+    uint32_t process_id;                 /* of the process that drew the serial */
+    uint32_t destructor_rounds;          /* at the thread's end */
+    uint64_t done_block_end; /* where the records end in a done block, 0: no block to go on in */
+    uint64_t done_block_epoch;
+    uint64_t lost_before_state; /* events lost while the state was being made */
     bool is_starting;
 };
 
@@ -153,12 +153,14 @@ static inline uint64_t ttp_no_block(uint64_t sequence)
            (sequence & TTP_CURSOR_BLOCKS) << TTP_CURSOR_SHIFT;
 }
 
-/* The lines of threads that have none: not yet; given up; in a vfork child; the recorder's. */
-extern struct ttp_line ttp_no_line, ttp_lost_line, ttp_child_line, ttp_alien_line;
+/* Pages of threads that have none of their own: not yet; given up; a vfork child's; the recorder's.
+ */
+extern struct ttp_thread_page ttp_page_no_state, ttp_page_unusable, ttp_page_vfork_child,
+    ttp_page_recorder_thread;
 
 static inline bool ttp_has_state(void)
 {
-    uint32_t gate = ttp_thread.line->gate;
+    uint32_t gate = ttp_thread.page->gate;
     return gate >= TTP_GATE_TSC && gate <= TTP_GATE_DROP;
 }
 
@@ -170,17 +172,17 @@ enum ttp_process_state {
 };
 
 /* In a page of its own, zeroed in a forked child. */
-struct ttp_process_own {
+struct ttp_process_page {
     uint64_t image; /* serial of the first thread */
     uint32_t process_id;
 };
 
-struct ttp_process_seen {
+struct ttp_runtime_process {
     uint32_t state;       /* enum ttp_process_state */
     uint32_t block_limit; /* blocks that are mapped here */
     uint32_t *block_states;
     uint8_t *blocks; /* aligned to their size */
-    struct ttp_process_own *own;
+    struct ttp_process_page *page;
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
@@ -189,11 +191,12 @@ struct ttp_process_seen {
     uint32_t signal_changes;       /* of handlers */
     uint32_t thread_key;
     bool has_thread_key;
-    bool has_no_counter; /* threads that begin may not read a clock */
-    bool is_quiet;       /* a filter of system calls may be on: none that can be done without */
+    bool has_no_tsc; /* threads that begin may not read a clock */
+    bool
+        avoids_system_calls; /* a filter of system calls may be on: none that can be done without */
 };
 
-extern struct ttp_process_seen ttp_process;
+extern struct ttp_runtime_process ttp_process;
 
 /* The arena's first page is mapped over this one, so that hooks find it without a pointer. Before
  * that, and for ever where there is no arena, it is the process's own. */
@@ -202,12 +205,12 @@ extern union ttp_arena_page {
     uint8_t bytes[TTP_ARENA_HEAD_BYTES];
 } ttp_arena;
 
-/* slow.c. The first two: nothing was done. The others: the frame was pushed or popped, the record
- * is missing; `slot` is the place that was reserved for it, and `line` the thread's when it began.
- */
+/* slow.c. Before the first two, the hook did nothing. Before the others, the hook pushed or popped
+ * the frame, and the record is missing; `slot` is the place that the hook reserved for it, and
+ * `page` the thread's page when the hook began. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
-void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_line *line);
-void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_line *line);
+void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
+void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
 
 #endif

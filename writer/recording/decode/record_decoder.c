@@ -149,14 +149,14 @@ static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
 {
     struct open_frames open;
     uint32_t left;
-    uint64_t count = payload >> TTP_LEFT_BITS;
+    uint64_t count = payload >> TTP_UNWIND_FORM_BITS;
     TTP_TRY(find_open(d, &open));
-    switch ((enum ttp_left)(payload & ((1u << TTP_LEFT_BITS) - 1))) {
-    case TTP_LEFT_COUNT: left = count < open.count ? (uint32_t)count : open.count; break;
-    case TTP_LEFT_ALL_BUT: left = count < open.count ? open.count - (uint32_t)count : 0; break;
+    switch ((enum ttp_unwind_form)(payload & ((1u << TTP_UNWIND_FORM_BITS) - 1))) {
+    case TTP_UNWIND_COUNT: left = count < open.count ? (uint32_t)count : open.count; break;
+    case TTP_UNWIND_ALL_BUT: left = count < open.count ? open.count - (uint32_t)count : 0; break;
     default:
-        left = count_left(&open, d->thread->has_signals, count >> TTP_LEFT_FRAMES_BITS,
-                          count & ((1u << TTP_LEFT_FRAMES_BITS) - 1));
+        left = count_left(&open, d->thread->has_signals, count >> TTP_UNWIND_FRAMES_BITS,
+                          count & ((1u << TTP_UNWIND_FRAMES_BITS) - 1));
     }
     return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_EVENT_UNWIND, left, 0, ns);
 }

@@ -13,7 +13,7 @@
 #define OWN_BYTES    4096u
 
 static uint64_t clock_tsc(void) { return ttp_tsc(); }
-/* Not 0, which is what a line says that a forked child has left. */
+/* Not 0: where an epoch starts at 0, a forked child has left the page. */
 static uint64_t clock_none(void) { return TTP_RECORD_TIME_MASK + 1; }
 
 static bool choose_clock(uint32_t clock)
@@ -79,7 +79,7 @@ static bool check_head(const struct ttp_arena_head *head, const struct stat *fil
 /* Zeroed in forked children: whoever finds it so knows that it is one. */
 static bool map_own(void)
 {
-    if (ttp_process.own != NULL)
+    if (ttp_process.page != NULL)
         return true;
     long own = ttp_syscall(SYS_mmap, 0, OWN_BYTES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -89,7 +89,7 @@ static bool map_own(void)
         ttp_syscall(SYS_munmap, own, OWN_BYTES, 0, 0, 0, 0);
         return false;
     }
-    ttp_process.own = (struct ttp_process_own *)own;
+    ttp_process.page = (struct ttp_process_page *)own;
     return true;
 }
 

@@ -50,10 +50,10 @@ static struct {
 
 static void say(const char *what, const char *path, const char *why)
 {
-    char line[MESSAGE_MAX];
-    int size = snprintf(line, sizeof(line), "tracetape: %s '%s': %s\n", what, path, why);
-    if (size > 0 && write(STDERR_FILENO, line,
-                          (size_t)size < sizeof(line) ? (size_t)size : sizeof(line) - 1) < 0) {
+    char page[MESSAGE_MAX];
+    int size = snprintf(page, sizeof(page), "tracetape: %s '%s': %s\n", what, path, why);
+    if (size > 0 && write(STDERR_FILENO, page,
+                          (size_t)size < sizeof(page) ? (size_t)size : sizeof(page) - 1) < 0) {
         /* nobody to tell */
     }
 }
@@ -84,7 +84,7 @@ static void *help(void *unused)
     uint64_t drained;
     bool failed = false;
     (void)unused;
-    ttp_thread.line = &ttp_alien_line;
+    ttp_thread.page = &ttp_page_recorder_thread;
     while (!failed && !__atomic_load_n(&helper.is_ending, __ATOMIC_ACQUIRE)) {
         failed = core.poll(helper.recording, &drained, &error) != TTAPE_OK;
         if (drained == 0)
@@ -167,10 +167,11 @@ int ttape_rt_start(const char *path, const ttape_rt_options *options)
         !__atomic_compare_exchange_n(&ttp_process.state, &expected, TTP_PROCESS_STARTING, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return -1;
-    struct ttp_line *line = ttp_thread.line;
-    ttp_thread.line = &ttp_alien_line; /* what the recorder calls here is not the program */
+    struct ttp_thread_page *page = ttp_thread.page;
+    ttp_thread.page =
+        &ttp_page_recorder_thread; /* what the recorder calls here is not the program */
     const char *why = begin_recording(path, options != NULL ? options : &none, &error);
-    ttp_thread.line = line;
+    ttp_thread.page = page;
     if (why == NULL) {
         ttp_process_follow();
         return 0;
@@ -184,7 +185,7 @@ int ttape_rt_start(const char *path, const ttape_rt_options *options)
 static int end_recording(uint32_t waits)
 {
     struct timespec pause = {0, PAUSE_NS};
-    if (helper.process_id == 0 || ttp_thread.line->gate == TTP_GATE_CHILD ||
+    if (helper.process_id == 0 || ttp_thread.page->gate == TTP_GATE_VFORK_CHILD ||
         helper.process_id != (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0))
         return -1;
     __atomic_store_n(&helper.is_ending, 1, __ATOMIC_RELEASE);

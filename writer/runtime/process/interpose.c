@@ -104,7 +104,7 @@ void ttp_interpose_begin(void)
     BEFORE void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp)         \
     {                                                                                              \
         (void)value;                                                                               \
-        ttp_left(sp, ttp_unhide(buffer[JUMP_STACK_POINTER]));                                      \
+        ttp_jump(sp, ttp_unhide(buffer[JUMP_STACK_POINTER]));                                      \
         return real(number);                                                                       \
     }                                                                                              \
     IN_FRONT_OF(name, ttp_before_##name)
@@ -176,7 +176,7 @@ BEFORE void *ttp_before_catch(const void *exception, uintptr_t unused, uintptr_t
 {
     (void)exception;
     (void)unused;
-    ttp_left(sp, sp);
+    ttp_jump(sp, sp);
     if (real_functions[REAL_CATCH] == NULL)
         real_functions[REAL_CATCH] = dlsym(RTLD_NEXT, real_names[REAL_CATCH]);
     return real_functions[REAL_CATCH] != NULL ? real_functions[REAL_CATCH]
@@ -214,10 +214,10 @@ TTP_EXPORT int dlclose(void *handle)
     int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
     if (ttp_process.state != TTP_PROCESS_ON)
         return close_it(handle);
-    ttp_modules_tell();
+    ttp_modules_write();
     int result = close_it(handle);
     modules_change();
-    ttp_modules_tell();
+    ttp_modules_write();
     return result;
 }
 
@@ -264,13 +264,13 @@ BEFORE void *ttp_before_setname(pthread_t thread, const char *name)
 }
 IN_FRONT_OF(pthread_setname_np, ttp_before_setname);
 
-/* -- ends without destructors: what a silence dropped has not been counted yet, and the recorder
+/* -- ends without destructors: what a drop period lost has not been counted yet, and the recorder
  * may be a thread of this process -- */
 
 static void end_at_once(void)
 {
     if (ttp_has_state())
-        ttp_silence_last();
+        ttp_drop_try_last();
     ttp_helper_end(true);
 }
 

@@ -14,7 +14,7 @@ static struct late {
     uint32_t slot;
     uint32_t thread_id;
     void *memory;
-    struct ttp_line *line; /* in it */
+    struct ttp_thread_page *page; /* in it */
 } late[LATE_MAX];
 
 static bool hold(struct late *one, uint32_t from)
@@ -34,7 +34,7 @@ static bool is_gone(const struct late *one, uint32_t process_id, uint32_t thread
 {
     if (one->thread_id == thread_id)
         return true;
-    return !ttp_process.is_quiet &&
+    return !ttp_process.avoids_system_calls &&
            ttp_syscall(SYS_tgkill, process_id, one->thread_id, 0, 0, 0, 0) == -ESRCH;
 }
 
@@ -44,18 +44,18 @@ bool ttp_late_begin(void *memory, uint32_t thread_id)
         if (!hold(&late[i], SLOT_FREE))
             continue;
         late[i].thread_id = thread_id;
-        late[i].memory = late[i].line = memory;
+        late[i].memory = late[i].page = memory;
         release(&late[i], SLOT_USED);
         return true;
     }
     return false;
 }
 
-void ttp_late_forked(const void *memory, struct ttp_line *line, uint32_t thread_id)
+void ttp_late_forked(const void *memory, struct ttp_thread_page *page, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++)
         if (late[i].memory == memory && late[i].slot == SLOT_USED) {
-            late[i].line = line;
+            late[i].page = page;
             late[i].thread_id = thread_id;
         }
 }
@@ -65,9 +65,9 @@ void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
     for (uint32_t i = 0; i < LATE_MAX; i++) {
         if (!hold(&late[i], SLOT_USED))
             continue;
-        struct ttp_line *line = late[i].line;
-        if (line != ttp_thread.line && is_gone(&late[i], process_id, thread_id)) {
-            __atomic_add_fetch(&ttp_arena.head.lost, line->dropped - line->published,
+        struct ttp_thread_page *page = late[i].page;
+        if (page != ttp_thread.page && is_gone(&late[i], process_id, thread_id)) {
+            __atomic_add_fetch(&ttp_arena.head.lost, page->dropped - page->published,
                                __ATOMIC_RELAXED);
             void *memory = late[i].memory;
             release(&late[i], SLOT_FREE);

@@ -18,10 +18,10 @@ extern void __cyg_profile_func_enter(void *function, void *call_site);
 
 /* A thread's destructors run in rounds; ours ends the thread in the last, so that what the others
  * call is still recorded. What comes after that begins it again (late.c). */
-static void end_round(void *line)
+static void end_round(void *page)
 {
-    (void)line;
-    if (++ttp_thread.end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+    (void)page;
+    if (++ttp_thread.destructor_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
         ttp_thread_watch();
     else
         ttp_thread_end();
@@ -30,7 +30,7 @@ static void end_round(void *line)
 void ttp_thread_watch(void)
 {
     if (ttp_process.has_thread_key)
-        pthread_setspecific(ttp_process.thread_key, &ttp_no_line);
+        pthread_setspecific(ttp_process.thread_key, &ttp_page_no_state);
 }
 
 static void make_key(void)
@@ -73,8 +73,8 @@ void ttp_process_follow(void)
     make_key();
     ttp_libc_find();
     find_thread_ids();
-    ttp_modules_tell();
-    if (ttp_thread.line != &ttp_no_line)
+    ttp_modules_write();
+    if (ttp_thread.page != &ttp_page_no_state)
         ttp_thread_watch();
 }
 
@@ -121,8 +121,8 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
 __attribute__((destructor(101))) static void end(void)
 {
     if (ttp_process.state == TTP_PROCESS_ON && ttp_process.module_changes != 0)
-        ttp_modules_tell();
+        ttp_modules_write();
     if (ttp_has_state())
-        ttp_silence_last();
+        ttp_drop_try_last();
     ttp_helper_end(false);
 }

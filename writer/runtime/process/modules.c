@@ -8,9 +8,9 @@
 #include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
-#define PAGE          4096u
-#define PATH_MAX_TOLD 4096u
-#define BUILD_ID_MAX  64u
+#define PAGE           4096u
+#define PATH_BYTES_MAX 4096u
+#define BUILD_ID_MAX   64u
 
 struct ttp_module_seen {
     uint64_t start, end;
@@ -73,19 +73,19 @@ static size_t path_of(const char *name, uint64_t start, char *buffer, const char
 {
     *path = name;
     if (name[0] != '\0' && name[0] != '/') {
-        size_t size = ttp_mapping_path((uintptr_t)start, buffer, PATH_MAX_TOLD);
+        size_t size = ttp_mapping_path((uintptr_t)start, buffer, PATH_BYTES_MAX);
         if (size != 0) {
             *path = buffer;
             return size;
         }
     }
-    return strnlen(name, PATH_MAX_TOLD);
+    return strnlen(name, PATH_BYTES_MAX);
 }
 
 struct ttp_telling {
     uint32_t count;
     bool failed;
-    char buffer[PATH_MAX_TOLD];
+    char buffer[PATH_BYTES_MAX];
 };
 
 static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
@@ -99,12 +99,12 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
     size_t path_size = path_of(info->dlpi_name != NULL ? info->dlpi_name : "", module.start,
                                telling->buffer, &path);
     uint64_t range[2] = {module.start, module.end};
-    struct ttp_part parts[4] = {{range, sizeof(range)},
-                                {&module.build_id_size, sizeof(module.build_id_size)},
-                                {module.build_id, module.build_id_size},
-                                {path, path_size}};
+    struct ttp_message_field fields[4] = {{range, sizeof(range)},
+                                          {&module.build_id_size, sizeof(module.build_id_size)},
+                                          {module.build_id, module.build_id_size},
+                                          {path, path_size}};
     telling->count++;
-    telling->failed = !ttp_message(TTP_MESSAGE_MODULE, parts, 4);
+    telling->failed = !ttp_message(TTP_MESSAGE_MODULE, fields, 4);
     return telling->failed;
 }
 
@@ -116,13 +116,13 @@ static int tell_all(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     dl_iterate_phdr(tell_one, telling);
     if (!telling->failed) {
-        struct ttp_part count = {&telling->count, sizeof(telling->count)};
+        struct ttp_message_field count = {&telling->count, sizeof(telling->count)};
         telling->failed = !ttp_message(TTP_MESSAGE_MODULES_END, &count, 1);
     }
     return 1;
 }
 
-bool ttp_modules_tell(void)
+bool ttp_modules_write(void)
 {
     struct ttp_telling telling = {.count = 0, .failed = true};
     if (!ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))

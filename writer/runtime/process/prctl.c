@@ -12,16 +12,16 @@
 
 static void name_changes(const char *name)
 {
-    struct ttp_line *line = ttp_thread.line;
+    struct ttp_thread_page *page = ttp_thread.page;
     uint32_t size = 0;
     if (name == NULL || !ttp_has_state())
         return;
-    for (; size < sizeof(line->name) - 1 && name[size] != '\0'; size++)
-        line->name[size] = name[size];
-    line->name[size] = '\0';
-    struct ttp_part part = {line->name, size};
-    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)) && line == ttp_thread.line)
-        ttp_message(TTP_MESSAGE_THREAD, &part, 1);
+    for (; size < sizeof(page->name) - 1 && name[size] != '\0'; size++)
+        page->name[size] = name[size];
+    page->name[size] = '\0';
+    struct ttp_message_field field = {page->name, size};
+    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)) && page == ttp_thread.page)
+        ttp_message(TTP_MESSAGE_THREAD, &field, 1);
 }
 
 /* A thread that may not read the counter any more, and threads that it makes. In its first mode
@@ -31,10 +31,10 @@ static void counter_goes(void)
     uint32_t clock = ttp_arena.head.clock;
     if (clock == TTP_CLOCK_NONE || ttp_process.state != TTP_PROCESS_ON)
         return;
-    ttp_process.has_no_counter = true;
+    ttp_process.has_no_tsc = true;
     if (ttp_has_state()) {
-        ttp_silence_last();
-        ttp_thread.line = &ttp_lost_line;
+        ttp_drop_try_last();
+        ttp_thread.page = &ttp_page_unusable;
     }
 }
 
@@ -43,14 +43,14 @@ void ttp_prctl_seen(int option, uintptr_t argument)
     if (option == PR_SET_NAME) {
         name_changes((const char *)argument);
     } else if (option == PR_SET_SECCOMP) {
-        ttp_process.is_quiet = true;
+        ttp_process.avoids_system_calls = true;
         if (argument == SECCOMP_MODE_STRICT)
             counter_goes();
     } else if (option == PR_SET_TSC) {
         if (argument == PR_TSC_SIGSEGV)
             counter_goes();
         else
-            ttp_process.has_no_counter = false;
+            ttp_process.has_no_tsc = false;
     }
 }
 

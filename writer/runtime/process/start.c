@@ -4,10 +4,10 @@
  * A thread gets its state at its first event, which may be in a signal handler; so all is done by
  * system calls, and as few as can be: what ended threads leave is kept for the next.
  *
- *   a thread's memory: four lines, a page each, zeroed in a forked child | stacks | frames of its
- *   own stack
+ *   a thread's memory: four pages (struct ttp_thread_page), zeroed in a forked child | stacks |
+ *   frames of the thread's own stack
  *
- * A forked child goes on with the next line, so that a hook that began in its parent, and was
+ * A forked child goes on with the next page, so that a hook that began in its parent, and was
  * interrupted by the handler that forked, or by one whose child did so, sees that it did.
  */
 #include <signal.h>
@@ -22,27 +22,27 @@
 
 #define PAGE         4096u
 #define LINES_BYTES  (4 * PAGE)
-#define STATE_BYTES  (LINES_BYTES + PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_frame_seen))
+#define STATE_BYTES  (LINES_BYTES + PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_runtime_frame))
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 #define KEPT_STATES  64u
 #define PR_GET_NAME  16
-#define PATH_TOLD    1024u
+#define PATH_BYTES   1024u
 #define ROUNDS_MAX   4u /* of destructors at a thread's end */
 
-_Static_assert(sizeof(struct ttp_line) <= PAGE, "a line has a page");
+_Static_assert(sizeof(struct ttp_thread_page) <= PAGE, "it has a page");
 _Static_assert(sizeof(struct ttp_stacks) <= PAGE, "and so have stacks");
 
-struct ttp_line ttp_no_line = {.gate = TTP_GATE_COLD};
-struct ttp_line ttp_lost_line = {.gate = TTP_GATE_HELD};
-struct ttp_line ttp_child_line = {.gate = TTP_GATE_CHILD};
-struct ttp_line ttp_alien_line = {.gate = TTP_GATE_ALIEN};
-struct ttp_process_seen ttp_process;
+struct ttp_thread_page ttp_page_no_state = {.gate = TTP_GATE_NO_STATE};
+struct ttp_thread_page ttp_page_unusable = {.gate = TTP_GATE_UNUSABLE};
+struct ttp_thread_page ttp_page_vfork_child = {.gate = TTP_GATE_VFORK_CHILD};
+struct ttp_thread_page ttp_page_recorder_thread = {.gate = TTP_GATE_RECORDER_THREAD};
+struct ttp_runtime_process ttp_process;
 union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
     .head = {.mode = TTP_MODE_ON}}; /* until the arena was looked for */
 __thread struct ttp_thread_state ttp_thread
-    __attribute__((tls_model("initial-exec"))) = {.line = &ttp_no_line};
+    __attribute__((tls_model("initial-exec"))) = {.page = &ttp_page_no_state};
 
-static uint64_t too_early; /* events before there was an environment to look into */
+static uint64_t lost_before_environment; /* events before there was an environment to look into */
 static void *kept_states[KEPT_STATES];
 
 /* -- process -- */
@@ -78,9 +78,9 @@ bool ttp_process_attach(const char *path, bool is_own)
         ttp_process_refuse();
         return false;
     }
-    ttp_process.own->process_id = (uint32_t)process;
-    __atomic_add_fetch(&ttp_arena.head.lost, too_early, __ATOMIC_RELAXED);
-    too_early = 0;
+    ttp_process.page->process_id = (uint32_t)process;
+    __atomic_add_fetch(&ttp_arena.head.lost, lost_before_environment, __ATOMIC_RELAXED);
+    lost_before_environment = 0;
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_ON, __ATOMIC_RELEASE);
     return true;
 }
@@ -91,7 +91,7 @@ void ttp_process_start(char **environment)
 {
     uint32_t expected = TTP_PROCESS_NEW;
     if (environment == NULL && (environment = environ) == NULL) {
-        too_early++;
+        lost_before_environment++;
         return;
     }
     if (!__atomic_compare_exchange_n(&ttp_process.state, &expected, TTP_PROCESS_STARTING, false,
@@ -146,31 +146,32 @@ static void *map_state(void)
 /* -- beginnings -- */
 
 /* The process's first message; false: not yet. */
-bool ttp_owes_pay(void)
+bool ttp_write_pending_process(void)
 {
-    struct ttp_line *line = ttp_thread.line;
-    char path[PATH_TOLD];
-    if (!line->owes_process)
+    struct ttp_thread_page *page = ttp_thread.page;
+    char path[PATH_BYTES];
+    if (!page->has_pending_process)
         return true;
-    uint64_t numbers[4] = {ttp_process.own->image, line->owes_parent, ttp_thread.started,
+    uint64_t numbers[4] = {ttp_process.page->image, page->pending_parent, ttp_thread.started,
                            (uint64_t)ttp_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) << 32 |
                                ttp_thread.process_id};
     long size =
         ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
-    struct ttp_part parts[2] = {{numbers, sizeof(numbers)}, {path, size > 0 ? (size_t)size : 0}};
-    line->owes_process = false; /* a handler must not tell it once more */
-    if (ttp_message(TTP_MESSAGE_PROCESS, parts, 2)) {
+    struct ttp_message_field fields[2] = {{numbers, sizeof(numbers)},
+                                          {path, size > 0 ? (size_t)size : 0}};
+    page->has_pending_process = false; /* a handler must not tell it once more */
+    if (ttp_message(TTP_MESSAGE_PROCESS, fields, 2)) {
         /* From now on: a parent that nobody was told of would be none to its children. */
-        ttp_process.last_image = ttp_process.own->image;
+        ttp_process.last_image = ttp_process.page->image;
         return true;
     }
-    line->owes_process = true;
+    page->has_pending_process = true;
     return false;
 }
 
 static uint32_t process_id(void)
 {
-    struct ttp_process_own *own = ttp_process.own;
+    struct ttp_process_page *own = ttp_process.page;
     if (own->process_id == 0)
         own->process_id = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
     return own->process_id;
@@ -186,7 +187,7 @@ static uint32_t thread_id(bool is_child)
 }
 
 /* The first thread of a process image gives it its number. */
-static void draw_serial(struct ttp_line *line, bool is_child)
+static void draw_serial(struct ttp_thread_page *page, bool is_child)
 {
     uint32_t process = process_id();
     uint64_t none = 0;
@@ -196,21 +197,21 @@ static void draw_serial(struct ttp_line *line, bool is_child)
     ttp_thread.process_id = process;
     ttp_thread.started = ttp_arena.head.clock == TTP_CLOCK_NONE ? 0 : ttp_process.clock();
     ttp_thread.serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
-    if (__atomic_compare_exchange_n(&ttp_process.own->image, &none, ttp_thread.serial, false,
+    if (__atomic_compare_exchange_n(&ttp_process.page->image, &none, ttp_thread.serial, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        line->owes_process = true;
-        line->owes_parent = ttp_process.last_image;
+        page->has_pending_process = true;
+        page->pending_parent = ttp_process.last_image;
     }
 }
 
-static void fill_line(struct ttp_line *line, bool is_child)
+static void fill_line(struct ttp_thread_page *page, bool is_child)
 {
-    line->period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
-    line->epoch_start = ttp_process.clock() & ~(uint64_t)TTP_RECORD_TIME_MASK;
-    line->thread_id = thread_id(is_child);
-    line->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED) - 1;
-    if (!ttp_process.is_quiet)
-        ttp_syscall(SYS_prctl, PR_GET_NAME, (long)line->name, 0, 0, 0, 0);
+    page->period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
+    page->epoch_start = ttp_process.clock() & ~(uint64_t)TTP_RECORD_TIME_MASK;
+    page->thread_id = thread_id(is_child);
+    page->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED) - 1;
+    if (!ttp_process.avoids_system_calls)
+        ttp_syscall(SYS_prctl, PR_GET_NAME, (long)page->name, 0, 0, 0, 0);
 }
 
 static struct ttp_stacks *stacks_of(void *memory)
@@ -220,10 +221,10 @@ static struct ttp_stacks *stacks_of(void *memory)
 
 static void *memory_of(struct ttp_stacks *stacks) { return (uint8_t *)stacks - LINES_BYTES; }
 
-static struct ttp_line *next_line(struct ttp_line *line)
+static struct ttp_thread_page *next_line(struct ttp_thread_page *page)
 {
-    uint8_t *first = memory_of(ttp_thread.stacks), *next = (uint8_t *)line + PAGE;
-    return (struct ttp_line *)(next == first + LINES_BYTES ? first : next);
+    uint8_t *first = memory_of(ttp_thread.stacks), *next = (uint8_t *)page + PAGE;
+    return (struct ttp_thread_page *)(next == first + LINES_BYTES ? first : next);
 }
 
 static uint8_t *find_memory(void)
@@ -237,53 +238,54 @@ static uint8_t *find_memory(void)
         else
             memory = map_state();
     }
-    if (memory != NULL && ttp_thread.end_rounds >= ROUNDS_MAX && !ttp_late_begin(memory, own)) {
+    if (memory != NULL && ttp_thread.destructor_rounds >= ROUNDS_MAX &&
+        !ttp_late_begin(memory, own)) {
         keep_or_unmap(memory);
         return NULL;
     }
     return memory;
 }
 
-static struct ttp_line *new_state(uintptr_t sp)
+static struct ttp_thread_page *new_state(uintptr_t sp)
 {
-    uint8_t *memory = ttp_process.has_no_counter ? NULL : find_memory();
+    uint8_t *memory = ttp_process.has_no_tsc ? NULL : find_memory();
     if (memory == NULL)
         return NULL;
-    struct ttp_line *line = (struct ttp_line *)memory;
+    struct ttp_thread_page *page = (struct ttp_thread_page *)memory;
     struct ttp_stacks *stacks = stacks_of(memory);
-    *line = (struct ttp_line){.gate = TTP_GATE_HELD};
-    ttp_stacks_open(stacks, sp, (struct ttp_frame_seen *)(memory + LINES_BYTES + PAGE),
+    *page = (struct ttp_thread_page){.gate = TTP_GATE_UNUSABLE};
+    ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + LINES_BYTES + PAGE),
                     TTP_FRAMES_MAIN);
     ttp_thread.stacks = stacks;
     ttp_thread.top = stacks->list[0].base;
-    return line;
+    return page;
 }
 
 /* Below the innermost handler, or where there is none, as if there were one without a frame. */
-static struct ttp_frame_seen *find_interrupted(void)
+static struct ttp_runtime_frame *find_interrupted(void)
 {
-    struct ttp_frame_seen *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = ttp_thread.top;
     if (!ttp_thread.stacks->has_marks)
         return top;
-    for (struct ttp_frame_seen *at = top; !ttp_is_base(at); at--)
+    for (struct ttp_runtime_frame *at = top; !ttp_is_base(at); at--)
         if (ttp_is_mark(at))
             return at - 1;
     return top;
 }
 
 /* A forked child goes on with its copy of the frames; its stream has none of them yet. */
-static void inherit(struct ttp_line *line)
+static void inherit(struct ttp_thread_page *page)
 {
-    ttp_silence_inherit();
-    line->stack_told = 0;
-    line->forked_top = find_interrupted();
-    line->forked_function = line->forked_top->function;
-    (void)ttp_gate_set(line, TTP_GATE_DROP);
+    ttp_drop_inherit();
+    page->announced_stack = 0;
+    page->forked_top = find_interrupted();
+    page->forked_function = page->forked_top->function;
+    (void)ttp_gate_set(page, TTP_GATE_DROP);
 }
 
 static bool give_up(void)
 {
-    ttp_thread.line = &ttp_lost_line;
+    ttp_thread.page = &ttp_page_unusable;
     ttp_thread.is_starting = false;
     ttp_event_lost();
     return false;
@@ -293,8 +295,9 @@ static bool give_up(void)
 static bool hold_signals(uint64_t *before)
 {
     uint64_t all = UINT64_MAX;
-    return !ttp_process.is_quiet && ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
-                                                (long)before, sizeof(all), 0, 0) == 0;
+    return !ttp_process.avoids_system_calls &&
+           ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)before, sizeof(all), 0,
+                       0) == 0;
 }
 
 static void free_signals(const uint64_t *before)
@@ -304,37 +307,37 @@ static void free_signals(const uint64_t *before)
 
 static bool begin_thread(uintptr_t sp)
 {
-    if (ttp_thread.line->gate != TTP_GATE_COLD) { /* a handler was faster */
+    if (ttp_thread.page->gate != TTP_GATE_NO_STATE) { /* a handler was faster */
         ttp_thread.is_starting = false;
         return ttp_has_state();
     }
-    bool is_child = ttp_thread.line != &ttp_no_line;
-    struct ttp_line *line = is_child ? next_line(ttp_thread.line) : new_state(sp);
-    if (line == NULL)
+    bool is_child = ttp_thread.page != &ttp_page_no_state;
+    struct ttp_thread_page *page = is_child ? next_line(ttp_thread.page) : new_state(sp);
+    if (page == NULL)
         return give_up();
-    line->gate = TTP_GATE_HELD;
-    ttp_thread.line = line;
+    page->gate = TTP_GATE_UNUSABLE;
+    ttp_thread.page = page;
     ttp_stack_verify();
-    line->frames_end = ttp_stack_current()->end;
-    draw_serial(line, is_child);
+    page->frames_end = ttp_stack_current()->end;
+    draw_serial(page, is_child);
     ttp_thread.cursor = ttp_no_block(ttp_thread.sequence);
-    fill_line(line, is_child);
+    fill_line(page, is_child);
     if (is_child) {
-        ttp_late_forked(memory_of(ttp_thread.stacks), line, line->thread_id);
-        inherit(line);
+        ttp_late_forked(memory_of(ttp_thread.stacks), page, page->thread_id);
+        inherit(page);
     } else {
         ttp_block_reopen();
-        if (ttp_owes_pay())
-            (void)ttp_gate_set(line, ttp_gate_wanted());
+        if (ttp_write_pending_process())
+            (void)ttp_gate_set(page, ttp_gate_wanted());
         else
-            ttp_silence_begin(TTP_GATE_DROP, 0);
+            ttp_drop_begin(TTP_GATE_DROP, 0);
     }
     ttp_thread_watch();
     TTP_SIGNAL_FENCE();
     ttp_thread.is_starting = false;
-    line->dropped += ttp_thread.early;
-    ttp_thread.early = 0;
-    ttp_silence_gap();
+    page->dropped += ttp_thread.lost_before_state;
+    ttp_thread.lost_before_state = 0;
+    ttp_drop_write_gap();
     return true;
 }
 
@@ -347,7 +350,7 @@ bool ttp_thread_start(uintptr_t sp)
             return false;
     }
     if (ttp_thread.is_starting) {
-        ttp_thread.early++;
+        ttp_thread.lost_before_state++;
         return false;
     }
     ttp_thread.is_starting = true;
@@ -362,39 +365,39 @@ bool ttp_thread_start(uintptr_t sp)
 /* -- ends -- */
 
 /* Once more, whatever speaks against it. */
-void ttp_silence_last(void)
+void ttp_drop_try_last(void)
 {
-    if (ttp_is_silent() && ttp_busy_begin(UINTPTR_MAX)) {
-        ttp_thread.line->freed_seen--;
-        ttp_silence_end();
-        ttp_busy_end(true);
+    if (ttp_is_dropping() && ttp_operation_begin(UINTPTR_MAX)) {
+        ttp_thread.page->freed_seen--;
+        ttp_drop_end();
+        ttp_operation_end(true);
     }
-    if (ttp_is_silent())
-        ttp_silence_publish();
+    if (ttp_is_dropping())
+        ttp_drop_publish();
 }
 
-static void tell_end(struct ttp_line *line)
+static void write_end(struct ttp_thread_page *page)
 {
     uint64_t now;
-    ttp_silence_last();
-    uint64_t count = ttp_frame_count() + line->deep - line->deep_unseen;
-    uint64_t *place = ttp_is_silent() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
+    ttp_drop_try_last();
+    uint64_t count = ttp_frame_count() + page->deep_frames - page->unrecorded_deep_frames;
+    uint64_t *place = ttp_is_dropping() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
     if (place != NULL)
-        ttp_store(place,
-                  ttp_record_extension(TTP_EXT_UNWIND, now, ttp_left_payload(TTP_LEFT_ALL_BUT, 0)));
-    ttp_silence_publish();
+        ttp_store(place, ttp_record_extension(TTP_EXT_UNWIND, now,
+                                              ttp_unwind_payload(TTP_UNWIND_ALL_BUT, 0)));
+    ttp_drop_publish();
 }
 
 void ttp_thread_end(void)
 {
-    struct ttp_line *line = ttp_thread.line;
+    struct ttp_thread_page *page = ttp_thread.page;
     if (!ttp_has_state())
         return;
-    tell_end(line);
-    line->gate = TTP_GATE_HELD;
+    write_end(page);
+    page->gate = TTP_GATE_UNUSABLE;
     ttp_block_end();
     struct ttp_stacks *stacks = ttp_thread.stacks;
-    ttp_thread.line = &ttp_no_line;
+    ttp_thread.page = &ttp_page_no_state;
     ttp_thread.top = NULL;
     TTP_SIGNAL_FENCE();
     ttp_stacks_close(stacks);

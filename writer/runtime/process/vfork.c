@@ -2,13 +2,13 @@
  * it calls is not recorded, because the records would be its parent's.
  *
  * The return address is kept in a register: its place on the stack is the child's to overwrite. The
- * child exchanges the thread's line for one that records nothing; the parent puts it back. */
+ * child exchanges the thread's page for one that records nothing; the parent puts it back. */
 #include <stddef.h>
 
 #include "writer/runtime/state.h"
 
-_Static_assert(offsetof(struct ttp_thread_state, line) == 16, "as below");
-_Static_assert(offsetof(struct ttp_thread_state, held) == 32, "as below");
+_Static_assert(offsetof(struct ttp_thread_state, page) == 16, "as below");
+_Static_assert(offsetof(struct ttp_thread_state, parent_page) == 32, "as below");
 
 __asm__(".text\n\t"
         ".globl vfork\n\t.type vfork, @function\n\t.p2align 4\n"
@@ -17,7 +17,7 @@ __asm__(".text\n\t"
         "popq %rdi\n\t"
         ".cfi_adjust_cfa_offset -8\n\t.cfi_register %rip, %rdi\n\t"
         "movq ttp_thread@gottpoff(%rip), %rsi\n\t"
-        "movq %fs:16(%rsi), %rdx\n\t" /* line */
+        "movq %fs:16(%rsi), %rdx\n\t" /* page */
         "movl $58, %eax\n\t"          /* SYS_vfork */
         "syscall\n\t"
         "pushq %rdi\n\t"
@@ -25,13 +25,13 @@ __asm__(".text\n\t"
         "testl %eax, %eax\n\t"
         "jz 1f\n\t"
         "movq %rdx, %fs:16(%rsi)\n\t"
-        "movq $0, %fs:32(%rsi)\n\t" /* held */
+        "movq $0, %fs:32(%rsi)\n\t" /* parent_page */
         "cmpq $-4095, %rax\n\t"
         "jae 2f\n\t"
         "ret\n"
         "1:\n\t"
         "movq %rdx, %fs:32(%rsi)\n\t"
-        "leaq ttp_child_line(%rip), %rcx\n\t"
+        "leaq ttp_page_vfork_child(%rip), %rcx\n\t"
         "movq %rcx, %fs:16(%rsi)\n\t"
         "ret\n"
         "2:\n\t"
