@@ -164,19 +164,19 @@ struct ttp_chain_primer *fuzz_codec_prime(struct fuzz_codec *c)
 {
     struct ttp_order_out order = fuzz_codec_order(c);
     uint32_t events = order.event_count, symbols = order.symbol_capacity;
-    size_t room = ttp_chain_prime_capacity(events, symbols), bytes;
-    size_t ws = ttp_chain_prime_workspace(events, symbols, c->frame_count);
+    struct ttp_workspace ws =
+        fuzz_workspace(ttp_chain_prime_workspace(events, symbols, c->frame_count));
     struct fuzz_input *s = c->sections, data = fuzz_part(&s[1], s[1].size / 2);
-    struct ttp_chain_primer *primer = fuzz_take(room);
-    ttape_status status = ttp_chain_prime(&order, s[0].data, s[0].size, data.data, data.size,
-                                          fuzz_take(ws), ws, primer, room, &bytes, NULL);
-    return status == TTAPE_OK ? primer : NULL;
+    struct ttp_buffer primer = fuzz_buffer(ttp_chain_prime_capacity(events, symbols));
+    ttape_status status =
+        ttp_chain_prime(&order, fuzz_bytes_of(s[0]), fuzz_bytes_of(data), ws, &primer, NULL);
+    return status == TTAPE_OK ? (void *)primer.data : NULL;
 }
 
 /* ---- times ---- */
 
 static void require_blocks(const struct fuzz_times_form *form, const struct fuzz_codec *c,
-                           const struct ttp_times *whole, void *ws, size_t ws_bytes)
+                           const struct ttp_times *whole, struct ttp_workspace ws)
 {
     uint32_t events = whole->event_count, wide = 0;
     uint32_t blocks = (events + TTP_TIME_BLOCK_EVENTS - 1) / TTP_TIME_BLOCK_EVENTS;
@@ -185,7 +185,7 @@ static void require_blocks(const struct fuzz_times_form *form, const struct fuzz
         struct ttp_times one = fuzz_codec_times(c);
         uint32_t first = b * TTP_TIME_BLOCK_EVENTS, end = first + TTP_TIME_BLOCK_EVENTS;
         end = end < events ? end : events;
-        FUZZ_REQUIRE(form->decode(&one, b, 1, s.data, s.size, ws, ws_bytes, NULL) == TTAPE_OK);
+        FUZZ_REQUIRE(form->decode(&one, b, 1, fuzz_bytes_of(s), ws, NULL) == TTAPE_OK);
         for (uint32_t i = first; i < end; i++)
             FUZZ_REQUIRE(one.delta[i] == whole->delta[i]);
         for (uint32_t i = 0; i < one.wide_count; i++)
@@ -196,17 +196,16 @@ static void require_blocks(const struct fuzz_times_form *form, const struct fuzz
 }
 
 static void require_encodable(const struct fuzz_times_form *form, const struct fuzz_codec *c,
-                              const struct ttp_times *whole, void *ws, size_t ws_bytes)
+                              const struct ttp_times *whole, struct ttp_workspace ws)
 {
-    size_t bound = form->encode_bound(whole->event_count), size = 0;
     size_t room = form->encode_workspace(whole->event_count);
-    uint8_t *out = fuzz_take(bound);
+    struct ttp_buffer out = fuzz_buffer(form->encode_bound(whole->event_count));
     struct ttp_times again = fuzz_codec_times(c);
-    ttape_status status = form->encode(whole, fuzz_take(room), room, out, bound, &size, NULL);
+    ttape_status status = form->encode(whole, fuzz_workspace(room), &out, NULL);
     FUZZ_REQUIRE(status == TTAPE_OK || status == TTAPE_E_LIMIT);
     if (status != TTAPE_OK)
         return;
-    FUZZ_REQUIRE(form->decode(&again, 0, UINT32_MAX, out, size, ws, ws_bytes, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(form->decode(&again, 0, UINT32_MAX, fuzz_written(&out), ws, NULL) == TTAPE_OK);
     FUZZ_REQUIRE(again.wide_count == whole->wide_count);
     FUZZ_REQUIRE(memcmp(again.delta, whole->delta, whole->event_count * sizeof *whole->delta) == 0);
     FUZZ_REQUIRE(again.wide_count == 0 ||
@@ -222,15 +221,15 @@ void fuzz_times(const struct fuzz_times_form *form, const uint8_t *data, size_t 
     struct ttp_times whole = fuzz_codec_times(&c);
     uint32_t blocks = (whole.event_count + TTP_TIME_BLOCK_EVENTS - 1) / TTP_TIME_BLOCK_EVENTS;
     int64_t *ticks = fuzz_take(blocks * sizeof *ticks);
-    size_t ws_bytes = form->decode_workspace(whole.event_count, whole.symbol_count);
-    void *ws = fuzz_take(ws_bytes);
+    struct ttp_workspace ws =
+        fuzz_workspace(form->decode_workspace(whole.event_count, whole.symbol_count));
     ttape_status directory = form->directory(whole.event_count, ticks, s.data, s.size, NULL);
-    ttape_status status = form->decode(&whole, 0, UINT32_MAX, s.data, s.size, ws, ws_bytes, &err);
+    ttape_status status = form->decode(&whole, 0, UINT32_MAX, fuzz_bytes_of(s), ws, &err);
     if (status == TTAPE_OK) {
         FUZZ_REQUIRE(directory == TTAPE_OK && whole.wide_count <= whole.wide_capacity);
-        require_blocks(form, &c, &whole, ws, ws_bytes);
+        require_blocks(form, &c, &whole, ws);
         if (c.flags & 1)
-            require_encodable(form, &c, &whole, ws, ws_bytes);
+            require_encodable(form, &c, &whole, ws);
     } else {
         fuzz_require_error(status, &err, s.size);
     }

@@ -49,14 +49,13 @@ struct fuzz_times_form {
     uint32_t most_events;
     size_t (*decode_workspace)(uint32_t event_count, uint32_t symbol_count);
     ttape_status (*decode)(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
-                           const uint8_t *data, size_t size_bytes, void *workspace,
-                           size_t workspace_bytes, ttape_error *err);
+                           struct ttp_bytes data, struct ttp_workspace workspace, ttape_error *err);
     ttape_status (*directory)(uint32_t event_count, int64_t *ticks, const uint8_t *data,
                               size_t size_bytes, ttape_error *err);
     size_t (*encode_workspace)(uint32_t event_count);
     size_t (*encode_bound)(uint32_t event_count);
-    ttape_status (*encode)(const struct ttp_times *in, void *workspace, size_t workspace_bytes,
-                           uint8_t *out, size_t out_bytes, size_t *size_bytes, ttape_error *err);
+    ttape_status (*encode)(const struct ttp_times *in, struct ttp_workspace workspace,
+                           struct ttp_buffer *out, ttape_error *err);
 };
 void fuzz_times(const struct fuzz_times_form *form, const uint8_t *data, size_t size);
 

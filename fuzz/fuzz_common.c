@@ -85,6 +85,16 @@ void fuzz_release_all(void)
     }
 }
 
+struct ttp_buffer fuzz_buffer(size_t capacity)
+{
+    return (struct ttp_buffer){fuzz_take(capacity), capacity, 0};
+}
+
+struct ttp_workspace fuzz_workspace(size_t size_bytes)
+{
+    return (struct ttp_workspace){fuzz_take(size_bytes), size_bytes};
+}
+
 void fuzz_put(struct fuzz_bytes *to, const void *data, size_t size_bytes)
 {
     if (to->data == NULL || to->capacity - to->size < size_bytes) {

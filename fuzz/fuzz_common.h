@@ -12,6 +12,8 @@
 #include <tracetape/error.h>
 #include <tracetape/types.h>
 
+#include "format/base/buffer.h"
+
 /* The entry points of libFuzzer, AFL++ and replay.c. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
@@ -34,6 +36,11 @@ uint32_t fuzz_number(struct fuzz_input *in, unsigned bytes);
 /* Up to `most` of the bytes that are left. */
 struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most);
 
+static inline struct ttp_bytes fuzz_bytes_of(struct fuzz_input in)
+{
+    return (struct ttp_bytes){in.data, in.size};
+}
+
 /* ---- memory that is counted ---- */
 
 /* No input may cost more than the options allow: `limit_bytes` is what they allow. Behind
@@ -54,6 +61,13 @@ uint64_t fuzz_heap_most(void);
 /* Memory of the harness itself: zeroed, given back all at once. */
 void *fuzz_take(size_t size_bytes);
 void fuzz_release_all(void);
+/* What codecs write into and work in, of fuzz_take; and what they wrote. */
+struct ttp_buffer fuzz_buffer(size_t capacity);
+struct ttp_workspace fuzz_workspace(size_t size_bytes);
+static inline struct ttp_bytes fuzz_written(const struct ttp_buffer *buffer)
+{
+    return (struct ttp_bytes){buffer->data, buffer->size};
+}
 
 struct fuzz_bytes {
     uint8_t *data; /* of fuzz_take */

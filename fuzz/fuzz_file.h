@@ -21,6 +21,11 @@ struct fuzz_section {
     struct fuzz_bytes content;
 };
 
+static inline struct ttp_bytes fuzz_content(const struct fuzz_section *section)
+{
+    return (struct ttp_bytes){section->content.data, section->content.size};
+}
+
 struct fuzz_partition {
     uint8_t head[TTP_HEAD_BYTES];
     uint32_t section_count;

@@ -53,15 +53,13 @@ static bool decode_order(struct fuzz_partition *p, struct fuzz_view *v)
     if (chain != NULL && data != NULL) {
         size_t ws = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
                                                v->segments.start_frame_count, NULL);
-        return ttp_chain_decode(out, NULL, chain->content.data, chain->content.size,
-                                data->content.data, data->content.size, fuzz_take(ws), ws,
-                                NULL) == TTAPE_OK;
+        return ttp_chain_decode(out, NULL, fuzz_content(chain), fuzz_content(data),
+                                fuzz_workspace(ws), NULL) == TTAPE_OK;
     }
     if (literal != NULL && literal_data != NULL) {
         size_t ws = ttp_literal_decode_workspace(out->event_count);
-        return ttp_literal_decode(literal->content.data, literal->content.size,
-                                  literal_data->content.data, literal_data->content.size, out,
-                                  fuzz_take(ws), ws, NULL) == TTAPE_OK;
+        return ttp_literal_decode(out, fuzz_content(literal), fuzz_content(literal_data),
+                                  fuzz_workspace(ws), NULL) == TTAPE_OK;
     }
     return raw != NULL &&
            ttp_raw_order_decode(raw->content.data, raw->content.size, out, NULL) == TTAPE_OK;

@@ -59,32 +59,30 @@ static bool put_order(struct fuzz_partition *p, const struct fuzz_view *v,
                       struct fuzz_random *random)
 {
     struct ttp_order in = order_in(v);
-    size_t capacity = ttp_raw_order_bound(in.event_count, in.symbol_count) + 4096, size[2];
-    uint8_t *header = fuzz_take(capacity), *data = fuzz_take(capacity);
+    size_t capacity = ttp_raw_order_bound(in.event_count, in.symbol_count) + 4096;
+    struct ttp_buffer header = fuzz_buffer(capacity), data = fuzz_buffer(capacity);
     uint32_t form = fuzz_below(random, 3);
     if (form == 0 && is_sound(v)) {
         uint32_t open = v->segments.start_frame_count;
         size_t ws = ttp_chain_encode_workspace(in.event_count, in.symbol_count, in.segment_count,
                                                open, NULL);
-        if (ttp_chain_encode(&in, NULL, fuzz_take(ws), ws, header, capacity, &size[0], data,
-                             capacity, &size[1], NULL, NULL) != TTAPE_OK)
+        if (ttp_chain_encode(&in, NULL, fuzz_workspace(ws), &header, &data, NULL, NULL) != TTAPE_OK)
             return false;
     } else if (form == 1) {
         size_t ws = ttp_literal_encode_workspace(in.event_count, in.symbol_count);
         struct ttp_literal_options options = {2, 1 + fuzz_below(random, 1000)};
-        if (ttp_literal_encode(&in, &options, fuzz_take(ws), ws, header, capacity, &size[0], data,
-                               capacity, &size[1], NULL) != TTAPE_OK)
+        if (ttp_literal_encode(&in, &options, fuzz_workspace(ws), &header, &data, NULL) != TTAPE_OK)
             return false;
     } else {
         form = 2;
-        if (ttp_raw_order_encode(&in, header, capacity, &size[0], NULL) != TTAPE_OK)
+        if (ttp_raw_order_encode(&in, header.data, capacity, &header.size, NULL) != TTAPE_OK)
             return false;
     }
     uint16_t kind = (uint16_t)(TTP_SECTION_CHAIN_HEADER + 2 * form);
     drop(p, TTP_SECTION_CHAIN_HEADER, TTP_SECTION_ORDER_RAW);
-    put(p, kind, header, size[0], form != 0 && fuzz_below(random, 2));
+    put(p, kind, header.data, header.size, form != 0 && fuzz_below(random, 2));
     if (form < 2)
-        put(p, (uint16_t)(kind + 1), data, size[1], form != 0 && fuzz_below(random, 2));
+        put(p, (uint16_t)(kind + 1), data.data, data.size, form != 0 && fuzz_below(random, 2));
     return true;
 }
 
@@ -128,13 +126,13 @@ static bool decode_times(struct fuzz_partition *p, struct ttp_times *t)
     struct fuzz_section *raw = fuzz_section_of(p, TTP_SECTION_TIMES_RAW);
     if (fixed != NULL) {
         size_t ws = ttp_time_static_decode_workspace(t->event_count, t->symbol_count);
-        return ttp_time_static_decode(t, 0, UINT32_MAX, fixed->content.data, fixed->content.size,
-                                      fuzz_take(ws), ws, NULL) == TTAPE_OK;
+        return ttp_time_static_decode(t, 0, UINT32_MAX, fuzz_content(fixed), fuzz_workspace(ws),
+                                      NULL) == TTAPE_OK;
     }
     if (mix != NULL) {
         size_t ws = ttp_time_mix_decode_workspace(t->event_count, t->symbol_count);
-        return ttp_time_mix_decode(t, 0, UINT32_MAX, mix->content.data, mix->content.size,
-                                   fuzz_take(ws), ws, NULL) == TTAPE_OK;
+        return ttp_time_mix_decode(t, 0, UINT32_MAX, fuzz_content(mix), fuzz_workspace(ws), NULL) ==
+               TTAPE_OK;
     }
     return raw != NULL &&
            ttp_raw_times_decode(raw->content.data, raw->content.size, t, NULL) == TTAPE_OK;
@@ -150,17 +148,15 @@ static bool put_times(struct fuzz_partition *p, const struct ttp_times *t,
     size_t ws = form == 0   ? ttp_time_static_encode_workspace(t->event_count)
                 : form == 1 ? ttp_time_mix_encode_workspace(t->event_count)
                             : 0;
-    size_t size = 0;
-    uint8_t *out = fuzz_take(bound);
-    void *workspace = fuzz_take(ws);
-    ttape_status status =
-        form == 0   ? ttp_time_static_encode(t, workspace, ws, out, bound, &size, NULL)
-        : form == 1 ? ttp_time_mix_encode(t, workspace, ws, out, bound, &size, NULL)
-                    : ttp_raw_times_encode(t, out, bound, &size, NULL);
+    struct ttp_buffer out = fuzz_buffer(bound);
+    struct ttp_workspace workspace = fuzz_workspace(ws);
+    ttape_status status = form == 0   ? ttp_time_static_encode(t, workspace, &out, NULL)
+                          : form == 1 ? ttp_time_mix_encode(t, workspace, &out, NULL)
+                                      : ttp_raw_times_encode(t, out.data, bound, &out.size, NULL);
     if (status != TTAPE_OK)
         return false;
     drop(p, TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_RAW);
-    put(p, (uint16_t)(TTP_SECTION_TIMES_STATIC + form), out, size, form == 2);
+    put(p, (uint16_t)(TTP_SECTION_TIMES_STATIC + form), out.data, out.size, form == 2);
     return true;
 }
 

@@ -124,16 +124,17 @@ static void seed_other_forms(const struct fuzz_view *v)
         in.codes, in.segment_start, fuzz_take(n * sizeof(uint32_t)), NULL, n, 1, in.symbol_count, 0,
         0};
     size_t size, bound = ttp_raw_order_bound(n, in.symbol_count) + ttp_time_mix_encode_bound(n);
-    size_t ws = ttp_time_mix_encode_workspace(n);
-    uint8_t *out = fuzz_take(bound);
+    struct ttp_buffer to = fuzz_buffer(bound);
+    uint8_t *out = to.data;
     for (uint32_t i = 0; i < n; i++)
         times.delta[i] = in.codes[i] * 10 + fuzz_below(&random, 5);
     FUZZ_REQUIRE(ttp_raw_order_encode(&in, out, bound, &size, NULL) == TTAPE_OK);
     seed_content("order_raw", v, 0, out, size);
     FUZZ_REQUIRE(ttp_raw_times_encode(&times, out, bound, &size, NULL) == TTAPE_OK);
     seed_content("times_raw", v, n < 8 ? n : 8, out, size);
-    if (ttp_time_mix_encode(&times, fuzz_take(ws), ws, out, bound, &size, NULL) == TTAPE_OK)
-        seed_content("times_mix", v, n, out, size);
+    if (ttp_time_mix_encode(&times, fuzz_workspace(ttp_time_mix_encode_workspace(n)), &to, NULL) ==
+        TTAPE_OK)
+        seed_content("times_mix", v, n, to.data, to.size);
 }
 
 static void seed_light(struct fuzz_partition *p, const struct fuzz_view *v)
@@ -276,12 +277,11 @@ static void seed_blocks(void)
         delta[i] = 7 + i % 4 + (fuzz_below(&random, 64) == 0);
     }
     struct ttp_times times = {all, start, delta, NULL, n, 1, 3, 0, 0};
-    size_t bound = ttp_time_static_encode_bound(n), ws = ttp_time_static_encode_workspace(n), size;
-    uint8_t *out = fuzz_take(bound);
-    FUZZ_REQUIRE(ttp_time_static_encode(&times, fuzz_take(ws), ws, out, bound, &size, NULL) ==
-                 TTAPE_OK);
-    seed = codec_head(&view, (uint32_t)size, 4);
-    fuzz_put(&seed, out, size);
+    struct ttp_buffer out = fuzz_buffer(ttp_time_static_encode_bound(n));
+    struct ttp_workspace ws = fuzz_workspace(ttp_time_static_encode_workspace(n));
+    FUZZ_REQUIRE(ttp_time_static_encode(&times, ws, &out, NULL) == TTAPE_OK);
+    seed = codec_head(&view, (uint32_t)out.size, 4);
+    fuzz_put(&seed, out.data, out.size);
     fuzz_seed("times_static", "blocks", &seed);
     fuzz_release_all();
 }

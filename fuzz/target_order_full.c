@@ -7,17 +7,16 @@
 static void require_encodable(const struct fuzz_codec *c, const struct ttp_order_out *order)
 {
     struct ttp_order in = fuzz_codec_encodable(order);
-    size_t capacity = 64 + 40 * (size_t)in.event_count, bytes[2];
+    size_t capacity = 64 + 40 * (size_t)in.event_count;
     size_t ws = ttp_chain_encode_workspace(in.event_count, in.symbol_count, in.segment_count,
                                            c->frame_count, NULL);
-    uint8_t *out[2] = {fuzz_take(capacity), fuzz_take(capacity)};
-    if (ttp_chain_encode(&in, NULL, fuzz_take(ws), ws, out[0], capacity, &bytes[0], out[1],
-                         capacity, &bytes[1], NULL, NULL) != TTAPE_OK)
+    struct ttp_buffer header = fuzz_buffer(capacity), data = fuzz_buffer(capacity);
+    if (ttp_chain_encode(&in, NULL, fuzz_workspace(ws), &header, &data, NULL, NULL) != TTAPE_OK)
         return;
     struct ttp_order_out again = fuzz_codec_order(c);
     ws = ttp_chain_decode_workspace(in.event_count, again.symbol_capacity, c->frame_count, NULL);
-    FUZZ_REQUIRE(ttp_chain_decode(&again, NULL, out[0], bytes[0], out[1], bytes[1], fuzz_take(ws),
-                                  ws, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(ttp_chain_decode(&again, NULL, fuzz_written(&header), fuzz_written(&data),
+                                  fuzz_workspace(ws), NULL) == TTAPE_OK);
     fuzz_codec_require_same_order(order, &again);
 }
 
@@ -32,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct fuzz_input *s = c.sections;
     size_t ws =
         ttp_chain_decode_workspace(order.event_count, order.symbol_capacity, c.frame_count, primer);
-    ttape_status status = ttp_chain_decode(&order, primer, s[0].data, s[0].size, s[1].data,
-                                           s[1].size, fuzz_take(ws), ws, &err);
+    ttape_status status = ttp_chain_decode(&order, primer, fuzz_bytes_of(s[0]), fuzz_bytes_of(s[1]),
+                                           fuzz_workspace(ws), &err);
     if (status != TTAPE_OK)
         fuzz_require_error(status, &err, size);
     else if (fuzz_codec_is_sound(&c, &order) && primer == NULL && (c.flags & 2))

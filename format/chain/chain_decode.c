@@ -56,34 +56,30 @@ struct decoder {
     size_t ws_bytes;
 };
 
-static size_t pad(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-
 static uint32_t level_count(uint32_t event_count)
 {
     return event_count / 2 + 2 < TTP_CHAIN_HEIGHT_MAX + 1 ? event_count / 2 + 2
                                                           : TTP_CHAIN_HEIGHT_MAX + 1;
 }
 
-static void place(struct decoder *d, char *ws, uint32_t event_count, uint32_t symbol_capacity,
+static void place(struct decoder *d, void *ws, uint32_t event_count, uint32_t symbol_capacity,
                   uint32_t open_count)
 {
     struct ttp_chain_sizes sizes = ttp_chain_primed_sizes(event_count, symbol_capacity, d->primer);
     uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
-    size_t nodes = pad(level_count(event_count) * sizeof(struct level));
-    size_t spans = nodes + pad(((size_t)event_count + open_count + 1) * sizeof(struct node));
-    size_t stacks = spans + pad(sizes.chain_limit * sizeof(struct span));
-    size_t expansions = stacks + pad(sizeof(struct ttp_chain_stack) << stack_bits);
-    size_t expansion_count = d->primer != NULL ? TTP_CHAIN_HEIGHT_MAX : 0;
-    size_t model = expansions + pad(expansion_count * sizeof(struct expansion));
-    d->ws_bytes = model + ttp_chain_model_bytes(&sizes);
+    struct ttp_carver from = {ws, 0};
+    d->levels = ttp_carve(&from, level_count(event_count), sizeof *d->levels);
+    d->nodes = ttp_carve(&from, (size_t)event_count + open_count + 1, sizeof *d->nodes);
+    d->spans = ttp_carve(&from, sizes.chain_limit, sizeof *d->spans);
+    void *stacks = ttp_carve(&from, (size_t)1 << stack_bits, sizeof *d->stacks.entries);
+    d->expansions =
+        ttp_carve(&from, d->primer != NULL ? TTP_CHAIN_HEIGHT_MAX : 0, sizeof *d->expansions);
+    void *model = ttp_carve(&from, 1, ttp_chain_model_bytes(&sizes));
+    d->ws_bytes = from.used;
     if (ws == NULL)
         return;
-    d->levels = (struct level *)(void *)ws;
-    d->nodes = (struct node *)(void *)(ws + nodes);
-    d->spans = (struct span *)(void *)(ws + spans);
-    ttp_chain_stacks_init(&d->stacks, ws + stacks, stack_bits, d->out->hash_key);
-    d->expansions = (struct expansion *)(void *)(ws + expansions);
-    d->coder.view = ttp_chain_model_start(ws + model, &sizes, d->primer);
+    ttp_chain_stacks_init(&d->stacks, stacks, stack_bits, d->out->hash_key);
+    d->coder.view = ttp_chain_model_start(model, &sizes, d->primer);
     for (uint32_t i = 0; d->primer != NULL && i < d->primer->chain_count; i++)
         d->spans[i].start = TTP_CHAIN_NONE;
 }
@@ -414,40 +410,39 @@ static ttape_status fail(const struct decoder *d, const uint8_t *header, const u
     return TTAPE_OK;
 }
 
-static ttape_status decode_all(struct decoder *d, const uint8_t *header, size_t header_bytes,
-                               const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
-                               ttape_error *err)
+static ttape_status decode_all(struct decoder *d, struct ttp_bytes header, struct ttp_bytes data,
+                               struct ttp_workspace ws, ttape_error *err)
 {
     struct ttp_order_out *out = d->out;
     uint32_t open_count = out->open_start[out->segment_count];
     uint32_t primed = d->primer != NULL ? d->primer->symbol_count : 0;
     place(d, NULL, out->event_count, out->symbol_capacity, open_count);
-    if (ws_bytes < d->ws_bytes)
+    if (ws.size < d->ws_bytes)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
     if (out->given_count > out->symbol_capacity || out->given_count < primed ||
         out->given_count > TTP_CHAIN_SYMBOLS_MAX)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "given symbols without the primer's, or too many");
-    place(d, ws, out->event_count, out->symbol_capacity, open_count);
+    place(d, ws.memory, out->event_count, out->symbol_capacity, open_count);
     d->coder.symbols = out->symbols;
     d->coder.symbol_capacity = out->symbol_capacity;
     d->coder.view.model->symbol_count = out->given_count;
-    d->coder.port[TTP_PORT_HEADER].dec = ttp_decoder_init(header, header_bytes);
-    d->coder.port[TTP_PORT_DATA].dec = ttp_decoder_init(data, data_bytes);
+    d->coder.port[TTP_PORT_HEADER].dec = ttp_decoder_init(header.data, header.size);
+    d->coder.port[TTP_PORT_DATA].dec = ttp_decoder_init(data.data, data.size);
     d->nodes[0] = (struct node){0, 0};
     for (uint32_t s = 0; s < out->segment_count && d->coder.rule == NULL; s++)
         (void)decode_segment(d, s);
-    TTP_TRY(fail(d, header, data, err));
+    TTP_TRY(fail(d, header.data, data.data, err));
     out->symbol_count = d->coder.view.model->symbol_count;
     return TTAPE_OK;
 }
 
 ttape_status ttp_chain_decode(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
-                              const uint8_t *header, size_t header_bytes, const uint8_t *data,
-                              size_t data_bytes, void *ws, size_t ws_bytes, ttape_error *err)
+                              struct ttp_bytes header, struct ttp_bytes data,
+                              struct ttp_workspace ws, ttape_error *err)
 {
     struct decoder d = {.out = out, .primer = primer};
-    return decode_all(&d, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
+    return decode_all(&d, header, data, ws, err);
 }
 
 /* --- priming --- */
@@ -456,16 +451,16 @@ size_t ttp_chain_prime_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                  uint32_t open_count)
 {
     size_t words = (size_t)event_count * 3 + 1; /* body starts, children, open children */
-    return pad(words * sizeof(uint32_t)) +
+    return ttp_carve_round(words * sizeof(uint32_t)) +
            ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, NULL);
 }
 
 static size_t snapshot_layout(struct ttp_chain_primer *p)
 {
-    p->symbols = pad(sizeof *p);
-    p->starts = pad(p->symbols + p->symbol_count * sizeof(struct ttp_symbol));
-    p->children = pad(p->starts + ((size_t)p->chain_count + 1) * sizeof(uint32_t));
-    p->model = pad(p->children + (size_t)p->child_count * sizeof(uint32_t));
+    p->symbols = ttp_carve_round(sizeof *p);
+    p->starts = ttp_carve_round(p->symbols + p->symbol_count * sizeof(struct ttp_symbol));
+    p->children = ttp_carve_round(p->starts + ((size_t)p->chain_count + 1) * sizeof(uint32_t));
+    p->model = ttp_carve_round(p->children + (size_t)p->child_count * sizeof(uint32_t));
     p->size_bytes = p->model + ttp_chain_model_bytes(&p->sizes);
     return p->size_bytes;
 }
@@ -487,7 +482,7 @@ static void take_snapshot(const struct decoder *d, struct ttp_chain_primer *p)
     char *base = (char *)p;
     struct ttp_chain_view v = d->coder.view;
     uint32_t symbols = v.model->symbol_count, chains = v.model->chain_count;
-    memset(p, 0, pad(sizeof *p));
+    memset(p, 0, ttp_carve_round(sizeof *p));
     *p = (struct ttp_chain_primer){
         .symbol_count = symbols,
         .chain_count = chains,
@@ -513,22 +508,21 @@ static void take_snapshot(const struct decoder *d, struct ttp_chain_primer *p)
     memcpy(to.chains, v.chains, chains * sizeof *to.chains);
 }
 
-ttape_status ttp_chain_prime(struct ttp_order_out *out, const uint8_t *header, size_t header_bytes,
-                             const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
-                             void *snapshot, size_t snapshot_capacity, size_t *snapshot_bytes,
-                             ttape_error *err)
+ttape_status ttp_chain_prime(struct ttp_order_out *out, struct ttp_bytes header,
+                             struct ttp_bytes data, struct ttp_workspace ws,
+                             struct ttp_buffer *snapshot, ttape_error *err)
 {
-    size_t own = pad(((size_t)out->event_count * 3 + 1) * sizeof(uint32_t));
-    *snapshot_bytes = 0;
-    if (ws_bytes < own)
+    struct ttp_carver own = {ws.memory, 0};
+    uint32_t *words = ttp_carve(&own, (size_t)out->event_count * 3 + 1, sizeof *words);
+    snapshot->size = 0;
+    if (ws.size < own.used)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
-    uint32_t *words = ws;
     struct recorder r = {words, words + out->event_count + 1,
                          words + 2 * (size_t)out->event_count + 1, 0};
     struct decoder d = {.out = out, .recorder = &r};
     r.starts[0] = 0;
-    TTP_TRY(decode_all(&d, header, header_bytes, data, data_bytes, (char *)ws + own, ws_bytes - own,
-                       err));
+    ws = (struct ttp_workspace){(char *)ws.memory + own.used, ws.size - own.used};
+    TTP_TRY(decode_all(&d, header, data, ws, err));
     struct ttp_chain_primer p = {
         .symbol_count = out->symbol_count,
         .chain_count = d.coder.view.model->chain_count,
@@ -537,10 +531,10 @@ ttape_status ttp_chain_prime(struct ttp_order_out *out, const uint8_t *header, s
                   d.coder.view.model->slot_bits, out->symbol_count, d.coder.view.model->chain_count,
                   d.coder.view.model->edge_limit},
     };
-    if (snapshot_layout(&p) > snapshot_capacity)
+    if (snapshot_layout(&p) > snapshot->capacity)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "snapshot capacity too small");
-    take_snapshot(&d, snapshot);
-    *snapshot_bytes = p.size_bytes;
+    take_snapshot(&d, (void *)snapshot->data);
+    snapshot->size = p.size_bytes;
     return TTAPE_OK;
 }

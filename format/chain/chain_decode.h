@@ -15,11 +15,11 @@
 size_t ttp_chain_decode_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                   uint32_t open_count, const struct ttp_chain_primer *primer);
 
-/* Decodes. `ws` is aligned like malloc's memory. On failure the content of out->codes and of
+/* Decodes. On failure the content of out->codes and of
  * out->symbols past given_count is unspecified; err->offset counts in the stream that err->message
  * names. */
 ttape_status ttp_chain_decode(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
-                              const uint8_t *header, size_t header_bytes, const uint8_t *data,
-                              size_t data_bytes, void *ws, size_t ws_bytes, ttape_error *err);
+                              struct ttp_bytes header, struct ttp_bytes data,
+                              struct ttp_workspace ws, ttape_error *err);
 
 #endif

@@ -41,10 +41,6 @@ struct encoder {
     size_t ws_bytes;
 };
 
-static size_t pad(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
-
 static uint32_t level_count(uint32_t event_count)
 {
     return event_count / 2 + 2 < TTP_CHAIN_HEIGHT_MAX + 1 ? event_count / 2 + 2
@@ -53,46 +49,36 @@ static uint32_t level_count(uint32_t event_count)
 
 /* The model is needed by the second pass only, slots and stacks by the first: they share their
  * memory. */
-static void place(struct encoder *e, char *ws, uint32_t event_count, uint32_t symbol_count,
+static void place(struct encoder *e, void *ws, uint32_t event_count, uint32_t symbol_count,
                   uint32_t segment_count, uint32_t open_count)
 {
     struct ttp_chain_sizes sizes = ttp_chain_primed_sizes(event_count, symbol_count, e->primer);
-    uint32_t chains = sizes.chain_limit, children = ttp_chain_child_limit(event_count);
-    if (e->primer != NULL)
-        children += e->primer->child_count;
-    uint32_t intern_bits = ttp_chain_intern_bits(chains);
-    uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
+    struct ttp_carver from = {ws, 0};
+    struct ttp_chain_intern *in = &e->intern;
     size_t slots = 1 + (size_t)event_count + open_count + segment_count;
-    size_t link = pad(slots * sizeof(uint32_t));
-    size_t start = link + pad(slots * sizeof(uint32_t));
-    size_t info = start + pad(((size_t)chains + 1) * sizeof(uint32_t));
-    size_t known = info + pad(((size_t)chains + 1) * sizeof(uint32_t));
-    size_t child = known + pad(((size_t)chains + 1) * sizeof(uint32_t));
-    size_t levels = child + pad((size_t)children * sizeof(uint32_t));
-    size_t shared = levels + pad(level_count(event_count) * sizeof(struct level));
-    size_t stacks = shared + pad(sizeof(struct ttp_chain_intern_slot) << intern_bits);
-    size_t childless = stacks + pad(sizeof(struct ttp_chain_stack) << stack_bits);
-    size_t intern_end = childless + symbol_count * sizeof(uint32_t);
-    e->ws_bytes = most(intern_end, shared + ttp_chain_model_bytes(&sizes));
+    in->slot_bits = ttp_chain_intern_bits(sizes.chain_limit);
+    in->chain_limit = sizes.chain_limit;
+    in->child_limit = ttp_chain_child_limit(event_count);
+    if (e->primer != NULL)
+        in->child_limit += e->primer->child_count;
+    e->pending = ttp_carve(&from, slots, sizeof *e->pending);
+    e->link = ttp_carve(&from, slots, sizeof *e->link);
+    in->start = ttp_carve(&from, (size_t)in->chain_limit + 1, sizeof *in->start);
+    in->info = ttp_carve(&from, (size_t)in->chain_limit + 1, sizeof *in->info);
+    e->known = ttp_carve(&from, (size_t)in->chain_limit + 1, sizeof *e->known);
+    in->children = ttp_carve(&from, in->child_limit, sizeof *in->children);
+    e->levels = ttp_carve(&from, level_count(event_count), sizeof *e->levels);
+    size_t model_end = from.used + ttp_chain_model_bytes(&sizes);
+    in->slots = ttp_carve(&from, (size_t)1 << in->slot_bits, sizeof *in->slots);
+    e->coder.view.model = (void *)in->slots;
+    uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
+    void *stacks = ttp_carve(&from, (size_t)1 << stack_bits, sizeof *e->stacks.entries);
+    e->childless = ttp_carve(&from, symbol_count, sizeof *e->childless);
+    e->ws_bytes = from.used > model_end ? from.used : model_end;
     if (ws == NULL)
         return;
-    e->pending = (uint32_t *)(void *)ws;
-    e->link = (uint32_t *)(void *)(ws + link);
-    e->known = (uint32_t *)(void *)(ws + known);
-    e->levels = (struct level *)(void *)(ws + levels);
-    e->childless = (uint32_t *)(void *)(ws + childless);
     memset(e->childless, 0xff, symbol_count * sizeof *e->childless);
-    e->intern = (struct ttp_chain_intern){
-        .slots = (struct ttp_chain_intern_slot *)(void *)(ws + shared),
-        .start = (uint32_t *)(void *)(ws + start),
-        .info = (uint32_t *)(void *)(ws + info),
-        .children = (uint32_t *)(void *)(ws + child),
-        .slot_bits = intern_bits,
-        .chain_limit = chains,
-        .child_limit = children,
-    };
-    e->coder.view.model = (struct ttp_chain_model *)(void *)(ws + shared);
-    ttp_chain_stacks_init(&e->stacks, ws + stacks, stack_bits, e->in->hash_key);
+    ttp_chain_stacks_init(&e->stacks, stacks, stack_bits, e->in->hash_key);
 }
 
 size_t ttp_chain_encode_workspace(uint32_t event_count, uint32_t symbol_count,
@@ -390,19 +376,19 @@ static void start_model(struct encoder *e)
 }
 
 ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain_options *opt,
-                              void *ws, size_t ws_bytes, uint8_t *header, size_t header_capacity,
-                              size_t *header_bytes, uint8_t *data, size_t data_capacity,
-                              size_t *data_bytes, struct ttp_chain_stats *stats, ttape_error *err)
+                              struct ttp_workspace ws, struct ttp_buffer *header,
+                              struct ttp_buffer *data, struct ttp_chain_stats *stats,
+                              ttape_error *err)
 {
     struct encoder e = {.in = in, .primer = opt != NULL ? opt->primer : NULL};
-    *header_bytes = *data_bytes = 0;
+    header->size = data->size = 0;
     if (in->symbol_count > TTP_CHAIN_SYMBOLS_MAX)
         return TTAPE_E_LIMIT;
     place(&e, NULL, in->event_count, in->symbol_count, in->segment_count,
           in->open_start[in->segment_count]);
-    if (ws_bytes < e.ws_bytes)
+    if (ws.size < e.ws_bytes)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
-    place(&e, ws, in->event_count, in->symbol_count, in->segment_count,
+    place(&e, ws.memory, in->event_count, in->symbol_count, in->segment_count,
           in->open_start[in->segment_count]);
     if (e.primer != NULL && in->given_count < e.primer->symbol_count)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
@@ -419,8 +405,8 @@ ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain
     e.coder.symbols =
         (struct ttp_symbol *)(uintptr_t)in->symbols; /* only the decoder's is ever written */
     e.coder.symbol_capacity = in->symbol_count;
-    e.coder.port[TTP_PORT_HEADER].enc = ttp_encoder_init(header, header_capacity);
-    e.coder.port[TTP_PORT_DATA].enc = ttp_encoder_init(data, data_capacity);
+    e.coder.port[TTP_PORT_HEADER].enc = ttp_encoder_init(header->data, header->capacity);
+    e.coder.port[TTP_PORT_DATA].enc = ttp_encoder_init(data->data, data->capacity);
     emit_all(&e);
     if (e.coder.rule != NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
@@ -431,8 +417,8 @@ ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain
         return TTAPE_E_LIMIT;
     e.stats.chains =
         e.coder.view.model->chain_count - (e.primer != NULL ? e.primer->chain_count : 0);
-    *header_bytes = header_size;
-    *data_bytes = data_size;
+    header->size = header_size;
+    data->size = data_size;
     if (stats != NULL)
         *stats = e.stats;
     return TTAPE_OK;

@@ -25,8 +25,7 @@ size_t ttp_chain_encode_workspace(uint32_t event_count, uint32_t symbol_count,
                                   uint32_t segment_count, uint32_t open_count,
                                   const struct ttp_chain_options *options);
 
-/* Encodes `in` into two byte strings. `ws` is aligned like malloc's memory; opt and stats may be
- * NULL.
+/* Encodes `in` into two byte strings; opt and stats may be NULL.
  *
  * TTAPE_E_LIMIT: it does not pay (an output passes its capacity, or there are more symbols or
  * stacks than this form takes): the caller stores the order in another form. No error detail is
@@ -34,8 +33,8 @@ size_t ttp_chain_encode_workspace(uint32_t event_count, uint32_t symbol_count,
  * first appearance. With a primer, the first symbols of `in` (within given_count) are those of the
  * primer, in its order. */
 ttape_status ttp_chain_encode(const struct ttp_order *in, const struct ttp_chain_options *opt,
-                              void *ws, size_t ws_bytes, uint8_t *header, size_t header_capacity,
-                              size_t *header_bytes, uint8_t *data, size_t data_capacity,
-                              size_t *data_bytes, struct ttp_chain_stats *stats, ttape_error *err);
+                              struct ttp_workspace ws, struct ttp_buffer *header,
+                              struct ttp_buffer *data, struct ttp_chain_stats *stats,
+                              ttape_error *err);
 
 #endif

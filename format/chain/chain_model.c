@@ -67,29 +67,19 @@ struct ttp_chain_sizes ttp_chain_sizes_for(uint32_t event_count, uint32_t symbol
     };
 }
 
-/* Every part starts on a multiple of 64 bytes. */
-static size_t pad(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-
-static struct ttp_chain_view place(char *base, const struct ttp_chain_sizes *z, size_t *bytes)
+static struct ttp_chain_view place(void *blob, const struct ttp_chain_sizes *z, size_t *bytes)
 {
-    size_t records = pad(sizeof(struct ttp_chain_model));
-    size_t functions = records + (sizeof(struct ttp_chain_record) << z->record_bits);
-    size_t slots = functions + (sizeof(struct ttp_chain_record) << z->function_bits);
-    size_t frames = pad(slots + (sizeof(struct ttp_prob) << z->slot_bits));
-    size_t edges = pad(frames + ((size_t)z->symbol_limit + 1) * sizeof(struct ttp_chain_frame));
-    size_t chains = pad(edges + z->edge_limit * sizeof(struct ttp_chain_edge));
-    *bytes = pad(chains + z->chain_limit * sizeof(struct ttp_chain_item));
-    if (base == NULL)
-        return (struct ttp_chain_view){0};
-    return (struct ttp_chain_view){
-        .model = (struct ttp_chain_model *)(void *)base,
-        .records = (struct ttp_chain_record *)(void *)(base + records),
-        .functions = (struct ttp_chain_record *)(void *)(base + functions),
-        .slots = (struct ttp_prob *)(void *)(base + slots),
-        .frames = (struct ttp_chain_frame *)(void *)(base + frames),
-        .edges = (struct ttp_chain_edge *)(void *)(base + edges),
-        .chains = (struct ttp_chain_item *)(void *)(base + chains),
-    };
+    struct ttp_carver from = {blob, 0};
+    struct ttp_chain_view v;
+    v.model = ttp_carve(&from, 1, sizeof *v.model);
+    v.records = ttp_carve(&from, (size_t)1 << z->record_bits, sizeof *v.records);
+    v.functions = ttp_carve(&from, (size_t)1 << z->function_bits, sizeof *v.functions);
+    v.slots = ttp_carve(&from, (size_t)1 << z->slot_bits, sizeof *v.slots);
+    v.frames = ttp_carve(&from, (size_t)z->symbol_limit + 1, sizeof *v.frames);
+    v.edges = ttp_carve(&from, z->edge_limit, sizeof *v.edges);
+    v.chains = ttp_carve(&from, z->chain_limit, sizeof *v.chains);
+    *bytes = from.used;
+    return v;
 }
 
 size_t ttp_chain_model_bytes(const struct ttp_chain_sizes *sizes)

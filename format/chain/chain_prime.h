@@ -28,11 +28,10 @@ size_t ttp_chain_prime_workspace(uint32_t event_count, uint32_t symbol_capacity,
 size_t ttp_chain_prime_capacity(uint32_t event_count, uint32_t symbol_capacity);
 
 /* Decodes an (unprimed) order as ttp_chain_decode does, with the same failures, and makes the
- * snapshot of what was learnt. `ws` and `snapshot` are aligned like malloc's memory. */
-ttape_status ttp_chain_prime(struct ttp_order_out *out, const uint8_t *header, size_t header_bytes,
-                             const uint8_t *data, size_t data_bytes, void *ws, size_t ws_bytes,
-                             void *snapshot, size_t snapshot_capacity, size_t *snapshot_bytes,
-                             ttape_error *err);
+ * snapshot of what was learnt, whose memory is aligned like malloc's. */
+ttape_status ttp_chain_prime(struct ttp_order_out *out, struct ttp_bytes header,
+                             struct ttp_bytes data, struct ttp_workspace ws,
+                             struct ttp_buffer *snapshot, ttape_error *err);
 
 /* The symbols with which every partition that starts from the snapshot begins. */
 static inline const struct ttp_symbol *ttp_chain_primer_symbols(const struct ttp_chain_primer *p)

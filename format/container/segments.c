@@ -8,32 +8,45 @@
 #include "format/base/coder.h"
 #include "format/base/fail.h"
 
+/* Of open frames: models, and the arguments that the next differences count from. */
+struct frame_models {
+    struct ttp_number_model event_class, stack;
+    struct ttp_signed_model argument[TTP_CLASS_COUNT];
+    int64_t last[TTP_CLASS_COUNT];
+};
+
 /* One model per column; the order of fields is the order on disk (spec/format.md, F-SEG). */
 struct segment_models {
-    struct ttp_number_model stream, stack, frame_class, frame_stack;
+    struct ttp_number_model stream, stack;
     struct ttp_signed_model event_count, first_event, unknown_depth, depth_offset, frame_count;
-    struct ttp_signed_model argument[TTP_CLASS_COUNT];
+    struct frame_models frames;
 };
 
 struct edge_models {
-    struct ttp_number_model min_depth, stack, kept, added, frame_class, frame_stack;
+    struct ttp_number_model min_depth, stack, kept, added;
     struct ttp_signed_model end_tick, unknown_depth, depth_offset, enter, self;
-    struct ttp_signed_model argument[TTP_CLASS_COUNT];
+    struct frame_models frames;
 };
+
+static void frame_models_init(struct frame_models *m)
+{
+    ttp_number_init(&m->event_class);
+    ttp_number_init(&m->stack);
+    for (int c = 0; c < TTP_CLASS_COUNT; c++)
+        ttp_signed_init(&m->argument[c]);
+    memset(m->last, 0, sizeof m->last);
+}
 
 static void segment_models_init(struct segment_models *m)
 {
     ttp_number_init(&m->stream);
     ttp_number_init(&m->stack);
-    ttp_number_init(&m->frame_class);
-    ttp_number_init(&m->frame_stack);
     ttp_signed_init(&m->event_count);
     ttp_signed_init(&m->first_event);
     ttp_signed_init(&m->unknown_depth);
     ttp_signed_init(&m->depth_offset);
     ttp_signed_init(&m->frame_count);
-    for (int c = 0; c < TTP_CLASS_COUNT; c++)
-        ttp_signed_init(&m->argument[c]);
+    frame_models_init(&m->frames);
 }
 
 static void edge_models_init(struct edge_models *m)
@@ -42,15 +55,20 @@ static void edge_models_init(struct edge_models *m)
     ttp_number_init(&m->stack);
     ttp_number_init(&m->kept);
     ttp_number_init(&m->added);
-    ttp_number_init(&m->frame_class);
-    ttp_number_init(&m->frame_stack);
     ttp_signed_init(&m->end_tick);
     ttp_signed_init(&m->unknown_depth);
     ttp_signed_init(&m->depth_offset);
     ttp_signed_init(&m->enter);
     ttp_signed_init(&m->self);
-    for (int c = 0; c < TTP_CLASS_COUNT; c++)
-        ttp_signed_init(&m->argument[c]);
+    frame_models_init(&m->frames);
+}
+
+static void write_frame(struct ttp_encoder *e, struct frame_models *m, const struct ttp_frame *f)
+{
+    ttp_encode_number(e, &m->event_class, f->event_class);
+    ttp_encode_signed(e, &m->argument[f->event_class], f->argument - m->last[f->event_class]);
+    ttp_encode_number(e, &m->stack, f->stack);
+    m->last[f->event_class] = f->argument;
 }
 
 size_t ttp_segments_bound(const struct ttp_segments *in)
@@ -66,7 +84,6 @@ size_t ttp_segments_write(const struct ttp_segments *in, uint8_t *out, size_t ou
     struct segment_models m;
     struct ttp_encoder e = ttp_encoder_init(out, out_bytes);
     struct ttp_segment before = {.stream = UINT32_MAX};
-    int64_t argument[TTP_CLASS_COUNT] = {0};
     segment_models_init(&m);
     for (uint32_t s = 0; s < in->segment_count; s++) {
         const struct ttp_segment *g = &in->segments[s];
@@ -80,14 +97,8 @@ size_t ttp_segments_write(const struct ttp_segments *in, uint8_t *out, size_t ou
                           (int64_t)g->start.depth_offset - before.start.depth_offset);
         ttp_encode_signed(&e, &m.frame_count,
                           (int64_t)g->start.frame_count - before.start.frame_count);
-        for (uint32_t i = 0; i < g->start.frame_count; i++) {
-            const struct ttp_frame *f = &in->start_frames[g->start.frame_start + i];
-            ttp_encode_number(&e, &m.frame_class, f->event_class);
-            ttp_encode_signed(&e, &m.argument[f->event_class],
-                              f->argument - argument[f->event_class]);
-            ttp_encode_number(&e, &m.frame_stack, f->stack);
-            argument[f->event_class] = f->argument;
-        }
+        for (uint32_t i = 0; i < g->start.frame_count; i++)
+            write_frame(&e, &m.frames, &in->start_frames[g->start.frame_start + i]);
         before = *g;
     }
     size_t size = ttp_encoder_finish(&e);
@@ -100,24 +111,21 @@ static ttape_status bad_segments(const struct ttp_decoder *d, const uint8_t *dat
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, (uint64_t)(d->at - data), "%s", what);
 }
 
-static ttape_status read_frame(struct ttp_decoder *d, const uint8_t *data,
-                               struct ttp_number_model *class_model,
-                               struct ttp_signed_model *argument_model,
-                               struct ttp_number_model *stack_model, int64_t *argument,
+static ttape_status read_frame(struct ttp_decoder *d, const uint8_t *data, struct frame_models *m,
                                struct ttp_frame *out, ttape_error *err)
 {
-    uint64_t event_class = ttp_decode_number(d, class_model);
+    uint64_t event_class = ttp_decode_number(d, &m->event_class);
     if (event_class >= TTP_CLASS_COUNT || !ttp_class_pushes((uint8_t)event_class))
         return bad_segments(d, data, "F-SEG-06",
                             "an open frame is not of a class that opens frames", err);
     /* Unsigned, so that hostile differences wrap instead of overflowing. */
-    uint64_t value = (uint64_t)argument[event_class] +
-                     (uint64_t)ttp_decode_signed(d, &argument_model[event_class]);
-    uint64_t stack = ttp_decode_number(d, stack_model);
+    uint64_t value =
+        (uint64_t)m->last[event_class] + (uint64_t)ttp_decode_signed(d, &m->argument[event_class]);
+    uint64_t stack = ttp_decode_number(d, &m->stack);
     if (value > UINT32_MAX || stack >= TTP_MAX_STACKS)
         return bad_segments(d, data, "F-SEG-07", "an open frame's site or stack is out of range",
                             err);
-    argument[event_class] = (int64_t)value;
+    m->last[event_class] = (int64_t)value;
     *out = (struct ttp_frame){
         .argument = (uint32_t)value, .stack = (uint32_t)stack, .event_class = (uint8_t)event_class};
     return TTAPE_OK;
@@ -168,7 +176,6 @@ ttape_status ttp_segments_read(const struct ttp_partition_head *head, const uint
     struct segment_models m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
     struct ttp_segment before = {.stream = UINT32_MAX};
-    int64_t argument[TTP_CLASS_COUNT] = {0};
     uint64_t events = 0;
     uint32_t frames = 0;
     segment_models_init(&m);
@@ -180,8 +187,7 @@ ttape_status ttp_segments_read(const struct ttp_partition_head *head, const uint
                                 "segments have more open frames than the head says", err);
         g.start.frame_start = frames;
         for (uint32_t i = 0; i < g.start.frame_count; i++)
-            TTP_TRY(read_frame(&d, data, &m.frame_class, m.argument, &m.frame_stack, argument,
-                               &io->start_frames[frames++], err));
+            TTP_TRY(read_frame(&d, data, &m.frames, &io->start_frames[frames++], err));
         events += g.event_count;
         if (ttp_decoder_cut(&d) || events > head->event_count)
             return bad_segments(&d, data, "F-SEG-04",
@@ -240,8 +246,7 @@ static void write_frame_times(struct ttp_encoder *e, struct edge_models *m,
 }
 
 static void write_end_edge(struct ttp_encoder *e, struct edge_models *m,
-                           const struct ttp_segments *in, const struct ttp_segment *g, bool timed,
-                           int64_t *argument)
+                           const struct ttp_segments *in, const struct ttp_segment *g, bool timed)
 {
     uint32_t added = g->end.frame_count - g->kept;
     ttp_encode_number(e, &m->stack, g->end.stack);
@@ -257,10 +262,7 @@ static void write_end_edge(struct ttp_encoder *e, struct edge_models *m,
     uint64_t enter = (uint64_t)g->base_tick;
     for (uint32_t i = 0; i < added; i++) {
         const struct ttp_frame *f = &in->end_frames[g->end.frame_start + i];
-        ttp_encode_number(e, &m->frame_class, f->event_class);
-        ttp_encode_signed(e, &m->argument[f->event_class], f->argument - argument[f->event_class]);
-        ttp_encode_number(e, &m->frame_stack, f->stack);
-        argument[f->event_class] = f->argument;
+        write_frame(e, &m->frames, f);
         if (timed)
             write_frame_times(e, m, f, &enter);
     }
@@ -270,7 +272,6 @@ size_t ttp_edges_write(const struct ttp_segments *in, bool timed, uint8_t *out, 
 {
     struct edge_models m;
     struct ttp_encoder e = ttp_encoder_init(out, out_bytes);
-    int64_t argument[TTP_CLASS_COUNT] = {0};
     edge_models_init(&m);
     for (uint32_t s = 0; s < in->segment_count; s++) {
         const struct ttp_segment *g = &in->segments[s];
@@ -282,7 +283,7 @@ size_t ttp_edges_write(const struct ttp_segments *in, bool timed, uint8_t *out, 
             for (uint32_t i = 0; i < g->start.frame_count; i++)
                 write_frame_times(&e, &m, &in->start_frames[g->start.frame_start + i], &enter);
         }
-        write_end_edge(&e, &m, in, g, timed, argument);
+        write_end_edge(&e, &m, in, g, timed);
     }
     size_t size = ttp_encoder_finish(&e);
     return e.full ? 0 : size;
@@ -298,7 +299,7 @@ static void read_frame_times(struct ttp_decoder *d, struct edge_models *m, struc
 
 static ttape_status read_end_edge(struct ttp_decoder *d, const uint8_t *data, struct edge_models *m,
                                   struct ttp_segments *io, struct ttp_segment *g, bool timed,
-                                  uint32_t room, int64_t *argument, ttape_error *err)
+                                  uint32_t room, ttape_error *err)
 {
     int64_t unknown, offset;
     uint64_t stack = ttp_decode_number(d, &m->stack);
@@ -324,8 +325,7 @@ static ttape_status read_end_edge(struct ttp_decoder *d, const uint8_t *data, st
     uint64_t enter = (uint64_t)g->base_tick;
     for (uint32_t i = 0; i < added; i++) {
         struct ttp_frame *f = &io->end_frames[io->end_frame_count++];
-        TTP_TRY(
-            read_frame(d, data, &m->frame_class, m->argument, &m->frame_stack, argument, f, err));
+        TTP_TRY(read_frame(d, data, &m->frames, f, err));
         if (timed)
             read_frame_times(d, m, f, &enter);
     }
@@ -337,7 +337,6 @@ ttape_status ttp_edges_read(const struct ttp_partition_head *head, const uint8_t
 {
     struct edge_models m;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
-    int64_t argument[TTP_CLASS_COUNT] = {0};
     bool timed = head->resolution_ns != 0;
     edge_models_init(&m);
     io->end_frame_count = 0;
@@ -355,7 +354,7 @@ ttape_status ttp_edges_read(const struct ttp_partition_head *head, const uint8_t
                 read_frame_times(&d, &m, &io->start_frames[g->start.frame_start + i], &enter);
         }
         TTP_TRY(read_end_edge(&d, data, &m, io, g, timed,
-                              head->end_frame_count - io->end_frame_count, argument, err));
+                              head->end_frame_count - io->end_frame_count, err));
         if (ttp_decoder_cut(&d))
             return bad_segments(&d, data, "F-EDG-04", "the edges section ends early", err);
     }

@@ -41,11 +41,10 @@ size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
  * buffers means nothing. The raw form's size is a good capacity for the data: random events pass
  * it.
  *
- * TTAPE_E_ARGUMENT when ws_bytes is less than ttp_literal_encode_workspace says. */
+ * TTAPE_E_ARGUMENT when the workspace is less than ttp_literal_encode_workspace says. */
 ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_literal_options *opt,
-                                void *ws, size_t ws_bytes, uint8_t *header, size_t header_capacity,
-                                size_t *header_bytes, uint8_t *data, size_t data_capacity,
-                                size_t *data_bytes, ttape_error *err);
+                                struct ttp_workspace ws, struct ttp_buffer *header,
+                                struct ttp_buffer *data, ttape_error *err);
 
 /* Bytes; at most 769 KiB, however many events. */
 size_t ttp_literal_decode_workspace(uint32_t event_count);
@@ -54,8 +53,7 @@ size_t ttp_literal_decode_workspace(uint32_t event_count);
  * afterwards; what the codes do to the stacks, ttp_order_check verifies. Offsets in errors count
  * from the start of the section that the message names. TTAPE_E_TRUNCATED, TTAPE_E_CORRUPT,
  * TTAPE_E_LIMIT (too many symbols); TTAPE_E_ARGUMENT (workspace). */
-ttape_status ttp_literal_decode(const uint8_t *header, size_t header_bytes, const uint8_t *data,
-                                size_t data_bytes, struct ttp_order_out *out, void *ws,
-                                size_t ws_bytes, ttape_error *err);
+ttape_status ttp_literal_decode(struct ttp_order_out *out, struct ttp_bytes header,
+                                struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err);
 
 #endif

@@ -183,16 +183,15 @@ static uint32_t copy_fast(struct ttp_reader_cursor *from, const struct table *ta
     return done;
 }
 
-ttape_status ttp_literal_decode(const uint8_t *header, size_t header_bytes, const uint8_t *data,
-                                size_t data_bytes, struct ttp_order_out *out, void *ws,
-                                size_t ws_bytes, ttape_error *err)
+ttape_status ttp_literal_decode(struct ttp_order_out *out, struct ttp_bytes header,
+                                struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err)
 {
-    struct ttp_reader_cursor head = ttp_reader_cursor_init(header, header_bytes);
-    struct ttp_reader_cursor from = ttp_reader_cursor_init(data, data_bytes);
-    uint8_t *aligned = (uint8_t *)ws + (0 - (uintptr_t)ws) % sizeof(uint32_t);
+    struct ttp_reader_cursor head = ttp_reader_cursor_init(header.data, header.size);
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(data.data, data.size);
+    uint8_t *aligned = (uint8_t *)ws.memory + (0 - (uintptr_t)ws.memory) % sizeof(uint32_t);
     struct table table = {.spans = (struct span *)(void *)aligned};
 
-    if (ws_bytes < ttp_literal_decode_workspace(out->event_count))
+    if (ws.size < ttp_literal_decode_workspace(out->event_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "workspace too small for the literal form of order");
     table.codes = (uint32_t *)(void *)(table.spans + position_max(out->event_count));

@@ -361,22 +361,21 @@ static void data_write(struct ttp_writer_cursor *to, const struct work *w)
 }
 
 ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_literal_options *opt,
-                                void *ws, size_t ws_bytes, uint8_t *header, size_t header_capacity,
-                                size_t *header_bytes, uint8_t *data, size_t data_capacity,
-                                size_t *data_bytes, ttape_error *err)
+                                struct ttp_workspace ws, struct ttp_buffer *header,
+                                struct ttp_buffer *data, ttape_error *err)
 {
-    struct ttp_writer_cursor head = ttp_writer_cursor_init(header, header_capacity);
-    struct ttp_writer_cursor to = ttp_writer_cursor_init(data, data_capacity);
+    struct ttp_writer_cursor head = ttp_writer_cursor_init(header->data, header->capacity);
+    struct ttp_writer_cursor to = ttp_writer_cursor_init(data->data, data->capacity);
     struct work w;
 
-    if (ws_bytes < ttp_literal_encode_workspace(in->event_count, in->symbol_count))
+    if (ws.size < ttp_literal_encode_workspace(in->event_count, in->symbol_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "workspace too small for the literal form of order");
     if (in->symbol_count > symbol_max(in->event_count) ||
         in->symbol_count > (SEGMENT_FIRST - RULES_MAX) / 2)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "literal form does not pay: %u symbols", in->symbol_count);
-    work_init(&w, in, opt, ws);
+    work_init(&w, in, opt, ws.memory);
     tokens_init(&w, in);
     for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
         count_records(&w);
@@ -389,7 +388,7 @@ ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_lit
     if (head.full || to.full)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "literal form does not pay: over its capacity");
-    *header_bytes = ttp_written(&head);
-    *data_bytes = ttp_written(&to);
+    header->size = ttp_written(&head);
+    data->size = ttp_written(&to);
     return TTAPE_OK;
 }

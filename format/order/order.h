@@ -19,6 +19,8 @@
 
 #include <tracetape/error.h>
 
+#include "format/base/buffer.h"
+
 /* Event classes. The numbers are on disk. */
 enum ttp_class {
     TTP_CLASS_ENTER = 0,  /* push; argument: site. Closing it is the event "exit" */

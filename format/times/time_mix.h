@@ -27,9 +27,8 @@ size_t ttp_time_mix_encode_bound(uint32_t event_count);
 /* Encodes all events of `in` (delta and wide are read only) into `out`. No event makes no bytes.
  * TTAPE_E_ARGUMENT: workspace or out are smaller than asked for above. TTAPE_E_LIMIT: this form
  * would take more than 16 bytes an event, store raw varints instead. */
-ttape_status ttp_time_mix_encode(const struct ttp_times *in, void *workspace,
-                                 size_t workspace_bytes, uint8_t *out, size_t out_bytes,
-                                 size_t *size_bytes, ttape_error *err);
+ttape_status ttp_time_mix_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                 struct ttp_buffer *out, ttape_error *err);
 
 /* The same size in either direction; symbol_count does not matter, it is there for symmetry with
  * the other forms. */
@@ -43,8 +42,8 @@ size_t ttp_time_mix_decode_workspace(uint32_t event_count, uint32_t symbol_count
  * wide values than wide_capacity. What a failed call has written to delta and wide is
  * meaningless. */
 ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
-                                 const uint8_t *data, size_t size_bytes, void *workspace,
-                                 size_t workspace_bytes, ttape_error *err);
+                                 struct ttp_bytes data, struct ttp_workspace workspace,
+                                 ttape_error *err);
 
 uint32_t ttp_time_mix_block_count(uint32_t event_count);
 

@@ -164,17 +164,17 @@ static uint32_t event_of_block(uint32_t block, uint32_t event_count)
 }
 
 ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
-                                 const uint8_t *data, size_t size_bytes, void *workspace,
-                                 size_t workspace_bytes, ttape_error *err)
+                                 struct ttp_bytes data, struct ttp_workspace workspace,
+                                 ttape_error *err)
 {
     uint8_t length[TTP_MIX_SYMBOLS];
-    struct ttp_reader_cursor from = ttp_reader_cursor_init(data, size_bytes);
-    struct run run = {.io = io, .directory = from, .data = data};
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(data.data, data.size);
+    struct run run = {.io = io, .directory = from, .data = data.data};
     uint32_t left = UINT32_MAX - first_block;
 
     io->wide_count = 0;
     if (io->event_count == 0) {
-        if (size_bytes != 0)
+        if (data.size != 0)
             return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-01", 0, "mixed times of no events");
         return TTAPE_OK;
     }
@@ -182,7 +182,7 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
     run.end =
         event_of_block(first_block + (block_count < left ? block_count : left), io->event_count);
     run.end = run.first < run.end ? run.end : 0;
-    run.model = ttp_mix_init(workspace, workspace_bytes, io->event_count);
+    run.model = ttp_mix_init(workspace.memory, workspace.size, io->event_count);
     if (run.model == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "workspace of the mixing time form too small");

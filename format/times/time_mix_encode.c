@@ -79,19 +79,18 @@ static struct ttp_encoder encode_events(struct ttp_mix *m, const struct ttp_time
     return coder;
 }
 
-ttape_status ttp_time_mix_encode(const struct ttp_times *in, void *workspace,
-                                 size_t workspace_bytes, uint8_t *out, size_t out_bytes,
-                                 size_t *size_bytes, ttape_error *err)
+ttape_status ttp_time_mix_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                 struct ttp_buffer *out, ttape_error *err)
 {
     uint8_t length[TTP_MIX_SYMBOLS];
-    struct ttp_writer_cursor to = ttp_writer_cursor_init(out, out_bytes);
+    struct ttp_writer_cursor to = ttp_writer_cursor_init(out->data, out->capacity);
 
     if (in->event_count == 0) {
-        *size_bytes = 0;
+        out->size = 0;
         return TTAPE_OK;
     }
-    struct ttp_mix *m = ttp_mix_init(workspace, workspace_bytes, in->event_count);
-    if (m == NULL || out_bytes < ttp_time_mix_encode_bound(in->event_count))
+    struct ttp_mix *m = ttp_mix_init(workspace.memory, workspace.size, in->event_count);
+    if (m == NULL || out->capacity < ttp_time_mix_encode_bound(in->event_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "workspace or output of the mixing time form too small");
     write_head(in, &to, length);
@@ -103,6 +102,6 @@ ttape_status ttp_time_mix_encode(const struct ttp_times *in, void *workspace,
     if (to.full || e.full)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "mixed times of more than 16 bytes an event");
-    *size_bytes = ttp_written(&to) + coded;
+    out->size = ttp_written(&to) + coded;
     return TTAPE_OK;
 }

@@ -35,9 +35,8 @@ size_t ttp_time_static_encode_bound(uint32_t event_count);
 /* Encodes all events of `in` (delta and wide are read only) into `out`. TTAPE_E_LIMIT: this form
  * would take more than 4.1 bytes an event, store raw varints instead. TTAPE_E_ARGUMENT:
  * workspace or out are smaller than asked for above. No event makes no bytes. */
-ttape_status ttp_time_static_encode(const struct ttp_times *in, void *workspace,
-                                    size_t workspace_bytes, uint8_t *out, size_t out_bytes,
-                                    size_t *size_bytes, ttape_error *err);
+ttape_status ttp_time_static_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                    struct ttp_buffer *out, ttape_error *err);
 
 size_t ttp_time_static_decode_workspace(uint32_t event_count, uint32_t symbol_count);
 
@@ -48,14 +47,14 @@ size_t ttp_time_static_decode_workspace(uint32_t event_count, uint32_t symbol_co
  * `data`; TTAPE_E_LIMIT: the codes were made to be slow to look up. What a failed call has
  * written to delta and wide is meaningless. */
 ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,
-                                    uint32_t block_count, const uint8_t *data, size_t size_bytes,
-                                    void *workspace, size_t workspace_bytes, ttape_error *err);
+                                    uint32_t block_count, struct ttp_bytes data,
+                                    struct ttp_workspace workspace, ttape_error *err);
 
 /* The same in two steps, for who comes back for other blocks: what open makes of codes and model
  * stays in the workspace, and data and io->codes stay where they are as long as blocks are asked
  * for. After a failure of open nothing can be asked for. */
-ttape_status ttp_time_static_open(struct ttp_times *io, const uint8_t *data, size_t size_bytes,
-                                  void *workspace, size_t workspace_bytes, ttape_error *err);
+ttape_status ttp_time_static_open(struct ttp_times *io, struct ttp_bytes data,
+                                  struct ttp_workspace workspace, ttape_error *err);
 ttape_status ttp_time_static_blocks(struct ttp_times *io, uint32_t first_block,
                                     uint32_t block_count, void *workspace, ttape_error *err);
 

@@ -46,34 +46,24 @@ static uint32_t context_limit(uint32_t limit)
     return limit < TTP_STA_CONTEXTS_MAX ? limit : TTP_STA_CONTEXTS_MAX;
 }
 
-/* All arrays in one piece of memory; with memory NULL it only adds up. Widest first keeps
- * alignment. */
+/* All arrays in one piece of memory; with memory NULL it only adds up. */
 static size_t carve(struct ttp_sta_contexts *c, uint8_t *memory)
 {
-    size_t n = ((size_t)c->node_limit + 3) & ~(size_t)3;
-    size_t contexts = ((size_t)context_limit(c->node_limit) + 3) & ~(size_t)3;
-    size_t slots = (size_t)1 << c->hash_bits;
-    size_t at = 0;
-#define TAKE(field, count)                                                                         \
-    do {                                                                                           \
-        if (memory != NULL)                                                                        \
-            c->field = (void *)(memory + at);                                                      \
-        at += sizeof(*c->field) * (count);                                                         \
-    } while (0)
-    TAKE(successor, n);
-    TAKE(code, n);
-    TAKE(count, n);
-    TAKE(info, n);
-    TAKE(parent, n);
-    TAKE(suffix, n);
-    TAKE(context, n);
-    TAKE(hash, slots);
-    TAKE(node, contexts);
-    TAKE(mean_of, contexts);
-    TAKE(row_like, contexts);
-    TAKE(depth, n);
-#undef TAKE
-    return (at + 15) & ~(size_t)15;
+    size_t n = c->node_limit, contexts = context_limit(c->node_limit);
+    struct ttp_carver from = {memory, 0};
+    c->successor = ttp_carve(&from, n, sizeof *c->successor);
+    c->code = ttp_carve(&from, n, sizeof *c->code);
+    c->count = ttp_carve(&from, n, sizeof *c->count);
+    c->info = ttp_carve(&from, n, sizeof *c->info);
+    c->parent = ttp_carve(&from, n, sizeof *c->parent);
+    c->suffix = ttp_carve(&from, n, sizeof *c->suffix);
+    c->context = ttp_carve(&from, n, sizeof *c->context);
+    c->hash = ttp_carve(&from, (size_t)1 << c->hash_bits, sizeof *c->hash);
+    c->node = ttp_carve(&from, contexts, sizeof *c->node);
+    c->mean_of = ttp_carve(&from, contexts, sizeof *c->mean_of);
+    c->row_like = ttp_carve(&from, contexts, sizeof *c->row_like);
+    c->depth = ttp_carve(&from, n, sizeof *c->depth);
+    return from.used;
 }
 
 size_t ttp_sta_contexts_bytes(uint32_t event_count)

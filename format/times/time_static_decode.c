@@ -68,25 +68,18 @@ uint32_t ttp_time_static_block_count(uint32_t event_count)
 
 static size_t carve(struct decoder *d, uint32_t event_count, uint8_t *memory)
 {
-    size_t contexts = event_count < TTP_STA_CONTEXTS_MAX ? event_count : TTP_STA_CONTEXTS_MAX,
-           at = 0;
-#define TAKE(field, count)                                                                         \
-    do {                                                                                           \
-        if (memory != NULL)                                                                        \
-            d->field = (void *)(memory + at);                                                      \
-        at = (at + sizeof(*d->field) * (count) + 15) & ~(size_t)15;                                \
-    } while (0)
-    TAKE(memory, ttp_sta_contexts_bytes(event_count));
-    TAKE(coder, 1);
-    TAKE(slots, TTP_STA_TABLES_MAX);
-    TAKE(entry, TTP_STA_TABLES_MAX);
-    TAKE(model.level, TTP_STA_TABLES_MAX);
-    TAKE(model.mean, contexts);
-    TAKE(model.map, contexts * TTP_STA_STATES_MAX);
-    TAKE(node, event_count);
-    TAKE(symbol, LANES);
-#undef TAKE
-    return at;
+    size_t contexts = event_count < TTP_STA_CONTEXTS_MAX ? event_count : TTP_STA_CONTEXTS_MAX;
+    struct ttp_carver from = {memory, 0};
+    d->memory = ttp_carve(&from, 1, ttp_sta_contexts_bytes(event_count));
+    d->coder = ttp_carve(&from, 1, sizeof *d->coder);
+    d->slots = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *d->slots);
+    d->entry = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *d->entry);
+    d->model.level = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *d->model.level);
+    d->model.mean = ttp_carve(&from, contexts, sizeof *d->model.mean);
+    d->model.map = ttp_carve(&from, contexts, TTP_STA_STATES_MAX);
+    d->node = ttp_carve(&from, event_count, sizeof *d->node);
+    d->symbol = ttp_carve(&from, LANES, sizeof *d->symbol);
+    return from.used;
 }
 
 size_t ttp_time_static_decode_workspace(uint32_t event_count, uint32_t symbol_count)
@@ -432,18 +425,18 @@ static ttape_status blocks_with(const struct decoder *opened, struct ttp_times *
     return decode_blocks(&d, first, count < d.blocks - first ? count : d.blocks - first);
 }
 
-ttape_status ttp_time_static_open(struct ttp_times *io, const uint8_t *data, size_t size_bytes,
-                                  void *workspace, size_t workspace_bytes, ttape_error *err)
+ttape_status ttp_time_static_open(struct ttp_times *io, struct ttp_bytes data,
+                                  struct ttp_workspace workspace, ttape_error *err)
 {
     struct ttp_reader_cursor model;
-    if (workspace_bytes < ttp_time_static_decode_workspace(io->event_count, io->symbol_count))
+    if (workspace.size < ttp_time_static_decode_workspace(io->event_count, io->symbol_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "cannot decode times: workspace too small");
-    struct decoder *d = decoder_in(workspace);
-    *d = (struct decoder){.io = io, .data = data, .size_bytes = size_bytes, .err = err};
-    TTP_TRY(check_form(data, size_bytes, io->event_count, err));
+    struct decoder *d = decoder_in(workspace.memory);
+    *d = (struct decoder){.io = io, .data = data.data, .size_bytes = data.size, .err = err};
+    TTP_TRY(check_form(data.data, data.size, io->event_count, err));
     d->blocks = ttp_time_static_block_count(io->event_count);
-    if (d->blocks == 0 || data[0] == TTP_STA_FORM_TINY)
+    if (d->blocks == 0 || data.data[0] == TTP_STA_FORM_TINY)
         return TTAPE_OK;
     carve(d, io->event_count, (uint8_t *)d + DECODER_BYTES);
     TTP_TRY(read_front(d, &model));
@@ -478,10 +471,10 @@ ttape_status ttp_time_static_blocks_beside(struct ttp_times *io, uint32_t first_
 }
 
 ttape_status ttp_time_static_decode(struct ttp_times *io, uint32_t first_block,
-                                    uint32_t block_count, const uint8_t *data, size_t size_bytes,
-                                    void *workspace, size_t workspace_bytes, ttape_error *err)
+                                    uint32_t block_count, struct ttp_bytes data,
+                                    struct ttp_workspace workspace, ttape_error *err)
 {
     io->wide_count = 0;
-    TTP_TRY(ttp_time_static_open(io, data, size_bytes, workspace, workspace_bytes, err));
-    return ttp_time_static_blocks(io, first_block, block_count, workspace, err);
+    TTP_TRY(ttp_time_static_open(io, data, workspace, err));
+    return ttp_time_static_blocks(io, first_block, block_count, workspace.memory, err);
 }

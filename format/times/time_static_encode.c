@@ -61,32 +61,26 @@ static uint32_t block_limit(uint32_t event_count)
 /* All arrays in one piece of memory; with memory NULL it only adds up. */
 static size_t carve(struct encoder *e, uint32_t event_count, uint8_t *memory)
 {
-    size_t n = event_count, slots = slot_limit(event_count), at = 0;
-#define TAKE(field, count)                                                                         \
-    do {                                                                                           \
-        if (memory != NULL)                                                                        \
-            e->field = (void *)(memory + at);                                                      \
-        at = (at + sizeof(*e->field) * (count) + 15) & ~(size_t)15;                                \
-    } while (0)
-    TAKE(memory, ttp_sta_contexts_bytes(event_count));
-    TAKE(clusters, 1);
-    TAKE(coder, 1);
-    TAKE(mean_sum, slots / TTP_STA_STATES_MAX);
-    TAKE(rans, TTP_STA_TABLES_MAX);
-    TAKE(histogram, TTP_STA_TABLES_MAX);
-    TAKE(slot_start, slots + 2);
-    TAKE(pair_start, slots + 1);
-    TAKE(order, slots);
-    TAKE(node, n);
-    TAKE(words, LANES * (block_limit(event_count) + WORDS_SPARE));
-    TAKE(model.mean, slots / TTP_STA_STATES_MAX);
-    TAKE(model.level, TTP_STA_TABLES_MAX);
-    TAKE(model.map, slots);
-    TAKE(symbol, n);
-    TAKE(choice, n);
-    TAKE(sorted, 2 * n);
-#undef TAKE
-    return at;
+    size_t n = event_count, slots = slot_limit(event_count), contexts = slots / TTP_STA_STATES_MAX;
+    struct ttp_carver from = {memory, 0};
+    e->memory = ttp_carve(&from, 1, ttp_sta_contexts_bytes(event_count));
+    e->clusters = ttp_carve(&from, 1, sizeof *e->clusters);
+    e->coder = ttp_carve(&from, 1, sizeof *e->coder);
+    e->mean_sum = ttp_carve(&from, contexts, sizeof *e->mean_sum);
+    e->rans = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *e->rans);
+    e->histogram = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *e->histogram);
+    e->slot_start = ttp_carve(&from, slots + 2, sizeof *e->slot_start);
+    e->pair_start = ttp_carve(&from, slots + 1, sizeof *e->pair_start);
+    e->order = ttp_carve(&from, slots, sizeof *e->order);
+    e->node = ttp_carve(&from, n, sizeof *e->node);
+    e->words = ttp_carve(&from, LANES * (block_limit(event_count) + WORDS_SPARE), sizeof *e->words);
+    e->model.mean = ttp_carve(&from, contexts, sizeof *e->model.mean);
+    e->model.level = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *e->model.level);
+    e->model.map = ttp_carve(&from, slots, 1);
+    e->symbol = ttp_carve(&from, n, 1);
+    e->choice = ttp_carve(&from, n, 1);
+    e->sorted = ttp_carve(&from, n, 2);
+    return from.used;
 }
 
 size_t ttp_time_static_encode_workspace(uint32_t event_count)
@@ -507,24 +501,24 @@ static size_t encode_tables(const struct ttp_times *in, uint8_t *workspace, uint
     return write_section(&e, out, out_bytes);
 }
 
-ttape_status ttp_time_static_encode(const struct ttp_times *in, void *workspace,
-                                    size_t workspace_bytes, uint8_t *out, size_t out_bytes,
-                                    size_t *size_bytes, ttape_error *err)
+ttape_status ttp_time_static_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                    struct ttp_buffer *to, ttape_error *err)
 {
-    *size_bytes = 0;
+    to->size = 0;
     if (in->event_count == 0)
         return TTAPE_OK;
-    if (workspace_bytes < ttp_time_static_encode_workspace(in->event_count) ||
-        out_bytes < ttp_time_static_encode_bound(in->event_count))
+    if (workspace.size < ttp_time_static_encode_workspace(in->event_count) ||
+        to->capacity < ttp_time_static_encode_bound(in->event_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "cannot encode times: workspace or output too small");
-    uint8_t *aligned = (uint8_t *)workspace + (16 - ((uintptr_t)workspace & 15)) % 16;
+    uint8_t *memory = workspace.memory, *aligned = memory + (16 - ((uintptr_t)memory & 15)) % 16;
+    uint8_t *out = to->data;
     size_t limit = (size_t)in->event_count * 41 / 10 + 16, size = 0, tiny = 0;
     if (in->event_count > TTP_STA_TINY_EVENTS_MIN)
-        size = encode_tables(in, aligned, out, out_bytes);
+        size = encode_tables(in, aligned, out, to->capacity);
     if (in->event_count <= TTP_STA_TINY_EVENTS_MAX) {
         size_t at = size; /* behind the other form, and over it when it is smaller */
-        tiny = ttp_sta_tiny_encode(in, aligned, out + at, out_bytes - at);
+        tiny = ttp_sta_tiny_encode(in, aligned, out + at, to->capacity - at);
         if (tiny != 0 && (size == 0 || tiny < size)) {
             memmove(out, out + at, tiny);
             size = tiny;
@@ -533,6 +527,6 @@ ttape_status ttp_time_static_encode(const struct ttp_times *in, void *workspace,
     if (size == 0 || size > limit)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "times do not pay: the static form is larger than raw differences");
-    *size_bytes = size;
+    to->size = size;
     return TTAPE_OK;
 }

@@ -13,6 +13,8 @@
 
 #include <tracetape/error.h>
 
+#include "format/base/buffer.h"
+
 #define TTP_DELTA_WIDE UINT32_MAX
 #define TTP_TIME_BLOCK_EVENTS                                                                      \
     32768u /* events per block: the unit of seeking and of parallel decoding */

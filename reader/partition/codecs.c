@@ -17,27 +17,31 @@
 /* One or two sections and a workspace. */
 struct job {
     struct ttp_content content[2];
-    void *workspace;
-    size_t workspace_bytes;
+    struct ttp_workspace workspace;
 };
+
+static struct ttp_bytes bytes_of(const struct ttp_content *c)
+{
+    return (struct ttp_bytes){c->data, c->size_bytes};
+}
 
 static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
                              unsigned sections, size_t workspace_bytes, struct job *job,
                              ttape_error *err)
 {
-    *job = (struct job){.workspace_bytes = workspace_bytes};
+    *job = (struct job){.workspace.size = workspace_bytes};
     for (unsigned i = 0; i < sections; i++)
         TTP_TRY(ttp_content_open(r, p, ttp_partition_section(&p->head, (uint16_t)(kind + i)),
                                  &job->content[i], err));
-    job->workspace = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
-    return job->workspace == NULL ? r->memory.status : TTAPE_OK;
+    job->workspace.memory = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
+    return job->workspace.memory == NULL ? r->memory.status : TTAPE_OK;
 }
 
 static void job_close(ttape_reader *r, struct job *job)
 {
     ttp_content_close(r, &job->content[0]);
     ttp_content_close(r, &job->content[1]);
-    ttp_memory_give(&r->memory, job->workspace, job->workspace_bytes, 1);
+    ttp_memory_give(&r->memory, job->workspace.memory, job->workspace.size, 1);
 }
 
 /* A codec counts in one section; which, only its message tells: the first byte of both is said
@@ -64,9 +68,8 @@ static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct tt
                                                   out->open_start[out->segment_count], primer);
     ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
     if (status == TTAPE_OK) {
-        status = ttp_chain_decode(out, primer, job.content[0].data, job.content[0].size_bytes,
-                                  job.content[1].data, job.content[1].size_bytes, job.workspace,
-                                  workspace, err);
+        status = ttp_chain_decode(out, primer, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
+                                  job.workspace, err);
         if (status != TTAPE_OK)
             rebase_pair(&job, err);
     }
@@ -79,7 +82,6 @@ static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct tt
                                 ttape_error *err)
 {
     struct job job;
-    size_t snapshot_bytes;
     size_t workspace = ttp_chain_prime_workspace(out->event_count, out->symbol_capacity,
                                                  out->open_start[out->segment_count]);
     p->snapshot_capacity = ttp_chain_prime_capacity(out->event_count, out->symbol_capacity);
@@ -88,10 +90,9 @@ static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct tt
         return r->memory.status;
     ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
     if (status == TTAPE_OK) {
-        status =
-            ttp_chain_prime(out, job.content[0].data, job.content[0].size_bytes,
-                            job.content[1].data, job.content[1].size_bytes, job.workspace,
-                            workspace, p->snapshot, p->snapshot_capacity, &snapshot_bytes, err);
+        struct ttp_buffer snapshot = {p->snapshot, p->snapshot_capacity, 0};
+        status = ttp_chain_prime(out, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
+                                 job.workspace, &snapshot, err);
         if (status != TTAPE_OK)
             rebase_pair(&job, err);
     }
@@ -106,9 +107,8 @@ static ttape_status literal_order(ttape_reader *r, struct ttp_loaded *p, struct 
     size_t workspace = ttp_literal_decode_workspace(out->event_count);
     ttape_status status = job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err);
     if (status == TTAPE_OK) {
-        status =
-            ttp_literal_decode(job.content[0].data, job.content[0].size_bytes, job.content[1].data,
-                               job.content[1].size_bytes, out, job.workspace, workspace, err);
+        status = ttp_literal_decode(out, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
+                                    job.workspace, err);
         if (status != TTAPE_OK)
             rebase_pair(&job, err);
     }
@@ -271,9 +271,9 @@ static bool decode_on_two(ttape_reader *r, const struct ttp_loaded *p, struct tt
 static ttape_status static_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                                  uint32_t first, uint32_t end, bool opened, ttape_error *err)
 {
+    const struct ttp_workspace workspace = {p->times_decoder, times_workspace(p)};
     if (!opened)
-        TTP_TRY(ttp_time_static_open(io, p->times.data, p->times.size_bytes, p->times_decoder,
-                                     times_workspace(p), err));
+        TTP_TRY(ttp_time_static_open(io, bytes_of(&p->times), workspace, err));
     if (decode_on_two(r, p, io, first, end))
         return TTAPE_OK;
     return ttp_time_static_blocks(io, first, end - first, p->times_decoder, err);
@@ -282,8 +282,7 @@ static ttape_status static_times(ttape_reader *r, struct ttp_loaded *p, struct t
 static void open_static(void *context)
 {
     struct ttp_times_opening *o = context;
-    o->status = ttp_time_static_open(&o->io, o->content->data, o->content->size_bytes, o->workspace,
-                                     o->workspace_bytes, NULL);
+    o->status = ttp_time_static_open(&o->io, bytes_of(o->content), o->workspace, NULL);
 }
 
 static bool prepare_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
@@ -298,17 +297,17 @@ static bool prepare_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_ti
                                .event_count = p->head.event_count,
                                .segment_count = p->segments.segment_count,
                                .symbol_count = p->symbol_count};
-    o->workspace_bytes = times_workspace(p);
-    o->workspace = ttp_memory_take(&r->memory, o->workspace_bytes, 1, NULL);
-    return o->workspace != NULL;
+    o->workspace.size = times_workspace(p);
+    o->workspace.memory = ttp_memory_take(&r->memory, o->workspace.size, 1, NULL);
+    return o->workspace.memory != NULL;
 }
 
 static void finish_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
 {
     if (o->status == TTAPE_OK)
-        p->times_decoder = o->workspace;
+        p->times_decoder = o->workspace.memory;
     else
-        ttp_memory_give(&r->memory, o->workspace, o->workspace_bytes, 1);
+        ttp_memory_give(&r->memory, o->workspace.memory, o->workspace.size, 1);
 }
 
 void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p)
@@ -322,14 +321,14 @@ void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p)
 
 void ttp_codecs_times_begin(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
 {
-    o->workspace = NULL;
+    o->workspace.memory = NULL;
     if (r->jobs >= 2 && prepare_opening(r, p, o))
         ttp_beside_begin(&o->beside, open_static, o);
 }
 
 void ttp_codecs_times_end(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
 {
-    if (o->workspace == NULL)
+    if (o->workspace.memory == NULL)
         return;
     ttp_beside_end(&o->beside);
     finish_opening(r, p, o);
@@ -349,8 +348,8 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     if (c->section->kind == TTP_SECTION_TIMES_STATIC)
         status = static_times(r, p, io, first, end, opened, err);
     else if (c->section->kind == TTP_SECTION_TIMES_MIX)
-        status = ttp_time_mix_decode(io, first, end - first, c->data, c->size_bytes,
-                                     p->times_decoder, bytes, err);
+        status = ttp_time_mix_decode(io, first, end - first, bytes_of(c),
+                                     (struct ttp_workspace){p->times_decoder, bytes}, err);
     else
         status = raw_times(c, io, first, end, err);
     if (status == TTAPE_OK)

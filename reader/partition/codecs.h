@@ -27,8 +27,7 @@ struct ttp_times_opening {
     struct ttp_beside beside;
     struct ttp_times io;
     const struct ttp_content *content;
-    void *workspace; /* NULL: nothing is being done */
-    size_t workspace_bytes;
+    struct ttp_workspace workspace; /* without memory nothing is being done */
     ttape_status status;
 };
 void ttp_codecs_times_begin(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o);

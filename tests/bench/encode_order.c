@@ -43,9 +43,8 @@ struct bench {
     struct ttp_times times;
     struct ttp_order_out decoded;
     struct ttp_times decoded_times;
-    void *workspace;
-    uint8_t *header, *data, *section[2];
-    size_t workspace_bytes, capacity, header_bytes, data_bytes, section_bytes[2];
+    struct ttp_workspace workspace;
+    struct ttp_buffer header, data, section[2];
     double seconds[STEPS][MAX_REPEATS];
 };
 
@@ -72,6 +71,13 @@ static void *need(size_t bytes)
     if (memory == NULL)
         die("out of memory");
     return memory;
+}
+
+static struct ttp_buffer buffer(size_t bytes) { return (struct ttp_buffer){need(bytes), bytes, 0}; }
+
+static struct ttp_bytes written(const struct ttp_buffer *b)
+{
+    return (struct ttp_bytes){b->data, b->size};
 }
 
 /* ---- events to codes ---- */
@@ -217,45 +223,35 @@ static void set_up(struct bench *b, const struct prepared *p)
     b->decoded_times = b->times;
     b->decoded_times.delta = need(n * sizeof(uint32_t));
     b->decoded_times.wide = need((p->wide_count + 1) * sizeof(int64_t));
-    b->capacity = ttp_raw_order_bound(n, p->symbol_count) + 4096;
-    b->header = need(b->capacity);
-    b->data = need(b->capacity);
-    b->section[0] = need(ttp_time_static_encode_bound(n));
-    b->section[1] = need(ttp_time_mix_encode_bound(n));
-    b->workspace_bytes = most(most(ttp_chain_encode_workspace(n, p->symbol_count, 1, 0, NULL),
-                                   ttp_chain_decode_workspace(n, p->symbol_count, 0, NULL)),
-                              most(most(ttp_time_static_encode_workspace(n),
-                                        ttp_time_static_decode_workspace(n, p->symbol_count)),
-                                   most(ttp_time_mix_encode_workspace(n),
-                                        ttp_time_mix_decode_workspace(n, p->symbol_count))));
-    b->workspace = need(b->workspace_bytes);
+    b->header = buffer(ttp_raw_order_bound(n, p->symbol_count) + 4096);
+    b->data = buffer(b->header.capacity);
+    b->section[0] = buffer(ttp_time_static_encode_bound(n));
+    b->section[1] = buffer(ttp_time_mix_encode_bound(n));
+    b->workspace.size = most(most(ttp_chain_encode_workspace(n, p->symbol_count, 1, 0, NULL),
+                                  ttp_chain_decode_workspace(n, p->symbol_count, 0, NULL)),
+                             most(most(ttp_time_static_encode_workspace(n),
+                                       ttp_time_static_decode_workspace(n, p->symbol_count)),
+                                  most(ttp_time_mix_encode_workspace(n),
+                                       ttp_time_mix_decode_workspace(n, p->symbol_count))));
+    b->workspace.memory = need(b->workspace.size);
 }
 
 static ttape_status run_step(struct bench *b, int step, ttape_error *err)
 {
-    uint32_t n = b->order.event_count;
     struct ttp_times *out = &b->decoded_times;
     out->wide_count = b->times.wide_count;
     switch (step) {
-    case 0:
-        return ttp_chain_encode(&b->order, NULL, b->workspace, b->workspace_bytes, b->header,
-                                b->capacity, &b->header_bytes, b->data, b->capacity, &b->data_bytes,
-                                NULL, err);
+    case 0: return ttp_chain_encode(&b->order, NULL, b->workspace, &b->header, &b->data, NULL, err);
     case 1:
-        return ttp_chain_decode(&b->decoded, NULL, b->header, b->header_bytes, b->data,
-                                b->data_bytes, b->workspace, b->workspace_bytes, err);
-    case 2:
-        return ttp_time_static_encode(&b->times, b->workspace, b->workspace_bytes, b->section[0],
-                                      ttp_time_static_encode_bound(n), &b->section_bytes[0], err);
+        return ttp_chain_decode(&b->decoded, NULL, written(&b->header), written(&b->data),
+                                b->workspace, err);
+    case 2: return ttp_time_static_encode(&b->times, b->workspace, &b->section[0], err);
     case 3:
-        return ttp_time_static_decode(out, 0, UINT32_MAX, b->section[0], b->section_bytes[0],
-                                      b->workspace, b->workspace_bytes, err);
-    case 4:
-        return ttp_time_mix_encode(&b->times, b->workspace, b->workspace_bytes, b->section[1],
-                                   ttp_time_mix_encode_bound(n), &b->section_bytes[1], err);
+        return ttp_time_static_decode(out, 0, UINT32_MAX, written(&b->section[0]), b->workspace,
+                                      err);
+    case 4: return ttp_time_mix_encode(&b->times, b->workspace, &b->section[1], err);
     default:
-        return ttp_time_mix_decode(out, 0, UINT32_MAX, b->section[1], b->section_bytes[1],
-                                   b->workspace, b->workspace_bytes, err);
+        return ttp_time_mix_decode(out, 0, UINT32_MAX, written(&b->section[1]), b->workspace, err);
     }
 }
 
@@ -270,8 +266,8 @@ static void compare(const struct bench *b, int step)
 
 static void print(const struct bench *b, int repeats)
 {
-    const size_t bytes[STEPS / 2] = {b->header_bytes + b->data_bytes, b->section_bytes[0],
-                                     b->section_bytes[1]};
+    const size_t bytes[STEPS / 2] = {b->header.size + b->data.size, b->section[0].size,
+                                     b->section[1].size};
     printf("{\"events\": %" PRIu32, b->order.event_count);
     for (int step = 0; step < STEPS; step++) {
         printf(", \"%s\": {\"bytes\": %zu, \"seconds\": [", step_names[step], bytes[step / 2]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shape gate: 100 columns, 70 lines a function, 600 lines a file, every .c and .h name once,
-20 source files a folder of the product.
+"""Shape gate: 100 columns, 70 lines a function, 600 lines a file, every .c and .h name once;
+of the product: 20 source files a folder, 8 parameters a function.
 
 Exceptions, each with its reason: shape_exceptions.txt."""
 import re
@@ -8,7 +8,7 @@ from collections import Counter
 
 import tidy
 
-COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES = 100, 70, 600, 20
+COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES, PARAMETERS = 100, 70, 600, 20, 8
 EXCEPTIONS = "shape_exceptions.txt"
 SIGNATURE = re.compile(r"^(?!typedef\b|struct\b[^()]*$|enum\b[^()]*$)[A-Za-z_][^;=]*\)")
 
@@ -18,15 +18,28 @@ def scripts():
     return [p for p in tidy.files("", under=["scripts", ".ci"]) if not p.suffix]
 
 
+def parameters(head):
+    """How many parameters follow the first bracket: commas that no other bracket has in it."""
+    depth, count = 0, 1
+    for letter in head:
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            break
+        count += letter == "," and depth == 1
+    return count
+
+
 def functions(code):
-    """(name, first line, lines) of each function definition whose closing brace is in column 0."""
+    """(name, first line, lines, parameters) of each function definition whose closing brace is in
+    column 0."""
     lines = tidy.without_comments(code).split("\n")
     start = None
     for number, line in enumerate(lines):
         if line.startswith("}") and start is not None:
-            head = " ".join(lines[start:number])
-            name = re.search(r"(\w+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)\s*", "", head))
-            yield name.group(1) if name else "?", start + 1, number - start + 1
+            head = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*", "", " ".join(lines[start:number]))
+            name = re.search(r"(\w+)\s*\(", head)
+            count = parameters(head[head.index("(", name.start()):]) if name else 0
+            yield name.group(1) if name else "?", start + 1, number - start + 1, count
             start = None
         elif line[:1].isalpha() or line[:1] == "_":
             joined = " ".join(lines[number:number + 8]).split("{")[0]
@@ -53,8 +66,10 @@ def measure():
         if path.name in names:
             yield "name", path, None, f"{path}: {names[path.name]} has the same name"
         names.setdefault(path.name, path)
-        for name, first, count in functions(code):
+        for name, first, count, taken in functions(code):
             longest.append((count, f"{path}:{first}: {name}"))
+            if taken > PARAMETERS and path.parts[0] in tidy.PRODUCT:
+                yield "parameters", path, name, f"{path}:{first}: '{name}' has {taken} parameters"
             if count > FUNCTION_LINES:
                 yield "function", path, name, f"{path}:{first}: '{name}' has {count} lines"
     for count, place in sorted(longest, reverse=True)[:5]:

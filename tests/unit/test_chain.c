@@ -38,10 +38,12 @@ static struct coded encode_filled(const struct ttp_order *in, int fill)
     uint8_t *header = malloc(capacity), *data = malloc(capacity);
     struct coded c = {0};
     ttape_error err;
-    ttape_status status =
-        ttp_chain_encode(in, &options, ws, ws_bytes, header, capacity, &c.header_bytes, data,
-                         capacity, &c.data_bytes, &c.stats, &err);
+    struct ttp_buffer head = {header, capacity, 0}, rest = {data, capacity, 0};
+    ttape_status status = ttp_chain_encode(in, &options, (struct ttp_workspace){ws, ws_bytes},
+                                           &head, &rest, &c.stats, &err);
     ck_assert_int_eq(status, TTAPE_OK);
+    c.header_bytes = head.size;
+    c.data_bytes = rest.size;
     c.header = exact(header, c.header_bytes);
     c.data = exact(data, c.data_bytes);
     free(header);
@@ -85,8 +87,9 @@ static ttape_status decode(const struct ttp_order *in, const uint8_t *header, si
                                                  in->open_start[in->segment_count], primer);
     void *ws = malloc(ws_bytes);
     memset(ws, 0x5a, ws_bytes);
-    ttape_status status =
-        ttp_chain_decode(out, primer, header, header_bytes, data, data_bytes, ws, ws_bytes, err);
+    ttape_status status = ttp_chain_decode(out, primer, (struct ttp_bytes){header, header_bytes},
+                                           (struct ttp_bytes){data, data_bytes},
+                                           (struct ttp_workspace){ws, ws_bytes}, err);
     free(ws);
     return status;
 }
@@ -318,12 +321,13 @@ START_TEST(does_not_pay)
                                                  in.open_start[in.segment_count], NULL);
     void *ws = malloc(ws_bytes);
     for (size_t less = 0; less <= c.header_bytes + c.data_bytes; less++) {
-        size_t header_capacity = c.header_bytes, data_capacity = c.data_bytes, got[2];
+        size_t header_capacity = c.header_bytes, data_capacity = c.data_bytes;
         size_t *shrink = less % 2 ? &header_capacity : &data_capacity;
         *shrink -= *shrink < less ? *shrink : less;
         uint8_t *header = malloc(header_capacity + 1), *data = malloc(data_capacity + 1);
-        ttape_status status = ttp_chain_encode(&in, NULL, ws, ws_bytes, header, header_capacity,
-                                               &got[0], data, data_capacity, &got[1], NULL, NULL);
+        struct ttp_buffer head = {header, header_capacity, 0}, rest = {data, data_capacity, 0};
+        ttape_status status = ttp_chain_encode(&in, NULL, (struct ttp_workspace){ws, ws_bytes},
+                                               &head, &rest, NULL, NULL);
         ck_assert_int_eq(status, less == 0 ? TTAPE_OK : TTAPE_E_LIMIT);
         free(header);
         free(data);
@@ -339,21 +343,21 @@ START_TEST(wrong_calls)
     struct made *m = mixed_segments(3, 50, 11);
     struct ttp_order in = order_of(m);
     uint8_t out[4096];
-    size_t got[2];
+    struct ttp_buffer head = {out, 2048, 0}, rest = {out + 2048, 2048, 0};
     size_t ws_bytes = ttp_chain_encode_workspace(in.event_count, in.symbol_count, in.segment_count,
                                                  in.open_start[in.segment_count], NULL);
     void *ws = malloc(ws_bytes);
     ttape_error err = {0};
-    ck_assert_int_eq(ttp_chain_encode(&in, NULL, ws, ws_bytes - 1, out, 2048, &got[0], out + 2048,
-                                      2048, &got[1], NULL, &err),
+    ck_assert_int_eq(ttp_chain_encode(&in, NULL, (struct ttp_workspace){ws, ws_bytes - 1}, &head,
+                                      &rest, NULL, &err),
                      TTAPE_E_ARGUMENT);
     /* Symbols that are not numbered by first appearance. */
     uint32_t last = in.symbol_count - 1, codes[1] = {last << 1}, start[2] = {0, 1},
              zero[2] = {0, 0};
     struct ttp_order bad = {codes, in.symbols, start,           zero, zero, zero,
                             zero,  1,          in.symbol_count, 0,    1,    0};
-    ck_assert_int_eq(ttp_chain_encode(&bad, NULL, ws, ws_bytes, out, 2048, &got[0], out + 2048,
-                                      2048, &got[1], NULL, &err),
+    ck_assert_int_eq(ttp_chain_encode(&bad, NULL, (struct ttp_workspace){ws, ws_bytes}, &head,
+                                      &rest, NULL, &err),
                      TTAPE_E_ARGUMENT);
     free(ws);
     made_free(m);
@@ -416,17 +420,17 @@ static struct ttp_chain_primer *primer_of(const struct made *m)
     ck_assert_int_eq(decode(&in, c.header, c.header_bytes, c.data, c.data_bytes, &out, &err),
                      TTAPE_OK);
     uint32_t opens = in.open_start[in.segment_count];
-    size_t ws_bytes = ttp_chain_prime_workspace(in.event_count, in.symbol_count, opens), size_bytes;
+    size_t ws_bytes = ttp_chain_prime_workspace(in.event_count, in.symbol_count, opens);
     size_t capacity = ttp_chain_prime_capacity(in.event_count, in.symbol_count);
     void *ws = malloc(ws_bytes), *snapshot = malloc(capacity);
-    ck_assert_int_eq(ttp_chain_prime(&out, c.header, c.header_bytes, c.data, c.data_bytes, ws,
-                                     ws_bytes, snapshot, 100, &size_bytes, &err),
-                     TTAPE_E_ARGUMENT);
-    ck_assert_int_eq(ttp_chain_prime(&out, c.header, c.header_bytes, c.data, c.data_bytes, ws,
-                                     ws_bytes, snapshot, capacity, &size_bytes, &err),
-                     TTAPE_OK);
-    struct ttp_chain_primer *copy = malloc(size_bytes);
-    memcpy(copy, snapshot, size_bytes);
+    struct ttp_bytes header = {c.header, c.header_bytes}, data = {c.data, c.data_bytes};
+    struct ttp_workspace workspace = {ws, ws_bytes};
+    struct ttp_buffer to = {snapshot, 100, 0};
+    ck_assert_int_eq(ttp_chain_prime(&out, header, data, workspace, &to, &err), TTAPE_E_ARGUMENT);
+    to.capacity = capacity;
+    ck_assert_int_eq(ttp_chain_prime(&out, header, data, workspace, &to, &err), TTAPE_OK);
+    struct ttp_chain_primer *copy = malloc(to.size);
+    memcpy(copy, snapshot, to.size);
     ck_assert_uint_eq(copy->symbol_count, in.symbol_count);
     free(ws);
     free(snapshot);
@@ -490,12 +494,14 @@ START_TEST(primed)
         round_trip(again);
         /* An order that does not begin with the primer's symbols is refused. */
         uint8_t bytes[64];
-        size_t got[2], ws_bytes = ttp_chain_encode_workspace(in.event_count, in.symbol_count, 1, 0,
-                                                             &(struct ttp_chain_options){p});
+        struct ttp_chain_options options = {p};
+        struct ttp_buffer to[2] = {{bytes, sizeof bytes, 0}, {bytes, sizeof bytes, 0}};
+        size_t ws_bytes =
+            ttp_chain_encode_workspace(in.event_count, in.symbol_count, 1, 0, &options);
         void *ws = malloc(ws_bytes);
         in.given_count = 0;
-        ck_assert_int_eq(ttp_chain_encode(&in, &(struct ttp_chain_options){p}, ws, ws_bytes, bytes,
-                                          64, &got[0], bytes, 64, &got[1], NULL, NULL),
+        ck_assert_int_eq(ttp_chain_encode(&in, &options, (struct ttp_workspace){ws, ws_bytes},
+                                          &to[0], &to[1], NULL, NULL),
                          TTAPE_E_ARGUMENT);
         free(ws);
         primer = NULL;

@@ -85,12 +85,11 @@ static ttape_status encode_stacks(uint32_t stacks)
     size_t ws_bytes = ttp_chain_encode_workspace(1, 1, 1, stacks, NULL);
     void *ws = malloc(ws_bytes);
     uint8_t header[256], data[256];
-    size_t header_bytes, data_bytes;
+    struct ttp_buffer head = {header, sizeof header, 0}, rest = {data, sizeof data, 0};
     ttape_error err;
     memset(ws, 0xa5, ws_bytes);
     ttape_status status =
-        ttp_chain_encode(&in, NULL, ws, ws_bytes, header, sizeof header, &header_bytes, data,
-                         sizeof data, &data_bytes, NULL, &err);
+        ttp_chain_encode(&in, NULL, (struct ttp_workspace){ws, ws_bytes}, &head, &rest, NULL, &err);
     free(ws);
     free(open);
     free(open_stack);

@@ -21,9 +21,12 @@ static struct sections encode(const struct ttp_order *in, const struct ttp_liter
     uint8_t *ws = malloc(ws_bytes + 1), *header = malloc(header_room), *data = malloc(data_room);
 
     memset(ws, 0xa5, ws_bytes + 1);
-    ck_assert_int_eq(ttp_literal_encode(in, opt, ws + 1, ws_bytes, header, header_room,
-                                        &s.header_bytes, data, data_room, &s.data_bytes, &err),
-                     TTAPE_OK);
+    struct ttp_buffer head = {header, header_room, 0}, rest = {data, data_room, 0};
+    ck_assert_int_eq(
+        ttp_literal_encode(in, opt, (struct ttp_workspace){ws + 1, ws_bytes}, &head, &rest, &err),
+        TTAPE_OK);
+    s.header_bytes = head.size;
+    s.data_bytes = rest.size;
     s.header = malloc(s.header_bytes + 1);
     s.data = malloc(s.data_bytes + 1);
     memcpy(s.header, header, s.header_bytes);
@@ -45,8 +48,9 @@ static ttape_status decode(const uint8_t *header, size_t header_bytes, const uin
 {
     size_t ws_bytes = ttp_literal_decode_workspace(out->event_count);
     uint8_t *ws = malloc(ws_bytes + 1);
-    ttape_status status =
-        ttp_literal_decode(header, header_bytes, data, data_bytes, out, ws + 1, ws_bytes, err);
+    ttape_status status = ttp_literal_decode(out, (struct ttp_bytes){header, header_bytes},
+                                             (struct ttp_bytes){data, data_bytes},
+                                             (struct ttp_workspace){ws + 1, ws_bytes}, err);
     free(ws);
     return status;
 }
@@ -346,9 +350,9 @@ START_TEST(capacity_passed_does_not_pay)
     for (size_t h = 0; h <= s.header_bytes; h += h + 9 < s.header_bytes ? 7 : 1)
         for (size_t d = 0; d <= s.data_bytes; d++) {
             uint8_t *header = malloc(h + 1), *data = malloc(d + 1);
-            size_t header_bytes, data_bytes;
-            ttape_status status = ttp_literal_encode(&o->view, NULL, ws, ws_bytes, header, h,
-                                                     &header_bytes, data, d, &data_bytes, &err);
+            struct ttp_buffer head = {header, h, 0}, rest = {data, d, 0};
+            ttape_status status = ttp_literal_encode(
+                &o->view, NULL, (struct ttp_workspace){ws, ws_bytes}, &head, &rest, &err);
             ck_assert_int_eq(status,
                              h == s.header_bytes && d == s.data_bytes ? TTAPE_OK : TTAPE_E_LIMIT);
             free(header);
@@ -356,9 +360,9 @@ START_TEST(capacity_passed_does_not_pay)
             if (h < s.header_bytes && d > 8)
                 break;
         }
-    size_t ignored;
-    ck_assert_int_eq(ttp_literal_encode(&o->view, NULL, ws, ws_bytes - 1, s.header, s.header_bytes,
-                                        &ignored, s.data, s.data_bytes, &ignored, &err),
+    struct ttp_buffer head = {s.header, s.header_bytes, 0}, rest = {s.data, s.data_bytes, 0};
+    ck_assert_int_eq(ttp_literal_encode(&o->view, NULL, (struct ttp_workspace){ws, ws_bytes - 1},
+                                        &head, &rest, &err),
                      TTAPE_E_ARGUMENT);
     free(ws);
     sections_free(&s);
@@ -372,13 +376,14 @@ START_TEST(too_many_symbols_do_not_pay)
     uint32_t codes[1] = {0};
     struct ttp_order in = {codes,   NULL, segment_start, nothing, NULL, NULL,
                            nothing, 1,    65537,         0,       1,    0};
-    size_t ws_bytes = ttp_literal_encode_workspace(1, 65537), header_bytes, data_bytes;
+    size_t ws_bytes = ttp_literal_encode_workspace(1, 65537);
     void *ws = malloc(ws_bytes);
     uint8_t room[16];
     ttape_error err;
-    ck_assert_int_eq(ttp_literal_encode(&in, NULL, ws, ws_bytes, room, 16, &header_bytes, room, 16,
-                                        &data_bytes, &err),
-                     TTAPE_E_LIMIT);
+    struct ttp_buffer head = {room, 16, 0}, rest = {room, 16, 0};
+    ck_assert_int_eq(
+        ttp_literal_encode(&in, NULL, (struct ttp_workspace){ws, ws_bytes}, &head, &rest, &err),
+        TTAPE_E_LIMIT);
     free(ws);
 }
 END_TEST
@@ -514,7 +519,9 @@ START_TEST(decoder_refuses_a_small_workspace)
     struct ttp_order_out out = ttest_out_new(&o->view);
     uint8_t ws[4];
     ttape_error err;
-    ck_assert_int_eq(ttp_literal_decode(HEADER, DATA, &out, ws, sizeof ws, &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttp_literal_decode(&out, (struct ttp_bytes){HEADER}, (struct ttp_bytes){DATA},
+                                        (struct ttp_workspace){ws, sizeof ws}, &err),
+                     TTAPE_E_ARGUMENT);
     ttest_out_free(&out);
     ttest_order_free(o);
 }

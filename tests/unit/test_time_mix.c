@@ -113,9 +113,11 @@ static void encode_input(struct input *in)
     ttape_error err;
 
     memset(workspace, 0xa5, workspace_bytes);
-    ck_assert_int_eq(ttp_time_mix_encode(&in->times, workspace, workspace_bytes, out, bound,
-                                         &in->size_bytes, &err),
+    struct ttp_buffer to = {out, bound, 0};
+    ck_assert_int_eq(ttp_time_mix_encode(
+                         &in->times, (struct ttp_workspace){workspace, workspace_bytes}, &to, &err),
                      TTAPE_OK);
+    in->size_bytes = to.size;
     ck_assert_uint_le(in->size_bytes, bound);
     in->section = malloc(in->size_bytes + (in->size_bytes == 0));
     memcpy(in->section, out, in->size_bytes);
@@ -142,8 +144,8 @@ static void decode(struct output *o, const struct input *in, const uint8_t *data
     o->times = in->times;
     o->times.delta = calloc(events + 1, sizeof(uint32_t));
     o->times.wide = calloc(in->times.wide_count + 1, sizeof(int64_t));
-    o->status = ttp_time_mix_decode(&o->times, first, count, exact, size, workspace,
-                                    workspace_bytes, &o->err);
+    o->status = ttp_time_mix_decode(&o->times, first, count, (struct ttp_bytes){exact, size},
+                                    (struct ttp_workspace){workspace, workspace_bytes}, &o->err);
     if (o->status != TTAPE_OK) {
         ck_assert_int_eq(o->status, o->err.status);
         ck_assert_uint_le(o->err.offset, size);
@@ -369,21 +371,20 @@ START_TEST(too_little_room)
 {
     struct input in = {0};
     make_input(&in, SEGMENTS, 1000);
-    size_t workspace_bytes = ttp_time_mix_encode_workspace(1000), size;
+    size_t workspace_bytes = ttp_time_mix_encode_workspace(1000);
     size_t bound = ttp_time_mix_encode_bound(1000);
     void *workspace = malloc(workspace_bytes);
     uint8_t *out = malloc(bound);
     ttape_error err;
 
-    ck_assert_int_eq(
-        ttp_time_mix_encode(&in.times, workspace, workspace_bytes - 1, out, bound, &size, &err),
-        TTAPE_E_ARGUMENT);
-    ck_assert_int_eq(
-        ttp_time_mix_encode(&in.times, workspace, workspace_bytes, out, bound - 1, &size, &err),
-        TTAPE_E_ARGUMENT);
-    ck_assert_int_eq(
-        ttp_time_mix_decode(&in.times, 0, 1, out, 0, workspace, workspace_bytes - 1, &err),
-        TTAPE_E_ARGUMENT);
+    struct ttp_workspace enough = {workspace, workspace_bytes}, less = enough;
+    struct ttp_buffer to = {out, bound, 0};
+    less.size--;
+    ck_assert_int_eq(ttp_time_mix_encode(&in.times, less, &to, &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttp_time_mix_decode(&in.times, 0, 1, (struct ttp_bytes){out, 0}, less, &err),
+                     TTAPE_E_ARGUMENT);
+    to.capacity--;
+    ck_assert_int_eq(ttp_time_mix_encode(&in.times, enough, &to, &err), TTAPE_E_ARGUMENT);
     free(out);
     free(workspace);
     free_input(&in);

@@ -96,8 +96,10 @@ static ttape_status encode(struct input *in, int dirt)
     memset(workspace, dirt, workspace_bytes);
     free(in->section);
     in->section = malloc(out_bytes);
-    ttape_status status = ttp_time_static_encode(&in->times, workspace, workspace_bytes,
-                                                 in->section, out_bytes, &in->size_bytes, &err);
+    struct ttp_buffer out = {in->section, out_bytes, 0};
+    ttape_status status = ttp_time_static_encode(
+        &in->times, (struct ttp_workspace){workspace, workspace_bytes}, &out, &err);
+    in->size_bytes = out.size;
     free(workspace);
     ck_assert(in->size_bytes <= out_bytes);
     return status;
@@ -121,8 +123,9 @@ static struct output decode(const struct input *in, const uint8_t *section, size
     out.times.delta = calloc(events + 1, sizeof(uint32_t));
     out.times.wide = calloc(in->times.wide_count + 1, sizeof(int64_t));
     out.times.wide_count = 77;
-    out.status = ttp_time_static_decode(&out.times, first, count, copy, size_bytes, workspace,
-                                        workspace_bytes, &out.err);
+    out.status =
+        ttp_time_static_decode(&out.times, first, count, (struct ttp_bytes){copy, size_bytes},
+                               (struct ttp_workspace){workspace, workspace_bytes}, &out.err);
     ck_assert(out.times.wide_count <= in->times.wide_count);
     free(workspace);
     free(copy);
@@ -179,9 +182,9 @@ static void check_halves(const struct input *in)
     second = first;
     first.wide = calloc(in->times.wide_count + 1, sizeof(int64_t));
     second.wide = calloc(in->times.wide_count + 1, sizeof(int64_t));
-    ck_assert_int_eq(
-        ttp_time_static_open(&first, in->section, in->size_bytes, workspace, workspace_bytes, &err),
-        TTAPE_OK);
+    ck_assert_int_eq(ttp_time_static_open(&first, (struct ttp_bytes){in->section, in->size_bytes},
+                                          (struct ttp_workspace){workspace, workspace_bytes}, &err),
+                     TTAPE_OK);
     ttape_status status =
         ttp_time_static_blocks_beside(&second, half, blocks - half, workspace, scratch, &err);
     bool is_tiny = events != 0 && in->section[0] == TTP_STA_FORM_TINY;
@@ -345,12 +348,13 @@ START_TEST(too_little_room)
 {
     struct input in;
     uint8_t bytes[16];
-    size_t size;
+    struct ttp_workspace workspace = {bytes, sizeof bytes};
+    struct ttp_buffer out = {bytes, sizeof bytes, 0};
     ttape_error err;
     make_input(&in, SMALL, 100);
-    ck_assert_int_eq(ttp_time_static_encode(&in.times, bytes, 16, bytes, 16, &size, &err),
-                     TTAPE_E_ARGUMENT);
-    ck_assert_int_eq(ttp_time_static_decode(&in.times, 0, 1, bytes, 16, bytes, 16, &err),
+    ck_assert_int_eq(ttp_time_static_encode(&in.times, workspace, &out, &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttp_time_static_decode(
+                         &in.times, 0, 1, (struct ttp_bytes){bytes, sizeof bytes}, workspace, &err),
                      TTAPE_E_ARGUMENT);
     free_input(&in);
 }

@@ -117,8 +117,10 @@ static void parse_order(struct ttest_partition *p)
     size_t need = ttp_literal_decode_workspace(p->head.event_count);
     const struct ttest_bytes *header = &ttest_section_of(p, TTP_SECTION_LITERAL_HEADER)->content;
     const struct ttest_bytes *data = &ttest_section_of(p, TTP_SECTION_LITERAL_DATA)->content;
-    ttest_require(ttp_literal_decode(header->data, header->size, data->data, data->size, &out,
-                                     ttest_take(need), need, &err) == TTAPE_OK,
+    ttest_require(ttp_literal_decode(&out, (struct ttp_bytes){header->data, header->size},
+                                     (struct ttp_bytes){data->data, data->size},
+                                     (struct ttp_workspace){ttest_take(need), need},
+                                     &err) == TTAPE_OK,
                   err.message);
     p->symbol_count = out.symbol_count;
     for (uint32_t i = 0; i < p->head.event_count; i++)

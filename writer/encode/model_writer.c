@@ -96,7 +96,7 @@ static ttape_status build_snapshot(ttape_writer *w, struct ttp_job *job, ttape_e
 {
     struct ttp_model *m = &w->model;
     const struct ttp_partition_head *head = &job->head;
-    size_t header_at, data_at, size;
+    size_t header_at, data_at;
     const struct ttp_section *header = stored_section(job, TTP_SECTION_CHAIN_HEADER, &header_at);
     const struct ttp_section *data = stored_section(job, TTP_SECTION_CHAIN_DATA, &data_at);
     size_t need =
@@ -112,10 +112,11 @@ static ttape_status build_snapshot(ttape_writer *w, struct ttp_job *job, ttape_e
         head->symbol_count, head->given_count,    head->segment_count,     0,
         w->hash_key};
     const uint8_t *payload = job->payload.data;
-    TTP_TRY(ttp_chain_prime(&out, payload + header_at, header->stored_bytes, payload + data_at,
-                            data->stored_bytes, job->workspace.data, need, m->snapshot.data,
-                            capacity, &size, err));
-    m->snapshot.count = size;
+    struct ttp_buffer snapshot = {m->snapshot.data, capacity, 0};
+    TTP_TRY(ttp_chain_prime(&out, (struct ttp_bytes){payload + header_at, header->stored_bytes},
+                            (struct ttp_bytes){payload + data_at, data->stored_bytes},
+                            (struct ttp_workspace){job->workspace.data, need}, &snapshot, err));
+    m->snapshot.count = snapshot.size;
     m->symbols.count = 0;
     return ttp_push_bytes(&w->allocator, &m->symbols, job->scope_symbols.data,
                           head->symbol_count * sizeof(uint32_t), err);

@@ -147,48 +147,49 @@ static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_o
 {
     struct ttp_job *job = e->job;
     struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
-    size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count), header,
-           data;
+    size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count);
     size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
     uint8_t *at;
     TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
-    ttape_status status =
-        ttp_literal_encode(order, &options, job->workspace.data, need, at, capacity, &header,
-                           at + capacity, capacity, &data, e->err);
+    struct ttp_buffer header = {at, capacity, 0}, data = {at + capacity, capacity, 0};
+    ttape_status status = ttp_literal_encode(
+        order, &options, (struct ttp_workspace){job->workspace.data, need}, &header, &data, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
     TTP_TRY(status);
     size_t header_end = job->payload.count + capacity;
-    TTP_TRY(add_packed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header, LITERAL_ZSTD_LEVEL));
+    TTP_TRY(
+        add_packed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header.size, LITERAL_ZSTD_LEVEL));
     uint8_t *payload = job->payload.data;
-    memmove(payload + job->payload.count, payload + header_end, data);
-    return add_packed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data, LITERAL_ZSTD_LEVEL);
+    memmove(payload + job->payload.count, payload + header_end, data.size);
+    return add_packed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data.size, LITERAL_ZSTD_LEVEL);
 }
 
 static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
     struct ttp_job *job = e->job;
     struct ttp_chain_options options = {job->model != NULL ? job->model->snapshot.data : NULL};
-    size_t need = ttp_chain_encode_workspace(order->event_count, order->symbol_count,
-                                             order->segment_count,
-                                             order->open_start[order->segment_count], &options),
-           header, data;
+    size_t need =
+        ttp_chain_encode_workspace(order->event_count, order->symbol_count, order->segment_count,
+                                   order->open_start[order->segment_count], &options);
     size_t capacity =
         ttp_raw_order_bound(order->event_count, order->symbol_count) / 2 + ORDER_SLACK;
     uint8_t *at;
     TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, 2 * capacity, &at));
-    ttape_status status = ttp_chain_encode(order, &options, job->workspace.data, need, at, capacity,
-                                           &header, at + capacity, capacity, &data, NULL, e->err);
+    struct ttp_buffer header = {at, capacity, 0}, data = {at + capacity, capacity, 0};
+    ttape_status status =
+        ttp_chain_encode(order, &options, (struct ttp_workspace){job->workspace.data, need},
+                         &header, &data, NULL, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
     TTP_TRY(status);
     size_t data_start = job->payload.count + capacity;
-    add_plain(e, TTP_SECTION_CHAIN_HEADER, CATEGORY_ORDER, header);
+    add_plain(e, TTP_SECTION_CHAIN_HEADER, CATEGORY_ORDER, header.size);
     uint8_t *payload = job->payload.data;
-    memmove(payload + job->payload.count, payload + data_start, data);
-    add_plain(e, TTP_SECTION_CHAIN_DATA, CATEGORY_ORDER, data);
+    memmove(payload + job->payload.count, payload + data_start, data.size);
+    add_plain(e, TTP_SECTION_CHAIN_DATA, CATEGORY_ORDER, data.size);
     return TTAPE_OK;
 }
 
@@ -215,13 +216,12 @@ static ttape_status code_times(struct ttp_encoding *e, const struct ttp_times *t
     uint8_t *at;
     TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, bound, &at));
-    void *ws = job->workspace.data;
-    ttape_status status = mixed ? ttp_time_mix_encode(times, ws, need, at, bound, size, e->err)
-                                : ttp_time_static_encode(times, ws, need, at, bound, size, e->err);
-    if (status != TTAPE_E_LIMIT)
-        return status;
-    *size = 0;
-    return TTAPE_OK;
+    struct ttp_workspace workspace = {job->workspace.data, need};
+    struct ttp_buffer out = {at, bound, 0};
+    ttape_status status = mixed ? ttp_time_mix_encode(times, workspace, &out, e->err)
+                                : ttp_time_static_encode(times, workspace, &out, e->err);
+    *size = out.size;
+    return status == TTAPE_E_LIMIT ? TTAPE_OK : status;
 }
 
 /* The highest effort tries both forms: in a small partition the mixing one has no time to learn. */

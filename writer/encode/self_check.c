@@ -28,19 +28,18 @@ void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job,
 #include "format/times/time_mix.h"
 #include "format/times/time_static.h"
 
-/* The stored bytes of a section that is there and not compressed, or NULL. */
-static const uint8_t *plain_section(const struct ttp_job *job, uint16_t kind, size_t *size_bytes)
+/* The stored bytes of a section that is there and not compressed, or none. */
+static struct ttp_bytes plain_section(const struct ttp_job *job, uint16_t kind)
 {
     size_t offset = job->section_start;
     for (uint32_t i = 0; i < job->head.section_count; i++) {
         const struct ttp_section *section = &job->head.sections[i];
-        if (section->kind == kind) {
-            *size_bytes = section->stored_bytes;
-            return section->flags == 0 ? (const uint8_t *)job->payload.data + offset : NULL;
-        }
+        if (section->kind == kind && section->flags == 0)
+            return (struct ttp_bytes){(const uint8_t *)job->payload.data + offset,
+                                      section->stored_bytes};
         offset += section->stored_bytes;
     }
-    return NULL;
+    return (struct ttp_bytes){NULL, 0};
 }
 
 void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job,
@@ -48,16 +47,13 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job,
 {
     struct ttp_growing codes = {0}, symbols = {0}, workspace = {0};
     ttape_error err = {0};
-    size_t header_bytes = 0, data_bytes = 0;
     const void *primer = job->model != NULL ? job->model->snapshot.data : NULL;
-    const uint8_t *header = plain_section(job, TTP_SECTION_CHAIN_HEADER, &header_bytes);
-    const uint8_t *data = plain_section(job, TTP_SECTION_CHAIN_DATA, &data_bytes);
-    const uint8_t *raw = plain_section(job, TTP_SECTION_ORDER_RAW, &data_bytes);
+    struct ttp_bytes header = plain_section(job, TTP_SECTION_CHAIN_HEADER);
+    struct ttp_bytes data = plain_section(job, TTP_SECTION_CHAIN_DATA);
+    struct ttp_bytes raw = plain_section(job, TTP_SECTION_ORDER_RAW);
     size_t need = ttp_chain_decode_workspace(order->event_count, order->symbol_count,
                                              order->open_start[order->segment_count], primer);
-    if (header != NULL)
-        data = plain_section(job, TTP_SECTION_CHAIN_DATA, &data_bytes);
-    if ((header == NULL && raw == NULL) ||
+    if ((header.data == NULL && raw.data == NULL) ||
         ttp_grow(&w->allocator, &codes, sizeof(uint32_t), order->event_count, &err) != TTAPE_OK ||
         ttp_grow(&w->allocator, &symbols, sizeof(struct ttp_symbol), order->symbol_count, &err) !=
             TTAPE_OK ||
@@ -69,10 +65,10 @@ void ttp_self_check_order(const ttape_writer *w, const struct ttp_job *job,
                                 order->start_stack, order->event_count,   order->symbol_count,
                                 order->given_count, order->segment_count, 0,
                                 order->hash_key};
-    ttape_status status = header != NULL
-                              ? ttp_chain_decode(&out, primer, header, header_bytes, data,
-                                                 data_bytes, workspace.data, need, &err)
-                              : ttp_raw_order_decode(raw, data_bytes, &out, &err);
+    ttape_status status = header.data != NULL
+                              ? ttp_chain_decode(&out, primer, header, data,
+                                                 (struct ttp_workspace){workspace.data, need}, &err)
+                              : ttp_raw_order_decode(raw.data, raw.size, &out, &err);
     assert(status == TTAPE_OK);
     assert(out.symbol_count == order->symbol_count);
     assert(memcmp(codes.data, order->codes, order->event_count * sizeof(uint32_t)) == 0);
@@ -86,20 +82,19 @@ done:
     ttp_grown_free(&w->allocator, &workspace);
 }
 
-static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *out, void *ws,
-                                 size_t ws_bytes, bool *checked, ttape_error *err)
+static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *out,
+                                 struct ttp_workspace ws, bool *checked, ttape_error *err)
 {
-    size_t size = 0;
-    const uint8_t *data = plain_section(job, TTP_SECTION_TIMES_STATIC, &size);
+    struct ttp_bytes fixed = plain_section(job, TTP_SECTION_TIMES_STATIC);
+    struct ttp_bytes mixed = plain_section(job, TTP_SECTION_TIMES_MIX);
+    struct ttp_bytes raw = plain_section(job, TTP_SECTION_TIMES_RAW);
     *checked = true;
-    if (data != NULL)
-        return ttp_time_static_decode(out, 0, UINT32_MAX, data, size, ws, ws_bytes, err);
-    data = plain_section(job, TTP_SECTION_TIMES_MIX, &size);
-    if (data != NULL)
-        return ttp_time_mix_decode(out, 0, UINT32_MAX, data, size, ws, ws_bytes, err);
-    data = plain_section(job, TTP_SECTION_TIMES_RAW, &size);
-    if (data != NULL)
-        return ttp_raw_times_decode(data, size, out, err);
+    if (fixed.data != NULL)
+        return ttp_time_static_decode(out, 0, UINT32_MAX, fixed, ws, err);
+    if (mixed.data != NULL)
+        return ttp_time_mix_decode(out, 0, UINT32_MAX, mixed, ws, err);
+    if (raw.data != NULL)
+        return ttp_raw_times_decode(raw.data, raw.size, out, err);
     *checked = false;
     return TTAPE_OK;
 }
@@ -121,7 +116,8 @@ void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job,
     struct ttp_times out = *times;
     out.delta = delta.data;
     out.wide = wide.data;
-    ttape_status status = decode_times(job, &out, workspace.data, need, &checked, &err);
+    ttape_status status =
+        decode_times(job, &out, (struct ttp_workspace){workspace.data, need}, &checked, &err);
     assert(status == TTAPE_OK);
     if (checked) {
         assert(out.wide_count == times->wide_count);
