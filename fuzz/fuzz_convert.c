@@ -5,13 +5,7 @@
 
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/convert/verb_convert.c" /* static options: each input starts anew */
-
-static void reset_options(void)
-{
-    memset(&options, 0, sizeof options);
-    options.level = TTAPE_LEVEL_DEFAULT;
-}
+#include "tools/command/tool.h"
 
 void fuzz_convert(struct fuzz_input *parameters, const char *format, const char *path)
 {
@@ -35,7 +29,6 @@ void fuzz_convert(struct fuzz_input *parameters, const char *format, const char 
                           events,
                           flags & 8 ? "--strict" : NULL,
                           NULL};
-    reset_options();
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_convert, argv);
     if (outcome.status == TOOL_OK || outcome.status == TOOL_LOSS) {
         ttape_source trace = ttape_source_memory(outcome.out.data, outcome.out.size);

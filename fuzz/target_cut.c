@@ -3,7 +3,7 @@
 
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/files/verb_cut.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,7 +20,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void)snprintf(range, sizeof range, "%s%u", choice == 2 && first % 2 ? "+" : "", first);
     const char *path = fuzz_verb_file(0, data + FUZZ_PARAMETER_BYTES, size - FUZZ_PARAMETER_BYTES);
     const char *argv[] = {"cut", path, "-o", "-", choices[choice], range, NULL};
-    memset(&options, 0, sizeof options);
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_cut, argv);
     if (outcome.status == TOOL_OK && fuzz_trace_verify(&trace.source, NULL) == 0) {
         ttape_source part = ttape_source_memory(outcome.out.data, outcome.out.size);

@@ -1,7 +1,7 @@
 /* The verb diff: two traces of the input, or one and itself, which is no difference. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/diff/verb_diff.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,7 +33,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 128)
         fuzz_word(&line, "--depth=%u", 1 + fuzz_number(&p, 1));
     if (events <= FUZZ_PRINTED_EVENTS) {
-        memset(&options, 0, sizeof options);
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_diff, line.words);
         FUZZ_REQUIRE(!is_same || outcome.status != TOOL_FINDING);
         fuzz_require_view(&outcome, json);

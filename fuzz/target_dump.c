@@ -4,7 +4,7 @@
 
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/dump/verb_dump.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -26,7 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         argv[count++] = "--from";
         argv[count++] = time;
     }
-    memset(&options, 0, sizeof options);
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_dump, argv);
     fuzz_require_clean(&outcome.out);
     if (format == 1 && outcome.status != TOOL_CANNOT)

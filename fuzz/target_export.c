@@ -5,7 +5,7 @@
  * babeltrace2's, for each run. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/export/verb_export.c" /* static options: each input starts anew */
+#include "tools/command/tool.h"
 
 enum { CHROME, SPEEDSCOPE, CSV, FOLDED, CALLGRIND, PERFETTO, FORMATS };
 
@@ -42,7 +42,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_word(&line, "--time=+%u..+%u", from, from + fuzz_number(&p, 2));
     }
     if (fuzz_trace_look(in, 0).event_count <= FUZZ_PRINTED_EVENTS) {
-        memset(&options, 0, sizeof options);
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_export, line.words);
         if (fuzz_outcome_is_whole(&outcome))
             require(format, &outcome.out);

@@ -1,11 +1,12 @@
 /* The verb export, to a database: it is sound, and what people see of it is clean. */
 #include <sqlite3.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "fuzz_folder.h"
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/export/verb_export.c" /* static options: each input starts anew */
+#include "tools/command/tool.h"
 
 /* Every text of a query's rows. */
 static void require_texts(sqlite3 *base, const char *query)
@@ -47,7 +48,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                 "--output", path,          fuzz_verb_file(0, in.data, in.size),
                                 NULL};
     if (fuzz_trace_look(in, 0).event_count <= FUZZ_PRINTED_EVENTS) {
-        memset(&options, 0, sizeof options);
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_export, argv);
         if (fuzz_outcome_is_whole(&outcome))
             require_database(path);

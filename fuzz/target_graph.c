@@ -1,7 +1,7 @@
 /* The verb graph: text, JSON and DOT. A picture is what Graphviz makes of the DOT. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/graph/verb_graph.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 enum { TREE, LIST, SUMMARY, JSON, JSON_SUMMARY, DOT, FORMS };
 
@@ -34,7 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 512)
         fuzz_word(&line, "--min-share=%u%%", fuzz_number(&p, 1) % 100);
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {
-        memset(&options, 0, sizeof options);
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_graph, line.words);
         fuzz_require_view(&outcome, form == JSON || form == JSON_SUMMARY);
         if (form == DOT && fuzz_outcome_is_whole(&outcome))

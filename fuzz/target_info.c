@@ -1,7 +1,7 @@
 /* What info and verify print of a trace, as text and as JSON. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/files/verb_info.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,7 +11,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *path = fuzz_verb_file(0, in.data, in.size);
     const char *argv[] = {"info", path, flags & 1 ? "--json" : "--all", flags & 2 ? "--all" : NULL,
                           NULL};
-    memset(&options, 0, sizeof options);
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_info, argv);
     fuzz_require_clean(&outcome.out);
     if ((flags & 1) && outcome.out.size > 0)

@@ -2,7 +2,7 @@
  * has all events. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/files/verb_merge.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 static uint64_t count_events(const ttape_source *source)
 {
@@ -27,7 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         source[i] = ttape_source_memory(part[i].data, part[i].size);
     }
     const char *argv[] = {"merge", "-o", "-", path[0], path[1], NULL};
-    memset(&options, 0, sizeof options);
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_merge, argv);
     if (outcome.status == TOOL_OK && fuzz_trace_verify(&source[0], NULL) == 0 &&
         fuzz_trace_verify(&source[1], NULL) == 0) {

@@ -1,7 +1,7 @@
 /* The verb report: its table, and its JSON. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/report/verb_report.c" /* static options: each input starts anew */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -37,7 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 1024)
         fuzz_word(&line, "--filter=[a-m]");
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {
-        memset(&options, 0, sizeof options);
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_report, line.words);
         fuzz_require_view(&outcome, json);
     }

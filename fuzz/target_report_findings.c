@@ -1,7 +1,7 @@
 /* The verb verify: its findings as text and as JSON, and the exit status that goes with them. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/files/verb_verify.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -10,7 +10,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t flags = fuzz_number(&p, 1);
     const char *path = fuzz_verb_file(0, in.data, in.size);
     const char *argv[] = {"verify", path, flags & 1 ? "--json" : NULL, NULL};
-    memset(&options, 0, sizeof options);
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_verify, argv);
     fuzz_require_clean(&outcome.out);
     if (flags & 1)

@@ -1,7 +1,7 @@
 /* The verb tree: text and JSON, of all or of what --open names. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
-#include "tools/tree/verb_tree.c" /* its options are static: each input starts with fresh ones */
+#include "tools/command/tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -37,7 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 32)
         fuzz_word(&line, "--stream=%u", fuzz_number(&p, 1) % 4);
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {
-        memset(&options, 0, sizeof options);
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_tree, line.words);
         fuzz_require_view(&outcome, json);
     }

@@ -16,14 +16,13 @@
 #define DEFAULT_BYTES (256ull << 20)
 #define LOOK_BYTES    (1ull << 20) /* allocated between two looks at what the process has */
 
-uint64_t tool_memory_bytes;
+static uint64_t limit_bytes;
 static bool is_bound;
 static _Atomic uint64_t allocated; /* since the last look */
 
-ttape_limits tool_memory_limits(void) { return (ttape_limits){.memory_bytes = tool_memory_bytes}; }
-
-void tool_memory_bound(void)
+void tool_memory_bound(uint64_t memory_bytes)
 {
+    limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
     is_bound = !TOOL_SANITIZED; /* they take several times as much for themselves */
 }
 
@@ -53,14 +52,13 @@ static uint64_t resident_bytes(void)
  * others, too; it is asked for once a megabyte. */
 static void look(size_t more)
 {
-    uint64_t limit = tool_memory_bytes != 0 ? tool_memory_bytes : DEFAULT_BYTES;
     if (!is_bound || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES))
         return;
     atomic_store(&allocated, 0);
     uint64_t bytes = resident_bytes();
-    if (bytes > limit || more > limit - bytes) {
+    if (bytes > limit_bytes || more > limit_bytes - bytes) {
         tool_message("needs more memory than its limit of %llu bytes (--memory allows more)",
-                     (unsigned long long)limit);
+                     (unsigned long long)limit_bytes);
         tool_signals_remove_output();
         _exit(TOOL_CANNOT);
     }

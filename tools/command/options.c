@@ -7,6 +7,8 @@
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
 
+#define JOBS_MOST 64L
+
 static const char usual_statuses[] = "  0  done\n"
                                      "  2  the command line is wrong\n"
                                      "  3  done, with a loss that a warning names\n"
@@ -60,6 +62,7 @@ static const struct tool_option *find_letter(const struct tool_command *command,
 /* The place in a command line. */
 struct place {
     const struct tool_command *command;
+    char *options;
     int argc, at;
     char **argv;
 };
@@ -68,10 +71,11 @@ struct place {
 static int take(struct place *line, const struct tool_option *option, const char *attached)
 {
     const char *verb = line->command->verb;
+    void *into = line->options + option->at;
     if (option->argument == NULL) {
         if (attached != NULL)
             return tool_usage(verb, "option '--%s' takes no argument", option->name);
-        *(bool *)option->into = true;
+        *(bool *)into = true;
         return TOOL_OK;
     }
     if (attached == NULL) {
@@ -80,10 +84,10 @@ static int take(struct place *line, const struct tool_option *option, const char
         attached = line->argv[++line->at];
     }
     if (option->parse == NULL) {
-        *(const char **)option->into = attached;
+        *(const char **)into = attached;
         return TOOL_OK;
     }
-    if (!option->parse(attached, option->into)) {
+    if (!option->parse(attached, into)) {
         return tool_usage(verb, "cannot use '%s' as %s of option '--%s'", attached,
                           option->argument, option->name);
     }
@@ -135,14 +139,14 @@ static int check_operands(const struct tool_command *command, int count, char **
 }
 
 enum tool_parsed tool_options_parse(const struct tool_command *command, int argc, char **argv,
-                                    int *operand_count, int *status)
+                                    void *options, int *operand_count, int *status)
 {
     *status = TOOL_OK;
     if (!command->runs_command && asks_help(argc, argv)) {
         *status = print_help(command);
         return TOOL_PARSED_HELP;
     }
-    struct place line = {.command = command, .argc = argc, .argv = argv};
+    struct place line = {.command = command, .options = options, .argc = argc, .argv = argv};
     int count = 0;
     bool ended = false;
     for (line.at = 1; line.at < argc && *status == TOOL_OK; line.at++) {
@@ -166,4 +170,12 @@ enum tool_parsed tool_options_parse(const struct tool_command *command, int argc
         *status = check_operands(command, count, argv);
     *operand_count = count;
     return *status == TOOL_OK ? TOOL_PARSED_GO : TOOL_PARSED_ERROR;
+}
+
+uint32_t tool_jobs(uint32_t asked)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    if (asked != 0)
+        return asked;
+    return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
 }

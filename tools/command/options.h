@@ -3,20 +3,24 @@
 #define TOOL_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Reads an option's argument into `into`; false: not understood. */
+/* Reads an option's argument into a field of the verb's options; false: not understood. */
 typedef bool (*tool_option_parser)(const char *text, void *into);
 
 /* One option; a table ends with an entry without name. */
 struct tool_option {
     const char *name;     /* long name without dashes */
     char letter;          /* short name, or 0 */
-    const char *argument; /* what the argument is called; NULL: a flag, `into` is a bool */
+    const char *argument; /* what the argument is called; NULL: a flag, the field is a bool */
     const char *help;
-    tool_option_parser parse; /* NULL: `into` is a const char * */
-    void *into;
+    tool_option_parser parse; /* NULL: the field is a const char * */
+    size_t at;                /* the field's offset in the verb's options: TOOL_AT(field) */
 };
+
+/* Each verb's file calls its own options `struct options`. */
+#define TOOL_AT(field) offsetof(struct options, field)
 
 /* A verb's command line; texts are whole lines. */
 struct tool_command {
@@ -38,9 +42,12 @@ enum tool_parsed {
 };
 
 /* argv[0] is the verb. Operands are moved to the front of argv. Options may stand anywhere; `--`
- * ends them. */
+ * ends them. `options` is the verb's struct, with its defaults filled in. */
 enum tool_parsed tool_options_parse(const struct tool_command *command, int argc, char **argv,
-                                    int *operand_count, int *status);
+                                    void *options, int *operand_count, int *status);
+
+/* How many threads --jobs asks for; 0: one per processor, 64 at most. */
+uint32_t tool_jobs(uint32_t asked);
 
 /* Parsers of numbers and ranges. Times are nanoseconds, or a number (with fraction) with s, ms, us
  * or ns. */

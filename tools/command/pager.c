@@ -95,7 +95,7 @@ static bool start(const char *pager, int read_fd, int write_fd)
     return started;
 }
 
-void tool_pager_start(void)
+static void start_pager(void)
 {
     int ends[2];
     if (terminal.child != 0 || !tool_terminal_there())
@@ -114,8 +114,16 @@ void tool_pager_start(void)
     close(ends[1]);
 }
 
-int tool_pager_finish(int status)
+void tool_pager_open(struct tool_output *out, bool has_pager)
 {
+    if (has_pager)
+        start_pager();
+    tool_output_open(out, STDOUT_FILENO);
+}
+
+int tool_pager_close(struct tool_output *out)
+{
+    int status = tool_output_close(out);
     if (terminal.child == 0)
         return status;
     close(STDOUT_FILENO);

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "tools/command/output.h"
+
 /* What standard output was before a pager stood in front of it. */
 bool tool_terminal_there(void);
 /* Its columns; 0: no terminal, lines are as long as they are. */
@@ -12,10 +14,10 @@ unsigned tool_terminal_columns(void);
 /* A terminal, neither dumb nor asked for to be plain (NO_COLOR). */
 bool tool_terminal_colours(void);
 
-/* Sends standard output through $TRACETAPE_PAGER, $PAGER or less, if it is a terminal. Without a
- * pager that can be started it stays as it is. */
-void tool_pager_start(void);
-/* After the last output: waits until the pager is left. Returns `status`. */
-int tool_pager_finish(int status);
+/* Opens standard output; where it is a terminal, and `has_pager`, through $TRACETAPE_PAGER, $PAGER
+ * or less. Without a pager that can be started it stays as it is. */
+void tool_pager_open(struct tool_output *out, bool has_pager);
+/* After the last output: as tool_output_close, and waits until the pager is left. */
+int tool_pager_close(struct tool_output *out);
 
 #endif

@@ -71,34 +71,34 @@ static bool parse_trace_id(const char *text, void *into)
     return true;
 }
 
-static struct {
+struct options {
     const char *output, *format;
     uint64_t resolution_ns;
     uint32_t partition_events, jobs, threshold;
     int32_t level;
     bool force, strict, verbose;
     struct trace_id id;
-} options = {.level = TTAPE_LEVEL_DEFAULT};
+};
 
 static const struct tool_option table[] = {
-    {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, TOOL_AT(output)},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL,
-     &options.format},
+     TOOL_AT(format)},
     {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
-     tool_parse_resolution, &options.resolution_ns},
+     tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
-     &options.level},
+     TOOL_AT(level)},
     {"threshold", 0, "N", "literal form: times that a successor must follow (default 2)",
-     tool_parse_u32, &options.threshold},
+     tool_parse_u32, TOOL_AT(threshold)},
     {"partition-events", 'p', "N", "events in a partition (default 1000000)", parse_partition,
-     &options.partition_events},
-    {"jobs", 'j', "N", "threads that encode; never changes the bytes", parse_jobs, &options.jobs},
+     TOOL_AT(partition_events)},
+    {"jobs", 'j', "N", "threads that encode; never changes the bytes", parse_jobs, TOOL_AT(jobs)},
     {"trace-id", 0, "HEX", "32 hexadecimal digits; default: drawn from the content", parse_trace_id,
-     &options.id},
+     TOOL_AT(id)},
     {"strict", 0, NULL, "text: fail at the first bad line instead of skipping it", NULL,
-     &options.strict},
-    {"verbose", 'v', NULL, "say what is read and what is left out", NULL, &options.verbose},
+     TOOL_AT(strict)},
+    {"verbose", 'v', NULL, "say what is read and what is left out", NULL, TOOL_AT(verbose)},
     {0}};
 
 static const struct tool_command command = {
@@ -189,11 +189,12 @@ static int read_head(struct tool_conversion *conversion, uint8_t *head)
     return TOOL_OK;
 }
 
-static const struct tool_converter *find_converter(const struct tool_conversion *conversion)
+static const struct tool_converter *find_converter(const char *format,
+                                                   const struct tool_conversion *conversion)
 {
     for (size_t i = 0; i < CONVERTER_COUNT; i++)
-        if (options.format != NULL ? strcmp(converters[i]->name, options.format) == 0
-                                   : converters[i]->probe(conversion))
+        if (format != NULL ? strcmp(converters[i]->name, format) == 0
+                           : converters[i]->probe(conversion))
             return converters[i];
     return NULL;
 }
@@ -218,14 +219,14 @@ static void summarise(const struct tool_conversion *conversion)
     }
 }
 
-static int convert(struct tool_conversion *conversion, uint8_t *head)
+static int convert(struct tool_conversion *conversion, const char *format, uint8_t *head)
 {
     int status = open_input(conversion);
     if (status == TOOL_OK)
         status = read_head(conversion, head);
     if (status != TOOL_OK)
         return status;
-    const struct tool_converter *converter = find_converter(conversion);
+    const struct tool_converter *converter = find_converter(format, conversion);
     if (converter == NULL) {
         return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
                          "nor Chrome trace JSON nor text" NOT_HERE,
@@ -257,7 +258,8 @@ static bool is_optional(const char *name)
 int tool_verb_convert(int argc, char **argv)
 {
     int count, status;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {.level = TTAPE_LEVEL_DEFAULT};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.output == NULL)
         return tool_usage("convert", "-o FILE is missing");
@@ -284,7 +286,7 @@ int tool_verb_convert(int argc, char **argv)
                     .chain_threshold = options.threshold}};
     memcpy(conversion.options.trace_id, options.id.bytes, sizeof(options.id.bytes));
     uint8_t *head = tool_allocate(TOOL_HEAD_BYTES, 1);
-    status = convert(&conversion, head);
+    status = convert(&conversion, options.format, head);
     ttape_writer_close(conversion.writer);
     tool_target_close(&conversion.target);
     if (conversion.fd > STDERR_FILENO)

@@ -58,7 +58,7 @@ static int report_side(struct tool_diff *diff, int side, struct tool_diff_rows *
                                 .by = TTAPE_REPORT_BY_FUNCTION,
                                 .damage = note_damage,
                                 .context = &r,
-                                .memory_bytes = tool_memory_bytes,
+                                .memory_bytes = diff->memory_bytes,
                                 .jobs = diff->jobs < JOBS_MOST ? diff->jobs : JOBS_MOST};
     if (ttape_report_make(&report, diff->inputs[side].reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(diff->inputs[side].name, &err);

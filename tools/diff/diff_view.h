@@ -30,6 +30,7 @@ struct tool_diff {
     uint32_t *key_of[2]; /* by site */
     bool has_times;      /* both */
     uint32_t jobs;
+    uint64_t memory_bytes;
     int status; /* TOOL_OK, or the worst that happened */
 };
 

@@ -1,7 +1,6 @@
 /* tracetape diff: two traces, what is compared, and how it is shown. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tracetape/writer.h>
 
@@ -14,14 +13,15 @@
 #define LIMIT_SHOWN   20u /* rows of a table */
 #define DEPTH_DEFAULT 64u
 
-static struct {
+struct options {
     const char *by, *sort;
     struct tool_time min_time;
     double min_change;
     struct tool_id limit;
     uint32_t depth, jobs;
     bool first, json, no_pager;
-} options;
+    uint64_t memory_bytes;
+};
 
 /* "5%" or "0.05", of any size */
 static bool parse_change(const char *text, void *into)
@@ -36,18 +36,18 @@ static bool parse_change(const char *text, void *into)
 
 static const struct tool_option table[] = {
     {"first", '1', NULL, "where the two runs first differ, whatever time things took", NULL,
-     &options.first},
-    {"by", 'b', "WHAT", "function or path: only these; default: both", NULL, &options.by},
-    {"sort", 's', "KEY", "by the change of self (default), total or calls", NULL, &options.sort},
-    {"min-time", 0, "TIME", "smaller changes of time are none", tool_parse_time, &options.min_time},
+     TOOL_AT(first)},
+    {"by", 'b', "WHAT", "function or path: only these; default: both", NULL, TOOL_AT(by)},
+    {"sort", 's', "KEY", "by the change of self (default), total or calls", NULL, TOOL_AT(sort)},
+    {"min-time", 0, "TIME", "smaller changes of time are none", tool_parse_time, TOOL_AT(min_time)},
     {"min-change", 0, "PART", "changes of time by less than this part (5%, 0.05) are none",
-     parse_change, &options.min_change},
+     parse_change, TOOL_AT(min_change)},
     {"limit", 'n', "N", "at most N rows of each kind (20; with --json: all)", tool_parse_id,
-     &options.limit},
-    {"depth", 'd', "N", "call paths of at most N functions (64)", tool_parse_u32, &options.depth},
-    {"json", 0, NULL, "print JSON", NULL, &options.json},
-    {"jobs", 'j', "N", "threads that read", tool_parse_u32, &options.jobs},
-    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+     TOOL_AT(limit)},
+    {"depth", 'd', "N", "call paths of at most N functions (64)", tool_parse_u32, TOOL_AT(depth)},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    {"jobs", 'j', "N", "threads that read", tool_parse_u32, TOOL_AT(jobs)},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -71,91 +71,78 @@ static const struct tool_command command = {
     .operands_max = 2,
 };
 
-static int close_output(struct tool_output *out, bool pages)
-{
-    int status = tool_output_close(out);
-    return pages ? tool_pager_finish(status) : status;
-}
-
-static bool open_output(struct tool_output *out)
-{
-    bool pages = !options.json && !options.no_pager;
-    if (pages)
-        tool_pager_start();
-    tool_output_open(out, STDOUT_FILENO);
-    return pages;
-}
-
-static int show_first(struct tool_diff *diff)
+static int show_first(const struct options *options, struct tool_diff *diff)
 {
     struct tool_output out;
     struct tool_diff_first first;
     int status = tool_diff_find_first(diff, &first);
     if (status == TOOL_OK || status == TOOL_FINDING) {
-        bool pages = open_output(&out);
-        if (options.json)
+        tool_pager_open(&out, !options->json && !options->no_pager);
+        if (options->json)
             tool_diff_json_first(diff, &first, &out);
         else
             tool_diff_print_first(diff, &first, &out);
-        int closed = close_output(&out, pages);
+        int closed = tool_pager_close(&out);
         status = closed != TOOL_OK ? closed : status;
     }
     tool_diff_first_close(&first);
     return status;
 }
 
-static uint64_t limit_of(void)
+static uint64_t limit_of(const struct options *options)
 {
-    return options.limit.given ? options.limit.value : options.json ? UINT64_MAX : LIMIT_SHOWN;
+    return options->limit.given ? options->limit.value : options->json ? UINT64_MAX : LIMIT_SHOWN;
 }
 
-static int print_rows(struct tool_diff *diff, const struct tool_diff_rows *functions,
-                      const struct tool_diff_rows *paths)
+static int print_rows(const struct options *options, struct tool_diff *diff,
+                      const struct tool_diff_rows *functions, const struct tool_diff_rows *paths)
 {
     struct tool_output out;
-    bool pages = open_output(&out);
-    if (options.json) {
-        tool_diff_json(diff, functions, paths, limit_of(), &out);
-        return close_output(&out, pages);
+    uint64_t limit = limit_of(options);
+    tool_pager_open(&out, !options->json && !options->no_pager);
+    if (options->json) {
+        tool_diff_json(diff, functions, paths, limit, &out);
+        return tool_pager_close(&out);
     }
     if (functions != NULL)
-        tool_diff_print_rows(diff, functions, false, limit_of(), &out);
+        tool_diff_print_rows(diff, functions, false, limit, &out);
     if (functions != NULL && paths != NULL)
         tool_output_text(&out, "\n");
     if (paths != NULL)
-        tool_diff_print_rows(diff, paths, true, limit_of(), &out);
-    return close_output(&out, pages);
+        tool_diff_print_rows(diff, paths, true, limit, &out);
+    return tool_pager_close(&out);
 }
 
-static struct tool_diff_limits limits_of(void)
+static struct tool_diff_limits limits_of(const struct options *options)
 {
     struct tool_diff_limits limits = {.min_ns =
-                                          options.min_time.given ? options.min_time.value_ns : 0,
-                                      .min_change = options.min_change};
-    if (options.sort != NULL) {
-        limits.sort = strcmp(options.sort, "total") == 0   ? TOOL_DIFF_BY_TOTAL
-                      : strcmp(options.sort, "calls") == 0 ? TOOL_DIFF_BY_CALLS
-                                                           : TOOL_DIFF_BY_SELF;
+                                          options->min_time.given ? options->min_time.value_ns : 0,
+                                      .min_change = options->min_change};
+    if (options->sort != NULL) {
+        limits.sort = strcmp(options->sort, "total") == 0   ? TOOL_DIFF_BY_TOTAL
+                      : strcmp(options->sort, "calls") == 0 ? TOOL_DIFF_BY_CALLS
+                                                            : TOOL_DIFF_BY_SELF;
     }
     return limits;
 }
 
-static int show_rows(struct tool_diff *diff)
+static int show_rows(const struct options *options, struct tool_diff *diff)
 {
     struct tool_diff_rows functions = {0}, paths = {0};
-    struct tool_diff_limits limits = limits_of();
-    bool by_function = options.by == NULL || strcmp(options.by, "function") == 0;
-    bool by_path = options.by == NULL || strcmp(options.by, "path") == 0;
+    struct tool_diff_limits limits = limits_of(options);
+    bool by_function = options->by == NULL || strcmp(options->by, "function") == 0;
+    bool by_path = options->by == NULL || strcmp(options->by, "path") == 0;
     int status = by_function ? tool_diff_functions(diff, &functions) : TOOL_OK;
     if (by_path && status != TOOL_CANNOT) {
         int other =
-            tool_diff_paths(diff, options.depth > 0 ? options.depth : DEPTH_DEFAULT, &paths);
+            tool_diff_paths(diff, options->depth > 0 ? options->depth : DEPTH_DEFAULT, &paths);
         status = other > status ? other : status;
     }
     if (status != TOOL_CANNOT) {
         tool_diff_judge(diff, &limits, &functions);
         tool_diff_judge(diff, &limits, &paths);
-        int printed = print_rows(diff, by_function ? &functions : NULL, by_path ? &paths : NULL);
+        int printed =
+            print_rows(options, diff, by_function ? &functions : NULL, by_path ? &paths : NULL);
         status = printed > status ? printed : status;
     }
     tool_diff_rows_close(&functions);
@@ -163,15 +150,15 @@ static int show_rows(struct tool_diff *diff)
     return status;
 }
 
-static int check_words(void)
+static int check_words(const struct options *options)
 {
-    if (options.by != NULL && strcmp(options.by, "function") != 0 &&
-        strcmp(options.by, "path") != 0)
-        return tool_usage("diff", "unknown kind of rows '%s'", options.by);
-    if (options.sort != NULL && strcmp(options.sort, "self") != 0 &&
-        strcmp(options.sort, "total") != 0 && strcmp(options.sort, "calls") != 0)
-        return tool_usage("diff", "unknown key '%s'", options.sort);
-    if (options.first && (options.by != NULL || options.sort != NULL))
+    if (options->by != NULL && strcmp(options->by, "function") != 0 &&
+        strcmp(options->by, "path") != 0)
+        return tool_usage("diff", "unknown kind of rows '%s'", options->by);
+    if (options->sort != NULL && strcmp(options->sort, "self") != 0 &&
+        strcmp(options->sort, "total") != 0 && strcmp(options->sort, "calls") != 0)
+        return tool_usage("diff", "unknown key '%s'", options->sort);
+    if (options->first && (options->by != NULL || options->sort != NULL))
         return tool_usage("diff", "--first goes without --by and --sort");
     return TOOL_OK;
 }
@@ -181,9 +168,9 @@ static int open_inputs(struct tool_diff *diff, char **paths)
     int status = TOOL_OK;
     if (strcmp(paths[0], "-") == 0 && strcmp(paths[1], "-") == 0)
         return tool_usage("diff", "only one of the traces can come from standard input");
-    tool_memory_bound();
+    tool_memory_bound(diff->memory_bytes);
     for (int side = 0; side < 2 && status == TOOL_OK; side++) {
-        status = tool_input_read(&diff->inputs[side], paths[side], diff->jobs);
+        status = tool_input_read(&diff->inputs[side], paths[side], diff->jobs, diff->memory_bytes);
         if (status == TOOL_OK)
             ttape_reader_get_info(diff->inputs[side].reader, &diff->infos[side]);
     }
@@ -192,10 +179,10 @@ static int open_inputs(struct tool_diff *diff, char **paths)
     return status;
 }
 
-static int run(struct tool_diff *diff)
+static int run(const struct options *options, struct tool_diff *diff)
 {
     tool_diff_make_keys(diff);
-    int status = options.first ? show_first(diff) : show_rows(diff);
+    int status = options->first ? show_first(options, diff) : show_rows(options, diff);
     for (int side = 0; side < 2; side++) {
         int end = tool_input_check_end(&diff->inputs[side]);
         status = status == TOOL_OK ? end : status;
@@ -207,16 +194,18 @@ static int run(struct tool_diff *diff)
 int tool_verb_diff(int argc, char **argv)
 {
     int count, status;
+    struct options options = {0};
     struct tool_diff diff = {.inputs = {{.fd = -1}, {.fd = -1}}};
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    status = check_words();
+    status = check_words(&options);
     if (status != TOOL_OK)
         return status;
+    diff.memory_bytes = options.memory_bytes;
     diff.jobs = options.jobs > 0 ? options.jobs : 1;
     status = open_inputs(&diff, argv);
     if (status == TOOL_OK)
-        status = run(&diff);
+        status = run(&options, &diff);
     tool_input_close(&diff.inputs[0]);
     tool_input_close(&diff.inputs[1]);
     return status;

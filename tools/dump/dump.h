@@ -38,8 +38,9 @@ struct tool_dump {
     ttape_reader *reader;
     ttape_info info;
     bool has_times;
-    struct tool_time from, to; /* absolute */
+    struct tool_time from, to; /* absolute once it is prepared */
     struct tool_range events;
+    struct tool_id tid, stream;
     bool *selected;    /* by stream */
     uint32_t *streams; /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
@@ -52,7 +53,8 @@ struct tool_dump {
     tool_site_printer print_site;
     struct tool_site_text *sites;
     size_t site_count, site_capacity;
-    bool is_prepared;
+    uint64_t memory_bytes;
+    bool is_prepared, is_followed;
 };
 
 /* Takes in what the reader holds now: its definitions, the selection among its streams. */

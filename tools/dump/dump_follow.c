@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/command/memory_limit.h"
 #include "tools/dump/dump.h"
 
 #define PAUSE_MS 40
@@ -187,7 +186,7 @@ int tool_dump_follow(struct tool_dump *dump, const char *path, uint64_t wait_ns)
     if (status == TOOL_OK && file.fd >= 0) {
         ttape_input input = {&file, read_growing};
         ttape_reader_options reader_options = {.size = sizeof(reader_options),
-                                               .limits = tool_memory_limits()};
+                                               .limits = {.memory_bytes = dump->memory_bytes}};
         if (ttape_forward_open(&forward, &input, &reader_options, &err) == TTAPE_OK) {
             status = print_parts(dump, forward, &file);
             ttape_forward_close(forward);

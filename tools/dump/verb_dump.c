@@ -12,7 +12,7 @@
 #define WAIT_NS        60000000000u
 #define SITE_BYTES_MAX (8u * 1024u * 1024u)
 
-static struct {
+struct options {
     const char *format;
     struct tool_time from, to;
     struct tool_range events;
@@ -20,29 +20,30 @@ static struct {
     uint32_t jobs;
     bool follow, places;
     struct tool_time wait;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_dump_format *const formats[] = {&tool_dump_text, &tool_dump_csv,
                                                          &tool_dump_ndjson};
 
 static const struct tool_option table[] = {
-    {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, &options.format},
+    {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, TOOL_AT(format)},
     {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
-     tool_parse_time, &options.from},
-    {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
+     tool_parse_time, TOOL_AT(from)},
+    {"to", 0, "TIME", "end before TIME", tool_parse_time, TOOL_AT(to)},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
-     &options.events},
-    {"tid", 0, "N", "threads with this number only", tool_parse_id, &options.tid},
+     TOOL_AT(events)},
+    {"tid", 0, "N", "threads with this number only", tool_parse_id, TOOL_AT(tid)},
     {"stream", 's', "N", "this stream only (tracetape info lists them)", tool_parse_id,
-     &options.stream},
-    {"limit", 'n', "N", "at most N lines", tool_parse_id, &options.limit},
+     TOOL_AT(stream)},
+    {"limit", 'n', "N", "at most N lines", tool_parse_id, TOOL_AT(limit)},
     {"places", 'p', NULL, "where functions are: file and line, or module and offset (not csv)",
-     NULL, &options.places},
-    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+     NULL, TOOL_AT(places)},
+    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"follow", 'F', NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
-     &options.follow},
+     TOOL_AT(follow)},
     {"wait", 'w', "TIME", "with --follow: how long FILE may not be there yet (default 60s)",
-     tool_parse_time, &options.wait},
+     tool_parse_time, TOOL_AT(wait)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -193,8 +194,8 @@ static int select_streams(struct tool_dump *dump)
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info stream;
         bool found = ttape_reader_get_stream(dump->reader, i, &stream) == TTAPE_OK;
-        if (!found || (options.stream.given && options.stream.value != i) ||
-            (options.tid.given && options.tid.value != stream.stream.tid))
+        if (!found || (dump->stream.given && dump->stream.value != i) ||
+            (dump->tid.given && dump->tid.value != stream.stream.tid))
             continue;
         order[dump->stream_count++] =
             (struct ordered){stream.pid, stream.stream.tid, stream.stream.start_time_ns, i};
@@ -205,7 +206,7 @@ static int select_streams(struct tool_dump *dump)
     for (uint32_t i = 0; i < dump->stream_count; i++)
         dump->streams[i] = order[i].stream;
     free(order);
-    if (dump->stream_count == 0 && (options.stream.given || options.tid.given) && !options.follow)
+    if (dump->stream_count == 0 && (dump->stream.given || dump->tid.given) && !dump->is_followed)
         return tool_fail("'%s' has no such stream", dump->input->name);
     return TOOL_OK;
 }
@@ -223,10 +224,6 @@ static void resolve(const struct tool_dump *dump, struct tool_time *time)
 static int choose(struct tool_dump *dump)
 {
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
-    dump->from = options.from;
-    dump->to = options.to;
-    dump->events = options.events;
-    dump->lines_left = options.limit.given ? options.limit.value : UINT64_MAX;
     resolve(dump, &dump->from);
     resolve(dump, &dump->to);
     dump->is_prepared = true;
@@ -246,37 +243,34 @@ int tool_dump_prepare(struct tool_dump *dump)
     return status == TOOL_OK ? select_streams(dump) : status;
 }
 
-static int print_file(struct tool_dump *dump, const char *path)
+static int print_file(void *context, const struct tool_input *input)
 {
-    struct tool_input input;
-    tool_memory_bound();
-    int status = tool_input_read(&input, path, options.jobs);
+    struct tool_dump *dump = context;
+    dump->input = input;
+    dump->reader = input->reader;
+    int status = tool_dump_prepare(dump);
     if (status == TOOL_OK) {
-        dump->input = &input;
-        dump->reader = input.reader;
-        status = tool_dump_prepare(dump);
-        if (status == TOOL_OK) {
-            dump->format->open(dump);
-            dump->format->print(dump);
-            dump->format->close(dump);
-            status = dump->status;
-        }
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
+        dump->format->open(dump);
+        dump->format->print(dump);
+        dump->format->close(dump);
+        status = dump->status;
     }
-    tool_input_close(&input);
     dump->input = NULL;
     return status;
 }
 
-static int print_all(struct tool_dump *dump, const char *path)
+static int print_all(const struct options *options, struct tool_dump *dump, const char *path)
 {
     tool_output_open(&dump->out, STDOUT_FILENO);
     tool_output_open(&dump->scratch, -1);
-    int status =
-        options.follow
-            ? tool_dump_follow(dump, path, options.wait.given ? options.wait.value_ns : WAIT_NS)
-            : print_file(dump, path);
+    int status;
+    if (options->follow) {
+        status =
+            tool_dump_follow(dump, path, options->wait.given ? options->wait.value_ns : WAIT_NS);
+    } else {
+        tool_memory_bound(options->memory_bytes);
+        status = tool_input_run(path, options->jobs, options->memory_bytes, print_file, dump);
+    }
     int closed = tool_output_close(&dump->out);
     for (size_t i = 0; i < dump->site_count; i++)
         free(dump->sites[i].text);
@@ -298,16 +292,26 @@ static const struct tool_dump_format *find_format(const char *name)
 int tool_verb_dump(int argc, char **argv)
 {
     int count, status;
-    struct tool_dump dump = {.status = TOOL_OK};
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    dump.format = find_format(options.format == NULL ? "text" : options.format);
-    if (dump.format == NULL)
+    const struct tool_dump_format *format =
+        find_format(options.format == NULL ? "text" : options.format);
+    if (format == NULL)
         return tool_usage("dump", "unknown format '%s'", options.format);
     if (options.wait.given && !options.follow)
         return tool_usage("dump", "--wait goes with --follow");
-    if (options.places && dump.format == &tool_dump_csv)
+    if (options.places && format == &tool_dump_csv)
         return tool_usage("dump", "--places does not go with the fixed columns of csv");
-    dump.places = options.places;
-    return print_all(&dump, argv[0]);
+    struct tool_dump dump = {.format = format,
+                             .from = options.from,
+                             .to = options.to,
+                             .events = options.events,
+                             .tid = options.tid,
+                             .stream = options.stream,
+                             .places = options.places,
+                             .lines_left = options.limit.given ? options.limit.value : UINT64_MAX,
+                             .memory_bytes = options.memory_bytes,
+                             .is_followed = options.follow};
+    return print_all(&options, &dump, argv[0]);
 }

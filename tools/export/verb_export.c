@@ -52,28 +52,30 @@ static bool parse_length(const char *text, void *into)
     return tool_scan_time(&text, into) && *text == '\0';
 }
 
-static struct {
+struct options {
     const char *format, *output;
+    const struct tool_export_format *chosen;
     bool force;
     struct time_range times;
     struct tool_export_choice choice;
     uint64_t min_ns;
     uint32_t jobs;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
-    {"to", 't', "FORMAT", "one of those below", NULL, &options.format},
+    {"to", 't', "FORMAT", "one of those below", NULL, TOOL_AT(format)},
     {"output", 'o', "OUT", "write to OUT (default: standard output, where the format allows it)",
-     NULL, &options.output},
-    {"force", 'f', NULL, "replace OUT where it exists", NULL, &options.force},
+     NULL, TOOL_AT(output)},
+    {"force", 'f', NULL, "replace OUT where it exists", NULL, TOOL_AT(force)},
     {"time", 0, "FROM..TO", "only this time: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
-     parse_times, &options.times},
-    {"thread", 0, "T", "threads with this number only", tool_parse_id, &options.choice.thread},
-    {"process", 0, "P", "processes with this number only", tool_parse_id, &options.choice.process},
+     parse_times, TOOL_AT(times)},
+    {"thread", 0, "T", "threads with this number only", tool_parse_id, TOOL_AT(choice.thread)},
+    {"process", 0, "P", "processes with this number only", tool_parse_id, TOOL_AT(choice.process)},
     {"min-time", 0, "TIME", "leave out frames that are shorter, and points", parse_length,
-     &options.min_ns},
+     TOOL_AT(min_ns)},
     {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
-     tool_parse_u32, &options.jobs},
+     tool_parse_u32, TOOL_AT(jobs)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -110,22 +112,22 @@ static uint64_t absolute(const struct tool_export *export, const struct tool_tim
     return value;
 }
 
-static int prepare(struct tool_export *export)
+static int prepare(const struct options *options, struct tool_export *export)
 {
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
-    export->has_from = options.times.from.given;
-    export->has_to = options.times.to.given;
-    export->from_ns = absolute(export, &options.times.from);
-    export->to_ns = absolute(export, &options.times.to);
-    export->min_ns = options.min_ns;
+    export->has_from = options->times.from.given;
+    export->has_to = options->times.to.given;
+    export->from_ns = absolute(export, &options->times.from);
+    export->to_ns = absolute(export, &options->times.to);
+    export->min_ns = options->min_ns;
     if (!export->has_times && (export->has_from || export->has_to || export->min_ns > 0)) {
         return tool_fail("'%s' has no times: --time and --min-time cannot be used",
                          export->input->name);
     }
     if (export->has_from && export->has_to && export->from_ns > export->to_ns)
         return tool_fail("the time to start at is after the time to end at");
-    return tool_export_select(export, &options.choice);
+    return tool_export_select(export, &options->choice);
 }
 
 /* ---- outputs that are written front to back ---- */
@@ -188,15 +190,16 @@ static int run_format(struct tool_export *export, const struct tool_export_forma
     return status;
 }
 
-static int export_all(const struct tool_input *input, const struct tool_export_format *format)
+static int export_all(void *context, const struct tool_input *input)
 {
+    const struct options *options = context;
     struct tool_export export = {.input = input,
                                  .reader = input->reader,
-                                 .path = options.output != NULL ? options.output : "-",
-                                 .force = options.force};
-    int status = prepare(&export);
+                                 .path = options->output != NULL ? options->output : "-",
+                                 .force = options->force};
+    int status = prepare(options, &export);
     if (status == TOOL_OK)
-        status = run_format(&export, format);
+        status = run_format(&export, options->chosen);
     if (export.stepped_count > 0 && (status == TOOL_OK || status == TOOL_LOSS)) {
         tool_message("'%s': the clock steps back %" PRIu64
                      " times: such an event got the time of the event before it",
@@ -227,12 +230,12 @@ static int fail_format(const char *name)
 int tool_verb_export(int argc, char **argv)
 {
     int count, status;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.format == NULL)
         return tool_usage("export", "--to FORMAT is missing");
-    const struct tool_export_format *format = find_format(options.format);
+    const struct tool_export_format *format = options.chosen = find_format(options.format);
     if (format == NULL)
         return fail_format(options.format);
     if (format->shape >= TOOL_EXPORT_FILE &&
@@ -240,13 +243,6 @@ int tool_verb_export(int argc, char **argv)
         return tool_usage("export", "format '%s' needs -o OUT", format->name);
     if (options.jobs == 0)
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
-    tool_memory_bound();
-    status = tool_input_read(&input, argv[0], options.jobs);
-    if (status == TOOL_OK) {
-        status = export_all(&input, format);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
-    return status;
+    tool_memory_bound(options.memory_bytes);
+    return tool_input_run(argv[0], options.jobs, options.memory_bytes, export_all, &options);
 }

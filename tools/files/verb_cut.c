@@ -2,7 +2,6 @@
  * encoded anew. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tracetape/copy.h>
 
@@ -13,25 +12,26 @@
 #include "tools/io/input.h"
 #include "tools/io/target.h"
 
-static struct {
+struct options {
     const char *output;
     bool force;
     struct tool_time from, to;
     struct tool_range events, partitions;
     struct tool_id tid;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
-    {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, &options.output},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, TOOL_AT(output)},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
-     tool_parse_time, &options.from},
-    {"to", 0, "TIME", "end before TIME", tool_parse_time, &options.to},
+     tool_parse_time, TOOL_AT(from)},
+    {"to", 0, "TIME", "end before TIME", tool_parse_time, TOOL_AT(to)},
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
-     &options.events},
-    {"tid", 0, "N", "threads with this number only", tool_parse_id, &options.tid},
+     TOOL_AT(events)},
+    {"tid", 0, "N", "threads with this number only", tool_parse_id, TOOL_AT(tid)},
     {"partitions", 0, "A..B", "whole partitions A up to before B", tool_parse_range,
-     &options.partitions},
+     TOOL_AT(partitions)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -53,7 +53,8 @@ static const struct tool_command command = {
 
 /* A cut: events [from, to) of each stream. */
 struct cutting {
-    struct tool_input *input;
+    const struct options *options;
+    const struct tool_input *input;
     ttape_reader *reader;
     ttape_info info;
     uint64_t *from, *to;
@@ -91,19 +92,20 @@ static ttape_status number_at(struct cutting *cut, uint32_t stream, uint64_t tim
 
 static ttape_status select_stream(struct cutting *cut, uint32_t stream)
 {
+    const struct options *options = cut->options;
     ttape_stream_info found;
     ttape_status status = ttape_reader_get_stream(cut->reader, stream, &found);
     uint64_t *from = &cut->from[stream], *to = &cut->to[stream];
-    if (status != TTAPE_OK || (options.tid.given && found.stream.tid != options.tid.value))
+    if (status != TTAPE_OK || (options->tid.given && found.stream.tid != options->tid.value))
         return status; /* both are 0: nothing of it */
     *to = UINT64_MAX;
-    if (options.from.given)
-        status = number_at(cut, stream, absolute(cut, &options.from), from);
-    if (options.to.given && status == TTAPE_OK)
-        status = number_at(cut, stream, absolute(cut, &options.to), to);
-    if (options.events.given) {
-        *from = *from > options.events.from ? *from : options.events.from;
-        *to = *to < options.events.to ? *to : options.events.to;
+    if (options->from.given)
+        status = number_at(cut, stream, absolute(cut, &options->from), from);
+    if (options->to.given && status == TTAPE_OK)
+        status = number_at(cut, stream, absolute(cut, &options->to), to);
+    if (options->events.given) {
+        *from = *from > options->events.from ? *from : options->events.from;
+        *to = *to < options->events.to ? *to : options->events.to;
     }
     return status;
 }
@@ -145,8 +147,9 @@ static ttape_status copy_partition(struct cutting *cut, uint32_t partition)
 static int copy_all(struct cutting *cut)
 {
     uint64_t end = cut->info.partition_count;
-    uint64_t first = options.partitions.given ? options.partitions.from : 0;
-    end = options.partitions.given && options.partitions.to < end ? options.partitions.to : end;
+    const struct tool_range *wanted = &cut->options->partitions;
+    uint64_t first = wanted->given ? wanted->from : 0;
+    end = wanted->given && wanted->to < end ? wanted->to : end;
     for (uint64_t i = first; i < end; i++) {
         if (copy_partition(cut, (uint32_t)i) != TTAPE_OK)
             return tool_fail_error(cut->input->name, &cut->err);
@@ -159,7 +162,7 @@ static int copy_all(struct cutting *cut)
 
 static int open_output(struct cutting *cut)
 {
-    int status = tool_target_open(&cut->target, options.output, options.force);
+    int status = tool_target_open(&cut->target, cut->options->output, cut->options->force);
     if (status != TOOL_OK)
         return status;
     ttape_writer_options writer_options = {.size = sizeof(writer_options),
@@ -167,7 +170,7 @@ static int open_output(struct cutting *cut)
                                            .has_trace_id = true};
     memcpy(writer_options.trace_id, cut->info.trace_id, sizeof(cut->info.trace_id));
     if (ttape_writer_open(&cut->writer, &cut->target.sink, &writer_options, &cut->err) != TTAPE_OK)
-        return tool_fail_error(options.output, &cut->err);
+        return tool_fail_error(cut->options->output, &cut->err);
     if (ttape_copier_open(&cut->copier, cut->writer, cut->reader, &cut->err) != TTAPE_OK)
         return tool_fail_error(cut->input->name, &cut->err);
     return TOOL_OK;
@@ -177,7 +180,7 @@ static int select_all(struct cutting *cut)
 {
     uint32_t count = cut->info.stream_count;
     bool has_times = cut->info.resolution_ns != TTAPE_TIME_NONE;
-    if (!has_times && (options.from.given || options.to.given))
+    if (!has_times && (cut->options->from.given || cut->options->to.given))
         return tool_fail("'%s' has no times: --from and --to cannot be used", cut->input->name);
     cut->from = tool_allocate(count, sizeof(uint64_t));
     cut->to = tool_allocate(count, sizeof(uint64_t));
@@ -187,9 +190,10 @@ static int select_all(struct cutting *cut)
     return TOOL_OK;
 }
 
-static int run(struct tool_input *input)
+static int run(void *context, const struct tool_input *input)
 {
-    struct cutting cut = {.input = input, .reader = input->reader, .target = {.fd = -1}};
+    struct cutting cut = {
+        .options = context, .input = input, .reader = input->reader, .target = {.fd = -1}};
     ttape_reader_get_info(cut.reader, &cut.info);
     int status = select_all(&cut);
     if (status == TOOL_OK)
@@ -210,8 +214,8 @@ static int run(struct tool_input *input)
 int tool_verb_cut(int argc, char **argv)
 {
     int count, status;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.output == NULL)
         return tool_usage("cut", "-o FILE is missing");
@@ -220,12 +224,5 @@ int tool_verb_cut(int argc, char **argv)
         return tool_usage("cut", "nothing says what to cut out: --from, --to, --events, --tid or "
                                  "--partitions");
     }
-    status = tool_input_read(&input, argv[0], 1);
-    if (status == TOOL_OK) {
-        status = run(&input);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
-    return status;
+    return tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
 }

@@ -14,13 +14,14 @@
 #define STREAMS_SHOWN    10u
 #define PARTITIONS_SHOWN 5u
 
-static struct {
+struct options {
     bool json, all;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
-    {"json", 0, NULL, "print JSON", NULL, &options.json},
-    {"all", 'a', NULL, "list all streams and partitions, not just the first", NULL, &options.all},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    {"all", 'a', NULL, "list all streams and partitions, not just the first", NULL, TOOL_AT(all)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -57,6 +58,7 @@ static uint64_t part_of(const ttape_byte_counts *bytes, size_t part)
 }
 
 struct printing {
+    const struct options *options;
     const struct tool_input *input;
     const ttape_reader *reader;
     ttape_info info;
@@ -171,7 +173,7 @@ static void print_bytes(struct printing *print)
 static void print_streams(struct printing *print)
 {
     uint32_t count = print->info.stream_count;
-    uint32_t shown = options.all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
+    uint32_t shown = print->options->all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
     tool_output_text(&print->out, "\nstream        pid        tid         events  name\n");
     for (uint32_t i = 0; i < shown; i++) {
         ttape_stream_info stream;
@@ -194,7 +196,7 @@ static void print_streams(struct printing *print)
 static void print_partitions(struct printing *print)
 {
     uint64_t count = print->info.partition_count;
-    uint64_t shown = options.all || count <= PARTITIONS_SHOWN ? count : PARTITIONS_SHOWN;
+    uint64_t shown = print->options->all || count <= PARTITIONS_SHOWN ? count : PARTITIONS_SHOWN;
     tool_output_text(&print->out,
                      "\npartition         offset        bytes     events  segments  from\n");
     for (uint32_t i = 0; i < shown; i++) {
@@ -295,7 +297,7 @@ static void json_streams(struct printing *print)
 {
     struct tool_json *json = &print->json;
     uint32_t count = print->info.stream_count;
-    uint32_t shown = options.all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
+    uint32_t shown = print->options->all || count <= STREAMS_SHOWN ? count : STREAMS_SHOWN;
     tool_json_begin(json, "stream_list", '[');
     for (uint32_t i = 0; i < shown; i++) {
         ttape_stream_info stream;
@@ -321,8 +323,8 @@ static void json_partitions(struct printing *print)
 {
     struct tool_json *json = &print->json;
     tool_json_begin(json, "partition_list", '[');
-    for (uint32_t i = 0; i < print->info.partition_count && (options.all || i < PARTITIONS_SHOWN);
-         i++) {
+    for (uint32_t i = 0;
+         i < print->info.partition_count && (print->options->all || i < PARTITIONS_SHOWN); i++) {
         ttape_partition_info partition;
         if (ttape_reader_get_partition(print->reader, i, &partition) != TTAPE_OK)
             break;
@@ -379,12 +381,12 @@ static void print_json(struct printing *print)
     tool_json_end(&print->json, '}');
 }
 
-static int print_all(const struct tool_input *input)
+static int print_all(void *context, const struct tool_input *input)
 {
-    struct printing print = {.input = input, .reader = input->reader};
+    struct printing print = {.options = context, .input = input, .reader = input->reader};
     ttape_reader_get_info(input->reader, &print.info);
     tool_output_open(&print.out, STDOUT_FILENO);
-    if (options.json) {
+    if (print.options->json) {
         print_json(&print);
     } else {
         print_head(&print);
@@ -399,15 +401,9 @@ static int print_all(const struct tool_input *input)
 int tool_verb_info(int argc, char **argv)
 {
     int count, status;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    tool_memory_bound();
-    status = tool_input_read(&input, argv[0], 1);
-    if (status == TOOL_OK)
-        status = print_all(&input);
-    if (status == TOOL_OK)
-        status = tool_input_check_end(&input);
-    tool_input_close(&input);
-    return status;
+    tool_memory_bound(options.memory_bytes);
+    return tool_input_run(argv[0], 1, options.memory_bytes, print_all, &options);
 }

@@ -21,15 +21,16 @@
 #include "tools/io/input.h"
 #include "tools/io/target.h"
 
-static struct {
+struct options {
     const char *output;
     bool force;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the merged trace to FILE; - is standard output", NULL,
-     &options.output},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+     TOOL_AT(output)},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -63,6 +64,7 @@ struct run_of {
 };
 
 struct merging {
+    const struct options *options;
     struct merge_piece *pieces;
     size_t piece_count;
     struct run_of *runs; /* by stream, then by event number */
@@ -247,7 +249,7 @@ static void choose_id(const struct merging *merge, uint8_t id[16])
 
 static int open_output(struct merging *merge)
 {
-    int status = tool_target_open(&merge->target, options.output, options.force);
+    int status = tool_target_open(&merge->target, merge->options->output, merge->options->force);
     if (status != TOOL_OK)
         return status;
     ttape_writer_options writer_options = {.size = sizeof(writer_options),
@@ -256,7 +258,7 @@ static int open_output(struct merging *merge)
     choose_id(merge, writer_options.trace_id);
     if (ttape_writer_open(&merge->writer, &merge->target.sink, &writer_options, &merge->err) !=
         TTAPE_OK)
-        return tool_fail_error(options.output, &merge->err);
+        return tool_fail_error(merge->options->output, &merge->err);
     for (size_t i = 0; i < merge->piece_count; i++) {
         struct merge_piece *piece = &merge->pieces[i];
         if (ttape_copier_open(&piece->copier, merge->writer, piece->input.reader, &merge->err) !=
@@ -275,7 +277,7 @@ static int write_all(struct merging *merge)
         tool_progress_stop();
     }
     if (status == TOOL_OK && ttape_writer_finish(merge->writer, &merge->err) != TTAPE_OK)
-        status = tool_fail_error(options.output, &merge->err);
+        status = tool_fail_error(merge->options->output, &merge->err);
     if (status == TOOL_OK)
         status = tool_target_commit(&merge->target);
     for (size_t i = 0; i < merge->piece_count; i++)
@@ -289,7 +291,8 @@ static int open_pieces(struct merging *merge, char **paths)
 {
     int status = TOOL_OK;
     for (size_t i = 0; i < merge->piece_count && status == TOOL_OK; i++) {
-        status = tool_input_read(&merge->pieces[i].input, paths[i], 1);
+        status =
+            tool_input_read(&merge->pieces[i].input, paths[i], 1, merge->options->memory_bytes);
         if (status == TOOL_OK)
             ttape_reader_get_info(merge->pieces[i].input.reader, &merge->pieces[i].info);
     }
@@ -299,11 +302,13 @@ static int open_pieces(struct merging *merge, char **paths)
 int tool_verb_merge(int argc, char **argv)
 {
     int count, status;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.output == NULL)
         return tool_usage("merge", "-o FILE is missing");
-    struct merging merge = {.piece_count = (size_t)count, .target = {.fd = -1}};
+    struct merging merge = {
+        .options = &options, .piece_count = (size_t)count, .target = {.fd = -1}};
     merge.pieces = tool_allocate(merge.piece_count, sizeof(struct merge_piece));
     for (size_t i = 0; i < merge.piece_count; i++)
         merge.pieces[i].input.fd = -1;

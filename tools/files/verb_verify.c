@@ -9,15 +9,16 @@
 #include "tools/io/input.h"
 #include "tools/io/json.h"
 
-static struct {
+struct options {
     bool json, quiet;
     uint32_t jobs;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
-    {"json", 0, NULL, "print JSON", NULL, &options.json},
-    {"quiet", 'q', NULL, "print nothing; the exit status says it", NULL, &options.quiet},
-    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    {"quiet", 'q', NULL, "print nothing; the exit status says it", NULL, TOOL_AT(quiet)},
+    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -41,6 +42,7 @@ static const struct tool_command command = {
 };
 
 struct verification {
+    const struct options *options;
     const char *name;
     struct tool_output out;
     struct tool_json json;
@@ -97,9 +99,9 @@ static bool take_finding(void *context, const ttape_finding *finding)
 {
     struct verification *run = context;
     const ttape_error *error = &finding->error;
-    if (options.quiet)
+    if (run->options->quiet)
         return true;
-    if (options.json) {
+    if (run->options->json) {
         print_json(run, finding);
         return run->out.failed_errno == 0;
     }
@@ -125,11 +127,13 @@ static void take_progress(void *context, uint64_t done_bytes, uint64_t total_byt
 
 static int verify(struct verification *run, const struct tool_input *input)
 {
+    const struct options *options = run->options;
     ttape_error err = {0};
     uint64_t count = 0;
-    ttape_reader_options reader_options = {
-        .size = sizeof(reader_options), .limits = tool_memory_limits(), .jobs = options.jobs};
-    if (options.json) {
+    ttape_reader_options reader_options = {.size = sizeof(reader_options),
+                                           .limits = {.memory_bytes = options->memory_bytes},
+                                           .jobs = options->jobs};
+    if (options->json) {
         tool_json_begin(&run->json, NULL, '{');
         tool_json_text(&run->json, "file", run->name);
         tool_json_number(&run->json, "file_bytes", input->source.size_bytes);
@@ -139,13 +143,13 @@ static int verify(struct verification *run, const struct tool_input *input)
     ttape_status status = ttape_verify(&input->source, &reader_options, take_finding, take_progress,
                                        run, &count, &err);
     tool_progress_stop();
-    if (options.json) {
+    if (options->json) {
         tool_json_end(&run->json, ']');
         tool_json_number(&run->json, "finding_count", count);
         tool_json_bool(&run->json, "verified", status == TTAPE_OK);
         tool_json_bool(&run->json, "ok", status == TTAPE_OK && count == 0);
         tool_json_end(&run->json, '}');
-    } else if (!options.quiet && status == TTAPE_OK && count == 0) {
+    } else if (!options->quiet && status == TTAPE_OK && count == 0) {
         tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT,
                             (ttape_string){run->name, strlen(run->name)});
         tool_output_text(&run->out, ": ok\n");
@@ -158,12 +162,13 @@ static int verify(struct verification *run, const struct tool_input *input)
 int tool_verb_verify(int argc, char **argv)
 {
     int count, status;
+    struct options options = {0};
     struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     status = tool_input_open(&input, argv[0]);
     if (status == TOOL_OK) {
-        struct verification run = {.name = input.name};
+        struct verification run = {.options = &options, .name = input.name};
         tool_output_open(&run.out, STDOUT_FILENO);
         tool_json_open(&run.json, &run.out);
         status = verify(&run, &input);

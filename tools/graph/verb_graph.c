@@ -1,7 +1,6 @@
 /* tracetape graph: which graph to make of a trace, and how to show it. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -16,7 +15,7 @@ struct share_option {
     double value;
 };
 
-static struct {
+struct options {
     const char *context, *by;
     struct share_option min_share;
     struct tool_time min_time;
@@ -25,7 +24,8 @@ static struct {
     struct tool_span time;
     uint32_t jobs;
     bool all, dot, svg, json, list, summary, split_levels, no_pager;
-} options;
+    uint64_t memory_bytes;
+};
 
 /* "1%" or "0.01" */
 static bool parse_share(const char *text, void *into)
@@ -44,33 +44,33 @@ static bool parse_share(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"dot", 'd', NULL, "print Graphviz's language", NULL, &options.dot},
-    {"svg", 0, NULL, "print a picture, drawn by Graphviz", NULL, &options.svg},
-    {"json", 0, NULL, "print JSON", NULL, &options.json},
+    {"dot", 'd', NULL, "print Graphviz's language", NULL, TOOL_AT(dot)},
+    {"svg", 0, NULL, "print a picture, drawn by Graphviz", NULL, TOOL_AT(svg)},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"list", 'l', NULL, "list nodes and edges instead of opening them from the start", NULL,
-     &options.list},
+     TOOL_AT(list)},
     {"summary", 0, NULL, "sizes, kinds of calls, recursion, the hottest, modules", NULL,
-     &options.summary},
+     TOOL_AT(summary)},
     {"context", 'c', "WHAT", "what each thread has of a node, an edge A->B, or of all (*)", NULL,
-     &options.context},
+     TOOL_AT(context)},
     {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
-     parse_share, &options.min_share},
-    {"min-time", 0, "TIME", "prune what took less", tool_parse_time, &options.min_time},
-    {"min-calls", 0, "N", "prune what was called less often", tool_parse_id, &options.min_calls},
+     parse_share, TOOL_AT(min_share)},
+    {"min-time", 0, "TIME", "prune what took less", tool_parse_time, TOOL_AT(min_time)},
+    {"min-calls", 0, "N", "prune what was called less often", tool_parse_id, TOOL_AT(min_calls)},
     {"top", 'n', "N", "keep the N functions with most time of their own", tool_parse_id,
-     &options.top},
+     TOOL_AT(top)},
     {"by", 'b', "TIME", "total (default) or self: the time of nodes that limits look at", NULL,
-     &options.by},
-    {"all", 'a', NULL, "prune nothing", NULL, &options.all},
+     TOOL_AT(by)},
+    {"all", 'a', NULL, "prune nothing", NULL, TOOL_AT(all)},
     {"split-levels", 0, NULL, "functions of threads of each nesting level are nodes of their own",
-     NULL, &options.split_levels},
+     NULL, TOOL_AT(split_levels)},
     {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
-     tool_parse_span, &options.time},
-    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, &options.tids},
+     tool_parse_span, TOOL_AT(time)},
+    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, TOOL_AT(tids)},
     {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
-     &options.streams},
-    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, &options.jobs},
-    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+     TOOL_AT(streams)},
+    {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -94,71 +94,68 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-static struct tool_graph_limits limits_of(void)
+static struct tool_graph_limits limits_of(const struct options *options)
 {
-    bool is_given = options.min_share.given || options.min_time.given || options.min_calls.given ||
-                    options.top.given;
-    bool is_whole = options.all || options.json || options.summary || is_given;
+    bool is_given = options->min_share.given || options->min_time.given ||
+                    options->min_calls.given || options->top.given;
+    bool is_whole = options->all || options->json || options->summary || is_given;
     return (struct tool_graph_limits){
-        .min_share = options.min_share.given ? options.min_share.value
-                     : is_whole              ? 0
-                                             : DEFAULT_SHARE,
-        .min_ns = options.min_time.given ? options.min_time.value_ns : 0,
-        .min_calls = options.min_calls.given ? options.min_calls.value : 0,
-        .top = options.top.given ? options.top.value : 0,
-        .by_self = options.by != NULL && strcmp(options.by, "self") == 0};
+        .min_share = options->min_share.given ? options->min_share.value
+                     : is_whole               ? 0
+                                              : DEFAULT_SHARE,
+        .min_ns = options->min_time.given ? options->min_time.value_ns : 0,
+        .min_calls = options->min_calls.given ? options->min_calls.value : 0,
+        .top = options->top.given ? options->top.value : 0,
+        .by_self = options->by != NULL && strcmp(options->by, "self") == 0};
 }
 
-static int print_text(struct tool_graph_view *view)
+static int print_text(const struct options *options, struct tool_graph_view *view)
 {
     struct tool_output out;
-    bool pages = !options.json && !options.dot && !options.no_pager;
-    if (pages)
-        tool_pager_start();
-    tool_output_open(&out, STDOUT_FILENO);
-    if (options.json)
+    tool_pager_open(&out, !options->json && !options->dot && !options->no_pager);
+    if (options->json)
         tool_graph_json(view, &out);
-    else if (options.dot)
+    else if (options->dot)
         tool_graph_dot(view, &out);
-    else if (options.summary)
+    else if (options->summary)
         tool_graph_print_summary(view, &out);
-    else if (options.context != NULL)
+    else if (options->context != NULL)
         tool_graph_print_contexts(view, &out);
     else
         tool_graph_text(view, &out);
-    int status = tool_output_close(&out);
-    return pages ? tool_pager_finish(status) : status;
+    return tool_pager_close(&out);
 }
 
-static int show(struct tool_graph *graph)
+static int show(const struct options *options, struct tool_graph *graph)
 {
     struct tool_graph_view view;
     int status = TOOL_OK;
-    tool_graph_view_open(&view, graph, options.context);
-    view.as_list = options.list;
-    if (options.context != NULL && !tool_graph_has_context(&view))
-        status = tool_fail("'%s' is no node or edge of the graph", options.context);
+    tool_graph_view_open(&view, graph, options->context);
+    view.as_list = options->list;
+    if (options->context != NULL && !tool_graph_has_context(&view))
+        status = tool_fail("'%s' is no node or edge of the graph", options->context);
     if (status == TOOL_OK)
-        status = options.svg ? tool_graph_svg(&view) : print_text(&view);
+        status = options->svg ? tool_graph_svg(&view) : print_text(options, &view);
     tool_graph_view_close(&view);
     return status;
 }
 
-static int run(const struct tool_input *input)
+static int run(void *context, const struct tool_input *input)
 {
+    const struct options *options = context;
     struct tool_selection selection = {0};
-    struct tool_graph graph = {.split_levels = options.split_levels,
-                               .keep_contexts = options.context != NULL};
-    struct tool_graph_limits limits = limits_of();
-    int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
+    struct tool_graph graph = {.split_levels = options->split_levels,
+                               .keep_contexts = options->context != NULL};
+    struct tool_graph_limits limits = limits_of(options);
+    int status = tool_select(&selection, input, &options->tids, &options->streams, &options->time);
     if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection);
-        if (status != TOOL_CANNOT && !options.all) {
+        if (status != TOOL_CANNOT && !options->all) {
             int again = tool_graph_prune(&graph, &limits);
             status = again > status ? again : status;
         }
         if (status != TOOL_CANNOT) {
-            int shown = show(&graph);
+            int shown = show(options, &graph);
             status = shown > status ? shown : status;
         }
         tool_graph_close(&graph);
@@ -167,35 +164,31 @@ static int run(const struct tool_input *input)
     return status;
 }
 
-static int check_options(void)
+static int check_options(const struct options *options)
 {
-    if (options.dot + options.svg + options.json + options.list + (options.summary ? 1 : 0) > 1 &&
-        !(options.json && options.summary)) {
+    if (options->dot + options->svg + options->json + options->list + (options->summary ? 1 : 0) >
+            1 &&
+        !(options->json && options->summary)) {
         return tool_usage("graph", "only one of --dot, --svg, --json, --list, --summary is "
                                    "possible");
     }
-    if (options.by != NULL && strcmp(options.by, "self") != 0 && strcmp(options.by, "total") != 0)
-        return tool_usage("graph", "unknown time '%s'", options.by);
+    if (options->by != NULL && strcmp(options->by, "self") != 0 &&
+        strcmp(options->by, "total") != 0)
+        return tool_usage("graph", "unknown time '%s'", options->by);
     return TOOL_OK;
 }
 
 int tool_verb_graph(int argc, char **argv)
 {
     int count, status;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    status = check_options();
+    status = check_options(&options);
     if (status != TOOL_OK)
         return status;
-    tool_memory_bound();
-    status = tool_input_read(&input, argv[0], options.jobs);
-    if (status == TOOL_OK) {
-        status = run(&input);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
+    tool_memory_bound(options.memory_bytes);
+    status = tool_input_run(argv[0], options.jobs, options.memory_bytes, run, &options);
     free(options.tids.numbers);
     free(options.streams.numbers);
     return status;

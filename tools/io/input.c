@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/io/input.h"
@@ -160,14 +159,15 @@ int tool_input_open(struct tool_input *input, const char *path)
     return TOOL_OK;
 }
 
-int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs)
+int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
+                    uint64_t memory_bytes)
 {
     ttape_error err = {0};
     int status = tool_input_open(input, path);
     if (status != TOOL_OK)
         return status;
     ttape_reader_options options = {
-        .size = sizeof(options), .limits = tool_memory_limits(), .jobs = jobs};
+        .size = sizeof(options), .limits = {.memory_bytes = memory_bytes}, .jobs = jobs};
     if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK)
         return tool_fail_error(input->name, &err);
     return TOOL_OK;
@@ -193,4 +193,18 @@ int tool_input_check_end(const struct tool_input *input)
         return TOOL_LOSS;
     }
     return TOOL_OK;
+}
+
+int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
+                   int (*work)(void *context, const struct tool_input *input), void *context)
+{
+    struct tool_input input;
+    int status = tool_input_read(&input, path, jobs, memory_bytes);
+    if (status == TOOL_OK) {
+        status = work(context, &input);
+        int end = tool_input_check_end(&input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    return status;
 }

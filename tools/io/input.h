@@ -19,9 +19,15 @@ struct tool_input {
 
 /* Opens the source only. Returns a tool_exit; what failed has been reported. */
 int tool_input_open(struct tool_input *input, const char *path);
-/* Opens source and reader. */
-int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs);
+/* Opens source and reader; memory_bytes: as of --memory. */
+int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
+                    uint64_t memory_bytes);
 void tool_input_close(struct tool_input *input);
+
+/* Reads a trace so, calls `work` for it, warns when it ends too early, and closes it. Returns the
+ * first tool_exit that is not TOOL_OK. */
+int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
+                   int (*work)(void *context, const struct tool_input *input), void *context);
 
 /* Reads from an offset (-1: from where the descriptor stands) until the buffer is full or the file
  * ends, however often it is interrupted or given less. Negative: it failed, errno says how. */

@@ -13,16 +13,16 @@
 #define DEFAULT_WAIT_NS 60000000000u
 #define REQUEST_STATUS  UINT32_MAX
 
-static struct {
+struct options {
     bool json, no_wait;
     struct tool_time wait;
-} options;
+};
 
 static const struct tool_option table[] = {
-    {"json", 0, NULL, "status as JSON", NULL, &options.json},
+    {"json", 0, NULL, "status as JSON", NULL, TOOL_AT(json)},
     {"wait", 'w', "TIME", "how long flush and snapshot may take (default 60s)", tool_parse_time,
-     &options.wait},
-    {"no-wait", 0, NULL, "do not wait for flush and snapshot", NULL, &options.no_wait},
+     TOOL_AT(wait)},
+    {"no-wait", 0, NULL, "do not wait for flush and snapshot", NULL, TOOL_AT(no_wait)},
     {0}};
 
 static const struct tool_command command = {
@@ -115,27 +115,27 @@ static void print_text(struct tool_output *out, const ttape_control_status *s)
                        s->recorder_lives ? "" : ", which is gone");
 }
 
-static int print_status(const ttape_control *control, uint32_t pid)
+static int print_status(const ttape_control *control, uint32_t pid, bool as_json)
 {
     struct tool_output out;
     ttape_control_status status;
     ttape_control_get_status(control, &status);
     tool_output_open(&out, STDOUT_FILENO);
-    if (options.json)
+    if (as_json)
         print_json(&out, pid, &status);
     else
         print_text(&out, &status);
     return tool_output_close(&out);
 }
 
-static uint64_t wait_ns(void)
+static uint64_t wait_ns(const struct options *options)
 {
-    if (options.no_wait)
+    if (options->no_wait)
         return 0;
-    return options.wait.given ? options.wait.value_ns : DEFAULT_WAIT_NS;
+    return options->wait.given ? options->wait.value_ns : DEFAULT_WAIT_NS;
 }
 
-static int send(uint32_t pid, uint32_t request)
+static int send(const struct options *options, uint32_t pid, uint32_t request)
 {
     ttape_error err = {0};
     ttape_control *control;
@@ -143,8 +143,8 @@ static int send(uint32_t pid, uint32_t request)
     if (ttape_control_open(&control, pid, &err) != TTAPE_OK)
         return tool_fail("%s", err.message);
     if (request == REQUEST_STATUS)
-        status = print_status(control, pid);
-    else if (ttape_control_send(control, request, wait_ns(), &err) != TTAPE_OK)
+        status = print_status(control, pid, options->json);
+    else if (ttape_control_send(control, request, wait_ns(options), &err) != TTAPE_OK)
         status = tool_fail("%s", err.message);
     ttape_control_close(control);
     return status;
@@ -153,8 +153,9 @@ static int send(uint32_t pid, uint32_t request)
 int tool_verb_control(int argc, char **argv)
 {
     int count, status;
+    struct options options = {0};
     uint32_t pid, request;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (count < 2)
         return tool_usage("control", "control needs a process id and what to do");
@@ -164,5 +165,5 @@ int tool_verb_control(int argc, char **argv)
         return tool_usage("control", "unknown request '%s'", argv[1]);
     if (options.json && request != REQUEST_STATUS)
         return tool_usage("control", "--json goes with status");
-    return send(pid, request);
+    return send(&options, pid, request);
 }

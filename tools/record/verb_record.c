@@ -35,7 +35,7 @@
 #define STATUS_SIGNALED 128
 #define STATUS_NO_EXEC  127
 
-static struct {
+struct options {
     const char *output, *clock;
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
     struct tool_time max_time, min_time;
@@ -44,63 +44,63 @@ static struct {
     int32_t level;
     bool force, blocking, live, off, files, no_children, no_symbols, no_lines, cull_hot, quiet;
     struct tool_record_rules rules;
-} options = {.level = TTAPE_LEVEL_DEFAULT};
+};
 
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "the trace (default: the command's name with .ttape)", NULL,
-     &options.output},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
-    {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, &options.clock},
+     TOOL_AT(output)},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
+    {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, TOOL_AT(clock)},
     {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
-     tool_parse_resolution, &options.resolution_ns},
+     tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
-     &options.level},
+     TOOL_AT(level)},
     {"partition-events", 'p', "N", "events in a partition (default 1000000)", tool_parse_u32,
-     &options.partition_events},
+     TOOL_AT(partition_events)},
     {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
-     &options.jobs},
+     TOOL_AT(jobs)},
     {"buffer", 0, "SIZE", "memory shared with the program (default 4M, and up to 896K per thread)",
-     tool_parse_size, &options.buffer},
+     tool_parse_size, TOOL_AT(buffer)},
     {"spill", 0, "SIZE", "what may wait on disk to be encoded (default 4G)", tool_parse_size,
-     &options.spill},
+     TOOL_AT(spill)},
     {"block", 0, NULL, "when that is full the program waits, instead of losing events", NULL,
-     &options.blocking},
+     TOOL_AT(blocking)},
     {"function", 'F', "REGEX", "only functions whose name matches (any of those given)",
-     tool_parse_pattern, &options.rules.function},
+     tool_parse_pattern, TOOL_AT(rules.function)},
     {"no-function", 'N', "REGEX", "no functions whose name matches", tool_parse_pattern,
-     &options.rules.no_function},
+     TOOL_AT(rules.no_function)},
     {"module", 0, "REGEX", "only executables and libraries whose path matches", tool_parse_pattern,
-     &options.rules.module},
+     TOOL_AT(rules.module)},
     {"no-module", 0, "REGEX", "none whose path matches", tool_parse_pattern,
-     &options.rules.no_module},
+     TOOL_AT(rules.no_module)},
     {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
-     &options.rules.source},
+     TOOL_AT(rules.source)},
     {"no-source", 0, "REGEX", "none whose source file matches", tool_parse_pattern,
-     &options.rules.no_source},
+     TOOL_AT(rules.no_source)},
     {"below", 'B', "REGEX", "only calls of matching functions and what they call",
-     tool_parse_pattern, &options.rules.below},
-    {"depth", 'D', "N", "no more than N calls in one another", tool_parse_u32, &options.depth},
+     tool_parse_pattern, TOOL_AT(rules.below)},
+    {"depth", 'D', "N", "no more than N calls in one another", tool_parse_u32, TOOL_AT(depth)},
     {"min-time", 0, "TIME", "leave out calls that take less and hold none that takes more",
-     tool_parse_time, &options.min_time},
+     tool_parse_time, TOOL_AT(min_time)},
     {"cull-hot", 0, NULL, "leave out functions that are called very often and do little", NULL,
-     &options.cull_hot},
+     TOOL_AT(cull_hot)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
-     &options.off},
+     TOOL_AT(off)},
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
-     &options.max_size},
-    {"max-time", 0, "TIME", "stop recording after so long", tool_parse_time, &options.max_time},
+     TOOL_AT(max_size)},
+    {"max-time", 0, "TIME", "stop recording after so long", tool_parse_time, TOOL_AT(max_time)},
     {"rotate", 0, "SIZE", "go on in a new file when one is so large: run.0001.ttape, ...",
-     tool_parse_size, &options.rotate},
+     tool_parse_size, TOOL_AT(rotate)},
     {"keep-last", 'k', "SIZE|TIME", "keep only the last of it: a flight recorder", tool_parse_keep,
-     &options.keep},
+     TOOL_AT(keep)},
     {"live", 0, NULL, "FILE grows while the command runs: see tracetape dump --follow", NULL,
-     &options.live},
-    {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, &options.files},
+     TOOL_AT(live)},
+    {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, TOOL_AT(files)},
     {"no-children", 0, NULL, "the command itself, not the processes that it starts", NULL,
-     &options.no_children},
-    {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, &options.no_symbols},
-    {"no-lines", 0, NULL, "names, but no source files and lines", NULL, &options.no_lines},
-    {"quiet", 'q', NULL, "say nothing at the end", NULL, &options.quiet},
+     TOOL_AT(no_children)},
+    {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, TOOL_AT(no_symbols)},
+    {"no-lines", 0, NULL, "names, but no source files and lines", NULL, TOOL_AT(no_lines)},
+    {"quiet", 'q', NULL, "say nothing at the end", NULL, TOOL_AT(quiet)},
     {0}};
 
 static const struct tool_command command = {
@@ -348,8 +348,9 @@ static int run(ttape_recording *recording, pid_t child, int *status)
     }
 }
 
-static void say(const ttape_recording *recording, const char *output)
+static void say(const struct options *options, const ttape_recording *recording)
 {
+    const char *output = options->output;
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
     if (s.event_count == 0) {
@@ -358,7 +359,7 @@ static void say(const ttape_recording *recording, const char *output)
         return;
     }
     struct stat file;
-    if (options.keep.given && stat(output, &file) == 0)
+    if (options->keep.given && stat(output, &file) == 0)
         tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
                      output, (unsigned long long)file.st_size, (unsigned long long)s.event_count,
                      s.process_count, s.thread_count);
@@ -378,37 +379,39 @@ static int exit_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_SIGNALED + WTERMSIG(status);
 }
 
-static int finish(ttape_recording *recording, int status)
+static int finish(const struct options *options, ttape_recording *recording, int status)
 {
     ttape_error err = {0};
     ttape_recording_status s;
     int result = exit_of(status);
     (void)ttape_recording_set_number(recording, "exit_status", (uint64_t)status, NULL);
     if (ttape_recording_finish(recording, &err) != TTAPE_OK) {
-        (void)tool_fail_error(options.output, &err);
+        (void)tool_fail_error(options->output, &err);
         tool_message("what was recorded is in '%s.recording': see tracetape recover",
-                     options.output);
+                     options->output);
         return result != 0 ? result : TOOL_CANNOT;
     }
-    if (options.keep.given && tool_keep_merge(recording, options.output, options.force) != TOOL_OK)
+    if (options->keep.given &&
+        tool_keep_merge(recording, options->output, options->force) != TOOL_OK)
         return result != 0 ? result : TOOL_CANNOT;
     ttape_recording_get_status(recording, &s);
     if (is_cut)
         tool_message("somebody truncated the memory that is shared with the command: recording "
                      "ended there");
-    if (!options.quiet)
-        say(recording, options.output);
+    if (!options->quiet)
+        say(options, recording);
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
 }
 
 /* The library's message names the file already. */
-static int fail_open(const ttape_error *err)
+static int fail_open(const struct options *options, const ttape_error *err)
 {
-    bool is_there = err->status == TTAPE_E_EXISTS && is_file(options.output) && !options.force;
+    bool is_there = err->status == TTAPE_E_EXISTS && is_file(options->output) && !options->force;
     return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
 }
 
-static int record(char **argv, const ttape_recording_options *recording_options)
+static int record(const struct options *options, char **argv,
+                  const ttape_recording_options *recording_options)
 {
     ttape_error err = {0};
     ttape_recording *recording;
@@ -418,9 +421,9 @@ static int record(char **argv, const ttape_recording_options *recording_options)
         return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
                          " names it)");
     hold_size_signal();
-    if (ttape_recording_open(&recording, options.output, recording_options, &err) != TTAPE_OK) {
+    if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK) {
         free(runtime);
-        return fail_open(&err);
+        return fail_open(options, &err);
     }
     shared = recording;
     pid_t child = start(argv, ttape_recording_arena(recording), runtime, &code);
@@ -434,7 +437,7 @@ static int record(char **argv, const ttape_recording_options *recording_options)
         return code == ENOENT ? STATUS_NO_EXEC : TOOL_CANNOT;
     }
     (void)run(recording, child, &status);
-    int result = finish(recording, status);
+    int result = finish(options, recording, status);
     ttape_recording_close(recording);
     free(runtime);
     return result;
@@ -460,40 +463,41 @@ static char *join(char **argv)
     return text;
 }
 
-static void fill_options(ttape_recording_options *o)
+static void fill_options(const struct options *options, ttape_recording_options *o)
 {
     *o = (ttape_recording_options){.size = sizeof *o,
-                                   .replace = options.force,
-                                   .blocking = options.blocking,
-                                   .start_off = options.off,
-                                   .live = options.live,
-                                   .separate_files = options.files,
-                                   .only_first = options.no_children,
-                                   .buffer_bytes = options.buffer,
-                                   .spill_bytes = options.spill,
-                                   .max_bytes = options.max_size,
-                                   .max_ns = options.max_time.value_ns,
-                                   .rotate_bytes = options.rotate,
-                                   .keep_bytes = options.keep.size_bytes,
-                                   .keep_ns = options.keep.time_ns};
+                                   .replace = options->force,
+                                   .blocking = options->blocking,
+                                   .start_off = options->off,
+                                   .live = options->live,
+                                   .separate_files = options->files,
+                                   .only_first = options->no_children,
+                                   .buffer_bytes = options->buffer,
+                                   .spill_bytes = options->spill,
+                                   .max_bytes = options->max_size,
+                                   .max_ns = options->max_time.value_ns,
+                                   .rotate_bytes = options->rotate,
+                                   .keep_bytes = options->keep.size_bytes,
+                                   .keep_ns = options->keep.time_ns};
     o->writer = (ttape_writer_options){.size = sizeof o->writer,
-                                       .resolution_ns = options.resolution_ns,
-                                       .partition_events = options.partition_events,
-                                       .level = options.level,
-                                       .literal = options.level == TTAPE_LEVEL_LITERAL,
-                                       .jobs = options.jobs == 0 ? 2 : options.jobs};
-    o->rules.max_depth = options.depth;
-    o->rules.min_ns = options.min_time.value_ns;
-    o->rules.cull_hot = options.cull_hot;
+                                       .resolution_ns = options->resolution_ns,
+                                       .partition_events = options->partition_events,
+                                       .level = options->level,
+                                       .literal = options->level == TTAPE_LEVEL_LITERAL,
+                                       .jobs = options->jobs == 0 ? 2 : options->jobs};
+    o->rules.max_depth = options->depth;
+    o->rules.min_ns = options->min_time.value_ns;
+    o->rules.cull_hot = options->cull_hot;
 }
 
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
+    struct options options = {.level = TTAPE_LEVEL_DEFAULT};
     ttape_recording_options recording_options;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    fill_options(&recording_options);
+    fill_options(&options, &recording_options);
     if (!take_clock(options.clock, &recording_options.clock))
         return tool_usage("record", "unknown clock '%s'", options.clock);
     if (options.keep.given && (options.rotate != 0 || options.live || options.files))
@@ -511,7 +515,7 @@ int tool_verb_record(int argc, char **argv)
     argv[count] = NULL;
     char *line = join(argv);
     recording_options.command = line;
-    status = record(argv, &recording_options);
+    status = record(&options, argv, &recording_options);
     tool_record_rules_close(&options.rules);
     free(line);
     free(made);

@@ -17,20 +17,21 @@
 #include "tools/io/target.h"
 #include "tools/record/record_rules.h"
 
-static struct {
+struct options {
     const char *output;
     bool force, clean, no_symbols, quiet, verbose;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
-    {"output", 'o', "FILE", "write the trace to FILE", NULL, &options.output},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"output", 'o', "FILE", "write the trace to FILE", NULL, TOOL_AT(output)},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     {"clean", 0, NULL, "then remove the directory, and the buffers of its recorder", NULL,
-     &options.clean},
+     TOOL_AT(clean)},
     {"no-symbols", 0, NULL, "no names for functions that were not in the trace yet", NULL,
-     &options.no_symbols},
-    {"quiet", 'q', NULL, "say only what was lost", NULL, &options.quiet},
-    {"verbose", 'v', NULL, "also say what was kept", NULL, &options.verbose},
+     TOOL_AT(no_symbols)},
+    {"quiet", 'q', NULL, "say only what was lost", NULL, TOOL_AT(quiet)},
+    {"verbose", 'v', NULL, "also say what was kept", NULL, TOOL_AT(verbose)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -56,6 +57,7 @@ static const struct tool_command command = {
 
 /* What the callbacks need. */
 struct recovering {
+    const struct options *options;
     struct tool_record_rules rules;
     ttape_site_rules named;
 };
@@ -69,8 +71,8 @@ static void name_site(void *context, ttape_site *site, const ttape_module *modul
 
 static void found(void *context, bool is_loss, const char *line)
 {
-    (void)context;
-    if (is_loss || !options.quiet)
+    const struct recovering *at = context;
+    if (is_loss || !at->options->quiet)
         tool_message("%s", line);
 }
 
@@ -90,14 +92,14 @@ static const char *const kind_names[TTAPE_RECOVER_KINDS] = {"bytes that are no c
  * name in front. */
 static void take_piece(void *context, const ttape_recover_piece *piece)
 {
+    const struct options *options = ((const struct recovering *)context)->options;
     char events[48] = "", number[32] = "", size[32] = "", why[320] = "";
     const char *file = piece->file != NULL ? piece->file : "";
     bool is_kept = piece->fate == TTAPE_RECOVER_KEPT;
     bool is_loss = piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
-    (void)context;
     if (is_kept || (piece->fate == TTAPE_RECOVER_SKIPPED && piece->why.status == TTAPE_OK)
-            ? !options.verbose
-            : options.quiet && !is_loss)
+            ? !options->verbose
+            : options->quiet && !is_loss)
         return;
     if (piece->events_known)
         (void)snprintf(events, sizeof events, ", %" PRIu64 " events", piece->event_count);
@@ -134,10 +136,10 @@ static void say_pieces(const ttape_recover_report *report)
         tool_message("%" PRIu64 " gap events mark the losses", report->gap_count);
 }
 
-static void say_report(const ttape_recover_report *report)
+static void say_report(const struct options *options, const ttape_recover_report *report)
 {
     char uncounted[80] = "";
-    if (options.quiet)
+    if (options->quiet)
         return;
     say_pieces(report);
     if (report->uncounted_losses != 0)
@@ -146,7 +148,7 @@ static void say_report(const ttape_recover_report *report)
                        report->uncounted_losses);
     tool_message("'%s': %" PRIu64 " events in %" PRIu64 " partitions kept, %" PRIu64
                  " events recovered, %" PRIu64 " lost%s",
-                 options.output, report->copied_events, report->partition_count,
+                 options->output, report->copied_events, report->partition_count,
                  report->recovered_events, report->lost_events, uncounted);
 }
 
@@ -156,7 +158,7 @@ static ttape_status recover_into(const char *path, bool is_directory, const ttap
 {
     ttape_source source;
     ttape_recover_options recover_options = {.size = sizeof recover_options,
-                                             .limits = tool_memory_limits(),
+                                             .limits = {.memory_bytes = at->options->memory_bytes},
                                              .name = name_site,
                                              .found = found,
                                              .piece = take_piece,
@@ -176,7 +178,8 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
     ttape_error err = {0};
     ttape_recover_report report;
     struct tool_target target = {.fd = -1};
-    int status = tool_target_open(&target, options.output, options.force);
+    const struct options *options = at->options;
+    int status = tool_target_open(&target, options->output, options->force);
     if (status != TOOL_OK)
         return status;
     if (recover_into(path, is_directory, &target.sink, at, &report, &err) != TTAPE_OK)
@@ -186,8 +189,8 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
     tool_target_close(&target);
     if (status != TOOL_OK)
         return status;
-    say_report(&report);
-    if (options.clean && ttape_recover_remove(path, &err) != TTAPE_OK)
+    say_report(options, &report);
+    if (options->clean && ttape_recover_remove(path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
     return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;
 }
@@ -214,12 +217,12 @@ static bool has_file(const char *directory, const struct stat *wanted)
 }
 
 /* Never in place: not by another name either, nor through a link, nor over a recording's files. */
-static bool is_output(const char *path, const struct stat *input)
+static bool is_output(const char *output_path, const char *path, const struct stat *input)
 {
     struct stat output;
-    bool is_there = strcmp(options.output, "-") == 0
+    bool is_there = strcmp(output_path, "-") == 0
                         ? fstat(1, &output) == 0 && S_ISREG(output.st_mode)
-                        : stat(options.output, &output) == 0;
+                        : stat(output_path, &output) == 0;
     return is_there &&
            (is_same(&output, input) || (S_ISDIR(input->st_mode) && has_file(path, &output)));
 }
@@ -227,9 +230,10 @@ static bool is_output(const char *path, const struct stat *input)
 int tool_verb_recover(int argc, char **argv)
 {
     int count, status;
+    struct options options = {0};
     struct stat info;
-    struct recovering at = {0};
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct recovering at = {.options = &options};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.output == NULL)
         return tool_usage("recover", "-o FILE is missing");
@@ -241,7 +245,7 @@ int tool_verb_recover(int argc, char **argv)
                          argv[0]);
     if (options.clean && !is_directory)
         return tool_usage("recover", "--clean is for directories of a recorder");
-    if (is_output(argv[0], &info))
+    if (is_output(options.output, argv[0], &info))
         return tool_fail("cannot recover '%s' in place: it is the output too", argv[0]);
     tool_signals_catch();
     if (!options.no_symbols && is_directory) {

@@ -3,7 +3,6 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -13,22 +12,22 @@
 
 #define DAMAGE_SHOWN 20u
 #define SITES_MOST   1024u /* functions of one name */
-#define JOBS_MOST    64L
 
 struct word_list {
     const char **words;
     size_t count, capacity;
 };
 
-static struct {
+struct options {
     const char *by, *callers, *callees, *butterfly, *filter, *sort;
     struct word_list match, idle;
     struct tool_numbers tids, streams;
     struct tool_span time;
     struct tool_id limit;
-    uint32_t jobs;
+    uint32_t jobs, row_kind; /* of --by */
     bool exact, json, reverse, no_idle, no_pager;
-} options;
+    uint64_t memory_bytes;
+};
 
 static bool add_word(const char *text, void *into)
 {
@@ -40,29 +39,29 @@ static bool add_word(const char *text, void *into)
 
 static const struct tool_option table[] = {
     {"by", 'b', "WHAT", "function (default), name, module, file, thread, process, call", NULL,
-     &options.by},
-    {"callers", 0, "F", "who calls function F", NULL, &options.callers},
-    {"callees", 0, "F", "whom function F calls", NULL, &options.callees},
-    {"butterfly", 0, "F", "both, with F between them", NULL, &options.butterfly},
+     TOOL_AT(by)},
+    {"callers", 0, "F", "who calls function F", NULL, TOOL_AT(callers)},
+    {"callees", 0, "F", "whom function F calls", NULL, TOOL_AT(callees)},
+    {"butterfly", 0, "F", "both, with F between them", NULL, TOOL_AT(butterfly)},
     {"match", 'm', "REGEX", "one row of all functions that match; may be repeated", add_word,
-     &options.match},
-    {"filter", 0, "REGEX", "show only rows whose name matches", NULL, &options.filter},
+     TOOL_AT(match)},
+    {"filter", 0, "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
     {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
-     tool_parse_span, &options.time},
-    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, &options.tids},
+     tool_parse_span, TOOL_AT(time)},
+    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, TOOL_AT(tids)},
     {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
-     &options.streams},
-    {"exact", 'e', NULL, "decode every event; adds percentiles", NULL, &options.exact},
+     TOOL_AT(streams)},
+    {"exact", 'e', NULL, "decode every event; adds percentiles", NULL, TOOL_AT(exact)},
     {"sort", 's', "KEY,...", "total, self, calls, mean, min, max, deviation, idle, name, p50 ...",
-     NULL, &options.sort},
-    {"reverse", 'r', NULL, "the other way round", NULL, &options.reverse},
-    {"limit", 'n', "N", "at most N rows", tool_parse_id, &options.limit},
-    {"idle", 0, "NAME", "function NAME blocks, too; may be repeated", add_word, &options.idle},
-    {"no-idle", 0, NULL, "nothing blocks", NULL, &options.no_idle},
-    {"json", 0, NULL, "print JSON", NULL, &options.json},
+     NULL, TOOL_AT(sort)},
+    {"reverse", 'r', NULL, "the other way round", NULL, TOOL_AT(reverse)},
+    {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
+    {"idle", 0, "NAME", "function NAME blocks, too; may be repeated", add_word, TOOL_AT(idle)},
+    {"no-idle", 0, NULL, "nothing blocks", NULL, TOOL_AT(no_idle)},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
-     &options.jobs},
-    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+     TOOL_AT(jobs)},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -88,6 +87,7 @@ static const struct tool_command command = {
 
 /* What the callbacks of a report look at. */
 struct asking {
+    const struct options *options;
     const struct tool_input *input;
     const struct tool_site_names *names;
     const regex_t *regex;
@@ -121,11 +121,12 @@ static uint32_t focus_group(void *context, uint32_t site)
 static bool is_idle(void *context, uint32_t site)
 {
     const struct asking *ask = context;
+    const struct options *options = ask->options;
     ttape_site found;
-    if (options.no_idle || ttape_reader_get_site(ask->input->reader, site, &found) != TTAPE_OK)
+    if (options->no_idle || ttape_reader_get_site(ask->input->reader, site, &found) != TTAPE_OK)
         return false;
-    for (size_t i = 0; i < options.idle.count; i++) {
-        const char *name = options.idle.words[i];
+    for (size_t i = 0; i < options->idle.count; i++) {
+        const char *name = options->idle.words[i];
         if (found.symbol.size_bytes == strlen(name) &&
             memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0)
             return true;
@@ -143,19 +144,14 @@ static void note_damage(void *context, uint32_t partition, const ttape_error *er
 
 /* ---- making ---- */
 
-static uint32_t default_jobs(void)
-{
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
-}
-
 static ttape_report_options base_options(const struct tool_report *view, struct asking *ask)
 {
     const struct tool_selection *selection = view->selection;
+    const struct options *options = ask->options;
     return (ttape_report_options){.size = sizeof(ttape_report_options),
                                   .by = view->by,
-                                  .exact = options.exact,
-                                  .percentiles = options.exact,
+                                  .exact = options->exact,
+                                  .percentiles = options->exact,
                                   .has_range = selection->has_range,
                                   .from_ns = selection->from_ns,
                                   .to_ns = selection->to_ns,
@@ -164,8 +160,8 @@ static ttape_report_options base_options(const struct tool_report *view, struct 
                                   .is_idle = is_idle,
                                   .damage = note_damage,
                                   .context = ask,
-                                  .memory_bytes = tool_memory_bytes,
-                                  .jobs = options.jobs != 0 ? options.jobs : default_jobs()};
+                                  .memory_bytes = options->memory_bytes,
+                                  .jobs = tool_jobs(options->jobs)};
 }
 
 /* *report is the caller's. */
@@ -194,21 +190,20 @@ static int add_report(struct tool_report *view, const ttape_report_options *how,
 static int add_matches(struct tool_report *view, struct asking *ask)
 {
     int status = TOOL_OK;
+    const struct word_list *match = &ask->options->match;
     view->by = TTAPE_REPORT_BY_GROUP;
-    for (size_t i = 0; i < options.match.count && status == TOOL_OK; i++) {
+    for (size_t i = 0; i < match->count && status == TOOL_OK; i++) {
         regex_t regex;
-        if (regcomp(&regex, options.match.words[i], REG_EXTENDED | REG_NOSUB) != 0) {
-            return tool_usage("report", "cannot use '%s' as a regular expression",
-                              options.match.words[i]);
-        }
+        if (regcomp(&regex, match->words[i], REG_EXTENDED | REG_NOSUB) != 0)
+            return tool_usage("report", "cannot use '%s' as a regular expression", match->words[i]);
         ttape_report_options how = base_options(view, ask);
         size_t before = view->row_count;
         how.group = group_of;
         ask->regex = &regex;
-        status = add_report(view, &how, options.match.words[i], NULL);
+        status = add_report(view, &how, match->words[i], NULL);
         regfree(&regex);
         if (status == TOOL_OK && view->row_count == before)
-            tool_message("nothing that was called matches '%s'", options.match.words[i]);
+            tool_message("nothing that was called matches '%s'", match->words[i]);
     }
     return status;
 }
@@ -276,58 +271,59 @@ static int add_neighbours(struct tool_report *view, struct asking *ask, const ch
 
 static int collect(struct tool_report *view, struct asking *ask)
 {
-    if (options.match.count > 0)
+    const struct options *options = ask->options;
+    if (options->match.count > 0)
         return add_matches(view, ask);
-    if (options.butterfly != NULL)
-        return add_neighbours(view, ask, options.butterfly, true, true);
-    if (options.callers != NULL)
-        return add_neighbours(view, ask, options.callers, true, false);
-    if (options.callees != NULL)
-        return add_neighbours(view, ask, options.callees, false, true);
+    if (options->butterfly != NULL)
+        return add_neighbours(view, ask, options->butterfly, true, true);
+    if (options->callers != NULL)
+        return add_neighbours(view, ask, options->callers, true, false);
+    if (options->callees != NULL)
+        return add_neighbours(view, ask, options->callees, false, true);
     ttape_report_options how = base_options(view, ask);
     return add_report(view, &how, NULL, NULL);
 }
 
 /* ---- showing ---- */
 
-static int print(struct tool_report *view)
+static int print(const struct options *options, struct tool_report *view)
 {
     struct tool_output out;
-    if (!options.json && !options.no_pager)
-        tool_pager_start();
-    tool_output_open(&out, STDOUT_FILENO);
-    if (options.json)
+    tool_pager_open(&out, !options->json && !options->no_pager);
+    if (options->json)
         tool_report_json(view, &out);
     else
         tool_report_table(view, &out);
-    return tool_pager_finish(tool_output_close(&out));
+    return tool_pager_close(&out);
 }
 
 static int show(struct tool_report *view, struct asking *ask)
 {
     int status = collect(view, ask);
-    if (status == TOOL_OK && options.filter != NULL)
-        status = tool_report_filter(view, options.filter);
+    if (status == TOOL_OK && ask->options->filter != NULL)
+        status = tool_report_filter(view, ask->options->filter);
     if (status == TOOL_OK)
         status = tool_report_sort(view);
     if (status == TOOL_OK)
-        status = print(view);
+        status = print(ask->options, view);
     return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
 }
 
-static int run(const struct tool_input *input, uint32_t by)
+static int run(void *context, const struct tool_input *input)
 {
+    const struct options *options = context;
     struct tool_selection selection = {0};
     struct asking *ask = tool_allocate(1, sizeof(*ask));
     struct tool_report view = {.input = input,
                                .reader = input->reader,
-                               .by = by,
-                               .sort = options.sort,
-                               .reverse = options.reverse,
-                               .limit = options.limit.given ? options.limit.value : UINT64_MAX,
+                               .by = options->row_kind,
+                               .sort = options->sort,
+                               .reverse = options->reverse,
+                               .limit = options->limit.given ? options->limit.value : UINT64_MAX,
                                .selection = &selection};
-    int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
+    int status = tool_select(&selection, input, &options->tids, &options->streams, &options->time);
     tool_site_names_open(&view.names, input->reader);
+    ask->options = options;
     ask->input = input;
     ask->names = &view.names;
     if (status == TOOL_OK)
@@ -341,24 +337,24 @@ static int run(const struct tool_input *input, uint32_t by)
 
 /* ---- the command line ---- */
 
-static int parse_by(uint32_t *by)
+static int parse_by(struct options *options)
 {
-    *by = TTAPE_REPORT_BY_FUNCTION;
-    if (options.by == NULL)
+    options->row_kind = TTAPE_REPORT_BY_FUNCTION;
+    if (options->by == NULL)
         return TOOL_OK;
     for (uint32_t i = 0; i < TTAPE_REPORT_BY_GROUP; i++) {
-        if (strcmp(options.by, tool_report_by_names[i]) == 0) {
-            *by = i;
+        if (strcmp(options->by, tool_report_by_names[i]) == 0) {
+            options->row_kind = i;
             return TOOL_OK;
         }
     }
-    return tool_usage("report", "unknown kind of rows '%s'", options.by);
+    return tool_usage("report", "unknown kind of rows '%s'", options->by);
 }
 
-static int check_options(void)
+static int check_options(const struct options *options)
 {
-    int subjects = (options.by != NULL) + (options.callers != NULL) + (options.callees != NULL) +
-                   (options.butterfly != NULL) + (options.match.count > 0);
+    int subjects = (options->by != NULL) + (options->callers != NULL) + (options->callees != NULL) +
+                   (options->butterfly != NULL) + (options->match.count > 0);
     if (subjects > 1) {
         return tool_usage(
             "report", "only one of --by, --callers, --callees, --butterfly, --match is possible");
@@ -369,22 +365,15 @@ static int check_options(void)
 int tool_verb_report(int argc, char **argv)
 {
     int count, status;
-    uint32_t by;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    status = check_options();
-    status = status == TOOL_OK ? parse_by(&by) : status;
+    status = check_options(&options);
+    status = status == TOOL_OK ? parse_by(&options) : status;
     if (status != TOOL_OK)
         return status;
-    tool_memory_bound();
-    status = tool_input_read(&input, argv[0], 1);
-    if (status == TOOL_OK) {
-        status = run(&input, by);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
+    tool_memory_bound(options.memory_bytes);
+    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
     free(options.match.words);
     free(options.idle.words);
     free(options.tids.numbers);

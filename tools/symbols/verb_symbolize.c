@@ -2,7 +2,6 @@
  * are. */
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <tracetape/copy.h>
 
@@ -21,12 +20,13 @@ struct debug_folders {
     size_t count;
 };
 
-static struct {
+struct options {
     const char *output, *root;
     struct debug_folders debug;
     bool force, again, no_lines, no_demangle;
     uint32_t jobs;
-} options;
+    uint64_t memory_bytes;
+};
 
 static bool parse_debug_folder(const char *text, void *into)
 {
@@ -38,16 +38,16 @@ static bool parse_debug_folder(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, &options.output},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, &options.force},
+    {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, TOOL_AT(output)},
+    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     {"debug-dir", 0, "DIR", "look for debug files in DIR first; may be given again",
-     parse_debug_folder, &options.debug},
-    {"sysroot", 0, "DIR", "look for the modules' paths inside DIR", NULL, &options.root},
-    {"again", 0, NULL, "also replace names that are there", NULL, &options.again},
-    {"no-lines", 0, NULL, "symbols only, no source files and lines", NULL, &options.no_lines},
+     parse_debug_folder, TOOL_AT(debug)},
+    {"sysroot", 0, "DIR", "look for the modules' paths inside DIR", NULL, TOOL_AT(root)},
+    {"again", 0, NULL, "also replace names that are there", NULL, TOOL_AT(again)},
+    {"no-lines", 0, NULL, "symbols only, no source files and lines", NULL, TOOL_AT(no_lines)},
     {"no-demangle", 0, NULL, "keep C++ and Rust names as they are in the file", NULL,
-     &options.no_demangle},
-    {"jobs", 'j', "N", "files that are read at once", tool_parse_u32, &options.jobs},
+     TOOL_AT(no_demangle)},
+    {"jobs", 'j', "N", "files that are read at once", tool_parse_u32, TOOL_AT(jobs)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -98,7 +98,8 @@ static ttape_status rename_site(void *context, uint32_t number, ttape_site *site
 }
 
 struct copying {
-    struct tool_input *input;
+    const char *output;
+    const struct tool_input *input;
     struct tool_target target;
     ttape_info info;
     ttape_writer *writer;
@@ -114,10 +115,10 @@ static int open_copy(struct copying *copy, struct naming *names)
     memcpy(writer_options.trace_id, copy->info.trace_id, sizeof(copy->info.trace_id));
     if (ttape_writer_open(&copy->writer, &copy->target.sink, &writer_options, &copy->err) !=
         TTAPE_OK)
-        return tool_fail_error(options.output, &copy->err);
+        return tool_fail_error(copy->output, &copy->err);
     if (ttape_copier_open_renamed(&copy->copier, copy->writer, copy->input->reader, rename_site,
                                   names, &copy->err) != TTAPE_OK)
-        return tool_fail_error(options.output, &copy->err);
+        return tool_fail_error(copy->output, &copy->err);
     return TOOL_OK;
 }
 
@@ -129,7 +130,7 @@ static int copy_all(struct copying *copy)
         tool_progress_update(i + 1, copy->info.partition_count, 0);
     }
     if (ttape_writer_finish(copy->writer, &copy->err) != TTAPE_OK)
-        return tool_fail_error(options.output, &copy->err);
+        return tool_fail_error(copy->output, &copy->err);
     return tool_target_commit(&copy->target);
 }
 
@@ -153,27 +154,28 @@ static int check_folder(const char *path)
     return TOOL_OK;
 }
 
-static int check_folders(void)
+static int check_folders(const struct options *options)
 {
-    int status = check_folder(options.root);
-    for (size_t i = 0; i < options.debug.count && status == TOOL_OK; i++)
-        status = check_folder(options.debug.paths[i]);
+    int status = check_folder(options->root);
+    for (size_t i = 0; i < options->debug.count && status == TOOL_OK; i++)
+        status = check_folder(options->debug.paths[i]);
     return status;
 }
 
-static int run(struct tool_input *input)
+static int run(void *context, const struct tool_input *input)
 {
-    struct tool_symbolize_options wanted = {.symbols = {.root = options.root,
-                                                        .debug_folders = options.debug.paths,
-                                                        .debug_folder_count = options.debug.count,
-                                                        .no_lines = options.no_lines,
-                                                        .no_demangle = options.no_demangle},
-                                            .again = options.again,
-                                            .jobs = options.jobs};
-    struct copying copy = {.input = input};
+    const struct options *options = context;
+    struct tool_symbolize_options wanted = {.symbols = {.root = options->root,
+                                                        .debug_folders = options->debug.paths,
+                                                        .debug_folder_count = options->debug.count,
+                                                        .no_lines = options->no_lines,
+                                                        .no_demangle = options->no_demangle},
+                                            .again = options->again,
+                                            .jobs = options->jobs};
+    struct copying copy = {.output = options->output, .input = input};
     bool complete = true;
     ttape_reader_get_info(input->reader, &copy.info);
-    int status = tool_target_open(&copy.target, options.output, options.force);
+    int status = tool_target_open(&copy.target, options->output, options->force);
     if (status == TOOL_OK) {
         tool_progress_start("symbolize");
         struct tool_symbolizing *work = tool_symbolize(input->reader, &wanted, &complete);
@@ -188,20 +190,13 @@ static int run(struct tool_input *input)
 int tool_verb_symbolize(int argc, char **argv)
 {
     int count, status;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.output == NULL)
         return tool_usage("symbolize", "-o FILE is missing");
-    status = check_folders();
+    status = check_folders(&options);
     if (status != TOOL_OK)
         return status;
-    status = tool_input_read(&input, argv[0], 1);
-    if (status == TOOL_OK) {
-        status = run(&input);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
-    return status;
+    return tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
 }

@@ -1,7 +1,6 @@
 /* tracetape tree: the execution tree, pruned where nobody looks. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tracetape/writer.h>
 
@@ -12,9 +11,8 @@
 #include "tools/tree/tree_view.h"
 
 #define OPEN_DEPTH_USUAL 2u
-#define JOBS_MOST        64L
 
-static struct {
+struct options {
     const char *open;
     struct tool_id depth;
     struct tool_time min_time;
@@ -22,26 +20,27 @@ static struct {
     struct tool_span time;
     uint32_t jobs;
     bool full, fold, json, no_pager;
-} options;
+    uint64_t memory_bytes;
+};
 
 static const struct tool_option table[] = {
     {"open", 'o', "WHAT", "a node (s0p3), a time (+1.5s) or a path (main/run[2]): decode it", NULL,
-     &options.open},
+     TOOL_AT(open)},
     {"depth", 'd', "N", "levels below what is shown; 2 with --open, all otherwise", tool_parse_id,
-     &options.depth},
+     TOOL_AT(depth)},
     {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
-     tool_parse_time, &options.min_time},
-    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, &options.tids},
+     tool_parse_time, TOOL_AT(min_time)},
+    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, TOOL_AT(tids)},
     {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
-     &options.streams},
+     TOOL_AT(streams)},
     {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
-     tool_parse_span, &options.time},
-    {"fold", 'f', NULL, "show equal siblings, and equal series of them, once", NULL, &options.fold},
-    {"full", 0, NULL, "decode everything, prune nothing", NULL, &options.full},
-    {"json", 0, NULL, "print JSON", NULL, &options.json},
+     tool_parse_span, TOOL_AT(time)},
+    {"fold", 'f', NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
+    {"full", 0, NULL, "decode everything, prune nothing", NULL, TOOL_AT(full)},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
-     &options.jobs},
-    {"no-pager", 0, NULL, "straight to the terminal", NULL, &options.no_pager},
+     TOOL_AT(jobs)},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -65,52 +64,44 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-static int print(struct tool_tree *view)
+static int print(const struct options *options, struct tool_tree *view)
 {
     struct tool_output out;
-    if (!options.json && !options.no_pager)
-        tool_pager_start();
-    tool_output_open(&out, STDOUT_FILENO);
-    if (options.json)
+    tool_pager_open(&out, !options->json && !options->no_pager);
+    if (options->json)
         tool_tree_json(view, &out);
     else
         tool_tree_print(view, &out);
-    return tool_pager_finish(tool_output_close(&out));
+    return tool_pager_close(&out);
 }
 
-static uint32_t default_jobs(void)
-{
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count > JOBS_MOST ? (uint32_t)JOBS_MOST : (uint32_t)count;
-}
-
-static void set_up(struct tool_tree *view)
+static void set_up(const struct options *options, struct tool_tree *view)
 {
     ttape_info info;
     ttape_reader_get_info(view->reader, &info);
     view->has_times = info.resolution_ns != TTAPE_TIME_NONE;
-    view->full = options.full;
-    view->fold = options.fold;
-    view->depth = options.open != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
-    if (options.depth.given) {
-        view->depth = options.depth.value < TOOL_TREE_DEPTH_MOST ? (uint32_t)options.depth.value
-                                                                 : TOOL_TREE_DEPTH_MOST;
+    view->full = options->full;
+    view->fold = options->fold;
+    view->depth = options->open != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
+    if (options->depth.given) {
+        view->depth = options->depth.value < TOOL_TREE_DEPTH_MOST ? (uint32_t)options->depth.value
+                                                                  : TOOL_TREE_DEPTH_MOST;
     }
-    view->min_ns = options.min_time.given ? (int64_t)options.min_time.value_ns : -1;
+    view->min_ns = options->min_time.given ? (int64_t)options->min_time.value_ns : -1;
 }
 
-static int show(struct tool_tree *view)
+static int show(const struct options *options, struct tool_tree *view)
 {
     int status = TOOL_OK;
-    set_up(view);
+    set_up(options, view);
     tool_site_names_open(&view->names, view->reader);
-    if (options.open != NULL)
-        status = tool_tree_open(view, options.open, options.min_time.given);
+    if (options->open != NULL)
+        status = tool_tree_open(view, options->open, options->min_time.given);
     else
         tool_tree_build_streams(view);
     status = status != TOOL_OK ? status : view->status;
     if (status == TOOL_OK || status == TOOL_LOSS) {
-        int printed = print(view);
+        int printed = print(options, view);
         status = printed != TOOL_OK ? printed : status;
     }
     tool_items_close(view->items, view->item_count);
@@ -118,18 +109,18 @@ static int show(struct tool_tree *view)
     return status;
 }
 
-static int run(const struct tool_input *input)
+static int run(void *context, const struct tool_input *input)
 {
+    const struct options *options = context;
     ttape_error err = {0};
     struct tool_selection selection = {0};
     struct tool_tree view = {.input = input, .reader = input->reader, .selection = &selection};
-    ttape_tree_options how = {.size = sizeof(how),
-                              .jobs = options.jobs != 0 ? options.jobs : default_jobs()};
-    int status = tool_select(&selection, input, &options.tids, &options.streams, &options.time);
+    ttape_tree_options how = {.size = sizeof(how), .jobs = tool_jobs(options->jobs)};
+    int status = tool_select(&selection, input, &options->tids, &options->streams, &options->time);
     if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK)
         status = tool_fail_error(input->name, &err);
     if (status == TOOL_OK)
-        status = show(&view);
+        status = show(options, &view);
     ttape_tree_close(view.tree);
     tool_selection_close(&selection);
     return status;
@@ -138,19 +129,13 @@ static int run(const struct tool_input *input)
 int tool_verb_tree(int argc, char **argv)
 {
     int count, status;
-    struct tool_input input;
-    if (tool_options_parse(&command, argc, argv, &count, &status) != TOOL_PARSED_GO)
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.min_time.relative || options.min_time.value_ns > INT64_MAX)
         return tool_usage("tree", "--min-time takes a length of time");
-    tool_memory_bound();
-    status = tool_input_read(&input, argv[0], 1);
-    if (status == TOOL_OK) {
-        status = run(&input);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
+    tool_memory_bound(options.memory_bytes);
+    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
     free(options.tids.numbers);
     free(options.streams.numbers);
     return status;
