@@ -76,7 +76,7 @@ static void fit(struct maker *m, ttape_event *e, uint32_t operand)
     case TTAPE_EVENT_SWITCH: m->current[m->stream] = e->argument = operand % FUZZ_STACKS; break;
     case TTAPE_EVENT_GAP:
         e->argument = operand % 7;
-        e->count = operand / 7;
+        e->lost_count = operand / 7;
         break;
     default: break;
     }

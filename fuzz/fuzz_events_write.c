@@ -147,7 +147,7 @@ void fuzz_program_require(const struct fuzz_program *p, const ttape_event_item *
     FUZZ_REQUIRE(in->site == out->site);
     FUZZ_REQUIRE(in->kind == TTAPE_EVENT_EXIT || in->kind != out->kind ||
                  in->argument == out->argument);
-    FUZZ_REQUIRE(in->count == out->count);
+    FUZZ_REQUIRE(in->lost_count == out->lost_count);
     FUZZ_REQUIRE(in->depth == TTAPE_DEPTH_AUTO || in->depth == out->depth);
     require_values(step, item);
 }

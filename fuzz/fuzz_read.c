@@ -103,8 +103,8 @@ static void hash_summary(struct fuzz_sum *sum, ttape_reader *reader, uint32_t pa
         FUZZ_REQUIRE(i == 0 || rows[i].site > rows[i - 1].site);
         HASH_NUMBERS(sum, rows[i].site, rows[i].call_count, rows[i].exit_count,
                      (uint64_t)rows[i].self_ns, (uint64_t)rows[i].total_ns,
-                     (uint64_t)rows[i].min_ns, (uint64_t)rows[i].max_ns, rows[i].squares_high,
-                     rows[i].squares_low);
+                     (uint64_t)rows[i].min_ns, (uint64_t)rows[i].max_ns, rows[i].squares.high,
+                     rows[i].squares.low);
     }
 }
 
@@ -135,8 +135,8 @@ void fuzz_hash_item(struct fuzz_sum *sum, const ttape_event_item *item)
 {
     const ttape_event *e = &item->event;
     FUZZ_REQUIRE(e->kind < TTAPE_EVENT_KIND_COUNT);
-    HASH_NUMBERS(sum, e->time_ns, e->count, e->kind, e->site, e->argument, e->depth, item->stream,
-                 item->number, item->value_count);
+    HASH_NUMBERS(sum, e->time_ns, e->lost_count, e->kind, e->site, e->argument, e->depth,
+                 item->stream, item->number, item->value_count);
     for (uint32_t i = 0; i < item->value_count; i++) {
         const ttape_value *v = &item->values[i];
         FUZZ_REQUIRE(v->type <= TTAPE_VALUE_NULL);

@@ -206,8 +206,8 @@ bool fuzz_recode_light(struct fuzz_partition *p, struct fuzz_random *random)
 static void change_row(struct fuzz_random *random, struct ttp_measure *row)
 {
     int64_t *ticks[] = {&row->self_ticks, &row->total_ticks, &row->min_ticks, &row->max_ticks};
-    uint64_t *numbers[] = {&row->call_count, &row->exit_count, &row->squares_high,
-                           &row->squares_low};
+    uint64_t *numbers[] = {&row->call_count, &row->exit_count, &row->squares.high,
+                           &row->squares.low};
     uint32_t which = fuzz_below(random, 9);
     if (which == 8)
         odd32(random, &row->site);

@@ -44,8 +44,8 @@ uint64_t fuzz_report_hash(ttape_reader *reader, ttape_report_options how, uint32
                                    (uint64_t)rows[i].total_ns,
                                    (uint64_t)rows[i].min_ns,
                                    (uint64_t)rows[i].max_ns,
-                                   rows[i].squares_low,
-                                   rows[i].squares_high};
+                                   rows[i].squares.low,
+                                   rows[i].squares.high};
         hash = fuzz_hash(hash, fields, sizeof fields);
         if (ttape_report_get_percentile(report, i, 0.5, &half) == TTAPE_OK)
             FUZZ_REQUIRE(half >= rows[i].min_ns && half <= rows[i].max_ns);

@@ -20,7 +20,7 @@ static ttape_status take(void *context, const struct ttp_cbor_entry *entry, ttap
 {
     struct seen *seen = context;
     (void)err;
-    FUZZ_REQUIRE(entry->type <= TTP_CBOR_OTHER);
+    FUZZ_REQUIRE(entry->type <= TTAPE_METADATA_OTHER);
     require_inside(seen, entry->key);
     require_inside(seen, entry->text);
     seen->count++;

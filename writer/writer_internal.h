@@ -36,7 +36,7 @@ struct ttp_site_state {
     int64_t active_since;
     uint64_t call_count, exit_count;
     int64_t self_ticks, total_ticks, min_ticks, max_ticks;
-    uint64_t squares_high, squares_low;
+    ttape_wide squares;
 };
 
 /* An open frame of a stream. */

@@ -4,54 +4,50 @@
 #ifndef TTP_FORMAT_WIDE_H
 #define TTP_FORMAT_WIDE_H
 
-#include <stdint.h>
-
-struct ttp_wide {
-    uint64_t low, high;
-};
+#include <tracetape/types.h>
 
 #ifdef __SIZEOF_INT128__
 __extension__ typedef unsigned __int128 ttp_u128; /* the standard has no name for it */
 #endif
 
 /* a * b by schoolbook, with digits of 32 bits. */
-static inline struct ttp_wide ttp_wide_multiply_digits(uint64_t a, uint64_t b)
+static inline ttape_wide ttp_wide_multiply_digits(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
     uint64_t low = a0 * b0, one = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)one;
-    return (struct ttp_wide){(other << 32) | (uint32_t)low, a1 * b1 + (one >> 32) + (other >> 32)};
+    return (ttape_wide){(other << 32) | (uint32_t)low, a1 * b1 + (one >> 32) + (other >> 32)};
 }
 
-static inline struct ttp_wide ttp_wide_multiply(uint64_t a, uint64_t b)
+static inline ttape_wide ttp_wide_multiply(uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__
     ttp_u128 product = (ttp_u128)a * b;
-    return (struct ttp_wide){(uint64_t)product, (uint64_t)(product >> 64)};
+    return (ttape_wide){(uint64_t)product, (uint64_t)(product >> 64)};
 #else
     return ttp_wide_multiply_digits(a, b);
 #endif
 }
 
-static inline struct ttp_wide ttp_wide_add(struct ttp_wide a, struct ttp_wide b)
+static inline ttape_wide ttp_wide_add(ttape_wide a, ttape_wide b)
 {
 #ifdef __SIZEOF_INT128__ /* an instruction less for each frame that ends */
     ttp_u128 sum = ((ttp_u128)a.high << 64 | a.low) + ((ttp_u128)b.high << 64 | b.low);
-    return (struct ttp_wide){(uint64_t)sum, (uint64_t)(sum >> 64)};
+    return (ttape_wide){(uint64_t)sum, (uint64_t)(sum >> 64)};
 #else
-    struct ttp_wide sum = {a.low + b.low, a.high + b.high};
+    ttape_wide sum = {a.low + b.low, a.high + b.high};
     sum.high += sum.low < a.low;
     return sum;
 #endif
 }
 
-static inline struct ttp_wide ttp_wide_scale(struct ttp_wide a, uint64_t by)
+static inline ttape_wide ttp_wide_scale(ttape_wide a, uint64_t by)
 {
-    struct ttp_wide product = ttp_wide_multiply(a.low, by);
+    ttape_wide product = ttp_wide_multiply(a.low, by);
     product.high += a.high * by;
     return product;
 }
 
-static inline struct ttp_wide ttp_wide_square(int64_t value)
+static inline ttape_wide ttp_wide_square(int64_t value)
 {
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     return ttp_wide_multiply(size, size);

@@ -39,7 +39,7 @@ size_t ttp_summary_bound(uint32_t row_count)
 static void write_squares(struct ttp_encoder *e, struct summary_models *m,
                           const struct ttp_measure *row)
 {
-    uint64_t low = row->squares_low, high = row->squares_high;
+    uint64_t low = row->squares.low, high = row->squares.high;
     ttp_encode_number(e, &m->squares_high, high >> SQUARES_HIGH_SHIFT);
     ttp_encode_number(e, &m->squares_middle,
                       (high << (64 - SQUARES_PART_BITS) | low >> SQUARES_PART_BITS) &
@@ -105,18 +105,17 @@ static void read_times(struct ttp_decoder *d, struct summary_models *m, struct t
         return;
     row->max_ticks = ttp_decode_signed(d, &m->max);
     row->min_ticks = row->exit_count == 1 ? row->max_ticks : ttp_decode_signed(d, &m->min);
-    struct ttp_wide sum = ttp_wide_square(row->max_ticks);
+    ttape_wide sum = ttp_wide_square(row->max_ticks);
     if (row->exit_count > 1)
         sum = ttp_wide_add(sum, ttp_wide_square(row->min_ticks));
     if (row->exit_count > 2) {
         uint64_t high = ttp_decode_number(d, &m->squares_high) << SQUARES_HIGH_SHIFT;
         uint64_t middle = ttp_decode_number(d, &m->squares_middle);
         uint64_t low = ttp_decode_number(d, &m->squares_low);
-        sum = ttp_wide_add((struct ttp_wide){low, high},
-                           ttp_wide_multiply(middle, SQUARES_PART_MASK + 1));
+        sum =
+            ttp_wide_add((ttape_wide){low, high}, ttp_wide_multiply(middle, SQUARES_PART_MASK + 1));
     }
-    row->squares_high = sum.high;
-    row->squares_low = sum.low;
+    row->squares = sum;
 }
 
 ttape_status ttp_summary_read(const uint8_t *data, size_t size_bytes, bool timed,

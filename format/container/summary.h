@@ -10,15 +10,16 @@
 #include <stdint.h>
 
 #include <tracetape/error.h>
+#include <tracetape/types.h>
 
 struct ttp_measure {
     uint32_t site;
-    uint64_t call_count;                /* enters */
-    uint64_t exit_count;                /* exits and unwound frames: what the next four are over */
-    int64_t self_ticks;                 /* the site's frame is on top */
-    int64_t total_ticks;                /* the site has a frame anywhere on the current stack */
-    int64_t min_ticks, max_ticks;       /* whole durations */
-    uint64_t squares_high, squares_low; /* sum of squared durations, 128 bits */
+    uint64_t call_count;          /* enters */
+    uint64_t exit_count;          /* exits and unwound frames: what the next four are over */
+    int64_t self_ticks;           /* the site's frame is on top */
+    int64_t total_ticks;          /* the site has a frame anywhere on the current stack */
+    int64_t min_ticks, max_ticks; /* whole durations */
+    ttape_wide squares;           /* sum of squared durations, 128 bits */
 };
 
 /* Writes the section; 0 when `out` is too small. */

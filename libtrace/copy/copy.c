@@ -237,7 +237,8 @@ static ttape_status is_known_pair(const ttape_copier *c, struct ttp_scope *to,
                                   ttape_error *err)
 {
     uint64_t key = hash_string(0, entry->key);
-    uint64_t value = entry->type == 0 ? hash_string(1, entry->text) : hash_number(2, entry->number);
+    uint64_t value = entry->type == TTAPE_METADATA_TEXT ? hash_string(1, entry->text)
+                                                        : hash_number(2, entry->number);
     struct ttp_pair_hash *known = to->metadata_hashes.data;
     for (size_t i = 0; i < to->metadata_hashes.count; i++)
         if (known[i].key == key) {
@@ -262,12 +263,13 @@ static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t
         bool own = entry.key.size_bytes == sizeof own_key - 1 &&
                    memcmp(entry.key.data, own_key, sizeof own_key - 1) == 0;
         bool is_known = false;
-        if (entry.scope != scope || entry.type > 1 || own)
+        if (entry.scope != scope || entry.type == TTAPE_METADATA_OTHER || own)
             continue;
         TTP_TRY(is_known_pair(c, to, &entry, &is_known, err));
         if (is_known)
             continue;
-        TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key, entry.type == 0, entry.text,
+        TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key,
+                                          entry.type == TTAPE_METADATA_TEXT, entry.text,
                                           entry.number, err));
     }
     return TTAPE_OK;

@@ -127,7 +127,7 @@ static ttape_status write_gap(struct ttp_gaps *g, uint32_t partition, uint32_t s
                        .kind = TTAPE_EVENT_GAP,
                        .site = TTAPE_NONE,
                        .argument = TTAPE_GAP_REASON_DAMAGE,
-                       .count = count,
+                       .lost_count = count,
                        .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(set_clock(g, partition, err));
     TTP_TRY(ttp_resume(w, to, id, edge, err));

@@ -106,7 +106,7 @@ static ttape_status put_gap(ttape_recording *r, struct ttp_thread *thread,
     ttape_event gap = {.kind = TTAPE_EVENT_GAP,
                        .site = TTAPE_NONE,
                        .argument = TTAPE_GAP_REASON_DAMAGE,
-                       .count = count,
+                       .lost_count = count,
                        .depth = TTAPE_DEPTH_AUTO};
     if (row->time_ns > thread->edge.time_ns)
         thread->edge.time_ns = row->time_ns;

@@ -50,7 +50,7 @@ void ttp_tell(const struct ttp_telling *t, bool is_loss, const char *format, ...
     t->options->found(t->options->context, is_loss, line);
 }
 
-static uint32_t kind_of(const struct ttp_salvage_piece *piece)
+static ttape_recover_kind kind_of(const struct ttp_salvage_piece *piece)
 {
     if (!piece->is_chunk)
         return TTAPE_RECOVER_BYTES;

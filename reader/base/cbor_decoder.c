@@ -165,7 +165,7 @@ static ttape_status take_key(struct decoder *d, const struct item *item, ttape_e
     if (item->kind != ITEM_TEXT)
         return bad(d, "has a key that is not text", err);
     d->entry = (struct ttp_cbor_entry){.key = {(const char *)item->data, item->size_bytes},
-                                       .type = TTP_CBOR_OTHER};
+                                       .type = TTAPE_METADATA_OTHER};
     return TTAPE_OK;
 }
 
@@ -174,11 +174,11 @@ static ttape_status take_value(struct decoder *d, const struct item *item, ttape
     struct ttp_cbor_entry *entry = &d->entry;
     if (item->kind == ITEM_TEXT || item->kind == ITEM_BYTES) {
         entry->text = (ttape_string){(const char *)item->data, item->size_bytes};
-        entry->type = item->kind == ITEM_TEXT ? TTP_CBOR_TEXT : TTP_CBOR_OTHER;
+        entry->type = item->kind == ITEM_TEXT ? TTAPE_METADATA_TEXT : TTAPE_METADATA_OTHER;
         entry->is_bytes = item->kind == ITEM_BYTES;
     } else if (item->kind == ITEM_NUMBER) {
         entry->number = item->number;
-        entry->type = TTP_CBOR_NUMBER;
+        entry->type = TTAPE_METADATA_NUMBER;
     }
     return d->callback(d->context, entry, err);
 }

@@ -6,14 +6,13 @@
 #include <stdbool.h>
 
 #include <tracetape/error.h>
-#include <tracetape/types.h>
-
-enum ttp_cbor_type { TTP_CBOR_TEXT = 0, TTP_CBOR_NUMBER = 1, TTP_CBOR_OTHER = 2 };
+#include <tracetape/reader.h>
 
 struct ttp_cbor_entry {
     ttape_string key;
-    uint32_t type;     /* ttp_cbor_type */
-    ttape_string text; /* text; also the bytes of a byte string, whose type is TTP_CBOR_OTHER */
+    ttape_metadata_type type;
+    ttape_string
+        text; /* text; also the bytes of a byte string, whose type is TTAPE_METADATA_OTHER */
     uint64_t number;
     bool is_bytes;
 };

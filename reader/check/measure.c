@@ -110,10 +110,7 @@ static void leave(struct ttp_measuring *m, const struct ttp_stack_frame *f, int6
 
 static void add_duration(struct ttp_measure *row, int64_t duration)
 {
-    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){row->squares_low, row->squares_high},
-                                       ttp_wide_square(duration));
-    row->squares_high = sum.high;
-    row->squares_low = sum.low;
+    row->squares = ttp_wide_add(row->squares, ttp_wide_square(duration));
     if (row->exit_count == 0 || duration < row->min_ticks)
         row->min_ticks = duration;
     if (row->exit_count == 0 || duration > row->max_ticks)

@@ -105,7 +105,7 @@ static bool same_row(const struct ttp_measure *a, const struct ttp_measure *b, b
         return false;
     return !timed || (a->self_ticks == b->self_ticks && a->total_ticks == b->total_ticks &&
                       a->min_ticks == b->min_ticks && a->max_ticks == b->max_ticks &&
-                      a->squares_high == b->squares_high && a->squares_low == b->squares_low);
+                      a->squares.high == b->squares.high && a->squares.low == b->squares.low);
 }
 
 /* A site without a row is one whose measures are all zero. */

@@ -63,7 +63,8 @@ struct ttp_read_stream {
 struct ttp_read_metadata {
     ttape_string key, text;
     uint64_t number;
-    uint32_t scope, type;
+    uint32_t scope;
+    ttape_metadata_type type;
 };
 
 struct ttp_kept; /* content that strings point into */

@@ -59,7 +59,7 @@ static int64_t to_ns(int64_t ticks, uint64_t resolution_ns)
 
 static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64_t resolution_ns)
 {
-    double squares = (double)m->squares_high * 18446744073709551616.0 + (double)m->squares_low;
+    double squares = (double)m->squares.high * 18446744073709551616.0 + (double)m->squares.low;
     double step = (double)resolution_ns;
     return (ttape_summary_row){.site = site,
                                .call_count = m->call_count,
@@ -69,8 +69,7 @@ static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64
                                .min_ns = to_ns(m->min_ticks, resolution_ns),
                                .max_ns = to_ns(m->max_ticks, resolution_ns),
                                .sum_of_squares = squares * step * step,
-                               .squares_high = m->squares_high,
-                               .squares_low = m->squares_low};
+                               .squares = m->squares};
 }
 
 /* A merged file may number a scope's sites in several pieces, but each piece ascends, and pieces of

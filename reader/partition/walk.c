@@ -83,7 +83,7 @@ __attribute__((noinline, cold)) static void do_special(const struct ttp_loaded *
             out->depth--;
         }
         break;
-    default: out->count = gap_count_of(p, event);
+    default: out->lost_count = gap_count_of(p, event);
     }
 }
 
@@ -110,7 +110,7 @@ static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w
         }
         frames += (uint32_t)v->before;
         out->time_ns = time;
-        out->count = 0;
+        out->lost_count = 0;
         out->kind = v->kind;
         out->site = v->site;
         out->argument = v->argument;

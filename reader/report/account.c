@@ -172,8 +172,7 @@ ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_r
                                      const struct account_frame *f, ttape_error *err)
 {
     int64_t duration = (int64_t)(a->time_ns - f->enter_ns);
-    struct ttp_wide square = ttp_wide_square(duration);
-    ttp_account_add_exits(row, 1, duration, duration, square.low, square.high);
+    ttp_account_add_exits(row, 1, duration, duration, ttp_wide_square(duration));
     add_signed(&row->duration_ns, (uint64_t)duration);
     if (a->plan->percentiles && f->row != 0)
         return ttp_durations_add(&row->durations, &a->rows->store, duration, err);

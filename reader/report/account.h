@@ -22,7 +22,7 @@ struct ttp_account_row {
     int64_t self_ns, total_ns, idle_ns;
     uint64_t call_count, exit_count;
     int64_t min_ns, max_ns;
-    uint64_t squares_low, squares_high;
+    ttape_wide squares;
     int64_t duration_ns;
     uint64_t recursion_count, unseen_count, event_count;
     int64_t span_ns;
@@ -61,7 +61,7 @@ void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t 
                           uint64_t end_ns);
 /* Adds durations of ended frames to a row: count, least, largest, and the sum of squares. */
 void ttp_account_add_exits(struct ttp_account_row *row, uint64_t count, int64_t min_ns,
-                           int64_t max_ns, uint64_t squares_low, uint64_t squares_high);
+                           int64_t max_ns, ttape_wide squares);
 
 /* What is counted, for all partitions. */
 struct ttp_account_plan {

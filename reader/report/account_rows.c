@@ -85,14 +85,11 @@ uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32
 }
 
 void ttp_account_add_exits(struct ttp_account_row *row, uint64_t count, int64_t min_ns,
-                           int64_t max_ns, uint64_t squares_low, uint64_t squares_high)
+                           int64_t max_ns, ttape_wide squares)
 {
     if (count == 0)
         return;
-    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){row->squares_low, row->squares_high},
-                                       (struct ttp_wide){squares_low, squares_high});
-    row->squares_high = sum.high;
-    row->squares_low = sum.low;
+    row->squares = ttp_wide_add(row->squares, squares);
     if (row->exit_count == 0 || min_ns < row->min_ns)
         row->min_ns = min_ns;
     if (row->exit_count == 0 || max_ns > row->max_ns)
@@ -118,8 +115,7 @@ void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t 
 
 static void add_row_to(struct ttp_account_row *to, const struct ttp_account_row *from)
 {
-    ttp_account_add_exits(to, from->exit_count, from->min_ns, from->max_ns, from->squares_low,
-                          from->squares_high);
+    ttp_account_add_exits(to, from->exit_count, from->min_ns, from->max_ns, from->squares);
     add_signed(&to->self_ns, from->self_ns);
     add_signed(&to->total_ns, from->total_ns);
     add_signed(&to->idle_ns, from->idle_ns);

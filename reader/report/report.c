@@ -91,7 +91,7 @@ static ttape_status mark_streams(ttape_report *report, ttape_error *err)
 static ttape_status key_streams(ttape_report *report, ttape_error *err)
 {
     const struct ttp_definition_tables *d = &report->reader->definitions;
-    uint32_t by = report->options.by;
+    ttape_report_by by = report->options.by;
     if (by != TTAPE_REPORT_BY_THREAD && by != TTAPE_REPORT_BY_PROCESS)
         return TTAPE_OK;
     report->stream_keys =
@@ -137,7 +137,7 @@ static double root_of(long double value)
 static void set_statistics(const struct ttp_account_row *row, bool decoded, ttape_report_row *out)
 {
     long double squares =
-        (long double)row->squares_high * 18446744073709551616.0L + (long double)row->squares_low;
+        (long double)row->squares.high * 18446744073709551616.0L + (long double)row->squares.low;
     uint64_t activations = row->call_count != 0 ? row->call_count : row->exit_count;
     out->sum_of_squares = (double)squares;
     if (activations != 0)
@@ -200,8 +200,7 @@ static ttape_report_row show(const ttape_report *report, const struct ttp_accoun
                             .total_ns = row->total_ns,
                             .min_ns = row->min_ns,
                             .max_ns = row->max_ns,
-                            .squares_low = row->squares_low,
-                            .squares_high = row->squares_high,
+                            .squares = row->squares,
                             .decoded = report->all_decoded,
                             .event_count = row->event_count,
                             .span_ns = row->span_ns};

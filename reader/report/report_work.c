@@ -175,13 +175,12 @@ static void add_times(int64_t *to, int64_t ticks, uint64_t resolution_ns)
 
 static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step)
 {
-    struct ttp_wide sum = {m->squares_low, m->squares_high};
-    struct ttp_wide squares = ttp_wide_scale(ttp_wide_scale(sum, step), step);
+    ttape_wide squares = ttp_wide_scale(ttp_wide_scale(m->squares, step), step);
     row->call_count += m->call_count;
     add_times(&row->self_ns, m->self_ticks, step);
     add_times(&row->total_ns, m->total_ticks, step);
     ttp_account_add_exits(row, m->exit_count, (int64_t)((uint64_t)m->min_ticks * step),
-                          (int64_t)((uint64_t)m->max_ticks * step), squares.low, squares.high);
+                          (int64_t)((uint64_t)m->max_ticks * step), squares);
 }
 
 /* What is open where a stream ends, out of the edges. */

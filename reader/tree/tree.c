@@ -65,7 +65,7 @@ void ttape_tree_close(ttape_tree *tree)
 
 /* ---- by name ---- */
 
-static ttape_status get_frame(ttape_tree *tree, const ttape_node_id *id, uint32_t mode,
+static ttape_status get_frame(ttape_tree *tree, const ttape_node_id *id, ttape_tree_mode mode,
                               ttape_node *out, ttape_error *err)
 {
     struct ttp_span span;
@@ -81,7 +81,8 @@ static ttape_status get_frame(ttape_tree *tree, const ttape_node_id *id, uint32_
     return TTAPE_OK;
 }
 
-static ttape_status get_trace(ttape_tree *tree, uint32_t mode, ttape_node *out, ttape_error *err)
+static ttape_status get_trace(ttape_tree *tree, ttape_tree_mode mode, ttape_node *out,
+                              ttape_error *err)
 {
     ttape_node stream;
     TTP_TRY(ttp_tree_trace_node(tree, out, err));
@@ -111,7 +112,7 @@ ttape_status ttp_tree_check_id(const ttape_tree *tree, const ttape_node_id *id, 
     return TTAPE_OK;
 }
 
-ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, uint32_t mode,
+ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttape_tree_mode mode,
                                  ttape_node *out, ttape_error *err)
 {
     if (tree == NULL || id == NULL || out == NULL || mode >= TTAPE_TREE_MODE_COUNT)

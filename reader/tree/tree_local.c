@@ -251,7 +251,7 @@ static void look_ahead(const struct ttape_tree *tree, const struct ttp_span *s)
     r->jobs = jobs;
 }
 
-ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, uint32_t mode,
+ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, ttape_tree_mode mode,
                                 ttape_error *err)
 {
     struct filling f = {0};

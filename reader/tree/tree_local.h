@@ -27,8 +27,8 @@ ttape_status ttp_tree_event_node(struct ttape_tree *tree, uint32_t stream, uint6
                                  ttape_error *err);
 
 /* Decodes what a span's node lacks: for OPENED where it begins and ends, for FULL all of it. */
-ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *span, uint32_t mode,
-                                ttape_error *err);
+ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *span,
+                                ttape_tree_mode mode, ttape_error *err);
 /* The same for FULL streams: counts, and time without frames. */
 ttape_status ttp_tree_fill_stream(struct ttape_tree *tree, ttape_node *node, ttape_error *err);
 

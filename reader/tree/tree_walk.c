@@ -15,7 +15,8 @@ enum phase { HEAD, START, LOCAL, ADDED, NEXT };
 struct ttape_tree_walk {
     struct ttape_tree *tree;
     struct ttape_tree_walk *next; /* the tree's list */
-    uint32_t kind, mode;
+    ttape_node_kind kind;
+    ttape_tree_mode mode;
     uint32_t stream;      /* TRACE: the next one */
     struct ttp_span span; /* FRAME by edge; of a stream: first and last only */
     enum phase phase;
@@ -76,8 +77,8 @@ static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *st
 
 /* ---- runs of a stream or a spanning frame ---- */
 
-static ttape_status edge_child(ttape_tree_walk *w, uint32_t by, uint32_t partition, uint32_t number,
-                               ttape_node *out, ttape_error *err)
+static ttape_status edge_child(ttape_tree_walk *w, ttape_node_by by, uint32_t partition,
+                               uint32_t number, ttape_node *out, ttape_error *err)
 {
     struct ttp_span child;
     const ttape_node_id id = {.kind = TTAPE_NODE_FRAME,
@@ -360,7 +361,7 @@ static ttape_status open_walk(ttape_tree_walk *w, const ttape_node_id *id, ttape
 }
 
 ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *tree, const ttape_node_id *id,
-                                  uint32_t mode, ttape_error *err)
+                                  ttape_tree_mode mode, ttape_error *err)
 {
     if (out == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a walk");

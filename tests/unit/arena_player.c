@@ -317,7 +317,7 @@ static void put_event(FILE *out, const ttape_reader *reader, const ttape_event_i
     else if (event->site == TTAPE_NONE)
         (void)fprintf(out, "%u", event->argument);
     if (event->kind == TTAPE_EVENT_GAP)
-        (void)fprintf(out, ":%" PRIu64, event->count);
+        (void)fprintf(out, ":%" PRIu64, event->lost_count);
     if (times)
         (void)fprintf(out, "@%" PRIu64, event->time_ns);
     put_values(out, item);

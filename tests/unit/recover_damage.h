@@ -80,7 +80,7 @@ static inline void take_item(struct events *out, uint32_t stream, const ttape_ev
     if (item->event.kind == TTAPE_EVENT_GAP) {
         ck_assert_uint_eq(item->event.argument, TTAPE_GAP_REASON_DAMAGE);
         out->gaps++;
-        out->lost += item->event.count;
+        out->lost += item->event.lost_count;
         return;
     }
     out->count++;

@@ -64,7 +64,7 @@ static inline void read_known(const void *data, size_t size_bytes, struct known 
             ck_assert_uint_lt(item.number, PER_STREAM);
             if (is_mark(&item)) {
                 out->damage_gaps++;
-                out->lost += item.event.count;
+                out->lost += item.event.lost_count;
                 continue;
             }
             out->hash[s][item.number] = hash_item(&item);

@@ -14,7 +14,7 @@
 struct ttest_want {
     uint64_t calls, exits, unseen, recursions, events;
     int64_t self, total, idle, least, most, durations, span;
-    struct ttp_wide squares;
+    ttape_wide squares;
     int64_t *ended; /* durations */
     size_t ended_count, ended_capacity;
 };
@@ -253,8 +253,8 @@ static inline void ttest_report_check_row(const struct ttest_asked *a, const tta
     ck_assert_int_eq(row->total_ns, w->total);
     ck_assert_int_eq(row->min_ns, w->least);
     ck_assert_int_eq(row->max_ns, w->most);
-    ck_assert_uint_eq(row->squares_low, w->squares.low);
-    ck_assert_uint_eq(row->squares_high, w->squares.high);
+    ck_assert_uint_eq(row->squares.low, w->squares.low);
+    ck_assert_uint_eq(row->squares.high, w->squares.high);
     ck_assert_uint_eq(row->event_count, w->events);
     ck_assert_int_eq(row->span_ns, w->span);
     if (row->idle_known)

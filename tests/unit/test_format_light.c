@@ -225,10 +225,10 @@ END_TEST
 
 /* Rows with 0, 1, 2 and 3 ended frames: what is implied is not stored. */
 static const struct ttp_measure rows[] = {
-    {0, 5, 0, 100, 200, 0, 0, 0, 0},
-    {3, 1, 1, -5, 7, -9, -9, 0, 81},
-    {4, UINT32_MAX, 2, 0, 0, 2, 3, 0, 13},
-    {UINT32_MAX - 1, 0, 3, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX, UINT64_MAX, UINT64_MAX},
+    {0, 5, 0, 100, 200, 0, 0, {0, 0}},
+    {3, 1, 1, -5, 7, -9, -9, {81, 0}},
+    {4, UINT32_MAX, 2, 0, 0, 2, 3, {13, 0}},
+    {UINT32_MAX - 1, 0, 3, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX, {UINT64_MAX, UINT64_MAX}},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -238,7 +238,7 @@ static void check_row(const struct ttp_measure *a, const struct ttp_measure *b)
               a->exit_count == b->exit_count);
     ck_assert(a->self_ticks == b->self_ticks && a->total_ticks == b->total_ticks &&
               a->min_ticks == b->min_ticks && a->max_ticks == b->max_ticks);
-    ck_assert(a->squares_high == b->squares_high && a->squares_low == b->squares_low);
+    ck_assert(a->squares.high == b->squares.high && a->squares.low == b->squares.low);
 }
 
 START_TEST(summary_round_trip)

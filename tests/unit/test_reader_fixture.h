@@ -93,7 +93,7 @@ static inline ttape_event ttest_event(struct ttest_thread *t, const struct ttest
     } else if (!plan->plain && r == 1) {
         e.kind = TTAPE_EVENT_GAP;
         e.argument = TTAPE_GAP_REASON_OVERFLOW;
-        e.count = ttest_random(seed, 3);
+        e.lost_count = ttest_random(seed, 3);
     } else if (!plan->plain && r == 2 && *depth > 2) {
         e.kind = TTAPE_EVENT_UNWIND;
         e.argument = 2;
@@ -196,9 +196,9 @@ static inline void ttest_mix(struct ttest_sum *sum, const void *data, size_t siz
 
 static inline void ttest_mix_item(struct ttest_sum *sum, const ttape_event_item *item)
 {
-    uint64_t fields[] = {item->event.time_ns, item->event.count,    item->event.kind,
-                         item->event.site,    item->event.argument, item->event.depth,
-                         item->stream,        item->number,         item->value_count};
+    uint64_t fields[] = {item->event.time_ns, item->event.lost_count, item->event.kind,
+                         item->event.site,    item->event.argument,   item->event.depth,
+                         item->stream,        item->number,           item->value_count};
     ttest_mix(sum, fields, sizeof fields);
     for (uint32_t i = 0; i < item->value_count; i++) {
         const ttape_value *v = &item->values[i];

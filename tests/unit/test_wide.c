@@ -20,7 +20,7 @@ static const uint64_t numbers[] = {0,
                                    0xffffffffffffffff};
 enum { COUNT = sizeof numbers / sizeof numbers[0] };
 
-static void same(struct ttp_wide a, uint64_t high, uint64_t low)
+static void same(ttape_wide a, uint64_t high, uint64_t low)
 {
     ck_assert_uint_eq(a.high, high);
     ck_assert_uint_eq(a.low, low);
@@ -41,13 +41,13 @@ END_TEST
 
 START_TEST(sums_carry)
 {
-    struct ttp_wide one = {1, 0}, low = {UINT64_MAX, 0}, all = {UINT64_MAX, UINT64_MAX};
+    ttape_wide one = {1, 0}, low = {UINT64_MAX, 0}, all = {UINT64_MAX, UINT64_MAX};
     same(ttp_wide_add(low, one), 1, 0);
     same(ttp_wide_add(one, low), 1, 0);
     same(ttp_wide_add(low, low), 1, UINT64_MAX - 1);
     same(ttp_wide_add(all, one), 0, 0);
     same(ttp_wide_scale(all, UINT64_MAX), UINT64_MAX, 1);
-    same(ttp_wide_scale((struct ttp_wide){UINT64_MAX, 5}, 3), 17, UINT64_MAX - 2);
+    same(ttp_wide_scale((ttape_wide){UINT64_MAX, 5}, 3), 17, UINT64_MAX - 2);
 }
 END_TEST
 
@@ -57,13 +57,13 @@ START_TEST(digits_are_as_the_type)
     for (unsigned i = 0; i < COUNT; i++)
         for (unsigned k = 0; k < COUNT; k++) {
             uint64_t a = numbers[i], b = numbers[k];
-            struct ttp_wide product = ttp_wide_multiply_digits(a, b);
-            struct ttp_wide whole = ttp_wide_multiply(a, b), other = ttp_wide_multiply_digits(b, a);
+            ttape_wide product = ttp_wide_multiply_digits(a, b);
+            ttape_wide whole = ttp_wide_multiply(a, b), other = ttp_wide_multiply_digits(b, a);
             same(product, whole.high, whole.low);
             same(product, other.high, other.low);
             if (a == UINT64_MAX)
                 continue;
-            struct ttp_wide next = ttp_wide_add(product, (struct ttp_wide){b, 0});
+            ttape_wide next = ttp_wide_add(product, (ttape_wide){b, 0});
             same(ttp_wide_multiply_digits(a + 1, b), next.high, next.low);
         }
 }

@@ -118,7 +118,7 @@ static ttape_status write_all(ttape_writer *w, ttape_error *err)
                               .kind = TTAPE_EVENT_GAP,
                               .site = TTAPE_NONE,
                               .argument = 1,
-                              .count = r % 5,
+                              .lost_count = r % 5,
                               .depth = TTAPE_DEPTH_AUTO};
         else if (e.depth != TTAPE_DEPTH_AUTO)
             e.kind = TTAPE_EVENT_LEAF;

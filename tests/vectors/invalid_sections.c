@@ -95,7 +95,7 @@ ROWS(sum_exits, (rows[1].exit_count = 1))
 ROWS(sum_self, rows[0].self_ticks++)
 ROWS(sum_total, rows[0].total_ticks++)
 ROWS(sum_max, rows[1].max_ticks++)
-ROWS(sum_squares, rows[1].squares_low++)
+ROWS(sum_squares, rows[1].squares.low++)
 ROWS(sum_site, rows[1].site = TTEST_BASE_BLOCK)
 ROWS(sum_no_site, rows[1].site = 99)
 

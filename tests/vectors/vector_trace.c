@@ -246,7 +246,7 @@ void ttest_gap(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_
                uint64_t count)
 {
     ttape_event e = {.time_ns = time_ns,
-                     .count = count,
+                     .lost_count = count,
                      .kind = TTAPE_EVENT_GAP,
                      .site = TTAPE_NONE,
                      .argument = reason,

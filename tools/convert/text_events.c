@@ -160,7 +160,7 @@ static ttape_status take_gap(struct tool_text *text, char **at, ttape_event *eve
         uint32_t reason = 0;
         uint64_t count;
         if (tool_token_u64(&token, &count)) {
-            event->count = count;
+            event->lost_count = count;
             continue;
         }
         while (reason <= TTAPE_GAP_REASON_CUT &&

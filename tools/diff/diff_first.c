@@ -195,7 +195,7 @@ static bool has_site(uint32_t kind)
 static inline bool is_equal(const struct tool_diff *diff, const ttape_event *a,
                             const ttape_event *b)
 {
-    return a->kind == b->kind && a->argument == b->argument && a->count == b->count &&
+    return a->kind == b->kind && a->argument == b->argument && a->lost_count == b->lost_count &&
            (!has_site(a->kind) ||
             tool_diff_key_of(diff, 0, a->site) == tool_diff_key_of(diff, 1, b->site));
 }

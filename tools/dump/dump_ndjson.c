@@ -86,7 +86,7 @@ static void put_details(struct tool_output *out, const ttape_event *event)
 {
     switch (event->kind) {
     case TTAPE_EVENT_GAP:
-        put_key(out, ",\"lost\":", event->count);
+        put_key(out, ",\"lost\":", event->lost_count);
         tool_output_printf(out, ",\"reason\":\"%s\"", ttape_gap_reason_name(event->argument));
         break;
     case TTAPE_EVENT_EXIT_ACROSS:

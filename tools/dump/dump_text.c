@@ -279,7 +279,7 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
         stream->stack = event->argument;
         break;
     default:
-        tool_output_printf(out, "gap: %" PRIu64 " events lost, reason: %s", event->count,
+        tool_output_printf(out, "gap: %" PRIu64 " events lost, reason: %s", event->lost_count,
                            ttape_gap_reason_name(event->argument));
         break;
     }

@@ -143,7 +143,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
                                     .kind = is_gap ? TOOL_RECORD_GAP : TOOL_RECORD_POINT,
                                     .event = is_gap ? now->event->argument : now->event->kind,
                                     .site = now->event->site,
-                                    .number = now->event->count,
+                                    .number = now->event->lost_count,
                                     .values = text_of(merged, now)});
 }
 

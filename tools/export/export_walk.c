@@ -237,7 +237,7 @@ void tool_walk_resume(struct tool_walk *walk, const ttape_edge *edge, uint32_t r
 {
     uint64_t missing = edge->event_number > walk->number ? edge->event_number - walk->number : 0;
     ttape_event gap = {.time_ns = walk->now_ns,
-                       .count = missing,
+                       .lost_count = missing,
                        .kind = TTAPE_EVENT_GAP,
                        .site = TTAPE_NONE,
                        .argument = reason,

@@ -220,7 +220,7 @@ static void print_partitions(struct printing *print)
 /* The trace id is in the head already. */
 static bool is_hidden(const ttape_metadata_entry *entry)
 {
-    return entry->type > 1 && entry->key.size_bytes == 8 &&
+    return entry->type == TTAPE_METADATA_OTHER && entry->key.size_bytes == 8 &&
            memcmp(entry->key.data, "trace_id", 8) == 0;
 }
 
@@ -236,9 +236,9 @@ static void print_metadata(struct printing *print)
         tool_output_text(&print->out, "  ");
         put_text(print, entry.key, 14);
         tool_output_text(&print->out, " ");
-        if (entry.type == 0)
+        if (entry.type == TTAPE_METADATA_TEXT)
             put_text(print, entry.text, 0);
-        else if (entry.type == 1)
+        else if (entry.type == TTAPE_METADATA_NUMBER)
             tool_output_printf(&print->out, "%" PRIu64, entry.number);
         else
             tool_output_text(&print->out, "(not shown)");
@@ -353,9 +353,9 @@ static void json_metadata(struct printing *print)
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "scope", entry.scope);
         tool_json_string(json, "key", entry.key);
-        if (entry.type == 0)
+        if (entry.type == TTAPE_METADATA_TEXT)
             tool_json_string(json, "value", entry.text);
-        else if (entry.type == 1)
+        else if (entry.type == TTAPE_METADATA_NUMBER)
             tool_json_number(json, "value", entry.number);
         else
             tool_json_null(json, "value");

@@ -64,13 +64,13 @@ static bool find_request(const char *name, uint32_t *request)
     return false;
 }
 
-static const char *mode_name(uint32_t mode)
+static const char *mode_name(ttape_recording_mode mode)
 {
     static const char *const names[] = {"off", "on", "stopped"};
     return mode < sizeof names / sizeof names[0] ? names[mode] : "unknown";
 }
 
-static const char *clock_name(uint32_t clock)
+static const char *clock_name(ttape_clock clock)
 {
     static const char *const names[] = {"auto", "tsc", "monotonic", "coarse", "none"};
     return clock < sizeof names / sizeof names[0] ? names[clock] : "unknown";

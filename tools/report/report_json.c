@@ -71,7 +71,7 @@ static void put_thread(struct printing *print, const ttape_report_row *row)
 /* The names of functions are given as they are, the others as the table has them. */
 static void put_subject(struct printing *print, const struct tool_report_row *row)
 {
-    uint32_t by = print->view->by;
+    ttape_report_by by = print->view->by;
     if (row->role != NULL)
         tool_json_text(&print->json, "role", row->role);
     if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_NAME || by == TTAPE_REPORT_BY_CALL)
@@ -127,7 +127,7 @@ static void put_times(struct printing *print, const ttape_report_row *row)
 static void put_row(struct printing *print, const struct tool_report_row *row)
 {
     struct tool_json *json = &print->json;
-    uint32_t by = print->view->by;
+    ttape_report_by by = print->view->by;
     tool_json_begin(json, NULL, '{');
     put_subject(print, row);
     tool_json_number(json, "calls", row->row.call_count);

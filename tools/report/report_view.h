@@ -28,7 +28,7 @@ struct tool_report_row {
 struct tool_report {
     const struct tool_input *input;
     ttape_reader *reader;
-    uint32_t by;      /* ttape_report_by */
+    ttape_report_by by;
     const char *sort; /* keys, or NULL: the usual ones */
     bool reverse, has_times, has_percentiles;
     uint64_t limit;

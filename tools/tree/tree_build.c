@@ -149,7 +149,7 @@ struct building {
 };
 
 static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
-                           uint32_t mode);
+                           ttape_tree_mode mode);
 
 static void add_parts(struct tool_item *parent, const struct tool_item *part)
 {
@@ -191,7 +191,7 @@ static void add_child(struct building *b, struct tool_item *parent, const ttape_
 }
 
 static void walk(struct building *b, struct tool_item *parent, const ttape_node_id *id,
-                 uint32_t mode)
+                 ttape_tree_mode mode)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
@@ -223,7 +223,7 @@ static bool has_more(const ttape_node *node)
 }
 
 static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
-                           uint32_t mode)
+                           ttape_tree_mode mode)
 {
     struct building b = {.view = view, .depth = depth > 0 ? depth - 1 : 0};
     if (!has_more(&item->node))
@@ -246,7 +246,9 @@ void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool o
                              .count = 1};
     if (!tool_tree_cut(view, &item))
         return;
-    uint32_t mode = view->full ? TTAPE_TREE_FULL : opened ? TTAPE_TREE_OPENED : TTAPE_TREE_PRUNED;
+    ttape_tree_mode mode = view->full ? TTAPE_TREE_FULL
+                           : opened   ? TTAPE_TREE_OPENED
+                                      : TTAPE_TREE_PRUNED;
     if (node->id.kind == TTAPE_NODE_PART)
         item.node.is_spanning = true; /* to be opened */
     build_children(view, &item, view->depth, mode);
@@ -277,7 +279,7 @@ static void list_streams(struct tool_tree *view, struct streams *list)
     ttape_tree_walk *walk;
     const ttape_node_id trace = {.kind = TTAPE_NODE_TRACE};
     ttape_node node;
-    uint32_t mode = view->full ? TTAPE_TREE_FULL : TTAPE_TREE_PRUNED;
+    ttape_tree_mode mode = view->full ? TTAPE_TREE_FULL : TTAPE_TREE_PRUNED;
     if (ttape_tree_walk_open(&walk, view->tree, &trace, mode, &err) != TTAPE_OK) {
         (void)tool_tree_go_on(view, &err);
         return;

@@ -277,7 +277,7 @@ static bool can_hold(const struct search *s, uint32_t partition)
 }
 
 /* True when it was found, or nothing can be. */
-static bool search_children(struct search *s, const ttape_node_id *id, uint32_t mode)
+static bool search_children(struct search *s, const ttape_node_id *id, ttape_tree_mode mode)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;

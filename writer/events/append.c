@@ -311,13 +311,13 @@ static ttape_status append_gap(struct run *r, const ttape_event *event, uint32_t
 {
     TTP_TRY(special_code(r, TTP_CLASS_GAP, event->argument, code));
     r->p->gap_count++;
-    r->p->lost_count += event->count;
-    if (event->count != 0) {
+    r->p->lost_count += event->lost_count;
+    if (event->lost_count != 0) {
         TTP_TRY(add_fact(r, &r->p->valued, (int64_t)r->p->values.count));
         struct ttp_value *v = ttp_push(&r->w->allocator, &r->p->values, sizeof *v, r->err);
         if (v == NULL)
             return TTAPE_E_MEMORY;
-        *v = (struct ttp_value){.type = TTP_VALUE_GAP_COUNT, .number = event->count};
+        *v = (struct ttp_value){.type = TTP_VALUE_GAP_COUNT, .number = event->lost_count};
         r->s->valued = true;
     }
     return take_depth(r, event->depth, r->stack->count);

@@ -46,10 +46,7 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
         site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
         site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
     }
-    struct ttp_wide sum = ttp_wide_add((struct ttp_wide){site->squares_low, site->squares_high},
-                                       ttp_wide_square(duration));
-    site->squares_high = sum.high;
-    site->squares_low = sum.low;
+    site->squares = ttp_wide_add(site->squares, ttp_wide_square(duration));
     if (--site->active == 0)
         site->total_ticks = ttp_add_ticks(site->total_ticks, tick, site->active_since);
 }

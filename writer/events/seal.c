@@ -92,8 +92,7 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
                                        .total_ticks = s->total_ticks,
                                        .min_ticks = s->min_ticks,
                                        .max_ticks = s->max_ticks,
-                                       .squares_high = s->squares_high,
-                                       .squares_low = s->squares_low};
+                                       .squares = s->squares};
     }
     p->measures.count = touched->count;
     touched->count = 0;

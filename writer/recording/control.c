@@ -343,7 +343,7 @@ static void stop(struct ttp_arena_head *head)
     __atomic_store_n(&head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
 }
 
-ttape_status ttape_control_send(ttape_control *c, uint32_t request, uint64_t wait_ns,
+ttape_status ttape_control_send(ttape_control *c, ttape_control_request request, uint64_t wait_ns,
                                 ttape_error *err)
 {
     struct ttp_arena_head *head = c->head;

@@ -306,7 +306,7 @@ void ttp_clock_choose(ttape_recording *r);
 
 static inline uint64_t ttp_clock_scaled(const ttape_recording *r, uint64_t ticks)
 {
-    struct ttp_wide ns = ttp_wide_multiply(ticks, r->clock_scale);
+    ttape_wide ns = ttp_wide_multiply(ticks, r->clock_scale);
     return ns.high << (64 - TTP_CLOCK_SCALE_BITS) | ns.low >> TTP_CLOCK_SCALE_BITS;
 }
 

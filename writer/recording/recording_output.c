@@ -80,7 +80,7 @@ static ttape_status name_output(const ttape_recording *r, struct ttp_output *o, 
     return TTAPE_OK;
 }
 
-static const char *clock_name(uint32_t clock)
+static const char *clock_name(ttape_clock clock)
 {
     static const char *const names[] = {"", "tsc", "monotonic", "monotonic-coarse", "none"};
     return names[clock <= TTAPE_CLOCK_NONE ? clock : 0];

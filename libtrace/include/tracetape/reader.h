@@ -119,12 +119,17 @@ typedef struct ttape_stream_info {
 } ttape_stream_info;
 TTAPE_API ttape_status ttape_reader_get_stream(const ttape_reader *reader, uint32_t stream,
                                                ttape_stream_info *out);
-/* Metadata of a scope, one key at a time in file order; type 0 text, 1 number (in value.number), 2
- * other (skipped structure). TTAPE_E_NOT_FOUND past the end. */
+/* Metadata of a scope, one key at a time in file order. */
+typedef enum ttape_metadata_type {
+    TTAPE_METADATA_TEXT = 0,   /* `text` */
+    TTAPE_METADATA_NUMBER = 1, /* `number` */
+    TTAPE_METADATA_OTHER = 2   /* a structure, which is skipped */
+} ttape_metadata_type;
+
 typedef struct ttape_metadata_entry {
     uint32_t scope;
     ttape_string key;
-    uint32_t type;
+    ttape_metadata_type type;
     ttape_string text;
     uint64_t number;
 } ttape_metadata_entry;
@@ -166,8 +171,8 @@ typedef struct ttape_summary_row {
     int64_t self_ns, total_ns; /* signed: a clock may step backwards */
     int64_t min_ns,
         max_ns; /* whole durations of frames that ended here; 0, 0 where there are none */
-    double sum_of_squares;              /* of those durations, ns^2; exact value in the next two */
-    uint64_t squares_high, squares_low; /* 128-bit sum of squared ticks */
+    double sum_of_squares; /* of those durations, ns^2 */
+    ttape_wide squares;    /* the same exactly: the sum of squared ticks */
 } ttape_summary_row;
 /* Rows by site number; *rows lives until the next call on the reader. */
 TTAPE_API ttape_status ttape_reader_get_summary(ttape_reader *reader, uint32_t partition,

@@ -31,7 +31,7 @@ typedef enum ttape_clock {
     TTAPE_CLOCK_NONE = 4       /* order only */
 } ttape_clock;
 
-/* What select says of a site. */
+/* What select says of a site: DROP and BELOW may be said together. */
 #define TTAPE_SELECT_KEEP  0u
 #define TTAPE_SELECT_DROP  1u /* its calls are left out, those below it stay */
 #define TTAPE_SELECT_BELOW 2u /* keeps calls from here down (where any site says so) */
@@ -39,13 +39,13 @@ typedef enum ttape_clock {
 /* Called once per site, from the encoding thread, before it is defined: `name` may fill in symbol,
  * file and line (strings valid until the next call); `select` says what becomes of its calls. */
 typedef struct ttape_site_rules {
-    void *context;
-    void (*name)(void *context, ttape_site *site, const ttape_module *module);
-    uint32_t (*select)(void *context, const ttape_site *site, const ttape_module *module);
     bool has_below;     /* select may say TTAPE_SELECT_BELOW */
     bool cull_hot;      /* leave out calls of leaf functions that are many and short */
     uint32_t max_depth; /* calls that are kept, one in another; 0: any */
     uint64_t min_ns;    /* calls that take less, and hold none that takes more, are left out */
+    void (*name)(void *context, ttape_site *site, const ttape_module *module);
+    uint32_t (*select)(void *context, const ttape_site *site, const ttape_module *module);
+    void *context; /* of both */
 } ttape_site_rules;
 
 typedef struct ttape_recording_options {
@@ -54,9 +54,9 @@ typedef struct ttape_recording_options {
     bool blocking;  /* programs wait when the recorder falls behind, instead of losing events */
     bool start_off; /* wait for set_mode */
     bool live;      /* OUTPUT is there from the start and grows in short partitions */
-    bool separate_files;         /* one file for each process image: OUTPUT.PID-N */
-    bool only_first;             /* of the first process; others are left alone */
-    uint32_t clock;              /* ttape_clock */
+    bool separate_files; /* one file for each process image: OUTPUT.PID-N */
+    bool only_first;     /* of the first process; others are left alone */
+    ttape_clock clock;
     uint64_t buffer_bytes;       /* the arena; default 4 MiB */
     uint64_t thread_bytes;       /* added to it for every thread as needed; default 896 KiB */
     uint64_t spill_bytes;        /* waiting to be encoded, on disk; default 4 GiB */
@@ -147,8 +147,8 @@ typedef enum ttape_recording_mode {
 } ttape_recording_mode;
 
 typedef struct ttape_control_status {
-    uint32_t mode;                                            /* ttape_recording_mode */
-    uint32_t clock;                                           /* ttape_clock */
+    ttape_recording_mode mode;
+    ttape_clock clock;
     uint32_t block_used, block_ready, block_max, block_bytes; /* of the shared buffer */
     uint64_t event_count, lost_count; /* in the trace and lost so far, as the recorder knows */
     uint32_t snapshot_count;          /* written so far */
@@ -163,7 +163,7 @@ TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_cont
 /* Sends a ttape_control_request. FLUSH and SNAPSHOT wait up to wait_ns for the recorder to have
  * done it (0: not at all); TTAPE_E_IO when it has not, or could not. TTAPE_E_STATE: the recording
  * has stopped, or its recorder is gone. */
-TTAPE_API ttape_status ttape_control_send(ttape_control *control, uint32_t request,
+TTAPE_API ttape_status ttape_control_send(ttape_control *control, ttape_control_request request,
                                           uint64_t wait_ns, ttape_error *err);
 
 #ifdef __cplusplus

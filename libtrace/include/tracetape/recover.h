@@ -30,20 +30,22 @@ typedef enum ttape_recover_fate {
 } ttape_recover_fate;
 #define TTAPE_RECOVER_FATES 6
 
-/* Kinds of pieces: 0 bytes that are no chunk, 1..6 the chunk kinds of the format, 7 others. */
-#define TTAPE_RECOVER_BYTES     0
-#define TTAPE_RECOVER_METADATA  1
-#define TTAPE_RECOVER_SITES     2
-#define TTAPE_RECOVER_STREAMS   3
-#define TTAPE_RECOVER_PARTITION 4
-#define TTAPE_RECOVER_MODEL     5
-#define TTAPE_RECOVER_INDEX     6
-#define TTAPE_RECOVER_OTHER     7
-#define TTAPE_RECOVER_KINDS     8
+/* What a piece is; 1..6 are the chunk kinds of the format. */
+typedef enum ttape_recover_kind {
+    TTAPE_RECOVER_BYTES = 0, /* bytes that are no chunk */
+    TTAPE_RECOVER_METADATA = 1,
+    TTAPE_RECOVER_SITES = 2,
+    TTAPE_RECOVER_STREAMS = 3,
+    TTAPE_RECOVER_PARTITION = 4,
+    TTAPE_RECOVER_MODEL = 5,
+    TTAPE_RECOVER_INDEX = 6,
+    TTAPE_RECOVER_OTHER = 7 /* a chunk of any other kind */
+} ttape_recover_kind;
+#define TTAPE_RECOVER_KINDS 8
 
 typedef struct ttape_recover_piece {
-    uint32_t fate; /* ttape_recover_fate */
-    uint32_t kind; /* TTAPE_RECOVER_... */
+    ttape_recover_fate fate;
+    ttape_recover_kind kind;
     uint64_t offset, size_bytes;
     uint64_t sequence;    /* of a chunk; UINT64_MAX: not known */
     uint64_t event_count; /* of a partition, where events_known */
@@ -57,12 +59,7 @@ typedef void (*ttape_recover_piece_callback)(void *context, const ttape_recover_
 
 typedef struct ttape_recover_options {
     size_t size; /* sizeof(ttape_recover_options) */
-    /* Names sites that come behind the trace's partitions, as in ttape_site_rules; NULL: none. */
-    void (*name)(void *context, ttape_site *site, const ttape_module *module);
-    ttape_recover_callback found; /* NULL: not told */
-    void *context;
     const ttape_allocator *allocator;
-    ttape_recover_piece_callback piece; /* NULL: not told */
     /* Of the reading of each trace file, one at a time; zero: ttape_reader_options' defaults. A
      * partition that passes one is lost, with that as its reason; memory that is not enough for the
      * file's table of pieces, or a definition too many, TTAPE_E_LIMIT, or of a recording the file's
@@ -70,6 +67,11 @@ typedef struct ttape_recover_options {
      * partitions: fuzzing holds both together to twice the 256 MiB of the default. A recording's
      * journal (2^30 bytes at most) and the list of its slots come on top. */
     ttape_limits limits;
+    /* Names sites that come behind the trace's partitions, as in ttape_site_rules; NULL: none. */
+    void (*name)(void *context, ttape_site *site, const ttape_module *module);
+    ttape_recover_callback found;       /* NULL: not told */
+    ttape_recover_piece_callback piece; /* NULL: not told */
+    void *context;                      /* of all three */
 } ttape_recover_options;
 
 typedef struct ttape_recover_report {

@@ -51,14 +51,16 @@ typedef enum ttape_report_by {
 
 /* Zero means the default everywhere. */
 typedef struct ttape_report_options {
-    size_t size;      /* sizeof(ttape_report_options) */
-    uint32_t by;      /* ttape_report_by */
+    size_t size; /* sizeof(ttape_report_options) */
+    ttape_report_by by;
     bool exact;       /* decode even where summaries say the same */
     bool percentiles; /* keep durations; decodes */
     bool has_range;   /* only [from_ns, to_ns) */
     uint64_t from_ns, to_ns;
     const uint32_t *streams; /* only these; NULL: all. Borrowed for the call */
     uint32_t stream_count;
+    uint32_t jobs;         /* threads; 0: as many as the reader's options say */
+    uint64_t memory_bytes; /* of the report; default 256 MiB */
     /* BY_GROUP: the number of a site's group, or TTAPE_NONE. */
     uint32_t (*group)(void *context, uint32_t site);
     /* BY_CALL: only calls by or of these functions; NULL: all. */
@@ -67,9 +69,7 @@ typedef struct ttape_report_options {
     bool (*is_idle)(void *context, uint32_t site);
     /* A partition that cannot be read and is left out, in file order; NULL: the call fails. */
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
-    void *context;         /* of all four, which are called from the calling thread only */
-    uint32_t jobs;         /* threads; 0: as many as the reader's options say */
-    uint64_t memory_bytes; /* of the report; default 256 MiB */
+    void *context; /* of all four, which are called from the calling thread only */
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */
@@ -88,8 +88,8 @@ typedef struct ttape_report_row {
     double mean_ns;         /* total_ns by calls (by ended frames where there are no calls) */
     double deviation_ns;    /* of durations, where the row is never on a stack twice at once and no
                              * range    cuts it; otherwise see duration_deviation_ns */
-    double sum_of_squares;  /* of durations; exact value, 128 bits, in the next two */
-    uint64_t squares_high, squares_low;
+    double sum_of_squares;  /* of durations */
+    ttape_wide squares;     /* the same exactly */
     int64_t idle_ns;
     bool idle_known; /* summaries tell idle_ns of blocking functions, and where there are none */
     bool decoded;    /* the rest of the row is known */

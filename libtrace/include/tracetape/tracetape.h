@@ -1,4 +1,5 @@
-/* Everything: the types, the writer, the reader, copying. */
+/* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
+ * reader, reports, the tree, copying, recording, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 

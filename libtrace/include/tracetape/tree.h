@@ -57,8 +57,8 @@ typedef enum ttape_node_by {
 /* Names a node in its file for ever. A spanning frame has two names; nodes carry that of an
  * edge. */
 typedef struct ttape_node_id {
-    uint32_t kind; /* ttape_node_kind */
-    uint32_t by;   /* ttape_node_by */
+    ttape_node_kind kind;
+    ttape_node_by by;
     uint32_t stream, partition;
     uint64_t place;
 } ttape_node_id;
@@ -91,13 +91,12 @@ typedef struct ttape_pruned {
 
 typedef struct ttape_node {
     ttape_node_id id;
-    uint32_t
-        frame_kind;    /* frames: TTAPE_EVENT_ENTER, TTAPE_EVENT_OPEN or TTAPE_EVENT_SIGNAL_BEGIN */
-    uint32_t site;     /* or TTAPE_NONE */
-    uint32_t argument; /* signal number */
-    uint32_t stack;    /* that it is on */
-    uint32_t level;    /* frames below it on its stack */
-    uint32_t end;      /* ttape_node_end */
+    ttape_event_kind frame_kind; /* frames: TTAPE_EVENT_ENTER, _OPEN or _SIGNAL_BEGIN */
+    uint32_t site;               /* or TTAPE_NONE */
+    uint32_t argument;           /* signal number */
+    uint32_t stack;              /* that it is on */
+    uint32_t level;              /* frames below it on its stack */
+    ttape_node_end end;
     uint32_t first_partition, last_partition;
     uint64_t enter_ns; /* may lie before what the file has; start_ns does not */
     uint64_t start_ns, end_ns, end_most_ns;
@@ -125,13 +124,13 @@ TTAPE_API ttape_status ttape_tree_open(ttape_tree **out, ttape_reader *reader,
 TTAPE_API void ttape_tree_close(ttape_tree *tree);
 
 /* The node of a name. TTAPE_E_NOT_FOUND: there is none. */
-TTAPE_API ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, uint32_t mode,
-                                           ttape_node *out, ttape_error *err);
+TTAPE_API ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id,
+                                           ttape_tree_mode mode, ttape_node *out, ttape_error *err);
 
 /* A node's children, in order of time (a trace's: of streams), one at a time. A walk belongs to its
  * tree, and ends with it. */
 TTAPE_API ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *tree,
-                                            const ttape_node_id *id, uint32_t mode,
+                                            const ttape_node_id *id, ttape_tree_mode mode,
                                             ttape_error *err);
 /* TTAPE_END when there is no further child. After a failure the walk goes on behind what could not
  * be read, where there is something; the status of bytes (20 and above) tells so. */

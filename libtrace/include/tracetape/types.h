@@ -22,6 +22,11 @@ extern "C" {
 
 #define TTAPE_NONE UINT32_MAX /* "no such id" wherever an id may be missing */
 
+/* An unsigned number of 128 bits. */
+typedef struct ttape_wide {
+    uint64_t low, high;
+} ttape_wide;
+
 /* Bytes with a length; data may be NULL when size_bytes is 0. */
 typedef struct ttape_string {
     const char *data;
@@ -39,10 +44,10 @@ typedef enum ttape_site_kind {
 
 /* A place in the program that can emit events. */
 typedef struct ttape_site {
-    uint64_t address;    /* as recorded */
-    uint32_t module;     /* a module id of the same scope, or TTAPE_NONE */
-    uint32_t line;       /* 1.., or 0 when unknown */
-    uint32_t kind;       /* ttape_site_kind */
+    uint64_t address; /* as recorded */
+    uint32_t module;  /* a module id of the same scope, or TTAPE_NONE */
+    uint32_t line;    /* 1.., or 0 when unknown */
+    ttape_site_kind kind;
     ttape_string symbol; /* "" when unknown */
     ttape_string file;   /* "" when unknown */
 } ttape_site;
@@ -88,7 +93,7 @@ typedef enum ttape_event_kind {
     TTAPE_EVENT_EXIT_ACROSS =
         8, /* site; argument: n >= 1 frames were left by unwinding, then site's frame exits */
     TTAPE_EVENT_SWITCH = 9, /* argument: the stack (0..) on which the stream goes on */
-    TTAPE_EVENT_GAP = 10 /* argument: ttape_gap_reason; count: events lost here, 0 when unknown */
+    TTAPE_EVENT_GAP = 10    /* argument: ttape_gap_reason; lost_count */
 } ttape_event_kind;
 
 #define TTAPE_EVENT_KIND_COUNT 11
@@ -104,9 +109,9 @@ typedef enum ttape_gap_reason {
 #define TTAPE_DEPTH_AUTO UINT32_MAX /* writer: derive the depth from the frames */
 
 typedef struct ttape_event {
-    uint64_t time_ns;  /* 0 in a file without times */
-    uint64_t count;    /* TTAPE_EVENT_GAP: events lost; otherwise 0 */
-    uint32_t kind;     /* ttape_event_kind */
+    uint64_t time_ns;    /* 0 in a file without times */
+    uint64_t lost_count; /* TTAPE_EVENT_GAP: events lost here, 0 when unknown; otherwise 0 */
+    ttape_event_kind kind;
     uint32_t site;     /* or TTAPE_NONE */
     uint32_t argument; /* or 0 */
     uint32_t
@@ -128,18 +133,17 @@ typedef enum ttape_value_type {
 #define TTAPE_EVENT_MAX_VALUES 255u
 
 typedef struct ttape_value {
-    uint32_t type;      /* ttape_value_type */
+    ttape_value_type type;
     uint64_t number;    /* integers (two's complement when signed), float bits */
     ttape_string bytes; /* TTAPE_VALUE_BYTES and _STRING */
 } ttape_value;
 
 /* A frame that is open at an edge (the boundary between two partitions of a stream). */
 typedef struct ttape_open_frame {
-    uint32_t
-        kind; /* TTAPE_EVENT_ENTER, TTAPE_EVENT_OPEN or TTAPE_EVENT_SIGNAL_BEGIN: what opened it */
-    uint32_t site;     /* or TTAPE_NONE (signals) */
-    uint32_t argument; /* signal number */
-    uint32_t stack;    /* the stack that it is on */
+    ttape_event_kind kind; /* what opened it: TTAPE_EVENT_ENTER, _OPEN or _SIGNAL_BEGIN */
+    uint32_t site;         /* or TTAPE_NONE (signals) */
+    uint32_t argument;     /* signal number */
+    uint32_t stack;        /* the stack that it is on */
     uint64_t enter_time_ns;
     int64_t self_ns; /* time on top of its stack so far */
 } ttape_open_frame;

@@ -188,7 +188,7 @@ static bool make_event(struct ctf_feed *feed, struct tool_ctf_thread *thread,
     case TOOL_CTF_WIRE_GAP:
         event->kind = TTAPE_EVENT_GAP;
         event->argument = reason_of(feed->text);
-        event->count = wire->a;
+        event->lost_count = wire->a;
         return true;
     case TOOL_CTF_WIRE_SWITCH:
         event->kind = TTAPE_EVENT_SWITCH;
@@ -208,7 +208,7 @@ static void put_lost(struct ctf_feed *feed, uint32_t thread, const struct tool_c
                             .kind = TTAPE_EVENT_GAP,
                             .site = TTAPE_NONE,
                             .argument = TTAPE_GAP_REASON_OVERFLOW,
-                            .count = lost->count});
+                            .lost_count = lost->count});
     lost->count = 0;
 }
 

@@ -190,7 +190,7 @@ static ttape_event event_of(uint64_t time_ns, uint64_t word, uint32_t site)
     ttape_event event = {
         .time_ns = time_ns, .kind = kinds[TYPE(word)], .site = site, .depth = DEPTH(word)};
     if (TYPE(word) == RECORD_LOST) {
-        event.count = ADDRESS(word);
+        event.lost_count = ADDRESS(word);
         event.argument = TTAPE_GAP_REASON_OVERFLOW;
         event.depth = TTAPE_DEPTH_AUTO;
     }

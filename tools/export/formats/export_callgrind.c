@@ -257,7 +257,7 @@ static void put_head(struct callgrind *grind)
     tool_output_text(out, "# callgrind format\nversion: 1\n");
     tool_output_printf(out, "creator: tracetape %s\n", ttape_version_string());
     for (uint32_t i = 0; ttape_reader_get_metadata(export->reader, i, &entry) == TTAPE_OK; i++) {
-        if (entry.type == 0 && entry.scope == 0 && entry.key.size_bytes == 7 &&
+        if (entry.type == TTAPE_METADATA_TEXT && entry.scope == 0 && entry.key.size_bytes == 7 &&
             memcmp(entry.key.data, "command", 7) == 0) {
             tool_output_text(out, "cmd: ");
             tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, entry.text);

@@ -253,7 +253,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
         tool_output_commit(&json->export->out, at);
         tool_output_printf(
             &json->export->out, ",\"name\":\"gap\",\"args\":{\"reason\":\"%s\",\"lost\":%llu}}",
-            ttape_gap_reason_name(event->argument), (unsigned long long)event->count);
+            ttape_gap_reason_name(event->argument), (unsigned long long)event->lost_count);
         return;
     }
     const struct tool_buffer *name = tool_export_site(json->export, event->site);
@@ -298,7 +298,7 @@ static void put_head(struct chrome *json)
     if (!export->has_times)
         tool_buffer_text(text, ",\"times\":\"event numbers\"");
     for (uint32_t i = 0; ttape_reader_get_metadata(export->reader, i, &entry) == TTAPE_OK; i++) {
-        if (entry.type != 0 || entry.scope != 0)
+        if (entry.type != TTAPE_METADATA_TEXT || entry.scope != 0)
             continue;
         tool_buffer_text(text, ",");
         tool_buffer_text(text, "\"trace_");

@@ -151,7 +151,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
                                                   : ttape_event_kind_name(event->kind, site.kind);
     if (event->kind == TTAPE_EVENT_GAP) {
         snprintf(detail, sizeof(detail), "%s %" PRIu64, ttape_gap_reason_name(event->argument),
-                 event->count);
+                 event->lost_count);
     }
     put_start(csv, now->time_ns, kind, tool_walk_stack(walk)->count, NULL);
     put_end(csv, event->site, detail, now);

@@ -404,7 +404,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
     if (event->kind == TTAPE_EVENT_GAP) {
         set_other(out, &make, CATEGORY_GAP, 0);
         add_text(out, &make, "reason", ttape_gap_reason_name(event->argument));
-        add_number(out, &make, "lost", event->count);
+        add_number(out, &make, "lost", event->lost_count);
     } else {
         set_site(out, &make, event->site,
                  event->kind == TTAPE_EVENT_EXIT_UNSEEN ? CATEGORY_UNSEEN : -1);

@@ -149,9 +149,9 @@ static void put_meta(struct database *base, ttape_reader *reader)
          i++) {
         sqlite3_bind_int64(row, 1, entry.scope);
         bind_name(base, row, 2, entry.key);
-        if (entry.type == 0)
+        if (entry.type == TTAPE_METADATA_TEXT)
             bind_name(base, row, 3, entry.text);
-        else if (entry.type == 1)
+        else if (entry.type == TTAPE_METADATA_NUMBER)
             bind_number(row, 3, entry.number);
         else
             sqlite3_bind_null(row, 3);
@@ -321,7 +321,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
               event->kind == TTAPE_EVENT_EXIT_UNSEEN
                   ? "exit_unseen"
                   : ttape_event_kind_name(event->kind, site.kind),
-              event->site, is_gap ? ttape_gap_reason_name(event->argument) : "", event->count);
+              event->site, is_gap ? ttape_gap_reason_name(event->argument) : "", event->lost_count);
     put_arguments(base, 0, base->point_count, event->kind == TTAPE_EVENT_EXIT_UNSEEN, now);
 }
 

@@ -277,7 +277,7 @@ ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, tt
                              .kind = TTAPE_EVENT_GAP,
                              .site = TTAPE_NONE,
                              .argument = TTAPE_GAP_REASON_FILTER,
-                             .count = thread->culled,
+                             .lost_count = thread->culled,
                              .depth = TTAPE_DEPTH_AUTO};
         thread->culled = 0;
         TTP_TRY(emit(r, thread, &event, err));

@@ -71,7 +71,7 @@ static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argumen
                          .kind = kind,
                          .site = TTAPE_NONE,
                          .argument = argument,
-                         .count = count,
+                         .lost_count = count,
                          .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
     return put(d, &event, TTAPE_NONE);
