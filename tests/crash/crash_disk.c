@@ -2,9 +2,10 @@
  * until a sync has returned. */
 #include "crash_disk.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/asserts.h"
 
 uint32_t ttest_crash_random(uint64_t *seed, uint32_t below)
 {

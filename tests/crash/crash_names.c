@@ -3,7 +3,6 @@
 #undef _FILE_OFFSET_BITS /* the names with and without 64 are both defined here */
 #include "crash_names.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "crash_disk.h"
+#include "tests/asserts.h"
 
 #define NAME_BYTES 48
 #define FILES_MOST 64

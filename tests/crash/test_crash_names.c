@@ -1,7 +1,6 @@
 /* Power cuts around the moment in which a file gets its name: under the name there is nothing, what
  * was there before, or all of it; and all of it when the call has returned. */
 #define _GNU_SOURCE
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 /* The program that is recorded, as the unit tests play it. */
 #include "../unit/arena_player.c"
+#include "tests/asserts.h"
 
 #define DRAWS 40
 

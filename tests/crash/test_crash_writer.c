@@ -11,10 +11,11 @@
 
 #include "../unit/test_reader_fixture.h"
 #include "crash_disk.h"
+#include "tests/unit/every.h"
 
 /* Runs of a writer, each with other options, and power cuts at each step. */
 #ifndef SEEDS
-#ifdef __SANITIZE_ADDRESS__
+#if TTEST_SANITIZED
 #define SEEDS 5
 #else
 #define SEEDS 16

@@ -15,6 +15,7 @@
 #include <tracetape/tree.h>
 
 #include "../unit/test_reader_fixture.h"
+#include "tests/unit/every.h"
 
 #define EVENTS 400u
 
@@ -519,7 +520,7 @@ static ttape_status recover(struct ttest_run *run)
     return ttest_api_with_file(run, fill_recovered);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#if TTEST_SANITIZED
 #define RECORD_MOST 6u
 #else
 #define RECORD_MOST 12u

@@ -1,7 +1,6 @@
 /* R17 over the library: every call to the system that a run makes goes wrong, by number, once and
  * from then on. What must hold: the right status with a message, or everything as without the
  * fault; nothing leaks; what was written is the beginning of the whole, and recovers. */
-#include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,11 +14,13 @@
 
 #include "api_runs.h"
 #include "fault_calls.h"
+#include "tests/asserts.h"
+#include "tests/unit/every.h"
 
 /* Calls of a kind that are tried; some in between are left out. */
 #define ALL 1000000u
 #ifndef MOST
-#ifdef __SANITIZE_ADDRESS__
+#if TTEST_SANITIZED
 #define MOST 10u
 #else
 #define MOST 60u

@@ -1,5 +1,4 @@
 /* What sweeps of faults over recordings have found, each by a name. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "api_runs.h"
 #include "fault_calls.h"
+#include "tests/asserts.h"
 #include "writer/growing.h"
 
 #define FIRST 60u

@@ -12,7 +12,6 @@
  * What a partition gives depends on the bytes that are read for it and on nothing else. So it is
  * enough to read, for each bit, what reads that byte: the rest is the same by construction, and is
  * read for a sample. The sets of bytes are taken from reads of the sound file. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,8 @@
 #include "format/container/chunk.h"
 #include "sweep_map.h"
 #include "sweep_trace.h"
+#include "tests/asserts.h"
+#include "tests/unit/every.h"
 
 /* One bit in so many: a sample here, all of them in test_sweep_bits_slow.c. Of these: by scan one
  * in so many of those in payloads of partitions, as a pipe, recovered, verified though something
@@ -37,7 +38,7 @@
 #define UNREAD_STRIDE  8u
 #define ALL_STRIDE     512u /* everything is read, whatever the bit */
 #endif
-#ifdef __SANITIZE_ADDRESS__
+#if TTEST_SANITIZED
 #define STEP (7u * STRIDE)
 #else
 #define STEP STRIDE

@@ -2,7 +2,6 @@
  * spliced, random damage. Nothing crashes or hangs, what is reported is true, and what is not
  * touched is read as it was. Run over the valid vectors of spec/vectors and a trace of every kind
  * of chunk. */
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@
 #include "fuzz/fuzz_read.h"
 #include "sweep_map.h"
 #include "sweep_trace.h"
+#include "tests/asserts.h"
+#include "tests/unit/every.h"
 
 /* Rounds of random damage a file, one file in so many, one cut in so many (in files over 3,000
  * bytes, in others, all whole partitions at one in so many; next to the end of a chunk it is every
@@ -21,7 +22,7 @@
  * it in test_sweep_damage_slow.c. */
 #ifndef ROUNDS
 #define WHOLE_STEP 17u
-#ifdef __SANITIZE_ADDRESS__
+#if TTEST_SANITIZED
 #define ROUNDS         4u
 #define FILE_STEP      4u
 #define CUT_STEP       211u

@@ -1,6 +1,8 @@
 /* R1 with every cut and R3 with 1,000 rounds of random damage for each file (with sanitizers a
  * fifth): test_sweep_damage.c. */
-#ifdef __SANITIZE_ADDRESS__
+#include "tests/unit/every.h"
+
+#if TTEST_SANITIZED
 #define ROUNDS         200u
 #define CUT_STEP       5u
 #define SMALL_CUT_STEP 5u

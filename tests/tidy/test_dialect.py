@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Dialect gate: one dialect of C. Every C file is as .clang-format writes it (single statements
 stand without braces), and inner types are `struct`, `enum` and `union` by their tags: a typedef
-marks a public type (ttape_), a function's type, or another library's name made short."""
+marks a public type (ttape_), a function's type, or another library's name made short. C tests take
+Check from tests/asserts.h, where an assertion that holds costs nothing."""
 import re
 import shutil
 import subprocess
@@ -36,6 +37,10 @@ def main():
             if not match.group(2).startswith("ttape_"):
                 line = code.count("\n", 0, match.start(1)) + 1
                 problems.append(f"{path}:{line}: typedef of the inner type '{match.group(2)}'")
+    problems += [f'{path}: includes <check.h>: write "tests/asserts.h"'
+                 for path in tidy.files(".c", ".h", under=["tests", "fuzz"])
+                 if "<check.h>" in tidy.without_comments(tidy.text(path))
+                 and str(path) != "tests/asserts.h"]
     program = formatter()
     for start in range(0, len(sources), 64):
         run = subprocess.run([program, "--dry-run", *map(str, sources[start:start + 64])],

@@ -10,7 +10,6 @@
 #ifndef TTEST_ARENA_PLAYER_H
 #define TTEST_ARENA_PLAYER_H
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +17,7 @@
 #include <tracetape/reader.h>
 #include <tracetape/recording.h>
 
+#include "tests/asserts.h"
 #include "writer/arena/arena.h"
 #include "writer/arena/record.h"
 

@@ -2,11 +2,10 @@
 #ifndef TTEST_RECOVER_FIXTURE_H
 #define TTEST_RECOVER_FIXTURE_H
 
-#include <check.h>
-
 #include <tracetape/recover.h>
 
 #include "test_reader_fixture.h"
+#include "tests/asserts.h"
 
 /* Every kind of chunk but private ones: models, an early index. */
 static const struct ttest_plan plan = {.resolution_ns = 1,

@@ -1,11 +1,11 @@
 /* Full-form order codec: what goes in comes out, bad bytes are refused in bounded time, same bytes
  * every time. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/chain/chain_decode.h"
 #include "format/chain/chain_encode.h"
+#include "tests/asserts.h"
 #include "tests/unit/chain_orders.h"
 #include "tests/unit/every.h"
 

@@ -1,8 +1,8 @@
 /* The tables of the order coder are part of the format: every entry is what its comment says. */
-#include <check.h>
 #include <math.h>
 
 #include "format/chain/chain_model.h"
+#include "tests/asserts.h"
 
 START_TEST(stretch)
 {

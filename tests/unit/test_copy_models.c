@@ -1,11 +1,12 @@
 /* Merging pieces of one trace that both have models: numbers of models are a file's own, so that
  * each partition must find the one that it was written with; and models that are the same are
  * stored once. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tracetape/copy.h>
+
+#include "tests/asserts.h"
 
 #define SITES        40u
 #define PIECE_EVENTS 6000u

@@ -1,10 +1,11 @@
 /* Copies with other names: what a caller may change, and that everything else stays. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tracetape/copy.h>
+
+#include "tests/asserts.h"
 
 #define SITES 300u
 

@@ -1,7 +1,6 @@
 /* Heads of ELF files: made by hand in every word size and byte order, damaged at every byte, and
  * those of this process, whose loader is the oracle. */
 #define _GNU_SOURCE /* dl_iterate_phdr */
-#include <check.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/asserts.h"
 #include "tools/binary/elf_head.h"
 
 static char folder[64], path[128];

@@ -1,6 +1,5 @@
 /* The fixed blocks and the partition head: round trips, every field broken by its name, every
  * truncation. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "format/base/checksum.h"
 #include "format/container/chunk.h"
 #include "format/container/partition.h"
+#include "tests/asserts.h"
 
 enum { BASE = 1000 }; /* where a block stands in its file */
 

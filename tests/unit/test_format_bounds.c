@@ -1,7 +1,6 @@
 /* Tables of the coders that are full to the last entry: what stands behind them is never looked
  * at, and what has no place is refused. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include "format/chain/chain_stacks.h"
 #include "format/times/time_mix_model.h"
 #include "format/times/time_static.h"
+#include "tests/asserts.h"
 
 /* A block of zeros that ends where nothing may be read: also without a sanitizer, one step too far
  * is a signal. Never more than a page. */

@@ -1,6 +1,5 @@
 /* Values, depths, definitions and the index: round trips, and bytes that break a rule, by the field
  * that breaks it. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "format/container/index.h"
 #include "format/container/layout.h"
 #include "format/container/values.h"
+#include "tests/asserts.h"
 
 enum { EVENTS = 8, LIST = 64 };
 

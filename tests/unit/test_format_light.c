@@ -1,11 +1,11 @@
 /* Segments, bases, edges and summary: round trips with extreme fields, each rule broken by the
  * field's name, and every truncation: refused, or decoded within bounds. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/container/segments.h"
 #include "format/container/summary.h"
+#include "tests/asserts.h"
 
 enum { SEGMENTS = 3, STARTS = 4, ENDS = 2, ROOM = 32768 };
 

@@ -1,8 +1,8 @@
 /* The literal form of order: round trips, the specification's bytes, and every kind of damage. */
-#include <check.h>
 #include <stdio.h>
 
 #include "literal_fixture.h"
+#include "tests/asserts.h"
 
 struct sections {
     uint8_t *header, *data;

@@ -1,9 +1,8 @@
 /* The stack rules of decoded orders: each broken once, the edges that a check reports, and damage.
  */
-#include <check.h>
-
 #include "format/base/limits.h"
 #include "literal_fixture.h"
+#include "tests/asserts.h"
 
 /* Symbols of every case below, by number. */
 enum {

@@ -1,9 +1,8 @@
 /* The raw forms of order and times: round trips, the specification's bytes, and every kind of
  * damage. */
-#include <check.h>
-
 #include "format/times/raw_times.h"
 #include "literal_fixture.h"
+#include "tests/asserts.h"
 
 static uint8_t *raw_encode(const struct ttp_order *in, size_t *bytes)
 {

@@ -3,7 +3,6 @@
 #ifndef TTEST_READER_FIXTURE_H
 #define TTEST_READER_FIXTURE_H
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "format/base/checksum.h"
 #include "format/container/chunk.h"
+#include "tests/asserts.h"
 
 struct ttest_file {
     uint8_t *data;

@@ -1,12 +1,13 @@
 /* Every golden vector, valid or not, is recovered: what comes out verifies, and its gaps count what
  * the report says; what is valid loses nothing. */
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tracetape/recover.h>
+
+#include "tests/asserts.h"
 
 static uint64_t lost_by_gaps(const ttape_memory_sink *out, const char *name)
 {

@@ -1,6 +1,5 @@
 /* A scope whose definitions stand in several places of the file, with those of another one between:
  * numbers of its own become numbers of the file block by block, and back when it is copied. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 #include <tracetape/copy.h>
 #include <tracetape/reader.h>
 #include <tracetape/writer.h>
+
+#include "tests/asserts.h"
 
 #define BLOCKS   5u
 #define PER_TURN 4u

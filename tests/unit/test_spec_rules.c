@@ -1,7 +1,6 @@
 /* Rules of the specification that no reader can break an error out of, because they say how bytes
  * are made. Each test writes with the format layer and reads the bytes as the page says, field by
  * field: what is shared with the writer is the coder alone. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "format/container/segments.h"
 #include "format/container/summary.h"
 #include "format/container/values.h"
+#include "tests/asserts.h"
 
 enum { ROOM = 32768 };
 

@@ -3,7 +3,6 @@
  * Of the tables with a secret key nothing can be chosen that collides: the test takes what collided
  * under the constant that was used before. Of chains, whose hash is no secret, it chooses subtrees
  * of one slot; a bound on probes is what holds there. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "format/chain/chain_intern.h"
 #include "format/chain/chain_model.h"
+#include "tests/asserts.h"
 
 #define GAPS   12000u
 #define CHAINS 12000u

@@ -1,6 +1,5 @@
 /* R19: calls that a contract forbids give the documented error and leave handles that can be
  * closed; R10: files that change while they are read; R14: what recordings must not do, in bulk. */
-#include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 
 #include <tracetape/tracetape.h>
 
+#include "tests/asserts.h"
+#include "tests/unit/every.h"
 #include "tests/unit/test_reader_fixture.h"
 
 static const struct ttest_plan small = {.streams = 2, .events = 260, .partition_events = 90};
@@ -256,7 +257,7 @@ END_TEST
 
 /* ---- R14 ---- */
 
-#ifdef __SANITIZE_ADDRESS__
+#if TTEST_SANITIZED
 #define MANY 200000u
 #else
 #define MANY 1000000u

@@ -3,7 +3,6 @@
  *
  * What collides under a secret nobody can choose: the keys are those that did under the constants
  * that the tables had before. */
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "format/order/literal_pairs.h"
 #include "reader/base/active.h"
 #include "reader/report/account.h"
+#include "tests/asserts.h"
 #include "tools/calls/graph_map.h"
 #include "tools/export/export_stacks.h"
 #include "writer/recording/decode/word_map.h"

@@ -1,7 +1,6 @@
 /* Symbols through the helper process: of this very program, and what happens when the helper is
  * killed, stopped, starved, or fed a file that shrinks under it. */
 #define _GNU_SOURCE
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/asserts.h"
 #include "tests/unit/every.h"
 #include "tools/symbols/demangle.h"
 #include "tools/symbols/symbols.h"

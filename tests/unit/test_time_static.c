@@ -1,11 +1,11 @@
 /* The static time form: round trips, partial decoding, the directory, same bytes everywhere, and
  * any damage ends in a refusal or in other numbers, never in a crash. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
 #include "format/times/time_static.h"
+#include "tests/asserts.h"
 #include "tests/unit/every.h"
 
 struct input {

@@ -1,8 +1,7 @@
 /* Numbers of 128 bits in halves: what 32-bit machines compute is what the compiler's own type does,
  * where it has one. */
-#include <check.h>
-
 #include "format/base/wide.h"
+#include "tests/asserts.h"
 
 static const uint64_t numbers[] = {0,
                                    1,

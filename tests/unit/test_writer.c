@@ -1,6 +1,5 @@
 /* The public writer: same bytes on any number of workers, misuse, sinks that fail at any append,
  * allocators that fail at any call. */
-#include <check.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tests/asserts.h"
 #include "writer/growing.h"
 
 enum { SITES = 7, STREAMS = 3, EVENTS = 3000 };

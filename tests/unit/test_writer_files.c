@@ -1,5 +1,4 @@
 /* Sinks over files: a name appears only when the file behind it is complete. */
-#include <check.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +7,8 @@
 #include <unistd.h>
 
 #include <tracetape/writer.h>
+
+#include "tests/asserts.h"
 
 static char folder[64], path[128];
 
