@@ -1,6 +1,6 @@
 """Programs with one source changed, made beside a build: what a changed file goes into is compiled,
-and each program linked again with that in front of the build's archives. Nothing of the build
-changes, and no build tool looks at the rest of the tree."""
+and each program linked again with that in front of the build's archives. Nothing of the build and
+of its sources changes, so that several mutants can be tried at a time."""
 import os
 import re
 import shlex
@@ -37,46 +37,57 @@ def dependencies(build):
 
 
 class Relink:
-    def __init__(self, build, targets):
-        self.build, self.place = build, build / "changed"
+    """What is known of a build, for all mutants."""
+
+    def __init__(self, build, tree, targets):
+        self.build, self.tree = build, tree
         self.compiles, self.links, self.archives = commands_of(build, targets)
         self.files = dependencies(build)
 
-    def begin(self, path):
-        """Another file has changed: nothing is made yet."""
-        self.made, self.path = {}, str(path)
-        shutil.rmtree(self.place, ignore_errors=True)
-        self.place.mkdir()
 
-    def knows(self, program):
-        return program in self.links
+class Changed:
+    """One changed file, and what was made with it, in a folder of its own."""
+
+    def __init__(self, relink, place, path, text):
+        self.relink, self.place, self.made = relink, place, {}
+        self.original = str(relink.tree / path)
+        shutil.rmtree(place, ignore_errors=True)
+        self.copy = place / "source" / path
+        self.copy.parent.mkdir(parents=True)
+        self.copy.write_text(text, encoding="utf-8")
 
     def compile(self, name):
-        """The object as it is now; "": it cannot be compiled."""
+        """The object as it is now; "": it cannot be compiled. Includes are spelled from the root:
+        the folder of the copy comes first."""
         if name not in self.made:
             target = str(self.place / name.replace("/", "_"))
-            command = re.sub(r"-o \S+\.o ", f"-o {shlex.quote(target)} ", self.compiles[name])
+            command = re.sub(r"-o \S+\.o ", f"-o {shlex.quote(target)} ",
+                             self.relink.compiles[name])
             command = re.sub(r"-MD -MT \S+ -MF \S+ ", "", command)
-            done = covering.run("sh", "-c", command, cwd=self.build)
+            command = command.replace(f" -c {self.original}", f" -c {self.copy}")
+            command = command.replace(" -I", f" -I{self.place / 'source'} -I", 1)
+            done = covering.run("sh", "-c", command, cwd=self.relink.build)
             self.made[name] = target if done.returncode == 0 else ""
         return self.made[name]
 
-    def changed(self, names):
-        return [n for n in names if self.path in self.files.get(n, ()) and n in self.compiles]
+    def touched(self, names):
+        return [n for n in names
+                if self.original in self.relink.files.get(n, ()) and n in self.relink.compiles]
 
     def program(self, name):
         """The program with the changed file in it; "": it cannot be made."""
-        command = self.links[name]
+        command = self.relink.links[name]
         words = command.split()
-        for mine in self.changed([w for w in words if w.endswith(".o")]):
+        for mine in self.touched([w for w in words if w.endswith(".o")]):
             if not self.compile(mine):
                 return ""
             command = command.replace(f" {mine} ", f" {self.made[mine]} ")
-        front = {m for archive in words for m in self.changed(self.archives.get(archive, ()))}
+        front = {m for archive in words
+                 for m in self.touched(self.relink.archives.get(archive, ()))}
         objects = [self.compile(member) for member in sorted(front)]
         if "" in objects:
             return ""
         target = str(self.place / os.path.basename(name))
         command = command.replace(f"-o {name} ", f"-o {target} {' '.join(objects)} ")
-        done = covering.run("sh", "-c", command, cwd=self.build)
+        done = covering.run("sh", "-c", command, cwd=self.relink.build)
         return target if done.returncode == 0 else ""

@@ -95,8 +95,11 @@ static void check(ttape_reader *r)
             if (item.event.kind != TTAPE_EVENT_ENTER)
                 continue;
             OK(ttape_reader_get_site(r, item.event.site, &site));
-            unsigned number = (unsigned)strtoul(site.symbol.data + 1, NULL, 10);
-            if (site.symbol.data[0] == 'x') {
+            char name[16]; // what stands behind a string need not be a zero
+            (void)snprintf(name, sizeof name, "%.*s", (int)site.symbol.size_bytes,
+                           site.symbol.data);
+            unsigned number = (unsigned)strtoul(name + 1, NULL, 10);
+            if (name[0] == 'x') {
                 others++;
                 continue;
             }
