@@ -210,21 +210,27 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     return TTAPE_OK;
 }
 
+static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_run *run, uint32_t place,
+                               ttape_event_item *out, ttape_error *err)
+{
+    ttape_reader *r = c->reader;
+    struct ttp_loaded *p;
+    const struct ttp_range values = {.values = true};
+    if (r->parts[run->partition].values_bytes == 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_loaded_reach(r, run->partition, &values, &p, err));
+    return ttp_item_set_values(r, &c->values, p, p->segment_start[segment_of(r, run)] + place, out,
+                               err);
+}
+
 static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_event_item *out,
                               ttape_error *err)
 {
-    ttape_reader *r = c->reader;
     const struct ttp_segment_run *run = run_of(c, c->run);
     *out = (ttape_event_item){.event = c->window[place - c->window_first],
                               .stream = c->stream,
                               .number = run->first_event + place};
-    if (r->parts[run->partition].values_bytes == 0)
-        return TTAPE_OK;
-    struct ttp_loaded *p;
-    const struct ttp_range values = {.values = true};
-    TTP_TRY(ttp_loaded_reach(r, run->partition, &values, &p, err));
-    return ttp_item_set_values(r, &c->values, p, p->segment_start[segment_of(r, run)] + place, out,
-                               err);
+    return get_values(c, run, place, out, err);
 }
 
 ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
@@ -264,8 +270,8 @@ ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_event_item *out, ttape
     return TTAPE_OK;
 }
 
-ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t capacity,
-                                      size_t *count, ttape_error *err)
+ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *out, size_t capacity,
+                                   size_t *count, ttape_error *err)
 {
     struct ttp_loaded *p;
     *count = 0;
@@ -280,7 +286,8 @@ ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t 
     ttape_status status = ttp_loaded_get(c->reader, run->partition, stage_of(c), &p, err);
     if (status == TTAPE_OK) {
         uint32_t first = p->segment_start[segment] + c->place;
-        const struct ttp_range range = {first, first + got, first + got, false};
+        bool wanted = values && c->reader->parts[run->partition].values_bytes != 0;
+        const struct ttp_range range = {first, first + got, first + got, wanted};
         status = ttp_loaded_reach(c->reader, run->partition, &range, &p, err);
     }
     if (status != TTAPE_OK) {
@@ -296,6 +303,32 @@ ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t 
     c->walker_place = c->place;
     *count = got;
     return TTAPE_OK;
+}
+
+ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t capacity,
+                                      size_t *count, ttape_error *err)
+{
+    return ttp_cursor_next_batch(c, false, out, capacity, count, err);
+}
+
+ttape_status ttp_cursor_batch_values(ttape_cursor *c, uint32_t back, ttape_event_item *out,
+                                     ttape_error *err)
+{
+    const struct ttp_segment_run *run = run_of(c, c->walker_run);
+    return get_values(c, run, c->walker_place - back, out, err);
+}
+
+ttape_status ttp_cursor_position(ttape_cursor *c, uint64_t *number, ttape_error *err)
+{
+    TTP_TRY(forward_ready(c, err));
+    *number = run_of(c, c->run)->first_event + c->place;
+    return TTAPE_OK;
+}
+
+void ttp_cursor_skip_run(ttape_cursor *c)
+{
+    c->run++;
+    c->place = 0;
 }
 
 ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)

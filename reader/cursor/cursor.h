@@ -57,6 +57,18 @@ bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns);
 ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
                                ttape_error *err);
 
+/* For who follows the events of a single stream batch by batch. The number of the next event; as
+ * reading it, fails once where events cannot be read. */
+ttape_status ttp_cursor_position(ttape_cursor *cursor, uint64_t *number, ttape_error *err);
+/* As ttape_cursor_next_events; with `values` a failure to read them fails the batch. */
+ttape_status ttp_cursor_next_batch(ttape_cursor *cursor, bool values, ttape_event *out,
+                                   size_t capacity, size_t *count, ttape_error *err);
+/* Values of the event that stands `back` events before the end of the last batch. */
+ttape_status ttp_cursor_batch_values(ttape_cursor *cursor, uint32_t back, ttape_event_item *out,
+                                     ttape_error *err);
+/* Goes on behind the events that are missing next. */
+void ttp_cursor_skip_run(ttape_cursor *cursor);
+
 ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error *err);
 void ttp_merge_close(struct ttp_merge *merge);
 ttape_status ttp_merge_next(struct ttp_merge *merge, struct ttp_item_values *values,

@@ -3,6 +3,7 @@
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
+#include <tracetape/calls.h>
 #include <tracetape/copy.h>
 #include <tracetape/error.h>
 #include <tracetape/reader.h>

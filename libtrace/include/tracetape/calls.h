@@ -1,0 +1,145 @@
+/* Calls: a thread's events as calls that begin and end on stacks, with their times.
+ *
+ *   events -> ttape_call_cursor_step   what begins, ends or happens, one after the other
+ *          -> ttape_call_cursor_next   calls as they end, each once
+ *
+ * What the rules of the format make of events is done here, once: unwinding ends calls one by one,
+ * innermost first; an exit across ends those that it left, then its own; each stack keeps its calls
+ * while another one is current; the handler of a signal is a call without a function; what was open
+ * where reading begins is found; where events are missing, calls are lost and found.
+ *
+ * Conventions of time are those of reports: the time between two events of a thread belongs to what
+ * was on its current stack before the later one. A stack's time passes only while it is the current
+ * one. Only time that is read counts: of the range, and not where events are missing. Where a clock
+ * steps back, times are negative.
+ *
+ * Threads: as a cursor over events, a call cursor is used by the thread that uses its reader. */
+#ifndef TRACETAPE_CALLS_H
+#define TRACETAPE_CALLS_H
+
+#include <stdbool.h>
+
+#include <tracetape/error.h>
+#include <tracetape/reader.h>
+#include <tracetape/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ttape_call_cursor ttape_call_cursor;
+
+/* Zero means the default everywhere. */
+typedef struct ttape_call_options {
+    size_t size;             /* sizeof(ttape_call_options) */
+    const uint32_t *streams; /* only these; NULL: all. Borrowed for the call. One alone is read
+                              * fast; several come together in the order of time, as events of a
+                              * cursor over TTAPE_ALL_STREAMS do */
+    uint32_t stream_count;
+    bool has_range; /* only [from_ns, to_ns); a to_ns of UINT64_MAX: to the end */
+    bool values;    /* arguments and results, too */
+    uint64_t from_ns, to_ns;
+    uint64_t memory_bytes; /* of open calls; default 1 GiB */
+} ttape_call_options;
+
+/* How a call ended. */
+typedef enum ttape_call_end {
+    TTAPE_CALL_RUNNING = 0,  /* not yet */
+    TTAPE_CALL_RETURNED = 1, /* the function (or a signal's handler) returned */
+    TTAPE_CALL_UNWOUND = 2,  /* an exception or a longjmp left it */
+    TTAPE_CALL_LEFT = 3,     /* it is still open where the stream, or the range, ends */
+    TTAPE_CALL_LOST = 4      /* it ended where events are missing */
+} ttape_call_end;
+
+#define TTAPE_CALL_NO_NUMBER UINT64_MAX
+#define TTAPE_CALL_SIGNAL    (UINT32_MAX - 1) /* as a caller: a signal handler */
+
+typedef struct ttape_call {
+    uint32_t stream;
+    uint32_t site;     /* TTAPE_NONE: a signal's handler */
+    uint32_t caller;   /* site of the call below, TTAPE_CALL_SIGNAL, or TTAPE_NONE (outermost) */
+    uint32_t kind;     /* ttape_event_kind: what opened it. TTAPE_EVENT_OPEN: it was open before
+                        * the recording began, at the latest since enter_ns. _EXIT_UNSEEN: nothing
+                        * that is in the trace; only its end is known */
+    uint32_t argument; /* signal number */
+    uint32_t stack;    /* number of the stack that it is on */
+    uint32_t height;   /* known calls below it on this stack */
+    uint32_t depth;    /* calls below it as recorded, unknown ones too */
+    ttape_call_end end;
+    bool is_found;         /* it was open where reading began, or behind missing events */
+    uint64_t enter_number; /* of the event that opened it; is_found: TTAPE_CALL_NO_NUMBER */
+    uint64_t end_number;   /* of the event that ended it, or of the next one (left, lost) */
+    uint64_t enter_ns, end_ns;
+    int64_t duration_ns; /* end_ns - enter_ns */
+    int64_t total_ns;    /* time that was read while it was on the current stack */
+    int64_t self_ns;     /* the part of it on top */
+    const ttape_value *arguments, *results;
+    uint32_t argument_count, result_count;
+    uint64_t user[4]; /* yours: 0 when a call begins, and kept until it ended */
+    uint64_t reserved[2];
+} ttape_call;
+
+/* Before the first event nothing is read. *out is NULL on failure. The reader must outlive the
+ * cursor. Limits: TTAPE_E_LIMIT past memory_bytes; then, and without memory, reading is over. */
+TTAPE_API ttape_status ttape_call_cursor_open(ttape_call_cursor **out, ttape_reader *reader,
+                                              const ttape_call_options *options, ttape_error *err);
+TTAPE_API void ttape_call_cursor_close(ttape_call_cursor *cursor);
+
+/* The next call in the order in which they end, calls that are left open last; TTAPE_END (which is
+ * no failure) when there is none. Values live until the next call on the cursor. After a failure
+ * reading goes on behind the damaged partition: the failing call returns the error once, and the
+ * calls that are lost there come next. */
+TTAPE_API ttape_status ttape_call_cursor_next(ttape_call_cursor *cursor, ttape_call *out,
+                                              ttape_error *err);
+/* Up to `capacity` calls, without values. *count 0 and TTAPE_END at the end. With a failure come
+ * the calls before it. */
+TTAPE_API ttape_status ttape_call_cursor_next_many(ttape_call_cursor *cursor, ttape_call *out,
+                                                   size_t capacity, size_t *count,
+                                                   ttape_error *err);
+
+/* What a step is about. A stream: FOUND for each stack with open calls, START, EVENT ..., STOP,
+ * LEFT for each stack with open calls. Missing events: MISSING, LOST and FOUND for stacks where
+ * calls end and begin unseen, START. */
+typedef enum ttape_call_step_kind {
+    TTAPE_STEP_EVENT = 0,   /* an event, which began and ended calls or did not */
+    TTAPE_STEP_FOUND = 1,   /* calls that are open where reading begins */
+    TTAPE_STEP_START = 2,   /* reading begins here, or goes on, on `stack`, with event `number` */
+    TTAPE_STEP_MISSING = 3, /* events are missing here: `event` is a gap made up for them */
+    TTAPE_STEP_LOST = 4,    /* calls that ended there */
+    TTAPE_STEP_STOP = 5,    /* the stream's end, or the range's (is_cut): time goes on to it */
+    TTAPE_STEP_LEFT = 6     /* calls that are still open there */
+} ttape_call_step_kind;
+
+/* Belongs to the library, which may give it more fields. */
+typedef struct ttape_call_step {
+    ttape_call_step_kind kind;
+    uint32_t stream;
+    uint32_t stack;           /* that it happened on; of a switch: that is left */
+    bool is_cut;              /* STOP: the range ends before the stream does */
+    uint64_t number;          /* of the event, or of the next one */
+    uint64_t time_ns;         /* FOUND, START: where reading begins */
+    int64_t elapsed_ns;       /* since the stream's step before; counted in it and in its calls */
+    const ttape_event *event; /* NULL: none */
+    const ttape_value *values;
+    uint32_t value_count;
+    uint32_t began_count, ended_count;
+    ttape_call *began; /* outermost first; the top of the stack is the last of them */
+    ttape_call *ended; /* outermost first: the last of them ended first. They lie behind the calls
+                        * that are open still (ttape_call_cursor_stack) */
+    uint64_t reserved[2];
+} ttape_call_step;
+
+/* The next step, which lives (and its calls) until the next call on the cursor. TTAPE_END and
+ * failures: as ttape_call_cursor_next. Steps and calls are not taken from the same cursor. */
+TTAPE_API ttape_status ttape_call_cursor_step(ttape_call_cursor *cursor,
+                                              const ttape_call_step **out, ttape_error *err);
+
+/* The open calls, outermost first, of the stack that the last step or call was on: those around a
+ * call that ended. They live until the next call on the cursor. */
+TTAPE_API void ttape_call_cursor_stack(const ttape_call_cursor *cursor, const ttape_call **calls,
+                                       uint32_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

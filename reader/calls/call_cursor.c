@@ -1,0 +1,422 @@
+/* Reading. An event is a step at once; everything else (where reading begins, what is missing, the
+ * end) is a list of steps, a stack at a time, that `phase` goes through.
+ *
+ *   OPEN -> FIND -> GO -> READ -> STOP -> LEFT -> DONE     of one stream
+ *                         READ -> MISSING -> LOSE -> FIND -> GO -> READ
+ *
+ * Several streams: all are opened, one after the other; then READ takes items of the merged
+ * cursor, and a stream stops behind its last event. */
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "reader/calls/call_cursor.h"
+
+/* ---- events ---- */
+
+static ttape_status begin_call(ttape_call_cursor *c, const ttape_event *e, ttape_error *err)
+{
+    struct ttp_call_stack *stack = c->s->current;
+    ttape_call *call;
+    TTP_TRY(ttp_call_push(c->s, stack, &call, err));
+    call->kind = e->kind;
+    call->site = e->site;
+    call->argument = e->argument;
+    call->depth = e->depth;
+    call->enter_number = c->step.number;
+    call->enter_ns = e->time_ns;
+    c->step.began = call;
+    c->step.began_count = 1;
+    return c->step.value_count > 0 && c->options.values
+               ? ttp_call_keep_values(c->s, stack, &c->step, err)
+               : TTAPE_OK;
+}
+
+static void end_calls(ttape_call_cursor *c, uint32_t unwound, bool returns)
+{
+    struct ttp_call_stack *stack = c->s->current;
+    ttape_call_step *step = &c->step;
+    step->ended_count = ttp_call_pop(c->s, stack, unwound, step->number, TTAPE_CALL_UNWOUND);
+    if (returns && ttp_call_pop(c->s, stack, 1, step->number, TTAPE_CALL_RETURNED) == 1) {
+        step->ended_count++;
+        stack->calls[stack->count].results = step->values;
+        stack->calls[stack->count].result_count = step->value_count;
+    }
+    step->ended = &stack->calls[stack->count];
+}
+
+static ttape_status set_values(ttape_call_cursor *c, ttape_error *err)
+{
+    ttape_event_item item = {0};
+    if (c->is_merged)
+        item = c->item;
+    else
+        TTP_TRY(ttp_cursor_batch_values(c->cursor, c->count - c->at, &item, err));
+    c->step.values = item.values;
+    c->step.value_count = item.value_count;
+    return TTAPE_OK;
+}
+
+static inline ttape_status take_event(ttape_call_cursor *c, ttape_error *err)
+{
+    const ttape_event *e = &c->events[c->at];
+    struct ttp_call_stream *s = c->s;
+    ttape_call_step *step = &c->step;
+    step->kind = TTAPE_STEP_EVENT;
+    step->stream = s->stream;
+    step->event = e;
+    step->stack = s->current->number;
+    step->number = s->number;
+    step->time_ns = e->time_ns;
+    step->began_count = step->ended_count = 0;
+    step->elapsed_ns = ttp_call_pass_time(s, e->time_ns);
+    if (__builtin_expect(c->options.values, 0))
+        TTP_TRY(set_values(c, err));
+    s->number++;
+    c->at++;
+    switch (e->kind) {
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN:
+    case TTAPE_EVENT_SIGNAL_BEGIN: return begin_call(c, e, err);
+    case TTAPE_EVENT_EXIT:
+    case TTAPE_EVENT_SIGNAL_END: end_calls(c, 0, true); break;
+    case TTAPE_EVENT_UNWIND: end_calls(c, e->argument, false); break;
+    case TTAPE_EVENT_EXIT_ACROSS: end_calls(c, e->argument, true); break;
+    case TTAPE_EVENT_SWITCH: return ttp_call_stack_get(s, e->argument, &s->current, err);
+    default: break;
+    }
+    return TTAPE_OK;
+}
+
+/* ---- steps that are not events ---- */
+
+static void set_step(ttape_call_cursor *c, ttape_call_step_kind kind, uint32_t stack)
+{
+    const struct ttp_call_stream *s = c->s;
+    c->step = (ttape_call_step){.kind = kind,
+                                .stream = s->stream,
+                                .stack = stack,
+                                .number = s->number,
+                                .time_ns = s->now_ns};
+}
+
+/* Ends all but `kept` calls of a stack. True: there were some. */
+static bool end_step(ttape_call_cursor *c, struct ttp_call_stack *stack, uint32_t kept,
+                     ttape_call_end end)
+{
+    if (stack == NULL || stack->count <= kept)
+        return false;
+    set_step(c, end == TTAPE_CALL_LOST ? TTAPE_STEP_LOST : TTAPE_STEP_LEFT, stack->number);
+    c->step.ended_count = ttp_call_pop(c->s, stack, stack->count - kept, c->s->number, end);
+    c->step.ended = &stack->calls[stack->count];
+    return true;
+}
+
+/* Nothing was read between the edge and the event that is next. */
+static void settle(ttape_call_cursor *c, bool is_start)
+{
+    c->place = 0;
+    c->phase = is_start ? TTP_CALLS_FIND : TTP_CALLS_MISSING;
+}
+
+static void missing_step(ttape_call_cursor *c)
+{
+    struct ttp_call_stream *s = c->s;
+    uint64_t number = c->edge.event_number;
+    c->gap = (ttape_event){.time_ns = s->now_ns,
+                           .count = number > s->number ? number - s->number : 0,
+                           .kind = TTAPE_EVENT_GAP,
+                           .site = TTAPE_NONE,
+                           .argument = c->damaged ? TTAPE_GAP_REASON_DAMAGE : TTAPE_GAP_REASON_CUT,
+                           .depth = s->current->count};
+    set_step(c, TTAPE_STEP_MISSING, s->current->number);
+    c->step.event = &c->gap;
+    c->damaged = c->damaged && c->is_merged;
+    c->phase = TTP_CALLS_LOSE;
+}
+
+static bool lose_step(ttape_call_cursor *c)
+{
+    struct ttp_call_stream *s = c->s;
+    while (c->place < s->stack_count) {
+        struct ttp_call_stack *stack = s->stacks[c->place++];
+        if (stack != NULL &&
+            end_step(c, stack, ttp_call_stack_common(stack, &c->edge), TTAPE_CALL_LOST))
+            return true;
+    }
+    if (c->edge.event_number > s->number)
+        s->now_ns = c->edge.time_ns; /* nothing is known of the time between */
+    s->number = c->edge.event_number;
+    c->place = 0;
+    c->phase = TTP_CALLS_FIND;
+    return false;
+}
+
+static ttape_status find_step(ttape_call_cursor *c, bool *is_step, ttape_error *err)
+{
+    while (c->place < c->edge.frame_count) {
+        struct ttp_call_stack *stack;
+        uint32_t count;
+        TTP_TRY(ttp_call_stack_get(c->s, c->edge.frames[c->place].stack, &stack, err));
+        uint32_t before = stack->count;
+        TTP_TRY(ttp_call_stack_find(c->s, &c->edge, c->place, &stack, &count, err));
+        c->place += count;
+        if (stack->count == before)
+            continue;
+        set_step(c, TTAPE_STEP_FOUND, stack->number);
+        c->step.began = &stack->calls[before];
+        c->step.began_count = stack->count - before;
+        *is_step = true;
+        return TTAPE_OK;
+    }
+    c->phase = TTP_CALLS_GO;
+    return TTAPE_OK;
+}
+
+static ttape_status go_step(ttape_call_cursor *c, ttape_error *err)
+{
+    TTP_TRY(ttp_call_stack_get(c->s, c->edge.stack, &c->s->current, err));
+    set_step(c, TTAPE_STEP_START, c->edge.stack);
+    c->phase = c->opened < c->stream_count ? TTP_CALLS_OPEN : TTP_CALLS_READ;
+    return TTAPE_OK;
+}
+
+static void stop_step(ttape_call_cursor *c)
+{
+    struct ttp_call_stream *s = c->s;
+    uint64_t time_ns = c->is_cut ? c->to_ns : c->is_over && c->is_merged ? c->now_ns : s->now_ns;
+    int64_t elapsed_ns = time_ns > s->now_ns ? ttp_call_pass_time(s, time_ns) : 0;
+    set_step(c, TTAPE_STEP_STOP, s->current->number);
+    c->step.is_cut = c->is_cut;
+    c->step.elapsed_ns = elapsed_ns;
+    s->is_finished = true;
+    c->place = 0;
+    c->phase = TTP_CALLS_LEFT;
+}
+
+static bool left_step(ttape_call_cursor *c)
+{
+    struct ttp_call_stream *s = c->s;
+    if (end_step(c, s->current, 0, TTAPE_CALL_LEFT))
+        return true;
+    while (c->place < s->stack_count)
+        if (end_step(c, s->stacks[c->place++], 0, TTAPE_CALL_LEFT))
+            return true;
+    c->phase = c->is_merged ? TTP_CALLS_READ : TTP_CALLS_DONE;
+    return false;
+}
+
+/* ---- one stream ---- */
+
+static ttape_status find_start(ttape_call_cursor *c, ttape_cursor *cursor, ttape_error *err)
+{
+    if (c->options.has_range && c->options.from_ns > 0)
+        TTP_TRY(ttape_cursor_seek_time(cursor, c->options.from_ns, err));
+    return ttape_cursor_get_open_frames(cursor, &c->edge, err);
+}
+
+/* What is open where a stream begins; without knowing it, nothing is. */
+static ttape_status open_start(ttape_call_cursor *c, ttape_cursor *cursor, ttape_error *err)
+{
+    struct ttp_call_stream *s = c->s;
+    ttape_status status = find_start(c, cursor, err);
+    if (status != TTAPE_OK) {
+        c->edge = (ttape_edge){.event_number = s->number};
+        c->damaged = true;
+    }
+    s->number = c->edge.event_number;
+    s->now_ns = c->edge.time_ns;
+    if (c->options.has_range && s->now_ns < c->options.from_ns)
+        s->now_ns = c->options.from_ns;
+    settle(c, true);
+    return status;
+}
+
+static void stop(ttape_call_cursor *c, bool is_cut)
+{
+    c->is_cut = is_cut;
+    c->is_over = true;
+    c->phase = TTP_CALLS_STOP;
+}
+
+/* More events, or what is missing before them. */
+static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
+{
+    uint64_t number;
+    size_t count;
+    c->at = c->count = 0;
+    if (c->damaged && ttape_cursor_get_open_frames(c->cursor, &c->edge, NULL) == TTAPE_OK) {
+        settle(c, false);
+        return TTAPE_OK;
+    }
+    ttape_status status = ttp_cursor_position(c->cursor, &number, err);
+    if (status == TTAPE_OK && number != c->s->number) {
+        status = ttape_cursor_get_open_frames(c->cursor, &c->edge, err);
+        if (status == TTAPE_OK) {
+            settle(c, false);
+            return TTAPE_OK;
+        }
+        ttp_cursor_skip_run(c->cursor);
+    }
+    if (status == TTAPE_OK)
+        status = ttp_cursor_next_batch(c->cursor, c->options.values, c->batch,
+                                       TTP_CALL_BATCH_EVENTS, &count, err);
+    if (status == TTAPE_OK)
+        c->count = (uint32_t)count;
+    else if (status == TTAPE_END)
+        stop(c, false);
+    c->damaged = status != TTAPE_OK && status != TTAPE_END;
+    return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+/* ---- several streams ---- */
+
+static ttape_status open_edge_cursor(ttape_call_cursor *c, ttape_error *err)
+{
+    ttape_cursor_close(c->edge_cursor);
+    c->edge_cursor = NULL;
+    return ttape_cursor_open(&c->edge_cursor, c->reader, c->s->stream, err);
+}
+
+static ttape_status open_stream(ttape_call_cursor *c, ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    c->s = &c->streams[c->opened++];
+    if (!c->is_merged)
+        return open_start(c, c->cursor, err);
+    status = open_edge_cursor(c, err);
+    if (status == TTAPE_OK)
+        status = open_start(c, c->edge_cursor, err);
+    c->s->is_finished = c->s->number >= c->s->end_number; /* nothing of it is in the range */
+    if (c->s->is_finished)
+        c->phase = c->opened < c->stream_count ? TTP_CALLS_OPEN : TTP_CALLS_READ;
+    return status;
+}
+
+/* Where numbers jump, a cursor over the stream says what is open behind the missing events. */
+static void resume(ttape_call_cursor *c)
+{
+    if (open_edge_cursor(c, NULL) == TTAPE_OK &&
+        ttape_cursor_seek_event(c->edge_cursor, c->item.number, NULL) == TTAPE_OK &&
+        ttape_cursor_get_open_frames(c->edge_cursor, &c->edge, NULL) == TTAPE_OK)
+        settle(c, false);
+    else
+        c->s->number = c->item.number;
+}
+
+static void stop_next(ttape_call_cursor *c)
+{
+    while (c->stopped < c->stream_count && c->streams[c->stopped].is_finished)
+        c->stopped++;
+    c->phase = c->stopped < c->stream_count ? TTP_CALLS_STOP : TTP_CALLS_DONE;
+    if (c->phase == TTP_CALLS_STOP)
+        c->s = &c->streams[c->stopped];
+}
+
+static ttape_status seek_merged(ttape_call_cursor *c, ttape_error *err)
+{
+    c->is_sought = true;
+    if (!c->options.has_range || c->options.from_ns == 0)
+        return TTAPE_OK;
+    ttape_status status = ttape_cursor_seek_time(c->cursor, c->options.from_ns, err);
+    return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+static ttape_status read_item(ttape_call_cursor *c, ttape_error *err)
+{
+    c->at = c->count = 0;
+    if (c->is_over) {
+        stop_next(c);
+        return TTAPE_OK;
+    }
+    if (!c->s->is_finished && c->s->number >= c->s->end_number) {
+        c->phase = TTP_CALLS_STOP;
+        return TTAPE_OK;
+    }
+    if (!c->is_sought)
+        TTP_TRY(seek_merged(c, err));
+    ttape_status status = ttape_cursor_next(c->cursor, &c->item, err);
+    c->is_cut = status == TTAPE_OK && c->item.event.time_ns >= c->to_ns && c->to_ns != UINT64_MAX;
+    c->is_over = status == TTAPE_END || c->is_cut;
+    if (c->is_over)
+        return TTAPE_OK;
+    if (status != TTAPE_OK) {
+        c->damaged = true;
+        return status;
+    }
+    c->now_ns = c->item.event.time_ns > c->now_ns ? c->item.event.time_ns : c->now_ns;
+    uint32_t index = c->index_of[c->item.stream];
+    if (index == 0 || c->streams[index - 1].is_finished)
+        return TTAPE_OK;
+    c->s = &c->streams[index - 1];
+    c->events = &c->item.event;
+    c->count = 1;
+    if (c->item.number != c->s->number)
+        resume(c);
+    return TTAPE_OK;
+}
+
+/* ---- steps ---- */
+
+static ttape_status read_on(ttape_call_cursor *c, bool *is_step, ttape_error *err)
+{
+    if (c->at == c->count)
+        return c->is_merged ? read_item(c, err) : read_batch(c, err);
+    if (c->events[c->at].time_ns >= c->to_ns && c->to_ns != UINT64_MAX) {
+        stop(c, true);
+        return TTAPE_OK;
+    }
+    *is_step = true;
+    return take_event(c, err);
+}
+
+static ttape_status go_through(ttape_call_cursor *c, bool *is_step, ttape_error *err)
+{
+    *is_step = true;
+    switch (c->phase) {
+    case TTP_CALLS_MISSING: missing_step(c); return TTAPE_OK;
+    case TTP_CALLS_LOSE: *is_step = lose_step(c); return TTAPE_OK;
+    case TTP_CALLS_GO: return go_step(c, err);
+    case TTP_CALLS_STOP: stop_step(c); return TTAPE_OK;
+    case TTP_CALLS_LEFT: *is_step = left_step(c); return TTAPE_OK;
+    default: *is_step = false; return find_step(c, is_step, err);
+    }
+}
+
+static ttape_status step_slowly(ttape_call_cursor *c, ttape_error *err)
+{
+    bool is_step = false;
+    while (!is_step) {
+        ttape_status status;
+        bool reads = c->phase == TTP_CALLS_OPEN || c->phase == TTP_CALLS_READ;
+        if (c->phase == TTP_CALLS_DONE)
+            return TTAPE_END;
+        if (c->phase == TTP_CALLS_OPEN)
+            status = open_stream(c, err);
+        else if (c->phase == TTP_CALLS_READ)
+            status = read_on(c, &is_step, err);
+        else
+            status = go_through(c, &is_step, err);
+        if (status != TTAPE_OK) {
+            c->phase = reads && !is_step ? c->phase : TTP_CALLS_DONE;
+            return status;
+        }
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttape_call_cursor_step(ttape_call_cursor *c, const ttape_call_step **out,
+                                    ttape_error *err)
+{
+    *out = &c->step;
+    c->to_hand = 0;
+    if (c->step.ended_count > 0 && c->options.values)
+        ttp_call_drop_values(c->s, c->step.ended, c->step.ended_count);
+    if (__builtin_expect(c->phase != TTP_CALLS_READ || c->at == c->count ||
+                             c->events[c->at].time_ns >= c->to_ns,
+                         0))
+        return step_slowly(c, err);
+    ttape_status status = take_event(c, err);
+    if (__builtin_expect(status != TTAPE_OK, 0))
+        c->phase = TTP_CALLS_DONE;
+    return status;
+}

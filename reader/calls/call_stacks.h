@@ -1,0 +1,106 @@
+/* A stream's stacks of open calls, and what events do to them. Calls that ended stay where they
+ * were, behind those that are open, until the stack grows again: a step points to them there. */
+#ifndef TTP_READER_CALL_STACKS_H
+#define TTP_READER_CALL_STACKS_H
+
+#include <tracetape/calls.h>
+
+#include "reader/base/memory.h"
+
+struct ttp_call_stack {
+    ttape_call *calls; /* outermost first */
+    uint32_t count, capacity;
+    uint32_t number;
+    uint64_t clock; /* runs while the stack is the current one */
+};
+
+struct ttp_call_stream {
+    struct ttp_memory *memory;
+    struct ttp_call_stack **stacks; /* by number, NULL where not used */
+    uint32_t stack_count, stack_capacity;
+    struct ttp_call_stack *current;
+    uint32_t stream;
+    bool keeps_values;
+    bool is_finished;
+    uint64_t now_ns, number; /* of the event before; of the next one */
+    uint64_t end_number;     /* behind the stream's last event */
+};
+
+/* Stack 0 becomes the current one. */
+ttape_status ttp_call_stream_open(struct ttp_call_stream *s, ttape_error *err);
+void ttp_call_stream_close(struct ttp_call_stream *s);
+ttape_status ttp_call_stack_get(struct ttp_call_stream *s, uint32_t number,
+                                struct ttp_call_stack **out, ttape_error *err);
+ttape_status ttp_call_stack_grow(struct ttp_call_stream *s, struct ttp_call_stack *stack,
+                                 ttape_error *err);
+
+/* How many calls of a stack are still those that the edge has there. */
+uint32_t ttp_call_stack_common(const struct ttp_call_stack *stack, const ttape_edge *edge);
+/* Adds what the edge has on the stack of its frame `first` and the stack lacks. *out: the stack;
+ * *frame_count: how many frames the edge has there. */
+ttape_status ttp_call_stack_find(struct ttp_call_stream *s, const ttape_edge *edge, uint32_t first,
+                                 struct ttp_call_stack **out, uint32_t *frame_count,
+                                 ttape_error *err);
+
+/* Gives the stack's top call copies of its arguments. */
+ttape_status ttp_call_keep_values(struct ttp_call_stream *s, struct ttp_call_stack *stack,
+                                  const ttape_call_step *step, ttape_error *err);
+/* Gives back the values of calls that ended. */
+void ttp_call_drop_values(struct ttp_call_stream *s, ttape_call *calls, uint32_t count);
+
+/* Time goes on to time_ns on the current stack; the step. */
+static inline int64_t ttp_call_pass_time(struct ttp_call_stream *s, uint64_t time_ns)
+{
+    struct ttp_call_stack *stack = s->current;
+    uint64_t step = time_ns - s->now_ns;
+    s->now_ns = time_ns;
+    stack->clock += step;
+    if (stack->count > 0) {
+        ttape_call *top = &stack->calls[stack->count - 1];
+        top->self_ns = (int64_t)((uint64_t)top->self_ns + step);
+    }
+    return (int64_t)step;
+}
+
+/* A new call on top, which its caller completes. While it is open, total_ns is minus the clock that
+ * it began at. */
+static inline ttape_status ttp_call_push(struct ttp_call_stream *s, struct ttp_call_stack *stack,
+                                         ttape_call **out, ttape_error *err)
+{
+    if (__builtin_expect(stack->count == stack->capacity, 0)) {
+        ttape_status status = ttp_call_stack_grow(s, stack, err);
+        if (status != TTAPE_OK)
+            return status;
+    }
+    ttape_call *top = &stack->calls[stack->count];
+    uint32_t caller = TTAPE_NONE;
+    if (stack->count > 0)
+        caller = top[-1].kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTAPE_CALL_SIGNAL : top[-1].site;
+    *top = (ttape_call){.stream = s->stream,
+                        .caller = caller,
+                        .stack = stack->number,
+                        .height = stack->count,
+                        .total_ns = (int64_t)(0 - stack->clock)};
+    stack->count++;
+    *out = top;
+    return TTAPE_OK;
+}
+
+/* Ends up to `count` top calls, all of them alike; how many there were. They start at
+ * stack->calls[stack->count]. */
+static inline uint32_t ttp_call_pop(struct ttp_call_stream *s, struct ttp_call_stack *stack,
+                                    uint32_t count, uint64_t number, ttape_call_end end)
+{
+    uint32_t ended = count < stack->count ? count : stack->count;
+    for (uint32_t i = 0; i < ended; i++) {
+        ttape_call *call = &stack->calls[--stack->count];
+        call->end = end;
+        call->end_number = number;
+        call->end_ns = s->now_ns;
+        call->duration_ns = (int64_t)(s->now_ns - call->enter_ns);
+        call->total_ns = (int64_t)((uint64_t)call->total_ns + stack->clock);
+    }
+    return ended;
+}
+
+#endif
