@@ -123,7 +123,7 @@ static void missing_step(ttape_call_cursor *c)
     struct ttp_call_stream *s = c->s;
     uint64_t number = c->edge.event_number;
     c->gap = (ttape_event){.time_ns = s->now_ns,
-                           .count = number > s->number ? number - s->number : 0,
+                           .lost_count = number > s->number ? number - s->number : 0,
                            .kind = TTAPE_EVENT_GAP,
                            .site = TTAPE_NONE,
                            .argument = c->damaged ? TTAPE_GAP_REASON_DAMAGE : TTAPE_GAP_REASON_CUT,

@@ -56,15 +56,15 @@ typedef enum ttape_call_end {
 
 typedef struct ttape_call {
     uint32_t stream;
-    uint32_t site;     /* TTAPE_NONE: a signal's handler */
-    uint32_t caller;   /* site of the call below, TTAPE_CALL_SIGNAL, or TTAPE_NONE (outermost) */
-    uint32_t kind;     /* ttape_event_kind: what opened it. TTAPE_EVENT_OPEN: it was open before
+    uint32_t site;   /* TTAPE_NONE: a signal's handler */
+    uint32_t caller; /* site of the call below, TTAPE_CALL_SIGNAL, or TTAPE_NONE (outermost) */
+    ttape_event_kind kind; /* what opened it. TTAPE_EVENT_OPEN: it was open before
                         * the recording began, at the latest since enter_ns. _EXIT_UNSEEN: nothing
                         * that is in the trace; only its end is known */
-    uint32_t argument; /* signal number */
-    uint32_t stack;    /* number of the stack that it is on */
-    uint32_t height;   /* known calls below it on this stack */
-    uint32_t depth;    /* calls below it as recorded, unknown ones too */
+    uint32_t argument;     /* signal number */
+    uint32_t stack;        /* number of the stack that it is on */
+    uint32_t height;       /* known calls below it on this stack */
+    uint32_t depth;        /* calls below it as recorded, unknown ones too */
     ttape_call_end end;
     bool is_found;         /* it was open where reading began, or behind missing events */
     uint64_t enter_number; /* of the event that opened it; is_found: TTAPE_CALL_NO_NUMBER */
