@@ -12,6 +12,19 @@ function(ttape_glob_sources out folder)
     set(${out} "${sources}" PARENT_SCOPE)
 endfunction()
 
+# What is installed is the same bytes wherever it was built: paths in it, those of debug
+# information too, begin at the source folder or at the build's.
+include(CheckCCompilerFlag)
+check_c_compiler_flag(-ffile-prefix-map=/from=to TTAPE_HAS_PREFIX_MAP)
+function(ttape_reproducible target)
+    # gcov looks for its files by the true paths.
+    if(TTAPE_HAS_PREFIX_MAP AND NOT CMAKE_C_FLAGS MATCHES "--coverage")
+        target_compile_options(${target} PRIVATE
+            "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=."
+            "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
+    endif()
+endfunction()
+
 # What every compiled target of ours has in common, whatever its layer.
 function(ttape_common target)
     set_target_properties(${target} PROPERTIES
@@ -30,6 +43,7 @@ function(ttape_add_layer target folder)
     ttape_glob_sources(sources ${folder})
     add_library(${target} OBJECT ${sources})
     ttape_common(${target})
+    ttape_reproducible(${target})
     target_link_libraries(${target} PRIVATE ttape_strict)
     target_include_directories(${target} PRIVATE
         "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/libtrace/include")

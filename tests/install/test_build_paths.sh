@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# What is installed names neither the folder of the sources nor that of the build: what would make
+# its bytes differ from one folder to another (test_reproducible_slow builds in two and compares).
+set -euo pipefail
+: "${TTAPE_SRC:?}" "${TTAPE_BUILD:?}"
+
+if [ -n "${TTAPE_SANITIZE:-}" ]; then
+    echo "SKIPPED: a sanitizer build is not for installing"
+    exit 77
+fi
+failed=0
+for name in tracetape libtracetape.so libtracetape-rt.so libtracetape-rt.a; do
+    if grep -aqF -e "$TTAPE_SRC/" -e "$TTAPE_BUILD" "$TTAPE_BUILD/$name"; then
+        printf "FAILED: '%s' names the folder that it was built in:\n" "$name"
+        grep -aoE "($TTAPE_SRC/|$TTAPE_BUILD)[[:print:]]*" "$TTAPE_BUILD/$name" | sort -u |
+            sed -n 1,5p
+        failed=1
+    fi
+done
+[ "$failed" = 0 ] && echo "ok: no path of the build in what it made"
+exit "$failed"
