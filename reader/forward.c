@@ -125,11 +125,11 @@ static ttape_status next_chunk(ttape_forward *f, struct ttp_chunk *chunk, ttape_
 static void retire(ttape_forward *f)
 {
     ttape_reader *r = f->reader;
-    if (r->part_count != 0)
-        ttp_reader_retire_parts(r);
+    if (r->partition_count != 0)
+        ttp_reader_retire_partitions(r);
     ttp_cache_clear(r);
     drop_chunk(f);
-    r->part_count = r->run_count = r->damaged_count = 0;
+    r->partition_count = r->segment_count = r->damaged_count = 0;
 }
 
 ttape_status ttape_forward_open(ttape_forward **out, const ttape_input *input,
@@ -203,7 +203,7 @@ ttape_status ttape_forward_next(ttape_forward *f, ttape_reader **reader, ttape_e
     if (status == TTAPE_OK || status == TTAPE_END) {
         settled = ttp_definitions_settle(&f->reader->definitions, &problem);
         if (settled == TTAPE_OK)
-            settled = ttp_reader_link_runs(f->reader, &problem);
+            settled = ttp_reader_link_segments(f->reader, &problem);
     }
     status = settled != TTAPE_OK ? settled : status;
     if (status == TTAPE_OK)

@@ -7,32 +7,32 @@
 
 #include <tracetape/writer.h> /* TTAPE_TIME_NONE */
 
-static ttape_byte_counts part_bytes(const struct ttp_part *part)
+static ttape_byte_counts partition_bytes(const struct ttp_partition_entry *entry)
 {
-    ttape_byte_counts b = {.order = part->order_bytes,
-                           .times = part->times_bytes,
-                           .values = part->values_bytes,
-                           .summaries = part->summary_bytes};
-    b.other = (uint64_t)TTP_CHUNK_HEADER_BYTES + part->stored_bytes - b.order - b.times - b.values -
-              b.summaries;
+    ttape_byte_counts b = {.order = entry->order_bytes,
+                           .times = entry->times_bytes,
+                           .values = entry->values_bytes,
+                           .summaries = entry->summary_bytes};
+    b.other = (uint64_t)TTP_CHUNK_HEADER_BYTES + entry->stored_bytes - b.order - b.times -
+              b.values - b.summaries;
     return b;
 }
 
-static void add_part(const struct ttp_part *part, ttape_info *info)
+static void add_partition(const struct ttp_partition_entry *entry, ttape_info *info)
 {
-    ttape_byte_counts b = part_bytes(part);
-    info->event_count += part->event_count;
-    info->gap_count += part->gap_count;
-    info->lost_count += part->lost_count;
+    ttape_byte_counts b = partition_bytes(entry);
+    info->event_count += entry->event_count;
+    info->gap_count += entry->gap_count;
+    info->lost_count += entry->lost_count;
     info->bytes.order += b.order;
     info->bytes.times += b.times;
     info->bytes.values += b.values;
     info->bytes.summaries += b.summaries;
-    if (part->resolution_ns == 0)
+    if (entry->resolution_ns == 0)
         return;
-    uint64_t first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
-    uint64_t last =
-        ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns, part->resolution_ns);
+    uint64_t first = ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns);
+    uint64_t last = ttp_time_of((int64_t)((uint64_t)entry->end_tick - 1), entry->origin_ns,
+                                entry->resolution_ns);
     bool none = info->time_first_ns == UINT64_MAX;
     info->time_first_ns = first < info->time_first_ns ? first : info->time_first_ns;
     info->time_last_ns = none || last > info->time_last_ns ? last : info->time_last_ns;
@@ -45,7 +45,7 @@ void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
                          .minor_version = r->header.minor,
                          .required_minor = r->header.required_minor,
                          .file_bytes = r->source.size_bytes,
-                         .partition_count = r->part_count + r->past.partition_count,
+                         .partition_count = r->partition_count + r->past.partition_count,
                          .chunk_count = r->chunk_count,
                          .unknown_chunk_count = r->unknown_chunk_count,
                          .scope_count = d->scope_count,
@@ -67,15 +67,15 @@ void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
         info->time_first_ns = r->past.time_first_ns;
         info->time_last_ns = r->past.time_last_ns;
     }
-    for (uint32_t i = 0; i < r->part_count; i++)
-        add_part(&r->parts[i], info);
+    for (uint32_t i = 0; i < r->partition_count; i++)
+        add_partition(&r->partitions[i], info);
     if (info->time_first_ns == UINT64_MAX && info->time_last_ns == 0)
         info->time_first_ns = 0;
     if (r->past.partition_count != 0)
         info->resolution_ns = r->past.resolution_ns;
-    else if (r->part_count != 0)
+    else if (r->partition_count != 0)
         info->resolution_ns =
-            r->parts[0].resolution_ns != 0 ? r->parts[0].resolution_ns : TTAPE_TIME_NONE;
+            r->partitions[0].resolution_ns != 0 ? r->partitions[0].resolution_ns : TTAPE_TIME_NONE;
     info->bytes.sites = r->sites_bytes;
     info->bytes.models = r->models_bytes;
     ttape_byte_counts *b = &info->bytes;
@@ -83,7 +83,7 @@ void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
         info->file_bytes - b->order - b->times - b->values - b->summaries - b->sites - b->models;
 }
 
-void ttp_reader_retire_parts(ttape_reader *r)
+void ttp_reader_retire_partitions(ttape_reader *r)
 {
     ttape_info info;
     ttape_reader_get_info(r, &info);
@@ -95,8 +95,8 @@ void ttp_reader_retire_parts(ttape_reader *r)
     past->gap_count = info.gap_count;
     past->lost_count = info.lost_count;
     past->bytes = info.bytes;
-    for (uint32_t i = 0; i < r->part_count; i++)
-        past->timed = past->timed || r->parts[i].resolution_ns != 0;
+    for (uint32_t i = 0; i < r->partition_count; i++)
+        past->timed = past->timed || r->partitions[i].resolution_ns != 0;
     past->time_first_ns = info.time_first_ns;
     past->time_last_ns = info.time_last_ns;
 }
@@ -151,17 +151,17 @@ ttape_status ttape_reader_get_stream(const ttape_reader *r, uint32_t stream, tta
     out->pid = d->processes[s->stream.process].process.pid;
     if (stream >= r->indexed_streams || r->stream_first[stream] == r->stream_first[stream + 1])
         return TTAPE_OK;
-    const uint32_t *list = r->stream_runs + r->stream_first[stream];
+    const uint32_t *list = r->stream_segments + r->stream_first[stream];
     uint32_t count = r->stream_first[stream + 1] - r->stream_first[stream];
-    out->first_event = r->runs[list[0]].first_event;
+    out->first_event = r->segments[list[0]].first_event;
     uint64_t end = out->first_event;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ttp_segment_run *run = &r->runs[list[i]];
-        out->event_count += run->event_count;
-        if (run->first_event > end)
-            out->missing_count += run->first_event - end;
-        if (run->first_event + run->event_count > end)
-            end = run->first_event + run->event_count;
+        const struct ttp_segment_entry *seg = &r->segments[list[i]];
+        out->event_count += seg->event_count;
+        if (seg->first_event > end)
+            out->missing_count += seg->first_event - end;
+        if (seg->first_event + seg->event_count > end)
+            end = seg->first_event + seg->event_count;
     }
     return TTAPE_OK;
 }
@@ -179,23 +179,23 @@ ttape_status ttape_reader_get_metadata(const ttape_reader *r, uint32_t entry,
 ttape_status ttape_reader_get_partition(const ttape_reader *r, uint32_t partition,
                                         ttape_partition_info *out)
 {
-    if (partition >= r->part_count)
+    if (partition >= r->partition_count)
         return TTAPE_E_NOT_FOUND;
-    const struct ttp_part *part = &r->parts[partition];
+    const struct ttp_partition_entry *entry = &r->partitions[partition];
     *out = (ttape_partition_info){
-        .offset = part->offset,
-        .stored_bytes = part->stored_bytes + (uint64_t)TTP_CHUNK_HEADER_BYTES,
-        .sequence = part->sequence,
-        .scope = part->scope,
-        .event_count = part->event_count,
-        .segment_count = part->segment_count,
-        .model = part->model,
-        .resolution_ns = part->resolution_ns != 0 ? part->resolution_ns : TTAPE_TIME_NONE,
-        .bytes = part_bytes(part)};
-    if (part->resolution_ns != 0) {
-        out->time_first_ns = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
-        out->time_end_ns = 1 + ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
-                                           part->resolution_ns);
+        .offset = entry->offset,
+        .stored_bytes = entry->stored_bytes + (uint64_t)TTP_CHUNK_HEADER_BYTES,
+        .sequence = entry->sequence,
+        .scope = entry->scope,
+        .event_count = entry->event_count,
+        .segment_count = entry->segment_count,
+        .model = entry->model,
+        .resolution_ns = entry->resolution_ns != 0 ? entry->resolution_ns : TTAPE_TIME_NONE,
+        .bytes = partition_bytes(entry)};
+    if (entry->resolution_ns != 0) {
+        out->time_first_ns = ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns);
+        out->time_end_ns = 1 + ttp_time_of((int64_t)((uint64_t)entry->end_tick - 1),
+                                           entry->origin_ns, entry->resolution_ns);
     }
     return TTAPE_OK;
 }

@@ -75,10 +75,10 @@ void ttp_reader_forget(ttape_reader *r)
     ttp_models_drop(r);
     ttp_definitions_reset(&r->definitions);
     ttp_memory_give(m, r->stream_first, r->indexed_streams + 1ull, sizeof *r->stream_first);
-    ttp_memory_give(m, r->stream_runs, r->indexed_runs, sizeof *r->stream_runs);
-    r->stream_first = r->stream_runs = NULL;
-    r->indexed_streams = r->indexed_runs = 0;
-    r->part_count = r->run_count = r->model_count = r->damaged_count = 0;
+    ttp_memory_give(m, r->stream_segments, r->indexed_segments, sizeof *r->stream_segments);
+    r->stream_first = r->stream_segments = NULL;
+    r->indexed_streams = r->indexed_segments = 0;
+    r->partition_count = r->segment_count = r->model_count = r->damaged_count = 0;
     r->chunk_count = r->unknown_chunk_count = r->sites_bytes = r->models_bytes = 0;
     r->truncated_at = 0;
     r->by_index = r->complete = r->truncated = false;
@@ -91,8 +91,8 @@ void ttape_reader_close(ttape_reader *r)
     ttp_ahead_close(r);
     ttp_reader_forget(r);
     struct ttp_memory m = r->memory;
-    ttp_memory_give(&m, r->parts, r->part_capacity, sizeof *r->parts);
-    ttp_memory_give(&m, r->runs, r->run_capacity, sizeof *r->runs);
+    ttp_memory_give(&m, r->partitions, r->partition_capacity, sizeof *r->partitions);
+    ttp_memory_give(&m, r->segments, r->segment_capacity, sizeof *r->segments);
     ttp_memory_give(&m, r->models, r->model_capacity, sizeof *r->models);
     ttp_memory_give(&m, r->frames, r->frame_capacity, sizeof *r->frames);
     ttp_memory_give(&m, r->rows, r->row_capacity, sizeof *r->rows);
@@ -100,43 +100,43 @@ void ttape_reader_close(ttape_reader *r)
     ttp_memory_give(&m, r, 1, sizeof *r);
 }
 
-static bool run_less(const void *context, uint32_t a, uint32_t b)
+static bool segment_less(const void *context, uint32_t a, uint32_t b)
 {
-    const struct ttp_segment_run *runs = context;
-    if (runs[a].first_event != runs[b].first_event)
-        return runs[a].first_event < runs[b].first_event;
+    const struct ttp_segment_entry *segments = context;
+    if (segments[a].first_event != segments[b].first_event)
+        return segments[a].first_event < segments[b].first_event;
     return a < b;
 }
 
 /* Counting sort by stream keeps file order, which is the order of numbers in every sound file. */
-ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err)
+ttape_status ttp_reader_link_segments(ttape_reader *r, ttape_error *err)
 {
     struct ttp_memory *m = &r->memory;
     uint32_t streams = r->definitions.stream_count;
     ttp_memory_give(m, r->stream_first, r->indexed_streams + 1ull, sizeof *r->stream_first);
-    ttp_memory_give(m, r->stream_runs, r->indexed_runs, sizeof *r->stream_runs);
-    r->stream_runs = NULL;
+    ttp_memory_give(m, r->stream_segments, r->indexed_segments, sizeof *r->stream_segments);
+    r->stream_segments = NULL;
     r->indexed_streams = streams;
-    r->indexed_runs = r->run_count;
+    r->indexed_segments = r->segment_count;
     r->stream_first = ttp_memory_take(m, streams + 1ull, sizeof *r->stream_first, err);
     if (r->stream_first == NULL)
         return m->status;
-    r->stream_runs = ttp_memory_take(m, r->run_count, sizeof *r->stream_runs, err);
-    if (r->stream_runs == NULL)
+    r->stream_segments = ttp_memory_take(m, r->segment_count, sizeof *r->stream_segments, err);
+    if (r->stream_segments == NULL)
         return m->status;
     memset(r->stream_first, 0, ((size_t)streams + 1) * sizeof *r->stream_first);
-    for (uint32_t i = 0; i < r->run_count; i++)
-        r->stream_first[r->runs[i].stream]++;
+    for (uint32_t i = 0; i < r->segment_count; i++)
+        r->stream_first[r->segments[i].stream]++;
     uint32_t place = 0;
     for (uint32_t s = 0; s <= streams; s++) {
         place += r->stream_first[s];
         r->stream_first[s] = place;
     }
-    for (uint32_t i = r->run_count; i-- > 0;)
-        r->stream_runs[--r->stream_first[r->runs[i].stream]] = i;
+    for (uint32_t i = r->segment_count; i-- > 0;)
+        r->stream_segments[--r->stream_first[r->segments[i].stream]] = i;
     for (uint32_t s = 0; s < streams; s++)
-        ttp_sort(r->stream_runs + r->stream_first[s], r->stream_first[s + 1] - r->stream_first[s],
-                 run_less, r->runs);
+        ttp_sort(r->stream_segments + r->stream_first[s],
+                 r->stream_first[s + 1] - r->stream_first[s], segment_less, r->segments);
     return TTAPE_OK;
 }
 
@@ -145,7 +145,7 @@ static bool worth_a_scan(ttape_status status)
     return status != TTAPE_OK && status != TTAPE_E_MEMORY && status != TTAPE_E_IO;
 }
 
-static ttape_status open_parts(ttape_reader *r, ttape_error *err)
+static ttape_status open_partitions(ttape_reader *r, ttape_error *err)
 {
     uint8_t header[TTP_FILE_HEADER_BYTES];
     size_t have =
@@ -164,7 +164,7 @@ static ttape_status open_parts(ttape_reader *r, ttape_error *err)
     TTP_TRY(ttp_definitions_settle(&r->definitions, err));
     if (r->complete)
         TTP_TRY(ttp_definitions_check(&r->definitions, err));
-    return ttp_reader_link_runs(r, err);
+    return ttp_reader_link_segments(r, err);
 }
 
 ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
@@ -180,7 +180,7 @@ ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
     /* What a successful open met on its way (a wrong index, a torn tail) is no error of the
      * caller's. */
     ttape_error problem = {0};
-    ttape_status status = open_parts(r, &problem);
+    ttape_status status = open_partitions(r, &problem);
     if (status != TTAPE_OK) {
         if (err != NULL)
             *err = problem;

@@ -1,9 +1,7 @@
 /* The reader's inside.
  *
- *   source -> scan.c | index_reader.c -> parts, runs, definitions       what is where (kept as long
- * as the reader)
- *          -> partition_reader.c, partition_decoder.c -> ttp_loaded      one partition in memory
- * (cache.c)
+ *   source -> scan.c | index_reader.c -> partitions, segments, definitions   where things are
+ *          -> cache.c -> partition_decoder.c -> ttp_loaded                   one partition in memory
  *          -> walk.c -> events -> cursor.c, merge.c, verify.c */
 #ifndef TTP_READER_INTERNAL_H
 #define TTP_READER_INTERNAL_H
@@ -21,7 +19,7 @@ struct ttp_loaded;
 struct ttp_ahead;
 
 /* What is known of a partition without reading it. */
-struct ttp_part {
+struct ttp_partition_entry {
     uint64_t offset; /* of the chunk header */
     uint64_t sequence;
     uint64_t resolution_ns, origin_ns;
@@ -32,13 +30,13 @@ struct ttp_part {
     uint32_t light_bytes;
     uint32_t scope, event_count, segment_count, model;
     uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
-    uint32_t first_run;
+    uint32_t first_segment;
     bool damaged;              /* its light sections do not verify: only place and size are known */
     struct ttp_loaded *loaded; /* NULL: not in the cache */
 };
 
-/* A segment as it stands in its stream. Run s of a partition is segment s - first_run. */
-struct ttp_segment_run {
+/* A segment as it stands in its stream. Segment s of a partition is entry first_segment + s. */
+struct ttp_segment_entry {
     uint64_t first_event;
     uint32_t event_count;
     uint32_t stream; /* file-wide */
@@ -77,14 +75,15 @@ struct ttape_reader {
     ttape_limits limits;
     struct ttp_file_header header;
     struct ttp_definition_tables definitions;
-    struct ttp_part *parts;
-    struct ttp_segment_run *runs;
+    struct ttp_partition_entry *partitions;
+    struct ttp_segment_entry *segments;
     struct ttp_model_chunk *models;
-    uint32_t part_count, part_capacity, run_count, run_capacity, model_count, model_capacity;
+    uint32_t partition_count, partition_capacity, segment_count, segment_capacity;
+    uint32_t model_count, model_capacity;
     uint32_t damaged_count;
-    uint32_t *stream_first; /* stream_count + 1 places in stream_runs */
-    uint32_t *stream_runs;  /* runs, stream by stream, by first event */
-    uint32_t indexed_streams, indexed_runs;
+    uint32_t *stream_first;    /* stream_count + 1 indexes of stream_segments */
+    uint32_t *stream_segments; /* segments, stream by stream, by first event */
+    uint32_t indexed_streams, indexed_segments;
     struct ttp_cache cache;
     struct ttp_loaded *kept_models[TTP_KEPT_MODELS]; /* newest first */
     uint32_t kept_model_count;
@@ -93,7 +92,7 @@ struct ttape_reader {
     uint32_t frame_capacity;
     ttape_summary_row *rows; /* ttape_reader_get_summary */
     uint32_t row_capacity;
-    /* what ttape_info says, apart from what parts and definitions say */
+    /* what ttape_info says, apart from what partitions and definitions say */
     uint64_t chunk_count, unknown_chunk_count, sites_bytes, models_bytes, truncated_at;
     struct ttp_past past;
     bool by_index, complete, truncated;
@@ -101,6 +100,13 @@ struct ttape_reader {
     uint32_t jobs;
     struct ttp_ahead *ahead; /* NULL until somebody reads forward with jobs */
 };
+
+/* The number of a segment in its partition. */
+static inline uint32_t ttp_segment_number(const ttape_reader *r,
+                                          const struct ttp_segment_entry *seg)
+{
+    return (uint32_t)(seg - r->segments) - r->partitions[seg->partition].first_segment;
+}
 
 /* Reads and verifies the chunk header at an offset; the payload must fit the source. */
 ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,
@@ -110,8 +116,8 @@ ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp
 ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
                                 uint8_t **content, size_t *size_bytes, ttape_error *err);
 
-/* Takes a chunk in whose header was read: definitions, a partition's light part, or just its place.
- * */
+/* Takes a chunk in whose header was read: definitions, a partition's light sections, or just
+ * where it is. */
 ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
                                   ttape_error *err);
 /* The same for definitions only; offsets in errors are the file's. */
@@ -119,22 +125,23 @@ ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
                                         const struct ttp_chunk *chunk, ttape_error *err);
 ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t sequence,
                                   uint32_t stored_bytes, uint32_t scope, ttape_error *err);
-/* Appends a partition without runs, then each of its runs; `stream` is the scope's id. */
-ttape_status ttp_reader_add_part(ttape_reader *r, const struct ttp_part *part, ttape_error *err);
-ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event_count,
-                                uint64_t first_event, ttape_error *err);
+/* Appends a partition without segments, then each of its segments; `stream` is the scope's id. */
+ttape_status ttp_reader_add_partition(ttape_reader *r, const struct ttp_partition_entry *entry,
+                                      ttape_error *err);
+ttape_status ttp_reader_add_segment(ttape_reader *r, uint32_t stream, uint32_t event_count,
+                                    uint64_t first_event, ttape_error *err);
 
 /* Finds everything from header to header. */
 ttape_status ttp_reader_scan(ttape_reader *r, ttape_error *err);
-/* Finds everything by footer and index. On failure the reader may hold a part: ttp_reader_forget,
- * then scan. */
+/* Finds everything by footer and index. On failure the reader may hold some of it:
+ * ttp_reader_forget, then scan. */
 ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err);
 void ttp_reader_forget(ttape_reader *r);
 /* Adds what ttape_info counts of the reader's partitions to r->past; the caller then drops the
  * partitions. */
-void ttp_reader_retire_parts(ttape_reader *r);
-/* Sorts runs by stream and by number. */
-ttape_status ttp_reader_link_runs(ttape_reader *r, ttape_error *err);
+void ttp_reader_retire_partitions(ttape_reader *r);
+/* Sorts segments by stream and by number. */
+ttape_status ttp_reader_link_segments(ttape_reader *r, ttape_error *err);
 
 /* Offset of the first valid chunk header in [from, from + window_bytes), or the source's size. */
 ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t window_bytes,

@@ -14,7 +14,7 @@ const uint8_t *ttp_scope_trace_id(const ttape_reader *r, uint32_t scope)
 
 uint32_t ttp_partition_scope(const ttape_reader *r, uint32_t partition)
 {
-    return partition < r->part_count ? r->parts[partition].scope : TTAPE_NONE;
+    return partition < r->partition_count ? r->partitions[partition].scope : TTAPE_NONE;
 }
 
 struct ttp_scope_counts ttp_scope_count_ids(const ttape_reader *r, uint32_t scope)
@@ -83,10 +83,11 @@ uint32_t ttp_local_stream(const ttape_reader *r, uint32_t stream, uint32_t *scop
 ttape_status ttp_partition_segment(const ttape_reader *r, uint32_t partition, uint32_t segment,
                                    struct ttp_segment_place *out)
 {
-    if (partition >= r->part_count || segment >= r->parts[partition].segment_count)
+    if (partition >= r->partition_count || segment >= r->partitions[partition].segment_count)
         return TTAPE_E_NOT_FOUND;
-    const struct ttp_segment_run *run = &r->runs[r->parts[partition].first_run + segment];
-    *out = (struct ttp_segment_place){run->first_event, run->stream, run->event_count};
+    const struct ttp_segment_entry *seg =
+        &r->segments[r->partitions[partition].first_segment + segment];
+    *out = (struct ttp_segment_place){seg->first_event, seg->stream, seg->event_count};
     return TTAPE_OK;
 }
 
@@ -117,11 +118,12 @@ static ttape_status read_payload(ttape_reader *r, uint64_t offset, uint64_t sequ
 ttape_status ttp_payload_read(ttape_reader *r, uint32_t partition, struct ttp_chunk *chunk,
                               uint8_t **payload, ttape_error *err)
 {
-    if (partition >= r->part_count)
+    if (partition >= r->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
                         partition);
-    const struct ttp_part *part = &r->parts[partition];
-    return read_payload(r, part->offset, part->sequence, TTP_CHUNK_PARTITION, chunk, payload, err);
+    const struct ttp_partition_entry *entry = &r->partitions[partition];
+    return read_payload(r, entry->offset, entry->sequence, TTP_CHUNK_PARTITION, chunk, payload,
+                        err);
 }
 
 void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk *chunk)
@@ -132,13 +134,13 @@ void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk 
 ttape_status ttp_payload_find_model(ttape_reader *r, uint32_t partition, uint32_t *place,
                                     ttape_error *err)
 {
-    if (partition >= r->part_count || r->parts[partition].model == TTP_NO_MODEL)
+    if (partition >= r->partition_count || r->partitions[partition].model == TTP_NO_MODEL)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "partition '%u' names no model", partition);
     return ttp_model_find(r, partition,
-                          r->parts[partition].loaded != NULL
-                              ? r->parts[partition].loaded->head.model
-                              : r->parts[partition].model,
+                          r->partitions[partition].loaded != NULL
+                              ? r->partitions[partition].loaded->head.model
+                              : r->partitions[partition].model,
                           place, err);
 }
 

@@ -89,7 +89,7 @@ static const struct ttp_reached_row *row_of(const struct copying *c, const ttape
     return scope == 0 ? ttp_reached_of(&c->v->reached, c->file->number, id) : NULL;
 }
 
-static bool is_behind(void *context, const ttape_reader *r, const struct ttp_part *part,
+static bool is_behind(void *context, const ttape_reader *r, const struct ttp_partition_entry *entry,
                       uint64_t before, uint64_t missing)
 {
     const struct copying *c = context;
@@ -100,11 +100,11 @@ static bool is_behind(void *context, const ttape_reader *r, const struct ttp_par
         return false;
     if (!c->v->reached.is_told)
         return true;
-    for (uint32_t i = 0; i < part->segment_count; i++) {
-        const struct ttp_segment_run *run = &r->runs[part->first_run + i];
-        const struct ttp_reached_row *row = row_of(c, r, run->stream);
-        if (row == NULL || row->number < run->first_event ||
-            row->number - run->first_event < run->event_count)
+    for (uint32_t i = 0; i < entry->segment_count; i++) {
+        const struct ttp_segment_entry *seg = &r->segments[entry->first_segment + i];
+        const struct ttp_reached_row *row = row_of(c, r, seg->stream);
+        if (row == NULL || row->number < seg->first_event ||
+            row->number - seg->first_event < seg->event_count)
             return true;
     }
     return false;
@@ -151,7 +151,7 @@ static uint64_t kept_end(const struct copying *c, uint32_t thread)
 static bool is_short(struct copying *c)
 {
     struct ttp_reached *reached = &c->v->reached;
-    uint64_t limit = c->file->partitions, kept = c->salvaged.salvage.r->part_count;
+    uint64_t limit = c->file->partitions, kept = c->salvaged.salvage.r->partition_count;
     uint64_t missing = limit > kept ? limit - kept : 0;
     bool is_short = false;
     for (uint32_t i = 0; i < reached->count && reached->is_told; i++) {

@@ -99,10 +99,11 @@ static uint64_t known_lost(const struct ttp_gaps *g, uint32_t stream, uint64_t f
 static ttape_status set_clock(struct ttp_gaps *g, uint32_t partition, ttape_error *err)
 {
     const ttape_reader *r = g->s->r;
-    if (partition == TTAPE_NONE && r->part_count == 0)
+    if (partition == TTAPE_NONE && r->partition_count == 0)
         return TTAPE_OK;
-    const struct ttp_part *part = &r->parts[partition == TTAPE_NONE ? 0 : partition];
-    return ttp_writer_set_clock(g->writer, part->resolution_ns, part->origin_ns, err);
+    const struct ttp_partition_entry *entry =
+        &r->partitions[partition == TTAPE_NONE ? 0 : partition];
+    return ttp_writer_set_clock(g->writer, entry->resolution_ns, entry->origin_ns, err);
 }
 
 /* Writes a gap event whose number is edge->event_number - 1, on the streams' own clock. */
@@ -157,7 +158,7 @@ static bool is_lost(struct ttp_gaps *g, uint32_t stream, uint64_t first, uint32_
     if (first <= at->next)
         return false;
     *count = known_lost(g, stream, at->next, first, &last);
-    if (g->s->index_end > g->s->r->parts[partition].sequence)
+    if (g->s->index_end > g->s->r->partitions[partition].sequence)
         return *count != 0;
     if (losses == before && (seen || !g->facts->lost_before))
         return *count != 0;
@@ -216,8 +217,8 @@ static ttape_status edge_alone(const struct ttp_gaps *g, uint32_t stream, ttape_
     *edge = (ttape_edge){0};
     TTP_TRY(ttape_reader_get_stream(r, stream, &info));
     edge->time_ns = info.stream.start_time_ns;
-    if (r->part_count != 0 && edge->time_ns < r->parts[0].origin_ns)
-        edge->time_ns = r->parts[0].origin_ns;
+    if (r->partition_count != 0 && edge->time_ns < r->partitions[0].origin_ns)
+        edge->time_ns = r->partitions[0].origin_ns;
     return TTAPE_OK;
 }
 

@@ -46,14 +46,14 @@ struct ttp_ahead {
 
 /* Codes and times, and what decoding them takes besides; raw sections and texts are no larger than
  * they are stored. */
-static uint64_t bytes_for(const struct ttp_part *part)
+static uint64_t bytes_for(const struct ttp_partition_entry *entry)
 {
-    return 32ull * part->event_count + 4ull * part->stored_bytes + (8u << 20);
+    return 32ull * entry->event_count + 4ull * entry->stored_bytes + (8u << 20);
 }
 
 static ttape_status decode(ttape_reader *r, struct ttp_loaded *p, enum ttp_stage stage)
 {
-    const struct ttp_part *part = &r->parts[p->partition];
+    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     ttape_status status = ttp_loaded_read_light(r, p, NULL);
     p->stage = TTP_STAGE_LIGHT;
     if (status == TTAPE_OK)
@@ -67,7 +67,7 @@ static ttape_status decode(ttape_reader *r, struct ttp_loaded *p, enum ttp_stage
     if (status == TTAPE_OK)
         status = ttp_loaded_complete(r, p, NULL);
     p->stage = TTP_STAGE_EVENTS;
-    if (status == TTAPE_OK && part->values_bytes != 0)
+    if (status == TTAPE_OK && entry->values_bytes != 0)
         status = ttp_loaded_read_values(r, p, NULL);
     return status;
 }
@@ -178,22 +178,22 @@ static bool relieve(void *context)
 static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
 {
     ttape_reader *r = a->reader;
-    const struct ttp_part *part = &r->parts[partition];
+    const struct ttp_partition_entry *entry = &r->partitions[partition];
     struct slot *slot = NULL;
-    uint64_t bytes = bytes_for(part), decoded = DECODED_BYTES * part->event_count;
+    uint64_t bytes = bytes_for(entry), decoded = DECODED_BYTES * entry->event_count;
     uint32_t place;
     for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state == FREE)
             slot = &a->slots[i];
         else
-            decoded += DECODED_BYTES * r->parts[a->slots[i].partition].event_count;
-    if (slot == NULL || part->damaged || decoded > r->cache.limit_bytes / 4 * 3 ||
+            decoded += DECODED_BYTES * r->partitions[a->slots[i].partition].event_count;
+    if (slot == NULL || entry->damaged || decoded > r->cache.limit_bytes / 4 * 3 ||
         r->memory.used_bytes > r->memory.limit_bytes ||
         bytes > (r->memory.limit_bytes - r->memory.used_bytes) / 2)
         return;
     /* Finding a model may have to learn others' numbers: that is done here, workers only look. */
-    if (part->model != TTP_NO_MODEL &&
-        ttp_model_find(r, partition, part->model, &place, NULL) != TTAPE_OK)
+    if (entry->model != TTP_NO_MODEL &&
+        ttp_model_find(r, partition, entry->model, &place, NULL) != TTAPE_OK)
         return;
     ttp_memory_charge(&r->memory, bytes);
     *slot = (struct slot){.partition = partition,
@@ -310,7 +310,7 @@ void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uin
             give_up(a, slot);
     }
     for (uint32_t k = 0; k < count; k++)
-        if (r->parts[next[k]].loaded == NULL && find(a, next[k]) == NULL)
+        if (r->partitions[next[k]].loaded == NULL && find(a, next[k]) == NULL)
             start(a, next[k], stage);
     pthread_mutex_unlock(&a->mutex);
 }

@@ -5,7 +5,7 @@
  *   owner's thread    want -> slots -> take -> cache
  *   workers                    +-> decode -+        each in memory and a decompressor of its own
  *
- * Memory is reserved before a partition is handed out, and no more than a part of what the cache
+ * Memory is reserved before a partition is handed out, and no more than a share of what the cache
  * may have; where the reader runs short of memory, everything here is given up first. All functions
  * are for the owner's thread. */
 #ifndef TTP_READER_AHEAD_H

@@ -1,4 +1,4 @@
-/* A list in order of use, and a pointer in each part: finding costs nothing. */
+/* A list in order of use, and a pointer in each partition's entry: finding costs nothing. */
 #include "reader/cache/cache.h"
 
 #include "format/base/fail.h"
@@ -24,7 +24,7 @@ static void evict(ttape_reader *r, struct ttp_loaded *p)
     unlink_loaded(&r->cache, p);
     r->cache.used_bytes -= p->used_bytes;
     r->cache.evictions++;
-    r->parts[p->partition].loaded = NULL;
+    r->partitions[p->partition].loaded = NULL;
     ttp_loaded_drop(r, p, 0);
     ttp_memory_give(&r->memory, p, 1, sizeof *p);
 }
@@ -107,14 +107,14 @@ static void trim(ttape_reader *r)
 ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage stage,
                             struct ttp_loaded **out, ttape_error *err)
 {
-    struct ttp_loaded *p = r->parts[partition].loaded;
+    struct ttp_loaded *p = r->partitions[partition].loaded;
     if (p != NULL && p->stage >= (int)stage && r->cache.newest == p) {
         *out = p;
         return TTAPE_OK;
     }
     if (p == NULL) {
         TTP_TRY(new_loaded(r, partition, &p, err));
-        r->parts[partition].loaded = p;
+        r->partitions[partition].loaded = p;
     } else {
         unlink_loaded(&r->cache, p);
     }

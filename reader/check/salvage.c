@@ -125,13 +125,13 @@ static ttape_status reserve_streams(struct taking *t)
 }
 
 /* Numbers of a stream's events ascend over the partitions that are kept. */
-static ttape_status check_numbers(struct taking *t, const struct ttp_part *part)
+static ttape_status check_numbers(struct taking *t, const struct ttp_partition_entry *entry)
 {
-    const struct ttp_segment_run *runs = &t->s->r->runs[part->first_run];
+    const struct ttp_segment_entry *segments = &t->s->r->segments[entry->first_segment];
     TTP_TRY(reserve_streams(t));
-    for (uint32_t i = 0; i < part->segment_count; i++)
-        if (runs[i].first_event < t->next_event[runs[i].stream])
-            return ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-SEG-01", part->offset,
+    for (uint32_t i = 0; i < entry->segment_count; i++)
+        if (segments[i].first_event < t->next_event[segments[i].stream])
+            return ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-SEG-01", entry->offset,
                             "event numbers of a stream overlap or step back");
     return TTAPE_OK;
 }
@@ -139,40 +139,40 @@ static ttape_status check_numbers(struct taking *t, const struct ttp_part *part)
 static ttape_status keep_part(struct taking *t, struct ttp_salvage_piece *piece, ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
-    uint32_t partition = s->r->part_count - 1;
-    const struct ttp_part *part = &s->r->parts[partition];
+    uint32_t partition = s->r->partition_count - 1;
+    const struct ttp_partition_entry *entry = &s->r->partitions[partition];
     uint32_t *losses = ttp_memory_grow(&s->r->memory, s->part_losses, &s->part_losses_capacity,
                                        partition + 1ull, sizeof *losses, err);
     if (losses == NULL)
         return s->r->memory.status;
     s->part_losses = losses;
     losses[partition] = t->losses;
-    for (uint32_t i = 0; i < part->segment_count; i++) {
-        const struct ttp_segment_run *run = &s->r->runs[part->first_run + i];
-        t->next_event[run->stream] = run->first_event + run->event_count;
+    for (uint32_t i = 0; i < entry->segment_count; i++) {
+        const struct ttp_segment_entry *seg = &s->r->segments[entry->first_segment + i];
+        t->next_event[seg->stream] = seg->first_event + seg->event_count;
     }
     piece->partition = partition;
-    piece->event_count = part->event_count;
+    piece->event_count = entry->event_count;
     piece->events_known = true;
     return TTAPE_OK;
 }
 
-/* Its light part holds: that tells what is lost. */
+/* Its light sections hold: that tells what is lost. */
 static ttape_status note_lost(struct taking *t, struct ttp_salvage_piece *piece,
-                              const struct ttp_part *part, ttape_error *err)
+                              const struct ttp_partition_entry *entry, ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
-    piece->event_count = part->event_count;
+    piece->event_count = entry->event_count;
     piece->events_known = true;
-    for (uint32_t i = 0; i < part->segment_count; i++) {
-        const struct ttp_segment_run *run = &s->r->runs[part->first_run + i];
+    for (uint32_t i = 0; i < entry->segment_count; i++) {
+        const struct ttp_segment_entry *seg = &s->r->segments[entry->first_segment + i];
         struct ttp_lost_segment *lost = ttp_memory_grow(&s->r->memory, s->lost, &s->lost_capacity,
                                                         s->lost_count + 1ull, sizeof *lost, err);
         if (lost == NULL)
             return s->r->memory.status;
         s->lost = lost;
-        lost[s->lost_count++] = (struct ttp_lost_segment){run->first_event, piece->head.sequence,
-                                                          run->stream, run->event_count};
+        lost[s->lost_count++] = (struct ttp_lost_segment){seg->first_event, piece->head.sequence,
+                                                          seg->stream, seg->event_count};
     }
     return TTAPE_OK;
 }
@@ -180,15 +180,15 @@ static ttape_status note_lost(struct taking *t, struct ttp_salvage_piece *piece,
 static void drop_part(ttape_reader *r, uint32_t partition)
 {
     ttp_cache_clear(r);
-    r->damaged_count -= r->parts[partition].damaged;
-    r->run_count = r->parts[partition].first_run;
-    r->part_count = partition;
+    r->damaged_count -= r->partitions[partition].damaged;
+    r->segment_count = r->partitions[partition].first_segment;
+    r->partition_count = partition;
 }
 
-static bool is_behind(const struct taking *t, const struct ttp_part *part)
+static bool is_behind(const struct taking *t, const struct ttp_partition_entry *entry)
 {
     const struct ttp_salvage_end *end = t->s->end;
-    return end != NULL && end->is_behind(end->context, t->s->r, part, t->partitions, t->missing);
+    return end != NULL && end->is_behind(end->context, t->s->r, entry, t->partitions, t->missing);
 }
 
 /* Not wanted, whatever it is. */
@@ -206,20 +206,20 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
 {
     ttape_reader *r = t->s->r;
     struct ttp_loaded *p;
-    uint32_t partition = r->part_count;
+    uint32_t partition = r->partition_count;
     bool told = piece->why != TTP_NO_PIECE;
     ttape_status status = need_scope(t, piece);
     r->chunk_count = piece->head.sequence;
     if (status == TTAPE_OK)
         status = ttp_reader_add_chunk(r, piece->offset, &piece->head, &t->problem);
-    if (status != TTAPE_OK || r->part_count == partition) {
-        if (r->part_count > partition)
+    if (status != TTAPE_OK || r->partition_count == partition) {
+        if (r->partition_count > partition)
             drop_part(r, partition);
         return lose(t, piece, status, err);
     }
-    bool light = !r->parts[partition].damaged;
+    bool light = !r->partitions[partition].damaged;
     status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &t->problem);
-    if (status == TTAPE_OK && light && is_behind(t, &r->parts[partition])) {
+    if (status == TTAPE_OK && light && is_behind(t, &r->partitions[partition])) {
         t->is_behind = true;
         drop_part(r, partition);
         return skip(t, piece);
@@ -228,7 +228,7 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
         status = ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-EVT-08", piece->offset,
                           "a segment's stream is not defined");
     if (status == TTAPE_OK && piece->is_sound)
-        status = check_numbers(t, &r->parts[partition]);
+        status = check_numbers(t, &r->partitions[partition]);
     if (status == TTAPE_OK && piece->is_sound)
         status = check_decoded(t, partition);
     if (status == TTAPE_OK && piece->is_sound)
@@ -237,7 +237,7 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
     if (status != TTAPE_OK && (!told || ttp_salvage_must_stop(t->s, status)))
         lost = lose(t, piece, status, err);
     if (lost == TTAPE_OK && light)
-        lost = note_lost(t, piece, &r->parts[partition], err);
+        lost = note_lost(t, piece, &r->partitions[partition], err);
     drop_part(r, partition);
     return lost;
 }
@@ -391,7 +391,7 @@ static ttape_status take_all(struct ttp_salvage *s, struct taking *t, ttape_erro
     judge_bytes(s);
     r->definitions.placeholders = NULL; /* from here on it is a reader like any other */
     TTP_TRY(ttp_definitions_settle(&r->definitions, err));
-    return ttp_reader_link_runs(r, err);
+    return ttp_reader_link_segments(r, err);
 }
 
 /* What stands behind an offset and a number: pieces by either, numbers that are missing. */
@@ -424,7 +424,7 @@ void ttp_salvage_forgive_tail(struct ttp_salvage *s)
             piece->offset + piece->size_bytes > offset ? piece->offset + piece->size_bytes : offset;
     }
     forgive_behind(s, number, offset);
-    s->losses = s->r->part_count != 0 ? s->part_losses[s->r->part_count - 1] : 0;
+    s->losses = s->r->partition_count != 0 ? s->part_losses[s->r->partition_count - 1] : 0;
 }
 
 ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
@@ -447,7 +447,7 @@ void ttp_salvage_close(struct ttp_salvage *s)
         return;
     struct ttp_memory *m = &s->r->memory;
     ttp_memory_give(m, s->pieces, s->piece_capacity, sizeof *s->pieces);
-    ttp_memory_give(m, s->runs, s->run_capacity, sizeof *s->runs);
+    ttp_memory_give(m, s->series, s->series_capacity, sizeof *s->series);
     ttp_memory_give(m, s->whys, s->why_capacity, sizeof *s->whys);
     ttp_memory_give(m, s->holes, s->hole_capacity, sizeof *s->holes);
     ttp_memory_give(m, s->lost, s->lost_capacity, sizeof *s->lost);

@@ -23,18 +23,18 @@ struct ttp_salvage_piece {
     uint64_t offset, size_bytes;
     struct ttp_chunk head;
     uint64_t event_count;
-    uint32_t run;       /* chunks that stand behind one another with consecutive numbers */
+    uint32_t series;    /* chunks that stand behind one another with consecutive numbers */
     uint32_t why;       /* place in `whys`, or TTP_NO_PIECE */
     uint32_t partition; /* of the reader, or TTAPE_NONE */
     bool is_chunk, is_sound, events_known;
     uint8_t fate; /* ttape_recover_fate */
 };
 
-enum ttp_run_owner { TTP_RUN_UNKNOWN, TTP_RUN_HOME, TTP_RUN_FOREIGN };
+enum ttp_series_owner { TTP_SERIES_UNKNOWN, TTP_SERIES_HOME, TTP_SERIES_FOREIGN };
 
-struct ttp_chunk_run {
+struct ttp_chunk_series {
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
-    uint8_t owner; /* ttp_run_owner */
+    uint8_t owner; /* ttp_series_owner */
     bool has_id;   /* it begins with its trace's first metadata, or with a file header */
 };
 
@@ -57,7 +57,7 @@ struct ttp_lost_segment {
 struct ttp_salvage_end {
     /* Does this partition, whose segments are known, stand behind the end? `before`: partitions
      * that were found before it, `missing`: chunks that are nowhere, which may be some, too. */
-    bool (*is_behind)(void *context, const ttape_reader *r, const struct ttp_part *part,
+    bool (*is_behind)(void *context, const ttape_reader *r, const struct ttp_partition_entry *entry,
                       uint64_t before, uint64_t missing);
     void *context;
 };
@@ -66,12 +66,12 @@ struct ttp_salvage {
     ttape_reader *r;
     struct ttp_placeholders placeholders;
     struct ttp_salvage_piece *pieces;
-    struct ttp_chunk_run *runs;
+    struct ttp_chunk_series *series;
     ttape_error *whys;
     struct ttp_hole *holes;
     struct ttp_lost_segment *lost;
     uint32_t *order; /* pieces of our trace by sequence number, one of each */
-    uint32_t piece_count, piece_capacity, run_count, run_capacity, why_count, why_capacity;
+    uint32_t piece_count, piece_capacity, series_count, series_capacity, why_count, why_capacity;
     uint32_t hole_count, hole_capacity, lost_count, lost_capacity, order_count, order_capacity;
     uint64_t rescan_bytes; /* that may still be looked at twice */
     bool has_header;       /* the file header is sound */

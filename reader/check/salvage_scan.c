@@ -74,14 +74,14 @@ static ttape_status find_block(struct ttp_salvage *s, uint64_t from, uint64_t *o
     return status;
 }
 
-static ttape_status add_run(struct ttp_salvage *s, ttape_error *err)
+static ttape_status add_series(struct ttp_salvage *s, ttape_error *err)
 {
-    struct ttp_chunk_run *runs = ttp_memory_grow(&s->r->memory, s->runs, &s->run_capacity,
-                                                 s->run_count + 1ull, sizeof *runs, err);
-    if (runs == NULL)
+    struct ttp_chunk_series *series = ttp_memory_grow(&s->r->memory, s->series, &s->series_capacity,
+                                                      s->series_count + 1ull, sizeof *series, err);
+    if (series == NULL)
         return s->r->memory.status;
-    s->runs = runs;
-    runs[s->run_count++] = (struct ttp_chunk_run){.owner = TTP_RUN_UNKNOWN};
+    s->series = series;
+    series[s->series_count++] = (struct ttp_chunk_series){.owner = TTP_SERIES_UNKNOWN};
     return TTAPE_OK;
 }
 
@@ -99,7 +99,7 @@ static ttape_status add_piece(struct ttp_salvage *s, uint64_t offset, uint64_t s
                                        .head.sequence = UINT64_MAX,
                                        .why = TTP_NO_PIECE,
                                        .partition = TTAPE_NONE,
-                                       .run = TTP_NO_PIECE};
+                                       .series = TTP_NO_PIECE};
     return TTAPE_OK;
 }
 
@@ -128,7 +128,7 @@ static ttape_status add_bytes(struct ttp_salvage *s, uint64_t offset, uint64_t e
     return ttp_salvage_settle(s, piece, TTAPE_RECOVER_LOST, why, err);
 }
 
-/* Does this chunk follow the last piece as the next of the same run? */
+/* Does this chunk follow the last piece as the next of the same series? */
 static bool goes_on(const struct ttp_salvage *s, uint64_t offset, const struct ttp_chunk *chunk)
 {
     if (s->piece_count == 0)
@@ -144,12 +144,12 @@ static ttape_status add_chunk(struct ttp_salvage *s, uint64_t offset, uint64_t s
 {
     struct ttp_salvage_piece *piece;
     if (!goes_on(s, offset, chunk))
-        TTP_TRY(add_run(s, err));
+        TTP_TRY(add_series(s, err));
     TTP_TRY(add_piece(s, offset, size_bytes, &piece, err));
     piece->head = *chunk;
     piece->is_chunk = true;
     piece->is_sound = why == NULL;
-    piece->run = s->run_count - 1;
+    piece->series = s->series_count - 1;
     return ttp_salvage_settle(s, piece, why == NULL ? TTAPE_RECOVER_KEPT : TTAPE_RECOVER_LOST, why,
                               err);
 }

@@ -1,10 +1,11 @@
 /* Whose chunks these are, which of them stand twice, and in which order they were written.
  *
- * A run of chunks is ours when it begins with our trace's first metadata, another's when it begins
- * with that of another trace. Any other run is taken for ours unless something speaks against it:
+ * A series of chunks is ours when it begins with our trace's first metadata, another's when it
+ * begins with that of another trace. Any other series is taken for ours unless something speaks
+ * against it:
  *   - a chunk of it has the number of one of ours, and other content
  *   - the index in it lists chunks that most of ours are not
- *   - it goes on, by its numbers, where another trace's run before it stopped */
+ *   - it goes on, by its numbers, where another trace's series before it stopped */
 #include <string.h>
 
 #include "format/base/fail.h"
@@ -80,8 +81,8 @@ static ttape_status take_id(void *context, const struct ttp_cbor_entry *entry, t
 }
 
 /* The first chunk of a trace names it. */
-static ttape_status name_run(struct ttp_salvage *s, const struct ttp_salvage_piece *piece,
-                             ttape_error *err)
+static ttape_status name_series(struct ttp_salvage *s, const struct ttp_salvage_piece *piece,
+                                ttape_error *err)
 {
     uint8_t *content;
     size_t size_bytes;
@@ -97,8 +98,8 @@ static ttape_status name_run(struct ttp_salvage *s, const struct ttp_salvage_pie
     status = ttp_cbor_decode(content, size_bytes, take_id, &taker, &unused);
     ttp_memory_give(&s->r->memory, content, size_bytes, 1);
     if (status == TTAPE_OK && taker.has) {
-        s->runs[piece->run].has_id = true;
-        memcpy(s->runs[piece->run].trace_id, taker.id, TTP_TRACE_ID_BYTES);
+        s->series[piece->series].has_id = true;
+        memcpy(s->series[piece->series].trace_id, taker.id, TTP_TRACE_ID_BYTES);
     }
     return TTAPE_OK;
 }
@@ -110,24 +111,24 @@ static ttape_status find_home(struct ttp_salvage *s, ttape_error *err)
     uint32_t first = TTP_NO_PIECE, named = TTP_NO_PIECE;
     for (uint32_t i = 0; i < s->piece_count; i++)
         if (s->pieces[i].is_chunk)
-            TTP_TRY(name_run(s, &s->pieces[i], err));
-    for (uint32_t i = s->run_count; i-- > 0;)
-        if (s->runs[i].has_id) {
+            TTP_TRY(name_series(s, &s->pieces[i], err));
+    for (uint32_t i = s->series_count; i-- > 0;)
+        if (s->series[i].has_id) {
             first = i;
             if (s->has_header &&
-                memcmp(s->runs[i].trace_id, s->r->header.trace_id, TTP_TRACE_ID_BYTES) == 0)
+                memcmp(s->series[i].trace_id, s->r->header.trace_id, TTP_TRACE_ID_BYTES) == 0)
                 named = i;
         }
     uint32_t home = named != TTP_NO_PIECE ? named : first;
     if (home != TTP_NO_PIECE)
-        memcpy(s->trace_id, s->runs[home].trace_id, TTP_TRACE_ID_BYTES);
+        memcpy(s->trace_id, s->series[home].trace_id, TTP_TRACE_ID_BYTES);
     else if (s->has_header)
         memcpy(s->trace_id, s->r->header.trace_id, TTP_TRACE_ID_BYTES);
-    for (uint32_t i = 0; i < s->run_count; i++)
-        if (s->runs[i].has_id)
-            s->runs[i].owner = memcmp(s->runs[i].trace_id, s->trace_id, TTP_TRACE_ID_BYTES) == 0
-                                   ? TTP_RUN_HOME
-                                   : TTP_RUN_FOREIGN;
+    for (uint32_t i = 0; i < s->series_count; i++)
+        if (s->series[i].has_id)
+            s->series[i].owner = memcmp(s->series[i].trace_id, s->trace_id, TTP_TRACE_ID_BYTES) == 0
+                                     ? TTP_SERIES_HOME
+                                     : TTP_SERIES_FOREIGN;
     return TTAPE_OK;
 }
 
@@ -217,7 +218,7 @@ static struct agreement compare_index(const struct sorting *k,
     return found;
 }
 
-/* The last sound index of a run, from its last chunk at `last` on backwards. */
+/* The last sound index of a series, from its last chunk at `last` on backwards. */
 static uint32_t last_index_of(const struct ttp_salvage *s, uint32_t first, uint32_t last)
 {
     for (uint32_t i = last + 1; i-- > first;)
@@ -226,7 +227,7 @@ static uint32_t last_index_of(const struct ttp_salvage *s, uint32_t first, uint3
     return TTP_NO_PIECE;
 }
 
-/* Does the index of a run that nothing else tells of list another trace's chunks? */
+/* Does the index of a series that nothing else tells of list another trace's chunks? */
 static ttape_status index_objects(const struct sorting *k, uint32_t first, uint32_t last,
                                   bool *objects, ttape_error *err)
 {
@@ -244,9 +245,9 @@ static ttape_status index_objects(const struct sorting *k, uint32_t first, uint3
     return TTAPE_OK;
 }
 
-/* A run that is ours by its beginning may end in another's: where the chunks right before an index
- * are what it lists, and most of those before them are not. */
-static ttape_status split_run(struct sorting *k, uint32_t first, uint32_t last, ttape_error *err)
+/* A series that is ours by its beginning may end in another's: where the chunks right before an
+ * index are what it lists, and most of those before them are not. */
+static ttape_status split_series(struct sorting *k, uint32_t first, uint32_t last, ttape_error *err)
 {
     struct ttp_index_entry *entries;
     struct ttp_salvage *s = k->s;
@@ -271,41 +272,41 @@ static ttape_status split_run(struct sorting *k, uint32_t first, uint32_t last, 
     return TTAPE_OK;
 }
 
-/* Where the last run of another trace before this place stopped: UINT64_MAX, there was none, or one
- * of ours came behind it. */
+/* Where the last series of another trace before this place stopped: UINT64_MAX, there was none,
+ * or one of ours came behind it. */
 struct neighbours {
     uint64_t foreign_last, home_last;
     bool after_foreign;
 };
 
-static ttape_status judge_run(struct sorting *k, uint32_t first, uint32_t last,
-                              const struct neighbours *near, ttape_error *err)
+static ttape_status judge_series(struct sorting *k, uint32_t first, uint32_t last,
+                                 const struct neighbours *near, ttape_error *err)
 {
     struct ttp_salvage *s = k->s;
-    struct ttp_chunk_run *run = &s->runs[s->pieces[first].run];
+    struct ttp_chunk_series *series = &s->series[s->pieces[first].series];
     uint64_t number = s->pieces[first].head.sequence;
     bool objects = false;
-    if (run->owner != TTP_RUN_UNKNOWN)
+    if (series->owner != TTP_SERIES_UNKNOWN)
         return TTAPE_OK;
-    run->owner = TTP_RUN_HOME;
+    series->owner = TTP_SERIES_HOME;
     if (near->after_foreign && number > near->foreign_last &&
         (number != near->home_last + 1 || number == near->foreign_last + 1))
-        run->owner = TTP_RUN_FOREIGN;
-    for (uint32_t i = first; i <= last && run->owner == TTP_RUN_HOME; i++) {
+        series->owner = TTP_SERIES_FOREIGN;
+    for (uint32_t i = first; i <= last && series->owner == TTP_SERIES_HOME; i++) {
         const struct ttp_salvage_piece *have = our_chunk(k, i);
         if (have != NULL && !same_chunk(have, &s->pieces[i]))
-            run->owner = TTP_RUN_FOREIGN;
+            series->owner = TTP_SERIES_FOREIGN;
     }
     TTP_TRY(index_objects(k, first, last, &objects, err));
     if (objects)
-        run->owner = TTP_RUN_FOREIGN;
+        series->owner = TTP_SERIES_FOREIGN;
     return TTAPE_OK;
 }
 
-static ttape_status take_run(struct sorting *k, uint32_t first, uint32_t last, ttape_error *err)
+static ttape_status take_series(struct sorting *k, uint32_t first, uint32_t last, ttape_error *err)
 {
     struct ttp_salvage *s = k->s;
-    bool home = s->runs[s->pieces[first].run].owner == TTP_RUN_HOME;
+    bool home = s->series[s->pieces[first].series].owner == TTP_SERIES_HOME;
     for (uint32_t i = first; i <= last; i++) {
         const struct ttp_salvage_piece *have = our_chunk(k, i);
         if (home && (have == NULL || same_chunk(have, &s->pieces[i])))
@@ -313,11 +314,11 @@ static ttape_status take_run(struct sorting *k, uint32_t first, uint32_t last, t
         else
             TTP_TRY(refuse(k, &s->pieces[i], "chunk is of another trace", err));
     }
-    return home ? split_run(k, first, last, err) : TTAPE_OK;
+    return home ? split_series(k, first, last, err) : TTAPE_OK;
 }
 
 /* Runs in file order: those whose owner is known first, so that others are compared with them. */
-static ttape_status take_runs(struct sorting *k, bool known, ttape_error *err)
+static ttape_status take_all_series(struct sorting *k, bool known, ttape_error *err)
 {
     struct ttp_salvage *s = k->s;
     struct neighbours near = {UINT64_MAX, UINT64_MAX, false};
@@ -326,13 +327,13 @@ static ttape_status take_runs(struct sorting *k, bool known, ttape_error *err)
         if (!s->pieces[first].is_chunk)
             continue;
         while (last + 1 < s->piece_count && s->pieces[last + 1].is_chunk &&
-               s->pieces[last + 1].run == s->pieces[first].run)
+               s->pieces[last + 1].series == s->pieces[first].series)
             last++;
-        bool was_known = s->runs[s->pieces[first].run].has_id;
+        bool was_known = s->series[s->pieces[first].series].has_id;
         if (!known)
-            TTP_TRY(judge_run(k, first, last, &near, err));
+            TTP_TRY(judge_series(k, first, last, &near, err));
         if (was_known == known)
-            TTP_TRY(take_run(k, first, last, err));
+            TTP_TRY(take_series(k, first, last, err));
         near.after_foreign = s->pieces[last].fate == TTAPE_RECOVER_FOREIGN;
         *(near.after_foreign ? &near.foreign_last : &near.home_last) =
             s->pieces[last].head.sequence;
@@ -409,9 +410,9 @@ ttape_status ttp_salvage_sort(struct ttp_salvage *s, ttape_error *err)
     if (status == TTAPE_OK)
         status = find_home(s, err);
     if (status == TTAPE_OK)
-        status = take_runs(&k, true, err);
+        status = take_all_series(&k, true, err);
     if (status == TTAPE_OK)
-        status = take_runs(&k, false, err);
+        status = take_all_series(&k, false, err);
     if (status == TTAPE_OK)
         status = order_chunks(&k, err);
     close_sorting(&k);

@@ -21,7 +21,7 @@ struct verify {
     uint64_t finding_count;
     uint32_t chunk_kind, partition; /* what findings are about now */
     uint64_t last_chunk, last_index;
-    uint64_t *next_event; /* per stream: the number behind its last run */
+    uint64_t *next_event; /* per stream: the number behind its last segment */
     uint32_t stream_capacity;
     ttape_error problem;
 };
@@ -95,16 +95,16 @@ static ttape_status reserve_streams(struct verify *v)
 }
 
 /* Numbers of a stream's events ascend through the file. */
-static ttape_status check_numbers(struct verify *v, const struct ttp_part *part)
+static ttape_status check_numbers(struct verify *v, const struct ttp_partition_entry *entry)
 {
     TTP_TRY(note(v, reserve_streams(v)));
-    for (uint32_t i = 0; v->next_event != NULL && i < part->segment_count; i++) {
-        const struct ttp_segment_run *run = &v->r->runs[part->first_run + i];
-        uint64_t *next = &v->next_event[run->stream];
-        if (run->first_event < *next)
-            TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-SEG-01", part->offset,
+    for (uint32_t i = 0; v->next_event != NULL && i < entry->segment_count; i++) {
+        const struct ttp_segment_entry *seg = &v->r->segments[entry->first_segment + i];
+        uint64_t *next = &v->next_event[seg->stream];
+        if (seg->first_event < *next)
+            TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-SEG-01", entry->offset,
                                  "event numbers of a stream overlap or step back"));
-        *next = run->first_event + run->event_count;
+        *next = seg->first_event + seg->event_count;
     }
     return TTAPE_OK;
 }
@@ -126,19 +126,19 @@ static ttape_status verify_partition(struct verify *v)
 {
     ttape_reader *r = v->r;
     struct ttp_loaded *p;
-    uint32_t partition = r->part_count - 1;
+    uint32_t partition = r->partition_count - 1;
     v->partition = partition;
     ttape_status status;
-    if (r->parts[partition].damaged) {
+    if (r->partitions[partition].damaged) {
         status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &v->problem);
         /* Sound in itself, so it is what its segments name that does not exist. */
         if (status == TTAPE_OK)
-            status = find_problem(v, TTAPE_E_CORRUPT, "F-EVT-08", r->parts[partition].offset,
+            status = find_problem(v, TTAPE_E_CORRUPT, "F-EVT-08", r->partitions[partition].offset,
                                   "a segment's stream is not defined");
         else
             status = note(v, status);
     } else {
-        status = check_numbers(v, &r->parts[partition]);
+        status = check_numbers(v, &r->partitions[partition]);
         if (status == TTAPE_OK)
             status = verify_decoded(v, partition);
     }
@@ -178,7 +178,7 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     v->chunk_kind = chunk->kind;
     TTP_TRY(check_links(v, offset, chunk));
     TTP_TRY(check_payload(v, offset, chunk, &good));
-    uint32_t parts = r->part_count, models = r->model_count;
+    uint32_t partitions = r->partition_count, models = r->model_count;
     if (good && chunk->kind == TTP_CHUNK_INDEX)
         TTP_TRY(note(v, ttp_verify_index(r, &v->chunks, offset, chunk, &v->problem)));
     if (good)
@@ -186,10 +186,11 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     if (good && chunk->kind == TTP_CHUNK_MODEL && r->model_count > models)
         TTP_TRY(note(v, verify_model(v, models)));
     r->chunk_count = chunk->sequence + 1;
-    if (r->part_count > parts)
+    if (r->partition_count > partitions)
         TTP_TRY(verify_partition(v));
     v->partition = TTAPE_NONE;
-    TTP_TRY(note(v, ttp_chunk_list_add(&v->chunks, r, chunk, r->part_count > parts, &v->problem)));
+    TTP_TRY(note(
+        v, ttp_chunk_list_add(&v->chunks, r, chunk, r->partition_count > partitions, &v->problem)));
     v->last_chunk = offset;
     if (chunk->kind == TTP_CHUNK_INDEX)
         v->last_index = offset;

@@ -14,8 +14,9 @@ ttape_status ttp_chunk_list_add(struct ttp_chunk_list *list, ttape_reader *r,
     if (chunks == NULL)
         return r->memory.status;
     list->chunks = chunks;
-    chunks[list->count++] = (struct ttp_listed_chunk){
-        chunk->stored_bytes, chunk->scope, is_part ? r->part_count - 1 : TTAPE_NONE, chunk->kind};
+    chunks[list->count++] =
+        (struct ttp_listed_chunk){chunk->stored_bytes, chunk->scope,
+                                  is_part ? r->partition_count - 1 : TTAPE_NONE, chunk->kind};
     return TTAPE_OK;
 }
 
@@ -41,19 +42,23 @@ static ttape_status differs(const struct compare *c, uint64_t entry, const char 
                     (unsigned long long)entry, what);
 }
 
-static bool same_part(const struct ttp_part *part, const struct ttp_index_entry *e)
+static bool same_partition(const struct ttp_partition_entry *partition,
+                           const struct ttp_index_entry *e)
 {
-    return part->event_count == e->event_count && part->segment_count == e->segment_count &&
-           part->model == e->model && part->light_bytes == e->light_bytes &&
-           part->resolution_ns == e->resolution_ns && part->origin_ns == e->origin_ns &&
-           part->first_tick == e->first_tick && part->end_tick == e->end_tick &&
-           part->order_bytes == e->order_bytes && part->times_bytes == e->times_bytes &&
-           part->values_bytes == e->values_bytes && part->summary_bytes == e->summary_bytes &&
-           part->gap_count == e->gap_count && part->lost_count == e->lost_count;
+    return partition->event_count == e->event_count &&
+           partition->segment_count == e->segment_count && partition->model == e->model &&
+           partition->light_bytes == e->light_bytes &&
+           partition->resolution_ns == e->resolution_ns && partition->origin_ns == e->origin_ns &&
+           partition->first_tick == e->first_tick && partition->end_tick == e->end_tick &&
+           partition->order_bytes == e->order_bytes && partition->times_bytes == e->times_bytes &&
+           partition->values_bytes == e->values_bytes &&
+           partition->summary_bytes == e->summary_bytes && partition->gap_count == e->gap_count &&
+           partition->lost_count == e->lost_count;
 }
 
 static ttape_status compare_segments(struct compare *c, const struct ttp_index_entry *entry,
-                                     const struct ttp_part *part, uint64_t number, ttape_error *err)
+                                     const struct ttp_partition_entry *partition, uint64_t number,
+                                     ttape_error *err)
 {
     struct ttp_index_segment before = {.stream = UINT32_MAX}, segment;
     bool same = true;
@@ -66,11 +71,11 @@ static ttape_status compare_segments(struct compare *c, const struct ttp_index_e
         TTP_TRY(ttp_index_segment_read_number(&c->cursor, c->expected[stream], &segment, err));
         c->expected[stream] = segment.first_event + segment.event_count;
         before = segment;
-        if (part == NULL || s >= part->segment_count)
+        if (partition == NULL || s >= partition->segment_count)
             continue;
-        const struct ttp_segment_run *run = &c->r->runs[part->first_run + s];
-        same = same && run->stream == stream && run->event_count == segment.event_count &&
-               run->first_event == segment.first_event;
+        const struct ttp_segment_entry *seg = &c->r->segments[partition->first_segment + s];
+        same = same && seg->stream == stream && seg->event_count == segment.event_count &&
+               seg->first_event == segment.first_event;
     }
     return same ? TTAPE_OK : differs(c, number, "a segment differs from the partition's", err);
 }
@@ -79,18 +84,18 @@ static ttape_status compare_entry(struct compare *c, const struct ttp_listed_chu
                                   uint64_t number, ttape_error *err)
 {
     struct ttp_index_entry entry;
-    const struct ttp_part *part = NULL;
+    const struct ttp_partition_entry *partition = NULL;
     TTP_TRY(ttp_index_entry_read(&c->cursor, &c->state, &entry, err));
     if (entry.kind != have->kind || entry.scope != have->scope ||
         entry.stored_bytes != have->stored_bytes)
         return differs(c, number, "kind, scope or size differs from the chunk's", err);
     if (entry.kind != TTP_CHUNK_PARTITION)
         return TTAPE_OK;
-    if (have->partition != TTAPE_NONE && !c->r->parts[have->partition].damaged)
-        part = &c->r->parts[have->partition];
-    if (part != NULL && !same_part(part, &entry))
+    if (have->partition != TTAPE_NONE && !c->r->partitions[have->partition].damaged)
+        partition = &c->r->partitions[have->partition];
+    if (partition != NULL && !same_partition(partition, &entry))
         return differs(c, number, "counts or times differ from the partition's", err);
-    return compare_segments(c, &entry, part, number, err);
+    return compare_segments(c, &entry, partition, number, err);
 }
 
 static ttape_status compare_all(struct compare *c, const struct ttp_chunk_list *list,

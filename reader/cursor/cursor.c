@@ -1,4 +1,4 @@
-/* A cursor over one stream is a place: run and event in it. Single events are handed out of a
+/* A cursor over one stream is a place: segment and event in it. Single events are handed out of a
  * window of at most 1,024 that starts at a checkpoint, so that both directions cost the same. */
 #include "reader/cursor/cursor.h"
 
@@ -7,15 +7,10 @@
 #include "format/base/fail.h"
 #include "reader/cache/ahead.h"
 
-static const struct ttp_segment_run *run_of(const ttape_cursor *c, uint32_t run)
+static const struct ttp_segment_entry *entry_of(const ttape_cursor *c, uint32_t ordinal)
 {
     const ttape_reader *r = c->reader;
-    return &r->runs[r->stream_runs[r->stream_first[c->stream] + run]];
-}
-
-static uint32_t segment_of(const ttape_reader *r, const struct ttp_segment_run *run)
-{
-    return (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
+    return &r->segments[r->stream_segments[r->stream_first[c->stream] + ordinal]];
 }
 
 ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t stream,
@@ -34,9 +29,9 @@ ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t str
         return r->memory.status;
     *c = (ttape_cursor){.reader = r,
                         .stream = stream,
-                        .window_run = UINT32_MAX,
-                        .walker_run = UINT32_MAX,
-                        .sought_run = UINT32_MAX};
+                        .window_ordinal = UINT32_MAX,
+                        .walker_ordinal = UINT32_MAX,
+                        .sought_ordinal = UINT32_MAX};
     if (stream == TTAPE_ALL_STREAMS) {
         ttape_status status = ttp_merge_open(&c->merge, r, err);
         if (status != TTAPE_OK) {
@@ -44,7 +39,7 @@ ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t str
             return status;
         }
     } else {
-        c->run_count = r->stream_first[stream + 1] - r->stream_first[stream];
+        c->segment_count = r->stream_first[stream + 1] - r->stream_first[stream];
     }
     *out = c;
     return TTAPE_OK;
@@ -80,8 +75,8 @@ ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, 
         return TTAPE_OK;
     while (*next < end) {
         uint32_t partition = (*next)++;
-        if (!r->parts[partition].damaged ||
-            (scope != TTAPE_NONE && r->parts[partition].scope != scope))
+        if (!r->partitions[partition].damaged ||
+            (scope != TTAPE_NONE && r->partitions[partition].scope != scope))
             continue;
         ttape_status status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err);
         if (status != TTAPE_OK)
@@ -91,85 +86,86 @@ ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, 
 }
 
 /* Partitions that a scan could not read may hold events of this stream: where numbers are missing
- * between two runs, or behind the last, the failure is due here. */
+ * between two segments, or behind the last, the failure is due here. */
 static ttape_status report_between(ttape_cursor *c, ttape_error *err)
 {
     ttape_reader *r = c->reader;
-    uint32_t end = r->part_count;
+    uint32_t end = r->partition_count;
     uint64_t number = 0;
     if (r->damaged_count == 0)
         return TTAPE_OK;
-    if (c->run > 0) {
-        const struct ttp_segment_run *before = run_of(c, c->run - 1);
+    if (c->ordinal > 0) {
+        const struct ttp_segment_entry *before = entry_of(c, c->ordinal - 1);
         number = before->first_event + before->event_count;
         if (c->damage_next <= before->partition)
             c->damage_next = before->partition + 1;
     }
-    if (c->run < c->run_count) {
-        end = run_of(c, c->run)->partition;
-        if (run_of(c, c->run)->first_event <= number)
+    if (c->ordinal < c->segment_count) {
+        end = entry_of(c, c->ordinal)->partition;
+        if (entry_of(c, c->ordinal)->first_event <= number)
             return TTAPE_OK;
     }
     return ttp_report_damage(r, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
 }
 
-/* Steps over the end of a run. Afterwards there is a next event at (run, place), or TTAPE_END. */
-/* Who goes on to another run will go on from there. */
+/* Steps over the end of a segment. Afterwards there is a next event at (segment, place), or
+ * TTAPE_END. */
+/* Who goes on to another segment will go on from there. */
 static void look_ahead(const ttape_cursor *c)
 {
     uint32_t next[TTP_AHEAD_MOST], count = 0;
-    if (c->run >= c->run_count || c->reader->jobs < 2)
+    if (c->ordinal >= c->segment_count || c->reader->jobs < 2)
         return;
-    while (count < ttp_ahead_depth(c->reader) && c->run_count - c->run > count + 1) {
-        next[count] = run_of(c, c->run + 1 + count)->partition;
+    while (count < ttp_ahead_depth(c->reader) && c->segment_count - c->ordinal > count + 1) {
+        next[count] = entry_of(c, c->ordinal + 1 + count)->partition;
         count++;
     }
-    ttp_ahead_want(c->reader, run_of(c, c->run)->partition, next, count, TTP_STAGE_EVENTS);
+    ttp_ahead_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, TTP_STAGE_EVENTS);
 }
 
 static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
 {
-    if (c->run < c->run_count && c->place >= run_of(c, c->run)->event_count) {
-        c->run++;
+    if (c->ordinal < c->segment_count && c->place >= entry_of(c, c->ordinal)->event_count) {
+        c->ordinal++;
         c->place = 0;
         look_ahead(c);
     }
     if (c->place == 0)
         TTP_TRY(report_between(c, err));
-    return c->run < c->run_count ? TTAPE_OK : TTAPE_END;
+    return c->ordinal < c->segment_count ? TTAPE_OK : TTAPE_END;
 }
 
 /* Reading on decodes whole partitions; where a seek led, first only what is looked at. */
 static enum ttp_stage stage_of(const ttape_cursor *c)
 {
-    return c->run == c->sought_run ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
+    return c->ordinal == c->sought_ordinal ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
 }
 
 static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *err)
 {
     ttape_reader *r = c->reader;
     struct ttp_loaded *p;
-    if (c->window_run == c->run && place >= c->window_first &&
+    if (c->window_ordinal == c->ordinal && place >= c->window_first &&
         place - c->window_first < c->window_count)
         return TTAPE_OK;
-    const struct ttp_segment_run *run = run_of(c, c->run);
-    uint32_t segment = segment_of(r, run);
-    c->window_run = UINT32_MAX;
+    const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
+    uint32_t segment = ttp_segment_number(r, seg);
+    c->window_ordinal = UINT32_MAX;
     if (c->window == NULL) {
         c->window = ttp_memory_take(&r->memory, TTP_CHECKPOINT_EVENTS, sizeof *c->window, err);
         if (c->window == NULL)
             return r->memory.status;
     }
-    TTP_TRY(ttp_loaded_get(r, run->partition, stage_of(c), &p, err));
+    TTP_TRY(ttp_loaded_get(r, seg->partition, stage_of(c), &p, err));
     uint32_t start = p->segment_start[segment], end = p->segment_start[segment + 1];
     uint32_t block = (start + place) / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     uint32_t first = block > start ? block : start;
     uint32_t last = end - block < TTP_CHECKPOINT_EVENTS ? end : block + TTP_CHECKPOINT_EVENTS;
     const struct ttp_range range = {first, last, last, false};
-    TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
     struct ttp_walker w = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &w, last, c->window);
-    c->window_run = c->run;
+    c->window_ordinal = c->ordinal;
     c->window_first = first - start;
     c->window_count = last - first;
     return TTAPE_OK;
@@ -210,27 +206,27 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     return TTAPE_OK;
 }
 
-static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_run *run, uint32_t place,
+static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_entry *seg, uint32_t place,
                                ttape_event_item *out, ttape_error *err)
 {
     ttape_reader *r = c->reader;
     struct ttp_loaded *p;
     const struct ttp_range values = {.values = true};
-    if (r->parts[run->partition].values_bytes == 0)
+    if (r->partitions[seg->partition].values_bytes == 0)
         return TTAPE_OK;
-    TTP_TRY(ttp_loaded_reach(r, run->partition, &values, &p, err));
-    return ttp_item_set_values(r, &c->values, p, p->segment_start[segment_of(r, run)] + place, out,
-                               err);
+    TTP_TRY(ttp_loaded_reach(r, seg->partition, &values, &p, err));
+    return ttp_item_set_values(r, &c->values, p,
+                               p->segment_start[ttp_segment_number(r, seg)] + place, out, err);
 }
 
 static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_event_item *out,
                               ttape_error *err)
 {
-    const struct ttp_segment_run *run = run_of(c, c->run);
+    const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
     *out = (ttape_event_item){.event = c->window[place - c->window_first],
                               .stream = c->stream,
-                              .number = run->first_event + place};
-    return get_values(c, run, place, out, err);
+                              .number = seg->first_event + place};
+    return get_values(c, seg, place, out, err);
 }
 
 ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
@@ -242,7 +238,7 @@ ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_err
     if (status == TTAPE_OK)
         status = make_item(c, c->place, out, err);
     if (status != TTAPE_OK) { /* go on behind the damage */
-        c->run++;
+        c->ordinal++;
         c->place = 0;
         return status;
     }
@@ -253,11 +249,11 @@ ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_err
 ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
 {
     TTP_TRY(single_only(c, err));
-    if (c->run >= c->run_count || c->place == 0) {
-        if (c->run == 0)
+    if (c->ordinal >= c->segment_count || c->place == 0) {
+        if (c->ordinal == 0)
             return TTAPE_END;
-        c->run--;
-        c->place = run_of(c, c->run)->event_count;
+        c->ordinal--;
+        c->place = entry_of(c, c->ordinal)->event_count;
     }
     ttape_status status = fill_window(c, c->place - 1, err);
     if (status == TTAPE_OK)
@@ -279,27 +275,27 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *ou
     if (capacity == 0)
         return TTAPE_OK;
     TTP_TRY(forward_ready(c, err));
-    const struct ttp_segment_run *run = run_of(c, c->run);
-    uint32_t segment = segment_of(c->reader, run);
-    uint32_t left = run->event_count - c->place;
+    const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
+    uint32_t segment = ttp_segment_number(c->reader, seg);
+    uint32_t left = seg->event_count - c->place;
     uint32_t got = capacity < left ? (uint32_t)capacity : left;
-    ttape_status status = ttp_loaded_get(c->reader, run->partition, stage_of(c), &p, err);
+    ttape_status status = ttp_loaded_get(c->reader, seg->partition, stage_of(c), &p, err);
     if (status == TTAPE_OK) {
         uint32_t first = p->segment_start[segment] + c->place;
-        bool wanted = values && c->reader->parts[run->partition].values_bytes != 0;
+        bool wanted = values && c->reader->partitions[seg->partition].values_bytes != 0;
         const struct ttp_range range = {first, first + got, first + got, wanted};
-        status = ttp_loaded_reach(c->reader, run->partition, &range, &p, err);
+        status = ttp_loaded_reach(c->reader, seg->partition, &range, &p, err);
     }
     if (status != TTAPE_OK) {
-        c->run++;
+        c->ordinal++;
         c->place = 0;
         return status;
     }
-    if (c->walker_run != c->run || c->walker_place != c->place)
+    if (c->walker_ordinal != c->ordinal || c->walker_place != c->place)
         c->walker = ttp_walker_at(p, segment, p->segment_start[segment] + c->place);
     ttp_walker_events(p, &c->walker, c->walker.event + got, out);
     c->place += got;
-    c->walker_run = c->run;
+    c->walker_ordinal = c->ordinal;
     c->walker_place = c->place;
     *count = got;
     return TTAPE_OK;
@@ -314,20 +310,20 @@ ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t 
 ttape_status ttp_cursor_batch_values(ttape_cursor *c, uint32_t back, ttape_event_item *out,
                                      ttape_error *err)
 {
-    const struct ttp_segment_run *run = run_of(c, c->walker_run);
-    return get_values(c, run, c->walker_place - back, out, err);
+    const struct ttp_segment_entry *seg = entry_of(c, c->walker_ordinal);
+    return get_values(c, seg, c->walker_place - back, out, err);
 }
 
 ttape_status ttp_cursor_position(ttape_cursor *c, uint64_t *number, ttape_error *err)
 {
     TTP_TRY(forward_ready(c, err));
-    *number = run_of(c, c->run)->first_event + c->place;
+    *number = entry_of(c, c->ordinal)->first_event + c->place;
     return TTAPE_OK;
 }
 
 void ttp_cursor_skip_run(ttape_cursor *c)
 {
-    c->run++;
+    c->ordinal++;
     c->place = 0;
 }
 
@@ -337,20 +333,20 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
     if (c->merge != NULL)
         return ttp_merge_seek(c->merge, time_ns, err);
     c->place = 0;
-    for (c->run = 0; c->run < c->run_count; c->run++) {
-        const struct ttp_segment_run *run = run_of(c, c->run);
-        struct ttp_search search = {run->partition, segment_of(r, run), 0, time_ns, false};
-        if (ttp_part_is_before(&r->parts[run->partition], time_ns))
+    for (c->ordinal = 0; c->ordinal < c->segment_count; c->ordinal++) {
+        const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
+        struct ttp_search search = {seg->partition, ttp_segment_number(r, seg), 0, time_ns, false};
+        if (ttp_partition_is_before(&r->partitions[seg->partition], time_ns))
             continue;
         ttape_status status = ttp_search_time(r, &search, err);
         if (status != TTAPE_OK) {
-            c->run++;
+            c->ordinal++;
             return status;
         }
-        c->damage_next = run->partition;
-        if (search.place < run->event_count) {
+        c->damage_next = seg->partition;
+        if (search.place < seg->event_count) {
             c->place = search.place;
-            c->sought_run = c->run;
+            c->sought_ordinal = c->ordinal;
             return TTAPE_OK;
         }
     }
@@ -360,23 +356,24 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
 ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_error *err)
 {
     TTP_TRY(single_only(c, err));
-    uint32_t low = 0, high = c->run_count; /* runs below `low` start at or before the event */
+    uint32_t low = 0,
+             high = c->segment_count; /* segments below `low` start at or before the event */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (run_of(c, middle)->first_event <= number)
+        if (entry_of(c, middle)->first_event <= number)
             low = middle + 1;
         else
             high = middle;
     }
-    c->run = low;
+    c->ordinal = low;
     c->place = 0;
-    c->sought_run = UINT32_MAX;
+    c->sought_ordinal = UINT32_MAX;
     if (low > 0) {
-        const struct ttp_segment_run *run = run_of(c, low - 1);
-        c->damage_next = run->partition;
-        if (number - run->first_event < run->event_count) {
-            c->run = c->sought_run = low - 1;
-            c->place = (uint32_t)(number - run->first_event);
+        const struct ttp_segment_entry *seg = entry_of(c, low - 1);
+        c->damage_next = seg->partition;
+        if (number - seg->first_event < seg->event_count) {
+            c->ordinal = c->sought_ordinal = low - 1;
+            c->place = (uint32_t)(number - seg->first_event);
         }
     }
     return TTAPE_OK;
@@ -388,16 +385,17 @@ static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape
     struct ttp_loaded *p;
     TTP_TRY(single_only(c, err));
     *out = (ttape_edge){0};
-    if (c->run_count == 0)
+    if (c->segment_count == 0)
         return TTAPE_OK;
-    bool at_end = c->run == c->run_count;
-    const struct ttp_segment_run *run = run_of(c, at_end ? c->run - 1 : c->run);
-    uint32_t place = at_end ? run->event_count : c->place;
-    TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t segment = segment_of(r, run), start = p->segment_start[segment], event = start + place;
+    bool at_end = c->ordinal == c->segment_count;
+    const struct ttp_segment_entry *seg = entry_of(c, at_end ? c->ordinal - 1 : c->ordinal);
+    uint32_t place = at_end ? seg->event_count : c->place;
+    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = ttp_segment_number(r, seg), start = p->segment_start[segment],
+             event = start + place;
     const struct ttp_range range = {light ? event : start, event + 1, event + 1, false};
-    if (place != 0 && place != run->event_count)
-        TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
+    if (place != 0 && place != seg->event_count)
+        TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
     return ttp_loaded_edge(r, p, segment, event, &c->frames, &c->frame_capacity, light, out, err);
 }
 

@@ -17,16 +17,16 @@ struct ttp_item_values {
 struct ttape_cursor {
     ttape_reader *reader;
     uint32_t stream;
-    /* the next event is number `place` of run `run` of the stream */
-    uint32_t run, run_count, place;
-    uint32_t sought_run;  /* where a seek led, and nobody has gone on to another run since */
-    uint32_t damage_next; /* damaged partitions below this were reported */
-    /* events of a run that are decoded: [window_first, window_first + window_count) */
+    /* the next event is number `place` of segment `segment` of the stream */
+    uint32_t ordinal, segment_count, place;
+    uint32_t sought_ordinal; /* where a seek led, and nobody has gone on to another segment since */
+    uint32_t damage_next;    /* damaged partitions below this were reported */
+    /* events of a segment that are decoded: [window_first, window_first + window_count) */
     ttape_event *window;
-    uint32_t window_run, window_first, window_count;
+    uint32_t window_ordinal, window_first, window_count;
     /* where next_events left off */
     struct ttp_walker walker;
-    uint32_t walker_run, walker_place;
+    uint32_t walker_ordinal, walker_place;
     ttape_open_frame *frames;
     uint32_t frame_capacity;
     struct ttp_item_values values;
@@ -50,7 +50,7 @@ struct ttp_search {
 ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_error *err);
 /* True when every event of the partition is before time_ns, as far as is known without reading it.
  * */
-bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns);
+bool ttp_partition_is_before(const struct ttp_partition_entry *entry, uint64_t time_ns);
 
 /* The error of the next damaged partition of [*next, end) that was not reported; TTAPE_OK when
  * there is none. A `scope` of TTAPE_NONE means any. */

@@ -18,18 +18,19 @@
 
 struct merge_stream {
     uint32_t stream;
-    uint32_t run, run_count; /* of the stream; `run` is the one that the buffer is from */
-    uint32_t place;          /* of the next event that is not in the buffer */
+    uint32_t ordinal,
+        segment_count; /* of the stream; `segment` is the one that the buffer is from */
+    uint32_t place;    /* of the next event that is not in the buffer */
     ttape_event *events;
     uint32_t capacity, first, count; /* events[first, count) are still to come */
-    struct ttp_walker walker;        /* before `place`; valid when walker_run == run */
-    uint32_t walker_run;
-    uint32_t window_place; /* place of events[0] in the run */
-    uint64_t largest;      /* time seen so far */
-    uint64_t floor;        /* no event that is still to come in the run is earlier */
-    uint32_t sought_run;   /* where a seek led */
-    uint64_t seek_time;    /* events of the run before this time are to be left out ... */
-    bool seeking;          /* ... until one is found */
+    struct ttp_walker walker;        /* before `place`; valid when walker_run == segment */
+    uint32_t walker_ordinal;
+    uint32_t window_place;   /* place of events[0] in the segment */
+    uint64_t largest;        /* time seen so far */
+    uint64_t floor;          /* no event that is still to come in the segment is earlier */
+    uint32_t sought_ordinal; /* where a seek led */
+    uint64_t seek_time;      /* events of the segment before this time are to be left out ... */
+    bool seeking;            /* ... until one is found */
 };
 
 /* Streams with nothing buffered stand before those with an event of the same time: that is when
@@ -51,10 +52,11 @@ struct ttp_merge {
     uint32_t last_partition; /* that was not in the cache */
 };
 
-static const struct ttp_segment_run *run_of(const struct ttp_merge *m, const struct merge_stream *s)
+static const struct ttp_segment_entry *entry_of(const struct ttp_merge *m,
+                                                const struct merge_stream *s)
 {
     const ttape_reader *r = m->reader;
-    return &r->runs[r->stream_runs[r->stream_first[s->stream] + s->run]];
+    return &r->segments[r->stream_segments[r->stream_first[s->stream] + s->ordinal]];
 }
 
 static bool before(const struct heap_entry *a, const struct heap_entry *b)
@@ -86,20 +88,20 @@ static void sift_down(struct ttp_merge *m, uint32_t at)
 /* The key of a stream whose buffer is empty, or false when it is over. */
 static bool bound_of(const struct ttp_merge *m, struct merge_stream *s, uint64_t *key)
 {
-    if (s->run < s->run_count && s->place >= run_of(m, s)->event_count) {
-        s->run++;
+    if (s->ordinal < s->segment_count && s->place >= entry_of(m, s)->event_count) {
+        s->ordinal++;
         s->place = 0;
         s->floor = 0;
     }
-    while (s->seeking && s->run < s->run_count &&
-           ttp_part_is_before(&m->reader->parts[run_of(m, s)->partition], s->seek_time))
-        s->run++;
-    if (s->run >= s->run_count)
+    while (s->seeking && s->ordinal < s->segment_count &&
+           ttp_partition_is_before(&m->reader->partitions[entry_of(m, s)->partition], s->seek_time))
+        s->ordinal++;
+    if (s->ordinal >= s->segment_count)
         return false;
-    const struct ttp_part *part = &m->reader->parts[run_of(m, s)->partition];
+    const struct ttp_partition_entry *entry = &m->reader->partitions[entry_of(m, s)->partition];
     uint64_t first = 0;
-    if (part->resolution_ns != 0)
-        first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+    if (entry->resolution_ns != 0)
+        first = ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns);
     *key = s->largest > first ? s->largest : first;
     if (*key < s->floor)
         *key = s->floor;
@@ -137,7 +139,7 @@ static ttape_status grow_buffer(struct ttp_merge *m, struct merge_stream *s, uin
     return TTAPE_OK;
 }
 
-/* True where the run's turn comes later than the heap has it: segments know when they start,
+/* True where the segment's turn comes later than the heap has it: segments know when they start,
  * partitions only when the first of their segments does. */
 static bool comes_later(const struct ttp_merge *m, struct merge_stream *s,
                         const struct ttp_loaded *p, uint32_t segment)
@@ -149,17 +151,17 @@ static bool comes_later(const struct ttp_merge *m, struct merge_stream *s,
     return s->floor > m->heap[0].key;
 }
 
-/* Moves the stream to where a seek leads in its run. */
-static ttape_status seek_in_run(struct ttp_merge *m, struct merge_stream *s, uint32_t segment,
-                                ttape_error *err)
+/* Moves the stream to where a seek leads in its segment. */
+static ttape_status seek_in_segment(struct ttp_merge *m, struct merge_stream *s, uint32_t segment,
+                                    ttape_error *err)
 {
-    const struct ttp_segment_run *run = run_of(m, s);
-    struct ttp_search search = {run->partition, segment, s->place, s->seek_time, true};
+    const struct ttp_segment_entry *seg = entry_of(m, s);
+    struct ttp_search search = {seg->partition, segment, s->place, s->seek_time, true};
     TTP_TRY(ttp_search_time(m->reader, &search, err));
     s->place = search.place;
-    s->seeking = search.place == run->event_count;
-    s->sought_run = s->run;
-    s->walker_run = UINT32_MAX;
+    s->seeking = search.place == seg->event_count;
+    s->sought_ordinal = s->ordinal;
+    s->walker_ordinal = UINT32_MAX;
     return TTAPE_OK;
 }
 
@@ -170,33 +172,34 @@ static void look_ahead(struct ttp_merge *m, uint32_t partition)
     m->last_partition = partition;
     if (m->reader->jobs < 2 || last == UINT32_MAX || partition != last + 1)
         return;
-    while (count < ttp_ahead_depth(m->reader) && m->reader->part_count - partition > count + 1) {
+    while (count < ttp_ahead_depth(m->reader) &&
+           m->reader->partition_count - partition > count + 1) {
         next[count] = partition + 1 + count;
         count++;
     }
     ttp_ahead_want(m->reader, partition, next, count, TTP_STAGE_EVENTS);
 }
 
-/* Fills the stream's buffer from its run; leaves it empty where a seek finds nothing in the run,
- * and where its turn is not now. */
+/* Fills the stream's buffer from its segment; leaves it empty where a seek finds nothing in the
+ * segment, and where its turn is not now. */
 static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
 {
     ttape_reader *r = m->reader;
-    const struct ttp_segment_run *run = run_of(m, s);
-    const struct ttp_part *part = &r->parts[run->partition];
-    uint32_t segment = (uint32_t)(run - r->runs) - part->first_run;
-    bool again = s->walker_run == s->run && part->loaded == NULL;
-    if (part->loaded == NULL)
-        look_ahead(m, run->partition);
+    const struct ttp_segment_entry *seg = entry_of(m, s);
+    const struct ttp_partition_entry *entry = &r->partitions[seg->partition];
+    uint32_t segment = ttp_segment_number(r, seg);
+    bool again = s->walker_ordinal == s->ordinal && entry->loaded == NULL;
+    if (entry->loaded == NULL)
+        look_ahead(m, seg->partition);
     struct ttp_loaded *p;
     if (s->place == 0) {
-        TTP_TRY(ttp_loaded_get(r, run->partition, TTP_STAGE_LIGHT, &p, err));
+        TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
         if (comes_later(m, s, p, segment))
             return TTAPE_OK;
     }
     if (s->seeking)
-        TTP_TRY(seek_in_run(m, s, segment, err));
-    if (s->place == run->event_count)
+        TTP_TRY(seek_in_segment(m, s, segment, err));
+    if (s->place == seg->event_count)
         return TTAPE_OK;
     if (s->events == NULL)
         TTP_TRY(grow_buffer(m, s, m->first_capacity, err));
@@ -204,16 +207,17 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
         (void)grow_buffer(m, s,
                           s->capacity * 2 < m->most_capacity ? s->capacity * 2 : m->most_capacity,
                           NULL); /* without memory the buffer stays as it is */
-    TTP_TRY(ttp_loaded_get(r, run->partition,
-                           s->run == s->sought_run ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS, &p, err));
-    uint32_t left = run->event_count - s->place, count = left < s->capacity ? left : s->capacity;
+    TTP_TRY(ttp_loaded_get(r, seg->partition,
+                           s->ordinal == s->sought_ordinal ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS, &p,
+                           err));
+    uint32_t left = seg->event_count - s->place, count = left < s->capacity ? left : s->capacity;
     uint32_t first = p->segment_start[segment] + s->place;
     const struct ttp_range range = {first, first + count, first + count, false};
-    TTP_TRY(ttp_loaded_reach(r, run->partition, &range, &p, err));
-    if (s->walker_run != s->run)
+    TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
+    if (s->walker_ordinal != s->ordinal)
         s->walker = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &s->walker, s->walker.event + count, s->events);
-    s->walker_run = s->run;
+    s->walker_ordinal = s->ordinal;
     s->window_place = s->place;
     s->place += count;
     s->first = 0;
@@ -224,7 +228,7 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
 /* True the first time for each partition. */
 static bool first_failure(struct ttp_merge *m, uint32_t partition)
 {
-    size_t bytes = m->reader->part_count / 8 + 1;
+    size_t bytes = m->reader->partition_count / 8 + 1;
     if (m->failed == NULL) {
         m->failed = ttp_memory_take(&m->reader->memory, bytes, 1, NULL);
         if (m->failed == NULL)
@@ -237,24 +241,24 @@ static bool first_failure(struct ttp_merge *m, uint32_t partition)
 }
 
 static ttape_status set_values(struct ttp_merge *m, const struct merge_stream *s,
-                               const struct ttp_segment_run *run, struct ttp_item_values *values,
+                               const struct ttp_segment_entry *seg, struct ttp_item_values *values,
                                ttape_event_item *out, ttape_error *err)
 {
     ttape_reader *r = m->reader;
     struct ttp_loaded *p;
-    uint32_t segment = (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
+    uint32_t segment = ttp_segment_number(r, seg);
     const struct ttp_range wanted = {.values = true};
-    TTP_TRY(ttp_loaded_reach(r, run->partition, &wanted, &p, err));
+    TTP_TRY(ttp_loaded_reach(r, seg->partition, &wanted, &p, err));
     return ttp_item_set_values(r, values, p, p->segment_start[segment] + s->window_place + s->first,
                                out, err);
 }
 
-/* The top stream's run cannot be read: it goes on behind it. */
-static ttape_status skip_run(struct ttp_merge *m, struct merge_stream *s, ttape_status status)
+/* The top stream's segment cannot be read: it goes on behind it. */
+static ttape_status skip_segment(struct ttp_merge *m, struct merge_stream *s, ttape_status status)
 {
-    bool report = first_failure(m, run_of(m, s)->partition);
+    bool report = first_failure(m, entry_of(m, s)->partition);
     s->first = s->count = 0;
-    s->run++;
+    s->ordinal++;
     s->place = 0;
     s->floor = 0;
     requeue_top(m);
@@ -274,20 +278,20 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
                 requeue_top(m);
                 continue;
             }
-            status = skip_run(m, s, status);
+            status = skip_segment(m, s, status);
             if (status == TTAPE_OK)
                 continue;
             if (err != NULL)
                 *err = problem;
             return status;
         }
-        const struct ttp_segment_run *run = run_of(m, s);
+        const struct ttp_segment_entry *seg = entry_of(m, s);
         *out = (ttape_event_item){.event = s->events[s->first],
                                   .stream = s->stream,
-                                  .number = run->first_event + s->window_place + s->first};
-        if (r->parts[run->partition].values_bytes != 0) {
-            ttape_status status = set_values(m, s, run, values, out, err);
-            if (status != TTAPE_OK && skip_run(m, s, status) != TTAPE_OK)
+                                  .number = seg->first_event + s->window_place + s->first};
+        if (r->partitions[seg->partition].values_bytes != 0) {
+            ttape_status status = set_values(m, s, seg, values, out, err);
+            if (status != TTAPE_OK && skip_segment(m, s, status) != TTAPE_OK)
                 return status;
             if (status != TTAPE_OK)
                 continue;
@@ -297,7 +301,7 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
         requeue_top(m);
         return TTAPE_OK;
     }
-    TTP_TRY(ttp_report_damage(r, TTAPE_NONE, &m->damage_next, r->part_count, err));
+    TTP_TRY(ttp_report_damage(r, TTAPE_NONE, &m->damage_next, r->partition_count, err));
     return TTAPE_END;
 }
 
@@ -309,8 +313,8 @@ static void start(struct ttp_merge *m, bool seeking, uint64_t time_ns)
     for (uint32_t i = 0; i < m->stream_count; i++) {
         struct merge_stream *s = &m->streams[i];
         struct heap_entry entry = {.slot = i};
-        s->run = s->place = s->first = s->count = 0;
-        s->walker_run = s->sought_run = UINT32_MAX;
+        s->ordinal = s->place = s->first = s->count = 0;
+        s->walker_ordinal = s->sought_ordinal = UINT32_MAX;
         s->largest = s->floor = 0;
         s->seeking = seeking;
         s->seek_time = time_ns;
@@ -357,9 +361,9 @@ ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error
         return memory->status;
     uint32_t slot = 0;
     for (uint32_t i = 0; i < r->indexed_streams; i++) {
-        uint32_t runs = r->stream_first[i + 1] - r->stream_first[i];
-        if (runs != 0)
-            m->streams[slot++] = (struct merge_stream){.stream = i, .run_count = runs};
+        uint32_t segments = r->stream_first[i + 1] - r->stream_first[i];
+        if (segments != 0)
+            m->streams[slot++] = (struct merge_stream){.stream = i, .segment_count = segments};
     }
     start(m, false, 0);
     return TTAPE_OK;
@@ -376,6 +380,6 @@ void ttp_merge_close(struct ttp_merge *m)
                         sizeof *m->streams[i].events);
     ttp_memory_give(memory, m->streams, m->stream_count, sizeof *m->streams);
     ttp_memory_give(memory, m->heap, m->stream_count, sizeof *m->heap);
-    ttp_memory_give(memory, m->failed, r->part_count / 8 + 1, 1);
+    ttp_memory_give(memory, m->failed, r->partition_count / 8 + 1, 1);
     ttp_memory_give(memory, m, 1, sizeof *m);
 }

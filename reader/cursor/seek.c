@@ -5,13 +5,13 @@
 #include "reader/cursor/cursor.h"
 #include "reader/partition/times_reader.h"
 
-bool ttp_part_is_before(const struct ttp_part *part, uint64_t time_ns)
+bool ttp_partition_is_before(const struct ttp_partition_entry *entry, uint64_t time_ns)
 {
-    if (part->resolution_ns == 0)
+    if (entry->resolution_ns == 0)
         return time_ns > 0;
-    uint64_t last =
-        ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns, part->resolution_ns);
-    uint64_t first = ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+    uint64_t last = ttp_time_of((int64_t)((uint64_t)entry->end_tick - 1), entry->origin_ns,
+                                entry->resolution_ns);
+    uint64_t first = ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns);
     return last < time_ns && first <= last; /* times that wrap around 2^64 are looked at */
 }
 
@@ -28,9 +28,9 @@ static bool segment_is_before(const struct ttp_loaded *p, uint32_t segment, uint
     return last < time_ns && time_at(p, s->base_tick) <= last;
 }
 
-/* The part of the segment's events [from, end) that the time can be in. */
-static struct ttp_range part_of_segment(const struct ttp_loaded *p, uint32_t segment, uint32_t from,
-                                        uint64_t time_ns)
+/* Those of the segment's events [from, end) that the time can be in. */
+static struct ttp_range range_of_segment(const struct ttp_loaded *p, uint32_t segment,
+                                         uint32_t from, uint64_t time_ns)
 {
     uint32_t end = p->segment_start[segment + 1];
     uint32_t block = ttp_times_find_block(p, from, end, time_ns);
@@ -38,15 +38,15 @@ static struct ttp_range part_of_segment(const struct ttp_loaded *p, uint32_t seg
     return (struct ttp_range){.first = first > from ? first : from, .end = last < end ? last : end};
 }
 
-/* Widens a range by what the partition's other segments will want: streams that run at this time.
- * */
+/* Widens a range by what the partition's other segments will want: streams that segment at this
+ * time. */
 static void add_others(const struct ttp_loaded *p, uint64_t time_ns, struct ttp_range *range)
 {
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         if (segment_is_before(p, s, time_ns) ||
             time_at(p, p->segments.segments[s].base_tick) >= time_ns)
             continue;
-        struct ttp_range other = part_of_segment(p, s, p->segment_start[s], time_ns);
+        struct ttp_range other = range_of_segment(p, s, p->segment_start[s], time_ns);
         range->first = other.first < range->first ? other.first : range->first;
         range->end = other.end > range->end ? other.end : range->end;
     }
@@ -58,22 +58,22 @@ ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_e
     uint64_t time_ns = search->time_ns;
     TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t start = p->segment_start[search->segment], from = start + search->place;
-    struct ttp_range part = {.first = from, .end = p->segment_start[search->segment + 1]};
+    struct ttp_range range = {.first = from, .end = p->segment_start[search->segment + 1]};
     bool untimed = p->head.resolution_ns == 0, ascending = p->head.wide_count == 0;
     if (untimed ? time_ns != 0 : ascending && segment_is_before(p, search->segment, time_ns))
-        search->place = part.end - start;
-    if (untimed || search->place == part.end - start)
+        search->place = range.end - start;
+    if (untimed || search->place == range.end - start)
         return TTAPE_OK;
     if (!ascending) {
         TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_EVENTS, &p, err));
     } else {
         TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_ORDER, &p, err));
-        part = part_of_segment(p, search->segment, from, time_ns);
-        struct ttp_range wanted = part;
+        range = range_of_segment(p, search->segment, from, time_ns);
+        struct ttp_range wanted = range;
         if (search->others)
             add_others(p, time_ns, &wanted);
         TTP_TRY(ttp_loaded_reach(r, search->partition, &wanted, &p, err));
     }
-    search->place = ttp_times_find(p, search->segment, part.first, part.end, time_ns) - start;
+    search->place = ttp_times_find(p, search->segment, range.first, range.end, time_ns) - start;
     return TTAPE_OK;
 }

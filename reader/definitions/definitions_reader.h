@@ -1,9 +1,9 @@
 /* What ids mean, over all scopes of a file.
  *
- * Sites, modules, processes and streams are numbered through in the order in which the file defines
- * them: numbers stay what they are when more definitions follow, also of an earlier scope. Each
- * scope maps its own ids to them by runs of consecutive ids, of which there is one per table chunk
- * at most. */
+ * Sites, modules, processes and streams are numbered through in the order in which the file
+ * defines them: numbers stay what they are when more definitions follow, also of an earlier
+ * scope. Each scope maps its own ids to them by blocks of consecutive ids, of which there is one
+ * per table chunk at most. */
 #ifndef TTP_READER_DEFINITIONS_READER_H
 #define TTP_READER_DEFINITIONS_READER_H
 

@@ -1,4 +1,4 @@
-/* Metadata chunks: they introduce scopes and say what is known about a run. */
+/* Metadata chunks: they introduce scopes and say what is known about an execution. */
 #ifndef TTP_READER_METADATA_READER_H
 #define TTP_READER_METADATA_READER_H
 

@@ -98,41 +98,44 @@ ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t seq
     return TTAPE_OK;
 }
 
-ttape_status ttp_reader_add_part(ttape_reader *r, const struct ttp_part *part, ttape_error *err)
+ttape_status ttp_reader_add_partition(ttape_reader *r, const struct ttp_partition_entry *entry,
+                                      ttape_error *err)
 {
-    if (r->part_count == r->limits.partition_count)
-        return ttp_fail(err, TTAPE_E_LIMIT, "", part->offset, "file has more than %u partitions",
+    if (r->partition_count == r->limits.partition_count)
+        return ttp_fail(err, TTAPE_E_LIMIT, "", entry->offset, "file has more than %u partitions",
                         r->limits.partition_count);
-    struct ttp_part *parts = ttp_memory_grow(&r->memory, r->parts, &r->part_capacity,
-                                             r->part_count + 1ull, sizeof *parts, err);
-    if (parts == NULL)
+    struct ttp_partition_entry *partitions =
+        ttp_memory_grow(&r->memory, r->partitions, &r->partition_capacity,
+                        r->partition_count + 1ull, sizeof *partitions, err);
+    if (partitions == NULL)
         return r->memory.status;
-    r->parts = parts;
-    parts[r->part_count] = *part;
-    parts[r->part_count].first_run = r->run_count;
-    r->part_count++;
-    r->damaged_count += part->damaged;
+    r->partitions = partitions;
+    partitions[r->partition_count] = *entry;
+    partitions[r->partition_count].first_segment = r->segment_count;
+    r->partition_count++;
+    r->damaged_count += entry->damaged;
     return TTAPE_OK;
 }
 
-ttape_status ttp_reader_add_run(ttape_reader *r, uint32_t stream, uint32_t event_count,
-                                uint64_t first_event, ttape_error *err)
+ttape_status ttp_reader_add_segment(ttape_reader *r, uint32_t stream, uint32_t event_count,
+                                    uint64_t first_event, ttape_error *err)
 {
-    const struct ttp_part *part = &r->parts[r->part_count - 1];
+    const struct ttp_partition_entry *entry = &r->partitions[r->partition_count - 1];
     uint32_t number =
-        ttp_placeholders_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, stream);
+        ttp_placeholders_find(&r->definitions, entry->scope, TTP_DEFINES_STREAMS, stream);
     if (number == TTAPE_NONE)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", part->offset,
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", entry->offset,
                         "a partition names stream '%u', which is not defined", stream);
     if (first_event > UINT64_MAX - event_count)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-03", part->offset,
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-03", entry->offset,
                         "event numbers of a segment pass 2^64");
-    struct ttp_segment_run *runs = ttp_memory_grow(&r->memory, r->runs, &r->run_capacity,
-                                                   r->run_count + 1ull, sizeof *runs, err);
-    if (runs == NULL)
+    struct ttp_segment_entry *segments =
+        ttp_memory_grow(&r->memory, r->segments, &r->segment_capacity, r->segment_count + 1ull,
+                        sizeof *segments, err);
+    if (segments == NULL)
         return r->memory.status;
-    r->runs = runs;
-    runs[r->run_count++] =
-        (struct ttp_segment_run){first_event, event_count, number, r->part_count - 1};
+    r->segments = segments;
+    segments[r->segment_count++] =
+        (struct ttp_segment_entry){first_event, event_count, number, r->partition_count - 1};
     return TTAPE_OK;
 }

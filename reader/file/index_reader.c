@@ -50,8 +50,8 @@ static ttape_status add_segments(struct index_walk *w, const struct ttp_index_en
         if (stream == TTAPE_NONE)
             return wrong("F-IDX-05", w->end, "index names a stream that is not defined", err);
         TTP_TRY(ttp_index_segment_read_number(&w->cursor, w->expected[stream], &segment, err));
-        TTP_TRY(ttp_reader_add_run(w->reader, segment.stream, segment.event_count,
-                                   segment.first_event, err));
+        TTP_TRY(ttp_reader_add_segment(w->reader, segment.stream, segment.event_count,
+                                       segment.first_event, err));
         w->expected[stream] = segment.first_event + segment.event_count;
         events += segment.event_count;
         before = segment;
@@ -66,27 +66,27 @@ static ttape_status add_partition(struct index_walk *w, const struct ttp_index_e
 {
     if (entry->scope >= w->reader->definitions.scope_count)
         return wrong("F-CHK-09", w->end, "index names a scope that is not introduced", err);
-    struct ttp_part part = {.offset = w->offset,
-                            .sequence = sequence,
-                            .resolution_ns = entry->resolution_ns,
-                            .origin_ns = entry->origin_ns,
-                            .first_tick = entry->first_tick,
-                            .end_tick = entry->end_tick,
-                            .lost_count = entry->lost_count,
-                            .stored_bytes = (uint32_t)entry->stored_bytes,
-                            .light_bytes = entry->light_bytes,
-                            .scope = entry->scope,
-                            .event_count = entry->event_count,
-                            .segment_count = entry->segment_count,
-                            .model = entry->model,
-                            .order_bytes = (uint32_t)entry->order_bytes,
-                            .times_bytes = (uint32_t)entry->times_bytes,
-                            .values_bytes = (uint32_t)entry->values_bytes,
-                            .summary_bytes = (uint32_t)entry->summary_bytes};
+    struct ttp_partition_entry partition = {.offset = w->offset,
+                                            .sequence = sequence,
+                                            .resolution_ns = entry->resolution_ns,
+                                            .origin_ns = entry->origin_ns,
+                                            .first_tick = entry->first_tick,
+                                            .end_tick = entry->end_tick,
+                                            .lost_count = entry->lost_count,
+                                            .stored_bytes = (uint32_t)entry->stored_bytes,
+                                            .light_bytes = entry->light_bytes,
+                                            .scope = entry->scope,
+                                            .event_count = entry->event_count,
+                                            .segment_count = entry->segment_count,
+                                            .model = entry->model,
+                                            .order_bytes = (uint32_t)entry->order_bytes,
+                                            .times_bytes = (uint32_t)entry->times_bytes,
+                                            .values_bytes = (uint32_t)entry->values_bytes,
+                                            .summary_bytes = (uint32_t)entry->summary_bytes};
     if (entry->gap_count > entry->event_count || entry->light_bytes < TTP_HEAD_BYTES)
         return wrong("F-IDX-03", w->end, "an index entry of a partition is out of range", err);
-    part.gap_count = (uint32_t)entry->gap_count;
-    TTP_TRY(ttp_reader_add_part(w->reader, &part, err));
+    partition.gap_count = (uint32_t)entry->gap_count;
+    TTP_TRY(ttp_reader_add_partition(w->reader, &partition, err));
     return add_segments(w, entry, err);
 }
 

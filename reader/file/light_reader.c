@@ -1,6 +1,6 @@
-/* The light part of a partition in one read: chunk header, head, directory, segments, bases, edges
- * (and the summary, which summary_reader.c looks at). Where its size is not known yet (a scan), the
- * head is read first. */
+/* The light sections of a partition in one read: chunk header, head, directory, segments, bases,
+ * edges (and the summary, which summary_reader.c looks at). Where its size is not known yet (a
+ * scan), the head is read first. */
 #include "format/base/fail.h"
 #include "reader/partition/partition_decoder.h"
 
@@ -64,68 +64,69 @@ static uint32_t light_of(const struct ttp_partition_head *head)
 }
 
 static ttape_status read_head(const ttape_reader *r, struct ttp_loaded *p,
-                              const struct ttp_part *part, ttape_error *err)
+                              const struct ttp_partition_entry *entry, ttape_error *err)
 {
     uint8_t head[TTP_HEAD_BYTES + TTP_MAX_SECTIONS * TTP_SECTION_ENTRY_BYTES];
     size_t head_bytes = 0;
-    size_t have = part->stored_bytes < TTP_HEAD_BYTES ? part->stored_bytes : TTP_HEAD_BYTES;
+    size_t have = entry->stored_bytes < TTP_HEAD_BYTES ? entry->stored_bytes : TTP_HEAD_BYTES;
     TTP_TRY(ttp_source_read(&r->source, p->payload_offset, head, have, err));
     ttape_status status = ttp_partition_head_size(head, have, &head_bytes, err);
-    if (status == TTAPE_OK && head_bytes <= part->stored_bytes) {
+    if (status == TTAPE_OK && head_bytes <= entry->stored_bytes) {
         TTP_TRY(ttp_source_read(&r->source, p->payload_offset, head, head_bytes, err));
         have = head_bytes;
     }
     if (status == TTAPE_OK)
-        status = ttp_partition_head_read(head, have, part->stored_bytes, &p->head, err);
+        status = ttp_partition_head_read(head, have, entry->stored_bytes, &p->head, err);
     if (status != TTAPE_OK)
         ttp_error_rebase(err, p->payload_offset);
     return status;
 }
 
 /* A compressed payload has no head: this comes before anything of it is looked at. */
-static ttape_status check_plain(const struct ttp_part *part, const uint8_t *header,
+static ttape_status check_plain(const struct ttp_partition_entry *entry, const uint8_t *header,
                                 struct ttp_chunk *chunk, ttape_error *err)
 {
-    TTP_TRY(ttp_chunk_read(header, part->offset, chunk, err));
+    TTP_TRY(ttp_chunk_read(header, entry->offset, chunk, err));
     if (chunk->flags & TTP_FLAG_ZSTD)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", part->offset + TTP_CHUNK_FLAGS_AT,
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-01", entry->offset + TTP_CHUNK_FLAGS_AT,
                         "partition is compressed as a whole");
     return TTAPE_OK;
 }
 
 /* What chunk header and head say must be what index or scan said. */
-static ttape_status check_part(const struct ttp_loaded *p, const struct ttp_part *part,
-                               const struct ttp_chunk *chunk, ttape_error *err)
+static ttape_status check_partition(const struct ttp_loaded *p,
+                                    const struct ttp_partition_entry *entry,
+                                    const struct ttp_chunk *chunk, ttape_error *err)
 {
     const struct ttp_partition_head *head = &p->head;
-    if (chunk->kind != TTP_CHUNK_PARTITION || chunk->scope != part->scope ||
-        chunk->stored_bytes != part->stored_bytes)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", part->offset,
+    if (chunk->kind != TTP_CHUNK_PARTITION || chunk->scope != entry->scope ||
+        chunk->stored_bytes != entry->stored_bytes)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", entry->offset,
                         "index names a partition that is not there");
-    if (chunk->sequence != part->sequence)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-07", part->offset + TTP_CHUNK_SEQUENCE_AT,
+    if (chunk->sequence != entry->sequence)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-07", entry->offset + TTP_CHUNK_SEQUENCE_AT,
                         "chunk has number '%llu' where '%llu' is expected",
-                        (unsigned long long)chunk->sequence, (unsigned long long)part->sequence);
-    if (part->event_count == 0)
+                        (unsigned long long)chunk->sequence, (unsigned long long)entry->sequence);
+    if (entry->event_count == 0)
         return TTAPE_OK;
-    if (head->event_count != part->event_count || head->segment_count != part->segment_count ||
-        head->model != part->model || head->resolution_ns != part->resolution_ns ||
-        head->origin_ns != part->origin_ns || head->first_tick != part->first_tick ||
-        head->end_tick != part->end_tick || light_of(head) != part->light_bytes)
+    if (head->event_count != entry->event_count || head->segment_count != entry->segment_count ||
+        head->model != entry->model || head->resolution_ns != entry->resolution_ns ||
+        head->origin_ns != entry->origin_ns || head->first_tick != entry->first_tick ||
+        head->end_tick != entry->end_tick || light_of(head) != entry->light_bytes)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", p->payload_offset,
                         "index and partition contradict each other");
     return TTAPE_OK;
 }
 
-static ttape_status check_runs(const ttape_reader *r, const struct ttp_loaded *p,
-                               const struct ttp_part *part, ttape_error *err)
+static ttape_status check_segments(const ttape_reader *r, const struct ttp_loaded *p,
+                                   const struct ttp_partition_entry *entry, ttape_error *err)
 {
-    for (uint32_t s = 0; part->event_count != 0 && s < p->segments.segment_count; s++) {
+    for (uint32_t s = 0; entry->event_count != 0 && s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
-        const struct ttp_segment_run *run = &r->runs[part->first_run + s];
-        if (run->event_count != g->event_count || run->first_event != g->first_event ||
-            run->stream !=
-                ttp_definitions_find(&r->definitions, part->scope, TTP_DEFINES_STREAMS, g->stream))
+        const struct ttp_segment_entry *seg = &r->segments[entry->first_segment + s];
+        if (seg->event_count != g->event_count || seg->first_event != g->first_event ||
+            seg->stream !=
+                ttp_definitions_find(&r->definitions, entry->scope, TTP_DEFINES_STREAMS, g->stream))
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", p->payload_offset,
                             "index and segments contradict each other");
     }
@@ -187,33 +188,33 @@ static ttape_status read_edges(ttape_reader *r, struct ttp_loaded *p, ttape_erro
 
 ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
-    const struct ttp_part *part = &r->parts[p->partition];
+    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     struct ttp_chunk chunk;
-    p->payload_offset = part->offset + TTP_CHUNK_HEADER_BYTES;
-    p->scope = part->scope;
-    uint32_t light_bytes = part->light_bytes;
+    p->payload_offset = entry->offset + TTP_CHUNK_HEADER_BYTES;
+    p->scope = entry->scope;
+    uint32_t light_bytes = entry->light_bytes;
     if (light_bytes == 0) {
         uint8_t header[TTP_CHUNK_HEADER_BYTES];
-        TTP_TRY(ttp_source_read(&r->source, part->offset, header, sizeof header, err));
-        TTP_TRY(check_plain(part, header, &chunk, err));
-        TTP_TRY(read_head(r, p, part, err));
+        TTP_TRY(ttp_source_read(&r->source, entry->offset, header, sizeof header, err));
+        TTP_TRY(check_plain(entry, header, &chunk, err));
+        TTP_TRY(read_head(r, p, entry, err));
         light_bytes = light_of(&p->head);
     }
     p->light_bytes = light_bytes + TTP_CHUNK_HEADER_BYTES;
     p->light = ttp_memory_take(&r->memory, p->light_bytes, 1, err);
     if (p->light == NULL)
         return r->memory.status;
-    TTP_TRY(ttp_source_read(&r->source, part->offset, p->light, p->light_bytes, err));
-    TTP_TRY(check_plain(part, p->light, &chunk, err));
+    TTP_TRY(ttp_source_read(&r->source, entry->offset, p->light, p->light_bytes, err));
+    TTP_TRY(check_plain(entry, p->light, &chunk, err));
     ttape_status status = ttp_partition_head_read(p->light + TTP_CHUNK_HEADER_BYTES, light_bytes,
-                                                  part->stored_bytes, &p->head, err);
+                                                  entry->stored_bytes, &p->head, err);
     if (status != TTAPE_OK) {
         ttp_error_rebase(err, p->payload_offset);
         return status;
     }
-    TTP_TRY(check_part(p, part, &chunk, err));
+    TTP_TRY(check_partition(p, entry, &chunk, err));
     TTP_TRY(check_sections(p, err));
     TTP_TRY(ttp_loaded_read_segments(r, p, err));
     TTP_TRY(read_edges(r, p, err));
-    return check_runs(r, p, part, err);
+    return check_segments(r, p, entry, err);
 }

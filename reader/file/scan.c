@@ -1,7 +1,7 @@
-/* Opening without an index: from chunk header to chunk header. Payloads of partitions are not read,
- * only their light parts. A file that ends inside a chunk is what a crash leaves: everything before
- * counts. Damage with more chunks behind it is something else, and fails: leaving it out would be a
- * repair, which is for recover to do. */
+/* Opening without an index: from chunk header to chunk header. Payloads of partitions are not
+ * read, only their light sections. A file that ends inside a chunk is what a crash leaves:
+ * everything before counts. Damage with more chunks behind it is something else, and fails:
+ * leaving it out would be a repair, which is for recover to do. */
 #include <string.h>
 
 #include "format/base/fail.h"
@@ -45,38 +45,38 @@ ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t wind
     return status;
 }
 
-/* Fills the part's entry from its light sections. */
+/* Fills the partition's entry from its light sections. */
 static ttape_status describe_part(ttape_reader *r, uint32_t partition, ttape_error *err)
 {
     struct ttp_loaded *p;
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
-        TTP_TRY(ttp_reader_add_run(r, g->stream, g->event_count, g->first_event, err));
+        TTP_TRY(ttp_reader_add_segment(r, g->stream, g->event_count, g->first_event, err));
     }
-    struct ttp_part *part = &r->parts[partition];
-    part->event_count = p->head.event_count;
-    part->segment_count = p->head.segment_count;
-    part->model = p->head.model;
-    part->resolution_ns = p->head.resolution_ns;
-    part->origin_ns = p->head.origin_ns;
-    part->first_tick = p->head.first_tick;
-    part->gap_count = p->head.gap_count;
-    part->lost_count = p->head.lost_count;
-    part->end_tick = p->head.end_tick;
-    part->light_bytes = p->light_bytes - TTP_CHUNK_HEADER_BYTES;
+    struct ttp_partition_entry *entry = &r->partitions[partition];
+    entry->event_count = p->head.event_count;
+    entry->segment_count = p->head.segment_count;
+    entry->model = p->head.model;
+    entry->resolution_ns = p->head.resolution_ns;
+    entry->origin_ns = p->head.origin_ns;
+    entry->first_tick = p->head.first_tick;
+    entry->gap_count = p->head.gap_count;
+    entry->lost_count = p->head.lost_count;
+    entry->end_tick = p->head.end_tick;
+    entry->light_bytes = p->light_bytes - TTP_CHUNK_HEADER_BYTES;
     for (uint32_t i = 0; i < p->head.section_count; i++) {
         const struct ttp_section *s = &p->head.sections[i];
         if (s->kind == TTP_SECTION_VALUES)
-            part->values_bytes += s->stored_bytes;
+            entry->values_bytes += s->stored_bytes;
         else if (s->kind == TTP_SECTION_EDGES || s->kind == TTP_SECTION_SUMMARY)
-            part->summary_bytes += s->stored_bytes;
+            entry->summary_bytes += s->stored_bytes;
         else if (s->kind == TTP_SECTION_BASES ||
                  (s->kind >= TTP_SECTION_TIMES_STATIC && s->kind <= TTP_SECTION_TIMES_RAW))
-            part->times_bytes += s->stored_bytes;
+            entry->times_bytes += s->stored_bytes;
         else if (s->kind == TTP_SECTION_SEGMENTS || s->kind == TTP_SECTION_DEPTHS ||
                  (s->kind >= TTP_SECTION_CHAIN_HEADER && s->kind <= TTP_SECTION_ORDER_RAW))
-            part->order_bytes += s->stored_bytes;
+            entry->order_bytes += s->stored_bytes;
     }
     return TTAPE_OK;
 }
@@ -92,28 +92,28 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
                                   ttape_error *err)
 {
     ttape_error ignored;
-    struct ttp_part part = {.offset = offset,
-                            .sequence = chunk->sequence,
-                            .stored_bytes = (uint32_t)chunk->stored_bytes,
-                            .scope = chunk->scope,
-                            .model = TTP_NO_MODEL};
+    struct ttp_partition_entry entry = {.offset = offset,
+                                        .sequence = chunk->sequence,
+                                        .stored_bytes = (uint32_t)chunk->stored_bytes,
+                                        .scope = chunk->scope,
+                                        .model = TTP_NO_MODEL};
     if (chunk->scope >= r->definitions.scope_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
                         "scope '%u' of a partition is not introduced", chunk->scope);
-    TTP_TRY(ttp_reader_add_part(r, &part, err));
-    uint32_t partition = r->part_count - 1, run_count = r->run_count;
+    TTP_TRY(ttp_reader_add_partition(r, &entry, err));
+    uint32_t partition = r->partition_count - 1, run_count = r->segment_count;
     ttape_status status = describe_part(r, partition, err != NULL ? err : &ignored);
     if (status == TTAPE_OK)
         return TTAPE_OK;
     if (machine_failed(status))
         return status;
-    uint32_t first_run = r->parts[partition].first_run;
-    struct ttp_loaded *loaded = r->parts[partition].loaded;
-    r->run_count = run_count;
-    r->parts[partition] = part;
-    r->parts[partition].first_run = first_run;
-    r->parts[partition].loaded = loaded;
-    r->parts[partition].damaged = true;
+    uint32_t first_segment = r->partitions[partition].first_segment;
+    struct ttp_loaded *loaded = r->partitions[partition].loaded;
+    r->segment_count = run_count;
+    r->partitions[partition] = entry;
+    r->partitions[partition].first_segment = first_segment;
+    r->partitions[partition].loaded = loaded;
+    r->partitions[partition].damaged = true;
     r->damaged_count++;
     return TTAPE_OK;
 }

@@ -201,16 +201,16 @@ void ttp_codecs_times_close(ttape_reader *r, struct ttp_loaded *p)
 static ttape_status raw_times(const struct ttp_content *c, struct ttp_times *io, uint32_t first,
                               uint32_t end, ttape_error *err)
 {
-    struct ttp_times part = *io;
+    struct ttp_times rest = *io;
     int64_t ticks;
     if (first == 0 && (uint64_t)end * TTP_TIME_BLOCK_EVENTS >= io->event_count)
         return ttp_raw_times_decode(c->data, c->size_bytes, io, err);
     io->wide_count = 0;
     for (uint32_t b = first; b < end; b++) {
-        part.wide = io->wide + io->wide_count;
-        part.wide_capacity = io->wide_capacity - io->wide_count;
-        TTP_TRY(ttp_raw_times_decode_block(c->data, c->size_bytes, b, &part, &ticks, err));
-        io->wide_count += part.wide_count;
+        rest.wide = io->wide + io->wide_count;
+        rest.wide_capacity = io->wide_capacity - io->wide_count;
+        TTP_TRY(ttp_raw_times_decode_block(c->data, c->size_bytes, b, &rest, &ticks, err));
+        io->wide_count += rest.wide_count;
     }
     return TTAPE_OK;
 }

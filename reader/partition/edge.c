@@ -243,7 +243,7 @@ ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint3
                                       ttape_segment_info *out, ttape_error *err)
 {
     struct ttp_loaded *p;
-    if (partition >= r->part_count)
+    if (partition >= r->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
                         partition);
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));

@@ -1,4 +1,4 @@
-/* The seldom parts. */
+/* What is seldom called. */
 #include "reader/partition/frame_stacks.h"
 
 #include <string.h>

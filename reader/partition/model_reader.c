@@ -142,8 +142,8 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number
 {
     for (uint32_t i = r->model_count; i-- > 0;) {
         struct ttp_model_chunk *model = &r->models[i];
-        if (model->scope != r->parts[partition].scope ||
-            model->sequence > r->parts[partition].sequence)
+        if (model->scope != r->partitions[partition].scope ||
+            model->sequence > r->partitions[partition].sequence)
             continue;
         TTP_TRY(learn_number(r, model, err));
         if (model->number == number && number != TTP_NO_MODEL) {
@@ -151,7 +151,7 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number
             return TTAPE_OK;
         }
     }
-    return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-02", r->parts[partition].offset,
+    return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-02", r->partitions[partition].offset,
                     "partition names model '%u', which is not there", number);
 }
 

@@ -7,10 +7,11 @@
 /* Each fills the fields of *p that the next stage has. On failure those of that stage may be partly
  * filled: ttp_loaded_drop frees them. */
 ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
-/* Of the light part only segments and start frames, once the head is read: models have no more. */
+/* Of the light sections only segments and start frames, once the head is read: models have no
+ * more. */
 ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
-/* The first part of ttp_loaded_prepare: codes and symbols. */
+/* The first step of ttp_loaded_prepare: codes and symbols. */
 ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 /* Within stage ORDER: times and checks of a range. */

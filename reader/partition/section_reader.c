@@ -1,4 +1,4 @@
-/* Every byte of a partition that is used passes here or is part of its head: so its hash is
+/* Every byte of a partition that is used passes here or is in its head: so its hash is
  * checked. */
 #include "reader/partition/section_reader.h"
 

@@ -103,7 +103,7 @@ ttape_status ttape_reader_get_summary(ttape_reader *r, uint32_t partition,
     uint32_t count;
     *rows = NULL;
     *row_count = 0;
-    if (partition >= r->part_count)
+    if (partition >= r->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
                         partition);
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));

@@ -1,5 +1,5 @@
-/* The times of a loaded partition: a run of its blocks is decoded, and every block's first tick is
- * known beforehand. */
+/* The times of a loaded partition: a range of its blocks is decoded, and every block's first
+ * tick is known beforehand. */
 #ifndef TTP_READER_TIMES_READER_H
 #define TTP_READER_TIMES_READER_H
 

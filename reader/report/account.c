@@ -438,20 +438,20 @@ static ttape_status set_symbols(struct ttp_account *a, ttape_error *err)
 ttape_status ttp_account_partition(struct ttp_account *a, const struct ttp_loaded *p,
                                    const ttape_reader *r, ttape_error *err)
 {
-    const struct ttp_part *part = &r->parts[p->partition];
+    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     a->p = p;
     a->wide = 0;
     a->stack_count = ttp_loaded_stack_count(p);
     TTP_TRY(make_room(a, err));
     TTP_TRY(set_symbols(a, err));
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
-        uint32_t stream = r->runs[part->first_run + s].stream;
+        uint32_t stream = r->segments[entry->first_segment + s].stream;
         if (a->plan->streams != NULL && a->plan->streams[stream] == 0)
             continue;
         a->wide = ttp_loaded_wide_from(p, p->segment_start[s]);
         if (a->plan->stream_keys != NULL)
             TTP_TRY(set_thread_row(a, stream, err));
-        TTP_TRY(do_segment(a, s, ttp_report_is_last(r, part->first_run + s), err));
+        TTP_TRY(do_segment(a, s, ttp_report_is_last(r, entry->first_segment + s), err));
     }
     return TTAPE_OK;
 }

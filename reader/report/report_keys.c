@@ -1,4 +1,4 @@
-/* Sites are sorted by what makes them equal; each run of equal ones gets a key, numbered by its
+/* Sites are sorted by what makes them equal; each group of equal ones gets a key, numbered by its
  * first site.
  *
  * Functions: two sites of one scope stay two rows, whatever they look like, because their times may
@@ -37,7 +37,7 @@ static ttape_string file_of(const struct ttp_definition_tables *d, const struct 
     return s->file_plus_one == 0 ? (ttape_string){"", 0} : d->files[s->file_plus_one - 1];
 }
 
-/* Within the module, where there is one: runs map it to different places. */
+/* Within the module, where there is one: executions map it at different addresses. */
 static uint64_t address_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
 {
     const ttape_module *m = module_of(d, s);

@@ -7,7 +7,7 @@
 #include "format/base/fail.h"
 #include "format/base/wide.h"
 #include "format/times/times.h"
-#include "reader/cache/part_jobs.h"
+#include "reader/cache/partition_jobs.h"
 
 struct report_worker {
     struct ttp_memory memory;
@@ -24,31 +24,31 @@ struct work {
 
 /* ---- which partitions ---- */
 
-static uint64_t part_first(const struct ttp_part *part)
+static uint64_t first_ns_of(const struct ttp_partition_entry *entry)
 {
-    return ttp_time_of(part->first_tick, part->origin_ns, part->resolution_ns);
+    return ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns);
 }
 
-static uint64_t part_last(const struct ttp_part *part)
+static uint64_t last_ns_of(const struct ttp_partition_entry *entry)
 {
-    return ttp_time_of((int64_t)((uint64_t)part->end_tick - 1), part->origin_ns,
-                       part->resolution_ns);
+    return ttp_time_of((int64_t)((uint64_t)entry->end_tick - 1), entry->origin_ns,
+                       entry->resolution_ns);
 }
 
-/* True where the run may have a part of the range. Its first interval starts with the last event of
- * the stream's run before. */
-static bool run_in_range(const ttape_report *report, const struct ttp_part *before,
-                         const struct ttp_part *part)
+/* True where the segment may be in the range. Its first interval starts with the last event of the
+ * stream's segment before. */
+static bool may_be_in_range(const ttape_report *report, const struct ttp_partition_entry *before,
+                            const struct ttp_partition_entry *entry)
 {
     const struct ttp_account_plan *plan = &report->plan;
-    if (part->damaged || (before != NULL && before->damaged))
+    if (entry->damaged || (before != NULL && before->damaged))
         return true;
-    if (part->resolution_ns == 0)
+    if (entry->resolution_ns == 0)
         return false;
-    uint64_t first = part_first(part), last = part_last(part);
+    uint64_t first = first_ns_of(entry), last = last_ns_of(entry);
     if (before != NULL && before->resolution_ns != 0) {
-        first = part_first(before) < first ? part_first(before) : first;
-        last = part_last(before) > last ? part_last(before) : last;
+        first = first_ns_of(before) < first ? first_ns_of(before) : first;
+        last = last_ns_of(before) > last ? last_ns_of(before) : last;
     }
     return last >= plan->from_ns && first < plan->to_ns;
 }
@@ -56,13 +56,13 @@ static bool run_in_range(const ttape_report *report, const struct ttp_part *befo
 static void mark_stream(const ttape_report *report, uint32_t stream, uint8_t *marks)
 {
     const ttape_reader *r = report->reader;
-    const struct ttp_part *before = NULL;
+    const struct ttp_partition_entry *before = NULL;
     for (uint32_t i = r->stream_first[stream]; i < r->stream_first[stream + 1]; i++) {
-        const struct ttp_segment_run *run = &r->runs[r->stream_runs[i]];
-        const struct ttp_part *part = &r->parts[run->partition];
-        if (!report->plan.has_range || run_in_range(report, before, part))
-            marks[run->partition] = 1;
-        before = part;
+        const struct ttp_segment_entry *seg = &r->segments[r->stream_segments[i]];
+        const struct ttp_partition_entry *entry = &r->partitions[seg->partition];
+        if (!report->plan.has_range || may_be_in_range(report, before, entry))
+            marks[seg->partition] = 1;
+        before = entry;
     }
 }
 
@@ -71,18 +71,18 @@ static ttape_status choose(const ttape_report *report, uint32_t *out, uint32_t *
                            ttape_error *err)
 {
     ttape_reader *r = report->reader;
-    uint8_t *marks = ttp_memory_take(&r->memory, r->part_count, 1, err);
+    uint8_t *marks = ttp_memory_take(&r->memory, r->partition_count, 1, err);
     if (marks == NULL)
         return r->memory.status;
-    memset(marks, 0, r->part_count);
+    memset(marks, 0, r->partition_count);
     for (uint32_t s = 0; s < r->indexed_streams; s++)
         if (report->plan.streams == NULL || report->plan.streams[s] != 0)
             mark_stream(report, s, marks);
     *count = 0;
-    for (uint32_t p = 0; p < r->part_count; p++)
-        if (marks[p] != 0 || r->parts[p].damaged)
+    for (uint32_t p = 0; p < r->partition_count; p++)
+        if (marks[p] != 0 || r->partitions[p].damaged)
             out[(*count)++] = p;
-    ttp_memory_give(&r->memory, marks, r->part_count, 1);
+    ttp_memory_give(&r->memory, marks, r->partition_count, 1);
     return TTAPE_OK;
 }
 
@@ -105,14 +105,15 @@ static bool segment_inside(const struct ttp_account_plan *plan, const struct ttp
 static struct fit fit_of(const struct ttp_account_plan *plan, const ttape_reader *r,
                          const struct ttp_loaded *p)
 {
-    const struct ttp_part *part = &r->parts[p->partition];
+    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     struct fit fit = {.inside = true};
     if (plan->has_range)
-        fit.inside = part->resolution_ns != 0 && part_first(part) >= plan->from_ns &&
-                     part_last(part) < plan->to_ns && part_first(part) <= part_last(part);
+        fit.inside = entry->resolution_ns != 0 && first_ns_of(entry) >= plan->from_ns &&
+                     last_ns_of(entry) < plan->to_ns && first_ns_of(entry) <= last_ns_of(entry);
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
-        if (plan->streams != NULL && plan->streams[r->runs[part->first_run + s].stream] == 0)
+        if (plan->streams != NULL &&
+            plan->streams[r->segments[entry->first_segment + s].stream] == 0)
             continue;
         fit.selected++;
         fit.event_count += g->event_count;
@@ -138,8 +139,8 @@ static bool durations_fit(const struct ttp_loaded *p)
     return fit;
 }
 
-static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
-                               const struct ttp_loaded *p)
+static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+                                    const struct ttp_loaded *p)
 {
     const struct work *work = context;
     const ttape_report *report = work->report;
@@ -153,10 +154,10 @@ static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
     return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
 }
 
-bool ttp_report_is_last(const ttape_reader *r, uint32_t run)
+bool ttp_report_is_last(const ttape_reader *r, uint32_t segment)
 {
-    uint32_t stream = r->runs[run].stream;
-    return r->stream_runs[r->stream_first[stream + 1] - 1] == run;
+    uint32_t stream = r->segments[segment].stream;
+    return r->stream_segments[r->stream_first[stream + 1] - 1] == segment;
 }
 
 static void count_partition(const struct work *work, struct report_worker *w, const ttape_reader *r,
@@ -190,7 +191,7 @@ static ttape_status add_open(const struct work *work, struct report_worker *w, t
     const struct ttp_segment *g = &p->segments.segments[segment];
     uint64_t end = ttp_time_of(g->end_tick, p->head.origin_ns, p->head.resolution_ns);
     uint32_t stack = UINT32_MAX;
-    if (!ttp_report_is_last(r, r->parts[p->partition].first_run + segment))
+    if (!ttp_report_is_last(r, r->partitions[p->partition].first_segment + segment))
         return TTAPE_OK;
     for (uint32_t i = 0; i < g->end.frame_count; i++) {
         const struct ttp_frame *f = i < g->kept
@@ -304,16 +305,16 @@ static ttape_status run_workers(struct work *work, const uint32_t *partitions, u
 {
     ttape_report *report = work->report;
     const ttape_report_options *o = &report->options;
-    const struct ttp_part_work parts = {.context = work,
-                                        .decodes = o->by != TTAPE_REPORT_BY_FUNCTION || o->exact ||
-                                                   report->plan.streams != NULL,
-                                        .wish = wish,
-                                        .summary = add_summary,
-                                        .events = add_events,
-                                        .damaged = o->damage != NULL ? leave_out : NULL};
-    uint32_t workers = ttp_part_workers(jobs, count);
+    const struct ttp_partition_work calls = {.context = work,
+                                             .decodes = o->by != TTAPE_REPORT_BY_FUNCTION ||
+                                                        o->exact || report->plan.streams != NULL,
+                                             .wish = wish,
+                                             .summary = add_summary,
+                                             .events = add_events,
+                                             .damaged = o->damage != NULL ? leave_out : NULL};
+    uint32_t workers = ttp_partition_workers(jobs, count);
     TTP_TRY(open_workers(work, workers, err));
-    TTP_TRY(ttp_part_work(report->reader, partitions, count, jobs, &parts, err));
+    TTP_TRY(ttp_partition_work(report->reader, partitions, count, jobs, &calls, err));
     return merge_workers(work, workers, err);
 }
 
@@ -322,7 +323,7 @@ static ttape_status work_on(ttape_report *report, const uint32_t *partitions, ui
 {
     struct ttp_memory *memory = &report->memory;
     uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->reader->jobs;
-    uint32_t workers = ttp_part_workers(jobs, count);
+    uint32_t workers = ttp_partition_workers(jobs, count);
     struct work work = {.report = report};
     work.workers = ttp_memory_take(memory, workers, sizeof *work.workers, err);
     if (work.workers == NULL)
@@ -341,12 +342,12 @@ ttape_status ttp_report_work(ttape_report *report, ttape_error *err)
 {
     ttape_reader *r = report->reader;
     uint32_t count = 0;
-    uint32_t *partitions = ttp_memory_take(&r->memory, r->part_count, sizeof *partitions, err);
+    uint32_t *partitions = ttp_memory_take(&r->memory, r->partition_count, sizeof *partitions, err);
     if (partitions == NULL)
         return r->memory.status;
     ttape_status status = choose(report, partitions, &count, err);
     if (status == TTAPE_OK)
         status = work_on(report, partitions, count, err);
-    ttp_memory_give(&r->memory, partitions, r->part_count, sizeof *partitions);
+    ttp_memory_give(&r->memory, partitions, r->partition_count, sizeof *partitions);
     return status;
 }

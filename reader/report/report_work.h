@@ -20,8 +20,8 @@ struct ttape_report {
     bool all_decoded;
 };
 
-/* True for the last run of its stream. */
-bool ttp_report_is_last(const ttape_reader *r, uint32_t run);
+/* True for the last segment of its stream. */
+bool ttp_report_is_last(const ttape_reader *r, uint32_t segment);
 
 /* Goes over the file; fills report->rows and the counts of report->info. */
 ttape_status ttp_report_work(ttape_report *report, ttape_error *err);

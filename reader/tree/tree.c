@@ -34,14 +34,14 @@ ttape_status ttape_tree_open(ttape_tree **out, ttape_reader *reader,
     if (reader == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no reader");
     TTP_TRY(take_options(&full, options, reader, err));
-    /* The reader needs as much again for what records are made of. */
+    /* The reader needs as much again for what outlines are made of. */
     ttp_memory_init(&memory, &reader->memory.allocator, reader->memory.limit_bytes / 2);
     struct ttape_tree *tree = ttp_memory_take(&memory, 1, sizeof *tree, err);
     if (tree == NULL)
         return memory.status;
     *tree = (struct ttape_tree){
         .reader = reader, .memory = memory, .cache_bytes = full.cache_bytes, .jobs = full.jobs};
-    ttape_status status = ttp_tree_parts_open(tree, err);
+    ttape_status status = ttp_outlines_open(tree, err);
     if (status != TTAPE_OK) {
         ttape_tree_close(tree);
         return status;
@@ -56,8 +56,8 @@ void ttape_tree_close(ttape_tree *tree)
         return;
     while (tree->walks != NULL)
         ttape_tree_walk_close(tree->walks);
-    if (tree->parts != NULL)
-        ttp_tree_parts_close(tree);
+    if (tree->outlines != NULL)
+        ttp_outlines_close(tree);
     ttp_scan_forget(tree);
     struct ttp_memory memory = tree->memory;
     ttp_memory_give(&memory, tree, 1, sizeof *tree);
@@ -89,7 +89,7 @@ static ttape_status get_trace(ttape_tree *tree, ttape_tree_mode mode, ttape_node
     if (mode != TTAPE_TREE_FULL)
         return TTAPE_OK;
     for (uint32_t i = 0; i < tree->reader->indexed_streams; i++) {
-        if (ttp_tree_run_count(tree, i) == 0)
+        if (ttp_tree_segment_count(tree, i) == 0)
             continue;
         TTP_TRY(ttp_tree_stream_node(tree, i, &stream, err));
         TTP_TRY(ttp_tree_fill_stream(tree, &stream, err));
@@ -103,7 +103,7 @@ static ttape_status get_trace(ttape_tree *tree, ttape_tree_mode mode, ttape_node
 
 ttape_status ttp_tree_check_id(const ttape_tree *tree, const ttape_node_id *id, ttape_error *err)
 {
-    if (id->kind != TTAPE_NODE_TRACE && ttp_tree_run_count(tree, id->stream) == 0)
+    if (id->kind != TTAPE_NODE_TRACE && ttp_tree_segment_count(tree, id->stream) == 0)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
                         id->stream);
     bool by = id->by >= TTAPE_NODE_BY_EVENT && id->by <= TTAPE_NODE_BY_START;
@@ -151,46 +151,45 @@ static void put(struct path *path, const ttape_node_id *id)
         path->ids[place] = *id;
 }
 
-/* The run in which a frame that is open at a run's start was first open at an edge. */
+/* The segment in which a frame that is open at a segment's start was first open at an edge. */
 static ttape_status find_birth(ttape_tree *tree, uint32_t stream, uint32_t ordinal, uint32_t stack,
                                uint32_t level, ttape_node_id *id, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     for (bool goes_on = true; goes_on; ordinal--) {
-        TTP_TRY(ttp_tree_record(tree, stream, ordinal, &part, &g, err));
-        uint32_t place = g == NULL ? TTP_NO_PLACE : ttp_tree_start_at(part, g, stack, level);
-        *id =
-            (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_START, stream, part->partition, place};
+        TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
+        uint32_t place = g == NULL ? TTP_NO_PLACE : ttp_tree_start_at(o, g, stack, level);
+        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_START, stream, o->partition, place};
         TTP_TRY(ttp_tree_continues(tree, stream, ordinal, &goes_on, err));
         if (!goes_on || place == TTP_NO_PLACE)
             return TTAPE_OK;
-        TTP_TRY(ttp_tree_record(tree, stream, ordinal - 1, &part, &g, err));
-        place = g == NULL ? TTP_NO_PLACE : ttp_tree_end_at(part, g, stack, level);
-        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_END, stream, part->partition, place};
-        if (place == TTP_NO_PLACE || level >= ttp_tree_stay_height(part, g, stack))
+        TTP_TRY(ttp_tree_outline(tree, stream, ordinal - 1, &o, &g, err));
+        place = g == NULL ? TTP_NO_PLACE : ttp_tree_end_at(o, g, stack, level);
+        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_END, stream, o->partition, place};
+        if (place == TTP_NO_PLACE || level >= ttp_tree_stay_height(o, g, stack))
             return TTAPE_OK;
     }
     return TTAPE_OK;
 }
 
-/* Frames that were entered in the run, and those that were open at its start and still are. */
+/* Frames that were entered in the segment, and those that were open at its start and still are. */
 static ttape_status find_path(ttape_tree *tree, uint32_t stream, uint32_t ordinal, uint32_t event,
                               struct path *path, ttape_error *err)
 {
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), stack, found;
     struct ttp_loaded *p;
-    TTP_TRY(ttp_scan_stack(tree, run->partition, segment, event, &stack, err));
-    TTP_TRY(ttp_loaded_get(tree->reader, run->partition, TTP_STAGE_ORDER, &p, err));
+    TTP_TRY(ttp_scan_stack(tree, seg->partition, segment, event, &stack, err));
+    TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_ORDER, &p, err));
     struct ttp_scan_back back = {
         .segment = segment, .event = event, .stack = stack, .current = stack};
     ttape_node_id id = {.kind = TTAPE_NODE_FRAME,
                         .by = TTAPE_NODE_BY_EVENT,
                         .stream = stream,
-                        .partition = run->partition};
+                        .partition = seg->partition};
     while (path->count < path->height && (found = ttp_scan_back(&back, p)) != TTP_NO_PLACE) {
-        id.place = run->first_event + (found - p->segment_start[segment]);
+        id.place = seg->first_event + (found - p->segment_start[segment]);
         put(path, &id);
     }
     while (path->count < path->height) {
@@ -210,9 +209,9 @@ static ttape_status seek(ttape_tree *tree, uint32_t stream, uint64_t time_ns, ui
     ttape_status status = TTAPE_OK;
     if (time_ns != UINT64_MAX)
         status = ttape_cursor_seek_time(cursor, time_ns + 1, err);
-    bool at_end = time_ns == UINT64_MAX || cursor->run >= cursor->run_count;
-    *ordinal = at_end ? cursor->run_count - 1 : cursor->run;
-    *place = at_end ? ttp_tree_run(tree, stream, *ordinal)->event_count : cursor->place;
+    bool at_end = time_ns == UINT64_MAX || cursor->ordinal >= cursor->segment_count;
+    *ordinal = at_end ? cursor->segment_count - 1 : cursor->ordinal;
+    *place = at_end ? ttp_tree_entry(tree, stream, *ordinal)->event_count : cursor->place;
     ttape_cursor_close(cursor);
     return status;
 }
@@ -224,19 +223,19 @@ ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t ti
     struct ttp_loaded *p;
     uint32_t ordinal, place;
     *count = 0;
-    if (ttp_tree_run_count(tree, stream) == 0)
+    if (ttp_tree_segment_count(tree, stream) == 0)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
                         stream);
     TTP_TRY(seek(tree, stream, time_ns, &ordinal, &place, err));
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
-    TTP_TRY(ttp_loaded_get(tree->reader, run->partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t start = p->segment_start[segment], event = start + place;
     uint32_t block = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     /* The segment's start is noted when its first event is checked. */
     const struct ttp_range range = {block > start ? block : start, event,
                                     event > start ? event : start + 1, false};
-    TTP_TRY(ttp_loaded_reach(tree->reader, run->partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(tree->reader, seg->partition, &range, &p, err));
     struct path path = {.ids = ids, .capacity = capacity};
     path.height = ttp_walker_at(p, segment, event).frames;
     *count = path.height;

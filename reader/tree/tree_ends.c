@@ -13,12 +13,12 @@
 
 /* A frame of a start edge that ends in the partition. */
 struct ending {
-    uint32_t frame;   /* in part->frames */
-    uint32_t segment; /* in part->segments */
+    uint32_t frame;   /* in outline->frames */
+    uint32_t segment; /* in outline->segments */
 };
 
 struct finding {
-    struct ttp_tree_part *part;
+    struct ttp_outline *outline;
     const struct ttp_loaded *p;
     const struct ttp_definition_tables *d;
     const struct ttp_measure *rows; /* by ascending site; NULL: the partition has no summary */
@@ -31,13 +31,13 @@ struct finding {
 static uint64_t least_of(const struct finding *f, uint32_t ending)
 {
     const struct ending *e = &f->endings[ending];
-    return f->part->segments[e->segment].base_ns - f->part->frames[e->frame].enter_ns;
+    return f->outline->segments[e->segment].base_ns - f->outline->frames[e->frame].enter_ns;
 }
 
 static uint64_t most_of(const struct finding *f, uint32_t ending)
 {
     const struct ending *e = &f->endings[ending];
-    return f->part->segments[e->segment].end_ns - f->part->frames[e->frame].enter_ns;
+    return f->outline->segments[e->segment].end_ns - f->outline->frames[e->frame].enter_ns;
 }
 
 /* True where `a` lasts at least as long as `b`, whatever they are: it can only end later, or it is
@@ -45,7 +45,7 @@ static uint64_t most_of(const struct finding *f, uint32_t ending)
 static bool outlasts(const struct finding *f, uint32_t a, uint32_t b)
 {
     const struct ending *x = &f->endings[a], *y = &f->endings[b];
-    const struct ttp_tree_frame *frames = f->part->frames;
+    const struct ttp_tree_frame *frames = f->outline->frames;
     if (x->segment == y->segment && frames[x->frame].stack == frames[y->frame].stack)
         return x->frame < y->frame;
     return least_of(f, a) >= most_of(f, b);
@@ -53,7 +53,7 @@ static bool outlasts(const struct finding *f, uint32_t a, uint32_t b)
 
 static void set_end(struct finding *f, uint32_t ending, int64_t duration_ns)
 {
-    struct ttp_tree_frame *frame = &f->part->frames[f->endings[ending].frame];
+    struct ttp_tree_frame *frame = &f->outline->frames[f->endings[ending].frame];
     if (duration_ns < 0 || (uint64_t)duration_ns < least_of(f, ending) ||
         (uint64_t)duration_ns > most_of(f, ending))
         return; /* then it is not what the events say, and nobody relies on it */
@@ -88,20 +88,20 @@ static void find_group(struct finding *f, uint32_t first, uint32_t end,
 static bool ending_less(const void *context, uint32_t a, uint32_t b)
 {
     const struct finding *f = context;
-    uint32_t x = f->part->frames[f->endings[a].frame].site;
-    uint32_t y = f->part->frames[f->endings[b].frame].site;
+    uint32_t x = f->outline->frames[f->endings[a].frame].site;
+    uint32_t y = f->outline->frames[f->endings[b].frame].site;
     return x != y ? x < y : a < b;
 }
 
 static void list_endings(struct finding *f)
 {
-    const struct ttp_tree_part *part = f->part;
-    for (uint32_t s = 0; s < part->segment_count; s++) {
-        const struct ttp_tree_segment *g = &part->segments[s];
+    const struct ttp_outline *o = f->outline;
+    for (uint32_t s = 0; s < o->segment_count; s++) {
+        const struct ttp_tree_segment *g = &o->segments[s];
         uint64_t length = g->end_ns - g->base_ns;
         f->local_most_ns = length > f->local_most_ns ? length : f->local_most_ns;
         for (uint32_t i = g->kept; i < g->start_count; i++)
-            if (part->frames[g->start_first + i].site != TTAPE_NONE)
+            if (o->frames[g->start_first + i].site != TTAPE_NONE)
                 f->endings[f->ending_count++] = (struct ending){g->start_first + i, s};
     }
     for (uint32_t i = 0; i < f->ending_count; i++)
@@ -130,9 +130,9 @@ static const struct ttp_measure *find_row(const struct finding *f, uint32_t site
 static void find_ends(struct finding *f)
 {
     for (uint32_t first = 0, end; first < f->ending_count; first = end) {
-        uint32_t site = f->part->frames[f->endings[f->order[first]].frame].site;
+        uint32_t site = f->outline->frames[f->endings[f->order[first]].frame].site;
         for (end = first + 1; end < f->ending_count; end++)
-            if (f->part->frames[f->endings[f->order[end]].frame].site != site)
+            if (f->outline->frames[f->endings[f->order[end]].frame].site != site)
                 break;
         const struct ttp_measure *row = find_row(f, site);
         if (row != NULL)
@@ -151,7 +151,7 @@ static bool frame_less(const void *context, uint32_t a, uint32_t b)
 /* A function of which one frame was open and none came: its self time is that frame's. */
 static void find_selfs(struct finding *f, uint32_t start_count)
 {
-    struct ttp_tree_frame *frames = f->part->frames;
+    struct ttp_tree_frame *frames = f->outline->frames;
     for (uint32_t i = 0; i < start_count; i++)
         f->order[i] = i;
     ttp_sort(f->order, start_count, frame_less, frames);
@@ -170,30 +170,30 @@ static void find_selfs(struct finding *f, uint32_t start_count)
     }
 }
 
-static bool starts_a_stream(const struct ttp_tree_part *part)
+static bool starts_a_stream(const struct ttp_outline *o)
 {
-    for (uint32_t s = 0; s < part->segment_count; s++)
-        if (part->segments[s].first_event == 0)
+    for (uint32_t s = 0; s < o->segment_count; s++)
+        if (o->segments[s].first_event == 0)
             return true; /* frames that were open then are no calls, but may come */
     return false;
 }
 
 /* From the top of the stack down: a frame lasts at least as long as those above it. */
-static void bound_ends(struct ttp_tree_part *part, const struct ttp_tree_segment *g)
+static void bound_ends(struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
     uint64_t bound = g->base_ns;
     for (uint32_t i = g->start_count; i-- > g->kept;) {
-        struct ttp_tree_frame *f = &part->frames[g->start_first + i];
+        struct ttp_tree_frame *f = &o->frames[g->start_first + i];
         bound = f->end_known ? f->end_ns : bound;
         f->end_ns = bound;
     }
 }
 
 /* The same way. */
-static void add_up_known(struct ttp_tree_part *part, const struct ttp_tree_segment *g)
+static void add_up_known(struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
-    struct ttp_tree_frame *start = part->frames + g->start_first;
-    struct ttp_tree_frame *added = part->frames + g->added_first;
+    struct ttp_tree_frame *start = o->frames + g->start_first;
+    struct ttp_tree_frame *added = o->frames + g->added_first;
     int64_t known = 0;
     if (!g->one_stack)
         return;
@@ -224,10 +224,10 @@ static void find_untimed_holder(struct ttp_tree_segment *g)
         g->holder = g->end_count > 0 ? TTP_HOLDER_COMES : TTP_HOLDER_ENDS;
 }
 
-static void find_holder(const struct ttp_tree_part *part, struct ttp_tree_segment *g, bool timed)
+static void find_holder(const struct ttp_outline *o, struct ttp_tree_segment *g, bool timed)
 {
-    const struct ttp_tree_frame *start = part->frames + g->start_first;
-    const struct ttp_tree_frame *added = part->frames + g->added_first;
+    const struct ttp_tree_frame *start = o->frames + g->start_first;
+    const struct ttp_tree_frame *added = o->frames + g->added_first;
     uint32_t added_count = g->end_count - g->kept;
     g->holder = g->kept > 0 ? TTP_HOLDER_STAYS : TTP_HOLDER_STREAM;
     g->holder_level = g->kept > 0 ? g->kept - 1 : 0;
@@ -276,27 +276,26 @@ static int64_t even_calls(const struct ttp_tree_segment *g)
 
 /* A partition's calls, shared out to its segments: where every event enters or ends a frame, as it
  * must be, otherwise by events. Together they are right. */
-static void share_calls(struct ttp_tree_part *part, const struct ttp_measure *rows,
-                        uint32_t row_count)
+static void share_calls(struct ttp_outline *o, const struct ttp_measure *rows, uint32_t row_count)
 {
     uint64_t calls = 0, even = 0, events = 0, all = 0;
     bool is_even = true;
     for (uint32_t i = 0; i < row_count; i++)
         calls += rows[i].call_count;
-    for (uint32_t s = 0; s < part->segment_count; s++) {
-        int64_t own = even_calls(&part->segments[s]);
+    for (uint32_t s = 0; s < o->segment_count; s++) {
+        int64_t own = even_calls(&o->segments[s]);
         is_even = is_even && own >= 0;
         even += own >= 0 ? (uint64_t)own : 0;
-        all += part->segments[s].event_count;
+        all += o->segments[s].event_count;
     }
     calls = rows == NULL ? even : calls;
-    for (uint32_t s = 0; s < part->segment_count; s++) {
-        struct ttp_tree_segment *g = &part->segments[s];
+    for (uint32_t s = 0; s < o->segment_count; s++) {
+        struct ttp_tree_segment *g = &o->segments[s];
         uint64_t before = calls * events / all;
         events += g->event_count;
         g->call_count =
             is_even && even == calls ? (uint64_t)even_calls(g) : calls * events / all - before;
-        g->calls_exact = part->segment_count == 1 && rows != NULL;
+        g->calls_exact = o->segment_count == 1 && rows != NULL;
     }
 }
 
@@ -304,20 +303,20 @@ static void share_calls(struct ttp_tree_part *part, const struct ttp_measure *ro
 
 static bool can_find(const struct finding *f)
 {
-    for (uint32_t s = 0; s < f->part->segment_count; s++)
-        if (!f->part->segments[s].one_stack)
+    for (uint32_t s = 0; s < f->outline->segment_count; s++)
+        if (!f->outline->segments[s].one_stack)
             return false;
     /* A wide difference may be a clock that steps back: then nothing is least or most. */
     return f->p->head.resolution_ns != 0 && f->p->head.wide_count == 0 && f->rows != NULL;
 }
 
-ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loaded *p,
+ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *p,
                                 const struct ttp_definition_tables *d,
                                 const struct ttp_measure *rows, uint32_t row_count,
                                 struct ttp_memory *memory, ttape_error *err)
 {
     uint32_t start_count = p->segments.start_frame_count;
-    struct finding f = {.part = part, .p = p, .d = d, .rows = rows, .row_count = row_count};
+    struct finding f = {.outline = o, .p = p, .d = d, .rows = rows, .row_count = row_count};
     f.endings = ttp_memory_take(memory, start_count, sizeof *f.endings, err);
     if (f.endings == NULL)
         return memory->status;
@@ -326,16 +325,16 @@ ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loa
     if (status == TTAPE_OK && can_find(&f)) {
         list_endings(&f);
         find_ends(&f);
-        if (!starts_a_stream(part))
+        if (!starts_a_stream(o))
             find_selfs(&f, start_count);
     }
-    for (uint32_t s = 0; status == TTAPE_OK && s < part->segment_count; s++) {
-        bound_ends(part, &part->segments[s]);
-        add_up_known(part, &part->segments[s]);
-        find_holder(part, &part->segments[s], p->head.resolution_ns != 0);
+    for (uint32_t s = 0; status == TTAPE_OK && s < o->segment_count; s++) {
+        bound_ends(o, &o->segments[s]);
+        add_up_known(o, &o->segments[s]);
+        find_holder(o, &o->segments[s], p->head.resolution_ns != 0);
     }
     if (status == TTAPE_OK)
-        share_calls(part, rows, row_count);
+        share_calls(o, rows, row_count);
     ttp_memory_give(memory, f.order, start_count, sizeof *f.order);
     ttp_memory_give(memory, f.endings, start_count, sizeof *f.endings);
     return status;

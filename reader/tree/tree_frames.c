@@ -1,35 +1,35 @@
-/* Looking up frames of a record by place. Lists are sorted by stack, outermost first; the common
- * beginning of both edges is kept once. Behind it a frame of another stack can still be the same on
- * both sides: entered at the same time at the same place. */
+/* Looking up frames of an outline by (stack, level). Lists are sorted by stack, outermost first;
+ * the common beginning of both edges is kept once. Behind it a frame of another stack can still
+ * be the same on both sides: entered at the same time at the same place. */
 #include "reader/tree/tree_internal.h"
 
-const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_tree_part *part,
+const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_outline *o,
                                                   const struct ttp_tree_segment *segment,
                                                   uint32_t number)
 {
-    return &part->frames[segment->start_first + number];
+    return &o->frames[segment->start_first + number];
 }
 
-const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_tree_part *part,
+const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_outline *o,
                                                 const struct ttp_tree_segment *segment,
                                                 uint32_t number)
 {
-    return number < segment->kept ? &part->frames[segment->start_first + number]
-                                  : &part->frames[segment->added_first + number - segment->kept];
+    return number < segment->kept ? &o->frames[segment->start_first + number]
+                                  : &o->frames[segment->added_first + number - segment->kept];
 }
 
-typedef const struct ttp_tree_frame *(*frame_at)(const struct ttp_tree_part *part,
+typedef const struct ttp_tree_frame *(*frame_at)(const struct ttp_outline *o,
                                                  const struct ttp_tree_segment *segment,
                                                  uint32_t number);
 
 /* The first frame of a stack, or of one behind it. */
-static uint32_t first_of(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+static uint32_t first_of(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                          frame_at at, uint32_t count, uint64_t stack)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (at(part, segment, middle)->stack < stack)
+        if (at(o, segment, middle)->stack < stack)
             low = middle + 1;
         else
             high = middle;
@@ -37,50 +37,50 @@ static uint32_t first_of(const struct ttp_tree_part *part, const struct ttp_tree
     return low;
 }
 
-static uint32_t find(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+static uint32_t find(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                      frame_at at, uint32_t count, uint32_t stack, uint32_t level)
 {
-    uint32_t first = first_of(part, segment, at, count, stack);
-    if (level >= count - first || at(part, segment, first + level)->stack != stack)
+    uint32_t first = first_of(o, segment, at, count, stack);
+    if (level >= count - first || at(o, segment, first + level)->stack != stack)
         return TTP_NO_PLACE;
     return first + level;
 }
 
-uint32_t ttp_tree_start_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+uint32_t ttp_tree_start_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                            uint32_t stack, uint32_t level)
 {
-    return find(part, segment, ttp_tree_start_frame, segment->start_count, stack, level);
+    return find(o, segment, ttp_tree_start_frame, segment->start_count, stack, level);
 }
 
-uint32_t ttp_tree_end_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+uint32_t ttp_tree_end_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                          uint32_t stack, uint32_t level)
 {
-    return find(part, segment, ttp_tree_end_frame, segment->end_count, stack, level);
+    return find(o, segment, ttp_tree_end_frame, segment->end_count, stack, level);
 }
 
-uint32_t ttp_tree_level(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+uint32_t ttp_tree_level(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                         uint32_t number, bool at_start)
 {
     frame_at at = at_start ? ttp_tree_start_frame : ttp_tree_end_frame;
     uint32_t count = at_start ? segment->start_count : segment->end_count;
-    return number - first_of(part, segment, at, count, at(part, segment, number)->stack);
+    return number - first_of(o, segment, at, count, at(o, segment, number)->stack);
 }
 
-uint32_t ttp_tree_start_height(const struct ttp_tree_part *part,
-                               const struct ttp_tree_segment *segment, uint32_t stack)
+uint32_t ttp_tree_start_height(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
+                               uint32_t stack)
 {
-    return first_of(part, segment, ttp_tree_start_frame, segment->start_count, stack + 1ull) -
-           first_of(part, segment, ttp_tree_start_frame, segment->start_count, stack);
+    return first_of(o, segment, ttp_tree_start_frame, segment->start_count, stack + 1ull) -
+           first_of(o, segment, ttp_tree_start_frame, segment->start_count, stack);
 }
 
-uint32_t ttp_tree_stay_height(const struct ttp_tree_part *part,
-                              const struct ttp_tree_segment *segment, uint32_t stack)
+uint32_t ttp_tree_stay_height(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
+                              uint32_t stack)
 {
     if (segment->one_stack)
         return stack == 0 ? segment->kept : 0;
-    uint32_t start = first_of(part, segment, ttp_tree_start_frame, segment->start_count, stack);
-    uint32_t height = ttp_tree_start_height(part, segment, stack), level = 0;
-    while (level < height && ttp_tree_start_frame(part, segment, start + level)->stays)
+    uint32_t start = first_of(o, segment, ttp_tree_start_frame, segment->start_count, stack);
+    uint32_t height = ttp_tree_start_height(o, segment, stack), level = 0;
+    while (level < height && ttp_tree_start_frame(o, segment, start + level)->stays)
         level++;
     return level;
 }
@@ -95,15 +95,15 @@ static bool is_same(const struct ttp_tree_frame *a, const struct ttp_tree_frame 
 
 /* A frame of the lists' common beginning stays; one behind it, if the one below it on its stack
  * does and the same place has the same frame at the end. */
-static void find_timed(struct ttp_tree_part *part, const struct ttp_tree_segment *g)
+static void find_timed(struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
-    struct ttp_tree_frame *start = part->frames + g->start_first;
+    struct ttp_tree_frame *start = o->frames + g->start_first;
     for (uint32_t i = 0; i < g->start_count; i++) {
-        uint32_t level = ttp_tree_level(part, g, i, true);
-        uint32_t end = ttp_tree_end_at(part, g, start[i].stack, level);
+        uint32_t level = ttp_tree_level(o, g, i, true);
+        uint32_t end = ttp_tree_end_at(o, g, start[i].stack, level);
         start[i].stays =
             i < g->kept || (end != TTP_NO_PLACE && (level == 0 || start[i - 1].stays) &&
-                            is_same(&start[i], ttp_tree_end_frame(part, g, end)));
+                            is_same(&start[i], ttp_tree_end_frame(o, g, end)));
     }
 }
 
@@ -128,24 +128,24 @@ static void take_heights(struct ttp_tree_frame *start, uint32_t count)
 }
 
 /* The frame that keeps a stack's height, or NULL. */
-static struct ttp_tree_frame *keeper(struct ttp_tree_part *part, const struct ttp_tree_segment *g,
+static struct ttp_tree_frame *keeper(struct ttp_outline *o, const struct ttp_tree_segment *g,
                                      uint32_t stack)
 {
-    uint32_t first = first_of(part, g, ttp_tree_start_frame, g->start_count, stack);
-    struct ttp_tree_frame *f = part->frames + g->start_first + first;
+    uint32_t first = first_of(o, g, ttp_tree_start_frame, g->start_count, stack);
+    struct ttp_tree_frame *f = o->frames + g->start_first + first;
     return first < g->start_count && f->stack == stack ? f : NULL;
 }
 
-static void find_untimed(struct ttp_tree_part *part, const struct ttp_loaded *p, uint32_t segment)
+static void find_untimed(struct ttp_outline *o, const struct ttp_loaded *p, uint32_t segment)
 {
-    const struct ttp_tree_segment *g = &part->segments[segment];
-    struct ttp_tree_frame *start = part->frames + g->start_first;
+    const struct ttp_tree_segment *g = &o->segments[segment];
+    struct ttp_tree_frame *start = o->frames + g->start_first;
     set_heights(start, g->start_count);
-    struct ttp_tree_frame *on = keeper(part, g, p->segments.segments[segment].start.stack);
+    struct ttp_tree_frame *on = keeper(o, g, p->segments.segments[segment].start.stack);
     for (uint32_t i = p->segment_start[segment]; i < p->segment_start[segment + 1]; i++) {
         const struct ttp_code_view *v = &p->views[p->codes[i]];
         if (v->event_class == TTP_CLASS_SWITCH)
-            on = keeper(part, g, v->argument);
+            on = keeper(o, g, v->argument);
         else if (on != NULL)
             on->self_ns += v->before + v->after;
         if (on != NULL && on->self_ns < on->known_ns)
@@ -163,12 +163,12 @@ bool ttp_tree_needs_events(const struct ttp_loaded *p)
     return several && p->head.resolution_ns == 0;
 }
 
-void ttp_tree_find_stays(struct ttp_tree_part *part, const struct ttp_loaded *p)
+void ttp_tree_find_stays(struct ttp_outline *o, const struct ttp_loaded *p)
 {
     bool events = ttp_tree_needs_events(p);
-    for (uint32_t s = 0; s < part->segment_count; s++)
-        if (!part->segments[s].one_stack && events)
-            find_untimed(part, p, s);
+    for (uint32_t s = 0; s < o->segment_count; s++)
+        if (!o->segments[s].one_stack && events)
+            find_untimed(o, p, s);
         else
-            find_timed(part, &part->segments[s]);
+            find_timed(o, &o->segments[s]);
 }

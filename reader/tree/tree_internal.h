@@ -1,13 +1,13 @@
 /* The tree's inside.
  *
- *   light part, summary -> tree_ends.c  -> record of a partition (tree_parts.c, a cache)
- *   records             -> tree_span.c  -> spanning frames, parts        nothing is decoded
+ *   light sections, summary -> tree_ends.c  -> outline of a partition (tree_outlines.c, a cache)
+ *   outlines             -> tree_span.c  -> spanning frames, parts        nothing is decoded
  *   events              -> tree_scan.c  -> local frames, exact ends      tree_local.c
  *                       -> tree_walk.c  -> children in order
  *
- * A *run* is a stream's segment in a partition; runs of a stream are numbered by *ordinal*. A
- * *piece* is a series of runs without a hole between them: frames do not cross holes. A frame's
- * place is (stack, level): how many frames are below it on its stack. */
+ * An *outline* is what the tree keeps of a partition. A stream's segments are numbered by
+ * *ordinal*. Frames do not cross a hole between two segments. A frame is found by (stack,
+ * level): level says how many frames are below it on its stack. */
 #ifndef TTP_READER_TREE_INTERNAL_H
 #define TTP_READER_TREE_INTERNAL_H
 
@@ -33,13 +33,13 @@ static inline int64_t ttp_between(uint64_t from_ns, uint64_t to_ns)
 }
 static inline void ttp_add_ns(int64_t *to, int64_t value) { *to = ttp_plus(*to, value); }
 
-/* A frame that is open at an edge of a run. */
+/* A frame that is open at an edge of a segment. */
 struct ttp_tree_frame {
     uint64_t enter_ns;
     uint64_t end_ns;     /* start edge, not kept: when it ends, or the least that this can be */
     int64_t self_ns;     /* up to this edge */
     int64_t end_self_ns; /* start edge: up to the end edge or its own end, where that is known */
-    int64_t known_ns;    /* self time in the run of this frame and those above it on its stack, as
+    int64_t known_ns; /* self time in the segment of this frame and those above it on its stack, as
                             far as it is known */
     uint32_t site, argument, stack;
     uint8_t kind; /* ttape_event_kind */
@@ -47,13 +47,13 @@ struct ttp_tree_frame {
     bool stays; /* start edge: it is open at the end edge too */
 };
 
-/* What the part of a run hangs below: of the frames that are open at one of its edges that below
- * which most of its time is that nobody split. */
+/* What the part of a segment hangs below: of the frames that are open at one of its edges that
+ * below which most of its time is that nobody split. */
 enum ttp_tree_holder {
     TTP_HOLDER_STREAM, /* no frame */
     TTP_HOLDER_STAYS,  /* the innermost frame that is open at both edges */
-    TTP_HOLDER_ENDS,   /* one that ends in the run */
-    TTP_HOLDER_COMES   /* one that comes in the run and stays */
+    TTP_HOLDER_ENDS,   /* one that ends in the segment */
+    TTP_HOLDER_COMES   /* one that comes in the segment and stays */
 };
 
 /* Start frames; the first `kept` of them are the end edge's first too, and then come the added. */
@@ -72,8 +72,8 @@ struct ttp_tree_segment {
 };
 
 /* What the tree keeps of a partition; segments and frames stand behind it in one block. */
-struct ttp_tree_part {
-    struct ttp_tree_part *newer, *older;
+struct ttp_outline {
+    struct ttp_outline *newer, *older;
     uint64_t size_bytes;
     uint32_t partition, segment_count, frame_count;
     bool damaged; /* it could not be read: no segments */
@@ -84,11 +84,11 @@ struct ttp_tree_part {
 struct ttape_tree {
     ttape_reader *reader;
     struct ttp_memory memory;
-    struct ttp_tree_part **parts; /* by partition; NULL: not in the cache */
-    struct ttp_tree_part *newest, *oldest;
+    struct ttp_outline **outlines; /* by partition; NULL: not in the cache */
+    struct ttp_outline *newest, *oldest;
     uint64_t cache_bytes, used_bytes;
     uint32_t jobs, ahead; /* partitions that are read at once where one is missed */
-    uint32_t part_capacity;
+    uint32_t outline_capacity;
     ttape_tree_walk *walks;
     struct ttp_scan_memo *memo; /* tree_scan.c: NULL until there is something to remember */
 };
@@ -101,30 +101,30 @@ static inline uint32_t ttp_tree_lend_jobs(const struct ttape_tree *tree)
     return own;
 }
 
-/* ---- tree_parts.c ---- */
+/* ---- tree_outlines.c ---- */
 
-ttape_status ttp_tree_parts_open(struct ttape_tree *tree, ttape_error *err);
-void ttp_tree_parts_close(struct ttape_tree *tree);
+ttape_status ttp_outlines_open(struct ttape_tree *tree, ttape_error *err);
+void ttp_outlines_close(struct ttape_tree *tree);
 
-uint32_t ttp_tree_run_count(const struct ttape_tree *tree, uint32_t stream);
-const struct ttp_segment_run *ttp_tree_run(const struct ttape_tree *tree, uint32_t stream,
-                                           uint32_t ordinal);
-/* The stream's run in a partition; TTP_NO_PLACE when there is none. */
+uint32_t ttp_tree_segment_count(const struct ttape_tree *tree, uint32_t stream);
+const struct ttp_segment_entry *ttp_tree_entry(const struct ttape_tree *tree, uint32_t stream,
+                                               uint32_t ordinal);
+/* The ordinal of the stream's segment in a partition; TTP_NO_PLACE when there is none. */
 uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition);
 
-/* A run's record, read if need be; pointers are good until the next call. *segment is NULL where
- * the partition is damaged. */
-ttape_status ttp_tree_record(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                             const struct ttp_tree_part **part,
-                             const struct ttp_tree_segment **segment, ttape_error *err);
+/* The outline that has a segment, read if need be; pointers are good until the next call.
+ * *segment is NULL where the partition is damaged. */
+ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                              const struct ttp_outline **o, const struct ttp_tree_segment **segment,
+                              ttape_error *err);
 /* Why a partition is damaged. */
 ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err);
 
 /* ---- tree_ends.c ---- */
 
-/* Fills in what the partition's measures say of a new record. rows is NULL where it has no
+/* Fills in what the partition's measures say of a new outline. rows is NULL where it has no
  * summary. */
-ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loaded *p,
+ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *p,
                                 const struct ttp_definition_tables *d,
                                 const struct ttp_measure *rows, uint32_t row_count,
                                 struct ttp_memory *memory, ttape_error *err);
@@ -134,31 +134,31 @@ ttape_status ttp_tree_find_ends(struct ttp_tree_part *part, const struct ttp_loa
 ttape_status ttp_tree_check_id(const struct ttape_tree *tree, const ttape_node_id *id,
                                ttape_error *err);
 
-/* ---- frames of a record ---- */
+/* ---- frames of an outline ---- */
 
 /* The frame at a place of the start (end) edge: its number there, or TTP_NO_PLACE. */
-uint32_t ttp_tree_start_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+uint32_t ttp_tree_start_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                            uint32_t stack, uint32_t level);
-uint32_t ttp_tree_end_at(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+uint32_t ttp_tree_end_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                          uint32_t stack, uint32_t level);
-const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_tree_part *part,
+const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_outline *o,
                                                   const struct ttp_tree_segment *segment,
                                                   uint32_t number);
-const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_tree_part *part,
+const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_outline *o,
                                                 const struct ttp_tree_segment *segment,
                                                 uint32_t number);
 /* Level of the frame `number` of an edge. */
-uint32_t ttp_tree_level(const struct ttp_tree_part *part, const struct ttp_tree_segment *segment,
+uint32_t ttp_tree_level(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                         uint32_t number, bool at_start);
 /* Finds out which start frames stay. `p` is at stage EVENTS where ttp_tree_needs_events. */
-void ttp_tree_find_stays(struct ttp_tree_part *part, const struct ttp_loaded *p);
+void ttp_tree_find_stays(struct ttp_outline *o, const struct ttp_loaded *p);
 /* Without times frames of several stacks cannot be told apart by when they were entered. */
 bool ttp_tree_needs_events(const struct ttp_loaded *p);
 /* Frames of a stack that are open at the start edge; and those of them that stay open to the
  * end. */
-uint32_t ttp_tree_start_height(const struct ttp_tree_part *part,
-                               const struct ttp_tree_segment *segment, uint32_t stack);
-uint32_t ttp_tree_stay_height(const struct ttp_tree_part *part,
-                              const struct ttp_tree_segment *segment, uint32_t stack);
+uint32_t ttp_tree_start_height(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
+                               uint32_t stack);
+uint32_t ttp_tree_stay_height(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
+                              uint32_t stack);
 
 #endif

@@ -1,4 +1,4 @@
-/* Scans give parts of a node: from its enter to the segment's end, a whole segment, from a
+/* A scan gives the share of a node: from its enter to the segment's end, a whole segment, from a
  * segment's start to its end. Their sum is the node. */
 #include "reader/tree/tree_local.h"
 
@@ -7,28 +7,25 @@
 
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal)
 {
-    const ttape_reader *r = tree->reader;
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
-    return (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
+    return ttp_segment_number(tree->reader, ttp_tree_entry(tree, stream, ordinal));
 }
 
 /* ---- scans ---- */
 
-ttape_status ttp_tree_scan_run(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                               uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
-                               bool *there, ttape_error *err)
+ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                   uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
+                                   bool *there, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     struct ttp_loaded *p;
     *there = false;
-    TTP_TRY(ttp_tree_record(tree, stream, ordinal, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
     if (g == NULL)
-        return ttp_tree_damage(tree, part->partition, err);
+        return ttp_tree_damage(tree, o->partition, err);
     bool root = level == TTP_NO_PLACE;
-    uint32_t height = ttp_tree_start_height(part, g, stack),
-             segment = (uint32_t)(g - part->segments);
-    uint32_t partition = part->partition;
+    uint32_t height = ttp_tree_start_height(o, g, stack), segment = (uint32_t)(g - o->segments);
+    uint32_t partition = o->partition;
     if (!root && level >= height)
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err));
@@ -42,7 +39,7 @@ ttape_status ttp_tree_scan_head(struct ttape_tree *tree, const struct ttp_span *
                                 struct ttp_scan *out, ttape_error *err)
 {
     uint32_t event, segment = ttp_tree_segment_number(tree, span->stream, span->first);
-    uint32_t partition = ttp_tree_run(tree, span->stream, span->first)->partition;
+    uint32_t partition = ttp_tree_entry(tree, span->stream, span->first)->partition;
     TTP_TRY(ttp_scan_enter_of(tree, partition, segment, span->stack, span->level, &event, err));
     return ttp_scan_open(out, tree, partition, segment, event + 1, span->stack, 0, false, true,
                          err);
@@ -55,23 +52,23 @@ ttape_status ttp_tree_local_node(struct ttape_tree *tree, uint32_t stream, uint3
                                  ttape_node *out, ttape_error *err)
 {
     struct ttp_loaded *p;
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
-    TTP_TRY(ttp_loaded_get(tree->reader, run->partition, TTP_STAGE_ORDER, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_ORDER, &p, err));
     const struct ttp_code_view *v = &p->views[2ull * frame->symbol];
     *out =
         (ttape_node){.id = {.kind = TTAPE_NODE_FRAME,
                             .by = TTAPE_NODE_BY_EVENT,
                             .stream = stream,
-                            .partition = run->partition,
-                            .place = run->first_event + (frame->event - p->segment_start[segment])},
+                            .partition = seg->partition,
+                            .place = seg->first_event + (frame->event - p->segment_start[segment])},
                      .frame_kind = v->kind,
                      .site = v->site,
                      .argument = v->argument,
                      .stack = stack,
                      .level = level,
-                     .first_partition = run->partition,
-                     .last_partition = run->partition,
+                     .first_partition = seg->partition,
+                     .last_partition = seg->partition,
                      .enter_ns = frame->enter_ns,
                      .start_ns = frame->enter_ns,
                      .end_ns = frame->end_ns,
@@ -93,18 +90,18 @@ static ttape_status no_frame(ttape_error *err)
 
 static uint32_t ordinal_of_event(const struct ttape_tree *tree, uint32_t stream, uint64_t event)
 {
-    uint32_t low = 0, high = ttp_tree_run_count(tree, stream);
+    uint32_t low = 0, high = ttp_tree_segment_count(tree, stream);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (ttp_tree_run(tree, stream, middle)->first_event <= event)
+        if (ttp_tree_entry(tree, stream, middle)->first_event <= event)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == 0)
         return TTP_NO_PLACE;
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, low - 1);
-    return event - run->first_event < run->event_count ? low - 1 : TTP_NO_PLACE;
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, low - 1);
+    return event - seg->first_event < seg->event_count ? low - 1 : TTP_NO_PLACE;
 }
 
 /* The place of a frame which is open at a segment's end, in the list of the end edge. */
@@ -112,16 +109,16 @@ static ttape_status place_at_end(struct ttape_tree *tree, uint32_t stream, uint3
                                  uint32_t stack, uint32_t level, ttape_node_id *id,
                                  ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    TTP_TRY(ttp_tree_record(tree, stream, ordinal, &part, &g, err));
-    uint32_t place = g == NULL ? TTP_NO_PLACE : ttp_tree_end_at(part, g, stack, level);
+    TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
+    uint32_t place = g == NULL ? TTP_NO_PLACE : ttp_tree_end_at(o, g, stack, level);
     if (place == TTP_NO_PLACE)
         return no_frame(err);
     *id = (ttape_node_id){.kind = TTAPE_NODE_FRAME,
                           .by = TTAPE_NODE_BY_END,
                           .stream = stream,
-                          .partition = part->partition,
+                          .partition = o->partition,
                           .place = place};
     return TTAPE_OK;
 }
@@ -149,10 +146,10 @@ ttape_status ttp_tree_event_node(struct ttape_tree *tree, uint32_t stream, uint6
     *is_span = false;
     if (ordinal == TTP_NO_PLACE)
         return no_frame(err);
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
-    uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), partition = run->partition;
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
+    uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), partition = seg->partition;
     TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_ORDER, &p, err));
-    uint32_t place = p->segment_start[segment] + (uint32_t)(event - run->first_event);
+    uint32_t place = p->segment_start[segment] + (uint32_t)(event - seg->first_event);
     if (p->views[p->codes[place]].after == 0)
         return no_frame(err);
     TTP_TRY(level_of(tree, partition, segment, place, &level, err));
@@ -195,13 +192,13 @@ static ttape_status fill_head(struct ttape_tree *tree, const struct ttp_span *s,
     return TTAPE_OK;
 }
 
-static ttape_status fill_run(struct ttape_tree *tree, const struct ttp_span *s, uint32_t ordinal,
-                             struct filling *f, ttape_error *err)
+static ttape_status fill_segment_of(struct ttape_tree *tree, const struct ttp_span *s,
+                                    uint32_t ordinal, struct filling *f, ttape_error *err)
 {
     struct ttp_scan scan;
     bool there;
-    TTP_TRY(
-        ttp_tree_scan_run(tree, s->stream, ordinal, s->stack, s->level, true, &scan, &there, err));
+    TTP_TRY(ttp_tree_scan_segment(tree, s->stream, ordinal, s->stack, s->level, true, &scan, &there,
+                                  err));
     if (!there)
         return TTAPE_OK;
     TTP_TRY(ttp_scan_rest(&scan, tree, err));
@@ -214,7 +211,7 @@ static bool ends_in_last(const struct ttp_span *s)
     return s->node.end == TTAPE_NODE_ENDED || s->node.end == TTAPE_NODE_HIDDEN;
 }
 
-/* The run in which the frame ends: afterwards nothing about that is hidden. */
+/* The segment in which the frame ends: afterwards nothing about that is hidden. */
 static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struct filling *f,
                               ttape_error *err)
 {
@@ -222,8 +219,8 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
     bool there;
     if (!ends_in_last(s))
         return TTAPE_OK;
-    TTP_TRY(
-        ttp_tree_scan_run(tree, s->stream, s->last, s->stack, s->level, true, &scan, &there, err));
+    TTP_TRY(ttp_tree_scan_segment(tree, s->stream, s->last, s->stack, s->level, true, &scan, &there,
+                                  err));
     if (!there)
         return TTAPE_OK;
     TTP_TRY(ttp_scan_rest(&scan, tree, err));
@@ -237,14 +234,14 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
     return TTAPE_OK;
 }
 
-/* The run where the frame ends is decoded while the one where it begins is: with the tree's jobs,
- * whether the reader has any or not. */
+/* The segment where the frame ends is decoded while the one where it begins is: with the tree's
+ * jobs, whether the reader has any or not. */
 static void look_ahead(const struct ttape_tree *tree, const struct ttp_span *s)
 {
     ttape_reader *r = tree->reader;
-    uint32_t first = ttp_tree_run(tree, s->stream, s->first)->partition;
-    uint32_t last = ttp_tree_run(tree, s->stream, s->last)->partition;
-    if (s->from_start || !ends_in_last(s) || first == last || r->parts[first].loaded != NULL)
+    uint32_t first = ttp_tree_entry(tree, s->stream, s->first)->partition;
+    uint32_t last = ttp_tree_entry(tree, s->stream, s->last)->partition;
+    if (s->from_start || !ends_in_last(s) || first == last || r->partitions[first].loaded != NULL)
         return;
     uint32_t jobs = ttp_tree_lend_jobs(tree);
     ttp_ahead_want(r, first, &last, 1, TTP_STAGE_ORDER);
@@ -269,7 +266,7 @@ ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, tta
     uint32_t first = s->from_start ? s->first : s->first + 1;
     uint32_t end = ends_in_last(s) ? s->last : s->last + 1;
     for (uint32_t i = first; i < end; i++)
-        TTP_TRY(fill_run(tree, s, i, &f, err));
+        TTP_TRY(fill_segment_of(tree, s, i, &f, err));
     s->node.rest_ns = f.away_ns;
     s->node.pruned = (ttape_pruned){.calls_exact = true};
     s->node.counts_exact = true;
@@ -278,19 +275,19 @@ ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, tta
     return TTAPE_OK;
 }
 
-static ttape_status fill_stream_run(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                                    struct filling *f, ttape_error *err)
+static ttape_status fill_stream_segment(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                        struct filling *f, ttape_error *err)
 {
     struct ttp_scan scan;
     bool there;
-    uint32_t partition = ttp_tree_run(tree, stream, ordinal)->partition;
+    uint32_t partition = ttp_tree_entry(tree, stream, ordinal)->partition;
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
     for (uint32_t stack, from = 0;; from = stack + 1) {
         TTP_TRY(ttp_scan_next_stack(tree, partition, segment, from, &stack, err));
         if (stack == TTP_NO_PLACE)
             return TTAPE_OK;
-        TTP_TRY(ttp_tree_scan_run(tree, stream, ordinal, stack, TTP_NO_PLACE, true, &scan, &there,
-                                  err));
+        TTP_TRY(ttp_tree_scan_segment(tree, stream, ordinal, stack, TTP_NO_PLACE, true, &scan,
+                                      &there, err));
         if (!there)
             continue;
         TTP_TRY(ttp_scan_rest(&scan, tree, err));
@@ -301,14 +298,14 @@ static ttape_status fill_stream_run(struct ttape_tree *tree, uint32_t stream, ui
 
 ttape_status ttp_tree_fill_stream(struct ttape_tree *tree, ttape_node *node, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     struct filling f = {0};
     uint32_t stream = node->id.stream;
-    for (uint32_t i = 0; i < ttp_tree_run_count(tree, stream); i++) {
-        TTP_TRY(ttp_tree_record(tree, stream, i, &part, &g, err));
+    for (uint32_t i = 0; i < ttp_tree_segment_count(tree, stream); i++) {
+        TTP_TRY(ttp_tree_outline(tree, stream, i, &o, &g, err));
         if (g != NULL)
-            TTP_TRY(fill_stream_run(tree, stream, i, &f, err));
+            TTP_TRY(fill_stream_segment(tree, stream, i, &f, err));
     }
     node->self_ns = f.self_ns;
     node->self_exact = node->counts_exact = true;

@@ -5,19 +5,19 @@
 #include "reader/tree/tree_scan.h"
 #include "reader/tree/tree_span.h"
 
-/* The number of a run's segment in its partition. */
+/* The number of a segment in its partition. */
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal);
 
-/* A scan of what a frame (level TTP_NO_PLACE: the stack itself) does in a run that it is open at
- * the start of. *there is false where it is not. */
-ttape_status ttp_tree_scan_run(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                               uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
-                               bool *there, ttape_error *err);
+/* A scan of what a frame (level TTP_NO_PLACE: the stack itself) does in a segment that it is
+ * open at the start of. *there is false where it is not. */
+ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                   uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
+                                   bool *there, ttape_error *err);
 /* A scan of a spanning frame from its enter on; it is not from_start. */
 ttape_status ttp_tree_scan_head(struct ttape_tree *tree, const struct ttp_span *span,
                                 struct ttp_scan *out, ttape_error *err);
 
-/* The node of a frame that a scan found in a run. */
+/* The node of a frame that a scan found in a segment. */
 ttape_status ttp_tree_local_node(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                  const struct ttp_scan_frame *frame, uint32_t stack, uint32_t level,
                                  ttape_node *out, ttape_error *err);

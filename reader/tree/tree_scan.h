@@ -37,7 +37,7 @@ ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, uint3
                            uint32_t segment, uint32_t event, uint32_t stack, uint32_t depth,
                            bool root, bool timed, ttape_error *err);
 /* The next child, in scan->child: complete (ended), or open at the segment's end. TTAPE_END when
- * there is none; then the node's own part is complete. */
+ * there is none; then the node itself is complete. */
 ttape_status ttp_scan_next(struct ttp_scan *scan, struct ttape_tree *tree, ttape_error *err);
 void ttp_scan_forget(struct ttape_tree *tree);
 /* Goes on to the end, whatever the children are. */
@@ -46,7 +46,7 @@ ttape_status ttp_scan_rest(struct ttp_scan *scan, struct ttape_tree *tree, ttape
 /* The current stack before an event of a segment. */
 ttape_status ttp_scan_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                             uint32_t event, uint32_t *stack, ttape_error *err);
-/* The least stack from `from` on that a segment has frames on or runs on; TTP_NO_PLACE when there
+/* The least stack from `from` on that a segment has frames on or goes on; TTP_NO_PLACE when there
  * is none. */
 ttape_status ttp_scan_next_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                                  uint32_t from, uint32_t *out, ttape_error *err);

@@ -1,4 +1,5 @@
-/* A frame is followed from run to run as long as it stays; what it did in each is added up. */
+/* A frame is followed from segment to segment as long as it stays; what it did in each is added
+ * up. */
 #include "reader/tree/tree_span.h"
 
 #include "format/base/fail.h"
@@ -6,30 +7,30 @@
 ttape_status ttp_tree_continues(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                 bool *out, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     *out = false;
     if (ordinal == 0)
         return TTAPE_OK;
-    const struct ttp_segment_run *before = ttp_tree_run(tree, stream, ordinal - 1);
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
-    if (before->first_event + before->event_count != run->first_event)
+    const struct ttp_segment_entry *before = ttp_tree_entry(tree, stream, ordinal - 1);
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
+    if (before->first_event + before->event_count != seg->first_event)
         return TTAPE_OK;
-    TTP_TRY(ttp_tree_record(tree, stream, ordinal - 1, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(tree, stream, ordinal - 1, &o, &g, err));
     *out = g != NULL;
     return TTAPE_OK;
 }
 
-enum ttp_span_fate ttp_tree_fate(const struct ttp_tree_part *part,
+enum ttp_span_fate ttp_tree_fate(const struct ttp_outline *o,
                                  const struct ttp_tree_segment *segment, uint32_t stack,
                                  uint32_t level)
 {
-    if (ttp_tree_start_at(part, segment, stack, level) == TTP_NO_PLACE)
+    if (ttp_tree_start_at(o, segment, stack, level) == TTP_NO_PLACE)
         return TTP_SPAN_LOST;
-    if (level >= ttp_tree_stay_height(part, segment, stack))
+    if (level >= ttp_tree_stay_height(o, segment, stack))
         return TTP_SPAN_ENDS;
     /* Edges that were made up may have it in one list only, or not where it is looked for. */
-    bool is_there = ttp_tree_end_at(part, segment, stack, level) != TTP_NO_PLACE;
+    bool is_there = ttp_tree_end_at(o, segment, stack, level) != TTP_NO_PLACE;
     return is_there ? TTP_SPAN_STAYS : TTP_SPAN_LOST;
 }
 
@@ -40,7 +41,7 @@ bool ttp_tree_holds(const struct ttp_tree_segment *segment, enum ttp_tree_holder
            (as == TTP_HOLDER_STREAM || (stack == 0 && segment->holder_level == level));
 }
 
-/* The part of a run counts for the frame that holds it, and for those below that one. */
+/* The part of a segment counts for the frame that holds it, and for those below that one. */
 static void count_part(struct ttp_span *s, const struct ttp_tree_segment *g,
                        enum ttp_tree_holder as)
 {
@@ -52,26 +53,27 @@ static void count_part(struct ttp_span *s, const struct ttp_tree_segment *g,
     s->node.pruned.calls_exact = s->node.pruned.calls_exact && g->calls_exact;
 }
 
-/* ---- one run's share ---- */
+/* ---- one segment's share ---- */
 
-/* Self time in a run of the frames above `number` frames of the end edge, that came in the run. */
-static int64_t added_known(const struct ttp_tree_part *part, const struct ttp_tree_segment *g,
+/* Self time in a segment of the frames above `number` frames of the end edge, that came in the
+ * segment. */
+static int64_t added_known(const struct ttp_outline *o, const struct ttp_tree_segment *g,
                            uint32_t number)
 {
     if (number < g->kept)
         number = g->kept;
-    return number < g->end_count ? ttp_tree_end_frame(part, g, number)->known_ns : 0;
+    return number < g->end_count ? ttp_tree_end_frame(o, g, number)->known_ns : 0;
 }
 
-static void add_stay(struct ttp_span *s, const struct ttp_tree_part *part,
+static void add_stay(struct ttp_span *s, const struct ttp_outline *o,
                      const struct ttp_tree_segment *g, int64_t *known)
 {
-    uint32_t start = ttp_tree_start_at(part, g, s->stack, s->level);
-    uint32_t end = ttp_tree_end_at(part, g, s->stack, s->level);
-    const struct ttp_tree_frame *a = ttp_tree_start_frame(part, g, start);
-    const struct ttp_tree_frame *b = ttp_tree_end_frame(part, g, end);
+    uint32_t start = ttp_tree_start_at(o, g, s->stack, s->level);
+    uint32_t end = ttp_tree_end_at(o, g, s->stack, s->level);
+    const struct ttp_tree_frame *a = ttp_tree_start_frame(o, g, start);
+    const struct ttp_tree_frame *b = ttp_tree_end_frame(o, g, end);
     int64_t self = ttp_minus(end < g->kept ? b->end_self_ns : b->self_ns, a->self_ns);
-    int64_t here = g->one_stack ? ttp_plus(a->known_ns, added_known(part, g, g->kept)) : self;
+    int64_t here = g->one_stack ? ttp_plus(a->known_ns, added_known(o, g, g->kept)) : self;
     ttp_add_ns(&s->node.self_ns, self);
     ttp_add_ns(known, here);
     ttp_add_ns(&s->between_ns, ttp_minus(ttp_between(g->base_ns, g->end_ns), here));
@@ -85,22 +87,22 @@ static void add_stay(struct ttp_span *s, const struct ttp_tree_part *part,
 }
 
 /* Time behind the base that belongs to the child that was open there, as far as that is known. */
-static int64_t child_tail(const struct ttp_tree_part *part, const struct ttp_tree_segment *g,
+static int64_t child_tail(const struct ttp_outline *o, const struct ttp_tree_segment *g,
                           uint32_t stack, uint32_t level)
 {
-    uint32_t child = ttp_tree_start_at(part, g, stack, level);
+    uint32_t child = ttp_tree_start_at(o, g, stack, level);
     if (child == TTP_NO_PLACE)
         return 0;
-    return ttp_between(g->base_ns, ttp_tree_start_frame(part, g, child)->end_ns);
+    return ttp_between(g->base_ns, ttp_tree_start_frame(o, g, child)->end_ns);
 }
 
-static void add_end(struct ttp_span *s, const struct ttp_tree_part *part,
+static void add_end(struct ttp_span *s, const struct ttp_outline *o,
                     const struct ttp_tree_segment *g, int64_t *known)
 {
-    uint32_t start = ttp_tree_start_at(part, g, s->stack, s->level);
-    const struct ttp_tree_frame *f = ttp_tree_start_frame(part, g, start);
+    uint32_t start = ttp_tree_start_at(o, g, s->stack, s->level);
+    const struct ttp_tree_frame *f = ttp_tree_start_frame(o, g, start);
     int64_t self = f->self_known ? ttp_minus(f->end_self_ns, f->self_ns) : 0;
-    s->node.last_partition = part->partition;
+    s->node.last_partition = o->partition;
     s->node.end = f->end_known ? TTAPE_NODE_ENDED : TTAPE_NODE_HIDDEN;
     s->node.end_ns = f->end_ns;
     s->node.end_most_ns = f->end_known ? f->end_ns : g->end_ns;
@@ -111,21 +113,20 @@ static void add_end(struct ttp_span *s, const struct ttp_tree_part *part,
     count_part(s, g, TTP_HOLDER_ENDS);
     if (!ttp_tree_holds(g, TTP_HOLDER_ENDS, s->stack, s->level))
         ttp_add_ns(&s->node.rest_ns, ttp_minus(ttp_minus(ttp_between(g->base_ns, f->end_ns), self),
-                                               child_tail(part, g, s->stack, s->level + 1)));
+                                               child_tail(o, g, s->stack, s->level + 1)));
 }
 
-/* From the enter to the end of the run. */
-static void add_start(struct ttp_span *s, const struct ttp_tree_part *part,
+/* From the enter to the end of the segment. */
+static void add_start(struct ttp_span *s, const struct ttp_outline *o,
                       const struct ttp_tree_segment *g, uint32_t number, int64_t *known)
 {
-    const struct ttp_tree_frame *f = ttp_tree_end_frame(part, g, number);
-    uint32_t child = ttp_tree_end_at(part, g, s->stack, s->level + 1);
+    const struct ttp_tree_frame *f = ttp_tree_end_frame(o, g, number);
+    uint32_t child = ttp_tree_end_at(o, g, s->stack, s->level + 1);
     int64_t rest = ttp_minus(ttp_between(f->enter_ns, g->end_ns), f->self_ns);
     s->node.self_ns = f->self_ns;
     s->node.end_ns = g->end_ns;
     if (child != TTP_NO_PLACE)
-        rest =
-            ttp_minus(rest, ttp_between(ttp_tree_end_frame(part, g, child)->enter_ns, g->end_ns));
+        rest = ttp_minus(rest, ttp_between(ttp_tree_end_frame(o, g, child)->enter_ns, g->end_ns));
     s->node.rest_ns = ttp_tree_holds(g, TTP_HOLDER_COMES, s->stack, s->level) ? 0 : rest;
     count_part(s, g, TTP_HOLDER_COMES);
     *known = g->one_stack ? f->known_ns : f->self_ns;
@@ -136,29 +137,29 @@ static void add_start(struct ttp_span *s, const struct ttp_tree_part *part,
 static ttape_status follow(struct ttape_tree *tree, struct ttp_span *s, uint32_t ordinal,
                            int64_t *known, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    uint32_t count = ttp_tree_run_count(tree, s->stream);
+    uint32_t count = ttp_tree_segment_count(tree, s->stream);
     s->node.end = TTAPE_NODE_OPEN;
     for (; ordinal < count; ordinal++) {
         bool goes_on = true;
         if (ordinal != s->first)
             TTP_TRY(ttp_tree_continues(tree, s->stream, ordinal, &goes_on, err));
-        TTP_TRY(ttp_tree_record(tree, s->stream, ordinal, &part, &g, err));
+        TTP_TRY(ttp_tree_outline(tree, s->stream, ordinal, &o, &g, err));
         enum ttp_span_fate fate = TTP_SPAN_LOST;
         if (goes_on && g != NULL)
-            fate = ttp_tree_fate(part, g, s->stack, s->level);
+            fate = ttp_tree_fate(o, g, s->stack, s->level);
         if (fate == TTP_SPAN_LOST) {
             s->node.end = TTAPE_NODE_LOST;
             break;
         }
         s->last = ordinal;
-        s->node.last_partition = part->partition;
+        s->node.last_partition = o->partition;
         if (fate == TTP_SPAN_ENDS) {
-            add_end(s, part, g, known);
+            add_end(s, o, g, known);
             break;
         }
-        add_stay(s, part, g, known);
+        add_stay(s, o, g, known);
     }
     if (s->node.end != TTAPE_NODE_HIDDEN)
         s->node.end_most_ns = s->node.end_ns;
@@ -193,7 +194,7 @@ static void describe(struct ttp_span *s, const ttape_node_id *id, const struct t
 ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, struct ttp_span *out,
                            ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     struct ttp_span *s = out;
     int64_t known = 0;
@@ -201,16 +202,15 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
     s->first = s->last = ttp_tree_ordinal(tree, id->stream, id->partition);
     if (s->first == TTP_NO_PLACE)
         return no_frame(err);
-    TTP_TRY(ttp_tree_record(tree, id->stream, s->first, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(tree, id->stream, s->first, &o, &g, err));
     if (g == NULL)
-        return ttp_tree_damage(tree, part->partition, err);
+        return ttp_tree_damage(tree, o->partition, err);
     if (id->place >= (s->from_start ? g->start_count : g->end_count))
         return no_frame(err);
     uint32_t number = (uint32_t)id->place;
-    s->level = ttp_tree_level(part, g, number, s->from_start);
+    s->level = ttp_tree_level(o, g, number, s->from_start);
     describe(s, id,
-             s->from_start ? ttp_tree_start_frame(part, g, number)
-                           : ttp_tree_end_frame(part, g, number),
+             s->from_start ? ttp_tree_start_frame(o, g, number) : ttp_tree_end_frame(o, g, number),
              g);
     if (s->from_start) {
         bool goes_on;
@@ -219,9 +219,9 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
             return no_frame(err);
         TTP_TRY(follow(tree, s, s->first, &known, err));
     } else {
-        if (s->level < ttp_tree_stay_height(part, g, s->stack))
+        if (s->level < ttp_tree_stay_height(o, g, s->stack))
             return no_frame(err);
-        add_start(s, part, g, number, &known);
+        add_start(s, o, g, number, &known);
         TTP_TRY(follow(tree, s, s->first + 1, &known, err));
     }
     s->node.time_ns = ttp_between(s->node.start_ns, s->node.end_ns);
@@ -231,58 +231,58 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
 
 /* ---- parts, streams, the trace ---- */
 
-/* What the frames of a run's edges were on top for in it. */
-static int64_t known_of(const struct ttp_tree_part *part, const struct ttp_tree_segment *g)
+/* What the frames of a segment's edges were on top for in it. */
+static int64_t known_of(const struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
     int64_t known = 0;
     if (!g->one_stack)
         return 0;
     if (g->start_count != 0)
-        known = ttp_tree_start_frame(part, g, 0)->known_ns;
-    return ttp_plus(known, added_known(part, g, g->kept));
+        known = ttp_tree_start_frame(o, g, 0)->known_ns;
+    return ttp_plus(known, added_known(o, g, g->kept));
 }
 
 ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                 ttape_node *out, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    TTP_TRY(ttp_tree_record(tree, stream, ordinal, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
     if (g == NULL)
-        return ttp_tree_damage(tree, part->partition, err);
-    *out = (ttape_node){
-        .id = {.kind = TTAPE_NODE_PART, .stream = stream, .partition = part->partition},
-        .site = TTAPE_NONE,
-        .level = g->one_stack ? g->kept : 0,
-        .first_partition = part->partition,
-        .last_partition = part->partition,
-        .enter_ns = g->base_ns,
-        .start_ns = g->base_ns,
-        .end_ns = g->end_ns,
-        .end_most_ns = g->end_ns,
-        .time_ns = g->held_ns,
-        .pruned = {.part_count = 1,
-                   .event_count = g->event_count,
-                   .call_count = g->call_count,
-                   .calls_exact = g->calls_exact}};
-    out->pruned.time_ns = ttp_minus(ttp_between(g->base_ns, g->end_ns), known_of(part, g));
+        return ttp_tree_damage(tree, o->partition, err);
+    *out =
+        (ttape_node){.id = {.kind = TTAPE_NODE_PART, .stream = stream, .partition = o->partition},
+                     .site = TTAPE_NONE,
+                     .level = g->one_stack ? g->kept : 0,
+                     .first_partition = o->partition,
+                     .last_partition = o->partition,
+                     .enter_ns = g->base_ns,
+                     .start_ns = g->base_ns,
+                     .end_ns = g->end_ns,
+                     .end_most_ns = g->end_ns,
+                     .time_ns = g->held_ns,
+                     .pruned = {.part_count = 1,
+                                .event_count = g->event_count,
+                                .call_count = g->call_count,
+                                .calls_exact = g->calls_exact}};
+    out->pruned.time_ns = ttp_minus(ttp_between(g->base_ns, g->end_ns), known_of(o, g));
     return TTAPE_OK;
 }
 
-static void add_run(ttape_node *node, const struct ttp_tree_part *part,
-                    const struct ttp_tree_segment *g, bool first)
+static void add_segment(ttape_node *node, const struct ttp_outline *o,
+                        const struct ttp_tree_segment *g, bool first)
 {
     int64_t time = ttp_between(g->base_ns, g->end_ns);
     if (first) {
         node->enter_ns = node->start_ns = g->base_ns;
-        node->first_partition = part->partition;
+        node->first_partition = o->partition;
     }
     node->end_ns = node->end_most_ns = g->end_ns;
-    node->last_partition = part->partition;
+    node->last_partition = o->partition;
     ttp_add_ns(&node->time_ns, time);
     if (g->kept == 0)
         ttp_add_ns(&node->rest_ns, g->middle_ns);
-    ttp_add_ns(&node->pruned.time_ns, ttp_minus(time, known_of(part, g)));
+    ttp_add_ns(&node->pruned.time_ns, ttp_minus(time, known_of(o, g)));
     node->pruned.part_count++;
     node->pruned.event_count += g->event_count;
     node->pruned.call_count += g->call_count;
@@ -292,18 +292,18 @@ static void add_run(ttape_node *node, const struct ttp_tree_part *part,
 ttape_status ttp_tree_stream_node(struct ttape_tree *tree, uint32_t stream, ttape_node *out,
                                   ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     bool first = true;
     *out = (ttape_node){.id = {.kind = TTAPE_NODE_STREAM, .stream = stream},
                         .site = TTAPE_NONE,
                         .is_spanning = true,
                         .pruned.calls_exact = true};
-    for (uint32_t i = 0; i < ttp_tree_run_count(tree, stream); i++) {
-        TTP_TRY(ttp_tree_record(tree, stream, i, &part, &g, err));
+    for (uint32_t i = 0; i < ttp_tree_segment_count(tree, stream); i++) {
+        TTP_TRY(ttp_tree_outline(tree, stream, i, &o, &g, err));
         if (g == NULL)
             continue;
-        add_run(out, part, g, first);
+        add_segment(out, o, g, first);
         first = false;
     }
     return TTAPE_OK;
@@ -318,7 +318,7 @@ ttape_status ttp_tree_trace_node(struct ttape_tree *tree, ttape_node *out, ttape
                         .is_spanning = true,
                         .pruned.calls_exact = true};
     for (uint32_t i = 0; i < tree->reader->indexed_streams; i++) {
-        if (ttp_tree_run_count(tree, i) == 0)
+        if (ttp_tree_segment_count(tree, i) == 0)
             continue;
         TTP_TRY(ttp_tree_stream_node(tree, i, &stream, err));
         if (first || stream.start_ns < out->start_ns)

@@ -1,10 +1,10 @@
-/* A walk goes from run to run; in each come, in this order:
+/* A walk goes from segment to segment; in each come, in this order:
  *
- *   head    local children between the frame's enter and the run's end        opened, full
+ *   head    local children between the frame's enter and the segment's end        opened, full
  *   start   frames that are open where a piece of the stream starts
- *   local   the run's part, or what it holds                                  full: scanned
+ *   local   the segment's part, or what it holds                                  full: scanned
  *   tail    local children before the frame's end                             opened, full
- *   added   the spanning child that comes in the run and stays */
+ *   added   the spanning child that comes in the segment and stays */
 #include <string.h>
 
 #include "format/base/fail.h"
@@ -21,11 +21,11 @@ struct ttape_tree_walk {
     struct ttp_span span; /* FRAME by edge; of a stream: first and last only */
     enum phase phase;
     uint32_t ordinal, number; /* number: in an edge's list */
-    bool by_edge;             /* streams and spanning frames: goes from run to run */
+    bool by_edge;             /* streams and spanning frames: goes from segment to segment */
     /* children that events tell */
     struct ttp_scan scan;
     bool scanning;
-    uint32_t next_stack; /* of the run: none below it is left */
+    uint32_t next_stack; /* of the segment: none below it is left */
     uint32_t child_level;
 };
 
@@ -48,21 +48,22 @@ static ttape_status next_scanned(ttape_tree_walk *w, ttape_node *out, ttape_erro
     }
 }
 
-/* Starts a scan of the frame at (stack, level), or of the stack, in the run at hand. */
+/* Starts a scan of the frame at (stack, level), or of the stack, in the segment at hand. */
 static ttape_status start_scan(ttape_tree_walk *w, uint32_t stack, uint32_t level, ttape_error *err)
 {
     w->child_level = level == TTP_NO_PLACE ? 0 : level + 1;
-    return ttp_tree_scan_run(w->tree, w->stream, w->ordinal, stack, level, true, &w->scan,
-                             &w->scanning, err);
+    return ttp_tree_scan_segment(w->tree, w->stream, w->ordinal, stack, level, true, &w->scan,
+                                 &w->scanning, err);
 }
 
-/* The run's next stack, and how many frames stay on it throughout; TTP_NO_PLACE: none is left. */
+/* The segment's next stack, and how many frames stay on it throughout; TTP_NO_PLACE: none is
+ * left. */
 static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *stay,
                                ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    uint32_t partition = ttp_tree_run(w->tree, w->stream, w->ordinal)->partition;
+    uint32_t partition = ttp_tree_entry(w->tree, w->stream, w->ordinal)->partition;
     uint32_t segment = ttp_tree_segment_number(w->tree, w->stream, w->ordinal);
     uint32_t from = w->next_stack;
     w->next_stack = TTP_NO_PLACE; /* also where it fails */
@@ -70,12 +71,12 @@ static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *st
     if (*stack == TTP_NO_PLACE)
         return TTAPE_OK;
     w->next_stack = *stack + 1;
-    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
-    *stay = g == NULL ? 0 : ttp_tree_stay_height(part, g, *stack);
+    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    *stay = g == NULL ? 0 : ttp_tree_stay_height(o, g, *stack);
     return TTAPE_OK;
 }
 
-/* ---- runs of a stream or a spanning frame ---- */
+/* ---- segments of a stream or a spanning frame ---- */
 
 static ttape_status edge_child(ttape_tree_walk *w, ttape_node_by by, uint32_t partition,
                                uint32_t number, ttape_node *out, ttape_error *err)
@@ -95,14 +96,14 @@ static ttape_status edge_child(ttape_tree_walk *w, ttape_node_by by, uint32_t pa
 
 /* The next frame of an edge's list that can be a child: of a stream the outermost of each stack; of
  * a frame the one above it, of which there is one at most. TTP_NO_PLACE: none is left. */
-static uint32_t next_number(ttape_tree_walk *w, const struct ttp_tree_part *part,
+static uint32_t next_number(ttape_tree_walk *w, const struct ttp_outline *o,
                             const struct ttp_tree_segment *g, bool at_start)
 {
     uint32_t count = at_start ? g->start_count : g->end_count;
     if (is_stream(w)) {
         while (w->number < count) {
             uint32_t number = w->number++;
-            if (ttp_tree_level(part, g, number, at_start) == 0)
+            if (ttp_tree_level(o, g, number, at_start) == 0)
                 return number;
         }
         return TTP_NO_PLACE;
@@ -110,24 +111,23 @@ static uint32_t next_number(ttape_tree_walk *w, const struct ttp_tree_part *part
     if (w->number != 0)
         return TTP_NO_PLACE;
     w->number = 1;
-    return (at_start ? ttp_tree_start_at : ttp_tree_end_at)(part, g, w->span.stack,
-                                                            w->span.level + 1);
+    return (at_start ? ttp_tree_start_at : ttp_tree_end_at)(o, g, w->span.stack, w->span.level + 1);
 }
 
 /* Frames of the start edge that are children and belong to nothing before. */
 static ttape_status do_start(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     bool goes_on = false;
     if (is_stream(w))
         TTP_TRY(ttp_tree_continues(w->tree, w->stream, w->ordinal, &goes_on, err));
     else
         goes_on = !w->span.from_start || w->ordinal != w->span.first;
-    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
-    uint32_t number = goes_on || g == NULL ? TTP_NO_PLACE : next_number(w, part, g, true);
+    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    uint32_t number = goes_on || g == NULL ? TTP_NO_PLACE : next_number(w, o, g, true);
     if (number != TTP_NO_PLACE)
-        return edge_child(w, TTAPE_NODE_BY_START, part->partition, number, out, err);
+        return edge_child(w, TTAPE_NODE_BY_START, o->partition, number, out, err);
     w->phase = LOCAL;
     w->next_stack = 0;
     return TTAPE_END;
@@ -135,14 +135,14 @@ static ttape_status do_start(ttape_tree_walk *w, ttape_node *out, ttape_error *e
 
 static ttape_status do_added(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     uint32_t number, wanted = is_stream(w) ? 0 : w->span.level + 1;
-    while (g != NULL && (number = next_number(w, part, g, false)) != TTP_NO_PLACE) {
-        uint32_t stack = ttp_tree_end_frame(part, g, number)->stack;
-        if (ttp_tree_stay_height(part, g, stack) <= wanted)
-            return edge_child(w, TTAPE_NODE_BY_END, part->partition, number, out, err);
+    while (g != NULL && (number = next_number(w, o, g, false)) != TTP_NO_PLACE) {
+        uint32_t stack = ttp_tree_end_frame(o, g, number)->stack;
+        if (ttp_tree_stay_height(o, g, stack) <= wanted)
+            return edge_child(w, TTAPE_NODE_BY_END, o->partition, number, out, err);
     }
     w->phase = NEXT;
     return TTAPE_END;
@@ -160,7 +160,7 @@ static void after_local(ttape_tree_walk *w)
     w->number = 0;
 }
 
-/* Full: what the run holds of the stream, stack by stack. */
+/* Full: what the segment holds of the stream, stack by stack. */
 static ttape_status start_stream_scan(ttape_tree_walk *w, ttape_error *err)
 {
     uint32_t stay = 0, stack = TTP_NO_PLACE;
@@ -174,13 +174,13 @@ static ttape_status start_stream_scan(ttape_tree_walk *w, ttape_error *err)
 
 static ttape_status do_local(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     uint32_t level = is_stream(w) ? TTP_NO_PLACE : w->span.level, stack = w->span.stack;
-    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (g == NULL) {
         w->phase = NEXT;
-        return ttp_tree_damage(w->tree, part->partition, err);
+        return ttp_tree_damage(w->tree, o->partition, err);
     }
     if (is_stream(w) && w->mode == TTAPE_TREE_FULL)
         return start_stream_scan(w, err);
@@ -188,7 +188,7 @@ static ttape_status do_local(ttape_tree_walk *w, ttape_node *out, ttape_error *e
                               : ends_here(w) ? TTP_HOLDER_ENDS
                                              : TTP_HOLDER_STAYS;
     bool holds = ttp_tree_holds(g, as, stack, level);
-    bool child_stays = !is_stream(w) && ttp_tree_stay_height(part, g, stack) > level + 1;
+    bool child_stays = !is_stream(w) && ttp_tree_stay_height(o, g, stack) > level + 1;
     after_local(w);
     if (ends_here(w) ? w->mode != TTAPE_TREE_PRUNED : w->mode == TTAPE_TREE_FULL && !child_stays)
         TTP_TRY(start_scan(w, stack, level, err));
@@ -199,11 +199,11 @@ static ttape_status do_local(ttape_tree_walk *w, ttape_node *out, ttape_error *e
 
 static ttape_status do_head(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     w->phase = ADDED;
     w->number = 0;
-    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (w->mode == TTAPE_TREE_PRUNED) {
         bool holds = g != NULL && ttp_tree_holds(g, TTP_HOLDER_COMES, w->span.stack, w->span.level);
         return holds ? ttp_tree_part_node(w->tree, w->stream, w->ordinal, out, err) : TTAPE_END;
@@ -230,7 +230,7 @@ static ttape_status do_phase(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     }
 }
 
-static ttape_status next_of_runs(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
+static ttape_status next_of_segments(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
     while (w->scanning || w->ordinal <= w->span.last) {
         ttape_status status = w->scanning ? next_scanned(w, out, err) : do_phase(w, out, err);
@@ -240,7 +240,7 @@ static ttape_status next_of_runs(ttape_tree_walk *w, ttape_node *out, ttape_erro
     return TTAPE_END;
 }
 
-/* What came in the run and holds its part. */
+/* What came in the segment and holds its part. */
 static ttape_status start_head_scan(ttape_tree_walk *w, uint32_t level, ttape_error *err)
 {
     const struct ttp_span holder = {
@@ -254,13 +254,13 @@ static ttape_status start_head_scan(ttape_tree_walk *w, uint32_t level, ttape_er
 /* A part's: what is local to its holder; of several stacks, what is above the frames that stay. */
 static ttape_status start_part_scan(ttape_tree_walk *w, ttape_error *err)
 {
-    const struct ttp_tree_part *part;
+    const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     uint32_t stay = 0, stack = TTP_NO_PLACE;
-    TTP_TRY(ttp_tree_record(w->tree, w->stream, w->ordinal, &part, &g, err));
+    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (g == NULL || w->next_stack == TTP_NO_PLACE) {
         w->next_stack = TTP_NO_PLACE;
-        return g == NULL ? ttp_tree_damage(w->tree, part->partition, err) : TTAPE_END;
+        return g == NULL ? ttp_tree_damage(w->tree, o->partition, err) : TTAPE_END;
     }
     if (g->holder != TTP_HOLDER_STREAM) {
         uint32_t level = g->holder_level;
@@ -290,7 +290,7 @@ static ttape_status next_stream(ttape_tree_walk *w, ttape_node *out, ttape_error
 {
     while (w->stream < w->tree->reader->indexed_streams) {
         uint32_t stream = w->stream++;
-        if (ttp_tree_run_count(w->tree, stream) == 0)
+        if (ttp_tree_segment_count(w->tree, stream) == 0)
             continue;
         TTP_TRY(ttp_tree_stream_node(w->tree, stream, out, err));
         return w->mode == TTAPE_TREE_FULL ? ttp_tree_fill_stream(w->tree, out, err) : TTAPE_OK;
@@ -306,7 +306,7 @@ ttape_status ttape_tree_walk_next(ttape_tree_walk *w, ttape_node *out, ttape_err
     default: break;
     }
     if (w->by_edge)
-        return next_of_runs(w, out, err);
+        return next_of_segments(w, out, err);
     return w->scanning ? next_scanned(w, out, err) : TTAPE_END;
 }
 
@@ -328,12 +328,12 @@ static ttape_status open_frame(ttape_tree_walk *w, const ttape_node_id *id, ttap
         return TTAPE_OK;
     }
     w->ordinal = ttp_tree_ordinal(w->tree, id->stream, node.id.partition);
-    const struct ttp_segment_run *run = ttp_tree_run(w->tree, id->stream, w->ordinal);
+    const struct ttp_segment_entry *seg = ttp_tree_entry(w->tree, id->stream, w->ordinal);
     uint32_t segment = ttp_tree_segment_number(w->tree, id->stream, w->ordinal);
-    TTP_TRY(ttp_loaded_get(w->tree->reader, run->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t event = p->segment_start[segment] + (uint32_t)(node.id.place - run->first_event);
+    TTP_TRY(ttp_loaded_get(w->tree->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t event = p->segment_start[segment] + (uint32_t)(node.id.place - seg->first_event);
     w->child_level = node.level + 1;
-    TTP_TRY(ttp_scan_open(&w->scan, w->tree, run->partition, segment, event + 1, node.stack, 0,
+    TTP_TRY(ttp_scan_open(&w->scan, w->tree, seg->partition, segment, event + 1, node.stack, 0,
                           false, true, err));
     w->scanning = true;
     return TTAPE_OK;
@@ -342,7 +342,7 @@ static ttape_status open_frame(ttape_tree_walk *w, const ttape_node_id *id, ttap
 static ttape_status open_walk(ttape_tree_walk *w, const ttape_node_id *id, ttape_error *err)
 {
     w->stream = id->kind == TTAPE_NODE_TRACE ? 0 : id->stream;
-    uint32_t runs = ttp_tree_run_count(w->tree, w->stream);
+    uint32_t segments = ttp_tree_segment_count(w->tree, w->stream);
     if (id->kind == TTAPE_NODE_TRACE)
         return TTAPE_OK;
     if (id->kind == TTAPE_NODE_FRAME)
@@ -350,7 +350,7 @@ static ttape_status open_walk(ttape_tree_walk *w, const ttape_node_id *id, ttape
     if (id->kind == TTAPE_NODE_STREAM) {
         w->by_edge = true;
         w->phase = START;
-        w->span.last = runs - 1;
+        w->span.last = segments - 1;
         return TTAPE_OK;
     }
     w->ordinal = ttp_tree_ordinal(w->tree, id->stream, id->partition);

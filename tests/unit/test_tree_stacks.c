@@ -9,9 +9,9 @@
 START_TEST(heights_end_with_the_segment)
 {
     struct ttp_tree_frame frames[FRAMES] = {{.stack = 5}, {.stack = 5}, {.stack = 5}};
-    struct ttp_tree_segment run = {.start_count = FRAMES - 1, .event_count = 1};
-    struct ttp_tree_part part = {
-        .segment_count = 1, .frame_count = FRAMES, .segments = &run, .frames = frames};
+    struct ttp_tree_segment seg = {.start_count = FRAMES - 1, .event_count = 1};
+    struct ttp_outline o = {
+        .segment_count = 1, .frame_count = FRAMES, .segments = &seg, .frames = frames};
     struct ttp_frame start_frames[FRAMES - 1] = {{.stack = 5}, {.stack = 5}};
     struct ttp_segment segment = {.event_count = 1, .start = {.stack = 5, .frame_count = 2}};
     uint32_t segment_start[] = {0, 1}, codes[] = {1};
@@ -24,7 +24,7 @@ START_TEST(heights_end_with_the_segment)
                            .codes = codes,
                            .views = views};
     frames[FRAMES - 1].stays = true;
-    ttp_tree_find_stays(&part, &p);
+    ttp_tree_find_stays(&o, &p);
     ck_assert(frames[0].stays);
     ck_assert(!frames[1].stays); /* it is the one that exits */
     ck_assert(frames[2].stays);

@@ -3,25 +3,25 @@
  *
  * What the work makes of partitions must not depend on their order: then results are the same for
  * any number of threads. */
-#ifndef TTP_READER_PART_JOBS_H
-#define TTP_READER_PART_JOBS_H
+#ifndef TTP_READER_PARTITION_JOBS_H
+#define TTP_READER_PARTITION_JOBS_H
 
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
-#define TTP_PART_WORKERS_MOST 64u
+#define TTP_PARTITION_WORKERS_MOST 64u
 
-/* What is wanted of a partition whose light part was read. */
-enum ttp_part_wish { TTP_WISH_NOTHING, TTP_WISH_SUMMARY, TTP_WISH_EVENTS };
+/* What is wanted of a partition whose light sections were read. */
+enum ttp_partition_wish { TTP_WISH_NOTHING, TTP_WISH_SUMMARY, TTP_WISH_EVENTS };
 
 /* Calls come from the thread of worker `worker` (0 ..); `r` is the worker's reader: good for its
  * memory and definitions. A failure of `summary` or `events` fails all. */
-struct ttp_part_work {
+struct ttp_partition_work {
     void *context;
     bool
         decodes; /* events will be wished for; where they are but this did not say so, it is slow */
-    enum ttp_part_wish (*wish)(void *context, uint32_t worker, ttape_reader *r,
-                               const struct ttp_loaded *p);
+    enum ttp_partition_wish (*wish)(void *context, uint32_t worker, ttape_reader *r,
+                                    const struct ttp_loaded *p);
     ttape_status (*summary)(void *context, uint32_t worker, ttape_reader *r,
                             const struct ttp_loaded *p, const struct ttp_measure *rows,
                             uint32_t row_count, ttape_error *err);
@@ -33,12 +33,13 @@ struct ttp_part_work {
     ttape_status (*damaged)(void *context, uint32_t partition, const ttape_error *problem);
 };
 
-/* Workers that a run with so many jobs over so many partitions has. */
-uint32_t ttp_part_workers(uint32_t jobs, uint32_t partition_count);
+/* Workers for so many jobs over so many partitions. */
+uint32_t ttp_partition_workers(uint32_t jobs, uint32_t partition_count);
 
 /* Does the work for each partition. On failure (of the work, of memory, of I/O) some of it is
  * done. */
-ttape_status ttp_part_work(ttape_reader *r, const uint32_t *partitions, uint32_t partition_count,
-                           uint32_t jobs, const struct ttp_part_work *work, ttape_error *err);
+ttape_status ttp_partition_work(ttape_reader *r, const uint32_t *partitions,
+                                uint32_t partition_count, uint32_t jobs,
+                                const struct ttp_partition_work *work, ttape_error *err);
 
 #endif

@@ -1,11 +1,11 @@
-/* Records of partitions: made from light parts and summaries, several at once where one is missed,
- * kept as long as there is room. */
+/* Outlines of partitions: made from light sections and summaries, several at once where one is
+ * missed, kept as long as there is room. */
 #include <pthread.h>
 #include <string.h>
 
 #include "format/base/fail.h"
 #include "format/times/times.h"
-#include "reader/cache/part_jobs.h"
+#include "reader/cache/partition_jobs.h"
 #include "reader/partition/summary_reader.h"
 #include "reader/tree/tree_internal.h"
 
@@ -14,79 +14,80 @@
 
 /* ---- the cache ---- */
 
-ttape_status ttp_tree_parts_open(struct ttape_tree *tree, ttape_error *err)
+ttape_status ttp_outlines_open(struct ttape_tree *tree, ttape_error *err)
 {
-    tree->part_capacity = tree->reader->part_count;
+    tree->outline_capacity = tree->reader->partition_count;
     tree->ahead = AHEAD_FIRST;
-    tree->parts = ttp_memory_take(&tree->memory, tree->part_capacity, sizeof *tree->parts, err);
-    if (tree->parts == NULL)
+    tree->outlines =
+        ttp_memory_take(&tree->memory, tree->outline_capacity, sizeof *tree->outlines, err);
+    if (tree->outlines == NULL)
         return tree->memory.status;
-    memset(tree->parts, 0, tree->part_capacity * sizeof *tree->parts);
+    memset(tree->outlines, 0, tree->outline_capacity * sizeof *tree->outlines);
     return TTAPE_OK;
 }
 
-static void unlink_part(struct ttape_tree *tree, struct ttp_tree_part *part)
+static void unlink_outline(struct ttape_tree *tree, struct ttp_outline *o)
 {
-    *(part->newer != NULL ? &part->newer->older : &tree->newest) = part->older;
-    *(part->older != NULL ? &part->older->newer : &tree->oldest) = part->newer;
-    part->newer = part->older = NULL;
+    *(o->newer != NULL ? &o->newer->older : &tree->newest) = o->older;
+    *(o->older != NULL ? &o->older->newer : &tree->oldest) = o->newer;
+    o->newer = o->older = NULL;
 }
 
-static void link_newest(struct ttape_tree *tree, struct ttp_tree_part *part)
+static void link_newest(struct ttape_tree *tree, struct ttp_outline *o)
 {
-    part->older = tree->newest;
-    *(tree->newest != NULL ? &tree->newest->newer : &tree->oldest) = part;
-    tree->newest = part;
+    o->older = tree->newest;
+    *(tree->newest != NULL ? &tree->newest->newer : &tree->oldest) = o;
+    tree->newest = o;
 }
 
-static void drop(struct ttape_tree *tree, struct ttp_tree_part *part)
+static void drop(struct ttape_tree *tree, struct ttp_outline *o)
 {
-    unlink_part(tree, part);
-    tree->parts[part->partition] = NULL;
-    tree->used_bytes -= part->size_bytes;
-    ttp_memory_give(&tree->memory, part, part->size_bytes, 1);
+    unlink_outline(tree, o);
+    tree->outlines[o->partition] = NULL;
+    tree->used_bytes -= o->size_bytes;
+    ttp_memory_give(&tree->memory, o, o->size_bytes, 1);
 }
 
-void ttp_tree_parts_close(struct ttape_tree *tree)
+void ttp_outlines_close(struct ttape_tree *tree)
 {
     while (tree->oldest != NULL)
         drop(tree, tree->oldest);
-    ttp_memory_give(&tree->memory, tree->parts, tree->part_capacity, sizeof *tree->parts);
+    ttp_memory_give(&tree->memory, tree->outlines, tree->outline_capacity, sizeof *tree->outlines);
 }
 
 /* Makes room for so much more, out of all but what is still wanted. */
 static void trim(struct ttape_tree *tree, uint64_t more_bytes, uint32_t wanted)
 {
-    for (struct ttp_tree_part *part = tree->oldest, *newer;
-         part != NULL && tree->used_bytes + more_bytes > tree->cache_bytes; part = newer) {
-        newer = part->newer;
-        if (part->partition != wanted)
-            drop(tree, part);
+    for (struct ttp_outline *o = tree->oldest, *newer;
+         o != NULL && tree->used_bytes + more_bytes > tree->cache_bytes; o = newer) {
+        newer = o->newer;
+        if (o->partition != wanted)
+            drop(tree, o);
     }
 }
 
-/* ---- making a record ---- */
+/* ---- making an outline ---- */
 
 static uint64_t size_of(uint32_t segments, uint64_t frames)
 {
-    return sizeof(struct ttp_tree_part) + segments * sizeof(struct ttp_tree_segment) +
+    return sizeof(struct ttp_outline) + segments * sizeof(struct ttp_tree_segment) +
            frames * sizeof(struct ttp_tree_frame);
 }
 
-static struct ttp_tree_part *take_part(struct ttape_tree *tree, uint32_t partition,
-                                       uint32_t segments, uint32_t frames, ttape_error *err)
+static struct ttp_outline *take_outline(struct ttape_tree *tree, uint32_t partition,
+                                        uint32_t segments, uint32_t frames, ttape_error *err)
 {
     uint64_t size_bytes = size_of(segments, frames);
-    struct ttp_tree_part *part = ttp_memory_take(&tree->memory, size_bytes, 1, err);
-    if (part == NULL)
+    struct ttp_outline *o = ttp_memory_take(&tree->memory, size_bytes, 1, err);
+    if (o == NULL)
         return NULL;
-    *part = (struct ttp_tree_part){.size_bytes = size_bytes,
-                                   .partition = partition,
-                                   .segment_count = segments,
-                                   .frame_count = frames};
-    part->segments = (struct ttp_tree_segment *)(part + 1);
-    part->frames = (struct ttp_tree_frame *)(part->segments + segments);
-    return part;
+    *o = (struct ttp_outline){.size_bytes = size_bytes,
+                              .partition = partition,
+                              .segment_count = segments,
+                              .frame_count = frames};
+    o->segments = (struct ttp_tree_segment *)(o + 1);
+    o->frames = (struct ttp_tree_frame *)(o->segments + segments);
+    return o;
 }
 
 static int64_t to_ns(const struct ttp_loaded *p, int64_t ticks)
@@ -119,28 +120,27 @@ static void fill_frame(struct ttp_tree_frame *to, const struct ttp_loaded *p, co
     to->site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, from->argument);
 }
 
-static bool on_one_stack(const struct ttp_tree_part *part, const struct ttp_segment *g,
+static bool on_one_stack(const struct ttp_outline *o, const struct ttp_segment *g,
                          const struct ttp_tree_segment *s)
 {
     uint32_t last_start =
-        s->start_count != 0 ? ttp_tree_start_frame(part, s, s->start_count - 1)->stack : 0;
-    uint32_t last_end =
-        s->end_count != 0 ? ttp_tree_end_frame(part, s, s->end_count - 1)->stack : 0;
+        s->start_count != 0 ? ttp_tree_start_frame(o, s, s->start_count - 1)->stack : 0;
+    uint32_t last_end = s->end_count != 0 ? ttp_tree_end_frame(o, s, s->end_count - 1)->stack : 0;
     return last_start == 0 && last_end == 0 && g->start.stack == 0 && g->end.stack == 0;
 }
 
-/* Frames stand in the record as in the partition: all start frames, then all added ones. */
-static void fill_segment(struct ttp_tree_part *part, const struct ttp_loaded *p,
-                         const ttape_reader *r, uint32_t segment)
+/* Frames stand in the outline as in the partition: all start frames, then all added ones. */
+static void fill_segment(struct ttp_outline *o, const struct ttp_loaded *p, const ttape_reader *r,
+                         uint32_t segment)
 {
     const struct ttp_segment *g = &p->segments.segments[segment];
-    const struct ttp_part *about = &r->parts[p->partition];
-    struct ttp_tree_segment *s = &part->segments[segment];
+    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
+    struct ttp_tree_segment *s = &o->segments[segment];
     *s = (struct ttp_tree_segment){
         .first_event = g->first_event,
         .base_ns = time_of(p, g->base_tick),
         .end_ns = time_of(p, g->end_tick),
-        .stream = r->runs[about->first_run + segment].stream,
+        .stream = r->segments[entry->first_segment + segment].stream,
         .event_count = g->event_count,
         .start_first = g->start.frame_start,
         .start_count = g->start.frame_count,
@@ -149,12 +149,12 @@ static void fill_segment(struct ttp_tree_part *part, const struct ttp_loaded *p,
         .kept = g->kept,
     };
     for (uint32_t i = 0; i < s->start_count; i++)
-        fill_frame(&part->frames[s->start_first + i], p, r,
+        fill_frame(&o->frames[s->start_first + i], p, r,
                    &p->segments.start_frames[s->start_first + i], i < s->kept);
     for (uint32_t i = 0; i < s->end_count - s->kept; i++)
-        fill_frame(&part->frames[s->added_first + i], p, r,
+        fill_frame(&o->frames[s->added_first + i], p, r,
                    &p->segments.end_frames[g->end.frame_start + i], false);
-    s->one_stack = on_one_stack(part, g, s);
+    s->one_stack = on_one_stack(o, g, s);
 }
 
 struct making {
@@ -164,32 +164,33 @@ struct making {
     pthread_mutex_t mutex; /* of the tree */
 };
 
-static ttape_status make_part(struct making *m, ttape_reader *r, const struct ttp_loaded *p,
-                              const struct ttp_measure *rows, uint32_t row_count, ttape_error *err)
+static ttape_status make_outline(struct making *m, ttape_reader *r, const struct ttp_loaded *p,
+                                 const struct ttp_measure *rows, uint32_t row_count,
+                                 ttape_error *err)
 {
     struct ttape_tree *tree = m->tree;
     const struct ttp_segments *g = &p->segments;
     uint32_t frames = g->start_frame_count + g->end_frame_count;
     pthread_mutex_lock(&m->mutex);
     trim(tree, size_of(g->segment_count, frames), m->wanted); /* before it costs more */
-    struct ttp_tree_part *part = take_part(tree, p->partition, g->segment_count, frames, err);
-    ttape_status status = part == NULL ? tree->memory.status : TTAPE_OK;
+    struct ttp_outline *o = take_outline(tree, p->partition, g->segment_count, frames, err);
+    ttape_status status = o == NULL ? tree->memory.status : TTAPE_OK;
     pthread_mutex_unlock(&m->mutex);
-    if (part == NULL)
+    if (o == NULL)
         return status;
     for (uint32_t s = 0; s < g->segment_count; s++)
-        fill_segment(part, p, r, s);
-    ttp_tree_find_stays(part, p);
-    status = ttp_tree_find_ends(part, p, &r->definitions, rows, row_count, &r->memory, err);
+        fill_segment(o, p, r, s);
+    ttp_tree_find_stays(o, p);
+    status = ttp_tree_find_ends(o, p, &r->definitions, rows, row_count, &r->memory, err);
     pthread_mutex_lock(&m->mutex);
     if (status == TTAPE_OK) {
-        tree->parts[p->partition] = part;
-        tree->used_bytes += part->size_bytes;
-        link_newest(tree, part);
-        m->made_bytes += part->size_bytes;
+        tree->outlines[p->partition] = o;
+        tree->used_bytes += o->size_bytes;
+        link_newest(tree, o);
+        m->made_bytes += o->size_bytes;
         trim(tree, 0, m->wanted);
     } else {
-        ttp_memory_give(&tree->memory, part, part->size_bytes, 1);
+        ttp_memory_give(&tree->memory, o, o->size_bytes, 1);
     }
     pthread_mutex_unlock(&m->mutex);
     return status;
@@ -197,8 +198,8 @@ static ttape_status make_part(struct making *m, ttape_reader *r, const struct tt
 
 /* ---- reading ---- */
 
-static enum ttp_part_wish wish(void *context, uint32_t worker, ttape_reader *r,
-                               const struct ttp_loaded *p)
+static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+                                    const struct ttp_loaded *p)
 {
     (void)context;
     (void)worker;
@@ -211,7 +212,7 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
                                  uint32_t row_count, ttape_error *err)
 {
     (void)worker;
-    return make_part(context, r, p, rows, row_count, err);
+    return make_outline(context, r, p, rows, row_count, err);
 }
 
 static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
@@ -221,7 +222,7 @@ static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
     uint32_t row_count;
     (void)worker;
     TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
-    ttape_status status = make_part(context, r, p, rows, row_count, err);
+    ttape_status status = make_outline(context, r, p, rows, row_count, err);
     ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
     return status;
 }
@@ -231,24 +232,25 @@ static ttape_status take_damage(void *context, uint32_t partition, const ttape_e
     struct making *m = context;
     struct ttape_tree *tree = m->tree;
     (void)problem;
-    struct ttp_tree_part *part = take_part(tree, partition, 0, 0, NULL);
-    if (part == NULL)
+    struct ttp_outline *o = take_outline(tree, partition, 0, 0, NULL);
+    if (o == NULL)
         return tree->memory.status;
-    part->damaged = true;
-    tree->parts[partition] = part;
-    tree->used_bytes += part->size_bytes;
-    link_newest(tree, part);
+    o->damaged = true;
+    tree->outlines[partition] = o;
+    tree->used_bytes += o->size_bytes;
+    link_newest(tree, o);
     return TTAPE_OK;
 }
 
-/* The missing partitions of the stream's runs from `ordinal` on, as many as are read at once. */
+/* The missing partitions of the stream's segments from `ordinal` on, as many as are read at
+ * once. */
 static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                              uint32_t *list)
 {
-    uint32_t count = 0, runs = ttp_tree_run_count(tree, stream);
-    for (; ordinal < runs && count < tree->ahead; ordinal++) {
-        uint32_t partition = ttp_tree_run(tree, stream, ordinal)->partition;
-        if (tree->parts[partition] == NULL)
+    uint32_t count = 0, segments = ttp_tree_segment_count(tree, stream);
+    for (; ordinal < segments && count < tree->ahead; ordinal++) {
+        uint32_t partition = ttp_tree_entry(tree, stream, ordinal)->partition;
+        if (tree->outlines[partition] == NULL)
             list[count++] = partition;
     }
     return count;
@@ -260,21 +262,21 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
 {
     uint32_t list[AHEAD_MOST];
     struct making m = {.tree = tree};
-    const struct ttp_part_work work = {.context = &m,
-                                       .wish = wish,
-                                       .summary = take_summary,
-                                       .events = take_events,
-                                       .damaged = take_damage};
+    const struct ttp_partition_work work = {.context = &m,
+                                            .wish = wish,
+                                            .summary = take_summary,
+                                            .events = take_events,
+                                            .damaged = take_damage};
     uint32_t count = list_missing(tree, stream, ordinal, list), first = list[0];
     m.wanted = first;
     pthread_mutex_init(&m.mutex, NULL);
-    ttape_status status = ttp_part_work(tree->reader, list, count, tree->jobs, &work, err);
+    ttape_status status = ttp_partition_work(tree->reader, list, count, tree->jobs, &work, err);
     pthread_mutex_destroy(&m.mutex);
     tree->ahead = tree->ahead * 4 < AHEAD_MOST ? tree->ahead * 4 : AHEAD_MOST;
     if (status != TTAPE_OK)
         return status;
-    unlink_part(tree, tree->parts[first]);
-    link_newest(tree, tree->parts[first]);
+    unlink_outline(tree, tree->outlines[first]);
+    link_newest(tree, tree->outlines[first]);
     if (m.made_bytes > tree->cache_bytes) /* then reading so many ahead is in vain */
         tree->ahead = count > AHEAD_FIRST ? AHEAD_FIRST : 1;
     return TTAPE_OK;
@@ -294,54 +296,55 @@ ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_
                     "partition could not be read while there was too little memory");
 }
 
-/* ---- runs ---- */
+/* ---- segments ---- */
 
-uint32_t ttp_tree_run_count(const struct ttape_tree *tree, uint32_t stream)
+uint32_t ttp_tree_segment_count(const struct ttape_tree *tree, uint32_t stream)
 {
     const ttape_reader *r = tree->reader;
     return stream < r->indexed_streams ? r->stream_first[stream + 1] - r->stream_first[stream] : 0;
 }
 
-const struct ttp_segment_run *ttp_tree_run(const struct ttape_tree *tree, uint32_t stream,
-                                           uint32_t ordinal)
+const struct ttp_segment_entry *ttp_tree_entry(const struct ttape_tree *tree, uint32_t stream,
+                                               uint32_t ordinal)
 {
     const ttape_reader *r = tree->reader;
-    return &r->runs[r->stream_runs[r->stream_first[stream] + ordinal]];
+    return &r->segments[r->stream_segments[r->stream_first[stream] + ordinal]];
 }
 
 uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition)
 {
-    uint32_t count = ttp_tree_run_count(tree, stream), low = 0, high = count;
-    while (low < high) { /* runs stand in the file in the order of their events (F-SEG-01) ... */
+    uint32_t count = ttp_tree_segment_count(tree, stream), low = 0, high = count;
+    while (low <
+           high) { /* segments stand in the file in the order of their events (F-SEG-01) ... */
         uint32_t middle = low + (high - low) / 2;
-        if (ttp_tree_run(tree, stream, middle)->partition < partition)
+        if (ttp_tree_entry(tree, stream, middle)->partition < partition)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low < count && ttp_tree_run(tree, stream, low)->partition == partition)
+    if (low < count && ttp_tree_entry(tree, stream, low)->partition == partition)
         return low;
     for (uint32_t i = 0; i < count; i++) /* ... but the file may be wrong */
-        if (ttp_tree_run(tree, stream, i)->partition == partition)
+        if (ttp_tree_entry(tree, stream, i)->partition == partition)
             return i;
     return TTP_NO_PLACE;
 }
 
-ttape_status ttp_tree_record(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                             const struct ttp_tree_part **part,
-                             const struct ttp_tree_segment **segment, ttape_error *err)
+ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                              const struct ttp_outline **o, const struct ttp_tree_segment **segment,
+                              ttape_error *err)
 {
     const ttape_reader *r = tree->reader;
-    const struct ttp_segment_run *run = ttp_tree_run(tree, stream, ordinal);
-    if (tree->parts[run->partition] == NULL)
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
+    if (tree->outlines[seg->partition] == NULL)
         TTP_TRY(read_missing(tree, stream, ordinal, err));
-    struct ttp_tree_part *found = tree->parts[run->partition];
+    struct ttp_outline *found = tree->outlines[seg->partition];
     if (found != tree->newest) {
-        unlink_part(tree, found);
+        unlink_outline(tree, found);
         link_newest(tree, found);
     }
-    uint32_t number = (uint32_t)(run - r->runs) - r->parts[run->partition].first_run;
-    *part = found;
+    uint32_t number = ttp_segment_number(r, seg);
+    *o = found;
     *segment = found->damaged || number >= found->segment_count ? NULL : &found->segments[number];
     return TTAPE_OK;
 }

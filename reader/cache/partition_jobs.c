@@ -1,7 +1,7 @@
 /* Workers take the next partition from one counter. A worker's reader is a copy that shares what
  * does not change; its memory is a share of what the reader's limit leaves. A partition that does
  * not fit there is done at the end by the calling thread, with all of it. */
-#include "reader/cache/part_jobs.h"
+#include "reader/cache/partition_jobs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ enum outcome {
 };
 
 struct crew {
-    const struct ttp_part_work *work;
+    const struct ttp_partition_work *work;
     const uint32_t *partitions;
     uint8_t *outcomes; /* one each */
     atomic_uint next;
@@ -41,10 +41,10 @@ struct crew_member {
 
 /* Of few partitions the last one would be waited for: then more threads take turns on the
  * processors, and all end at about the same time. */
-uint32_t ttp_part_workers(uint32_t jobs, uint32_t partition_count)
+uint32_t ttp_partition_workers(uint32_t jobs, uint32_t partition_count)
 {
     uint64_t most = jobs > 1 && partition_count < 4ull * jobs ? 2ull * jobs : jobs;
-    most = most < TTP_PART_WORKERS_MOST ? most : TTP_PART_WORKERS_MOST;
+    most = most < TTP_PARTITION_WORKERS_MOST ? most : TTP_PARTITION_WORKERS_MOST;
     most = most < partition_count ? most : partition_count;
     return most > 1 ? (uint32_t)most : 1;
 }
@@ -80,8 +80,9 @@ static void fail_all(struct crew *c, uint32_t number, ttape_status status, const
 }
 
 /* *unread: it failed for the partition, not for the work. */
-static ttape_status do_summary(const struct ttp_part_work *work, uint32_t worker, ttape_reader *r,
-                               const struct ttp_loaded *p, bool *unread, ttape_error *err)
+static ttape_status do_summary(const struct ttp_partition_work *work, uint32_t worker,
+                               ttape_reader *r, const struct ttp_loaded *p, bool *unread,
+                               ttape_error *err)
 {
     struct ttp_measure *rows;
     uint32_t row_count;
@@ -96,13 +97,13 @@ static ttape_status do_summary(const struct ttp_part_work *work, uint32_t worker
 static ttape_status do_apart(struct crew *c, ttape_reader *r, uint32_t worker, struct ttp_loaded *p,
                              enum outcome *outcome, ttape_error *err)
 {
-    const struct ttp_part_work *work = c->work;
+    const struct ttp_partition_work *work = c->work;
     bool unread = true;
     *outcome = AGAIN;
-    if (r->parts[p->partition].damaged)
+    if (r->partitions[p->partition].damaged)
         return TTAPE_E_CORRUPT;
     TTP_TRY(read_light(r, p, NULL));
-    enum ttp_part_wish wish = work->wish(work->context, worker, r, p);
+    enum ttp_partition_wish wish = work->wish(work->context, worker, r, p);
     if (wish == TTP_WISH_EVENTS && !work->decodes) {
         *outcome = LATER;
         return TTAPE_OK;
@@ -206,16 +207,16 @@ static bool of_the_bytes(ttape_status status) { return status >= TTAPE_E_TRUNCAT
 
 /* Through the cache, which makes room where a worker's share of the memory did not suffice.
  * *unread: it failed for the partition, not for the work. */
-static ttape_status do_again(ttape_reader *r, const struct ttp_part_work *work, uint32_t partition,
-                             bool *unread, ttape_error *err)
+static ttape_status do_again(ttape_reader *r, const struct ttp_partition_work *work,
+                             uint32_t partition, bool *unread, ttape_error *err)
 {
     struct ttp_loaded *p;
     *unread = true;
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
-    if (r->parts[partition].damaged) /* nobody knows its streams, even if it can be read now */
+    if (r->partitions[partition].damaged) /* nobody knows its streams, even if it can be read now */
         return ttp_fail(err, TTAPE_E_CORRUPT, "", p->payload_offset,
                         "partition could not be read when the file was opened");
-    enum ttp_part_wish wish = work->wish(work->context, 0, r, p);
+    enum ttp_partition_wish wish = work->wish(work->context, 0, r, p);
     if (wish == TTP_WISH_SUMMARY)
         return do_summary(work, 0, r, p, unread, err);
     if (wish == TTP_WISH_NOTHING)
@@ -251,13 +252,13 @@ static void learn_models(ttape_reader *r, const uint32_t *partitions, uint32_t c
     for (uint32_t i = 0; i < count; i++)
         last = partitions[i] > last ? partitions[i] : last;
     for (uint32_t i = 0; i <= last; i++)
-        if (i == last || r->parts[i].scope != r->parts[i + 1].scope)
+        if (i == last || r->partitions[i].scope != r->partitions[i + 1].scope)
             (void)ttp_model_find(r, i, TTP_NO_MODEL, &place, NULL);
 }
 
 static ttape_status run_all(ttape_reader *r, struct crew *c, uint32_t jobs, ttape_error *err)
 {
-    uint32_t workers = ttp_part_workers(jobs, c->partition_count);
+    uint32_t workers = ttp_partition_workers(jobs, c->partition_count);
     if (c->work->decodes)
         learn_models(r, c->partitions, c->partition_count);
     if (workers > 1)
@@ -274,8 +275,9 @@ static ttape_status run_all(ttape_reader *r, struct crew *c, uint32_t jobs, ttap
     return TTAPE_OK;
 }
 
-ttape_status ttp_part_work(ttape_reader *r, const uint32_t *partitions, uint32_t partition_count,
-                           uint32_t jobs, const struct ttp_part_work *work, ttape_error *err)
+ttape_status ttp_partition_work(ttape_reader *r, const uint32_t *partitions,
+                                uint32_t partition_count, uint32_t jobs,
+                                const struct ttp_partition_work *work, ttape_error *err)
 {
     struct ttp_memory *memory = &r->memory;
     struct crew c = {.work = work,
