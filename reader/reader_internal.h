@@ -1,7 +1,7 @@
 /* The reader's inside.
  *
- *   source -> scan.c | index_reader.c -> partitions, segments, definitions   where things are
- *          -> cache.c -> partition_decoder.c -> ttp_loaded                   one partition in memory
+ *   source -> scan.c | index_reader.c -> partitions, segments, definitions  where things are
+ *          -> cache.c -> partition_decoder.c -> ttp_loaded                  one partition in memory
  *          -> walk.c -> events -> cursor.c, merge.c, verify.c */
 #ifndef TTP_READER_INTERNAL_H
 #define TTP_READER_INTERNAL_H

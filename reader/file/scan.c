@@ -101,7 +101,7 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
                         "scope '%u' of a partition is not introduced", chunk->scope);
     TTP_TRY(ttp_reader_add_partition(r, &entry, err));
-    uint32_t partition = r->partition_count - 1, run_count = r->segment_count;
+    uint32_t partition = r->partition_count - 1, segment_count = r->segment_count;
     ttape_status status = describe_part(r, partition, err != NULL ? err : &ignored);
     if (status == TTAPE_OK)
         return TTAPE_OK;
@@ -109,7 +109,7 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
         return status;
     uint32_t first_segment = r->partitions[partition].first_segment;
     struct ttp_loaded *loaded = r->partitions[partition].loaded;
-    r->segment_count = run_count;
+    r->segment_count = segment_count;
     r->partitions[partition] = entry;
     r->partitions[partition].first_segment = first_segment;
     r->partitions[partition].loaded = loaded;
