@@ -27,7 +27,7 @@ struct recovery {
     struct ttp_recovered_files files;
     struct ttp_recovered_edges edges;
     struct ttp_reached reached;
-    ttape_recording *r;
+    struct ttp_encode *e;
     ttape_writer *writer;
     struct ttp_telling telling;
     bool is_adopted; /* the trace goes on in its last file, with the ids that are there */
@@ -54,8 +54,8 @@ static ttape_status pass_on(const ttape_error *why, ttape_error *err)
 static void note_loss(struct recovery *v)
 {
     v->has_losses = true;
-    for (size_t i = 0; i < v->r->threads.count && !v->reached.is_told; i++)
-        ((struct ttp_thread **)v->r->threads.data)[i]->has_hole = true;
+    for (size_t i = 0; i < v->e->threads.count && !v->reached.is_told; i++)
+        ((struct ttp_thread **)v->e->threads.data)[i]->has_hole = true;
 }
 
 static void disbelieve(struct recovery *v)
@@ -176,7 +176,7 @@ static ttape_status adopt(struct copying *c, ttape_error *err)
         return TTAPE_OK;
     v->is_adopted = true;
     ttp_writer_take_over(v->writer, scope);
-    return ttp_state_adopt(v->r, c->salvaged.salvage.r, err);
+    return ttp_state_adopt(v->e, c->salvaged.salvage.r, err);
 }
 
 static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
@@ -254,7 +254,7 @@ static ttape_status copy_files(struct recovery *v, ttape_error *err)
     TTP_TRY(status);
     TTP_TRY(ttp_writer_set_clock(v->writer, timed ? resolution : 0, origin, err));
     if (!v->is_adopted) /* of files that are not there, or of one that had not begun yet */
-        ttp_state_forget_ids(v->r);
+        ttp_state_forget_ids(v->e);
     return TTAPE_OK;
 }
 
@@ -263,7 +263,7 @@ static ttape_status resume_threads(struct recovery *v, ttape_error *err)
     struct ttp_gap_sums gaps = {0};
     if (!v->is_adopted && !v->is_broken)
         return TTAPE_OK;
-    TTP_TRY(ttp_reached_resume(&v->reached, &v->edges, v->r, &gaps, err));
+    TTP_TRY(ttp_reached_resume(&v->reached, &v->edges, v->e, &gaps, err));
     v->telling.report->gap_count += gaps.gap_count;
     v->telling.report->lost_events += gaps.lost_events;
     return TTAPE_OK;
@@ -293,11 +293,11 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
         qsort(slots, v->files.slots.count, sizeof *slots, by_place);
     for (size_t i = 0; i < v->files.slots.count && status == TTAPE_OK; i++) {
         if (i == 0 || slots[i].serial != slots[i - 1].serial)
-            status = ttp_edges_resume(&v->edges, v->r, slots[i].serial, err);
+            status = ttp_edges_resume(&v->edges, v->e, slots[i].serial, err);
         if (status == TTAPE_OK)
             status = ttp_recovered_load(&v->files, &slots[i], slot, err);
         if (status == TTAPE_OK)
-            status = ttp_decode_slot(v->r, slot, err);
+            status = ttp_decode_slot(v->e, slot, err);
         status = status == TTAPE_END ? TTAPE_OK : status;
     }
     free(slot);
@@ -306,12 +306,12 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
 
 static ttape_status finish(struct recovery *v, ttape_error *err)
 {
-    uint64_t lost = v->files.arena_lost, uncounted = v->r->uncounted;
-    v->telling.report->recovered_events = v->r->appended;
-    v->telling.report->lost_events += v->r->lost + lost;
-    if (v->r->lost + lost != 0)
+    uint64_t lost = v->files.arena_lost, uncounted = v->e->uncounted;
+    v->telling.report->recovered_events = v->e->appended;
+    v->telling.report->lost_events += v->e->lost + lost;
+    if (v->e->lost + lost != 0)
         ttp_tell(&v->telling, true, "%llu events were lost before",
-                 (unsigned long long)(v->r->lost + lost));
+                 (unsigned long long)(v->e->lost + lost));
     if (uncounted != 0)
         ttp_tell(&v->telling, true, "%llu gaps are of events that nobody has counted",
                  (unsigned long long)uncounted);
@@ -325,15 +325,15 @@ static ttape_status finish(struct recovery *v, ttape_error *err)
 
 static ttape_status open_writer(struct recovery *v, const ttape_sink *sink, ttape_error *err)
 {
-    ttape_writer_options options = v->r->options.writer;
+    ttape_writer_options options = v->e->options.writer;
     options.size = sizeof options;
     options.allocator = v->telling.options->allocator;
     options.jobs = 2;
     options.model_period = UINT32_MAX; /* copied models have the numbers that it would give */
-    if (v->r->options.clock == TTAPE_CLOCK_NONE)
+    if (v->e->options.clock == TTAPE_CLOCK_NONE)
         options.resolution_ns = TTAPE_TIME_NONE;
     TTP_TRY(ttape_writer_open(&v->writer, sink, &options, err));
-    return ttp_state_set_writer(v->r, v->writer, err);
+    return ttp_state_set_writer(v->e, v->writer, err);
 }
 
 static void tell_arena(struct recovery *v)
@@ -352,16 +352,16 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
                             ttape_error *err)
 {
     TTP_TRY(ttp_recovered_open(&v->files, directory, err));
-    TTP_TRY(ttp_state_open(&v->r, v->telling.options, &v->files, err));
+    TTP_TRY(ttp_state_open(&v->e, v->telling.options, &v->files, err));
     TTP_TRY(open_writer(v, sink, err));
     if (v->files.journal_lost_bytes != 0)
         ttp_tell(&v->telling, false,
                  "the journal's last %llu bytes are no checkpoint: their events come from "
                  "the spill file",
                  (unsigned long long)v->files.journal_lost_bytes);
-    TTP_TRY(ttp_state_replay(v->r, &v->files, err));
-    TTP_TRY(ttp_edges_find(&v->edges, v->r, &v->files, err));
-    TTP_TRY(ttp_reached_find(&v->reached, v->r, &v->files, &v->edges, err));
+    TTP_TRY(ttp_state_replay(v->e, &v->files, err));
+    TTP_TRY(ttp_edges_find(&v->edges, v->e, &v->files, err));
+    TTP_TRY(ttp_reached_find(&v->reached, v->e, &v->files, &v->edges, err));
     if (v->reached.is_false)
         disbelieve(v);
     TTP_TRY(copy_files(v, err));
@@ -369,7 +369,7 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
     tell_arena(v);
     if (!v->files.has_spill)
         ttp_tell(&v->telling, true, "the spill file is gone, with what was only there");
-    v->lost_slots = ttp_slots_tell(&v->telling, &v->files, v->r);
+    v->lost_slots = ttp_slots_tell(&v->telling, &v->files, v->e);
     TTP_TRY(decode_rest(v, err));
     return finish(v, err);
 }
@@ -387,7 +387,7 @@ ttape_status ttape_recover_recording(const char *directory, const ttape_sink *si
     ttape_writer_close(v.writer);
     ttp_reached_close(&v.reached);
     ttp_edges_close(&v.edges);
-    ttp_state_close(v.r);
+    ttp_state_close(v.e);
     ttp_recovered_close(&v.files);
     return status;
 }

@@ -27,10 +27,10 @@ static bool can_be(const uint8_t *bytes, size_t size)
     return true;
 }
 
-ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const ttape_recording *r,
+ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const struct ttp_encode *e,
                             const struct ttp_recovered_files *files, ttape_error *err)
 {
-    edges->count = r->threads.count;
+    edges->count = e->threads.count;
     edges->items = calloc(edges->count + 1, sizeof *edges->items);
     edges->sizes = calloc(edges->count + 1, sizeof *edges->sizes);
     if (edges->items == NULL || edges->sizes == NULL)
@@ -39,7 +39,7 @@ ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const ttape_recor
         const uint8_t *bytes = files->journal + at + TTP_JOURNAL_HEAD_BYTES;
         size_t size = ttp_load32(files->journal + at + 4);
         if (ttp_load32(files->journal + at) == TTP_JOURNAL_EDGE && can_be(bytes, size)) {
-            uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
+            uint32_t index = ttp_map_find(&e->thread_by_serial, ttp_load64(bytes));
             if (index < edges->count) {
                 edges->items[index] = bytes;
                 edges->sizes[index] = size;
@@ -50,7 +50,7 @@ ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const ttape_recor
     return TTAPE_OK;
 }
 
-static ttape_status add_frame(ttape_recording *r, struct ttp_thread *thread, const uint8_t *bytes,
+static ttape_status add_frame(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *bytes,
                               ttape_error *err)
 {
     ttape_open_frame frame = {.kind = ttp_load32(bytes + 24),
@@ -61,31 +61,31 @@ static ttape_status add_frame(ttape_recording *r, struct ttp_thread *thread, con
                               .self_ns = (int64_t)ttp_load64(bytes + 16)};
     if (ttp_load32(bytes + 36) != 0) {
         uint32_t index;
-        TTP_TRY(ttp_site_of(r, thread, ttp_load64(bytes), &index, err));
-        frame.site = ttp_site_at(r, thread, index)->id;
+        TTP_TRY(ttp_site_of(e, thread, ttp_load64(bytes), &index, err));
+        frame.site = ttp_site_at(e, thread, index)->id;
     }
-    ttape_open_frame *place = ttp_push(&r->allocator, &thread->frames, sizeof frame, err);
+    ttape_open_frame *place = ttp_push(&e->allocator, &thread->frames, sizeof frame, err);
     if (place == NULL)
         return TTAPE_E_MEMORY;
     *place = frame;
     return TTAPE_OK;
 }
 
-ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, ttape_recording *r,
+ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, struct ttp_encode *e,
                               uint64_t serial, ttape_error *err)
 {
-    uint32_t index = ttp_map_find(&r->thread_by_serial, serial);
+    uint32_t index = ttp_map_find(&e->thread_by_serial, serial);
     if (index >= edges->count || edges->items[index] == NULL)
         return TTAPE_OK;
-    struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[index];
+    struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[index];
     const uint8_t *bytes = edges->items[index];
     if (thread->must_resume)
         return TTAPE_OK;
-    TTP_TRY(ttp_stream_ready(r, thread, err));
+    TTP_TRY(ttp_stream_ready(e, thread, err));
     thread->frames.count = 0;
     for (size_t at = TTP_JOURNAL_EDGE_BYTES; edges->sizes[index] - at >= TTP_JOURNAL_FRAME_BYTES;
          at += TTP_JOURNAL_FRAME_BYTES)
-        TTP_TRY(add_frame(r, thread, bytes + at, err));
+        TTP_TRY(add_frame(e, thread, bytes + at, err));
     thread->edge = (ttape_edge){.event_number = ttp_load64(bytes + 8),
                                 .time_ns = ttp_load64(bytes + 16),
                                 .stack = ttp_load32(bytes + 24),

@@ -11,10 +11,10 @@ struct ttp_recovered_edges {
     size_t *sizes, count;
 };
 
-ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const ttape_recording *r,
+ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const struct ttp_encode *e,
                             const struct ttp_recovered_files *files, ttape_error *err);
 /* The thread goes on there, unless a file says where it stood. */
-ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, ttape_recording *r,
+ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, struct ttp_encode *e,
                               uint64_t serial, ttape_error *err);
 /* The thread's event number there; 0: it has none. By its index. */
 uint64_t ttp_edges_number(const struct ttp_recovered_edges *edges, uint32_t index);

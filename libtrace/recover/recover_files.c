@@ -407,12 +407,12 @@ ttape_status ttp_recovered_open(struct ttp_recovered_files *files, const char *d
  * in the trace. A damaged slot is a loss if its records are neither in the trace, before the
  * checkpoint, nor in the arena. */
 
-static bool is_in_trace(const ttape_recording *r, const struct ttp_recovered_slot *slot)
+static bool is_in_trace(const struct ttp_encode *e, const struct ttp_recovered_slot *slot)
 {
-    uint32_t index = ttp_map_find(&r->thread_by_serial, slot->serial);
-    if (index >= r->threads.count)
+    uint32_t index = ttp_map_find(&e->thread_by_serial, slot->serial);
+    if (index >= e->threads.count)
         return false;
-    const struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[index];
+    const struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[index];
     return slot->sequence < thread->sequence ||
            (slot->sequence == thread->sequence && slot->end <= thread->consumed);
 }
@@ -436,14 +436,14 @@ static bool has_stopped_there(const struct ttp_recovered_files *files)
 }
 
 uint64_t ttp_slots_tell(const struct ttp_telling *t, const struct ttp_recovered_files *files,
-                        const ttape_recording *r)
+                        const struct ttp_encode *e)
 {
     uint64_t lost = files->nobodys, others;
     if (lost != 0 && has_stopped_there(files))
         lost--;
     for (size_t i = 0; i < files->damaged.count; i++) {
         const struct ttp_recovered_slot *slot = &files->damaged.items[i];
-        lost += !is_in_trace(r, slot) && !is_in_arena(files, slot);
+        lost += !is_in_trace(e, slot) && !is_in_arena(files, slot);
     }
     others = files->damaged.count + files->nobodys - lost;
     if (lost != 0)

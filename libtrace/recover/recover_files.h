@@ -68,7 +68,7 @@ ttape_status ttp_recovered_load(const struct ttp_recovered_files *files,
 /* Tells of the damaged slots of the spill file: a line for those that are a loss, a line for the
  * others. How many are a loss. To be called when the journal was replayed. */
 uint64_t ttp_slots_tell(const struct ttp_telling *t, const struct ttp_recovered_files *files,
-                        const ttape_recording *r);
+                        const struct ttp_encode *e);
 void ttp_recovered_close(struct ttp_recovered_files *files);
 
 #endif

@@ -17,10 +17,10 @@ static uint64_t key_of(const struct ttp_reached *reached, uint32_t file, uint32_
     return ((reached->is_separate ? (uint64_t)file << 32 : 0) | stream) + 1; /* 0 is no key */
 }
 
-static ttape_status take_row(struct ttp_reached *reached, ttape_recording *r, const uint8_t *bytes,
-                             ttape_error *err)
+static ttape_status take_row(struct ttp_reached *reached, struct ttp_encode *e,
+                             const uint8_t *bytes, ttape_error *err)
 {
-    uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
+    uint32_t index = ttp_map_find(&e->thread_by_serial, ttp_load64(bytes));
     if (index >= reached->count)
         return TTAPE_OK;
     struct ttp_reached_row *row = &reached->rows[index];
@@ -29,7 +29,7 @@ static ttape_status take_row(struct ttp_reached *reached, ttape_recording *r, co
                                     .file = ttp_load32(bytes + 24),
                                     .stream = ttp_load32(bytes + 28)};
     reached->is_told = true;
-    return ttp_map_set(&r->allocator, &reached->by_stream, key_of(reached, row->file, row->stream),
+    return ttp_map_set(&e->allocator, &reached->by_stream, key_of(reached, row->file, row->stream),
                        index, err);
 }
 
@@ -71,13 +71,13 @@ static void check_rows(struct ttp_reached *reached, const struct ttp_recovered_f
         }
 }
 
-ttape_status ttp_reached_find(struct ttp_reached *reached, ttape_recording *r,
+ttape_status ttp_reached_find(struct ttp_reached *reached, struct ttp_encode *e,
                               const struct ttp_recovered_files *files,
                               const struct ttp_recovered_edges *edges, ttape_error *err)
 {
-    reached->allocator = &r->allocator;
-    reached->count = r->threads.count;
-    reached->is_separate = r->options.separate_files;
+    reached->allocator = &e->allocator;
+    reached->count = e->threads.count;
+    reached->is_separate = e->options.separate_files;
     reached->rows = calloc(reached->count + 1, sizeof *reached->rows);
     if (reached->rows == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
@@ -85,7 +85,7 @@ ttape_status ttp_reached_find(struct ttp_reached *reached, ttape_recording *r,
         size_t size = ttp_load32(files->journal + at + 4);
         if (ttp_load32(files->journal + at) == TTP_JOURNAL_REACHED &&
             size == TTP_JOURNAL_REACHED_BYTES)
-            TTP_TRY(take_row(reached, r, files->journal + at + TTP_JOURNAL_HEAD_BYTES, err));
+            TTP_TRY(take_row(reached, e, files->journal + at + TTP_JOURNAL_HEAD_BYTES, err));
         at += TTP_JOURNAL_HEAD_BYTES + size;
     }
     check_rows(reached, files, edges);
@@ -99,7 +99,7 @@ const struct ttp_reached_row *ttp_reached_of(const struct ttp_reached *reached, 
     return index < reached->count ? &reached->rows[index] : NULL;
 }
 
-static ttape_status put_gap(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status put_gap(struct ttp_encode *e, struct ttp_thread *thread,
                             const struct ttp_reached_row *row, uint64_t count,
                             struct ttp_gap_sums *gaps, ttape_error *err)
 {
@@ -113,8 +113,8 @@ static ttape_status put_gap(ttape_recording *r, struct ttp_thread *thread,
     gap.time_ns = thread->edge.time_ns;
     thread->edge.event_number = row->number - 1;
     thread->must_resume = true;
-    TTP_TRY(ttp_output_append(r, thread, &gap, 1, err));
-    r->appended--; /* none of theirs */
+    TTP_TRY(ttp_output_append(e, thread, &gap, 1, err));
+    e->appended--; /* none of theirs */
     gaps->gap_count++;
     gaps->lost_events += count;
     return TTAPE_OK;
@@ -122,20 +122,20 @@ static ttape_status put_gap(ttape_recording *r, struct ttp_thread *thread,
 
 /* Where nothing of it is in the last file it stands where that began. */
 static ttape_status resume(const struct ttp_reached *reached,
-                           const struct ttp_recovered_edges *edges, ttape_recording *r,
+                           const struct ttp_recovered_edges *edges, struct ttp_encode *e,
                            size_t index, struct ttp_gap_sums *gaps, ttape_error *err)
 {
-    struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[index];
+    struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[index];
     const struct ttp_reached_row *row = &reached->rows[index];
     uint64_t written = 0;
     if (thread->stream != TTAPE_NONE)
-        written = ttp_stream_next_event(r->current->writer, thread->stream);
+        written = ttp_stream_next_event(e->current->writer, thread->stream);
     uint64_t begin = ttp_edges_number(edges, (uint32_t)index);
     begin = begin > written ? begin : written;
     if (row->number > begin) {
-        TTP_TRY(ttp_edges_resume(edges, r, thread->serial, err));
-        TTP_TRY(ttp_stream_ready(r, thread, err));
-        return put_gap(r, thread, row, row->number - begin, gaps, err);
+        TTP_TRY(ttp_edges_resume(edges, e, thread->serial, err));
+        TTP_TRY(ttp_stream_ready(e, thread, err));
+        return put_gap(e, thread, row, row->number - begin, gaps, err);
     }
     if (written >= row->number && row->number > thread->edge.event_number) {
         /* a gap brought it there */
@@ -148,12 +148,12 @@ static ttape_status resume(const struct ttp_reached *reached,
 }
 
 ttape_status ttp_reached_resume(const struct ttp_reached *reached,
-                                const struct ttp_recovered_edges *edges, ttape_recording *r,
+                                const struct ttp_recovered_edges *edges, struct ttp_encode *e,
                                 struct ttp_gap_sums *gaps, ttape_error *err)
 {
     for (size_t i = 0; i < reached->count; i++)
         if (reached->rows[i].number != 0)
-            TTP_TRY(resume(reached, edges, r, i, gaps, err));
+            TTP_TRY(resume(reached, edges, e, i, gaps, err));
     return TTAPE_OK;
 }
 

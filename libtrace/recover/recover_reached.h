@@ -22,7 +22,7 @@ struct ttp_reached {
     const ttape_allocator *allocator; /* of the map */
 };
 
-ttape_status ttp_reached_find(struct ttp_reached *reached, ttape_recording *r,
+ttape_status ttp_reached_find(struct ttp_reached *reached, struct ttp_encode *e,
                               const struct ttp_recovered_files *files,
                               const struct ttp_recovered_edges *edges, ttape_error *err);
 /* May a thread have come from one number to the other in so many partitions? */
@@ -35,7 +35,7 @@ const struct ttp_reached_row *ttp_reached_of(const struct ttp_reached *reached, 
 /* Threads go on behind what the output has of them, and behind a gap where that is less than there
  * was. To be called when the last file was copied. *gaps is added to. */
 ttape_status ttp_reached_resume(const struct ttp_reached *reached,
-                                const struct ttp_recovered_edges *edges, ttape_recording *r,
+                                const struct ttp_recovered_edges *edges, struct ttp_encode *e,
                                 struct ttp_gap_sums *gaps, ttape_error *err);
 void ttp_reached_close(struct ttp_reached *reached);
 

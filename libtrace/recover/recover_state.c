@@ -17,66 +17,66 @@ static ttape_status no_memory(ttape_error *err)
 
 /* Calls `take` for each entry up to the last checkpoint. */
 static ttape_status each_entry(const struct ttp_recovered_files *files,
-                               ttape_status (*take)(ttape_recording *, uint32_t kind,
+                               ttape_status (*take)(struct ttp_encode *, uint32_t kind,
                                                     const uint8_t *bytes, size_t size,
                                                     ttape_error *err),
-                               ttape_recording *r, ttape_error *err)
+                               struct ttp_encode *e, ttape_error *err)
 {
     for (size_t at = 0; at < files->journal_bytes;) {
         uint32_t kind = ttp_load32(files->journal + at);
         size_t size = ttp_load32(files->journal + at + 4);
-        TTP_TRY(take(r, kind, files->journal + at + TTP_JOURNAL_HEAD_BYTES, size, err));
+        TTP_TRY(take(e, kind, files->journal + at + TTP_JOURNAL_HEAD_BYTES, size, err));
         at += TTP_JOURNAL_HEAD_BYTES + size;
     }
     return TTAPE_OK;
 }
 
-static ttape_status take_start(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size,
-                               ttape_error *err)
+static ttape_status take_start(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
+                               size_t size, ttape_error *err)
 {
     (void)err;
     if (kind != TTP_JOURNAL_START || size != TTP_JOURNAL_START_BYTES)
         return TTAPE_OK;
-    ttape_writer_options *w = &r->options.writer;
-    r->options.clock = ttp_load32(bytes);
+    ttape_writer_options *w = &e->options.writer;
+    e->options.clock = ttp_load32(bytes);
     w->partition_events = ttp_load32(bytes + 4);
-    r->clock_base = ttp_load64(bytes + 8);
-    r->clock_base_ns = ttp_load64(bytes + 16);
-    r->clock_scale = ttp_load64(bytes + 24);
+    e->clock.base = ttp_load64(bytes + 8);
+    e->clock.base_ns = ttp_load64(bytes + 16);
+    e->clock.scale = ttp_load64(bytes + 24);
     w->resolution_ns = ttp_load64(bytes + 32);
     w->level = (int32_t)ttp_load32(bytes + 40);
     w->literal = ttp_load32(bytes + 44) != 0;
-    r->options.separate_files = (ttp_load32(bytes + 48) & TTP_JOURNAL_SEPARATE) != 0;
+    e->options.separate_files = (ttp_load32(bytes + 48) & TTP_JOURNAL_SEPARATE) != 0;
     memcpy(w->trace_id, bytes + 56, sizeof w->trace_id);
     w->has_trace_id = true;
     return TTAPE_OK;
 }
 
-ttape_status ttp_state_open(ttape_recording **out, const ttape_recover_options *options,
+ttape_status ttp_state_open(struct ttp_encode **out, const ttape_recover_options *options,
                             const struct ttp_recovered_files *files, ttape_error *err)
 {
-    ttape_recording *r = *out = calloc(1, sizeof *r);
-    if (r == NULL)
+    struct ttp_encode *e = *out = calloc(1, sizeof *e);
+    if (e == NULL)
         return no_memory(err);
-    r->journal_fd = r->spill.fd = r->arena.fd = -1;
-    r->allocator = ttp_allocator_or_default(options->allocator);
-    r->is_replaying = true;
-    r->options.rules.name = options->name;
-    r->options.rules.context = options->context;
-    return each_entry(files, take_start, r, err);
+    e->journal_fd = -1;
+    e->allocator = ttp_allocator_or_default(options->allocator);
+    e->is_replaying = true;
+    e->options.rules.name = options->name;
+    e->options.rules.context = options->context;
+    return each_entry(files, take_start, e, err);
 }
 
-ttape_status ttp_state_set_writer(ttape_recording *r, ttape_writer *writer, ttape_error *err)
+ttape_status ttp_state_set_writer(struct ttp_encode *e, ttape_writer *writer, ttape_error *err)
 {
-    r->current = calloc(1, sizeof *r->current);
-    if (r->current == NULL)
+    e->current = calloc(1, sizeof *e->current);
+    if (e->current == NULL)
         return no_memory(err);
-    r->current->writer = writer;
-    r->current->fd = -1;
+    e->current->writer = writer;
+    e->current->fd = -1;
     return TTAPE_OK;
 }
 
-static ttape_status take_thread(ttape_recording *r, const uint8_t *bytes, ttape_error *err)
+static ttape_status take_thread(struct ttp_encode *e, const uint8_t *bytes, ttape_error *err)
 {
     struct ttp_thread *thread;
     struct ttp_block_head block = {.serial = ttp_load64(bytes),
@@ -87,7 +87,7 @@ static ttape_status take_thread(ttape_recording *r, const uint8_t *bytes, ttape_
     memcpy(block.name, bytes + 68, sizeof block.name);
     if (block.serial == 0)
         return TTAPE_OK;
-    TTP_TRY(ttp_thread_of(r, &block, &thread, err));
+    TTP_TRY(ttp_thread_of(e, &block, &thread, err));
     memcpy(thread->name, block.name, sizeof thread->name);
     thread->sequence = ttp_load64(bytes + 24);
     thread->epoch = ttp_load64(bytes + 32);
@@ -95,28 +95,28 @@ static ttape_status take_thread(ttape_recording *r, const uint8_t *bytes, ttape_
     thread->has_signals = true; /* may have had them */
     thread->consumed = ttp_load32(bytes + 48);
     thread->stream = ttp_load32(bytes + 56);
-    ((struct ttp_image *)r->images.data)[thread->image].process = ttp_load32(bytes + 64);
+    ((struct ttp_image *)e->images.data)[thread->image].process = ttp_load32(bytes + 64);
     return TTAPE_OK;
 }
 
-static ttape_status take_entry(ttape_recording *r, uint32_t kind, const uint8_t *bytes, size_t size,
-                               ttape_error *err)
+static ttape_status take_entry(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
+                               size_t size, ttape_error *err)
 {
     if (kind == TTP_JOURNAL_THREAD && size == TTP_JOURNAL_THREAD_BYTES)
-        return take_thread(r, bytes, err);
+        return take_thread(e, bytes, err);
     if (kind != TTP_JOURNAL_MESSAGE || size < 12)
         return TTAPE_OK;
-    uint32_t index = ttp_map_find(&r->thread_by_serial, ttp_load64(bytes));
+    uint32_t index = ttp_map_find(&e->thread_by_serial, ttp_load64(bytes));
     if (index == TTAPE_NONE)
         return TTAPE_OK;
-    return ttp_image_message(r, ((struct ttp_thread **)r->threads.data)[index],
+    return ttp_image_message(e, ((struct ttp_thread **)e->threads.data)[index],
                              ttp_load32(bytes + 8), bytes + 12, size - 12, err);
 }
 
-ttape_status ttp_state_replay(ttape_recording *r, const struct ttp_recovered_files *files,
+ttape_status ttp_state_replay(struct ttp_encode *e, const struct ttp_recovered_files *files,
                               ttape_error *err)
 {
-    return each_entry(files, take_entry, r, err);
+    return each_entry(files, take_entry, e, err);
 }
 
 /* Ids */
@@ -128,11 +128,11 @@ static bool same_path(ttape_string a, ttape_string b)
 }
 
 /* The layout that holds the trace's module, which gets its id there; TTAPE_NONE: none does. */
-static uint32_t place_module(ttape_recording *r, const ttape_module *module, uint32_t id,
+static uint32_t place_module(struct ttp_encode *e, const ttape_module *module, uint32_t id,
                              uint32_t *index)
 {
-    for (uint32_t i = 0; i < r->layouts.count; i++) {
-        struct ttp_layout *layout = (struct ttp_layout *)r->layouts.data + i;
+    for (uint32_t i = 0; i < e->layouts.count; i++) {
+        struct ttp_layout *layout = (struct ttp_layout *)e->layouts.data + i;
         struct ttp_module_seen *seen = layout->modules.data;
         for (uint32_t k = layout->shared; k < layout->modules.count; k++) /* others: the root's */
             if (seen[k].id == TTAPE_NONE && seen[k].module.start == module->start &&
@@ -149,16 +149,16 @@ struct module_place {
     uint32_t layout, index;
 };
 
-static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_t id,
+static ttape_status add_site(struct ttp_encode *e, const ttape_site *site, uint32_t id,
                              struct module_place place, ttape_error *err)
 {
-    struct ttp_layout *layout = (struct ttp_layout *)r->layouts.data + place.layout;
+    struct ttp_layout *layout = (struct ttp_layout *)e->layouts.data + place.layout;
     uint32_t known = ttp_map_find(&layout->by_address, site->address);
     if (known != TTAPE_NONE) { /* one of the API's, replayed */
         ((struct ttp_site_seen *)layout->sites.data)[known].id = id;
         return TTAPE_OK;
     }
-    struct ttp_site_seen *added = ttp_push(&r->allocator, &layout->sites, sizeof *added, err);
+    struct ttp_site_seen *added = ttp_push(&e->allocator, &layout->sites, sizeof *added, err);
     if (added == NULL)
         return TTAPE_E_MEMORY;
     *added = (struct ttp_site_seen){.address = site->address,
@@ -168,11 +168,11 @@ static ttape_status add_site(ttape_recording *r, const ttape_site *site, uint32_
                                     .id = id};
     TTP_TRY(ttp_keep_text(&added->symbol, site->symbol, err));
     TTP_TRY(ttp_keep_text(&added->file, site->file, err));
-    return ttp_map_set(&r->allocator, &layout->by_address, site->address,
+    return ttp_map_set(&e->allocator, &layout->by_address, site->address,
                        (uint32_t)(layout->sites.count - 1), err);
 }
 
-static ttape_status adopt_sites(ttape_recording *r, const ttape_reader *reader,
+static ttape_status adopt_sites(struct ttp_encode *e, const ttape_reader *reader,
                                 const ttape_info *info, ttape_error *err)
 {
     struct module_place *places = calloc(info->module_count + 1, sizeof *places);
@@ -182,7 +182,7 @@ static ttape_status adopt_sites(ttape_recording *r, const ttape_reader *reader,
     for (uint32_t i = 0; i < info->module_count; i++) {
         ttape_module module;
         (void)ttape_reader_get_module(reader, i, &module);
-        places[i].layout = place_module(r, &module, i, &places[i].index);
+        places[i].layout = place_module(e, &module, i, &places[i].index);
     }
     for (uint32_t i = 0; i < info->site_count && status == TTAPE_OK; i++) {
         ttape_site site;
@@ -190,8 +190,8 @@ static ttape_status adopt_sites(ttape_recording *r, const ttape_reader *reader,
         (void)ttape_reader_get_site(reader, i, &site);
         if (site.module < info->module_count)
             place = places[site.module];
-        if (place.layout < r->layouts.count)
-            status = add_site(r, &site, i, place, err);
+        if (place.layout < e->layouts.count)
+            status = add_site(e, &site, i, place, err);
     }
     free(places);
     return status;
@@ -199,19 +199,19 @@ static ttape_status adopt_sites(ttape_recording *r, const ttape_reader *reader,
 
 /* Streams */
 
-static struct ttp_thread *thread_of_stream(const ttape_recording *r, uint32_t stream)
+static struct ttp_thread *thread_of_stream(const struct ttp_encode *e, uint32_t stream)
 {
-    for (size_t i = 0; i < r->threads.count; i++)
-        if (((struct ttp_thread **)r->threads.data)[i]->stream == stream)
-            return ((struct ttp_thread **)r->threads.data)[i];
+    for (size_t i = 0; i < e->threads.count; i++)
+        if (((struct ttp_thread **)e->threads.data)[i]->stream == stream)
+            return ((struct ttp_thread **)e->threads.data)[i];
     return NULL;
 }
 
-static ttape_status keep_edge(ttape_recording *r, struct ttp_thread *thread, const ttape_edge *edge,
-                              ttape_error *err)
+static ttape_status keep_edge(struct ttp_encode *e, struct ttp_thread *thread,
+                              const ttape_edge *edge, ttape_error *err)
 {
     thread->frames.count = 0;
-    TTP_TRY(ttp_grow(&r->allocator, &thread->frames, sizeof(ttape_open_frame),
+    TTP_TRY(ttp_grow(&e->allocator, &thread->frames, sizeof(ttape_open_frame),
                      edge->frame_count + 1ull, err));
     if (edge->frame_count != 0)
         memcpy(thread->frames.data, edge->frames, edge->frame_count * sizeof *edge->frames);
@@ -249,8 +249,8 @@ static ttape_status find_last(ttape_reader *reader, const ttape_info *all,
     return TTAPE_OK;
 }
 
-static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, const ttape_info *info,
-                                  ttape_error *err)
+static ttape_status adopt_streams(struct ttp_encode *e, ttape_reader *reader,
+                                  const ttape_info *info, ttape_error *err)
 {
     struct last_segment *last = calloc(info->stream_count + 1, sizeof *last);
     if (last == NULL)
@@ -258,13 +258,13 @@ static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, cons
     ttape_status status = find_last(reader, info, last, err);
     for (uint32_t i = 0; i < info->stream_count && status == TTAPE_OK; i++) {
         ttape_segment_info segment;
-        struct ttp_thread *thread = thread_of_stream(r, i);
+        struct ttp_thread *thread = thread_of_stream(e, i);
         if (thread == NULL || !last[i].is_there)
             continue;
         status =
             ttape_reader_get_segment(reader, last[i].partition, last[i].segment, &segment, err);
         if (status == TTAPE_OK)
-            status = keep_edge(r, thread, &segment.end, err);
+            status = keep_edge(e, thread, &segment.end, err);
     }
     free(last);
     return status;
@@ -272,43 +272,43 @@ static ttape_status adopt_streams(ttape_recording *r, ttape_reader *reader, cons
 
 /* Ids that the journal names and the trace has not: its definitions were in a chunk that is lost.
  */
-static void drop_unknown(ttape_recording *r, const ttape_info *info)
+static void drop_unknown(struct ttp_encode *e, const ttape_info *info)
 {
-    for (size_t i = 0; i < r->threads.count; i++) {
-        struct ttp_thread *thread = ((struct ttp_thread **)r->threads.data)[i];
+    for (size_t i = 0; i < e->threads.count; i++) {
+        struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[i];
         if (thread->stream >= info->stream_count)
             thread->stream = TTAPE_NONE;
     }
-    for (size_t i = 0; i < r->images.count; i++) {
-        struct ttp_image *image = (struct ttp_image *)r->images.data + i;
+    for (size_t i = 0; i < e->images.count; i++) {
+        struct ttp_image *image = (struct ttp_image *)e->images.data + i;
         if (image->process >= info->process_count)
             image->process = TTAPE_NONE;
     }
 }
 
-ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, ttape_error *err)
+ttape_status ttp_state_adopt(struct ttp_encode *e, ttape_reader *reader, ttape_error *err)
 {
     ttape_info info;
     ttape_reader_get_info(reader, &info);
-    drop_unknown(r, &info);
-    TTP_TRY(adopt_sites(r, reader, &info, err));
-    return adopt_streams(r, reader, &info, err);
+    drop_unknown(e, &info);
+    TTP_TRY(adopt_sites(e, reader, &info, err));
+    return adopt_streams(e, reader, &info, err);
 }
 
-void ttp_state_forget_ids(ttape_recording *r)
+void ttp_state_forget_ids(struct ttp_encode *e)
 {
     ttape_info nothing = {0};
-    drop_unknown(r, &nothing);
+    drop_unknown(e, &nothing);
 }
 
-void ttp_state_close(ttape_recording *r)
+void ttp_state_close(struct ttp_encode *e)
 {
-    if (r == NULL)
+    if (e == NULL)
         return;
-    ttp_images_close(r);
-    ttp_grown_free(&r->allocator, &r->values);
-    ttp_grown_free(&r->allocator, &r->touched);
-    ttp_grown_free(&r->allocator, &r->journal);
-    free(r->current);
-    free(r);
+    ttp_images_close(e);
+    ttp_grown_free(&e->allocator, &e->values);
+    ttp_grown_free(&e->allocator, &e->touched);
+    ttp_grown_free(&e->allocator, &e->journal);
+    free(e->current);
+    free(e);
 }

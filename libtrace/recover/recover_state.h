@@ -6,16 +6,16 @@
 #include "libtrace/recover/recover_files.h"
 
 /* A recording that only decodes; options and clock are the journal's. */
-ttape_status ttp_state_open(ttape_recording **out, const ttape_recover_options *options,
+ttape_status ttp_state_open(struct ttp_encode **out, const ttape_recover_options *options,
                             const struct ttp_recovered_files *files, ttape_error *err);
-ttape_status ttp_state_set_writer(ttape_recording *r, ttape_writer *writer, ttape_error *err);
+ttape_status ttp_state_set_writer(struct ttp_encode *e, ttape_writer *writer, ttape_error *err);
 /* Threads, processes and modules up to the last checkpoint. */
-ttape_status ttp_state_replay(ttape_recording *r, const struct ttp_recovered_files *files,
+ttape_status ttp_state_replay(struct ttp_encode *e, const struct ttp_recovered_files *files,
                               ttape_error *err);
 /* The trace's definitions keep their ids, its streams go on at the ends of its partitions. */
-ttape_status ttp_state_adopt(ttape_recording *r, ttape_reader *reader, ttape_error *err);
+ttape_status ttp_state_adopt(struct ttp_encode *e, ttape_reader *reader, ttape_error *err);
 /* Nothing of what was replayed has an id in the output. */
-void ttp_state_forget_ids(ttape_recording *r);
-void ttp_state_close(ttape_recording *r);
+void ttp_state_forget_ids(struct ttp_encode *e);
+void ttp_state_close(struct ttp_encode *e);
 
 #endif

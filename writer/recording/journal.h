@@ -35,24 +35,25 @@ enum ttp_journal_kind {
     TTP_JOURNAL_REACHED = 8 /* how many events of a thread are in complete partitions */
 };
 
-ttape_status ttp_journal_open(ttape_recording *r, ttape_error *err);
-/* These add to r->journal; nothing is written before the checkpoint is. */
-ttape_status ttp_journal_message(ttape_recording *r, const struct ttp_thread *thread, uint32_t kind,
-                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err);
-ttape_status ttp_journal_thread(ttape_recording *r, const struct ttp_thread *thread,
+ttape_status ttp_journal_open(struct ttp_encode *e, const char *arena_path, ttape_error *err);
+/* These add to e->journal; nothing is written before the checkpoint is. */
+ttape_status ttp_journal_message(struct ttp_encode *e, const struct ttp_thread *thread,
+                                 uint32_t kind, const uint8_t *bytes, size_t size_bytes,
+                                 ttape_error *err);
+ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *thread,
                                 ttape_error *err);
 /* Behind the thread's entry, once all that was appended is sealed. */
-ttape_status ttp_journal_reached(ttape_recording *r, const struct ttp_thread *thread,
+ttape_status ttp_journal_reached(struct ttp_encode *e, const struct ttp_thread *thread,
                                  ttape_error *err);
 /* thread->edge and its frames. */
-ttape_status ttp_journal_edge(ttape_recording *r, const struct ttp_thread *thread,
+ttape_status ttp_journal_edge(struct ttp_encode *e, const struct ttp_thread *thread,
                               ttape_error *err);
 /* files: what ttp_journal_file has put there. */
-ttape_status ttp_journal_file(ttape_recording *r, struct ttp_growing *files, uint32_t number,
+ttape_status ttp_journal_file(struct ttp_encode *e, struct ttp_growing *files, uint32_t number,
                               uint64_t partitions, ttape_error *err);
-ttape_status ttp_journal_checkpoint(ttape_recording *r, const struct ttp_growing *files,
+ttape_status ttp_journal_checkpoint(struct ttp_encode *e, const struct ttp_growing *files,
                                     ttape_error *err);
-ttape_status ttp_journal_write(ttape_recording *r, const struct ttp_growing *bytes,
+ttape_status ttp_journal_write(struct ttp_encode *e, const struct ttp_growing *bytes,
                                ttape_error *err);
 
 #endif

@@ -58,29 +58,29 @@ static void read_pair(uint64_t *ticks, uint64_t *ns)
     }
 }
 
-static void calibrate(ttape_recording *r)
+static void calibrate(struct ttp_tick_rate *rate)
 {
     uint64_t ticks, ns;
     struct timespec pause = {0, CALIBRATION_NS};
-    read_pair(&r->clock_base, &r->clock_base_ns);
+    read_pair(&rate->base, &rate->base_ns);
     (void)nanosleep(&pause, NULL);
     read_pair(&ticks, &ns);
-    r->clock_scale = (uint64_t)(((clock_u128)(ns - r->clock_base_ns) << TTP_CLOCK_SCALE_BITS) /
-                                (ticks - r->clock_base));
+    rate->scale = (uint64_t)(((clock_u128)(ns - rate->base_ns) << TTP_CLOCK_SCALE_BITS) /
+                             (ticks - rate->base));
 }
 
 #else
 
 static bool is_trusted(void) { return false; }
-static void calibrate(ttape_recording *r) { (void)r; }
+static void calibrate(struct ttp_tick_rate *rate) { (void)rate; }
 
 #endif
 
-void ttp_clock_choose(ttape_recording *r)
+void ttp_clock_choose(ttape_clock *clock, struct ttp_tick_rate *rate)
 {
-    if (r->options.clock == TTAPE_CLOCK_AUTO)
-        r->options.clock = is_trusted() ? TTAPE_CLOCK_TSC : TTAPE_CLOCK_MONOTONIC;
-    r->clock_scale = 1ull << TTP_CLOCK_SCALE_BITS;
-    if (r->options.clock == TTAPE_CLOCK_TSC)
-        calibrate(r);
+    if (*clock == TTAPE_CLOCK_AUTO)
+        *clock = is_trusted() ? TTAPE_CLOCK_TSC : TTAPE_CLOCK_MONOTONIC;
+    rate->scale = 1ull << TTP_CLOCK_SCALE_BITS;
+    if (*clock == TTAPE_CLOCK_TSC)
+        calibrate(rate);
 }

@@ -36,22 +36,22 @@ static ttape_status no_memory(ttape_error *err)
 
 /* The encoding thread */
 
-static ttape_status encode_slot(ttape_recording *r, uint32_t number, struct ttp_slot *slot)
+static ttape_status encode_slot(struct ttp_encode *e, uint32_t number, struct ttp_slot *slot)
 {
-    TTP_TRY(ttp_spill_read(r->spill.fd, number, slot, &r->error));
-    uint32_t *place = ttp_push(&r->allocator, &r->consumed, sizeof *place, &r->error);
+    TTP_TRY(ttp_spill_read(e->spill->fd, number, slot, &e->error));
+    uint32_t *place = ttp_push(&e->allocator, &e->consumed, sizeof *place, &e->error);
     if (place == NULL)
         return TTAPE_E_MEMORY;
     *place = number;
     if (!ttp_slot_is_whole(slot))
-        return ttp_fail(&r->error, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
+        return ttp_fail(&e->error, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
                         "the spill file was changed by somebody else");
-    if (r->is_full) {
+    if (e->is_full) {
         for (uint32_t i = 0; i < slot->head.count; i++)
-            r->overwritten += ttp_record_is_call(slot->records[i]);
+            e->overwritten += ttp_record_is_call(slot->records[i]);
         return TTAPE_OK;
     }
-    return ttp_decode_slot(r, slot, &r->error);
+    return ttp_decode_slot(e, slot, &e->error);
 }
 
 /* Until the queue is empty: with a wait, until nothing more will come. */
@@ -61,16 +61,16 @@ static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot, uint32
         uint32_t number;
         bool timed_out;
         struct ttp_mark mark;
-        bool got = ttp_spill_take(r, &number, wait_ms, &timed_out);
+        bool got = ttp_spill_take(&r->spill, &number, wait_ms, &timed_out);
         if (!got && (!timed_out || wait_ms == 0))
             return TTAPE_OK;
         if (got && number == TTP_SLOT_MARK) {
-            ttp_spill_take_mark(r, &mark);
-            TTP_TRY(ttp_mark_serve(r, &mark, &r->error));
+            ttp_spill_take_mark(&r->spill, &mark);
+            TTP_TRY(ttp_mark_serve(r, &mark, &r->encoder.error));
         } else if (got) {
-            TTP_TRY(encode_slot(r, number, slot));
+            TTP_TRY(encode_slot(&r->encoder, number, slot));
         }
-        TTP_TRY(ttp_output_due(r, false, &r->error));
+        TTP_TRY(ttp_output_due(&r->encoder, false, &r->encoder.error));
     }
 }
 
@@ -78,11 +78,11 @@ static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot, uint32
  * room in the spill file) would wait for ever: what is in front of it is encoded now. */
 static void serve_marks(ttape_recording *r)
 {
-    if (!r->is_synchronous || r->failed || !ttp_spill_has_mark(r))
+    if (!r->is_synchronous || r->shared.failed || !ttp_spill_has_mark(&r->spill))
         return;
-    r->status = encode_all(r, r->slot, 0);
-    if (r->status != TTAPE_OK)
-        r->failed = r->stopped = true;
+    r->encoder.status = encode_all(r, r->drain.slot, 0);
+    if (r->encoder.status != TTAPE_OK)
+        r->shared.failed = r->shared.stopped = true;
 }
 
 /* What is still in the arena at the end is decoded where it lies: no spill file is needed, should
@@ -90,13 +90,13 @@ static void serve_marks(ttape_recording *r)
  * hole is given one more chance. */
 static ttape_status drain_rest(ttape_recording *r)
 {
-    r->is_direct = true;
+    r->drain.direct = &r->encoder;
     for (int i = 0; i < 2; i++) {
         uint64_t before;
         do {
-            before = r->drained_bytes;
-            TTP_TRY(ttp_drain_round(r, true, i != 0, &r->error));
-        } while (r->drained_bytes != before);
+            before = r->drain.drained_bytes;
+            TTP_TRY(ttp_drain_round(&r->drain, true, i != 0, &r->encoder.error));
+        } while (r->drain.drained_bytes != before);
     }
     return TTAPE_OK;
 }
@@ -105,7 +105,7 @@ static ttape_status drain_rest(ttape_recording *r)
 static void report_start(ttape_recording *r, ttape_status status)
 {
     (void)pthread_mutex_lock(&r->spill.lock);
-    r->status = status;
+    r->encoder.status = status;
     r->has_started = true;
     (void)pthread_cond_signal(&r->started);
     (void)pthread_mutex_unlock(&r->spill.lock);
@@ -137,15 +137,15 @@ static void step_forward(void)
 
 static void encode_to_end(ttape_recording *r, struct ttp_slot *slot)
 {
-    if (!r->failed)
-        r->status = encode_all(r, slot, IDLE_WAIT_MS);
-    if (r->status == TTAPE_OK && !r->is_discarded)
-        r->status = drain_rest(r);
-    if (r->status == TTAPE_OK && !r->is_discarded)
-        r->status = ttp_outputs_finish(r, &r->error);
+    if (!r->shared.failed)
+        r->encoder.status = encode_all(r, slot, IDLE_WAIT_MS);
+    if (r->encoder.status == TTAPE_OK && !r->shared.is_discarded)
+        r->encoder.status = drain_rest(r);
+    if (r->encoder.status == TTAPE_OK && !r->shared.is_discarded)
+        r->encoder.status = ttp_outputs_finish(&r->encoder, &r->encoder.error);
     ttp_snapshots_end(r);
-    if (r->status != TTAPE_OK)
-        r->failed = r->stopped = true;
+    if (r->encoder.status != TTAPE_OK)
+        r->shared.failed = r->shared.stopped = true;
 }
 
 static void *encode(void *context)
@@ -153,9 +153,9 @@ static void *encode(void *context)
     ttape_recording *r = context;
     step_back();
     struct ttp_slot *slot = malloc(sizeof *slot);
-    ttape_status started = slot == NULL ? no_memory(&r->error) : TTAPE_OK;
-    if (started == TTAPE_OK && !r->options.separate_files)
-        started = ttp_output_begin(r, 0, &r->current, &r->error);
+    ttape_status started = slot == NULL ? no_memory(&r->encoder.error) : TTAPE_OK;
+    if (started == TTAPE_OK && !r->encoder.options.separate_files)
+        started = ttp_output_begin(&r->encoder, 0, &r->encoder.current, &r->encoder.error);
     report_start(r, started);
     if (started == TTAPE_OK)
         encode_to_end(r, slot);
@@ -183,30 +183,29 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
     r->has_thread = code == 0;
     if (code != 0) { /* everything spills, and is encoded at the end, or when somebody waits */
         r->is_synchronous = true;
-        if (r->options.separate_files)
+        if (r->encoder.options.separate_files)
             return TTAPE_OK;
-        return ttp_output_begin(r, 0, &r->current, err);
+        return ttp_output_begin(&r->encoder, 0, &r->encoder.current, err);
     }
     (void)pthread_mutex_lock(&r->spill.lock);
     while (!r->has_started)
         (void)pthread_cond_wait(&r->started, &r->spill.lock);
-    ttape_status status = r->status;
+    ttape_status status = r->encoder.status;
     (void)pthread_mutex_unlock(&r->spill.lock);
     if (status != TTAPE_OK) {
         (void)pthread_join(r->thread, NULL);
         r->has_thread = false;
         if (err != NULL)
-            *err = r->error;
+            *err = r->encoder.error;
     }
     return status;
 }
 
 /* Opening */
 
-static ttape_status take_options(ttape_recording *r, const ttape_recording_options *options,
+static ttape_status take_options(ttape_recording_options *o, const ttape_recording_options *options,
                                  ttape_error *err)
 {
-    ttape_recording_options *o = &r->options;
     if (options != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
     o->buffer_bytes = o->buffer_bytes == 0 ? DEFAULT_BUFFER : o->buffer_bytes;
@@ -221,9 +220,8 @@ static ttape_status take_options(ttape_recording *r, const ttape_recording_optio
 }
 
 /* All files of a recording are pieces of one trace. */
-static ttape_status draw_trace_id(ttape_recording *r, ttape_error *err)
+static ttape_status draw_trace_id(ttape_writer_options *w, ttape_error *err)
 {
-    ttape_writer_options *w = &r->options.writer;
     if (w->has_trace_id)
         return TTAPE_OK;
     if (getrandom(w->trace_id, sizeof w->trace_id, 0) != (ssize_t)sizeof w->trace_id)
@@ -236,50 +234,64 @@ static ttape_status draw_trace_id(ttape_recording *r, ttape_error *err)
 static ttape_status set_up(ttape_recording *r, const char *output,
                            const ttape_recording_options *options, ttape_error *err)
 {
-    TTP_TRY(take_options(r, options, err));
-    r->allocator = ttp_allocator_or_default(r->options.writer.allocator);
-    r->slot = malloc(sizeof *r->slot);
-    if (r->slot == NULL)
+    struct ttp_encode *e = &r->encoder;
+    ttape_recording_options *o = &e->options;
+    TTP_TRY(take_options(o, options, err));
+    e->allocator = r->drain.allocator = r->spill.allocator =
+        ttp_allocator_or_default(o->writer.allocator);
+    e->directory = &r->directory;
+    e->spill = r->drain.spill = &r->spill;
+    e->shared = &r->shared;
+    r->drain.slot = malloc(sizeof *r->drain.slot);
+    if (r->drain.slot == NULL)
         return no_memory(err);
-    TTP_TRY(ttp_directory_make(r, output, err));
-    ttp_clock_choose(r);
-    TTP_TRY(draw_trace_id(r, err));
-    TTP_TRY(ttp_spill_open(r, err));
+    r->directory.replaces_output = o->replace;
+    TTP_TRY(ttp_directory_make(&r->directory, output, err));
+    ttp_clock_choose(&o->clock, &e->clock);
+    TTP_TRY(draw_trace_id(&o->writer, err));
+    TTP_TRY(ttp_spill_open(&r->spill, &r->directory, o->spill_bytes, err));
     r->has_spill = true;
     (void)pthread_cond_init(&r->started, NULL);
     TTP_TRY(ttp_arena_make(r, err));
-    TTP_TRY(ttp_journal_open(r, err));
-    r->opened_ms = r->sealed_ms = r->partial_ms = ttp_now_ms();
+    TTP_TRY(ttp_journal_open(e, r->drain.arena.path, err));
+    e->opened_ms = e->sealed_ms = r->drain.partial_ms = ttp_now_ms();
     return start_thread(r, err);
+}
+
+/* Closes what belongs to the draining thread, but for the arena. */
+static void close_drain(struct ttp_drain *d)
+{
+    const struct ttp_pid_seen *pids = d->pids.data;
+    for (size_t i = 0; i < d->pids.count; i++)
+        if (pids[i].fd >= 0)
+            (void)close(pids[i].fd);
+    ttp_grown_free(&d->allocator, &d->pids);
+    ttp_grown_free(&d->allocator, &d->candidates);
+    ttp_map_free(&d->allocator, &d->known);
+    free(d->slot);
 }
 
 static void free_all(ttape_recording *r)
 {
+    struct ttp_encode *e = &r->encoder;
     bool remove = r->is_finished || !r->is_opened; /* else recovery finds the rest in them */
-    ttp_arena_close(r, remove);
-    ttp_outputs_close(r);
-    ttp_directory_close(r, remove);
-    ttp_images_close(r);
+    ttp_arena_close(&r->drain.arena, &r->drain.allocator, remove);
+    ttp_outputs_close(e, !r->is_opened || (r->shared.is_discarded && r->is_finished));
+    ttp_directory_close(&r->directory, remove, e->next_file);
+    ttp_images_close(e);
     if (r->has_spill) {
         (void)pthread_cond_destroy(&r->started);
-        ttp_spill_close(r);
+        ttp_spill_close(&r->spill);
     }
-    if (r->journal_fd >= 0)
-        (void)close(r->journal_fd);
-    const struct ttp_pid_seen *pids = r->pids.data;
-    for (size_t i = 0; i < r->pids.count; i++)
-        if (pids[i].fd >= 0)
-            (void)close(pids[i].fd);
-    for (size_t i = 0; i < r->files.count; i++)
-        free(((char **)r->files.data)[i]);
-    struct ttp_growing *lists[] = {&r->pids,    &r->candidates, &r->consumed, &r->journal,
-                                   &r->touched, &r->values,     &r->files,    &r->numbers};
+    close_drain(&r->drain);
+    if (e->journal_fd >= 0)
+        (void)close(e->journal_fd);
+    for (size_t i = 0; i < e->files.count; i++)
+        free(((char **)e->files.data)[i]);
+    struct ttp_growing *lists[] = {&e->consumed, &e->journal, &e->touched,
+                                   &e->values,   &e->files,   &e->numbers};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        ttp_grown_free(&r->allocator, lists[i]);
-    ttp_map_free(&r->allocator, &r->known);
-    free(r->slot);
-    free(r->output);
-    free(r->directory);
+        ttp_grown_free(&e->allocator, lists[i]);
     free(r);
 }
 
@@ -291,7 +303,8 @@ ttape_status ttp_recording_open(ttape_recording **out, const char *output,
     ttape_recording *r = calloc(1, sizeof *r);
     if (r == NULL)
         return no_memory(err);
-    r->journal_fd = r->spill.fd = r->arena.fd = r->parent_fd = r->directory_fd = -1;
+    r->encoder.journal_fd = r->spill.fd = r->drain.arena.fd = r->directory.parent_fd =
+        r->directory.fd = -1;
     r->snapshots.join = join;
     ttape_status status = set_up(r, output, options, err);
     if (status != TTAPE_OK) {
@@ -303,22 +316,22 @@ ttape_status ttp_recording_open(ttape_recording **out, const char *output,
     return TTAPE_OK;
 }
 
-const char *ttape_recording_arena(const ttape_recording *r) { return r->arena.path; }
+const char *ttape_recording_arena(const ttape_recording *r) { return r->drain.arena.path; }
 
 /* Rounds */
 
 static void stop(ttape_recording *r)
 {
-    if (r->arena.head->mode != TTP_MODE_STOPPED)
-        __atomic_store_n(&r->arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
+    if (r->drain.arena.head->mode != TTP_MODE_STOPPED)
+        __atomic_store_n(&r->drain.arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
 }
 
 /* In a file that was cut off it is gone, and what was known last is kept. */
 static void read_lost(ttape_recording *r)
 {
-    uint64_t lost = __atomic_load_n(&r->arena.head->lost, __ATOMIC_RELAXED);
-    if (!r->arena.is_cut)
-        r->arena_lost = lost;
+    uint64_t lost = __atomic_load_n(&r->drain.arena.head->lost, __ATOMIC_RELAXED);
+    if (!r->shared.is_arena_cut)
+        r->shared.arena_lost = lost;
 }
 
 static bool has_changed(const uint32_t *counter, uint32_t *seen)
@@ -331,53 +344,56 @@ static bool has_changed(const uint32_t *counter, uint32_t *seen)
 
 ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_error *err)
 {
-    struct ttp_arena_head *head = r->arena.head;
-    uint64_t before = r->drained_bytes, now = ttp_now_ms();
-    uint32_t partial_ms = r->options.live ? LIVE_PARTIAL_MS : PARTIAL_MS;
-    bool flush = has_changed(&head->flush_requests, &r->flushes_seen);
-    bool snapshot = has_changed(&head->snapshot_requests, &r->snapshots_seen);
+    struct ttp_drain *d = &r->drain;
+    struct ttp_arena_head *head = d->arena.head;
+    const ttape_recording_options *o = &r->encoder.options;
+    uint64_t before = d->drained_bytes, now = ttp_now_ms();
+    uint32_t partial_ms = o->live ? LIVE_PARTIAL_MS : PARTIAL_MS;
+    bool flush = has_changed(&head->flush_requests, &d->flushes_seen);
+    bool snapshot = has_changed(&head->snapshot_requests, &d->snapshots_seen);
     *drained = 0;
-    if (r->round == 0)
+    if (d->round == 0)
         step_forward();
-    if (r->failed) {
+    if (r->shared.failed) {
         stop(r);
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "the recording has failed: its end says why");
     }
-    if (r->wants_snapshot) {
-        r->wants_snapshot = false;
+    if (r->shared.wants_snapshot) {
+        r->shared.wants_snapshot = false;
         snapshot = true;
     }
-    if (has_changed(&head->stop_requests, &r->stops_seen))
-        r->stopped = true;
-    if (r->options.max_ns != 0 && (now - r->opened_ms) * 1000000u >= r->options.max_ns)
-        r->stopped = true;
-    if (r->arena.is_cut)
-        r->stopped = true;
-    if (r->stopped)
+    if (has_changed(&head->stop_requests, &d->stops_seen))
+        r->shared.stopped = true;
+    if (o->max_ns != 0 && (now - r->encoder.opened_ms) * 1000000u >= o->max_ns)
+        r->shared.stopped = true;
+    if (r->shared.is_arena_cut)
+        r->shared.stopped = true;
+    if (r->shared.stopped)
         stop(r);
-    bool is_due = now - r->partial_ms >= partial_ms;
+    bool is_due = now - d->partial_ms >= partial_ms;
     if (is_due)
-        r->partial_ms = now;
-    bool everything = ttp_snapshots_asked(r, flush, snapshot, is_due);
+        d->partial_ms = now;
+    bool everything = ttp_snapshots_asked(d, flush, snapshot, is_due);
     read_lost(r);
-    ttape_status status = ttp_drain_round(r, everything, false, err);
-    *drained = r->drained_bytes - before;
-    __atomic_store_n(&head->event_count, r->appended, __ATOMIC_RELAXED);
-    __atomic_store_n(&head->lost_count, r->lost + r->uncounted, __ATOMIC_RELAXED);
+    ttape_status status = ttp_drain_round(d, everything, false, err);
+    *drained = d->drained_bytes - before;
+    __atomic_store_n(&head->event_count, r->encoder.appended, __ATOMIC_RELAXED);
+    __atomic_store_n(&head->lost_count, d->lost + r->encoder.lost + r->encoder.uncounted,
+                     __ATOMIC_RELAXED);
     if (status == TTAPE_OK)
-        status = ttp_snapshots_mark(r, err);
+        status = ttp_snapshots_mark(d, err);
     serve_marks(r);
     if (status != TTAPE_OK)
         return status;
     status = ttp_snapshots_tell(r, err);
-    r->snapshot_failures += status != TTAPE_OK;
+    d->snapshot_failures += status != TTAPE_OK;
     return status;
 }
 
 void ttape_recording_set_mode(ttape_recording *r, bool on)
 {
-    struct ttp_arena_head *head = r->arena.head;
+    struct ttp_arena_head *head = r->drain.arena.head;
     if (head->mode == TTP_MODE_STOPPED || (head->mode == TTP_MODE_ON) == on)
         return;
     if (on)
@@ -385,31 +401,32 @@ void ttape_recording_set_mode(ttape_recording *r, bool on)
     __atomic_store_n(&head->mode, on ? TTP_MODE_ON : TTP_MODE_OFF, __ATOMIC_RELEASE);
 }
 
-void ttape_recording_request_snapshot(ttape_recording *r) { r->wants_snapshot = true; }
+void ttape_recording_request_snapshot(ttape_recording *r) { r->shared.wants_snapshot = true; }
 
 void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status *status)
 {
     const struct ttp_spill *spill = &r->spill;
-    *status =
-        (ttape_recording_status){.event_count = r->appended,
-                                 .lost_count = r->lost + r->uncounted + ttp_arena_lost(r),
-                                 .culled_count = r->culled,
-                                 .written_bytes = r->written,
-                                 .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
-                                 .spill_peak_bytes = (uint64_t)spill->in_use_peak * TTP_SLOT_BYTES,
-                                 .process_count = r->process_count,
-                                 .thread_count = r->thread_count,
-                                 .live_count = r->live_count,
-                                 .file_count = r->file_count,
-                                 .snapshot_failures = r->snapshot_failures,
-                                 .stopped = r->stopped,
-                                 .failed = r->failed};
+    const struct ttp_encode *e = &r->encoder;
+    *status = (ttape_recording_status){
+        .event_count = e->appended,
+        .lost_count = r->drain.lost + e->lost + e->uncounted + ttp_arena_lost(&r->shared),
+        .culled_count = e->culled,
+        .written_bytes = e->written,
+        .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
+        .spill_peak_bytes = (uint64_t)spill->in_use_peak * TTP_SLOT_BYTES,
+        .process_count = e->process_count,
+        .thread_count = e->thread_count,
+        .live_count = r->drain.live_count,
+        .file_count = e->file_count,
+        .snapshot_failures = r->drain.snapshot_failures,
+        .stopped = r->shared.stopped,
+        .failed = r->shared.failed};
 }
 
 ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uint64_t value,
                                         ttape_error *err)
 {
-    return ttp_number_add(r, &r->numbers, key, value, err);
+    return ttp_number_add(&r->encoder, &r->encoder.numbers, key, value, err);
 }
 
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
@@ -419,16 +436,16 @@ ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
                         "the recording was finished before");
     stop(r);
     read_lost(r);
-    ttp_spill_end(r);
+    ttp_spill_end(&r->spill);
     if (r->has_thread)
         (void)pthread_join(r->thread, NULL);
     else
-        encode_to_end(r, r->slot);
+        encode_to_end(r, r->drain.slot);
     r->has_thread = r->is_synchronous = false;
-    if (r->status != TTAPE_OK && err != NULL)
-        *err = r->error;
-    r->is_finished = r->status == TTAPE_OK;
-    return r->status;
+    if (r->encoder.status != TTAPE_OK && err != NULL)
+        *err = r->encoder.error;
+    r->is_finished = r->encoder.status == TTAPE_OK;
+    return r->encoder.status;
 }
 
 /* Without finish, what is not in the trace stays in the directory, arena and all. */
@@ -438,8 +455,8 @@ void ttape_recording_close(ttape_recording *r)
         return;
     if (r->has_thread) {
         stop(r);
-        r->is_discarded = true; /* or left as it is: not finished in any case */
-        ttp_spill_end(r);
+        r->shared.is_discarded = true; /* or left as it is: not finished in any case */
+        ttp_spill_end(&r->spill);
         (void)pthread_join(r->thread, NULL);
     }
     free_all(r);
@@ -449,11 +466,12 @@ void ttape_recording_discard(ttape_recording *r)
 {
     if (r == NULL)
         return;
-    r->is_discarded = r->is_finished = true;
+    r->shared.is_discarded = r->is_finished = true;
     ttape_recording_close(r);
 }
 
 const char *ttape_recording_file(const ttape_recording *r, uint32_t index)
 {
-    return index < r->files.count ? ((char *const *)r->files.data)[index] : NULL;
+    const struct ttp_growing *files = &r->encoder.files;
+    return index < files->count ? ((char *const *)files->data)[index] : NULL;
 }

@@ -32,16 +32,16 @@ ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *
     return status;
 }
 
-static ttape_status open_parent(ttape_recording *r, ttape_error *err)
+static ttape_status open_parent(struct ttp_directory *d, ttape_error *err)
 {
-    const char *slash = strrchr(r->output, '/');
+    const char *slash = strrchr(d->output, '/');
     char *parent = slash == NULL
                        ? strdup(".")
-                       : strndup(r->output, slash == r->output ? 1 : (size_t)(slash - r->output));
+                       : strndup(d->output, slash == d->output ? 1 : (size_t)(slash - d->output));
     if (parent == NULL)
         return no_memory(err);
-    r->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ttape_status status = r->parent_fd < 0 ? ttp_directory_fail(err, "opening", parent) : TTAPE_OK;
+    d->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ttape_status status = d->parent_fd < 0 ? ttp_directory_fail(err, "opening", parent) : TTAPE_OK;
     free(parent);
     return status;
 }
@@ -52,97 +52,99 @@ const char *ttp_directory_base(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static ttape_status make(ttape_recording *r, ttape_error *err)
+static ttape_status make(struct ttp_directory *d, ttape_error *err)
 {
-    const char *base = ttp_directory_base(r->directory);
-    if (mkdirat(r->parent_fd, base, 0700) != 0) {
+    const char *base = ttp_directory_base(d->path);
+    if (mkdirat(d->parent_fd, base, 0700) != 0) {
         int code = errno;
-        ttape_status status = ttp_directory_fail(err, "creating", r->directory);
+        ttape_status status = ttp_directory_fail(err, "creating", d->path);
         if (code == EEXIST && err != NULL)
             (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
                            "'%s' exists: a recorder is at work there, or was killed (see recover)",
-                           r->directory);
+                           d->path);
         return status;
     }
-    r->has_directory = true;
-    r->directory_fd = openat(r->parent_fd, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return r->directory_fd < 0 ? ttp_directory_fail(err, "opening", r->directory) : TTAPE_OK;
+    d->is_made = true;
+    d->fd = openat(d->parent_fd, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return d->fd < 0 ? ttp_directory_fail(err, "opening", d->path) : TTAPE_OK;
 }
 
-ttape_status ttp_directory_make(ttape_recording *r, const char *output, ttape_error *err)
+ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, ttape_error *err)
 {
     struct stat info;
-    r->output = strdup(output);
-    if (r->output == NULL || asprintf(&r->directory, "%s" SUFFIX, output) < 0) {
-        r->directory = NULL;
+    d->output = strdup(output);
+    if (d->output == NULL || asprintf(&d->path, "%s" SUFFIX, output) < 0) {
+        d->path = NULL;
         return no_memory(err);
     }
     if (*ttp_directory_base(output) == '\0')
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "'%s' is not the name of a file", output);
-    TTP_TRY(open_parent(r, err));
-    if (fstatat(r->parent_fd, ttp_directory_base(output), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        (!r->options.replace || !S_ISREG(info.st_mode)))
+    TTP_TRY(open_parent(d, err));
+    if (fstatat(d->parent_fd, ttp_directory_base(output), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        (!d->replaces_output || !S_ISREG(info.st_mode)))
         return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "'%s' exists already",
                         output);
-    return make(r, err);
+    return make(d, err);
 }
 
-int ttp_directory_create(const ttape_recording *r, const char *name, int flags)
+int ttp_directory_create(const struct ttp_directory *d, const char *name, int flags)
 {
-    return openat(r->directory_fd, name, flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return openat(d->fd, name, flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-int ttp_directory_create_final(const ttape_recording *r, const char *path)
-{
-    const char *base = ttp_directory_base(path);
-    if (r->options.replace)
-        (void)unlinkat(r->parent_fd, base, 0);
-    return openat(r->parent_fd, base, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-ttape_status ttp_directory_publish(const ttape_recording *r, const char *name, const char *path,
-                                   ttape_error *err)
+int ttp_directory_create_final(const struct ttp_directory *d, const char *path)
 {
     const char *base = ttp_directory_base(path);
-    if (r->options.replace) {
-        if (renameat(r->directory_fd, name, r->parent_fd, base) != 0)
+    if (d->replaces_output)
+        (void)unlinkat(d->parent_fd, base, 0);
+    return openat(d->parent_fd, base, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+ttape_status ttp_directory_publish(const struct ttp_directory *d, const char *name,
+                                   const char *path, ttape_error *err)
+{
+    const char *base = ttp_directory_base(path);
+    if (d->replaces_output) {
+        if (renameat(d->fd, name, d->parent_fd, base) != 0)
             return ttp_directory_fail(err, "renaming to", path);
         return TTAPE_OK;
     }
-    if (linkat(r->directory_fd, name, r->parent_fd, base, 0) == 0) {
-        (void)unlinkat(r->directory_fd, name, 0);
+    if (linkat(d->fd, name, d->parent_fd, base, 0) == 0) {
+        (void)unlinkat(d->fd, name, 0);
         return TTAPE_OK;
     }
     struct stat info; /* a file system without links */
-    if (errno == EEXIST || fstatat(r->parent_fd, base, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
-        renameat(r->directory_fd, name, r->parent_fd, base) != 0)
+    if (errno == EEXIST || fstatat(d->parent_fd, base, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+        renameat(d->fd, name, d->parent_fd, base) != 0)
         return ttp_directory_fail(err, "linking", path);
     return TTAPE_OK;
 }
 
-void ttp_directory_sync(const ttape_recording *r)
+void ttp_directory_sync(const struct ttp_directory *d)
 {
-    if (r->parent_fd >= 0)
-        (void)fsync(r->parent_fd); /* not every file system can: no failure */
+    if (d->parent_fd >= 0)
+        (void)fsync(d->parent_fd); /* not every file system can: no failure */
 }
 
-void ttp_directory_close(ttape_recording *r, bool remove)
+void ttp_directory_close(struct ttp_directory *d, bool remove, uint32_t file_count)
 {
     char name[32];
-    if (remove && r->directory_fd >= 0) { /* the journal last: without it, nothing is left */
-        (void)unlinkat(r->directory_fd, "spill", 0);
-        (void)unlinkat(r->directory_fd, "snapshot", 0);
-        for (uint32_t i = 0; i < r->next_file; i++) {
+    if (remove && d->fd >= 0) { /* the journal last: without it, nothing is left */
+        (void)unlinkat(d->fd, "spill", 0);
+        (void)unlinkat(d->fd, "snapshot", 0);
+        for (uint32_t i = 0; i < file_count; i++) {
             (void)snprintf(name, sizeof name, "trace.%u", i);
-            (void)unlinkat(r->directory_fd, name, 0);
+            (void)unlinkat(d->fd, name, 0);
         }
-        (void)unlinkat(r->directory_fd, "journal", 0);
+        (void)unlinkat(d->fd, "journal", 0);
     }
-    if (remove && r->has_directory)
-        (void)unlinkat(r->parent_fd, ttp_directory_base(r->directory), AT_REMOVEDIR);
-    if (r->directory_fd >= 0)
-        (void)close(r->directory_fd);
-    if (r->parent_fd >= 0)
-        (void)close(r->parent_fd);
+    if (remove && d->is_made)
+        (void)unlinkat(d->parent_fd, ttp_directory_base(d->path), AT_REMOVEDIR);
+    if (d->fd >= 0)
+        (void)close(d->fd);
+    if (d->parent_fd >= 0)
+        (void)close(d->parent_fd);
+    free(d->output);
+    free(d->path);
 }

@@ -1,16 +1,19 @@
-/* The recorder's inside. Two threads:
+/* The recorder's inside. Two threads work, each on a struct of its own:
  *
- *   poll (the caller's)    arena_file.c  the arena is made, grows
- *                          drain.c       blocks of the arena -> slots of the spill file
- *                          spill.c       the queue between the two
- *   encoding               record_decoder.c  slots -> events
- *                          images.c      whose they are: processes, modules, sites, streams
- *                          call_filter.c what is kept of them
- *                          recording_output.c  writers, files, checkpoints
- *                          journal.c     what a recovery has to know
+ *   polling (the caller's)  struct ttp_drain
+ *                           arena_file.c  makes the arena and lets it grow
+ *                           drain.c       copies blocks of the arena to slots of the spill file
+ *                           spill.c       keeps the slots, and the queue between the two threads
+ *   encoding                struct ttp_encode
+ *                           record_decoder.c  turns the records of slots into events
+ *                           images.c          finds their processes, modules, sites and streams
+ *                           call_filter.c     leaves out calls that nobody wants
+ *                           recording_output.c  writes trace files, makes checkpoints
+ *                           journal.c         writes what a recovery has to know
  *
- * A slot is given free only when a checkpoint covers it: its events are in partitions that are in
- * the file, and the journal says so. Until then the spill file has it. */
+ * Every record goes through the spill file, also when encoding keeps up: so no record depends on
+ * the recorder's life (spec/decisions/0030-recording.md). A slot may be reused after a checkpoint.
+ * A checkpoint means: the slot's events are in partitions on disk, and the journal says so. */
 #ifndef TTP_RECORDING_INTERNAL_H
 #define TTP_RECORDING_INTERNAL_H
 
@@ -87,21 +90,24 @@ struct ttp_arena_file {
     size_t map_bytes;
     uint32_t capacity;           /* blocks that the file has room for */
     uint32_t ready, limit;       /* blocks allocated; blocks that may be */
+    uint32_t thread_blocks;      /* blocks that each thread adds to the limit */
     struct ttp_block_seen *seen; /* TTP_ARENA_BLOCKS_MAX */
-    _Atomic bool is_cut;         /* the file was, and zeros stand for what it had */
 };
 
+/* The spill file and the queue: both threads use it, under its lock. */
 struct ttp_spill {
+    ttape_allocator allocator;
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t filled;
     struct ttp_growing queue; /* uint32_t slot numbers and marks, a ring */
     struct ttp_growing marks; /* struct ttp_mark: those in the queue, in order */
-    size_t queue_first, queue_count;
+    size_t queue_first;
     struct ttp_growing free; /* uint32_t */
     uint32_t slot_count, slot_limit;
-    _Atomic uint32_t in_use, in_use_peak; /* read by whoever asks for the status */
-    bool is_ended;                        /* no more will come */
+    _Atomic uint32_t served_count;        /* marks that were reached, and answered */
+    _Atomic uint32_t in_use, in_use_peak; /* also read without the lock, for the status */
+    bool is_ended;                        /* no more slots will come */
 };
 
 struct ttp_module_seen {
@@ -203,72 +209,114 @@ struct ttp_place {
     uint32_t layout, index;
 };
 
-#define TTP_BATCH_EVENTS 1024u
+/* The folders that a recording writes into; constant once it is open. */
+struct ttp_directory {
+    char *output, *path;  /* of the trace; of our own folder */
+    int parent_fd, fd;    /* of the output's folder, of our own */
+    bool is_made;         /* our own */
+    bool replaces_output; /* files that are there already */
+};
 
-struct ttape_recording {
-    ttape_recording_options options;
+/* ns = base_ns + ((ticks - base) * scale >> 32); constant once the recording is open. */
+struct ttp_tick_rate {
+    uint64_t base, base_ns, scale;
+};
+
+/* What several threads read and write. */
+struct ttp_shared {
+    _Atomic uint64_t arena_lost; /* the arena's count, as the polling thread read it last */
+    _Atomic bool is_arena_cut;   /* its file was: zeros stand for what it had */
+    _Atomic bool failed, stopped, wants_snapshot, is_discarded;
+};
+
+/* The polling thread's state; the encoding thread's after ttp_spill_end, when it drains the rest.
+ * Other threads read the atomic counters. */
+struct ttp_drain {
     ttape_allocator allocator;
-    char *output, *directory;
-    int parent_fd, directory_fd; /* of the output's directory, of our own */
-    bool has_directory;
     struct ttp_arena_file arena;
-    struct ttp_spill spill;
+    struct ttp_spill *spill;
+    struct ttp_encode *direct;     /* the end: it decodes slots at once, and none is spilled */
     struct ttp_growing pids;       /* struct ttp_pid_seen */
     struct ttp_growing candidates; /* struct ttp_candidate */
-    struct ttp_slot *slot;         /* of the draining thread */
+    struct ttp_slot *slot;         /* the one that is being filled */
     struct ttp_word_map known;     /* image serials that were drained */
     bool may_rest;                 /* blocks of ended threads, for a round */
-    uint64_t round, polled_ms, checked_ms, threads_checked_ms, partial_ms, opened_ms;
-    uint32_t flushes_seen, snapshots_seen, stops_seen;
+    uint64_t round, polled_ms;
+    uint64_t processes_checked_ms, threads_checked_ms, partial_ms; /* when each was last done */
+    uint32_t flushes_seen, snapshots_seen, stops_seen;             /* requests in the arena */
+    struct ttp_asked asked;
+    bool is_cut;  /* the last round left something: the spill file had no room for it, */
+    bool is_late; /* or it has to wait, for a hook under way or another thread's block */
     uint64_t drained_bytes;
-    /* clock */
-    uint64_t clock_base, clock_base_ns, clock_scale; /* ns = base + (ticks * scale >> 32) */
-    /* encoding thread */
-    pthread_t thread;
-    pthread_cond_t started; /* with spill.lock */
-    bool is_synchronous;    /* there was no thread to be had */
-    bool has_started, has_thread, has_spill, is_opened, is_finished;
-    _Atomic bool is_discarded;
-    uint32_t first_pid; /* of the first process that recorded anything */
-    bool is_direct;     /* the end: slots are decoded at once, by the encoding thread */
-    bool is_replaying;  /* a recovery: nothing is journaled */
-    struct ttp_snapshots snapshots;
-    _Atomic uint64_t arena_lost;
-    uint64_t finished_bytes;
-    uint64_t overwritten;       /* events that were recorded and are not kept */
-    bool is_full;               /* the trace has its full size: nothing more goes into it */
+    _Atomic uint64_t lost; /* events in blocks that say of no thread */
+    _Atomic uint32_t live_count, snapshot_failures;
+};
+
+#define TTP_BATCH_EVENTS 1024u
+
+/* The encoding thread's state, and recovery's. Other threads read the atomic counters. */
+struct ttp_encode {
+    ttape_recording_options options; /* constant, and so are all up to opened_ms */
+    ttape_allocator allocator;
+    struct ttp_tick_rate clock;
+    const struct ttp_directory *directory;
+    struct ttp_spill *spill;
+    struct ttp_shared *shared;
+    bool is_replaying; /* a recovery: nothing is journaled */
+    uint64_t opened_ms;
+    /* whose the records are */
+    uint32_t first_pid;         /* of the first process that recorded anything */
     struct ttp_growing images;  /* struct ttp_image */
     struct ttp_growing layouts; /* struct ttp_layout */
     struct ttp_growing threads; /* struct ttp_thread * */
     struct ttp_word_map image_by_serial, thread_by_serial;
-    struct ttp_growing outputs; /* struct ttp_output * */
     /* what has an id in the current file, in order: a file after a rotation has the same ids */
     struct ttp_growing processes;      /* uint32_t image */
     struct ttp_growing streams;        /* uint32_t thread */
     struct ttp_growing modules, sites; /* struct ttp_place */
-    struct ttp_output *current;        /* NULL with separate files */
-    struct ttp_growing consumed;       /* uint32_t slots that no checkpoint covers yet */
-    struct ttp_growing journal;        /* bytes to be written with the next checkpoint */
-    struct ttp_growing touched;        /* struct ttp_thread *: changed since the last checkpoint */
-    struct ttp_growing waiting;        /* struct ttp_checkpoint: sealed, not in the file yet */
-    uint64_t sealed_ms;
-    uint32_t next_file;
-    int journal_fd;
+    /* the slot that is being decoded */
     ttape_event events[TTP_BATCH_EVENTS];
     uint32_t event_count;
     const struct ttp_slot *decoded_slot; /* now, and where in it */
     uint32_t decoded_at;
-    bool has_peeked;            /* at the modules that the rest of it tells of */
-    uint64_t told_ns;           /* time of the message that is being taken */
-    struct ttp_growing values;  /* ttape_value of the event being decoded */
+    bool has_peeked;           /* at the modules that the rest of it names */
+    uint64_t told_ns;          /* time of the message that is being taken */
+    struct ttp_growing values; /* ttape_value of the event being decoded */
+    /* trace files */
+    struct ttp_growing outputs; /* struct ttp_output * */
+    struct ttp_output *current; /* NULL with separate files */
     struct ttp_growing files;   /* char *, finished */
     struct ttp_growing numbers; /* struct ttp_number: metadata of the caller */
-    ttape_status status;        /* of the encoding thread */
+    uint64_t finished_bytes;
+    uint64_t overwritten; /* events that were recorded and are not kept */
+    bool is_full;         /* the trace has its full size: nothing more goes into it */
+    uint32_t next_file;
+    /* checkpoints */
+    int journal_fd;
+    struct ttp_growing consumed; /* uint32_t slots that no checkpoint covers yet */
+    struct ttp_growing journal;  /* bytes to be written with the next checkpoint */
+    struct ttp_growing touched;  /* struct ttp_thread *: changed since the last checkpoint */
+    struct ttp_growing waiting;  /* struct ttp_checkpoint: sealed, not in the file yet */
+    uint64_t sealed_ms;
+    ttape_status status; /* how encoding went */
     ttape_error error;
     _Atomic uint64_t appended, lost, culled, written;
-    _Atomic uint64_t uncounted; /* gaps of which nobody knows how many events they are */
-    _Atomic uint32_t process_count, thread_count, file_count, live_count, snapshot_failures;
-    _Atomic bool failed, stopped, wants_snapshot;
+    _Atomic uint64_t uncounted; /* gaps without a number of events */
+    _Atomic uint32_t process_count, thread_count, file_count;
+};
+
+struct ttape_recording {
+    struct ttp_directory directory;
+    struct ttp_shared shared;
+    struct ttp_spill spill;
+    struct ttp_drain drain;
+    struct ttp_encode encoder;
+    struct ttp_snapshots snapshots;
+    /* the caller's thread, which starts and ends the encoding thread */
+    pthread_t thread;
+    pthread_cond_t started; /* with spill.lock */
+    bool is_synchronous;    /* there was no thread to be had */
+    bool has_started, has_thread, has_spill, is_opened, is_finished;
 };
 
 uint64_t ttp_now_ms(void);
@@ -276,126 +324,128 @@ uint64_t ttp_now_ms(void);
 void ttp_signals_of_thread(sigset_t *blocked);
 
 /* recording_directory.c: `name` is one in our own directory, `path` that of an output */
-ttape_status ttp_directory_make(ttape_recording *r, const char *output, ttape_error *err);
-int ttp_directory_create(const ttape_recording *r, const char *name, int flags);
-int ttp_directory_create_final(const ttape_recording *r, const char *path);
-ttape_status ttp_directory_publish(const ttape_recording *r, const char *name, const char *path,
-                                   ttape_error *err);
-void ttp_directory_sync(const ttape_recording *r);
-void ttp_directory_close(ttape_recording *r, bool remove);
+ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, ttape_error *err);
+int ttp_directory_create(const struct ttp_directory *d, const char *name, int flags);
+int ttp_directory_create_final(const struct ttp_directory *d, const char *path);
+ttape_status ttp_directory_publish(const struct ttp_directory *d, const char *name,
+                                   const char *path, ttape_error *err);
+void ttp_directory_sync(const struct ttp_directory *d);
+/* remove: it and what is in it, with as many trace files as were begun. */
+void ttp_directory_close(struct ttp_directory *d, bool remove, uint32_t file_count);
 const char *ttp_directory_base(const char *path);
 ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *path);
 
 /* arena_file.c */
 ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err);
-void ttp_arena_grow(ttape_recording *r, uint32_t thread_count);
-void ttp_arena_free_block(ttape_recording *r, uint32_t index);
+void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count);
+void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index);
 /* Stops it for the programs. */
-void ttp_arena_close(ttape_recording *r, bool remove);
+void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *allocator, bool remove);
 
-/* What no gap tells of. One more where it was cut: nobody knows what was there. */
-static inline uint64_t ttp_arena_lost(const ttape_recording *r)
+/* What no gap counts. One more where the arena was cut: what was there is not known. */
+static inline uint64_t ttp_arena_lost(const struct ttp_shared *shared)
 {
-    return r->arena_lost + r->arena.is_cut;
+    return shared->arena_lost + shared->is_arena_cut;
 }
 
-/* recorder_clock.c */
-void ttp_clock_choose(ttape_recording *r);
+/* recorder_clock.c: chooses one where that is left to us, and measures the rate of ticks. */
+void ttp_clock_choose(ttape_clock *clock, struct ttp_tick_rate *rate);
 
 #define TTP_CLOCK_SCALE_BITS 32
 
-static inline uint64_t ttp_clock_scaled(const ttape_recording *r, uint64_t ticks)
+static inline uint64_t ttp_clock_scaled(const struct ttp_tick_rate *rate, uint64_t ticks)
 {
-    ttape_wide ns = ttp_wide_multiply(ticks, r->clock_scale);
+    ttape_wide ns = ttp_wide_multiply(ticks, rate->scale);
     return ns.high << (64 - TTP_CLOCK_SCALE_BITS) | ns.low >> TTP_CLOCK_SCALE_BITS;
 }
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
-static inline uint64_t ttp_clock_ns(const ttape_recording *r, uint64_t ticks)
+static inline uint64_t ttp_clock_ns(const struct ttp_tick_rate *rate, uint64_t ticks)
 {
-    if (__builtin_expect(ticks < r->clock_base, 0))
-        return r->clock_base_ns - ttp_clock_scaled(r, r->clock_base - ticks);
-    return r->clock_base_ns + ttp_clock_scaled(r, ticks - r->clock_base);
+    if (__builtin_expect(ticks < rate->base, 0))
+        return rate->base_ns - ttp_clock_scaled(rate, rate->base - ticks);
+    return rate->base_ns + ttp_clock_scaled(rate, ticks - rate->base);
 }
 
 /* drain.c: everything: also blocks that are not full; at the end: of processes that live */
-ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err);
+ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err);
 
 /* spill.c */
-ttape_status ttp_spill_open(ttape_recording *r, ttape_error *err);
-bool ttp_spill_has_room(ttape_recording *r);
+ttape_status ttp_spill_open(struct ttp_spill *spill, const struct ttp_directory *directory,
+                            uint64_t limit_bytes, ttape_error *err);
+bool ttp_spill_has_room(struct ttp_spill *spill);
 /* Writes the slot and queues it: only then may its block be given back. */
-ttape_status ttp_spill_put(ttape_recording *r, struct ttp_slot *slot, ttape_error *err);
-/* Puts a place into the queue that is reached when all that was drained before has been encoded. */
-ttape_status ttp_spill_mark(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
-void ttp_spill_take_mark(ttape_recording *r, struct ttp_mark *mark);
-bool ttp_spill_has_mark(ttape_recording *r);
+ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape_error *err);
+/* Puts a mark into the queue: it is reached when all that was drained before has been encoded. */
+ttape_status ttp_spill_mark(struct ttp_spill *spill, const struct ttp_mark *mark, ttape_error *err);
+void ttp_spill_take_mark(struct ttp_spill *spill, struct ttp_mark *mark);
+bool ttp_spill_has_mark(struct ttp_spill *spill);
 /* Waits for a slot, or TTP_SLOT_MARK; false: none will come. */
-bool ttp_spill_take(ttape_recording *r, uint32_t *number, uint32_t wait_ms, bool *timed_out);
+bool ttp_spill_take(struct ttp_spill *spill, uint32_t *number, uint32_t wait_ms, bool *timed_out);
 ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttape_error *err);
 bool ttp_slot_is_whole(const struct ttp_slot *slot);
-void ttp_spill_release(ttape_recording *r, const uint32_t *numbers, size_t count);
-void ttp_spill_end(ttape_recording *r);
-void ttp_spill_close(ttape_recording *r);
+void ttp_spill_release(struct ttp_spill *spill, const uint32_t *numbers, size_t count);
+void ttp_spill_end(struct ttp_spill *spill);
+void ttp_spill_close(struct ttp_spill *spill);
 
 /* record_decoder.c */
-ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, ttape_error *err);
+ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err);
 /* Applies the messages about modules that stand further on in the slot that is being decoded. */
-ttape_status ttp_decode_peek_modules(ttape_recording *r, struct ttp_thread *thread,
+ttape_status ttp_decode_peek_modules(struct ttp_encode *e, struct ttp_thread *thread,
                                      ttape_error *err);
-ttape_status ttp_decode_flush(ttape_recording *r, struct ttp_thread *thread, ttape_error *err);
+ttape_status ttp_decode_flush(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
 
 /* images.c */
-struct ttp_image *ttp_image_of(ttape_recording *r, const struct ttp_block_head *block,
+struct ttp_image *ttp_image_of(struct ttp_encode *e, const struct ttp_block_head *block,
                                ttape_error *err);
-ttape_status ttp_thread_of(ttape_recording *r, const struct ttp_block_head *block,
+ttape_status ttp_thread_of(struct ttp_encode *e, const struct ttp_block_head *block,
                            struct ttp_thread **out, ttape_error *err);
 /* A module that was told of too late: it was mapped before. */
-ttape_status ttp_image_early_module(ttape_recording *r, struct ttp_thread *thread,
+ttape_status ttp_image_early_module(struct ttp_encode *e, struct ttp_thread *thread,
                                     const uint8_t *bytes, size_t size_bytes, ttape_error *err);
-ttape_status ttp_image_message(ttape_recording *r, struct ttp_thread *thread, uint32_t kind,
+ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 /* Index of the site in the thread's layout; it has an id in the current output. */
-ttape_status ttp_site_of(ttape_recording *r, struct ttp_thread *thread, uint64_t address,
+ttape_status ttp_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                          uint32_t *index, ttape_error *err);
-struct ttp_site_seen *ttp_site_at(ttape_recording *r, const struct ttp_thread *thread,
+struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread *thread,
                                   uint32_t index);
-struct ttp_output *ttp_output_of(ttape_recording *r, const struct ttp_thread *thread);
-ttape_status ttp_stream_ready(ttape_recording *r, struct ttp_thread *thread, ttape_error *err);
-ttape_status ttp_thread_touch(ttape_recording *r, struct ttp_thread *thread, ttape_error *err);
+struct ttp_output *ttp_output_of(struct ttp_encode *e, const struct ttp_thread *thread);
+ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+ttape_status ttp_thread_touch(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
 /* Defines everything again, with the same ids, in the file that is current now. */
-ttape_status ttp_images_define_again(ttape_recording *r, ttape_error *err);
-void ttp_images_close(ttape_recording *r);
+ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err);
+void ttp_images_close(struct ttp_encode *e);
 
 /* call_filter.c */
-bool ttp_filter_is_on(const ttape_recording *r);
-ttape_status ttp_filter_event(ttape_recording *r, struct ttp_thread *thread, ttape_event *event,
+bool ttp_filter_is_on(const struct ttp_encode *e);
+ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
                               uint32_t site, ttape_error *err);
 /* The calls of the stack that the thread is on, those that are not kept included; NULL: none. */
 const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread);
 /* Whether that one of them, from the outermost, is a signal's handler. */
 bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call);
-ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, ttape_error *err);
-void ttp_filter_close(ttape_recording *r, struct ttp_thread *thread);
+ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread);
 
 /* recording_output.c */
 /* The name of a file of a rotation: run.ttape -> run.0001.ttape; NULL: no memory. */
 char *ttp_output_piece(const char *output, uint32_t number);
 /* A new file; pid is in its name where each process has its own (0: no). */
-ttape_status ttp_output_begin(ttape_recording *r, uint32_t pid, struct ttp_output **out,
+ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
                               ttape_error *err);
-ttape_status ttp_output_append(ttape_recording *r, struct ttp_thread *thread,
+ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                                const ttape_event *events, size_t count, ttape_error *err);
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */
-ttape_status ttp_output_due(ttape_recording *r, bool now, ttape_error *err);
+ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err);
 /* All that was decoded is in the files. */
-ttape_status ttp_outputs_flush(ttape_recording *r, ttape_error *err);
+ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err);
 /* Adds a struct ttp_number. */
-ttape_status ttp_number_add(ttape_recording *r, struct ttp_growing *list, const char *key,
+ttape_status ttp_number_add(struct ttp_encode *e, struct ttp_growing *list, const char *key,
                             uint64_t value, ttape_error *err);
 /* What the metadata says of now: struct ttp_number. */
-ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err);
-ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err);
-void ttp_outputs_close(ttape_recording *r);
+ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err);
+ttape_status ttp_outputs_finish(struct ttp_encode *e, ttape_error *err);
+void ttp_outputs_close(struct ttp_encode *e, bool leaves_nothing);
 
 #endif

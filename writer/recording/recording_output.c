@@ -44,36 +44,36 @@ char *ttp_output_piece(const char *output, uint32_t number)
     return numbered(output, middle);
 }
 
-static bool keeps_last(const ttape_recording *r)
+static bool keeps_last(const struct ttp_encode *e)
 {
-    return r->options.keep_bytes != 0 || r->options.keep_ns != 0;
+    return e->options.keep_bytes != 0 || e->options.keep_ns != 0;
 }
 
-static char *final_name(const ttape_recording *r, uint32_t pid, uint32_t number)
+static char *final_name(const struct ttp_encode *e, uint32_t pid, uint32_t number)
 {
     char middle[32];
-    if (keeps_last(r))
+    if (keeps_last(e))
         return NULL;
-    if (pid == 0 && r->options.rotate_bytes == 0)
-        return strdup(r->output);
+    if (pid == 0 && e->options.rotate_bytes == 0)
+        return strdup(e->directory->output);
     if (pid == 0)
-        return ttp_output_piece(r->output, number);
+        return ttp_output_piece(e->directory->output, number);
     (void)snprintf(middle, sizeof middle, "%u-%u", pid, number);
-    return numbered(r->output, middle);
+    return numbered(e->directory->output, middle);
 }
 
-static ttape_status name_output(const ttape_recording *r, struct ttp_output *o, uint32_t pid,
+static ttape_status name_output(const struct ttp_encode *e, struct ttp_output *o, uint32_t pid,
                                 ttape_error *err)
 {
-    o->final_path = final_name(r, pid, o->number);
-    if (o->final_path == NULL && !keeps_last(r))
+    o->final_path = final_name(e, pid, o->number);
+    if (o->final_path == NULL && !keeps_last(e))
         return no_memory(err);
-    if (r->options.live && o->final_path != NULL) {
+    if (e->options.live && o->final_path != NULL) {
         o->path = o->final_path;
         o->final_path = NULL;
         return TTAPE_OK;
     }
-    if (asprintf(&o->path, "%s/trace.%u", r->directory, o->number) < 0) {
+    if (asprintf(&o->path, "%s/trace.%u", e->directory->path, o->number) < 0) {
         o->path = NULL;
         return no_memory(err);
     }
@@ -93,15 +93,15 @@ static ttape_status set_text(ttape_writer *w, const char *key, const char *value
     return ttape_writer_set_text(w, key, (ttape_string){value, strlen(value)}, err);
 }
 
-static ttape_status set_metadata(const ttape_recording *r, ttape_writer *w, ttape_error *err)
+static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, ttape_error *err)
 {
     struct utsname system;
     char recorder[64];
     (void)snprintf(recorder, sizeof recorder, "tracetape %s", ttape_version_string());
     TTP_TRY(set_text(w, "recorder", recorder, err));
     TTP_TRY(set_text(w, "producer", recorder, err));
-    TTP_TRY(set_text(w, "command", r->options.command, err));
-    TTP_TRY(set_text(w, "clock", clock_name(r->options.clock), err));
+    TTP_TRY(set_text(w, "command", e->options.command, err));
+    TTP_TRY(set_text(w, "clock", clock_name(e->options.clock), err));
     if (uname(&system) != 0)
         return TTAPE_OK;
     TTP_TRY(set_text(w, "host", system.nodename, err));
@@ -115,136 +115,136 @@ static void hold(int fd)
     (void)fcntl(fd, F_OFD_SETLK, &lock); /* not every file system can: no failure */
 }
 
-static ttape_status open_writer(ttape_recording *r, struct ttp_output *o, ttape_error *err)
+static ttape_status open_writer(struct ttp_encode *e, struct ttp_output *o, ttape_error *err)
 {
-    ttape_writer_options options = r->options.writer;
+    ttape_writer_options options = e->options.writer;
     options.size = sizeof options;
     options.partition_events += SLACK_EVENTS;
-    if (r->options.rotate_bytes != 0 || keeps_last(r))
+    if (e->options.rotate_bytes != 0 || keeps_last(e))
         options.model_period = UINT32_MAX; /* pieces are joined: each must do with its own */
-    options.allocator = &r->allocator;
-    if (r->options.clock == TTAPE_CLOCK_NONE)
+    options.allocator = &e->allocator;
+    if (e->options.clock == TTAPE_CLOCK_NONE)
         options.resolution_ns = TTAPE_TIME_NONE;
-    o->fd = r->options.live && o->final_path == NULL
-                ? ttp_directory_create_final(r, o->path)
-                : ttp_directory_create(r, ttp_directory_base(o->path), O_WRONLY);
+    o->fd = e->options.live && o->final_path == NULL
+                ? ttp_directory_create_final(e->directory, o->path)
+                : ttp_directory_create(e->directory, ttp_directory_base(o->path), O_WRONLY);
     if (o->fd < 0)
         return ttp_directory_fail(err, "creating", o->path);
-    if (r->options.live)
+    if (e->options.live)
         hold(o->fd);
     ttape_sink sink = ttape_sink_fd(o->fd);
     TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
-    return set_metadata(r, o->writer, err);
+    return set_metadata(e, o->writer, err);
 }
 
-ttape_status ttp_output_begin(ttape_recording *r, uint32_t pid, struct ttp_output **out,
+ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
                               ttape_error *err)
 {
-    struct ttp_output **place = ttp_push(&r->allocator, &r->outputs, sizeof *place, err);
+    struct ttp_output **place = ttp_push(&e->allocator, &e->outputs, sizeof *place, err);
     struct ttp_output *o = place == NULL ? NULL : calloc(1, sizeof *o);
     if (o == NULL) {
-        r->outputs.count -= place != NULL;
+        e->outputs.count -= place != NULL;
         return no_memory(err);
     }
     *place = *out = o;
     o->fd = -1;
-    o->number = r->next_file++;
+    o->number = e->next_file++;
     o->opened_ms = o->last_event_ms = ttp_now_ms();
-    r->file_count++;
-    TTP_TRY(name_output(r, o, pid, err));
-    return open_writer(r, o, err);
+    e->file_count++;
+    TTP_TRY(name_output(e, o, pid, err));
+    return open_writer(e, o, err);
 }
 
 /* In a new file a stream goes on with the frames that it had. */
-static ttape_status resume(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+static ttape_status resume(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
     thread->must_resume = false;
     thread->edge.frames = thread->frames.data;
-    return ttape_writer_resume(ttp_output_of(r, thread)->writer, thread->stream, &thread->edge,
+    return ttape_writer_resume(ttp_output_of(e, thread)->writer, thread->stream, &thread->edge,
                                err);
 }
 
-ttape_status ttp_output_append(ttape_recording *r, struct ttp_thread *thread,
+ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                                const ttape_event *events, size_t count, ttape_error *err)
 {
-    TTP_TRY(ttp_stream_ready(r, thread, err));
+    TTP_TRY(ttp_stream_ready(e, thread, err));
     if (thread->must_resume)
-        TTP_TRY(resume(r, thread, err));
-    struct ttp_output *o = ttp_output_of(r, thread);
+        TTP_TRY(resume(e, thread, err));
+    struct ttp_output *o = ttp_output_of(e, thread);
     o->event_count += count;
-    r->appended += count;
+    e->appended += count;
     return ttape_writer_append(o->writer, thread->stream, events, count, err);
 }
 
-static void count_written(ttape_recording *r)
+static void count_written(struct ttp_encode *e)
 {
-    uint64_t bytes = r->finished_bytes;
-    struct ttp_output **outputs = r->outputs.data;
-    for (size_t i = 0; i < r->outputs.count; i++) {
+    uint64_t bytes = e->finished_bytes;
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = 0; i < e->outputs.count; i++) {
         ttape_writer_progress progress = {0};
         if (outputs[i]->writer != NULL)
             ttape_writer_get_progress(outputs[i]->writer, &progress);
         bytes += progress.written_bytes;
     }
-    r->written = bytes;
+    e->written = bytes;
 }
 
 /* Checkpoints whose partitions are all in the file: the journal says so, their slots are free. */
-static ttape_status reap(ttape_recording *r, ttape_error *err)
+static ttape_status reap(struct ttp_encode *e, ttape_error *err)
 {
     ttape_writer_progress progress = {0};
-    if (r->current != NULL)
-        ttape_writer_get_progress(r->current->writer, &progress);
-    count_written(r);
-    struct ttp_checkpoint *waiting = r->waiting.data;
+    if (e->current != NULL)
+        ttape_writer_get_progress(e->current->writer, &progress);
+    count_written(e);
+    struct ttp_checkpoint *waiting = e->waiting.data;
     size_t done = 0;
-    while (done < r->waiting.count &&
-           (r->current == NULL || waiting[done].partitions <= progress.partition_count)) {
+    while (done < e->waiting.count &&
+           (e->current == NULL || waiting[done].partitions <= progress.partition_count)) {
         struct ttp_checkpoint *c = &waiting[done];
-        TTP_TRY(ttp_journal_write(r, &c->journal, err));
-        ttp_spill_release(r, c->slots.data, c->slots.count);
-        ttp_grown_free(&r->allocator, &c->journal);
-        ttp_grown_free(&r->allocator, &c->slots);
+        TTP_TRY(ttp_journal_write(e, &c->journal, err));
+        ttp_spill_release(e->spill, c->slots.data, c->slots.count);
+        ttp_grown_free(&e->allocator, &c->journal);
+        ttp_grown_free(&e->allocator, &c->slots);
         done++;
     }
     if (done != 0) {
-        memmove(waiting, waiting + done, (r->waiting.count - done) * sizeof *waiting);
-        r->waiting.count -= done;
+        memmove(waiting, waiting + done, (e->waiting.count - done) * sizeof *waiting);
+        e->waiting.count -= done;
     }
     return TTAPE_OK;
 }
 
-static uint64_t rotation_bytes(const ttape_recording *r)
+static uint64_t rotation_bytes(const struct ttp_encode *e)
 {
-    if (r->options.rotate_bytes != 0)
-        return r->options.rotate_bytes;
-    return r->options.keep_bytes / 8;
+    if (e->options.rotate_bytes != 0)
+        return e->options.rotate_bytes;
+    return e->options.keep_bytes / 8;
 }
 
 /* How many events a partition has at most where sizes are kept to (an event is about a byte); 0:
  * any. */
-static uint64_t events_wanted(const ttape_recording *r)
+static uint64_t events_wanted(const struct ttp_encode *e)
 {
-    uint64_t bytes = rotation_bytes(r), of_limit = r->options.max_bytes / 8;
+    uint64_t bytes = rotation_bytes(e), of_limit = e->options.max_bytes / 8;
     return bytes != 0 && (of_limit == 0 || bytes < of_limit) ? bytes : of_limit;
 }
 
 /* Partitions are small then, and written at once: how large the file is is known before the next.
  */
-static bool is_small(const ttape_recording *r)
+static bool is_small(const struct ttp_encode *e)
 {
-    uint64_t wanted = events_wanted(r);
-    return wanted != 0 && wanted < r->options.writer.partition_events;
+    uint64_t wanted = events_wanted(e);
+    return wanted != 0 && wanted < e->options.writer.partition_events;
 }
 
-static ttape_status seal_all(ttape_recording *r, ttape_error *err)
+static ttape_status seal_all(struct ttp_encode *e, ttape_error *err)
 {
-    struct ttp_output **outputs = r->outputs.data;
-    for (size_t i = 0; i < r->outputs.count; i++) {
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = 0; i < e->outputs.count; i++) {
         if (outputs[i]->writer == NULL || outputs[i]->sealed_at == outputs[i]->event_count)
             continue;
         outputs[i]->sealed_at = outputs[i]->event_count;
-        if (r->current != NULL && !r->options.live && !is_small(r))
+        if (e->current != NULL && !e->options.live && !is_small(e))
             TTP_TRY(ttape_writer_seal(outputs[i]->writer, err));
         else
             TTP_TRY(ttape_writer_flush(outputs[i]->writer, false, err));
@@ -252,72 +252,72 @@ static ttape_status seal_all(ttape_recording *r, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status list_files(ttape_recording *r, struct ttp_growing *files, uint64_t *partitions,
-                               ttape_error *err)
+static ttape_status list_files(struct ttp_encode *e, struct ttp_growing *files,
+                               uint64_t *partitions, ttape_error *err)
 {
-    struct ttp_output **outputs = r->outputs.data;
+    struct ttp_output **outputs = e->outputs.data;
     *partitions = 0;
-    for (size_t i = 0; i < r->outputs.count; i++) {
+    for (size_t i = 0; i < e->outputs.count; i++) {
         ttape_writer_progress progress;
         if (outputs[i]->writer == NULL)
             continue;
         ttape_writer_get_progress(outputs[i]->writer, &progress);
         *partitions = progress.sealed_count;
-        TTP_TRY(ttp_journal_file(r, files, outputs[i]->number, progress.sealed_count, err));
+        TTP_TRY(ttp_journal_file(e, files, outputs[i]->number, progress.sealed_count, err));
     }
     return TTAPE_OK;
 }
 
-static ttape_status journal_all(ttape_recording *r, uint64_t *partitions, ttape_error *err)
+static ttape_status journal_all(struct ttp_encode *e, uint64_t *partitions, ttape_error *err)
 {
     struct ttp_growing files = {0};
-    ttape_status status = list_files(r, &files, partitions, err);
+    ttape_status status = list_files(e, &files, partitions, err);
     if (status == TTAPE_OK)
-        status = ttp_journal_checkpoint(r, &files, err);
-    ttp_grown_free(&r->allocator, &files);
+        status = ttp_journal_checkpoint(e, &files, err);
+    ttp_grown_free(&e->allocator, &files);
     return status;
 }
 
-static ttape_status checkpoint(ttape_recording *r, ttape_error *err)
+static ttape_status checkpoint(struct ttp_encode *e, ttape_error *err)
 {
-    struct ttp_thread **touched = r->touched.data;
-    for (size_t i = 0; i < r->touched.count; i++)
-        TTP_TRY(ttp_filter_settle(r, touched[i], err));
-    TTP_TRY(seal_all(r, err));
-    for (size_t i = 0; i < r->touched.count; i++) {
+    struct ttp_thread **touched = e->touched.data;
+    for (size_t i = 0; i < e->touched.count; i++)
+        TTP_TRY(ttp_filter_settle(e, touched[i], err));
+    TTP_TRY(seal_all(e, err));
+    for (size_t i = 0; i < e->touched.count; i++) {
         touched[i]->is_touched = false;
-        TTP_TRY(ttp_journal_thread(r, touched[i], err));
-        TTP_TRY(ttp_journal_reached(r, touched[i], err));
+        TTP_TRY(ttp_journal_thread(e, touched[i], err));
+        TTP_TRY(ttp_journal_reached(e, touched[i], err));
     }
-    r->touched.count = 0;
-    struct ttp_checkpoint *c = ttp_push(&r->allocator, &r->waiting, sizeof *c, err);
+    e->touched.count = 0;
+    struct ttp_checkpoint *c = ttp_push(&e->allocator, &e->waiting, sizeof *c, err);
     if (c == NULL)
         return TTAPE_E_MEMORY;
-    TTP_TRY(journal_all(r, &c->partitions, err));
-    c->journal = r->journal;
-    c->slots = r->consumed;
-    r->journal = r->consumed = (struct ttp_growing){0};
-    r->sealed_ms = ttp_now_ms();
-    return reap(r, err);
+    TTP_TRY(journal_all(e, &c->partitions, err));
+    c->journal = e->journal;
+    c->slots = e->consumed;
+    e->journal = e->consumed = (struct ttp_growing){0};
+    e->sealed_ms = ttp_now_ms();
+    return reap(e, err);
 }
 
 /* Naming and removing */
 
-static ttape_status publish(const ttape_recording *r, struct ttp_output *o, ttape_error *err)
+static ttape_status publish(const struct ttp_encode *e, struct ttp_output *o, ttape_error *err)
 {
     if (o->final_path == NULL)
         return TTAPE_OK;
-    TTP_TRY(ttp_directory_publish(r, ttp_directory_base(o->path), o->final_path, err));
-    ttp_directory_sync(r);
+    TTP_TRY(ttp_directory_publish(e->directory, ttp_directory_base(o->path), o->final_path, err));
+    ttp_directory_sync(e->directory);
     free(o->path);
     o->path = o->final_path;
     o->final_path = NULL;
     return TTAPE_OK;
 }
 
-static ttape_status remember_file(ttape_recording *r, struct ttp_output *o, ttape_error *err)
+static ttape_status remember_file(struct ttp_encode *e, struct ttp_output *o, ttape_error *err)
 {
-    char **place = ttp_push(&r->allocator, &r->files, sizeof *place, err);
+    char **place = ttp_push(&e->allocator, &e->files, sizeof *place, err);
     if (place == NULL)
         return TTAPE_E_MEMORY;
     *place = o->path;
@@ -325,10 +325,10 @@ static ttape_status remember_file(ttape_recording *r, struct ttp_output *o, ttap
     return TTAPE_OK;
 }
 
-ttape_status ttp_number_add(ttape_recording *r, struct ttp_growing *list, const char *key,
+ttape_status ttp_number_add(struct ttp_encode *e, struct ttp_growing *list, const char *key,
                             uint64_t value, ttape_error *err)
 {
-    struct ttp_number *number = ttp_push(&r->allocator, list, sizeof *number, err);
+    struct ttp_number *number = ttp_push(&e->allocator, list, sizeof *number, err);
     if (number == NULL)
         return TTAPE_E_MEMORY;
     (void)snprintf(number->key, sizeof number->key, "%s", key);
@@ -336,18 +336,18 @@ ttape_status ttp_number_add(ttape_recording *r, struct ttp_growing *list, const 
     return TTAPE_OK;
 }
 
-ttape_status ttp_output_numbers(ttape_recording *r, struct ttp_growing *list, ttape_error *err)
+ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err)
 {
     const struct {
         const char *key;
         uint64_t value;
-    } all[] = {{"dropped_events", ttp_arena_lost(r)},
-               {"culled_calls", r->culled},
-               {"overwritten_events", r->overwritten}};
+    } all[] = {{"dropped_events", ttp_arena_lost(e->shared)},
+               {"culled_calls", e->culled},
+               {"overwritten_events", e->overwritten}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)
-            TTP_TRY(ttp_number_add(r, list, all[i].key, all[i].value, err));
+            TTP_TRY(ttp_number_add(e, list, all[i].key, all[i].value, err));
     return TTAPE_OK;
 }
 
@@ -359,187 +359,186 @@ static ttape_status set_numbers(ttape_writer *w, const struct ttp_growing *list,
     return TTAPE_OK;
 }
 
-static ttape_status set_counts(ttape_recording *r, ttape_writer *w, ttape_error *err)
+static ttape_status set_counts(struct ttp_encode *e, ttape_writer *w, ttape_error *err)
 {
     struct ttp_growing list = {0};
-    ttape_status status = ttp_output_numbers(r, &list, err);
+    ttape_status status = ttp_output_numbers(e, &list, err);
     if (status == TTAPE_OK)
         status = set_numbers(w, &list, err);
-    ttp_grown_free(&r->allocator, &list);
-    return status != TTAPE_OK ? status : set_numbers(w, &r->numbers, err);
+    ttp_grown_free(&e->allocator, &list);
+    return status != TTAPE_OK ? status : set_numbers(w, &e->numbers, err);
 }
 
-static ttape_status finish_output(ttape_recording *r, struct ttp_output *o, ttape_error *err)
+static ttape_status finish_output(struct ttp_encode *e, struct ttp_output *o, ttape_error *err)
 {
     if (o->writer == NULL)
         return TTAPE_OK;
-    TTP_TRY(set_counts(r, o->writer, err));
+    TTP_TRY(set_counts(e, o->writer, err));
     TTP_TRY(ttape_writer_finish(o->writer, err));
     if (!ttp_sync_file(o->fd))
         return ttp_directory_fail(err, "syncing", o->path);
     ttape_writer_progress progress;
     ttape_writer_get_progress(o->writer, &progress);
-    r->finished_bytes += progress.written_bytes;
+    e->finished_bytes += progress.written_bytes;
     ttape_writer_close(o->writer);
     o->writer = NULL;
-    count_written(r);
+    count_written(e);
     (void)close(o->fd);
     o->fd = -1;
     o->written_bytes = progress.written_bytes;
-    return publish(r, o, err);
+    return publish(e, o, err);
 }
 
 /* Rotation */
 
-static ttape_status save_edge(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+static ttape_status save_edge(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
     if (thread->stream == TTAPE_NONE || thread->must_resume)
         return TTAPE_OK; /* nothing of it is in this file */
     thread->must_resume = true;
-    TTP_TRY(ttp_stream_get_edge(r->current->writer, thread->stream, &thread->edge, &thread->frames,
+    TTP_TRY(ttp_stream_get_edge(e->current->writer, thread->stream, &thread->edge, &thread->frames,
                                 err));
-    return ttp_journal_edge(r, thread, err);
+    return ttp_journal_edge(e, thread, err);
 }
 
 /* Where streams stand is in the journal before their file is finished: the next one says it only
  * when it has something of them. */
-static ttape_status save_edges(ttape_recording *r, ttape_error *err)
+static ttape_status save_edges(struct ttp_encode *e, ttape_error *err)
 {
     uint64_t partitions;
-    for (size_t i = 0; i < r->threads.count; i++)
-        TTP_TRY(save_edge(r, ((struct ttp_thread **)r->threads.data)[i], err));
-    TTP_TRY(journal_all(r, &partitions, err));
-    TTP_TRY(ttp_journal_write(r, &r->journal, err));
-    r->journal.count = 0;
+    for (size_t i = 0; i < e->threads.count; i++)
+        TTP_TRY(save_edge(e, ((struct ttp_thread **)e->threads.data)[i], err));
+    TTP_TRY(journal_all(e, &partitions, err));
+    TTP_TRY(ttp_journal_write(e, &e->journal, err));
+    e->journal.count = 0;
     return TTAPE_OK;
 }
 
 /* Drops the oldest files that are not needed to hold what is to be kept. */
-static void drop_oldest(ttape_recording *r)
+static void drop_oldest(struct ttp_encode *e)
 {
     uint64_t bytes = 0, now = ttp_now_ms();
-    struct ttp_output **outputs = r->outputs.data;
-    for (size_t i = r->outputs.count; i-- > 0;) {
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = e->outputs.count; i-- > 0;) {
         struct ttp_output *o = outputs[i];
         bool enough =
-            (r->options.keep_bytes != 0 && bytes >= r->options.keep_bytes) ||
-            (r->options.keep_ns != 0 && (now - o->last_event_ms) * 1000000u > r->options.keep_ns);
+            (e->options.keep_bytes != 0 && bytes >= e->options.keep_bytes) ||
+            (e->options.keep_ns != 0 && (now - o->last_event_ms) * 1000000u > e->options.keep_ns);
         bytes += o->written_bytes;
         if (!enough || o->writer != NULL || o->path == NULL)
             continue;
         (void)unlink(o->path);
         free(o->path);
         o->path = NULL;
-        r->overwritten += o->event_count;
+        e->overwritten += o->event_count;
     }
 }
 
-static ttape_status rotate(ttape_recording *r, ttape_error *err)
+static ttape_status rotate(struct ttp_encode *e, ttape_error *err)
 {
-    struct ttp_output *old = r->current;
+    struct ttp_output *old = e->current;
     TTP_TRY(ttape_writer_flush(old->writer, false, err));
-    TTP_TRY(reap(r, err));
-    TTP_TRY(save_edges(r, err));
+    TTP_TRY(reap(e, err));
+    TTP_TRY(save_edges(e, err));
     old->last_event_ms = ttp_now_ms();
-    TTP_TRY(finish_output(r, old, err));
-    TTP_TRY(ttp_output_begin(r, 0, &r->current, err));
-    TTP_TRY(ttp_images_define_again(r, err));
-    drop_oldest(r);
+    TTP_TRY(finish_output(e, old, err));
+    TTP_TRY(ttp_output_begin(e, 0, &e->current, err));
+    TTP_TRY(ttp_images_define_again(e, err));
+    drop_oldest(e);
     uint64_t none;
-    return journal_all(r, &none, err);
+    return journal_all(e, &none, err);
 }
 
-static bool rotation_due(const ttape_recording *r)
+static bool rotation_due(const struct ttp_encode *e)
 {
     ttape_writer_progress progress;
-    if (r->current == NULL || r->current->event_count == 0)
+    if (e->current == NULL || e->current->event_count == 0)
         return false;
-    ttape_writer_get_progress(r->current->writer, &progress);
-    uint64_t limit = rotation_bytes(r);
+    ttape_writer_get_progress(e->current->writer, &progress);
+    uint64_t limit = rotation_bytes(e);
     return (limit != 0 && progress.written_bytes >= limit) ||
-           (r->options.keep_ns != 0 &&
-            (ttp_now_ms() - r->current->opened_ms) * 8000000u >= r->options.keep_ns);
+           (e->options.keep_ns != 0 &&
+            (ttp_now_ms() - e->current->opened_ms) * 8000000u >= e->options.keep_ns);
 }
 
-static void check_limits(ttape_recording *r)
+static void check_limits(struct ttp_encode *e)
 {
-    bool large = r->options.max_bytes != 0 && r->written >= r->options.max_bytes;
+    bool large = e->options.max_bytes != 0 && e->written >= e->options.max_bytes;
     bool late =
-        r->options.max_ns != 0 && (ttp_now_ms() - r->opened_ms) * 1000000u >= r->options.max_ns;
-    r->is_full |= large;
+        e->options.max_ns != 0 && (ttp_now_ms() - e->opened_ms) * 1000000u >= e->options.max_ns;
+    e->is_full |= large;
     if (large || late)
-        r->stopped = true;
+        e->shared->stopped = true;
 }
 
-ttape_status ttp_output_due(ttape_recording *r, bool now, ttape_error *err)
+ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
 {
-    uint64_t ready = 0, limit = r->options.writer.partition_events;
-    struct ttp_output **outputs = r->outputs.data;
-    for (size_t i = 0; i < r->outputs.count; i++)
+    uint64_t ready = 0, limit = e->options.writer.partition_events;
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = 0; i < e->outputs.count; i++)
         ready += outputs[i]->event_count - outputs[i]->sealed_at;
-    bool live = r->options.live && ttp_now_ms() - r->sealed_ms >= LIVE_SEAL_MS;
-    if (is_small(r))
-        limit = events_wanted(r);
-    bool by_time = r->options.keep_ns != 0 && rotation_due(r);
+    bool live = e->options.live && ttp_now_ms() - e->sealed_ms >= LIVE_SEAL_MS;
+    if (is_small(e))
+        limit = events_wanted(e);
+    bool by_time = e->options.keep_ns != 0 && rotation_due(e);
     if (ready != 0 && (ready >= limit || now || live || by_time)) {
-        TTP_TRY(checkpoint(r, err));
-        check_limits(r);
-        if (rotation_due(r))
-            TTP_TRY(rotate(r, err));
-    } else if (r->waiting.count != 0) {
-        TTP_TRY(reap(r, err));
+        TTP_TRY(checkpoint(e, err));
+        check_limits(e);
+        if (rotation_due(e))
+            TTP_TRY(rotate(e, err));
+    } else if (e->waiting.count != 0) {
+        TTP_TRY(reap(e, err));
     }
     return TTAPE_OK;
 }
 
-ttape_status ttp_outputs_flush(ttape_recording *r, ttape_error *err)
+ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
 {
-    struct ttp_output **outputs = r->outputs.data;
-    TTP_TRY(checkpoint(r, err));
-    for (size_t i = 0; i < r->outputs.count; i++)
+    struct ttp_output **outputs = e->outputs.data;
+    TTP_TRY(checkpoint(e, err));
+    for (size_t i = 0; i < e->outputs.count; i++)
         if (outputs[i]->writer != NULL)
             TTP_TRY(ttape_writer_flush(outputs[i]->writer, false, err));
-    check_limits(r);
-    return reap(r, err);
+    check_limits(e);
+    return reap(e, err);
 }
 
-ttape_status ttp_outputs_finish(ttape_recording *r, ttape_error *err)
+ttape_status ttp_outputs_finish(struct ttp_encode *e, ttape_error *err)
 {
-    if (r->outputs.count == 0 && r->current == NULL && r->options.separate_files)
-        TTP_TRY(ttp_output_begin(r, 0, &r->current, err));
-    TTP_TRY(ttp_outputs_flush(r, err));
+    if (e->outputs.count == 0 && e->current == NULL && e->options.separate_files)
+        TTP_TRY(ttp_output_begin(e, 0, &e->current, err));
+    TTP_TRY(ttp_outputs_flush(e, err));
     /* From here on nothing may fail for want of memory: a file that has its name is done. */
     TTP_TRY(
-        ttp_grow(&r->allocator, &r->files, sizeof(char *), r->files.count + r->outputs.count, err));
-    struct ttp_output **outputs = r->outputs.data;
-    for (size_t i = 0; i < r->outputs.count; i++) {
-        TTP_TRY(finish_output(r, outputs[i], err));
+        ttp_grow(&e->allocator, &e->files, sizeof(char *), e->files.count + e->outputs.count, err));
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = 0; i < e->outputs.count; i++) {
+        TTP_TRY(finish_output(e, outputs[i], err));
         if (outputs[i]->path != NULL)
-            TTP_TRY(remember_file(r, outputs[i], err));
+            TTP_TRY(remember_file(e, outputs[i], err));
     }
     return TTAPE_OK;
 }
 
-void ttp_outputs_close(ttape_recording *r)
+void ttp_outputs_close(struct ttp_encode *e, bool leaves_nothing)
 {
-    struct ttp_output **outputs = r->outputs.data;
-    bool leaves_nothing = !r->is_opened || (r->is_discarded && r->is_finished);
-    for (size_t i = 0; i < r->outputs.count; i++) {
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = 0; i < e->outputs.count; i++) {
         ttape_writer_close(outputs[i]->writer);
         if (outputs[i]->fd >= 0)
             (void)close(outputs[i]->fd);
-        if (leaves_nothing && r->options.live && outputs[i]->path != NULL &&
+        if (leaves_nothing && e->options.live && outputs[i]->path != NULL &&
             outputs[i]->final_path == NULL && outputs[i]->fd >= 0) /* it has its name already */
-            (void)unlinkat(r->parent_fd, ttp_directory_base(outputs[i]->path), 0);
+            (void)unlinkat(e->directory->parent_fd, ttp_directory_base(outputs[i]->path), 0);
         free(outputs[i]->path);
         free(outputs[i]->final_path);
         free(outputs[i]);
     }
-    struct ttp_checkpoint *waiting = r->waiting.data;
-    for (size_t i = 0; i < r->waiting.count; i++) {
-        ttp_grown_free(&r->allocator, &waiting[i].journal);
-        ttp_grown_free(&r->allocator, &waiting[i].slots);
+    struct ttp_checkpoint *waiting = e->waiting.data;
+    for (size_t i = 0; i < e->waiting.count; i++) {
+        ttp_grown_free(&e->allocator, &waiting[i].journal);
+        ttp_grown_free(&e->allocator, &waiting[i].slots);
     }
-    ttp_grown_free(&r->allocator, &r->outputs);
-    ttp_grown_free(&r->allocator, &r->waiting);
+    ttp_grown_free(&e->allocator, &e->outputs);
+    ttp_grown_free(&e->allocator, &e->waiting);
 }

@@ -29,27 +29,28 @@ static void forget_copies(ttape_recording *r)
         (void)close(pieces[i].fd);
     for (size_t i = 0; i < r->snapshots.copies.count; i++)
         free(copies[i].base);
-    ttp_grown_free(&r->allocator, &r->snapshots.pieces);
-    ttp_grown_free(&r->allocator, &r->snapshots.copies);
-    ttp_grown_free(&r->allocator, &r->snapshots.numbers);
+    ttp_grown_free(&r->encoder.allocator, &r->snapshots.pieces);
+    ttp_grown_free(&r->encoder.allocator, &r->snapshots.copies);
+    ttp_grown_free(&r->encoder.allocator, &r->snapshots.numbers);
 }
 
 /* Links MADE under its name; where the file system has no links, an empty file keeps the name for
  * it. */
 static bool name_it(const ttape_recording *r, const char *name)
 {
-    if (linkat(r->directory_fd, MADE, r->parent_fd, name, 0) == 0)
+    if (linkat(r->directory.fd, MADE, r->directory.parent_fd, name, 0) == 0)
         return true;
     if (errno == EEXIST)
         return false;
-    int fd = openat(r->parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = openat(r->directory.parent_fd, name,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return false;
     (void)close(fd);
-    if (renameat(r->directory_fd, MADE, r->parent_fd, name) == 0)
+    if (renameat(r->directory.fd, MADE, r->directory.parent_fd, name) == 0)
         return true;
     int code = errno;
-    (void)unlinkat(r->parent_fd, name, 0);
+    (void)unlinkat(r->directory.parent_fd, name, 0);
     errno = code;
     return false;
 }
@@ -78,10 +79,10 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
 {
     const struct ttp_snapshots *s = &r->snapshots;
     ttape_sink sink = ttape_sink_fd(fd);
-    ttape_writer_options options = r->options.writer;
+    ttape_writer_options options = r->encoder.options.writer;
     options.size = sizeof options;
     options.jobs = 1;
-    options.allocator = &r->allocator;
+    options.allocator = &r->encoder.allocator;
     struct ttp_pieces pieces = {(const struct ttp_piece *)s->pieces.data + copy->first, copy->count,
                                 s->numbers.data, s->numbers.count};
     TTP_TRY(s->join(&pieces, &options, &sink, err));
@@ -92,20 +93,20 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
 
 static ttape_status make(ttape_recording *r, const struct ttp_copy *copy, ttape_error *err)
 {
-    int fd = ttp_directory_create(r, MADE, O_WRONLY);
+    int fd = ttp_directory_create(&r->directory, MADE, O_WRONLY);
     if (fd < 0)
-        return ttp_directory_fail(err, "creating a snapshot in", r->directory);
+        return ttp_directory_fail(err, "creating a snapshot in", r->directory.path);
     ttape_status status = write_file(r, copy, fd, err);
     (void)close(fd);
     if (status == TTAPE_OK)
         status = give_name(r, copy->base, err);
-    (void)unlinkat(r->directory_fd, MADE, 0);
+    (void)unlinkat(r->directory.fd, MADE, 0);
     return status;
 }
 
 static void answer(ttape_recording *r, ttape_status status)
 {
-    struct ttp_arena_head *head = r->arena.head;
+    struct ttp_arena_head *head = r->drain.arena.head;
     bool failed = status != TTAPE_OK;
     if (failed && !r->snapshots.has_failed) {
         r->snapshots.untold = r->snapshots.error;
@@ -132,7 +133,7 @@ static void *copy_all(void *context)
 
 static bool keeps_last(const ttape_recording *r)
 {
-    return r->options.keep_bytes != 0 || r->options.keep_ns != 0;
+    return r->encoder.options.keep_bytes != 0 || r->encoder.options.keep_ns != 0;
 }
 
 /* What is in the output now; nothing where it has nothing yet. */
@@ -144,11 +145,12 @@ static ttape_status add_output(ttape_recording *r, const struct ttp_output *o, t
     if (o->path == NULL || progress.written_bytes == 0)
         return TTAPE_OK;
     bool has_final_name = o->final_path == NULL && !keeps_last(r);
-    int fd = openat(has_final_name ? r->parent_fd : r->directory_fd, ttp_directory_base(o->path),
-                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(has_final_name ? r->directory.parent_fd : r->directory.fd,
+                    ttp_directory_base(o->path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return ttp_directory_fail(err, "opening", o->path);
-    struct ttp_piece *piece = ttp_push(&r->allocator, &r->snapshots.pieces, sizeof *piece, err);
+    struct ttp_piece *piece =
+        ttp_push(&r->encoder.allocator, &r->snapshots.pieces, sizeof *piece, err);
     if (piece == NULL) {
         (void)close(fd);
         return TTAPE_E_MEMORY;
@@ -161,15 +163,16 @@ static ttape_status add_output(ttape_recording *r, const struct ttp_output *o, t
 static ttape_status add_copy(ttape_recording *r, const struct ttp_output *of, const char *base,
                              ttape_error *err)
 {
-    struct ttp_output *const *outputs = r->outputs.data;
-    struct ttp_copy *copy = ttp_push(&r->allocator, &r->snapshots.copies, sizeof *copy, err);
+    struct ttp_output *const *outputs = r->encoder.outputs.data;
+    struct ttp_copy *copy =
+        ttp_push(&r->encoder.allocator, &r->snapshots.copies, sizeof *copy, err);
     if (copy == NULL)
         return TTAPE_E_MEMORY;
     copy->first = r->snapshots.pieces.count;
     copy->base = strdup(base);
     if (copy->base == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    for (size_t i = 0; i < r->outputs.count; i++)
+    for (size_t i = 0; i < r->encoder.outputs.count; i++)
         if (outputs[i] == of || keeps_last(r))
             TTP_TRY(add_output(r, outputs[i], err));
     copy->count = r->snapshots.pieces.count - copy->first;
@@ -179,10 +182,10 @@ static ttape_status add_copy(ttape_recording *r, const struct ttp_output *of, co
 /* One for each file, where each process has its own. */
 static ttape_status gather_copies(ttape_recording *r, ttape_error *err)
 {
-    struct ttp_output *const *outputs = r->outputs.data;
-    if (r->current != NULL)
-        return add_copy(r, r->current, r->output, err);
-    for (size_t i = 0; i < r->outputs.count; i++) {
+    struct ttp_output *const *outputs = r->encoder.outputs.data;
+    if (r->encoder.current != NULL)
+        return add_copy(r, r->encoder.current, r->directory.output, err);
+    for (size_t i = 0; i < r->encoder.outputs.count; i++) {
         const struct ttp_output *o = outputs[i];
         TTP_TRY(add_copy(r, o, o->final_path != NULL ? o->final_path : o->path, err));
     }
@@ -205,9 +208,9 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
 
 /* However many rounds it takes, what a block has so far is taken in one of them only: slots for a
  * few records each would use up the room. */
-bool ttp_snapshots_asked(ttape_recording *r, bool flush, bool snapshot, bool everything)
+bool ttp_snapshots_asked(struct ttp_drain *d, bool flush, bool snapshot, bool everything)
 {
-    struct ttp_asked *asked = &r->snapshots.asked;
+    struct ttp_asked *asked = &d->asked;
     if (!asked->flush && !asked->snapshot)
         asked->since_ms = ttp_now_ms();
     asked->flush |= flush;
@@ -219,20 +222,19 @@ bool ttp_snapshots_asked(ttape_recording *r, bool flush, bool snapshot, bool eve
 /* A flush is answered when a round left nothing behind. Where the spill file is full, a mark that
  * answers nothing gets room: slots are free only behind a checkpoint, which may be due much later.
  */
-ttape_status ttp_snapshots_mark(ttape_recording *r, ttape_error *err)
+ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err)
 {
-    struct ttp_snapshots *s = &r->snapshots;
-    struct ttp_asked *asked = &s->asked;
-    uint64_t waited_ms = r->polled_ms - asked->since_ms;
-    bool is_complete = !s->is_cut && (!s->is_late || waited_ms >= LATE_MS);
+    struct ttp_asked *asked = &d->asked;
+    uint64_t waited_ms = d->polled_ms - asked->since_ms;
+    bool is_complete = !d->is_cut && (!d->is_late || waited_ms >= LATE_MS);
     bool copies = asked->snapshot && (is_complete || waited_ms >= CUT_MS);
     bool answers = copies || (asked->flush && is_complete);
-    bool makes_room = s->is_cut && asked->mark_count == s->served_count;
+    bool makes_room = d->is_cut && asked->mark_count == d->spill->served_count;
     if (!answers && !makes_room)
         return TTAPE_OK;
-    struct ttp_mark mark = {is_complete ? r->flushes_seen : asked->flushes, r->snapshots_seen,
+    struct ttp_mark mark = {is_complete ? d->flushes_seen : asked->flushes, d->snapshots_seen,
                             copies};
-    TTP_TRY(ttp_spill_mark(r, &mark, err));
+    TTP_TRY(ttp_spill_mark(d->spill, &mark, err));
     asked->mark_count++;
     asked->flushes = mark.flush_requests;
     asked->flush &= !is_complete;
@@ -242,15 +244,16 @@ ttape_status ttp_snapshots_mark(ttape_recording *r, ttape_error *err)
 
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
 {
-    TTP_TRY(ttp_outputs_flush(r, err));
-    r->snapshots.served_count++;
-    __atomic_store_n(&r->arena.head->flushes_done, mark->flush_requests, __ATOMIC_RELEASE);
+    TTP_TRY(ttp_outputs_flush(&r->encoder, err));
+    r->spill.served_count++;
+    __atomic_store_n(&r->drain.arena.head->flushes_done, mark->flush_requests, __ATOMIC_RELEASE);
     if (!mark->is_snapshot)
         return TTAPE_OK;
     ttp_snapshots_end(r);
     r->snapshots.request = mark->snapshot_requests;
     r->snapshots.number++;
-    ttape_status status = ttp_output_numbers(r, &r->snapshots.numbers, &r->snapshots.error);
+    ttape_status status =
+        ttp_output_numbers(&r->encoder, &r->snapshots.numbers, &r->snapshots.error);
     if (status == TTAPE_OK)
         status = gather_copies(r, &r->snapshots.error);
     if (status == TTAPE_OK)

@@ -47,6 +47,8 @@ struct ttp_mark {
     bool is_snapshot;
 };
 
+struct ttp_drain;
+
 /* Of the polling thread: what was asked for and is not in the queue yet. */
 struct ttp_asked {
     bool flush, snapshot;
@@ -74,10 +76,6 @@ struct ttp_snapshots {
     ttape_error error;          /* of the last that failed */
     ttape_error untold;         /* the polling thread's while has_failed, else their maker's */
     _Atomic bool has_failed;
-    struct ttp_asked asked;
-    _Atomic uint32_t served_count; /* marks */
-    bool is_cut;  /* the last round left something: the spill file had no room for it, */
-    bool is_late; /* or it has to wait, for a hook under way or another thread's block */
 };
 
 typedef struct ttape_recording ttape_recording;
@@ -89,9 +87,9 @@ ttape_status ttp_recording_open(ttape_recording **out, const char *output,
                                 ttape_error *err);
 
 /* Of the polling thread: whether the next round has to take everything; everything: anyway. */
-bool ttp_snapshots_asked(ttape_recording *r, bool flush, bool snapshot, bool everything);
+bool ttp_snapshots_asked(struct ttp_drain *d, bool flush, bool snapshot, bool everything);
 /* After a round: a mark, where the round calls for one. */
-ttape_status ttp_snapshots_mark(ttape_recording *r, ttape_error *err);
+ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err);
 /* Of the encoding thread: serves a mark. Failures of a snapshot are told, not returned. */
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
 /* Waits for a snapshot that is under way. */

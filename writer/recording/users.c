@@ -142,12 +142,13 @@ void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint3
     struct search s = {.entry = NULL};
     char own[32] = "";
     *users = *starting = 0;
-    if (readlink("/proc/self", own, sizeof own - 1) <= 0 || fstat(r->arena.fd, &s.arena) != 0 ||
-        asprintf(&s.entry, TTP_ENV_ARENA "=%s", r->arena.path) < 0)
+    if (readlink("/proc/self", own, sizeof own - 1) <= 0 ||
+        fstat(r->drain.arena.fd, &s.arena) != 0 ||
+        asprintf(&s.entry, TTP_ENV_ARENA "=%s", r->drain.arena.path) < 0)
         return; /* no /proc: nobody can be looked for */
     s.own = (uint32_t)strtoul(own, NULL, 10);
     bool is_sure = search(&s);
-    switch (ask_lease(r->arena.fd)) { /* last: one that was starting may use it by now */
+    switch (ask_lease(r->drain.arena.fd)) { /* last: one that was starting may use it by now */
     case ALONE: s.users = 0; break;
     case IN_USE: s.users += s.users == 0; break;
     case UNKNOWN: s.users += s.users == 0 && !is_sure; break; /* for now: they come and go */

@@ -17,18 +17,18 @@
 
 enum call_state { CALL_DROPPED, CALL_PENDING, CALL_KEPT };
 
-bool ttp_filter_is_on(const ttape_recording *r)
+bool ttp_filter_is_on(const struct ttp_encode *e)
 {
-    const ttape_site_rules *rules = &r->options.rules;
+    const ttape_site_rules *rules = &e->options.rules;
     return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 || rules->cull_hot;
 }
 
-static ttape_status emit(ttape_recording *r, struct ttp_thread *thread, const ttape_event *event,
+static ttape_status emit(struct ttp_encode *e, struct ttp_thread *thread, const ttape_event *event,
                          ttape_error *err)
 {
-    r->events[r->event_count++] = *event;
+    e->events[e->event_count++] = *event;
     thread->may_attach = event->kind != TTAPE_EVENT_GAP;
-    return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, thread, err) : TTAPE_OK;
+    return e->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(e, thread, err) : TTAPE_OK;
 }
 
 const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread)
@@ -45,12 +45,12 @@ bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call)
     return ((const struct ttp_call *)stack->calls.data)[call].site == TTAPE_NONE;
 }
 
-static ttape_status stack_of(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status stack_of(struct ttp_encode *e, struct ttp_thread *thread,
                              struct ttp_call_stack **out, ttape_error *err)
 {
     *out = (struct ttp_call_stack *)(uintptr_t)ttp_filter_stack(thread);
     if (*out == NULL) {
-        *out = ttp_push(&r->allocator, &thread->stacks, sizeof **out, err);
+        *out = ttp_push(&e->allocator, &thread->stacks, sizeof **out, err);
         if (*out == NULL)
             return TTAPE_E_MEMORY;
         (*out)->number = thread->stack;
@@ -58,18 +58,18 @@ static ttape_status stack_of(ttape_recording *r, struct ttp_thread *thread,
     return TTAPE_OK;
 }
 
-static ttape_status emit_enter(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status emit_enter(struct ttp_encode *e, struct ttp_thread *thread,
                                const struct ttp_call *call, ttape_error *err)
 {
     ttape_event event = {.time_ns = call->time_ns,
                          .kind = call->was_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER,
-                         .site = ttp_site_at(r, thread, call->site)->id,
+                         .site = ttp_site_at(e, thread, call->site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    return emit(r, thread, &event, err);
+    return emit(e, thread, &event, err);
 }
 
 /* What waits is kept: something below it is, or it is long enough. */
-static ttape_status keep_pending(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread,
                                  struct ttp_call_stack *stack, ttape_error *err)
 {
     struct ttp_call *calls = stack->calls.data;
@@ -81,7 +81,7 @@ static ttape_status keep_pending(ttape_recording *r, struct ttp_thread *thread,
         if (calls[i].state == CALL_PENDING) {
             calls[i].state = CALL_KEPT;
             stack->pending--;
-            TTP_TRY(emit_enter(r, thread, &calls[i], err));
+            TTP_TRY(emit_enter(e, thread, &calls[i], err));
         }
     return TTAPE_OK;
 }
@@ -96,27 +96,28 @@ static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stac
            (rules->max_depth != 0 && stack->kept >= rules->max_depth);
 }
 
-static void count_culled(ttape_recording *r, struct ttp_thread *thread, struct ttp_site_seen *site)
+static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
+                         struct ttp_site_seen *site)
 {
     site->culled++;
     thread->may_attach = false;
     thread->culled += 2;
-    r->culled++;
+    e->culled++;
 }
 
-static ttape_status enter(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status enter(struct ttp_encode *e, struct ttp_thread *thread,
                           struct ttp_call_stack *stack, const ttape_event *event, uint32_t index,
                           ttape_error *err)
 {
-    const ttape_site_rules *rules = &r->options.rules;
-    struct ttp_site_seen *site = ttp_site_at(r, thread, index);
+    const ttape_site_rules *rules = &e->options.rules;
+    struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     const struct ttp_call *parent =
         stack->calls.count == 0 ? NULL
                                 : (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     bool dropped = is_dropped(rules, stack, site);
     if (parent != NULL && parent->site != TTAPE_NONE)
-        ttp_site_at(r, thread, parent->site)->has_callees = true;
-    struct ttp_call *call = ttp_push(&r->allocator, &stack->calls, sizeof *call, err);
+        ttp_site_at(e, thread, parent->site)->has_callees = true;
+    struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
     if (call == NULL)
         return TTAPE_E_MEMORY;
     site->calls++;
@@ -129,10 +130,10 @@ static ttape_status enter(ttape_recording *r, struct ttp_thread *thread,
     stack->kept += !dropped;
     stack->pending += call->state == CALL_PENDING;
     if (site->is_culled)
-        count_culled(r, thread, site);
+        count_culled(e, thread, site);
     if (call->state != CALL_KEPT)
         return TTAPE_OK;
-    return emit(r, thread, event, err);
+    return emit(e, thread, event, err);
 }
 
 /* Takes the innermost call off the list. */
@@ -155,7 +156,7 @@ static void judge_hot(const ttape_site_rules *rules, struct ttp_site_seen *site,
 }
 
 /* Leaves n calls without their exits; what of them is in the stream is unwound there. */
-static ttape_status leave(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status leave(struct ttp_encode *e, struct ttp_thread *thread,
                           struct ttp_call_stack *stack, uint64_t n, uint64_t ns, ttape_error *err)
 {
     uint32_t kept = 0;
@@ -166,7 +167,7 @@ static ttape_status leave(ttape_recording *r, struct ttp_thread *thread,
                          .site = TTAPE_NONE,
                          .argument = kept,
                          .depth = TTAPE_DEPTH_AUTO};
-    return kept == 0 ? TTAPE_OK : emit(r, thread, &event, err);
+    return kept == 0 ? TTAPE_OK : emit(e, thread, &event, err);
 }
 
 /* How many calls are above the one that exits; the list's length where it is not there. */
@@ -179,99 +180,99 @@ static size_t find_call(const struct ttp_call_stack *stack, uint32_t index)
     return stack->calls.count;
 }
 
-static ttape_status leave_call(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call_stack *stack, const ttape_event *event,
                                uint32_t index, ttape_error *err)
 {
-    const ttape_site_rules *rules = &r->options.rules;
-    struct ttp_site_seen *site = ttp_site_at(r, thread, index);
+    const ttape_site_rules *rules = &e->options.rules;
+    struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     size_t above = find_call(stack, index);
     if (above == stack->calls.count) /* entered before all that is known: the writer decides */
-        return is_dropped(rules, stack, site) ? TTAPE_OK : emit(r, thread, event, err);
+        return is_dropped(rules, stack, site) ? TTAPE_OK : emit(e, thread, event, err);
     if (above != 0)
-        TTP_TRY(leave(r, thread, stack, above, event->time_ns, err));
+        TTP_TRY(leave(e, thread, stack, above, event->time_ns, err));
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     uint64_t ns = event->time_ns - call->time_ns;
     if (call->state == CALL_PENDING) {
         judge_hot(rules, site, ns);
         if (ns < rules->min_ns) {
             (void)pop(stack);
-            count_culled(r, thread, site);
+            count_culled(e, thread, site);
             return TTAPE_OK;
         }
-        TTP_TRY(keep_pending(r, thread, stack, err));
+        TTP_TRY(keep_pending(e, thread, stack, err));
     }
-    return pop(stack).state == CALL_DROPPED ? TTAPE_OK : emit(r, thread, event, err);
+    return pop(stack).state == CALL_DROPPED ? TTAPE_OK : emit(e, thread, event, err);
 }
 
-static ttape_status begin_signal(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread,
                                  struct ttp_call_stack *stack, const ttape_event *event,
                                  ttape_error *err)
 {
-    TTP_TRY(keep_pending(r, thread, stack, err));
-    struct ttp_call *call = ttp_push(&r->allocator, &stack->calls, sizeof *call, err);
+    TTP_TRY(keep_pending(e, thread, stack, err));
+    struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
     if (call == NULL)
         return TTAPE_E_MEMORY;
     *call = (struct ttp_call){.site = TTAPE_NONE, .state = CALL_KEPT, .time_ns = event->argument};
     stack->kept++;
-    return emit(r, thread, event, err);
+    return emit(e, thread, event, err);
 }
 
-static ttape_status end_signal(ttape_recording *r, struct ttp_thread *thread,
+static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call_stack *stack, ttape_event *event, ttape_error *err)
 {
     size_t above = find_call(stack, TTAPE_NONE);
     if (above == stack->calls.count)
         return TTAPE_OK;
     if (above != 0)
-        TTP_TRY(leave(r, thread, stack, above, event->time_ns, err));
+        TTP_TRY(leave(e, thread, stack, above, event->time_ns, err));
     event->argument = (uint32_t)pop(stack).time_ns;
-    return emit(r, thread, event, err);
+    return emit(e, thread, event, err);
 }
 
-static bool is_chosen(const ttape_recording *r, const struct ttp_call_stack *stack,
+static bool is_chosen(const struct ttp_encode *e, const struct ttp_call_stack *stack,
                       const struct ttp_site_seen *site)
 {
     return (site->select & TTAPE_SELECT_DROP) == 0 &&
-           (!r->options.rules.has_below || stack->below != 0 ||
+           (!e->options.rules.has_below || stack->below != 0 ||
             (site->select & TTAPE_SELECT_BELOW) != 0);
 }
 
-ttape_status ttp_filter_event(ttape_recording *r, struct ttp_thread *thread, ttape_event *event,
+ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
                               uint32_t index, ttape_error *err)
 {
     struct ttp_call_stack *stack;
-    TTP_TRY(stack_of(r, thread, &stack, err));
+    TTP_TRY(stack_of(e, thread, &stack, err));
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN: return enter(r, thread, stack, event, index, err);
-    case TTAPE_EVENT_EXIT: return leave_call(r, thread, stack, event, index, err);
-    case TTAPE_EVENT_UNWIND: return leave(r, thread, stack, event->argument, event->time_ns, err);
-    case TTAPE_EVENT_SIGNAL_BEGIN: return begin_signal(r, thread, stack, event, err);
-    case TTAPE_EVENT_SIGNAL_END: return end_signal(r, thread, stack, event, err);
+    case TTAPE_EVENT_OPEN: return enter(e, thread, stack, event, index, err);
+    case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, index, err);
+    case TTAPE_EVENT_UNWIND: return leave(e, thread, stack, event->argument, event->time_ns, err);
+    case TTAPE_EVENT_SIGNAL_BEGIN: return begin_signal(e, thread, stack, event, err);
+    case TTAPE_EVENT_SIGNAL_END: return end_signal(e, thread, stack, event, err);
     case TTAPE_EVENT_SWITCH:
-        TTP_TRY(keep_pending(r, thread, stack, err));
+        TTP_TRY(keep_pending(e, thread, stack, err));
         thread->stack = event->argument;
-        return emit(r, thread, event, err);
+        return emit(e, thread, event, err);
     case TTAPE_EVENT_EXIT_UNSEEN:
     case TTAPE_EVENT_LEAF:
-        if (!is_chosen(r, stack, ttp_site_at(r, thread, index)))
+        if (!is_chosen(e, stack, ttp_site_at(e, thread, index)))
             return TTAPE_OK;
         break;
     default: break;
     }
-    TTP_TRY(keep_pending(r, thread, stack, err));
-    return emit(r, thread, event, err);
+    TTP_TRY(keep_pending(e, thread, stack, err));
+    return emit(e, thread, event, err);
 }
 
 /* Before a checkpoint: nothing waits, and what was culled is said. */
-ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
     struct ttp_call_stack *stack;
-    if (!ttp_filter_is_on(r))
+    if (!ttp_filter_is_on(e))
         return TTAPE_OK;
-    TTP_TRY(stack_of(r, thread, &stack, err));
-    TTP_TRY(keep_pending(r, thread, stack, err));
+    TTP_TRY(stack_of(e, thread, &stack, err));
+    TTP_TRY(keep_pending(e, thread, stack, err));
     if (thread->culled != 0 && thread->stream != TTAPE_NONE) {
         ttape_event event = {.time_ns = thread->last_ns,
                              .kind = TTAPE_EVENT_GAP,
@@ -280,15 +281,15 @@ ttape_status ttp_filter_settle(ttape_recording *r, struct ttp_thread *thread, tt
                              .lost_count = thread->culled,
                              .depth = TTAPE_DEPTH_AUTO};
         thread->culled = 0;
-        TTP_TRY(emit(r, thread, &event, err));
+        TTP_TRY(emit(e, thread, &event, err));
     }
-    return ttp_decode_flush(r, thread, err);
+    return ttp_decode_flush(e, thread, err);
 }
 
-void ttp_filter_close(ttape_recording *r, struct ttp_thread *thread)
+void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread)
 {
     struct ttp_call_stack *stacks = thread->stacks.data;
     for (size_t i = 0; i < thread->stacks.count; i++)
-        ttp_grown_free(&r->allocator, &stacks[i].calls);
-    ttp_grown_free(&r->allocator, &thread->stacks);
+        ttp_grown_free(&e->allocator, &stacks[i].calls);
+    ttp_grown_free(&e->allocator, &thread->stacks);
 }

@@ -18,25 +18,25 @@ static ttape_status no_memory(ttape_error *err)
     return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
 }
 
-static struct ttp_layout *layout_at(const ttape_recording *r, uint32_t index)
+static struct ttp_layout *layout_at(const struct ttp_encode *e, uint32_t index)
 {
-    return (struct ttp_layout *)r->layouts.data + index;
+    return (struct ttp_layout *)e->layouts.data + index;
 }
 
-ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, ttape_error *err)
+ttape_status ttp_layout_new(struct ttp_encode *e, uint32_t pid, uint32_t *index, ttape_error *err)
 {
-    struct ttp_layout *layout = ttp_push(&r->allocator, &r->layouts, sizeof *layout, err);
+    struct ttp_layout *layout = ttp_push(&e->allocator, &e->layouts, sizeof *layout, err);
     if (layout == NULL)
         return TTAPE_E_MEMORY;
     layout->users = 1;
-    layout->output = r->current;
-    layout->root = *index = (uint32_t)(r->layouts.count - 1);
-    return r->current != NULL ? TTAPE_OK : ttp_output_begin(r, pid, &layout->output, err);
+    layout->output = e->current;
+    layout->root = *index = (uint32_t)(e->layouts.count - 1);
+    return e->current != NULL ? TTAPE_OK : ttp_output_begin(e, pid, &layout->output, err);
 }
 
-static void free_module(ttape_recording *r, struct ttp_module_seen *module)
+static void free_module(struct ttp_encode *e, struct ttp_module_seen *module)
 {
-    (void)r;
+    (void)e;
     free((void *)module->module.path.data);
     free((void *)module->module.build_id.data);
 }
@@ -62,10 +62,10 @@ ttape_status ttp_keep_text(char **out, ttape_string text, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
+ttape_status ttp_modules_add(struct ttp_encode *e, struct ttp_growing *list,
                              const ttape_module *module, ttape_error *err)
 {
-    struct ttp_module_seen *added = ttp_push(&r->allocator, list, sizeof *added, err);
+    struct ttp_module_seen *added = ttp_push(&e->allocator, list, sizeof *added, err);
     if (added == NULL)
         return TTAPE_E_MEMORY;
     *added = (struct ttp_module_seen){.module = {.start = module->start, .end = module->end},
@@ -123,18 +123,18 @@ static void unmap_missing(struct ttp_layout *layout, const struct ttp_growing *c
 
 /* Which site an address means now: not one in a module that is gone, nor one of which nothing was
  * known and that is in a module now. Those that the program named itself stay what they are. */
-static ttape_status index_sites(ttape_recording *r, struct ttp_layout *layout, ttape_error *err)
+static ttape_status index_sites(struct ttp_encode *e, struct ttp_layout *layout, ttape_error *err)
 {
     const struct ttp_site_seen *sites = layout->sites.data;
     const struct ttp_module_seen *modules = layout->modules.data;
-    ttp_map_free(&r->allocator, &layout->by_address);
+    ttp_map_free(&e->allocator, &layout->by_address);
     for (size_t i = 0; i < layout->sites.count; i++) {
         bool is_stale = sites[i].module != TTAPE_NONE
                             ? modules[sites[i].module].is_gone
                             : sites[i].symbol == NULL &&
                                   ttp_module_find(layout, sites[i].address) != TTAPE_NONE;
         if (!is_stale)
-            TTP_TRY(ttp_map_set(&r->allocator, &layout->by_address, sites[i].address, (uint32_t)i,
+            TTP_TRY(ttp_map_set(&e->allocator, &layout->by_address, sites[i].address, (uint32_t)i,
                                 err));
     }
     return TTAPE_OK;
@@ -152,12 +152,12 @@ static ttape_status copy_texts(struct ttp_site_seen *to, const struct ttp_site_s
     return is_whole ? TTAPE_OK : no_memory(err);
 }
 
-static ttape_status copy_modules(ttape_recording *r, struct ttp_layout *to,
+static ttape_status copy_modules(struct ttp_encode *e, struct ttp_layout *to,
                                  const struct ttp_layout *from, ttape_error *err)
 {
     const struct ttp_module_seen *modules = from->modules.data;
     for (size_t i = 0; i < from->modules.count; i++) {
-        TTP_TRY(ttp_modules_add(r, &to->modules, &modules[i].module, err));
+        TTP_TRY(ttp_modules_add(e, &to->modules, &modules[i].module, err));
         struct ttp_module_seen *copy = (struct ttp_module_seen *)to->modules.data + i;
         copy->is_gone = modules[i].is_gone;
         copy->gone_ns = modules[i].gone_ns;
@@ -169,12 +169,12 @@ static ttape_status copy_modules(ttape_recording *r, struct ttp_layout *to,
     return TTAPE_OK;
 }
 
-static ttape_status copy_sites(ttape_recording *r, struct ttp_layout *to,
+static ttape_status copy_sites(struct ttp_encode *e, struct ttp_layout *to,
                                const struct ttp_layout *from, ttape_error *err)
 {
     const struct ttp_site_seen *sites = from->sites.data;
     for (size_t i = 0; i < from->sites.count; i++) {
-        struct ttp_site_seen *copy = ttp_push(&r->allocator, &to->sites, sizeof *copy, err);
+        struct ttp_site_seen *copy = ttp_push(&e->allocator, &to->sites, sizeof *copy, err);
         if (copy == NULL)
             return TTAPE_E_MEMORY;
         *copy = sites[i];
@@ -183,7 +183,7 @@ static ttape_status copy_sites(ttape_recording *r, struct ttp_layout *to,
             copy->id = TTAPE_NONE;
         if (ttp_map_find(&from->by_address, sites[i].address) == i)
             TTP_TRY(
-                ttp_map_set(&r->allocator, &to->by_address, sites[i].address, (uint32_t)i, err));
+                ttp_map_set(&e->allocator, &to->by_address, sites[i].address, (uint32_t)i, err));
     }
     return TTAPE_OK;
 }
@@ -200,74 +200,74 @@ static void share(struct ttp_layout *layout, const struct ttp_layout *from, uint
 
 /* In the same file all keeps its place and its id: calls that are open now end as what they were
  * entered as, and filters know them by their places. */
-ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+ttape_status ttp_layout_separate(struct ttp_encode *e, struct ttp_image *image, ttape_error *err)
 {
     uint32_t index, old = image->layout;
-    TTP_TRY(ttp_layout_new(r, image->pid, &index, err));
-    TTP_TRY(copy_modules(r, layout_at(r, index), layout_at(r, old), err));
-    TTP_TRY(copy_sites(r, layout_at(r, index), layout_at(r, old), err));
-    share(layout_at(r, index), layout_at(r, old), old);
+    TTP_TRY(ttp_layout_new(e, image->pid, &index, err));
+    TTP_TRY(copy_modules(e, layout_at(e, index), layout_at(e, old), err));
+    TTP_TRY(copy_sites(e, layout_at(e, index), layout_at(e, old), err));
+    share(layout_at(e, index), layout_at(e, old), old);
     image->layout = index;
-    layout_at(r, old)->users--;
+    layout_at(e, old)->users--;
     return TTAPE_OK;
 }
 
 /* `complete`: the list says all; otherwise it adds. */
-ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool complete,
+ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bool complete,
                                ttape_error *err)
 {
     const struct ttp_module_seen *incoming = image->incoming.data;
-    struct ttp_layout *layout = layout_at(r, image->layout);
+    struct ttp_layout *layout = layout_at(e, image->layout);
     bool equal = !complete || count_present(&layout->modules) == image->incoming.count;
     for (size_t i = 0; i < image->incoming.count; i++)
         equal &= holds(&layout->modules, &incoming[i]);
     if (equal)
         return TTAPE_OK;
     if (layout->users > 1 && layout->modules.count != 0)
-        TTP_TRY(ttp_layout_separate(r, image, err));
-    layout = layout_at(r, image->layout);
+        TTP_TRY(ttp_layout_separate(e, image, err));
+    layout = layout_at(e, image->layout);
     if (complete)
-        unmap_missing(layout, &image->incoming, r->told_ns);
+        unmap_missing(layout, &image->incoming, e->told_ns);
     for (size_t i = 0; i < image->incoming.count; i++)
         if (!holds(&layout->modules, &incoming[i]))
-            TTP_TRY(ttp_modules_add(r, &layout->modules, &incoming[i].module, err));
-    return index_sites(r, layout, err);
+            TTP_TRY(ttp_modules_add(e, &layout->modules, &incoming[i].module, err));
+    return index_sites(e, layout, err);
 }
 
-bool ttp_modules_keep_last(ttape_recording *r, struct ttp_image *image, uint32_t count)
+bool ttp_modules_keep_last(struct ttp_encode *e, struct ttp_image *image, uint32_t count)
 {
     struct ttp_module_seen *incoming = image->incoming.data;
     if (count > image->incoming.count)
         return false;
     size_t dropped = image->incoming.count - count;
     for (size_t i = 0; i < dropped; i++)
-        free_module(r, &incoming[i]);
+        free_module(e, &incoming[i]);
     if (dropped != 0 && count != 0)
         memmove(incoming, incoming + dropped, count * sizeof *incoming);
     image->incoming.count = count;
     return true;
 }
 
-void ttp_modules_clear(ttape_recording *r, struct ttp_image *image)
+void ttp_modules_clear(struct ttp_encode *e, struct ttp_image *image)
 {
-    (void)ttp_modules_keep_last(r, image, 0);
+    (void)ttp_modules_keep_last(e, image, 0);
 }
 
 /* A list names each module once. Where one comes again, another list has begun, and the end of the
  * one before is missing. */
-ttape_status ttp_modules_told(ttape_recording *r, struct ttp_image *image,
+ttape_status ttp_modules_told(struct ttp_encode *e, struct ttp_image *image,
                               const ttape_module *module, ttape_error *err)
 {
     struct ttp_module_seen told = {.module = *module};
     if (holds(&image->incoming, &told))
-        ttp_modules_clear(r, image);
+        ttp_modules_clear(e, image);
     if (image->incoming.count >= MODULES_TOLD_MAX) /* its end will find that some are missing */
         return TTAPE_OK;
-    return ttp_modules_add(r, &image->incoming, module, err);
+    return ttp_modules_add(e, &image->incoming, module, err);
 }
 
 /* One line of /proc/PID/maps: mappings of one file that lie together are one module. */
-static ttape_status take_mapping(ttape_recording *r, struct ttp_image *image, char *line,
+static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, char *line,
                                  ttape_error *err)
 {
     struct ttp_mapping m;
@@ -282,7 +282,7 @@ static ttape_status take_mapping(ttape_recording *r, struct ttp_image *image, ch
         return TTAPE_OK;
     }
     ttape_module module = {.start = m.start, .end = m.end, .path = path};
-    return ttp_modules_add(r, &image->incoming, &module, err);
+    return ttp_modules_add(e, &image->incoming, &module, err);
 }
 
 static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
@@ -296,23 +296,23 @@ static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
 }
 
 /* Of image->incoming, what lies where nothing is known to be; empties it. */
-ttape_status ttp_modules_add_new(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+ttape_status ttp_modules_add_new(struct ttp_encode *e, struct ttp_image *image, ttape_error *err)
 {
     struct ttp_module_seen *found = image->incoming.data;
     size_t kept = 0;
     for (size_t i = 0; i < image->incoming.count; i++)
-        if (overlaps(&layout_at(r, image->layout)->modules, &found[i].module))
-            free_module(r, &found[i]);
+        if (overlaps(&layout_at(e, image->layout)->modules, &found[i].module))
+            free_module(e, &found[i]);
         else
             found[kept++] = found[i];
     image->incoming.count = kept;
-    ttape_status status = kept == 0 ? TTAPE_OK : ttp_modules_apply(r, image, false, err);
-    ttp_modules_clear(r, image);
+    ttape_status status = kept == 0 ? TTAPE_OK : ttp_modules_apply(e, image, false, err);
+    ttp_modules_clear(e, image);
     return status;
 }
 
 /* The program called code that it never told of: a library it opened just now. */
-ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err)
+ttape_status ttp_modules_scan(struct ttp_encode *e, struct ttp_image *image, ttape_error *err)
 {
     char path[32], *line = NULL;
     size_t capacity = 0;
@@ -328,13 +328,13 @@ ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape
     struct ttp_growing told = image->incoming;
     image->incoming = (struct ttp_growing){0};
     while (status == TTAPE_OK && getline(&line, &capacity, maps) > 0)
-        status = take_mapping(r, image, line, err);
+        status = take_mapping(e, image, line, err);
     free(line);
     (void)fclose(maps);
     if (status == TTAPE_OK)
-        status = ttp_modules_add_new(r, image, err);
-    ttp_modules_clear(r, image);
-    ttp_grown_free(&r->allocator, &image->incoming);
+        status = ttp_modules_add_new(e, image, err);
+    ttp_modules_clear(e, image);
+    ttp_grown_free(&e->allocator, &image->incoming);
     image->incoming = told;
     return status;
 }
@@ -359,10 +359,10 @@ uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address,
     return TTAPE_NONE;
 }
 
-struct ttp_layout *ttp_layout_root(const ttape_recording *r, const struct ttp_layout *layout,
+struct ttp_layout *ttp_layout_root(const struct ttp_encode *e, const struct ttp_layout *layout,
                                    uint32_t module)
 {
-    return module < layout->shared ? layout_at(r, layout->root) : NULL;
+    return module < layout->shared ? layout_at(e, layout->root) : NULL;
 }
 
 struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_site_seen *seen)
@@ -377,7 +377,7 @@ struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_si
     return is_named && strcmp(site->symbol, seen->symbol) != 0 ? NULL : site;
 }
 
-ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
+ttape_status ttp_root_put(struct ttp_encode *e, struct ttp_layout *root,
                           const struct ttp_site_seen *seen, ttape_error *err)
 {
     struct ttp_site_seen *site = ttp_root_find(root, seen);
@@ -389,7 +389,7 @@ ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
     if (((const struct ttp_module_seen *)root->modules.data)[seen->module].is_gone ||
         ttp_map_find(&root->by_address, seen->address) != TTAPE_NONE)
         return TTAPE_OK;
-    site = ttp_push(&r->allocator, &root->sites, sizeof *site, err);
+    site = ttp_push(&e->allocator, &root->sites, sizeof *site, err);
     if (site == NULL)
         return TTAPE_E_MEMORY;
     *site = (struct ttp_site_seen){.address = seen->address,
@@ -399,19 +399,19 @@ ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
                                    .id = seen->id,
                                    .select = seen->select};
     TTP_TRY(copy_texts(site, seen, err));
-    return ttp_map_set(&r->allocator, &root->by_address, seen->address,
+    return ttp_map_set(&e->allocator, &root->by_address, seen->address,
                        (uint32_t)(root->sites.count - 1), err);
 }
 
-void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout)
+void ttp_layout_close(struct ttp_encode *e, struct ttp_layout *layout)
 {
     for (size_t i = 0; i < layout->modules.count; i++)
-        free_module(r, (struct ttp_module_seen *)layout->modules.data + i);
+        free_module(e, (struct ttp_module_seen *)layout->modules.data + i);
     for (size_t i = 0; i < layout->sites.count; i++) {
         free(((struct ttp_site_seen *)layout->sites.data)[i].symbol);
         free(((struct ttp_site_seen *)layout->sites.data)[i].file);
     }
-    ttp_grown_free(&r->allocator, &layout->modules);
-    ttp_grown_free(&r->allocator, &layout->sites);
-    ttp_map_free(&r->allocator, &layout->by_address);
+    ttp_grown_free(&e->allocator, &layout->modules);
+    ttp_grown_free(&e->allocator, &layout->sites);
+    ttp_map_free(&e->allocator, &layout->by_address);
 }

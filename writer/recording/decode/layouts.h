@@ -5,18 +5,18 @@
 #include "writer/recording/recording_internal.h"
 
 /* A new one with one user; with separate files, pid names its file. */
-ttape_status ttp_layout_new(ttape_recording *r, uint32_t pid, uint32_t *index, ttape_error *err);
+ttape_status ttp_layout_new(struct ttp_encode *e, uint32_t pid, uint32_t *index, ttape_error *err);
 /* The image gets a copy of its own of the one that it shares, as it is now. */
-ttape_status ttp_layout_separate(ttape_recording *r, struct ttp_image *image, ttape_error *err);
+ttape_status ttp_layout_separate(struct ttp_encode *e, struct ttp_image *image, ttape_error *err);
 /* The layout whose modules the first layout->shared are; NULL: module is not among them. */
-struct ttp_layout *ttp_layout_root(const ttape_recording *r, const struct ttp_layout *layout,
+struct ttp_layout *ttp_layout_root(const struct ttp_encode *e, const struct ttp_layout *layout,
                                    uint32_t module);
 /* The site of the same function there; NULL: it is not known. */
 struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_site_seen *seen);
 /* Its id, so that the root's other layouts find it. */
-ttape_status ttp_root_put(ttape_recording *r, struct ttp_layout *root,
+ttape_status ttp_root_put(struct ttp_encode *e, struct ttp_layout *root,
                           const struct ttp_site_seen *seen, ttape_error *err);
-void ttp_layout_close(ttape_recording *r, struct ttp_layout *layout);
+void ttp_layout_close(struct ttp_encode *e, struct ttp_layout *layout);
 
 /* A copy of bytes, with a zero behind them; to be freed with free. */
 ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_bytes,
@@ -24,21 +24,21 @@ ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_byt
 /* The same, by itself. */
 ttape_status ttp_keep_text(char **out, ttape_string text, ttape_error *err);
 
-ttape_status ttp_modules_add(ttape_recording *r, struct ttp_growing *list,
+ttape_status ttp_modules_add(struct ttp_encode *e, struct ttp_growing *list,
                              const ttape_module *module, ttape_error *err);
 /* Adds to image->incoming: of the list that a program is telling. */
-ttape_status ttp_modules_told(ttape_recording *r, struct ttp_image *image,
+ttape_status ttp_modules_told(struct ttp_encode *e, struct ttp_image *image,
                               const ttape_module *module, ttape_error *err);
 /* Keeps the last `count` of image->incoming; false: there are not so many. */
-bool ttp_modules_keep_last(ttape_recording *r, struct ttp_image *image, uint32_t count);
+bool ttp_modules_keep_last(struct ttp_encode *e, struct ttp_image *image, uint32_t count);
 /* Applies image->incoming. `complete`: the list says all, what is not in it was unmapped. An image
  * that shares its layout gets one of its own where they differ. */
-ttape_status ttp_modules_apply(ttape_recording *r, struct ttp_image *image, bool complete,
+ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bool complete,
                                ttape_error *err);
-void ttp_modules_clear(ttape_recording *r, struct ttp_image *image);
-ttape_status ttp_modules_add_new(ttape_recording *r, struct ttp_image *image, ttape_error *err);
+void ttp_modules_clear(struct ttp_encode *e, struct ttp_image *image);
+ttape_status ttp_modules_add_new(struct ttp_encode *e, struct ttp_image *image, ttape_error *err);
 /* Reads /proc/PID/maps and adds what nobody told of. */
-ttape_status ttp_modules_scan(ttape_recording *r, struct ttp_image *image, ttape_error *err);
+ttape_status ttp_modules_scan(struct ttp_encode *e, struct ttp_image *image, ttape_error *err);
 /* Index in the layout, or TTAPE_NONE. */
 uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address);
 /* For a call that is read after the list that has its module no more: the latest that was gone

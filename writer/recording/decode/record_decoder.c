@@ -20,7 +20,7 @@
 
 /* Where in a slot. */
 struct decoding {
-    ttape_recording *r;
+    struct ttp_encode *e;
     struct ttp_thread *thread;
     const struct ttp_slot *slot;
     uint32_t at;
@@ -30,11 +30,11 @@ struct decoding {
     ttape_error *err;
 };
 
-ttape_status ttp_decode_flush(ttape_recording *r, struct ttp_thread *thread, ttape_error *err)
+ttape_status ttp_decode_flush(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
-    uint32_t count = r->event_count;
-    r->event_count = 0;
-    return count == 0 ? TTAPE_OK : ttp_output_append(r, thread, r->events, count, err);
+    uint32_t count = e->event_count;
+    e->event_count = 0;
+    return count == 0 ? TTAPE_OK : ttp_output_append(e, thread, e->events, count, err);
 }
 
 /* No clock gets as far: what a trace's times can hold. */
@@ -46,7 +46,7 @@ static uint64_t time_of(struct decoding *d, uint64_t low_bits)
 {
     if (!d->is_timed)
         return 0;
-    uint64_t ns = ttp_clock_ns(d->r, d->epoch << TTP_RECORD_TIME_BITS | low_bits);
+    uint64_t ns = ttp_clock_ns(&d->e->clock, d->epoch << TTP_RECORD_TIME_BITS | low_bits);
     if (ns < d->thread->last_ns)
         ns = d->thread->last_ns;
     d->thread->last_ns = ns;
@@ -55,13 +55,13 @@ static uint64_t time_of(struct decoding *d, uint64_t low_bits)
 
 static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t site)
 {
-    ttape_recording *r = d->r;
+    struct ttp_encode *e = d->e;
     ttape_event copy = *event;
     d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_EVENT_GAP;
     if (d->is_filtered)
-        return ttp_filter_event(r, d->thread, &copy, site, d->err);
-    r->events[r->event_count++] = copy;
-    return r->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(r, d->thread, d->err) : TTAPE_OK;
+        return ttp_filter_event(e, d->thread, &copy, site, d->err);
+    e->events[e->event_count++] = copy;
+    return e->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(e, d->thread, d->err) : TTAPE_OK;
 }
 
 static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argument, uint64_t count,
@@ -73,15 +73,15 @@ static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argumen
                          .argument = argument,
                          .lost_count = count,
                          .depth = TTAPE_DEPTH_AUTO};
-    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
+    TTP_TRY(ttp_stream_ready(d->e, d->thread, d->err));
     return put(d, &event, TTAPE_NONE);
 }
 
 /* count 0: nobody knows how many, but some. */
 static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
 {
-    d->r->lost += count;
-    d->r->uncounted += count == 0;
+    d->e->lost += count;
+    d->e->uncounted += count == 0;
     return put_fact(d, TTAPE_EVENT_GAP, reason, count, d->is_timed ? d->thread->last_ns : 0);
 }
 
@@ -91,10 +91,10 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
     uint64_t ns = time_of(d, ttp_record_time(record));
     if (ttp_record_address(record) == 0)
         return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
-    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_record_address(record), &site, d->err));
+    TTP_TRY(ttp_site_of(d->e, d->thread, ttp_record_address(record), &site, d->err));
     ttape_event event = {.time_ns = ns,
                          .kind = kind,
-                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     return put(d, &event, site);
 }
@@ -114,9 +114,9 @@ static ttape_status find_open(struct decoding *d, struct open_frames *open)
         open->count = open->filtered != NULL ? (uint32_t)open->filtered->calls.count : 0;
         return TTAPE_OK;
     }
-    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
-    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-    open->writer = ttp_output_of(d->r, d->thread)->writer;
+    TTP_TRY(ttp_stream_ready(d->e, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    open->writer = ttp_output_of(d->e, d->thread)->writer;
     open->stream = d->thread->stream;
     open->count = ttp_stream_open_count(open->writer, open->stream);
     return TTAPE_OK;
@@ -167,9 +167,9 @@ static ttape_status end_signal(struct decoding *d)
     uint64_t ns = d->is_timed ? d->thread->last_ns : 0;
     if (d->is_filtered)
         return put_fact(d, TTAPE_EVENT_SIGNAL_END, 0, 0, ns);
-    TTP_TRY(ttp_stream_ready(d->r, d->thread, d->err));
-    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-    const struct ttp_output *output = ttp_output_of(d->r, d->thread);
+    TTP_TRY(ttp_stream_ready(d->e, d->thread, d->err));
+    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    const struct ttp_output *output = ttp_output_of(d->e, d->thread);
     if (!ttp_stream_open_signal(output->writer, d->thread->stream, &number))
         return TTAPE_OK;
     return put_fact(d, TTAPE_EVENT_SIGNAL_END, number, 0, ns);
@@ -194,32 +194,32 @@ static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
 
 /* A library is told of when it is closed, or when the program ends: behind its calls. Once for each
  * list, whatever unknown addresses there are. */
-ttape_status ttp_decode_peek_modules(ttape_recording *r, struct ttp_thread *thread,
+ttape_status ttp_decode_peek_modules(struct ttp_encode *e, struct ttp_thread *thread,
                                      ttape_error *err)
 {
     uint8_t bytes[MESSAGE_MAX];
-    struct decoding d = {.r = r, .thread = thread, .slot = r->decoded_slot, .err = err};
-    if (r->has_peeked)
+    struct decoding d = {.e = e, .thread = thread, .slot = e->decoded_slot, .err = err};
+    if (e->has_peeked)
         return TTAPE_OK;
-    r->has_peeked = true;
-    for (d.at = r->decoded_at; d.slot != NULL && d.at < d.slot->head.count; d.at++) {
+    e->has_peeked = true;
+    for (d.at = e->decoded_at; d.slot != NULL && d.at < d.slot->head.count; d.at++) {
         uint64_t record = d.slot->records[d.at], payload = ttp_record_payload(record);
         uint32_t size = (uint32_t)(payload & 0xFFFFFF);
         if (ttp_record_tag(record) != TTP_TAG_EXTENSION ||
             ttp_record_type(record) != TTP_EXT_MESSAGE ||
             (payload >> 24 & 0xFF) != TTP_MESSAGE_MODULE || !gather(&d, size, bytes))
             continue;
-        TTP_TRY(ttp_image_early_module(r, thread, bytes, size, err));
+        TTP_TRY(ttp_image_early_module(e, thread, bytes, size, err));
     }
     return TTAPE_OK;
 }
 
 /* Values: each a type, then its number, or its size and bytes. What does not fit ends them. */
-static uint32_t parse_values(ttape_recording *r, const uint8_t *at, const uint8_t *end,
+static uint32_t parse_values(struct ttp_encode *e, const uint8_t *at, const uint8_t *end,
                              ttape_error *err)
 {
-    r->values.count = 0;
-    while (at < end && r->values.count < VALUES_MAX) {
+    e->values.count = 0;
+    while (at < end && e->values.count < VALUES_MAX) {
         ttape_value value = {.type = *at++};
         bool has_bytes = value.type == TTAPE_VALUE_BYTES || value.type == TTAPE_VALUE_STRING;
         if (value.type > TTAPE_VALUE_NULL || end - at < (has_bytes ? 4 : 8))
@@ -235,25 +235,25 @@ static uint32_t parse_values(ttape_recording *r, const uint8_t *at, const uint8_
             value.number = ttp_load64(at);
             at += 8;
         }
-        ttape_value *added = ttp_push(&r->allocator, &r->values, sizeof *added, err);
+        ttape_value *added = ttp_push(&e->allocator, &e->values, sizeof *added, err);
         if (added == NULL)
             break;
         *added = value;
     }
-    return (uint32_t)r->values.count;
+    return (uint32_t)e->values.count;
 }
 
 static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
 {
-    uint32_t count = d->thread->may_attach ? parse_values(d->r, at, end, d->err) : 0;
+    uint32_t count = d->thread->may_attach ? parse_values(d->e, at, end, d->err) : 0;
     if (count == 0)
         return TTAPE_OK;
     d->thread->may_attach = false;
-    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-    ttape_writer *writer = ttp_output_of(d->r, d->thread)->writer;
+    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    ttape_writer *writer = ttp_output_of(d->e, d->thread)->writer;
     if (!ttp_stream_takes_values(writer, d->thread->stream))
         return TTAPE_OK;
-    return ttape_writer_attach(writer, d->thread->stream, d->r->values.data, count, d->err);
+    return ttape_writer_attach(writer, d->thread->stream, d->e->values.data, count, d->err);
 }
 
 static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *bytes, uint32_t size)
@@ -261,10 +261,10 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
     uint32_t site;
     if (size < 8 || ttp_load64(bytes) == 0)
         return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
-    TTP_TRY(ttp_site_of(d->r, d->thread, ttp_load64(bytes), &site, d->err));
+    TTP_TRY(ttp_site_of(d->e, d->thread, ttp_load64(bytes), &site, d->err));
     ttape_event event = {.time_ns = ns,
                          .kind = TTAPE_EVENT_LEAF,
-                         .site = ttp_site_at(d->r, d->thread, site)->id,
+                         .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(put(d, &event, site));
     return attach(d, bytes + 8, bytes + size);
@@ -288,8 +288,8 @@ static ttape_status message(struct decoding *d, uint64_t record)
         memcpy(d->thread->name, bytes, size < sizeof d->thread->name ? size : 15);
         return TTAPE_OK;
     }
-    TTP_TRY(ttp_decode_flush(d->r, d->thread, d->err));
-    return ttp_image_message(d->r, d->thread, kind, bytes, size, d->err);
+    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    return ttp_image_message(d->e, d->thread, kind, bytes, size, d->err);
 }
 
 static ttape_status extension(struct decoding *d, uint64_t record)
@@ -310,7 +310,7 @@ static ttape_status extension(struct decoding *d, uint64_t record)
     case TTP_EXT_SIGNAL_END: return end_signal(d);
     case TTP_EXT_GAP:
         if ((payload & 7u) == TTAPE_GAP_REASON_OVERFLOW)
-            d->r->lost += payload >> REASON_BITS;
+            d->e->lost += payload >> REASON_BITS;
         return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
                         time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);
@@ -340,10 +340,10 @@ static ttape_status lose_late(struct decoding *d)
     uint64_t count = 0;
     for (uint32_t i = 0; i < d->slot->head.count; i++)
         count += ttp_record_is_call(d->slot->records[i]);
-    if (d->r->is_replaying || count == 0)
+    if (d->e->is_replaying || count == 0)
         return TTAPE_OK;
     TTP_TRY(lose(d, count, TTAPE_GAP_REASON_DAMAGE));
-    return ttp_decode_flush(d->r, d->thread, d->err);
+    return ttp_decode_flush(d->e, d->thread, d->err);
 }
 
 static ttape_status check_place(struct decoding *d, bool *is_next)
@@ -379,14 +379,14 @@ static void skip_to(struct decoding *d, uint32_t target)
 /* The tight loop: calls of sites that have an id, unfiltered, until something else comes. */
 static void decode_plain(struct decoding *d)
 {
-    ttape_recording *r = d->r;
-    const struct ttp_image *image = (const struct ttp_image *)r->images.data + d->thread->image;
+    struct ttp_encode *e = d->e;
+    const struct ttp_image *image = (const struct ttp_image *)e->images.data + d->thread->image;
     if (d->is_filtered || d->thread->stream == TTAPE_NONE || d->is_open || d->is_unseen)
         return;
-    const struct ttp_layout *layout = (const struct ttp_layout *)r->layouts.data + image->layout;
+    const struct ttp_layout *layout = (const struct ttp_layout *)e->layouts.data + image->layout;
     const struct ttp_site_seen *sites = layout->sites.data;
     uint64_t last_ns = d->thread->last_ns, high = d->epoch << TTP_RECORD_TIME_BITS;
-    uint32_t used = r->event_count, at = d->at;
+    uint32_t used = e->event_count, at = d->at;
     for (; at < d->slot->head.count && used < TTP_BATCH_EVENTS; at++) {
         uint64_t record = d->slot->records[at];
         uint32_t tag = ttp_record_tag(record);
@@ -397,33 +397,33 @@ static void decode_plain(struct decoding *d)
         uint64_t ns = 0;
         if (d->is_timed) {
             uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK;
-            ns = ttp_clock_ns(r, high | low);
+            ns = ttp_clock_ns(&e->clock, high | low);
             last_ns = ns = ns < last_ns ? last_ns : ns;
         }
-        r->events[used++] =
+        e->events[used++] =
             (ttape_event){.time_ns = ns,
                           .kind = tag == TTP_TAG_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
                           .site = sites[site].id,
                           .depth = TTAPE_DEPTH_AUTO};
     }
-    d->thread->may_attach |= used != r->event_count;
-    r->event_count = used;
+    d->thread->may_attach |= used != e->event_count;
+    e->event_count = used;
     d->thread->last_ns = last_ns;
     d->at = at;
 }
 
-ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, ttape_error *err)
+ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err)
 {
-    struct decoding d = {.r = r,
+    struct decoding d = {.e = e,
                          .slot = slot,
-                         .is_timed = r->options.clock != TTAPE_CLOCK_NONE,
-                         .is_filtered = ttp_filter_is_on(r),
+                         .is_timed = e->options.clock != TTAPE_CLOCK_NONE,
+                         .is_filtered = ttp_filter_is_on(e),
                          .err = err};
     bool is_next;
-    r->first_pid = r->first_pid == 0 ? slot->block.process_id : r->first_pid;
-    if (r->options.only_first && slot->block.process_id != r->first_pid)
+    e->first_pid = e->first_pid == 0 ? slot->block.process_id : e->first_pid;
+    if (e->options.only_first && slot->block.process_id != e->first_pid)
         return TTAPE_OK;
-    TTP_TRY(ttp_thread_of(r, &slot->block, &d.thread, err));
+    TTP_TRY(ttp_thread_of(e, &slot->block, &d.thread, err));
     d.epoch = slot->head.first == 0 ? epoch_of(slot->block.epoch) : d.thread->epoch;
     TTP_TRY(check_place(&d, &is_next));
     if (!is_next)
@@ -431,19 +431,19 @@ ttape_status ttp_decode_slot(ttape_recording *r, const struct ttp_slot *slot, tt
     skip_to(&d, d.at);
     if (d.thread->stream == TTAPE_NONE)
         memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
-    r->decoded_slot = slot;
-    r->has_peeked = false;
+    e->decoded_slot = slot;
+    e->has_peeked = false;
     while (decode_plain(&d), d.at < slot->head.count) {
-        if (r->event_count == TTP_BATCH_EVENTS)
-            TTP_TRY(ttp_decode_flush(r, d.thread, err));
-        r->decoded_at = d.at;
+        if (e->event_count == TTP_BATCH_EVENTS)
+            TTP_TRY(ttp_decode_flush(e, d.thread, err));
+        e->decoded_at = d.at;
         TTP_TRY(decode_record(&d, slot->records[d.at]));
         d.at++;
     }
-    r->decoded_slot = NULL;
+    e->decoded_slot = NULL;
     d.thread->epoch = d.epoch;
     d.thread->sequence = slot->block.sequence;
     d.thread->consumed = slot->head.first + slot->head.count;
-    TTP_TRY(ttp_thread_touch(r, d.thread, err));
-    return ttp_decode_flush(r, d.thread, err);
+    TTP_TRY(ttp_thread_touch(e, d.thread, err));
+    return ttp_decode_flush(e, d.thread, err);
 }

@@ -101,47 +101,50 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
     return false;
 }
 
-static void fill_head(ttape_recording *r)
+static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o)
 {
-    struct ttp_arena_head *head = r->arena.head;
+    struct ttp_arena_head *head = arena->head;
     head->version = TTP_ARENA_VERSION;
     head->block_bytes = TTP_BLOCK_BYTES;
-    head->block_capacity = r->arena.capacity;
-    head->clock = r->options.clock;
-    head->flags = r->options.blocking ? TTP_ARENA_BLOCKING : 0;
+    head->block_capacity = arena->capacity;
+    head->clock = o->clock;
+    head->flags = o->blocking ? TTP_ARENA_BLOCKING : 0;
     head->recorder_pid = (uint32_t)getpid();
-    memcpy(head->trace_id, r->options.writer.trace_id, sizeof head->trace_id);
+    memcpy(head->trace_id, o->writer.trace_id, sizeof head->trace_id);
     head->blocks_offset = blocks_offset();
     struct stat namespace;
     head->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;
-    head->mode = r->options.start_off ? TTP_MODE_OFF : TTP_MODE_ON;
-    head->block_ready = r->arena.ready;
+    head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
+    head->block_ready = arena->ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);
 }
 
 ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
 {
-    uint32_t wanted = (uint32_t)(r->options.buffer_bytes / TTP_BLOCK_BYTES);
+    struct ttp_arena_file *arena = &r->drain.arena;
+    const ttape_recording_options *o = &r->encoder.options;
+    const ttape_allocator *allocator = &r->drain.allocator;
+    uint32_t wanted = (uint32_t)(o->buffer_bytes / TTP_BLOCK_BYTES);
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
     wanted = wanted > TTP_ARENA_BLOCKS_MAX ? TTP_ARENA_BLOCKS_MAX : wanted;
-    r->arena.limit = wanted;
-    if (!make_in(&r->arena, "/dev/shm", wanted) && !make_in(&r->arena, r->directory, wanted))
+    arena->limit = wanted;
+    arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);
+    if (!make_in(arena, "/dev/shm", wanted) && !make_in(arena, r->directory.path, wanted))
         return ttp_fail(err, ttp_status_of(errno), "", TTAPE_ERROR_NO_OFFSET,
-                        "no room for buffers in '/dev/shm' nor in '%s': %s", r->directory,
+                        "no room for buffers in '/dev/shm' nor in '%s': %s", r->directory.path,
                         strerror(errno));
-    size_t bytes = TTP_ARENA_BLOCKS_MAX * sizeof *r->arena.seen;
-    r->arena.seen = r->allocator.allocate(r->allocator.context, bytes);
-    if (r->arena.seen == NULL)
+    size_t bytes = TTP_ARENA_BLOCKS_MAX * sizeof *arena->seen;
+    arena->seen = allocator->allocate(allocator->context, bytes);
+    if (arena->seen == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    memset(r->arena.seen, 0, bytes);
-    fill_head(r);
+    memset(arena->seen, 0, bytes);
+    fill_head(arena, o);
     return TTAPE_OK;
 }
 
-void ttp_arena_grow(ttape_recording *r, uint32_t thread_count)
+void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count)
 {
-    struct ttp_arena_file *arena = &r->arena;
-    uint64_t allowed = arena->limit + thread_count * (r->options.thread_bytes / TTP_BLOCK_BYTES);
+    uint64_t allowed = arena->limit + thread_count * arena->thread_blocks;
     if (allowed > arena->capacity)
         allowed = arena->capacity;
     if (arena->ready >= allowed)
@@ -150,45 +153,45 @@ void ttp_arena_grow(ttape_recording *r, uint32_t thread_count)
     off_t from = (off_t)file_bytes(arena->ready);
     if (posix_fallocate(arena->fd, from, (off_t)file_bytes(count) - from) != 0) {
         arena->limit = arena->ready; /* no more room: not tried again */
-        r->options.thread_bytes = 0;
+        arena->thread_blocks = 0;
         return;
     }
     arena->ready = count;
     __atomic_store_n(&arena->head->block_ready, count, __ATOMIC_RELEASE);
 }
 
-void ttp_arena_free_block(ttape_recording *r, uint32_t index)
+void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index)
 {
-    memset(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES, 0, TTP_BLOCK_BYTES);
-    r->arena.seen[index] = (struct ttp_block_seen){0};
-    __atomic_store_n(&r->arena.states[index], TTP_BLOCK_FREE, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->arena.head->freed, r->arena.head->freed + 1, __ATOMIC_RELEASE);
+    memset(arena->blocks + (size_t)index * TTP_BLOCK_BYTES, 0, TTP_BLOCK_BYTES);
+    arena->seen[index] = (struct ttp_block_seen){0};
+    __atomic_store_n(&arena->states[index], TTP_BLOCK_FREE, __ATOMIC_RELEASE);
+    __atomic_store_n(&arena->head->freed, arena->head->freed + 1, __ATOMIC_RELEASE);
 }
 
 /* Only what is async-signal-safe. Behind the first place that is gone all is. */
 bool ttape_recording_mend(ttape_recording *r, const void *address)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), start = (size_t)r->arena.head;
-    size_t at = (size_t)address / page * page, end = start + r->arena.map_bytes;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), start = (size_t)r->drain.arena.head;
+    size_t at = (size_t)address / page * page, end = start + r->drain.arena.map_bytes;
     if (start == 0 || at < start || at >= end ||
         mmap((void *)at, end - at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
              -1, 0) == MAP_FAILED)
         return false;
-    r->arena.is_cut = true;
+    r->shared.is_arena_cut = true;
     return true;
 }
 
 /* Programs that still run keep their mapping; it is told to stop for ever. */
-void ttp_arena_close(ttape_recording *r, bool remove)
+void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *allocator, bool remove)
 {
-    if (r->arena.head != NULL) {
-        __atomic_store_n(&r->arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
-        (void)munmap(r->arena.head, r->arena.map_bytes);
-        r->arena.head = NULL;
+    if (arena->head != NULL) {
+        __atomic_store_n(&arena->head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
+        (void)munmap(arena->head, arena->map_bytes);
+        arena->head = NULL;
     }
-    if (r->arena.seen != NULL)
-        r->allocator.release(r->allocator.context, r->arena.seen,
-                             TTP_ARENA_BLOCKS_MAX * sizeof *r->arena.seen);
-    r->arena.seen = NULL;
-    discard(&r->arena, remove);
+    if (arena->seen != NULL)
+        allocator->release(allocator->context, arena->seen,
+                           TTP_ARENA_BLOCKS_MAX * sizeof *arena->seen);
+    arena->seen = NULL;
+    discard(arena, remove);
 }

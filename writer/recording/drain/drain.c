@@ -35,18 +35,18 @@
 #define IMAGE_LEFT   2u /* it was not taken: writing failed, or there was no room */
 #define IMAGE_MISSED 0x80000000u
 
-static const struct ttp_block_head *block_at(const ttape_recording *r, uint32_t index)
+static const struct ttp_block_head *block_at(const struct ttp_drain *d, uint32_t index)
 {
-    return (const void *)(r->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
+    return (const void *)(d->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
 }
 
-static struct ttp_pid_seen *find_pid(ttape_recording *r, uint32_t pid)
+static struct ttp_pid_seen *find_pid(struct ttp_drain *d, uint32_t pid)
 {
-    struct ttp_pid_seen *pids = r->pids.data;
-    for (size_t i = 0; i < r->pids.count; i++)
+    struct ttp_pid_seen *pids = d->pids.data;
+    for (size_t i = 0; i < d->pids.count; i++)
         if (pids[i].pid == pid)
             return &pids[i];
-    struct ttp_pid_seen *added = ttp_push(&r->allocator, &r->pids, sizeof *added, NULL);
+    struct ttp_pid_seen *added = ttp_push(&d->allocator, &d->pids, sizeof *added, NULL);
     if (added == NULL)
         return NULL;
     *added = (struct ttp_pid_seen){.pid = pid};
@@ -64,12 +64,12 @@ static bool has_died(const struct ttp_pid_seen *seen)
     return poll(&ended, 1, 0) > 0;
 }
 
-static void check_processes(ttape_recording *r)
+static void check_processes(struct ttp_drain *d)
 {
-    struct ttp_pid_seen *pids = r->pids.data;
+    struct ttp_pid_seen *pids = d->pids.data;
     size_t kept = 0;
     uint32_t live = 0;
-    for (size_t i = 0; i < r->pids.count; i++) {
+    for (size_t i = 0; i < d->pids.count; i++) {
         if (!pids[i].is_used) {
             if (pids[i].fd >= 0)
                 (void)close(pids[i].fd);
@@ -80,8 +80,8 @@ static void check_processes(ttape_recording *r)
         live += !pids[i].is_dead;
         pids[kept++] = pids[i];
     }
-    r->pids.count = kept;
-    r->live_count = live;
+    d->pids.count = kept;
+    d->live_count = live;
 }
 
 static bool thread_is_gone(const struct ttp_candidate *c)
@@ -111,30 +111,30 @@ static int by_serial(const void *a, const void *b)
 
 /* Threads that ended without a word: killed by an exec or a raw system call. The same thread id
  * with a later serial means that an exec put a new image in its place. */
-static void check_threads(ttape_recording *r)
+static void check_threads(struct ttp_drain *d)
 {
-    struct ttp_candidate *c = r->candidates.data;
-    size_t count = r->candidates.count;
+    struct ttp_candidate *c = d->candidates.data;
+    size_t count = d->candidates.count;
     if (count != 0)
         qsort(c, count, sizeof *c, by_thread);
     for (size_t i = 0; i < count; i++) {
         bool replaced = i + 1 < count && c[i + 1].tid == c[i].tid && c[i + 1].pid == c[i].pid &&
                         c[i + 1].serial != c[i].serial;
         if (replaced || thread_is_gone(&c[i]))
-            r->arena.seen[c[i].index].is_dead = true;
+            d->arena.seen[c[i].index].is_dead = true;
     }
 }
 
 /* Threads that fill a block; not blocks that are filled: who goes on while we look is seen in two,
  * as is who left one by a jump, or became another image by an exec. */
-static uint32_t count_threads(ttape_recording *r)
+static uint32_t count_threads(struct ttp_drain *d)
 {
-    struct ttp_candidate *c = r->candidates.data;
+    struct ttp_candidate *c = d->candidates.data;
     const struct ttp_candidate *last = NULL;
     uint32_t threads = 0;
-    if (r->candidates.count != 0)
-        qsort(c, r->candidates.count, sizeof *c, by_thread);
-    for (size_t i = 0; i < r->candidates.count; i++) {
+    if (d->candidates.count != 0)
+        qsort(c, d->candidates.count, sizeof *c, by_thread);
+    for (size_t i = 0; i < d->candidates.count; i++) {
         if (c[i].state != TTP_BLOCK_FILLING)
             continue;
         threads += last == NULL || last->tid != c[i].tid || last->pid != c[i].pid;
@@ -145,10 +145,10 @@ static uint32_t count_threads(ttape_recording *r)
 
 /* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It
  * has something where a program wrote over its head, or where a hook came back late. */
-static void lose_block(ttape_recording *r, uint32_t index)
+static void lose_block(struct ttp_drain *d, uint32_t index)
 {
-    const uint64_t *records = (const uint64_t *)(block_at(r, index) + 1);
-    struct ttp_block_seen *seen = &r->arena.seen[index];
+    const uint64_t *records = (const uint64_t *)(block_at(d, index) + 1);
+    struct ttp_block_seen *seen = &d->arena.seen[index];
     uint64_t calls = 0;
     bool is_used = false;
     for (uint32_t i = seen->consumed; i < TTP_BLOCK_RECORDS; i++) {
@@ -157,33 +157,33 @@ static void lose_block(ttape_recording *r, uint32_t index)
         calls += ttp_record_is_call(record);
     }
     seen->consumed = TTP_BLOCK_RECORDS;
-    r->lost += is_used && calls == 0 ? 1 : calls;
+    d->lost += is_used && calls == 0 ? 1 : calls;
 }
 
 /* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. What
  * a block's head says is read here, and nowhere again: the program can write there. */
-static ttape_status gather(ttape_recording *r, uint32_t *free_count, ttape_error *err)
+static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_error *err)
 {
-    r->candidates.count = 0;
+    d->candidates.count = 0;
     *free_count = 0;
-    for (uint32_t i = 0; i < r->arena.ready; i++) {
-        uint32_t state = __atomic_load_n(&r->arena.states[i], __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < d->arena.ready; i++) {
+        uint32_t state = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE);
         if (state == TTP_BLOCK_FREE) {
             ++*free_count;
             continue;
         }
-        const struct ttp_block_head *block = block_at(r, i);
+        const struct ttp_block_head *block = block_at(d, i);
         uint32_t owner = state == TTP_BLOCK_TAKEN ? block->process_id : state >> OWNER_SHIFT;
-        struct ttp_pid_seen *pid = find_pid(r, owner);
+        struct ttp_pid_seen *pid = find_pid(d, owner);
         bool dead = pid != NULL && pid->is_dead;
         if (pid != NULL)
             pid->is_used = true;
         uint64_t serial = __atomic_load_n(&block->serial, __ATOMIC_ACQUIRE);
         if (serial == 0) {
-            if (dead || r->is_direct)
-                lose_block(r, i);
+            if (dead || d->direct != NULL)
+                lose_block(d, i);
             if (dead)
-                ttp_arena_free_block(r, i);
+                ttp_arena_free_block(&d->arena, i);
             continue;
         }
         struct ttp_candidate said = {.serial = serial,
@@ -193,21 +193,21 @@ static ttape_status gather(ttape_recording *r, uint32_t *free_count, ttape_error
                                      .pid = owner,
                                      .tid = block->thread_id,
                                      .state = state & STATE_MASK};
-        struct ttp_candidate *c = ttp_push(&r->allocator, &r->candidates, sizeof *c, err);
+        struct ttp_candidate *c = ttp_push(&d->allocator, &d->candidates, sizeof *c, err);
         if (c == NULL)
             return TTAPE_E_MEMORY;
         *c = said;
-        r->arena.seen[i].is_dead |= dead;
+        d->arena.seen[i].is_dead |= dead;
     }
     return TTAPE_OK;
 }
 
 /* Copies the records in [from, end) and says where they end; whole: to the last one, else to the
  * first hole. */
-static uint32_t copy_records(const ttape_recording *r, uint32_t index, uint32_t from, bool whole,
+static uint32_t copy_records(const struct ttp_drain *d, uint32_t index, uint32_t from, bool whole,
                              uint64_t *records, bool *has_hole)
 {
-    const uint64_t *source = (const uint64_t *)(block_at(r, index) + 1);
+    const uint64_t *source = (const uint64_t *)(block_at(d, index) + 1);
     uint32_t end = from, zeros = 0;
     *has_hole = false;
     for (uint32_t i = from; i < TTP_BLOCK_RECORDS; i++) {
@@ -227,20 +227,20 @@ static uint32_t copy_records(const ttape_recording *r, uint32_t index, uint32_t 
 
 /* Its thread may still want it back, until we say that it is ours: now, or in a round before that
  * could not spill it. */
-static bool claim(ttape_recording *r, const struct ttp_candidate *c)
+static bool claim(struct ttp_drain *d, const struct ttp_candidate *c)
 {
     uint32_t done = c->pid << OWNER_SHIFT | TTP_BLOCK_DONE;
-    return c->state != TTP_BLOCK_DONE || r->is_direct ||
-           __atomic_compare_exchange_n(&r->arena.states[c->index], &done, TTP_BLOCK_TAKEN, false,
+    return c->state != TTP_BLOCK_DONE || d->direct != NULL ||
+           __atomic_compare_exchange_n(&d->arena.states[c->index], &done, TTP_BLOCK_TAKEN, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
            done == TTP_BLOCK_TAKEN;
 }
 
 /* Whose it is was said when the round began. */
-static void copy_head(const ttape_recording *r, const struct ttp_candidate *c,
+static void copy_head(const struct ttp_drain *d, const struct ttp_candidate *c,
                       struct ttp_block_head *head)
 {
-    *head = *block_at(r, c->index);
+    *head = *block_at(d, c->index);
     head->serial = c->serial;
     head->sequence = c->sequence;
     head->image = c->image;
@@ -250,35 +250,35 @@ static void copy_head(const ttape_recording *r, const struct ttp_candidate *c,
 
 /* Where something is missing in a block: from the first call on, whether it has been for as long as
  * it is waited for. */
-static bool wait_for_hole(const ttape_recording *r, struct ttp_block_seen *seen)
+static bool wait_for_hole(const struct ttp_drain *d, struct ttp_block_seen *seen)
 {
-    seen->full_since = seen->full_since == 0 ? r->polled_ms : seen->full_since;
-    return r->polled_ms - seen->full_since < HOLE_WAIT_MS;
+    seen->full_since = seen->full_since == 0 ? d->polled_ms : seen->full_since;
+    return d->polled_ms - seen->full_since < HOLE_WAIT_MS;
 }
 
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
-static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool at_end,
+static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
 {
-    struct ttp_block_seen *seen = &r->arena.seen[c->index];
-    struct ttp_slot *slot = r->slot;
+    struct ttp_block_seen *seen = &d->arena.seen[c->index];
+    struct ttp_slot *slot = d->slot;
     bool full = c->state == TTP_BLOCK_FULL,
          whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead || c->is_left;
     bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
     if (seen->is_held || c->is_unused) {
         if (seen->is_held && (dead || at_end))
-            lose_block(r, c->index); /* what came after all */
-        if (dead && !r->is_direct && claim(r, c))
-            ttp_arena_free_block(r, c->index);
+            lose_block(d, c->index); /* what came after all */
+        if (dead && d->direct == NULL && claim(d, c))
+            ttp_arena_free_block(&d->arena, c->index);
         return TTAPE_OK;
     }
-    if (!claim(r, c)) {
+    if (!claim(d, c)) {
         *later = true;
         return TTAPE_OK;
     }
-    uint32_t end = copy_records(r, c->index, seen->consumed, whole, slot->records, &has_hole);
+    uint32_t end = copy_records(d, c->index, seen->consumed, whole, slot->records, &has_hole);
     has_hole |= c->is_left || (full && end < TTP_BLOCK_RECORDS);
-    if (has_hole && !dead && !at_end && wait_for_hole(r, seen)) {
+    if (has_hole && !dead && !at_end && wait_for_hole(d, seen)) {
         *later = true;
         return TTAPE_OK;
     }
@@ -288,40 +288,41 @@ static ttape_status take(ttape_recording *r, const struct ttp_candidate *c, bool
                                         .count = end - seen->consumed,
                                         .is_last = whole,
                                         .ends_thread = dead && !full};
-    copy_head(r, c, &slot->block);
+    copy_head(d, c, &slot->block);
     if (slot->head.count != 0 || dead) {
-        TTP_TRY(r->is_direct ? ttp_decode_slot(r, slot, err) : ttp_spill_put(r, slot, err));
-        r->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
+        TTP_TRY(d->direct != NULL ? ttp_decode_slot(d->direct, slot, err)
+                                  : ttp_spill_put(d->spill, slot, err));
+        d->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
     }
     seen->consumed = end;
-    seen->asked = r->snapshots.asked.number;
-    if (whole && (r->is_direct || (has_hole && !dead)))
+    seen->asked = d->asked.number;
+    if (whole && (d->direct != NULL || (has_hole && !dead)))
         seen->is_held = true;
     else if (whole)
-        ttp_arena_free_block(r, c->index);
+        ttp_arena_free_block(&d->arena, c->index);
     return TTAPE_OK;
 }
 
-static void remember_done(ttape_recording *r)
+static void remember_done(struct ttp_drain *d)
 {
-    const struct ttp_candidate *c = r->candidates.data;
-    for (size_t i = 0; i < r->candidates.count; i++)
-        r->arena.seen[c[i].index].was_done |= c[i].state == TTP_BLOCK_DONE;
+    const struct ttp_candidate *c = d->candidates.data;
+    for (size_t i = 0; i < d->candidates.count; i++)
+        d->arena.seen[c[i].index].was_done |= c[i].state == TTP_BLOCK_DONE;
 }
 
 /* What an ended thread left has time for a round, unless blocks get scarce: where its process ends
  * as well, what the first thread says of modules comes first. */
-static bool is_taken(const ttape_recording *r, const struct ttp_candidate *c)
+static bool is_taken(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
-    const struct ttp_block_seen *seen = &r->arena.seen[c->index];
-    bool rests = c->state == TTP_BLOCK_DONE && r->may_rest && !seen->was_done;
+    const struct ttp_block_seen *seen = &d->arena.seen[c->index];
+    bool rests = c->state == TTP_BLOCK_DONE && d->may_rest && !seen->was_done;
     return c->is_wanted || c->is_left || c->is_unused || seen->is_dead ||
            (c->state != TTP_BLOCK_FILLING && !rests);
 }
 
-static bool is_empty(const ttape_recording *r, const struct ttp_candidate *c)
+static bool is_empty(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
-    const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
+    const uint64_t *records = (const uint64_t *)(block_at(d, c->index) + 1);
     for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++)
         if (__atomic_load_n(&records[i], __ATOMIC_ACQUIRE) != 0)
             return false;
@@ -335,14 +336,14 @@ static bool is_twin(const struct ttp_candidate *a, const struct ttp_candidate *b
 
 /* Which one the thread goes on in shows by records alone: a hook that was left may have had a
  * number for its block that was not its turn. */
-static void find_left(ttape_recording *r)
+static void find_left(struct ttp_drain *d)
 {
-    struct ttp_candidate *c = r->candidates.data;
+    struct ttp_candidate *c = d->candidates.data;
     const struct ttp_candidate *last = NULL; /* of the thread, that has records */
-    for (size_t count = r->candidates.count, i = count; i-- > 0;) {
+    for (size_t count = d->candidates.count, i = count; i-- > 0;) {
         if (last != NULL && last->serial != c[i].serial)
             last = NULL;
-        bool is_filled = c[i].state == TTP_BLOCK_FILLING, is_bare = is_filled && is_empty(r, &c[i]);
+        bool is_filled = c[i].state == TTP_BLOCK_FILLING, is_bare = is_filled && is_empty(d, &c[i]);
         bool has_twin =
             (i > 0 && is_twin(&c[i - 1], &c[i])) || (i + 1 < count && is_twin(&c[i + 1], &c[i]));
         bool is_past = last != NULL && last->sequence > c[i].sequence;
@@ -353,10 +354,10 @@ static void find_left(ttape_recording *r)
     }
 }
 
-static const struct ttp_candidate *find_first_thread(const ttape_recording *r, uint64_t image)
+static const struct ttp_candidate *find_first_thread(const struct ttp_drain *d, uint64_t image)
 {
-    const struct ttp_candidate *c = r->candidates.data;
-    size_t low = 0, high = r->candidates.count;
+    const struct ttp_candidate *c = d->candidates.data;
+    size_t low = 0, high = d->candidates.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (c[middle].serial < image)
@@ -364,17 +365,17 @@ static const struct ttp_candidate *find_first_thread(const ttape_recording *r, u
         else
             high = middle;
     }
-    while (low + 1 < r->candidates.count && c[low + 1].serial == image && c[low].is_unused)
+    while (low + 1 < d->candidates.count && c[low + 1].serial == image && c[low].is_unused)
         low++;
-    return low < r->candidates.count && c[low].serial == image ? &c[low] : NULL;
+    return low < d->candidates.count && c[low].serial == image ? &c[low] : NULL;
 }
 
 /* It says who it is by its first message, which is whole once its head is there; the time may have
  * been told before that. */
-static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
+static bool has_begun(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
-    const uint64_t *records = (const uint64_t *)(block_at(r, c->index) + 1);
-    if (r->arena.seen[c->index].is_dead)
+    const uint64_t *records = (const uint64_t *)(block_at(d, c->index) + 1);
+    if (d->arena.seen[c->index].is_dead)
         return true;
     for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++) {
         uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
@@ -387,105 +388,106 @@ static bool has_begun(const ttape_recording *r, const struct ttp_candidate *c)
     return true;
 }
 
-static bool is_known(const ttape_recording *r, uint64_t image)
+static bool is_known(const struct ttp_drain *d, uint64_t image)
 {
-    return ttp_map_find(&r->known, image) == IMAGE_KNOWN;
+    return ttp_map_find(&d->known, image) == IMAGE_KNOWN;
 }
 
 /* Its first thread's block may have been taken from those that are free just behind us while we
  * went through the list: then what we saw waits for a round. Where it still is not there, it ended
  * unseen. Where a handler jumped out of its first message, that is a hole. */
-static void meet_image(ttape_recording *r, struct ttp_candidate *of, bool at_end)
+static void meet_image(struct ttp_drain *d, struct ttp_candidate *of, bool at_end)
 {
-    const struct ttp_candidate *first = find_first_thread(r, of->image);
-    uint32_t seen = ttp_map_find(&r->known, of->image), missed = IMAGE_MISSED | (uint32_t)r->round;
-    bool waits = first != NULL ? !has_begun(r, first) : seen == TTAPE_NONE || seen == missed;
-    struct ttp_block_seen *block = first != NULL ? &r->arena.seen[first->index] : NULL;
-    of->must_wait = waits && !at_end && !r->is_direct && (block == NULL || wait_for_hole(r, block));
+    const struct ttp_candidate *first = find_first_thread(d, of->image);
+    uint32_t seen = ttp_map_find(&d->known, of->image), missed = IMAGE_MISSED | (uint32_t)d->round;
+    bool waits = first != NULL ? !has_begun(d, first) : seen == TTAPE_NONE || seen == missed;
+    struct ttp_block_seen *block = first != NULL ? &d->arena.seen[first->index] : NULL;
+    of->must_wait =
+        waits && !at_end && d->direct == NULL && (block == NULL || wait_for_hole(d, block));
     if (block != NULL && !waits)
         block->full_since = 0;
-    (void)ttp_map_set(&r->allocator, &r->known, of->image, waits ? missed : IMAGE_KNOWN, NULL);
+    (void)ttp_map_set(&d->allocator, &d->known, of->image, waits ? missed : IMAGE_KNOWN, NULL);
 }
 
 /* Before anything of a new process comes what says which process it is, and what its parent is: the
  * records of the first threads of all processes that are new. Serials ascend from parent to child.
  */
-static void want_first_threads(ttape_recording *r, bool everything, bool at_end)
+static void want_first_threads(struct ttp_drain *d, bool everything, bool at_end)
 {
-    struct ttp_candidate *c = r->candidates.data;
+    struct ttp_candidate *c = d->candidates.data;
     bool is_new = false;
-    for (size_t i = 0; i < r->candidates.count; i++) {
-        c[i].is_wanted |= everything && (r->is_direct || r->arena.seen[c[i].index].asked !=
-                                                             r->snapshots.asked.number);
-        is_new |= is_taken(r, &c[i]) && !is_known(r, c[i].image);
+    for (size_t i = 0; i < d->candidates.count; i++) {
+        c[i].is_wanted |=
+            everything && (d->direct != NULL || d->arena.seen[c[i].index].asked != d->asked.number);
+        is_new |= is_taken(d, &c[i]) && !is_known(d, c[i].image);
     }
-    for (size_t i = 0; is_new && i < r->candidates.count; i++)
-        c[i].is_wanted |= c[i].serial == c[i].image && !is_known(r, c[i].image);
-    for (size_t i = 0; is_new && i < r->candidates.count; i++)
-        if (is_taken(r, &c[i]) && !is_known(r, c[i].image))
-            meet_image(r, &c[i], at_end);
+    for (size_t i = 0; is_new && i < d->candidates.count; i++)
+        c[i].is_wanted |= c[i].serial == c[i].image && !is_known(d, c[i].image);
+    for (size_t i = 0; is_new && i < d->candidates.count; i++)
+        if (is_taken(d, &c[i]) && !is_known(d, c[i].image))
+            meet_image(d, &c[i], at_end);
 }
 
 /* What a round that was cut short has left is wanted again: nothing of a process may come before
  * what says which one it is. */
-static void leave_rest(ttape_recording *r, size_t from)
+static void leave_rest(struct ttp_drain *d, size_t from)
 {
-    const struct ttp_candidate *c = r->candidates.data;
-    for (size_t i = from; i < r->candidates.count; i++)
+    const struct ttp_candidate *c = d->candidates.data;
+    for (size_t i = from; i < d->candidates.count; i++)
         if (c[i].is_wanted && c[i].serial == c[i].image)
-            (void)ttp_map_set(&r->allocator, &r->known, c[i].image, IMAGE_LEFT, NULL);
+            (void)ttp_map_set(&d->allocator, &d->known, c[i].image, IMAGE_LEFT, NULL);
 }
 
-ttape_status ttp_drain_round(ttape_recording *r, bool everything, bool at_end, ttape_error *err)
+ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err)
 {
     uint32_t free_count;
     uint64_t waiting_serial = 0;
-    __atomic_store_n(&r->arena.head->heartbeat, ++r->round, __ATOMIC_RELAXED);
-    r->snapshots.is_cut = r->snapshots.is_late = false;
-    r->polled_ms = ttp_now_ms();
-    TTP_TRY(gather(r, &free_count, err));
-    if (at_end || r->pids.count <= FEW_PROCESSES ||
-        r->polled_ms - r->checked_ms >= PROCESS_CHECK_MS) {
-        r->checked_ms = r->polled_ms;
-        check_processes(r);
+    __atomic_store_n(&d->arena.head->heartbeat, ++d->round, __ATOMIC_RELAXED);
+    d->is_cut = d->is_late = false;
+    d->polled_ms = ttp_now_ms();
+    TTP_TRY(gather(d, &free_count, err));
+    if (at_end || d->pids.count <= FEW_PROCESSES ||
+        d->polled_ms - d->processes_checked_ms >= PROCESS_CHECK_MS) {
+        d->processes_checked_ms = d->polled_ms;
+        check_processes(d);
     }
-    if (r->polled_ms - r->threads_checked_ms >= THREAD_CHECK_MS ||
-        (free_count * 8 < r->arena.ready &&
-         r->polled_ms - r->threads_checked_ms >= PROCESS_CHECK_MS)) {
-        r->threads_checked_ms = r->polled_ms;
-        check_threads(r);
+    if (d->polled_ms - d->threads_checked_ms >= THREAD_CHECK_MS ||
+        (free_count * 8 < d->arena.ready &&
+         d->polled_ms - d->threads_checked_ms >= PROCESS_CHECK_MS)) {
+        d->threads_checked_ms = d->polled_ms;
+        check_threads(d);
     }
-    if (free_count * 2 <= r->arena.ready)
-        ttp_arena_grow(r, count_threads(r));
-    if (r->candidates.count == 0)
+    if (free_count * 2 <= d->arena.ready)
+        ttp_arena_grow(&d->arena, count_threads(d));
+    if (d->candidates.count == 0)
         return TTAPE_OK;
-    qsort(r->candidates.data, r->candidates.count, sizeof(struct ttp_candidate), by_serial);
-    find_left(r);
-    r->may_rest = !r->is_direct && !at_end && free_count * 2 > r->arena.ready;
-    want_first_threads(r, everything, at_end);
-    const struct ttp_candidate *c = r->candidates.data;
-    for (size_t i = 0; i < r->candidates.count; i++) {
-        bool later = c[i].must_wait || !is_taken(r, &c[i]);
+    qsort(d->candidates.data, d->candidates.count, sizeof(struct ttp_candidate), by_serial);
+    find_left(d);
+    d->may_rest = d->direct == NULL && !at_end && free_count * 2 > d->arena.ready;
+    want_first_threads(d, everything, at_end);
+    const struct ttp_candidate *c = d->candidates.data;
+    for (size_t i = 0; i < d->candidates.count; i++) {
+        bool later = c[i].must_wait || !is_taken(d, &c[i]);
         if (c[i].serial == waiting_serial)
             continue;
-        if (!later && !r->is_direct && !ttp_spill_has_room(r)) {
-            r->snapshots.is_cut = true;
-            leave_rest(r, i);
+        if (!later && d->direct == NULL && !ttp_spill_has_room(d->spill)) {
+            d->is_cut = true;
+            leave_rest(d, i);
             break;
         }
-        ttape_status status = later ? TTAPE_OK : take(r, &c[i], at_end, &later, err);
+        ttape_status status = later ? TTAPE_OK : take(d, &c[i], at_end, &later, err);
         if (status != TTAPE_OK) {
-            leave_rest(r, i);
+            leave_rest(d, i);
             return status;
         }
-        r->snapshots.is_late |= later && c[i].is_wanted;
+        d->is_late |= later && c[i].is_wanted;
         /* A block that was seen being filled may be full by now, and have a successor, full as
          * well: that one's turn comes when the rest of this one was taken, or at the end. */
         bool may_grow = c[i].state == TTP_BLOCK_FILLING && !c[i].is_left && !c[i].is_unused &&
-                        !r->arena.seen[c[i].index].is_dead;
+                        !d->arena.seen[c[i].index].is_dead;
         if (later || (may_grow && !at_end))
             waiting_serial = c[i].serial;
     }
-    remember_done(r);
+    remember_done(d);
     return TTAPE_OK;
 }

@@ -14,20 +14,19 @@
 #define CHECKED_FROM 16u /* of the slot's head: behind magic and checksum */
 
 /* Half of the disk's room at most: the other half is the trace's. */
-static uint64_t limit_bytes(const ttape_recording *r)
+static uint64_t limit_to_disk(const struct ttp_directory *directory, uint64_t limit)
 {
     struct statvfs room;
-    uint64_t limit = r->options.spill_bytes;
-    if (fstatvfs(r->directory_fd, &room) != 0)
+    if (fstatvfs(directory->fd, &room) != 0)
         return limit;
     uint64_t half = (uint64_t)room.f_bavail * room.f_frsize / 2;
     return half < limit ? half : limit;
 }
 
-ttape_status ttp_spill_open(ttape_recording *r, ttape_error *err)
+ttape_status ttp_spill_open(struct ttp_spill *spill, const struct ttp_directory *directory,
+                            uint64_t limit_bytes, ttape_error *err)
 {
-    struct ttp_spill *spill = &r->spill;
-    uint64_t slots = limit_bytes(r) / TTP_SLOT_BYTES;
+    uint64_t slots = limit_to_disk(directory, limit_bytes) / TTP_SLOT_BYTES;
     pthread_condattr_t attributes;
     spill->slot_limit = slots > UINT32_MAX - 1 ? UINT32_MAX - 1 : (uint32_t)(slots < 8 ? 8 : slots);
     (void)pthread_mutex_init(&spill->lock, NULL);
@@ -35,14 +34,13 @@ ttape_status ttp_spill_open(ttape_recording *r, ttape_error *err)
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&spill->filled, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    spill->fd = ttp_directory_create(r, "spill", O_RDWR);
-    return spill->fd < 0 ? ttp_directory_fail(err, "creating the spill file in", r->directory)
+    spill->fd = ttp_directory_create(directory, "spill", O_RDWR);
+    return spill->fd < 0 ? ttp_directory_fail(err, "creating the spill file in", directory->path)
                          : TTAPE_OK;
 }
 
-bool ttp_spill_has_room(ttape_recording *r)
+bool ttp_spill_has_room(struct ttp_spill *spill)
 {
-    struct ttp_spill *spill = &r->spill;
     (void)pthread_mutex_lock(&spill->lock);
     bool room = spill->free.count != 0 || spill->slot_count < spill->slot_limit;
     (void)pthread_mutex_unlock(&spill->lock);
@@ -84,9 +82,8 @@ bool ttp_slot_is_whole(const struct ttp_slot *slot)
 }
 
 /* The number of a slot to write; TTAPE_NONE without memory or room. */
-static uint32_t take_number(ttape_recording *r)
+static uint32_t take_number(struct ttp_spill *spill)
 {
-    struct ttp_spill *spill = &r->spill;
     uint32_t number = TTAPE_NONE;
     (void)pthread_mutex_lock(&spill->lock);
     if (spill->free.count != 0)
@@ -100,9 +97,8 @@ static uint32_t take_number(ttape_recording *r)
 }
 
 /* The queue is an array of which the first queue_first items are gone. */
-static ttape_status push(ttape_recording *r, uint32_t number, ttape_error *err)
+static ttape_status push(struct ttp_spill *spill, uint32_t number, ttape_error *err)
 {
-    struct ttp_spill *spill = &r->spill;
     uint32_t *items = spill->queue.data;
     if (spill->queue_first != 0 && spill->queue_first * 2 >= spill->queue.count) {
         memmove(items, items + spill->queue_first,
@@ -110,19 +106,18 @@ static ttape_status push(ttape_recording *r, uint32_t number, ttape_error *err)
         spill->queue.count -= spill->queue_first;
         spill->queue_first = 0;
     }
-    uint32_t *item = ttp_push(&r->allocator, &spill->queue, sizeof *item, err);
+    uint32_t *item = ttp_push(&spill->allocator, &spill->queue, sizeof *item, err);
     if (item == NULL)
         return TTAPE_E_MEMORY;
     *item = number;
     return TTAPE_OK;
 }
 
-ttape_status ttp_spill_mark(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
+ttape_status ttp_spill_mark(struct ttp_spill *spill, const struct ttp_mark *mark, ttape_error *err)
 {
-    struct ttp_spill *spill = &r->spill;
     (void)pthread_mutex_lock(&spill->lock);
-    struct ttp_mark *place = ttp_push(&r->allocator, &spill->marks, sizeof *place, err);
-    ttape_status status = place == NULL ? TTAPE_E_MEMORY : push(r, TTP_SLOT_MARK, err);
+    struct ttp_mark *place = ttp_push(&spill->allocator, &spill->marks, sizeof *place, err);
+    ttape_status status = place == NULL ? TTAPE_E_MEMORY : push(spill, TTP_SLOT_MARK, err);
     if (status == TTAPE_OK)
         *place = *mark;
     else
@@ -132,28 +127,27 @@ ttape_status ttp_spill_mark(ttape_recording *r, const struct ttp_mark *mark, tta
     return status;
 }
 
-void ttp_spill_take_mark(ttape_recording *r, struct ttp_mark *mark)
+void ttp_spill_take_mark(struct ttp_spill *spill, struct ttp_mark *mark)
 {
-    struct ttp_growing *marks = &r->spill.marks;
-    (void)pthread_mutex_lock(&r->spill.lock);
+    struct ttp_growing *marks = &spill->marks;
+    (void)pthread_mutex_lock(&spill->lock);
     struct ttp_mark *first = marks->data;
     *mark = *first;
     memmove(first, first + 1, --marks->count * sizeof *first);
-    (void)pthread_mutex_unlock(&r->spill.lock);
+    (void)pthread_mutex_unlock(&spill->lock);
 }
 
-bool ttp_spill_has_mark(ttape_recording *r)
+bool ttp_spill_has_mark(struct ttp_spill *spill)
 {
-    (void)pthread_mutex_lock(&r->spill.lock);
-    bool has_mark = r->spill.marks.count != 0;
-    (void)pthread_mutex_unlock(&r->spill.lock);
+    (void)pthread_mutex_lock(&spill->lock);
+    bool has_mark = spill->marks.count != 0;
+    (void)pthread_mutex_unlock(&spill->lock);
     return has_mark;
 }
 
-ttape_status ttp_spill_put(ttape_recording *r, struct ttp_slot *slot, ttape_error *err)
+ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape_error *err)
 {
-    struct ttp_spill *spill = &r->spill;
-    uint32_t number = take_number(r);
+    uint32_t number = take_number(spill);
     if (number == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET, "the spill file is full");
     slot->head.magic = TTP_SLOT_MAGIC;
@@ -161,11 +155,11 @@ ttape_status ttp_spill_put(ttape_recording *r, struct ttp_slot *slot, ttape_erro
     ttape_status status = write_slot(spill->fd, number, slot, err);
     (void)pthread_mutex_lock(&spill->lock);
     if (status == TTAPE_OK)
-        status = push(r, number, err);
+        status = push(spill, number, err);
     (void)pthread_cond_signal(&spill->filled);
     (void)pthread_mutex_unlock(&spill->lock);
     if (status != TTAPE_OK)
-        ttp_spill_release(r, &number, 1);
+        ttp_spill_release(spill, &number, 1);
     return status;
 }
 
@@ -179,9 +173,8 @@ static struct timespec after_ms(uint32_t ms)
     return until;
 }
 
-bool ttp_spill_take(ttape_recording *r, uint32_t *number, uint32_t wait_ms, bool *timed_out)
+bool ttp_spill_take(struct ttp_spill *spill, uint32_t *number, uint32_t wait_ms, bool *timed_out)
 {
-    struct ttp_spill *spill = &r->spill;
     struct timespec until = after_ms(wait_ms);
     *timed_out = false;
     (void)pthread_mutex_lock(&spill->lock);
@@ -219,13 +212,12 @@ ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttap
     return TTAPE_OK;
 }
 
-void ttp_spill_release(ttape_recording *r, const uint32_t *numbers, size_t count)
+void ttp_spill_release(struct ttp_spill *spill, const uint32_t *numbers, size_t count)
 {
-    struct ttp_spill *spill = &r->spill;
     (void)pthread_mutex_lock(&spill->lock);
     /* Without memory the slot is not reused: nothing worse. */
     for (size_t i = 0; i < count; i++) {
-        uint32_t *item = ttp_push(&r->allocator, &spill->free, sizeof *item, NULL);
+        uint32_t *item = ttp_push(&spill->allocator, &spill->free, sizeof *item, NULL);
         if (item != NULL)
             *item = numbers[i];
     }
@@ -233,23 +225,22 @@ void ttp_spill_release(ttape_recording *r, const uint32_t *numbers, size_t count
     (void)pthread_mutex_unlock(&spill->lock);
 }
 
-void ttp_spill_end(ttape_recording *r)
+void ttp_spill_end(struct ttp_spill *spill)
 {
-    (void)pthread_mutex_lock(&r->spill.lock);
-    r->spill.is_ended = true;
-    (void)pthread_cond_signal(&r->spill.filled);
-    (void)pthread_mutex_unlock(&r->spill.lock);
+    (void)pthread_mutex_lock(&spill->lock);
+    spill->is_ended = true;
+    (void)pthread_cond_signal(&spill->filled);
+    (void)pthread_mutex_unlock(&spill->lock);
 }
 
-void ttp_spill_close(ttape_recording *r)
+void ttp_spill_close(struct ttp_spill *spill)
 {
-    struct ttp_spill *spill = &r->spill;
     if (spill->fd >= 0)
         (void)close(spill->fd);
     spill->fd = -1;
-    ttp_grown_free(&r->allocator, &spill->queue);
-    ttp_grown_free(&r->allocator, &spill->marks);
-    ttp_grown_free(&r->allocator, &spill->free);
+    ttp_grown_free(&spill->allocator, &spill->queue);
+    ttp_grown_free(&spill->allocator, &spill->marks);
+    ttp_grown_free(&spill->allocator, &spill->free);
     (void)pthread_cond_destroy(&spill->filled);
     (void)pthread_mutex_destroy(&spill->lock);
 }
