@@ -114,6 +114,7 @@ START_TEST(edges_are_reported)
     void *ws = malloc(bytes);
     ttape_error err;
 
+    memset(end_start, 0xee, sizeof end_start);
     ck_assert_int_eq(ttp_order_check_edges(&o, &edges, ws, bytes, &err), TTAPE_OK);
     ck_assert_uint_eq(min_depth[0], 0); /* on stack 5, at first */
     ck_assert_uint_eq(max_depth[0], 2);
