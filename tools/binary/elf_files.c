@@ -49,11 +49,11 @@ static void allow_mapping(uint64_t size_bytes)
 /* The checksum of debug links: CRC-32 as in zlib. */
 static bool checksum_of(int fd, uint32_t *checksum)
 {
-    static uint32_t table[256];
+    uint32_t table[256];
     uint8_t buffer[32768];
     uint32_t sum = UINT32_MAX;
     ssize_t got;
-    for (uint32_t i = 0; table[255] == 0 && i < 256; i++) {
+    for (uint32_t i = 0; i < 256; i++) {
         uint32_t value = i;
         for (int bit = 0; bit < 8; bit++)
             value = value >> 1 ^ (0xEDB88320u & -(value & 1));

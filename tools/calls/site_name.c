@@ -108,14 +108,12 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
     return buffer;
 }
 
-const char *tool_site_place(struct tool_site_names *names, uint32_t site)
+const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buffer)
 {
-    static char text[TOOL_PLACE_BYTES];
     ttape_site found;
-    text[0] = '\0';
-    return ttape_reader_get_site(names->reader, site, &found) == TTAPE_OK
-               ? tool_site_where(names->reader, &found, text)
-               : text;
+    return ttape_reader_get_site(reader, site, &found) == TTAPE_OK
+               ? tool_site_where(reader, &found, buffer)
+               : "";
 }
 
 static bool is_text(ttape_string text, const char *name)

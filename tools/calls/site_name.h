@@ -29,8 +29,8 @@ ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site,
  * the last parts of paths; "" where that is not known. */
 #define TOOL_PLACE_BYTES 640u
 const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, char *buffer);
-/* The same by number. Static. */
-const char *tool_site_place(struct tool_site_names *names, uint32_t site);
+/* The same by number. */
+const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buffer);
 
 /* Sites whose symbol is `name`, or where they have no symbol whose address ("0x...") or place
  * ("module+0x12") it is: the first `capacity` of them in `sites`; returns how many there are. */

@@ -16,14 +16,13 @@
 #define DEFAULT_BYTES (256ull << 20)
 #define LOOK_BYTES    (1ull << 20) /* allocated between two looks at what the process has */
 
-static uint64_t limit_bytes;
-static bool is_bound;
+static uint64_t limit_bytes;       /* of the process; 0: none */
 static _Atomic uint64_t allocated; /* since the last look */
 
 void tool_memory_bound(uint64_t memory_bytes)
 {
-    limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
-    is_bound = !TOOL_SANITIZED; /* they take several times as much for themselves */
+    if (!TOOL_SANITIZED) /* sanitizers take several times as much for themselves */
+        limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
 }
 
 _Noreturn void tool_out_of_memory(void)
@@ -52,7 +51,7 @@ static uint64_t resident_bytes(void)
  * others, too; it is asked for once a megabyte. */
 static void look(size_t more)
 {
-    if (!is_bound || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES))
+    if (limit_bytes == 0 || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES))
         return;
     atomic_store(&allocated, 0);
     uint64_t bytes = resident_bytes();

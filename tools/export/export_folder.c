@@ -13,23 +13,21 @@
 #include "tools/command/tool.h"
 #include "tools/export/export_folder.h"
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-#define CAUGHT_COUNT (sizeof(caught) / sizeof(caught[0]))
+static const int caught[TOOL_FOLDER_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 static volatile sig_atomic_t interrupted;
-static struct sigaction before[CAUGHT_COUNT];
 
 static void note(int number) { interrupted = number; }
 
 int tool_folder_interrupted(void) { return (int)interrupted; }
 
-static void catch_signals(void)
+static void catch_signals(struct tool_folder *folder)
 {
-    for (size_t i = 0; i < CAUGHT_COUNT; i++) {
+    for (size_t i = 0; i < TOOL_FOLDER_SIGNALS; i++) {
         struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
-        sigaction(caught[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
+        sigaction(caught[i], NULL, &folder->before[i]);
+        if (folder->before[i].sa_handler != SIG_IGN)
             sigaction(caught[i], &action, NULL);
     }
 }
@@ -45,7 +43,7 @@ int tool_folder_open(struct tool_folder *folder, const char *path, bool force)
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/')
         size--;
-    catch_signals();
+    catch_signals(folder);
     folder->temporary = tool_allocate(size + 16, 1);
     folder->inside = tool_allocate(size + 16, 1);
     memcpy(folder->temporary, path, size);
@@ -125,8 +123,8 @@ void tool_folder_close(struct tool_folder *folder)
     }
     free(folder->inside);
     folder->inside = NULL;
-    for (size_t i = 0; i < CAUGHT_COUNT; i++)
-        sigaction(caught[i], &before[i], NULL);
+    for (size_t i = 0; i < TOOL_FOLDER_SIGNALS; i++)
+        sigaction(caught[i], &folder->before[i], NULL);
     if (interrupted != 0)
         raise((int)interrupted);
 }

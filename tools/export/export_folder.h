@@ -2,13 +2,17 @@
 #ifndef TOOL_EXPORT_FOLDER_H
 #define TOOL_EXPORT_FOLDER_H
 
+#include <signal.h>
 #include <stdbool.h>
+
+#define TOOL_FOLDER_SIGNALS 3
 
 struct tool_folder {
     const char *path;
     char *temporary; /* beside it; NULL: not there */
     char *inside;    /* the folder to make and fill, in the temporary one */
     bool force;
+    struct sigaction before[TOOL_FOLDER_SIGNALS]; /* what signals did before it was opened */
 };
 
 /* Makes the temporary folder, not yet the one inside, and keeps signals from ending the command

@@ -77,12 +77,13 @@ uint32_t tool_stacks_child(struct tool_stacks *stacks, uint32_t parent, uint32_t
 
 /* ---- depth-first ---- */
 
-static const struct tool_stacks_node *sorting; /* qsort has no context */
+struct ordered_node {
+    uint32_t parent, label, number;
+};
 
 static int compare_nodes(const void *a, const void *b)
 {
-    const struct tool_stacks_node *one = &sorting[*(const uint32_t *)a];
-    const struct tool_stacks_node *two = &sorting[*(const uint32_t *)b];
+    const struct ordered_node *one = a, *two = b;
     if (one->parent != two->parent)
         return one->parent < two->parent ? -1 : 1;
     return one->label < two->label ? -1 : one->label > two->label;
@@ -92,19 +93,19 @@ static int compare_nodes(const void *a, const void *b)
 static void walk_tree(const struct tool_stacks *stacks, tool_stacks_visitor visit, void *context)
 {
     uint32_t count = stacks->node_count - 1;
-    uint32_t *order = tool_allocate((size_t)count + 1, sizeof(uint32_t));
+    struct ordered_node *order = tool_allocate((size_t)count + 1, sizeof(*order));
     uint32_t *first = tool_allocate((size_t)stacks->node_count + 1, sizeof(uint32_t));
     uint32_t *place = tool_allocate((size_t)count + 1, sizeof(uint32_t));
     uint32_t *end = tool_allocate((size_t)count + 1, sizeof(uint32_t));
     for (uint32_t i = 0; i < count; i++) {
-        order[i] = i + 1;
-        first[stacks->nodes[i + 1].parent + 1]++;
+        const struct tool_stacks_node *node = &stacks->nodes[i + 1];
+        order[i] = (struct ordered_node){node->parent, node->label, i + 1};
+        first[node->parent + 1]++;
     }
     for (uint32_t i = 0; i < stacks->node_count; i++)
         first[i + 1] += first[i];
-    sorting = stacks->nodes;
     if (count > 0)
-        qsort(order, count, sizeof(uint32_t), compare_nodes);
+        qsort(order, count, sizeof(*order), compare_nodes);
     uint32_t depth = 0;
     place[0] = 0;
     end[0] = first[1];
@@ -115,7 +116,7 @@ static void walk_tree(const struct tool_stacks *stacks, tool_stacks_visitor visi
             depth--;
             continue;
         }
-        uint32_t node = order[place[depth]++];
+        uint32_t node = order[place[depth]++].number;
         visit(context, depth, stacks->nodes[node].label, stacks->nodes[node].weight);
         if (first[node] != first[node + 1]) {
             depth++;

@@ -194,6 +194,7 @@ static bool names(const char *entry, const char *name)
 struct surroundings {
     char **entries; /* of `environ`, but for the two */
     char *arena, *preload;
+    const struct sigaction *size_action; /* what SIGXFSZ did before hold_size_signal */
 };
 
 static void free_surroundings(struct surroundings *s)
@@ -232,18 +233,16 @@ static bool make_surroundings(struct surroundings *s, const char *arena, const c
 
 /* A file that may not grow is an error to report, not our death; the command's own choice of it is
  * given back before it starts. */
-static struct sigaction size_action;
-
-static void hold_size_signal(void)
+static void hold_size_signal(struct sigaction *before)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGXFSZ, &ignore, &size_action);
+    (void)sigaction(SIGXFSZ, &ignore, before);
 }
 
 /* Nothing in here needs memory: execvpe finds the command on the stack. */
 static void become(char **argv, const struct surroundings *around, int report)
 {
-    (void)sigaction(SIGXFSZ, &size_action, NULL);
+    (void)sigaction(SIGXFSZ, around->size_action, NULL);
     (void)execvpe(argv[0], argv, around->entries);
     int why = errno;
     (void)!write(report, &why, sizeof why);
@@ -251,13 +250,15 @@ static void become(char **argv, const struct surroundings *around, int report)
 }
 
 /* Starts the command; tells whether it could be executed. */
-static pid_t start(char **argv, const char *arena, const char *runtime, int *code)
+static pid_t start(char **argv, const char *arena, const char *runtime,
+                   const struct sigaction *size_action, int *code)
 {
     int report[2];
     struct surroundings around;
     *code = ENOMEM;
     if (!make_surroundings(&around, arena, runtime))
         return -1;
+    around.size_action = size_action;
     *code = 0;
     pid_t child = -1;
     if (pipe2(report, O_CLOEXEC) != 0) {
@@ -415,18 +416,19 @@ static int record(const struct options *options, char **argv,
 {
     ttape_error err = {0};
     ttape_recording *recording;
+    struct sigaction size_action;
     int status = 0, code;
     char *runtime = find_runtime();
     if (runtime == NULL)
         return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
                          " names it)");
-    hold_size_signal();
+    hold_size_signal(&size_action);
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK) {
         free(runtime);
         return fail_open(options, &err);
     }
     shared = recording;
-    pid_t child = start(argv, ttape_recording_arena(recording), runtime, &code);
+    pid_t child = start(argv, ttape_recording_arena(recording), runtime, &size_action, &code);
     catch_signals();
     if (child < 0 || code != 0) {
         if (child > 0)

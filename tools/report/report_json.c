@@ -72,8 +72,8 @@ static void put_thread(struct printing *print, const ttape_report_row *row)
 static void put_subject(struct printing *print, const struct tool_report_row *row)
 {
     ttape_report_by by = print->view->by;
-    if (row->role != NULL)
-        tool_json_text(&print->json, "role", row->role);
+    if (row->role != TOOL_ROLE_NONE)
+        tool_json_text(&print->json, "role", tool_role_names[row->role]);
     if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_NAME || by == TTAPE_REPORT_BY_CALL)
         put_site(print, "name", row->row.site);
     else

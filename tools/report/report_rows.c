@@ -1,5 +1,5 @@
 /* Rows of reports: names, filters, orders. */
-#include <inttypes.h>
+#define _GNU_SOURCE /* qsort_r */
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 
 const double tool_percentiles[TOOL_PERCENTILES] = {0.5, 0.9, 0.95, 0.99};
 const char *const tool_percentile_names[TOOL_PERCENTILES] = {"p50", "p90", "p95", "p99"};
+const char *const tool_role_names[] = {NULL, "caller", "function", "callee"};
 const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT] = {
     "function", "name", "module", "file", "thread", "process", "call", "group"};
 
 void tool_report_add(struct tool_report *view, const ttape_report *report, const char *group,
-                     const char *role)
+                     enum tool_report_role role)
 {
     uint32_t count = 0;
     const ttape_report_row *rows = ttape_report_get_rows(report, &count);
@@ -36,30 +37,27 @@ void tool_report_add(struct tool_report *view, const ttape_report *report, const
 
 /* ---- names ---- */
 
-#define NAME_BYTES 4096u
-
-static const char *escaped(ttape_string text, const char *missing)
+static const char *escaped(struct tool_report *view, ttape_string text, const char *missing)
 {
-    static char name[NAME_BYTES + 1];
-    size_t most = NAME_BYTES / TOOL_ESCAPE_MAX;
+    size_t most = TOOL_REPORT_NAME_BYTES / TOOL_ESCAPE_MAX;
     if (text.size_bytes == 0)
         return missing;
-    name[tool_escape(name, TOOL_ESCAPE_TERMINAL, text.data,
-                     text.size_bytes < most ? text.size_bytes : most)] = '\0';
-    return name;
+    view->name[tool_escape(view->name, TOOL_ESCAPE_TERMINAL, text.data,
+                           text.size_bytes < most ? text.size_bytes : most)] = '\0';
+    return view->name;
 }
 
-static const char *thread_name(const struct tool_report *view, const ttape_report_row *row)
+static const char *thread_name(struct tool_report *view, const ttape_report_row *row)
 {
     ttape_stream_info stream;
     ttape_process process;
     if (row->stream != TTAPE_NONE &&
         ttape_reader_get_stream(view->reader, row->stream, &stream) == TTAPE_OK &&
         stream.stream.name.size_bytes > 0)
-        return escaped(stream.stream.name, "");
+        return escaped(view, stream.stream.name, "");
     if (ttape_reader_get_process(view->reader, row->process, &process) != TTAPE_OK)
         return "(unknown)";
-    return escaped(process.name, "(no name)");
+    return escaped(view, process.name, "(no name)");
 }
 
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row)
@@ -69,11 +67,11 @@ const char *tool_report_name(struct tool_report *view, const struct tool_report_
     switch (view->by) {
     case TTAPE_REPORT_BY_MODULE:
         return ttape_reader_get_module(view->reader, row->row.module, &module) == TTAPE_OK
-                   ? escaped(module.path, "(no path)")
+                   ? escaped(view, module.path, "(no path)")
                    : "(no module)";
     case TTAPE_REPORT_BY_FILE:
         return ttape_reader_get_site(view->reader, row->row.site, &site) == TTAPE_OK
-                   ? escaped(site.file, "(no file)")
+                   ? escaped(view, site.file, "(no file)")
                    : "(no file)";
     case TTAPE_REPORT_BY_THREAD:
     case TTAPE_REPORT_BY_PROCESS: return thread_name(view, &row->row);
@@ -101,113 +99,50 @@ int tool_report_filter(struct tool_report *view, const char *expression)
 
 /* ---- order ---- */
 
-static int compare_signed(int64_t a, int64_t b) { return (a < b) - (a > b); }
-static int compare_unsigned(uint64_t a, uint64_t b) { return (a < b) - (a > b); }
-static int compare_real(double a, double b) { return (a < b) - (a > b); }
+enum key_kind { KEY_SIGNED, KEY_UNSIGNED, KEY_REAL, KEY_DEVIATION, KEY_NAME };
 
-/* The largest first. */
-static int by_total(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->row.total_ns, b->row.total_ns);
-}
-static int by_self(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->row.self_ns, b->row.self_ns);
-}
-static int by_calls(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_unsigned(a->row.call_count, b->row.call_count);
-}
-static int by_mean(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_real(a->row.mean_ns, b->row.mean_ns);
-}
-static int by_min(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->row.min_ns, b->row.min_ns);
-}
-static int by_max(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->row.max_ns, b->row.max_ns);
-}
-static int by_deviation(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return a->row.decoded && b->row.decoded
-               ? compare_real(a->row.duration_deviation_ns, b->row.duration_deviation_ns)
-               : compare_real(a->row.deviation_ns, b->row.deviation_ns);
-}
-static int by_idle(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->row.idle_ns, b->row.idle_ns);
-}
-static int by_span(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->row.span_ns, b->row.span_ns);
-}
-static int by_p50(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->percentiles[0], b->percentiles[0]);
-}
-static int by_p90(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->percentiles[1], b->percentiles[1]);
-}
-static int by_p95(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->percentiles[2], b->percentiles[2]);
-}
-static int by_p99(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    return compare_signed(a->percentiles[3], b->percentiles[3]);
-}
-
-static struct tool_report *sorted; /* qsort has no context */
-
-static int by_name(const struct tool_report_row *a, const struct tool_report_row *b)
-{
-    char first[NAME_BYTES + 1]; /* the second name may be made where the first one stands */
-    snprintf(first, sizeof(first), "%s", tool_report_name(sorted, a));
-    return strcmp(first, tool_report_name(sorted, b));
-}
-
-typedef int (*row_comparison)(const struct tool_report_row *a, const struct tool_report_row *b);
-
-static const struct {
+struct key {
     const char *name;
-    row_comparison compare;
-} keys[] = {
-    {"total", by_total},
-    {"self", by_self},
-    {"calls", by_calls},
-    {"mean", by_mean},
-    {"min", by_min},
-    {"max", by_max},
-    {"deviation", by_deviation},
-    {"idle", by_idle},
-    {"span", by_span},
-    {"name", by_name},
-    {"p50", by_p50},
-    {"p90", by_p90},
-    {"p95", by_p95},
-    {"p99", by_p99},
+    enum key_kind kind;
+    size_t at; /* offset of a number in the row: the largest comes first */
+};
+
+#define KEY(name, field)                                                                           \
+    {                                                                                              \
+        name,                                                                                      \
+            _Generic(((struct tool_report_row *)0)->field, int64_t                                 \
+                     : KEY_SIGNED, uint64_t                                                        \
+                     : KEY_UNSIGNED, double                                                        \
+                     : KEY_REAL),                                                                  \
+            offsetof(struct tool_report_row, field)                                                \
+    }
+
+static const struct key keys[] = {
+    KEY("total", row.total_ns),      KEY("self", row.self_ns),   KEY("calls", row.call_count),
+    KEY("mean", row.mean_ns),        KEY("min", row.min_ns),     KEY("max", row.max_ns),
+    {"deviation", KEY_DEVIATION, 0}, KEY("idle", row.idle_ns),   KEY("span", row.span_ns),
+    {"name", KEY_NAME, 0},           KEY("p50", percentiles[0]), KEY("p90", percentiles[1]),
+    KEY("p95", percentiles[2]),      KEY("p99", percentiles[3]),
 };
 #define KEY_COUNT  (sizeof(keys) / sizeof(keys[0]))
 #define ORDER_MOST 16u
 
-static row_comparison order[ORDER_MOST];
-static size_t order_count;
+struct ordering {
+    struct tool_report *view;
+    const struct key *keys[ORDER_MOST];
+    size_t count;
+};
 
-static int parse_order(const char *text)
+static int parse_order(struct ordering *order, const char *text)
 {
-    order_count = 0;
-    while (order_count < ORDER_MOST) {
+    while (order->count < ORDER_MOST) {
         size_t length = strcspn(text, ","), key = 0;
         while (key < KEY_COUNT &&
                (strlen(keys[key].name) != length || memcmp(keys[key].name, text, length) != 0))
             key++;
         if (key == KEY_COUNT)
             return tool_usage("report", "unknown key '%.*s' of --sort", (int)length, text);
-        order[order_count++] = keys[key].compare;
+        order->keys[order->count++] = &keys[key];
         if (text[length] == '\0')
             return TOOL_OK;
         text += length + 1;
@@ -215,40 +150,61 @@ static int parse_order(const char *text)
     return tool_usage("report", "too many keys of --sort");
 }
 
-/* Callers come before the function, callees behind it. */
-static unsigned role_of(const struct tool_report_row *row)
+#define FALLING(a, b) (((a) < (b)) - ((a) > (b)))
+
+static int compare_deviations(const ttape_report_row *a, const ttape_report_row *b)
 {
-    return row->role == NULL                  ? 0
-           : strcmp(row->role, "caller") == 0 ? 0
-           : row->role[0] == 'f'              ? 1
-                                              : 2;
+    return a->decoded && b->decoded ? FALLING(a->duration_deviation_ns, b->duration_deviation_ns)
+                                    : FALLING(a->deviation_ns, b->deviation_ns);
 }
 
-static int compare_rows(const void *one, const void *two)
+static int compare_texts(struct tool_report *view, const struct tool_report_row *a,
+                         const struct tool_report_row *b)
+{
+    char first[TOOL_REPORT_NAME_BYTES + 1]; /* the second name may be made where the first stands */
+    snprintf(first, sizeof(first), "%s", tool_report_name(view, a));
+    return strcmp(first, tool_report_name(view, b));
+}
+
+static int compare_by(struct tool_report *view, const struct key *key,
+                      const struct tool_report_row *a, const struct tool_report_row *b)
+{
+    const void *one = (const char *)a + key->at, *two = (const char *)b + key->at;
+    switch (key->kind) {
+    case KEY_SIGNED: return FALLING(*(const int64_t *)one, *(const int64_t *)two);
+    case KEY_UNSIGNED: return FALLING(*(const uint64_t *)one, *(const uint64_t *)two);
+    case KEY_REAL: return FALLING(*(const double *)one, *(const double *)two);
+    case KEY_DEVIATION: return compare_deviations(&a->row, &b->row);
+    default: return compare_texts(view, a, b);
+    }
+}
+
+static int compare_rows(const void *one, const void *two, void *context)
 {
     const struct tool_report_row *a = one, *b = two;
-    if (role_of(a) != role_of(b))
-        return role_of(a) < role_of(b) ? -1 : 1;
-    for (size_t i = 0; i < order_count; i++) {
-        int result = order[i](a, b);
+    const struct ordering *order = context;
+    if (a->role != b->role)
+        return a->role < b->role ? -1 : 1;
+    for (size_t i = 0; i < order->count; i++) {
+        int result = compare_by(order->view, order->keys[i], a, b);
         if (result != 0)
-            return sorted->reverse ? -result : result;
+            return order->view->reverse ? -result : result;
     }
     /* Numbers of the file decide the rest. */
     if (a->row.site != b->row.site)
         return a->row.site < b->row.site ? -1 : 1;
     if (a->row.caller != b->row.caller)
         return a->row.caller < b->row.caller ? -1 : 1;
-    return a->row.stream != b->row.stream
-               ? (a->row.stream < b->row.stream ? -1 : 1)
-               : (a->row.process > b->row.process) - (a->row.process < b->row.process);
+    return a->row.stream != b->row.stream ? FALLING(b->row.stream, a->row.stream)
+                                          : FALLING(b->row.process, a->row.process);
 }
 
-static int compare_names(const void *one, const void *two)
+static int compare_names(const void *one, const void *two, void *context)
 {
     const struct tool_report_row *const *a = one, *const *b = two;
-    return strcmp(tool_site_name(&sorted->names, (*a)->row.site),
-                  tool_site_name(&sorted->names, (*b)->row.site));
+    struct tool_report *view = context;
+    return strcmp(tool_site_name(&view->names, (*a)->row.site),
+                  tool_site_name(&view->names, (*b)->row.site));
 }
 
 /* Functions of one name are told apart by their places. */
@@ -260,9 +216,9 @@ static void mark_namesakes(struct tool_report *view)
         tool_allocate(view->row_count, sizeof(struct tool_report_row *));
     for (size_t i = 0; i < view->row_count; i++)
         rows[i] = &view->rows[i];
-    qsort(rows, view->row_count, sizeof(struct tool_report_row *), compare_names);
+    qsort_r(rows, view->row_count, sizeof(struct tool_report_row *), compare_names, view);
     for (size_t i = 1; i < view->row_count; i++)
-        if (compare_names(&rows[i - 1], &rows[i]) == 0)
+        if (compare_names(&rows[i - 1], &rows[i], view) == 0)
             rows[i - 1]->is_namesake = rows[i]->is_namesake = true;
     free(rows);
 }
@@ -273,12 +229,12 @@ int tool_report_sort(struct tool_report *view)
                         : view->by == TTAPE_REPORT_BY_THREAD || view->by == TTAPE_REPORT_BY_PROCESS
                             ? "self,calls"
                             : "total,self,calls";
-    int status = parse_order(view->sort != NULL ? view->sort : usual);
+    struct ordering order = {.view = view};
+    int status = parse_order(&order, view->sort != NULL ? view->sort : usual);
     if (status != TOOL_OK)
         return status;
-    sorted = view;
     if (view->row_count > 0)
-        qsort(view->rows, view->row_count, sizeof(*view->rows), compare_rows);
+        qsort_r(view->rows, view->row_count, sizeof(*view->rows), compare_rows, &order);
     mark_namesakes(view);
     if (view->row_count > view->limit) {
         view->hidden_count += view->row_count - (size_t)view->limit;

@@ -183,7 +183,9 @@ static void put_name(struct printing *print, const struct tool_report_row *row)
     struct tool_table *table = &print->table;
     const char *name = tool_report_name(print->view, row);
     char text[8192];
-    const char *place = row->is_namesake ? tool_site_place(&print->view->names, row->row.site) : "";
+    char where[TOOL_PLACE_BYTES];
+    const char *place =
+        row->is_namesake ? tool_site_place(print->view->reader, row->row.site, where) : "";
     size_t size = strlen(name) < sizeof(text) / 2 ? strlen(name) : sizeof(text) / 2;
     memcpy(text, name, size);
     size_t more = strlen(place) < sizeof(text) - size ? strlen(place) : 0;
@@ -308,12 +310,12 @@ void tool_report_table(struct tool_report *view, struct tool_output *out)
     choose_columns(&print);
     put_head(&print);
     for (size_t first = 0, end; first < view->row_count; first = end) {
-        const char *role = view->rows[first].role;
+        enum tool_report_role role = view->rows[first].role;
         for (end = first + 1; end < view->row_count && view->rows[end].role == role; end++)
             continue;
-        if (role != NULL) {
-            tool_output_printf(out, "%s%s%s:\n", first > 0 ? "\n" : "", role,
-                               role[0] == 'c' ? "s" : "");
+        if (role != TOOL_ROLE_NONE) {
+            tool_output_printf(out, "%s%s%s:\n", first > 0 ? "\n" : "", tool_role_names[role],
+                               role == TOOL_ROLE_FUNCTION ? "" : "s");
         }
         put_rows(&print, first, end);
     }

@@ -13,13 +13,17 @@
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 
-#define TOOL_PERCENTILES 4u /* 50, 90, 95, 99 */
+#define TOOL_PERCENTILES       4u /* 50, 90, 95, 99 */
+#define TOOL_REPORT_NAME_BYTES 4096u
+
+/* What a row is to the function that was asked about, in the order in which they are shown. */
+enum tool_report_role { TOOL_ROLE_NONE, TOOL_ROLE_CALLER, TOOL_ROLE_FUNCTION, TOOL_ROLE_CALLEE };
 
 /* A row, with what only its report could tell. */
 struct tool_report_row {
     ttape_report_row row;
     const char *group; /* the regular expression of a group */
-    const char *role;  /* "caller", "function" or "callee" of a butterfly; otherwise NULL */
+    enum tool_report_role role;
     int64_t percentiles[TOOL_PERCENTILES];
     bool has_percentiles;
     bool is_namesake; /* another row that is shown has its name */
@@ -37,18 +41,19 @@ struct tool_report {
     struct tool_report_row *rows;
     size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --filter */
     struct tool_site_names names;
+    char name[TOOL_REPORT_NAME_BYTES + 1]; /* of the last row that tool_report_name was asked for */
 };
 
-/* Appends the rows of a report; group and role may be NULL. */
+/* Appends the rows of a report; group may be NULL. */
 void tool_report_add(struct tool_report *view, const ttape_report *report, const char *group,
-                     const char *role);
+                     enum tool_report_role role);
 /* Keeps the rows whose name matches. Returns a tool_exit. */
 int tool_report_filter(struct tool_report *view, const char *expression);
 /* Sorts and cuts to the limit; rows of one role stay together. Returns a tool_exit: TOOL_USAGE for
  * an unknown key. */
 int tool_report_sort(struct tool_report *view);
 
-/* What a row is called: a function, a path, a thread ... Static or as long as the view. */
+/* What a row is called: a function, a path, a thread ... It stands until the next call. */
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);
 
 void tool_report_table(struct tool_report *view, struct tool_output *out);
@@ -56,6 +61,7 @@ void tool_report_json(struct tool_report *view, struct tool_output *out);
 
 extern const double tool_percentiles[TOOL_PERCENTILES];
 extern const char *const tool_percentile_names[TOOL_PERCENTILES]; /* "p50" ... */
+extern const char *const tool_role_names[];                       /* by tool_report_role */
 extern const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT];
 
 #endif

@@ -175,7 +175,7 @@ static int make(const struct tool_report *view, const ttape_report_options *how,
 }
 
 static int add_report(struct tool_report *view, const ttape_report_options *how, const char *group,
-                      const char *role)
+                      enum tool_report_role role)
 {
     ttape_report *report;
     int status = make(view, how, &report);
@@ -200,7 +200,7 @@ static int add_matches(struct tool_report *view, struct asking *ask)
         size_t before = view->row_count;
         how.group = group_of;
         ask->regex = &regex;
-        status = add_report(view, &how, match->words[i], NULL);
+        status = add_report(view, &how, match->words[i], TOOL_ROLE_NONE);
         regfree(&regex);
         if (status == TOOL_OK && view->row_count == before)
             tool_message("nothing that was called matches '%s'", match->words[i]);
@@ -217,10 +217,10 @@ static void set_roles(struct tool_report *view, struct asking *ask, bool callers
         bool of = has_focus(ask, row->row.site), by = has_focus(ask, row->row.caller);
         struct tool_report_row one = *row;
         if (of && callers) {
-            one.role = "caller";
+            one.role = TOOL_ROLE_CALLER;
             view->rows[kept++] = one;
         } else if (by && callees) {
-            one.role = "callee";
+            one.role = TOOL_ROLE_CALLEE;
             view->rows[kept++] = one;
         }
     }
@@ -236,7 +236,7 @@ static void repeat_recursion(struct tool_report *view, struct asking *ask)
         tool_grow((void **)&view->rows, &view->row_capacity, view->row_count + 1,
                   sizeof(*view->rows));
         view->rows[view->row_count] = view->rows[i];
-        view->rows[view->row_count++].role = "callee";
+        view->rows[view->row_count++].role = TOOL_ROLE_CALLEE;
     }
 }
 
@@ -252,7 +252,7 @@ static int add_neighbours(struct tool_report *view, struct asking *ask, const ch
     view->by = TTAPE_REPORT_BY_CALL;
     ttape_report_options how = base_options(view, ask);
     how.focus = has_focus;
-    int status = add_report(view, &how, NULL, NULL);
+    int status = add_report(view, &how, NULL, TOOL_ROLE_NONE);
     if (status != TOOL_OK)
         return status;
     set_roles(view, ask, callers, callees);
@@ -262,7 +262,7 @@ static int add_neighbours(struct tool_report *view, struct asking *ask, const ch
         how.focus = NULL;
         how.group = focus_group;
         size_t first = view->row_count;
-        status = add_report(view, &how, NULL, "function");
+        status = add_report(view, &how, NULL, TOOL_ROLE_FUNCTION);
         for (size_t i = first; i < view->row_count; i++)
             view->rows[i].row.site = ask->sites[0];
     }
@@ -281,7 +281,7 @@ static int collect(struct tool_report *view, struct asking *ask)
     if (options->callees != NULL)
         return add_neighbours(view, ask, options->callees, false, true);
     ttape_report_options how = base_options(view, ask);
-    return add_report(view, &how, NULL, NULL);
+    return add_report(view, &how, NULL, TOOL_ROLE_NONE);
 }
 
 /* ---- showing ---- */

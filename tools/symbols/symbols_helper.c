@@ -233,23 +233,23 @@ static void find_batch(struct helping *help, const struct tool_wire_request *req
 
 static _Noreturn void serve(int fd, const struct tool_symbols_options *options)
 {
-    static struct helping help; /* not for a stack that may be small */
-    help = (struct helping){.fd = fd,
-                            .options = options,
-                            .where = {.root = options->root,
-                                      .debug_folders = options->debug_folders,
-                                      .debug_folder_count = options->debug_folder_count}};
+    struct helping *help = tool_allocate(1, sizeof(*help)); /* the stack may be small */
+    help->fd = fd;
+    help->options = options;
+    help->where = (struct tool_elf_where){.root = options->root,
+                                          .debug_folders = options->debug_folders,
+                                          .debug_folder_count = options->debug_folder_count};
     for (;;) {
         struct tool_wire_request request;
-        ask(&help, &request, sizeof(request));
-        allow_time(&help);
+        ask(help, &request, sizeof(request));
+        allow_time(help);
         switch (request.what) {
-        case TOOL_WIRE_OPEN: open_module(&help, &request); break;
-        case TOOL_WIRE_FIND: find_batch(&help, &request); break;
-        case TOOL_WIRE_RELEASE: release(&help, request.module); break;
+        case TOOL_WIRE_OPEN: open_module(help, &request); break;
+        case TOOL_WIRE_FIND: find_batch(help, &request); break;
+        case TOOL_WIRE_RELEASE: release(help, request.module); break;
         default: _exit(TOOL_USAGE);
         }
-        send_answers(&help);
+        send_answers(help);
     }
 }
 
