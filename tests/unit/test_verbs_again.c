@@ -1,12 +1,12 @@
 /* Verbs run in one process, one after another: the options of a run are not those of the next. */
 #define _GNU_SOURCE /* memfd_create */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/asserts.h"
 #include "tools/command/tool.h"
 
 #define OUTPUT_BYTES 65536u
