@@ -70,8 +70,6 @@ def lines_run(build, counters, folders, tree):
     """{path: lines that ran} and {path: lines that there are}, from one test's counters."""
     files = []
     for path in counters.rglob("*.gcda"):
-        if not path.relative_to(counters).parts[0].startswith("CMakeFiles"):
-            continue  # of the library's layers only
         notes = path.with_suffix(".gcno")
         if not notes.exists():
             os.symlink(build / path.relative_to(counters).with_suffix(".gcno"), notes)
