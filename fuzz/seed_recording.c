@@ -327,9 +327,13 @@ static struct fuzz_bytes unfinished(void)
     uint32_t id;
     memcpy(options.trace_id, trace_id, sizeof trace_id);
     FUZZ_REQUIRE(ttape_writer_open(&writer, &sink, &options, NULL) == TTAPE_OK);
-    ttape_process program = {5000001, TTAPE_NONE, 1000, {"prog", 4}};
+    ttape_process program = {
+        .pid = 5000001, .parent = TTAPE_NONE, .start_time_ns = 1000, .name = {"prog", 4}};
     ttape_stream stream = {.tid = 5000001, .start_time_ns = 1000, .name = {"thread", 6}};
-    ttape_module image = {BASE, BASE + 0x10000, 0, {"/bin/prog", 9}, {"\1\2\3\4", 4}};
+    ttape_module image = {.start = BASE,
+                          .end = BASE + 0x10000,
+                          .path = {"/bin/prog", 9},
+                          .build_id = {"\1\2\3\4", 4}};
     ttape_site function = {.address = BASE + 0x100, .symbol = {"", 0}, .file = {"", 0}};
     FUZZ_REQUIRE(ttape_writer_add_process(writer, &program, &id, NULL) == TTAPE_OK);
     FUZZ_REQUIRE(ttape_writer_add_stream(writer, &stream, &id, NULL) == TTAPE_OK);

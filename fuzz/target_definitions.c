@@ -26,7 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ttp_memory memory;
     struct ttp_definition_tables tables;
     ttape_error err = {0};
-    const ttape_limits limits = {16u << 20, 65536, 4096, 4096, 4096, 1024};
+    const ttape_limits limits = {.memory_bytes = 16u << 20,
+                                 .partition_events = 65536,
+                                 .site_count = 4096,
+                                 .stream_count = 4096,
+                                 .partition_count = 4096,
+                                 .string_bytes = 1024};
     fuzz_memory_open(&counted, 16u << 20);
     ttp_memory_init(&memory, &counted.allocator, limits.memory_bytes);
     ttp_definitions_init(&tables, &memory, &limits);

@@ -36,6 +36,28 @@ const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind)
     return event_kind < TTAPE_EVENT_KIND_COUNT ? event_kinds[event_kind] : "unknown";
 }
 
+const char *ttape_status_name(ttape_status status)
+{
+    switch (status) {
+    case TTAPE_OK: return "ok";
+    case TTAPE_END: return "end";
+    case TTAPE_E_ARGUMENT: return "argument";
+    case TTAPE_E_STATE: return "state";
+    case TTAPE_E_NOT_FOUND: return "not_found";
+    case TTAPE_E_MEMORY: return "memory";
+    case TTAPE_E_IO: return "io";
+    case TTAPE_E_EXISTS: return "exists";
+    case TTAPE_E_TRUNCATED: return "truncated";
+    case TTAPE_E_CORRUPT: return "corrupt";
+    case TTAPE_E_CHECKSUM: return "checksum";
+    case TTAPE_E_LIMIT: return "limit";
+    case TTAPE_E_VERSION: return "version";
+    case TTAPE_E_UNSUPPORTED: return "unsupported";
+    case TTAPE_E_NOT_TRACE: return "not_trace";
+    }
+    return "unknown";
+}
+
 const char *ttape_gap_reason_name(uint32_t reason)
 {
     return reason < COUNT(gap_reasons) ? gap_reasons[reason] : "unknown";

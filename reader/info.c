@@ -3,9 +3,16 @@
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <tracetape/writer.h> /* TTAPE_TIME_NONE */
+
+#define BASE_BYTES 64u /* of a module's file name in the name of a site */
+
+/* Of what is not found: to be printed as it is. */
+static const ttape_string no_text = {"", 0};
 
 static ttape_byte_counts partition_bytes(const struct ttp_partition_entry *entry)
 {
@@ -104,8 +111,10 @@ void ttp_reader_retire_partitions(ttape_reader *r)
 ttape_status ttape_reader_get_site(const ttape_reader *r, uint32_t site, ttape_site *out)
 {
     const struct ttp_definition_tables *d = &r->definitions;
-    if (site >= d->site_count)
+    if (site >= d->site_count) {
+        *out = (ttape_site){.module = TTAPE_NONE, .symbol = no_text, .file = no_text};
         return TTAPE_E_NOT_FOUND;
+    }
     const struct ttp_read_site *s = &d->sites[site];
     *out = (ttape_site){.address = s->address,
                         .module = s->module_plus_one - 1,
@@ -120,8 +129,10 @@ ttape_status ttape_reader_get_site(const ttape_reader *r, uint32_t site, ttape_s
 ttape_status ttape_reader_get_module(const ttape_reader *r, uint32_t module, ttape_module *out)
 {
     const struct ttp_definition_tables *d = &r->definitions;
-    if (module >= d->module_count)
+    if (module >= d->module_count) {
+        *out = (ttape_module){.process = TTAPE_NONE, .path = no_text, .build_id = no_text};
         return TTAPE_E_NOT_FOUND;
+    }
     *out = d->modules[module].module;
     if (out->process != TTAPE_NONE)
         out->process =
@@ -129,11 +140,49 @@ ttape_status ttape_reader_get_module(const ttape_reader *r, uint32_t module, tta
     return TTAPE_OK;
 }
 
+/* The last part of a path, as far as a name shows it. */
+static ttape_string base_of(ttape_string path)
+{
+    size_t start = path.size_bytes;
+    while (start > 0 && path.data[start - 1] != '/')
+        start--;
+    size_t left = path.size_bytes - start;
+    return left == 0 ? no_text
+                     : (ttape_string){path.data + start, left < BASE_BYTES ? left : BASE_BYTES};
+}
+
+size_t ttape_site_name(const ttape_reader *r, uint32_t site, char *buffer, size_t size_bytes)
+{
+    ttape_site s;
+    ttape_module module;
+    char place[BASE_BYTES + 24]; /* "+0x" and 16 digits */
+    ttape_string name = {"?", 1};
+    if (ttape_reader_get_site(r, site, &s) == TTAPE_OK && s.symbol.size_bytes > 0) {
+        name = s.symbol;
+    } else if (site < r->definitions.site_count) {
+        (void)ttape_reader_get_module(r, s.module, &module);
+        ttape_string base = base_of(module.path);
+        memcpy(place, base.data, base.size_bytes);
+        int digits = snprintf(place + base.size_bytes, sizeof place - base.size_bytes,
+                              base.size_bytes > 0 ? "+0x%" PRIx64 : "0x%" PRIx64,
+                              base.size_bytes > 0 ? s.address - module.start : s.address);
+        name = (ttape_string){place, base.size_bytes + (size_t)digits};
+    }
+    if (size_bytes > 0) {
+        size_t shown = name.size_bytes < size_bytes ? name.size_bytes : size_bytes - 1;
+        memcpy(buffer, name.data, shown);
+        buffer[shown] = '\0';
+    }
+    return name.size_bytes;
+}
+
 ttape_status ttape_reader_get_process(const ttape_reader *r, uint32_t process, ttape_process *out)
 {
     const struct ttp_definition_tables *d = &r->definitions;
-    if (process >= d->process_count)
+    if (process >= d->process_count) {
+        *out = (ttape_process){.parent = TTAPE_NONE, .name = no_text};
         return TTAPE_E_NOT_FOUND;
+    }
     *out = d->processes[process].process;
     if (out->parent != TTAPE_NONE)
         out->parent = ttp_definitions_find(d, d->processes[process].scope, TTP_DEFINES_PROCESSES,
@@ -144,8 +193,10 @@ ttape_status ttape_reader_get_process(const ttape_reader *r, uint32_t process, t
 ttape_status ttape_reader_get_stream(const ttape_reader *r, uint32_t stream, ttape_stream_info *out)
 {
     const struct ttp_definition_tables *d = &r->definitions;
-    if (stream >= d->stream_count)
+    if (stream >= d->stream_count) {
+        *out = (ttape_stream_info){.stream = {.process = TTAPE_NONE, .name = no_text}};
         return TTAPE_E_NOT_FOUND;
+    }
     const struct ttp_read_stream *s = &d->streams[stream];
     *out = (ttape_stream_info){.stream = s->stream, .scope = s->scope};
     out->pid = d->processes[s->stream.process].process.pid;
@@ -169,18 +220,23 @@ ttape_status ttape_reader_get_stream(const ttape_reader *r, uint32_t stream, tta
 ttape_status ttape_reader_get_metadata(const ttape_reader *r, uint32_t entry,
                                        ttape_metadata_entry *out)
 {
-    if (entry >= r->definitions.metadata_count)
+    if (entry >= r->definitions.metadata_count) {
+        *out = (ttape_metadata_entry){.key = no_text, .text = no_text};
         return TTAPE_E_NOT_FOUND;
+    }
     const struct ttp_read_metadata *m = &r->definitions.metadata[entry];
-    *out = (ttape_metadata_entry){m->scope, m->key, m->type, m->text, m->number};
+    *out = (ttape_metadata_entry){
+        .scope = m->scope, .key = m->key, .type = m->type, .text = m->text, .number = m->number};
     return TTAPE_OK;
 }
 
 ttape_status ttape_reader_get_partition(const ttape_reader *r, uint32_t partition,
                                         ttape_partition_info *out)
 {
-    if (partition >= r->partition_count)
+    if (partition >= r->partition_count) {
+        *out = (ttape_partition_info){.model = TTAPE_NONE};
         return TTAPE_E_NOT_FOUND;
+    }
     const struct ttp_partition_entry *entry = &r->partitions[partition];
     *out = (ttape_partition_info){
         .offset = entry->offset,

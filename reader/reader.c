@@ -20,7 +20,8 @@ static ttape_status copy_options(ttape_reader_options *out, const ttape_reader_o
     if (options->size < sizeof options->size)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "reader options without their size");
-    return ttp_take_sized(out, sizeof *out, options, "reader", err);
+    TTP_TRY(ttp_take_sized(out, sizeof *out, options, "reader", err));
+    return ttp_check_reserved(out->limits.reserved, 2, "limit", err);
 }
 
 static void limit_default(uint32_t *limit, uint32_t most)
@@ -97,6 +98,8 @@ void ttape_reader_close(ttape_reader *r)
     ttp_memory_give(&m, r->frames, r->frame_capacity, sizeof *r->frames);
     ttp_memory_give(&m, r->rows, r->row_capacity, sizeof *r->rows);
     ttp_zstd_reset(&r->zstd, &m);
+    if (r->owns_source)
+        ttape_source_file_close(&r->source);
     ttp_memory_give(&m, r, 1, sizeof *r);
 }
 
@@ -189,4 +192,18 @@ ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
     }
     *out = r;
     return TTAPE_OK;
+}
+
+ttape_status ttape_reader_open_path(ttape_reader **out, const char *path,
+                                    const ttape_reader_options *options, ttape_error *err)
+{
+    ttape_source source;
+    *out = NULL;
+    TTP_TRY(ttape_source_file_open(&source, path, err));
+    ttape_status status = ttape_reader_open(out, &source, options, err);
+    if (status == TTAPE_OK)
+        (*out)->owns_source = true;
+    else
+        ttape_source_file_close(&source);
+    return status;
 }

@@ -97,6 +97,7 @@ struct ttape_reader {
     struct ttp_past past;
     bool by_index, complete, truncated;
     bool ignore_index;
+    bool owns_source; /* a file, opened by path */
     uint32_t jobs;
     struct ttp_ahead *ahead; /* NULL until somebody reads forward with jobs */
 };

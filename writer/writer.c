@@ -61,6 +61,7 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
             return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                             "options without a size");
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "writer", err));
+        TTP_TRY(ttp_check_reserved(o->reserved, 4, "writer's option", err));
     }
     o->allocator = NULL;
     o->partition_events = o->partition_events == 0 ? DEFAULT_PARTITION_EVENTS : o->partition_events;
@@ -168,6 +169,21 @@ ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *sink,
     return TTAPE_OK;
 }
 
+ttape_status ttape_writer_open_path(ttape_writer **out, const char *path, bool replace,
+                                    const ttape_writer_options *options, ttape_error *err)
+{
+    ttape_file_sink *file;
+    *out = NULL;
+    TTP_TRY(ttape_file_sink_open(&file, path, replace, err));
+    ttape_sink sink = ttape_file_sink_sink(file);
+    ttape_status status = ttape_writer_open(out, &sink, options, err);
+    if (status == TTAPE_OK)
+        (*out)->file = file;
+    else
+        ttape_file_sink_close(file);
+    return status;
+}
+
 void ttape_writer_close(ttape_writer *w)
 {
     if (w == NULL)
@@ -183,6 +199,7 @@ void ttape_writer_close(ttape_writer *w)
     ttp_grown_free(&w->allocator, &w->index);
     ttp_grown_free(&w->allocator, &w->scratch);
     ttp_model_free(w);
+    ttape_file_sink_close(w->file);
     ttape_allocator allocator = w->allocator;
     allocator.release(allocator.context, w, sizeof *w);
 }
@@ -278,6 +295,8 @@ static ttape_status finish(ttape_writer *w, ttape_error *err)
 {
     TTP_TRY(flush(w, false, err));
     TTP_TRY(ttp_emit_end(w, err));
+    if (w->file != NULL)
+        TTP_TRY(ttape_file_sink_commit(w->file, err));
     w->finished = true;
     return TTAPE_OK;
 }
@@ -289,8 +308,9 @@ ttape_status ttape_writer_finish(ttape_writer *w, ttape_error *err)
 
 void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *progress)
 {
-    progress->event_count = w->event_count + w->jobs[w->next_job].pending.event_count;
-    progress->partition_count = w->partition_count;
-    progress->sealed_count = w->sealed_count;
-    progress->written_bytes = w->offset;
+    *progress = (ttape_writer_progress){.event_count = w->event_count +
+                                                       w->jobs[w->next_job].pending.event_count,
+                                        .partition_count = w->partition_count,
+                                        .sealed_count = w->sealed_count,
+                                        .written_bytes = w->offset};
 }

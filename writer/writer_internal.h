@@ -215,6 +215,7 @@ struct ttp_workers;
 struct ttape_writer {
     ttape_allocator allocator;
     ttape_sink sink;
+    ttape_file_sink *file; /* that the sink is of, where it was opened by path */
     ttape_writer_options options;
     bool timed;
     uint64_t resolution; /* 1 or more; meaningless when not timed */

@@ -19,3 +19,13 @@ ttape_status ttp_take_sized(void *out, size_t known_bytes, const void *options, 
     memcpy(out, options, size_bytes < known_bytes ? size_bytes : known_bytes);
     return TTAPE_OK;
 }
+
+ttape_status ttp_check_reserved(const uint64_t *reserved, size_t count, const char *what,
+                                ttape_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (reserved[i] != 0)
+            return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                            "a %s has fields that this version does not know", what);
+    return TTAPE_OK;
+}

@@ -4,6 +4,7 @@
 #define TTP_FORMAT_SIZED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tracetape/error.h>
 
@@ -12,5 +13,8 @@
  * TTAPE_E_ARGUMENT where a byte of it is not zero. what: whose they are, for the message. */
 ttape_status ttp_take_sized(void *out, size_t known_bytes, const void *options, const char *what,
                             ttape_error *err);
+/* The same of the `count` reserved words of a struct without a size. */
+ttape_status ttp_check_reserved(const uint64_t *reserved, size_t count, const char *what,
+                                ttape_error *err);
 
 #endif

@@ -114,7 +114,7 @@ static ttape_status read_optional_id(struct ttp_reader_cursor *c, uint32_t *out,
 ttape_status ttp_module_read(struct ttp_reader_cursor *c, uint32_t max_string, ttape_module *out,
                              ttape_error *err)
 {
-    out->start = ttp_read_varint(c);
+    *out = (ttape_module){.start = ttp_read_varint(c)};
     uint64_t size = ttp_read_varint(c);
     if (c->bad || size > UINT64_MAX - out->start)
         return bad_definition(c, "F-SIT-06", "a module's address range is out of bounds", err);
@@ -170,7 +170,7 @@ void ttp_stream_write(struct ttp_writer_cursor *c, const ttape_stream *stream)
 ttape_status ttp_process_read(struct ttp_reader_cursor *c, uint32_t max_string, ttape_process *out,
                               ttape_error *err)
 {
-    out->pid = ttp_read_varint(c);
+    *out = (ttape_process){.pid = ttp_read_varint(c)};
     TTP_TRY(read_optional_id(c, &out->parent, err));
     out->start_time_ns = ttp_read_varint(c);
     return ttp_string_read(c, max_string, &out->name, err);
@@ -179,6 +179,7 @@ ttape_status ttp_process_read(struct ttp_reader_cursor *c, uint32_t max_string, 
 ttape_status ttp_stream_read(struct ttp_reader_cursor *c, uint32_t max_string, ttape_stream *out,
                              ttape_error *err)
 {
+    *out = (ttape_stream){0};
     TTP_TRY(read_small(c, TTP_MAX_STREAMS, &out->process, err));
     out->tid = ttp_read_varint(c);
     out->start_time_ns = ttp_read_varint(c);

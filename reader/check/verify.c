@@ -33,7 +33,8 @@ static bool machine_failed(ttape_status status)
 
 static ttape_status report(struct verify *v, const ttape_error *problem)
 {
-    ttape_finding finding = {*problem, v->chunk_kind, v->partition};
+    ttape_finding finding = {
+        .error = *problem, .chunk_kind = v->chunk_kind, .partition = v->partition};
     v->finding_count++;
     return v->callback == NULL || v->callback(v->context, &finding) ? TTAPE_OK : TTAPE_END;
 }

@@ -366,6 +366,7 @@ const ttape_report_row *ttape_report_get_rows(const ttape_report *report, uint32
 ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t row, double share,
                                          int64_t *duration_ns)
 {
+    *duration_ns = 0;
     if (row >= report->shown_count || !report->options.percentiles)
         return TTAPE_E_NOT_FOUND;
     const struct ttp_account_row *r = &report->rows.rows[report->order[row]];

@@ -16,18 +16,10 @@ RUNTIME_PREFIX = "ttape_rt_"
 HEAD = """/* What libtracetape exports. After adding a public function (the linker says 'undefined
  * reference' until then): `tests/tidy/test_abi.py --write-map` takes the names from the headers. */
 """
-DECLARATION = re.compile(r"\bTTAPE_API\b([^;{]*?)\b(ttape_\w+)\s*\(", re.S)
-VARIABLE = re.compile(r"\bTTAPE_API\s+extern\b[^;()]*?\b(ttape_\w+)\s*(?:\[[^;]*\])?;", re.S)
 
 
 def declared():
-    names = set()
-    for path in tidy.files(".h", under=["libtrace/include"]):
-        code = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", "", tidy.without_comments(tidy.text(path)),
-                      flags=re.M)
-        names |= {match.group(2) for match in DECLARATION.finditer(code)}
-        names |= {match.group(1) for match in VARIABLE.finditer(code)}
-    return names
+    return {name for names in tidy.public_names().values() for name in names}
 
 
 def mapped(path):

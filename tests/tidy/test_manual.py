@@ -1,16 +1,35 @@
 #!/usr/bin/env python3
-"""Each verb that the command lists has a manual page, which names each option of its help."""
+"""Each verb that the command lists has a manual page, which names each option of its help; and
+libtracetape(3) names each public function, under its header."""
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import tidy
+
 COMMAND, SOURCE = os.environ["TTAPE_BIN"], Path(os.environ["TTAPE_SRC"])
 
 
 def say(*words):
     return subprocess.run([COMMAND, *words], check=True, capture_output=True, text=True).stdout
+
+
+def library_problems():
+    """A section of the page whose title names headers has exactly their functions."""
+    page = (SOURCE / "man" / "libtracetape.3").read_text(encoding="utf-8")
+    public, told = tidy.public_names(), {}
+    for section in re.split(r"^\.S[hs] ", page.split(".Sh EXAMPLES")[0], flags=re.M)[1:]:
+        headers = re.findall(r"tracetape/(\w+\.h)", section.split("\n", 1)[0])
+        for name in re.findall(r"^\.Fn (\w+)", section, re.M):
+            told.setdefault(name, set()).update(headers or public)
+    for header, names in sorted(public.items()):
+        for name in sorted(names):
+            if header not in told.pop(name, ()):
+                yield f"libtracetape.3 does not name {name} of {header}"
+    for name in sorted(told):
+        yield f"libtracetape.3 names {name}, which is not public"
 
 
 def main():
@@ -26,6 +45,7 @@ def main():
         wanted = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", say(verb, "--help"), re.M)) - {"help"}
         problems += [f"{verb}: its page does not tell of --{name}" for name in
                      sorted(wanted - told)]
+    problems += library_problems()
     for problem in problems:
         print(problem)
     print(f"manual: {'FAILED' if problems or not verbs else 'ok'}, {len(verbs)} verbs")

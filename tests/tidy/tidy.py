@@ -37,6 +37,20 @@ def without_comments(code):
     return TOKEN.sub(blank, code)
 
 
+FUNCTION = re.compile(r"\bTTAPE_API\b([^;{]*?)\b(ttape_\w+)\s*\(", re.S)
+VARIABLE = re.compile(r"\bTTAPE_API\s+extern\b[^;()]*?\b(ttape_\w+)\s*(?:\[[^;]*\])?;", re.S)
+
+
+def public_names():
+    """What each public header declares TTAPE_API."""
+    found = {}
+    for path in files(".h", under=["libtrace/include"]):
+        code = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", "", without_comments(text(path)), flags=re.M)
+        found[path.name] = {match.group(2) for match in FUNCTION.finditer(code)} | {
+            match.group(1) for match in VARIABLE.finditer(code)}
+    return found
+
+
 def exceptions(name):
     """The lines of a list of justified exceptions: (words before the reason, reason).
 

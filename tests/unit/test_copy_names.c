@@ -23,7 +23,12 @@ static ttape_memory_sink make_trace(char letter, uint8_t id)
     uint32_t module, process, stream, site;
     char name[2] = {letter, '\0'};
     ck_assert_int_eq(ttape_writer_open(&writer, &sink, &options, &err), TTAPE_OK);
-    ttape_writer_add_module(writer, &(ttape_module){4096, 8192, TTAPE_NONE, text("m"), text("id")},
+    ttape_writer_add_module(writer,
+                            &(ttape_module){.start = 4096,
+                                            .end = 8192,
+                                            .process = TTAPE_NONE,
+                                            .path = text("m"),
+                                            .build_id = text("id")},
                             &module, &err);
     ttape_writer_add_process(writer, &(ttape_process){.pid = 1, .parent = TTAPE_NONE}, &process,
                              &err);

@@ -39,6 +39,25 @@ ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *b
     return (ttape_string){buffer, (size_t)(end - buffer)};
 }
 
+char *tool_site_label(const ttape_reader *reader, uint32_t site)
+{
+    char name[SHOWN_BYTES + 1];
+    size_t size = ttape_site_name(reader, site, name, sizeof(name));
+    size = size < SHOWN_BYTES ? size : SHOWN_BYTES;
+    char *text = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
+    text[tool_escape(text, TOOL_ESCAPE_TERMINAL, name, size)] = '\0';
+    return text;
+}
+
+const char *tool_site_name(struct tool_site_names *names, uint32_t site)
+{
+    if (site >= names->site_count)
+        return "?";
+    if (names->names[site] == NULL)
+        names->names[site] = tool_site_label(names->reader, site);
+    return names->names[site];
+}
+
 /* The last part of a path, as far as it is shown. */
 static ttape_string base_of(ttape_string path)
 {
@@ -47,41 +66,6 @@ static ttape_string base_of(ttape_string path)
         base = path.data[i] == '/' ? path.data + i + 1 : base;
     size_t left = path.size_bytes - (size_t)(base - path.data);
     return (ttape_string){base, left < BASE_BYTES ? left : BASE_BYTES};
-}
-
-ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site, char *buffer)
-{
-    ttape_module module;
-    char *end = buffer;
-    uint64_t number = site->address;
-    if (site->symbol.size_bytes > 0)
-        return site->symbol;
-    if (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
-        base_of(module.path).size_bytes > 0) {
-        ttape_string base = base_of(module.path);
-        end = tool_put_bytes(tool_put_bytes(end, base.data, base.size_bytes), "+", 1);
-        number -= module.start;
-    }
-    end = tool_put_hex(tool_put_bytes(end, "0x", 2), number);
-    return (ttape_string){buffer, (size_t)(end - buffer)};
-}
-
-const char *tool_site_name(struct tool_site_names *names, uint32_t site)
-{
-    char buffer[TOOL_LABEL_BYTES];
-    ttape_site found;
-    if (site >= names->site_count)
-        return "?";
-    if (ttape_reader_get_site(names->reader, site, &found) != TTAPE_OK)
-        return "?";
-    if (names->names[site] == NULL) {
-        ttape_string symbol = tool_site_label(names->reader, &found, buffer);
-        size_t size = symbol.size_bytes < SHOWN_BYTES ? symbol.size_bytes : SHOWN_BYTES;
-        char *text = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
-        text[tool_escape(text, TOOL_ESCAPE_TERMINAL, symbol.data, size)] = '\0';
-        names->names[site] = text;
-    }
-    return names->names[site];
 }
 
 static int put_base(char *at, size_t size_bytes, ttape_string path)
@@ -130,9 +114,13 @@ uint32_t tool_find_sites(const ttape_reader *reader, const char *name, uint32_t 
     char buffer[TOOL_LABEL_BYTES];
     ttape_reader_get_info(reader, &info);
     for (uint32_t i = 0; i < info.site_count; i++) {
-        if (ttape_reader_get_site(reader, i, &site) == TTAPE_OK &&
-            (is_text(tool_site_symbol(reader, i, buffer), name) ||
-             is_text(tool_site_label(reader, &site, buffer), name))) {
+        bool found = is_text(tool_site_symbol(reader, i, buffer), name);
+        (void)ttape_reader_get_site(reader, i, &site);
+        if (!found && site.symbol.size_bytes == 0) {
+            (void)ttape_site_name(reader, i, buffer, sizeof(buffer));
+            found = strcmp(buffer, name) == 0;
+        }
+        if (found) {
             if (count < capacity)
                 sites[count] = i;
             count++;

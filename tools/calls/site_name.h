@@ -20,11 +20,11 @@ void tool_site_names_close(struct tool_site_names *names);
 /* The symbol; "module+0x12", or "0x..." where no module is known, where there is none; "?" for no
  * site at all. */
 const char *tool_site_name(struct tool_site_names *names, uint32_t site);
+/* The same, to be freed. */
+char *tool_site_label(const ttape_reader *reader, uint32_t site);
 /* The symbol as it is, or "0x..." in `buffer` (20 bytes): for programs. */
 ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer);
-/* The symbol as it is, or "module+0x12" or "0x..." in `buffer` (TOOL_LABEL_BYTES): not escaped. */
-#define TOOL_LABEL_BYTES 128u
-ttape_string tool_site_label(const ttape_reader *reader, const ttape_site *site, char *buffer);
+#define TOOL_LABEL_BYTES 128u /* what ttape_site_name writes of a site without a symbol */
 /* Where a site is, escaped, in `buffer` (TOOL_PLACE_BYTES): " (file.c:12)" or " (module+0x12)" with
  * the last parts of paths; "" where that is not known. */
 #define TOOL_PLACE_BYTES 640u

@@ -8,8 +8,6 @@
 #include "tools/calls/site_name.h"
 #include "tools/diff/diff_view.h"
 
-#define SHOWN_BYTES 4096u
-
 struct identity {
     ttape_string symbol, module, file;
     uint64_t place; /* of functions without symbol */
@@ -129,16 +127,8 @@ void tool_diff_describe(const struct tool_diff *diff, uint32_t number, char *buf
 const char *tool_diff_name(struct tool_diff *diff, uint32_t number)
 {
     struct tool_diff_key *key = &diff->keys[number];
-    char buffer[TOOL_LABEL_BYTES];
-    if (key->name == NULL) {
-        int side = key->site[0] != TTAPE_NONE ? 0 : 1;
-        const ttape_reader *reader = diff->inputs[side].reader;
-        ttape_site site = {.symbol = {"?", 1}};
-        (void)ttape_reader_get_site(reader, key->site[side], &site);
-        ttape_string symbol = tool_site_label(reader, &site, buffer);
-        size_t size = symbol.size_bytes < SHOWN_BYTES ? symbol.size_bytes : SHOWN_BYTES;
-        key->name = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
-        key->name[tool_escape(key->name, TOOL_ESCAPE_TERMINAL, symbol.data, size)] = '\0';
-    }
+    int side = key->site[0] != TTAPE_NONE ? 0 : 1;
+    if (key->name == NULL)
+        key->name = tool_site_label(diff->inputs[side].reader, key->site[side]);
     return key->name;
 }

@@ -18,7 +18,7 @@ struct tool_site_text {
 struct tool_dump;
 
 /* Writes what a format prints for a site to dump->scratch. */
-typedef void (*tool_site_printer)(struct tool_dump *dump, const ttape_site *site);
+typedef void (*tool_site_printer)(struct tool_dump *dump, uint32_t number, const ttape_site *site);
 
 /* A format: open once, print for each reader (one, but when following), close once. Its state lives
  * in dump->state. */

@@ -25,8 +25,9 @@ struct csv_state {
 };
 
 /* ",0xADDRESS,SYMBOL\n", the symbol in quotes where RFC 4180 asks for it. */
-static void print_site(struct tool_dump *dump, const ttape_site *site)
+static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site *site)
 {
+    (void)number;
     struct tool_output *out = &dump->scratch;
     char text[24];
     ttape_string symbol = site->symbol;

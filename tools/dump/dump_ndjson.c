@@ -34,8 +34,9 @@ static void put_place(struct tool_dump *dump, const ttape_site *site)
 }
 
 /* ,"address":"0x...","symbol":"..." */
-static void print_site(struct tool_dump *dump, const ttape_site *site)
+static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site *site)
 {
+    (void)number;
     struct tool_output *out = &dump->scratch;
     char text[48];
     char *end = tool_put_bytes(text, ",\"address\":\"0x", 14);

@@ -45,11 +45,14 @@ struct text_state {
     size_t column; /* where the last line's duration column ends */
 };
 
-static void print_site(struct tool_dump *dump, const ttape_site *site)
+static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site *site)
 {
     char buffer[TOOL_LABEL_BYTES], place[TOOL_PLACE_BYTES];
-    tool_output_escaped(&dump->scratch, TOOL_ESCAPE_TEXT,
-                        tool_site_label(dump->reader, site, buffer));
+    ttape_string name = site->symbol;
+    if (name.size_bytes == 0)
+        name =
+            (ttape_string){buffer, ttape_site_name(dump->reader, number, buffer, sizeof(buffer))};
+    tool_output_escaped(&dump->scratch, TOOL_ESCAPE_TEXT, name);
     if (dump->places && (site->symbol.size_bytes > 0 || site->file.size_bytes > 0))
         tool_output_text(&dump->scratch, tool_site_where(dump->reader, site, place));
 }

@@ -77,7 +77,7 @@ const struct tool_site_text *tool_dump_make_site(struct tool_dump *dump, uint32_
         site.symbol.size_bytes = TOOL_OUTPUT_BYTES / 2 / TOOL_ESCAPE_MAX;
     }
     dump->scratch.size_bytes = 0;
-    dump->print_site(dump, &site);
+    dump->print_site(dump, number, &site);
     text->size_bytes = (uint32_t)dump->scratch.size_bytes;
     text->kind = site.kind <= TTAPE_SITE_MARKER ? site.kind : TTAPE_SITE_MARKER;
     text->text = tool_copy_text(dump->scratch.data, dump->scratch.size_bytes);

@@ -8,6 +8,7 @@
 
 #include "format/base/fail.h"
 #include "format/base/limits.h"
+#include "format/base/sized.h"
 #include "format/container/partition.h"
 #include "writer/events/append_fast.h"
 #include "writer/events/frames.h"
@@ -566,6 +567,7 @@ ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
         edge->depth_offset < -(int64_t)TTP_MAX_DEPTH)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "unknown stream %u or bad edge", stream);
+    TTP_TRY(ttp_check_reserved(edge->reserved, 2, "edge", err));
     struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
     if (s->epoch == w->epoch)
         TTP_TRY(ttp_seal(w, err));

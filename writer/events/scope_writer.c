@@ -7,6 +7,7 @@
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
+#include "format/base/sized.h"
 #include "format/container/definitions.h"
 #include "writer/events/metadata_pairs.h"
 #include "writer/secret.h"
@@ -178,6 +179,7 @@ ttape_status ttp_scope_add_module(ttape_writer *w, struct ttp_scope *scope,
                                   const ttape_module *module, uint32_t *id, ttape_error *err)
 {
     struct ttp_writer_cursor c;
+    TTP_TRY(ttp_check_reserved(module->reserved, 2, "module", err));
     TTP_TRY(check_string(module->path, err));
     TTP_TRY(check_string(module->build_id, err));
     TTP_TRY(check_room(scope->module_count, "modules", err));
@@ -197,6 +199,7 @@ ttape_status ttp_scope_add_process(ttape_writer *w, struct ttp_scope *scope,
                                    const ttape_process *process, uint32_t *id, ttape_error *err)
 {
     struct ttp_writer_cursor c;
+    TTP_TRY(ttp_check_reserved(process->reserved, 2, "process", err));
     TTP_TRY(check_string(process->name, err));
     TTP_TRY(check_room(scope->process_count, "processes", err));
     TTP_TRY(begin_rows(w, &scope->fresh.processes, ttp_process_bound(process->name.size_bytes), &c,
@@ -212,6 +215,7 @@ ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope,
                                   const ttape_stream *stream, uint32_t *id, ttape_error *err)
 {
     struct ttp_writer_cursor c;
+    TTP_TRY(ttp_check_reserved(stream->reserved, 2, "stream", err));
     TTP_TRY(check_string(stream->name, err));
     TTP_TRY(check_room(scope->stream_count, "streams", err));
     if (stream->process >= scope->process_count)
@@ -288,6 +292,7 @@ static ttape_status intern_file(ttape_writer *w, struct ttp_scope *scope, ttape_
 ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site,
                                 uint32_t *id, ttape_error *err)
 {
+    TTP_TRY(ttp_check_reserved(site->reserved, 2, "site", err));
     TTP_TRY(check_string(site->symbol, err));
     TTP_TRY(check_string(site->file, err));
     TTP_TRY(check_room(scope->site_count, "sites", err));

@@ -13,7 +13,7 @@ extern "C" {
 
 /* Values are pinned: they never change and never get reused. Ranges: 1..9 the caller's
  * fault, 10..19 the machine's, 20..39 the bytes'. TTAPE_END is no failure: there is no further
- * item. */
+ * item. It is not 0, so a loop asks for TTAPE_OK. */
 typedef enum ttape_status {
     TTAPE_OK = 0,
     TTAPE_END = -1,

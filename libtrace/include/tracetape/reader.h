@@ -50,6 +50,7 @@ typedef struct ttape_limits {
     uint32_t stream_count;     /* default 16,777,216 */
     uint32_t partition_count;  /* default 16,777,216 */
     uint32_t string_bytes;     /* one name; default 1 MiB */
+    uint64_t reserved[2];
 } ttape_limits;
 
 typedef struct ttape_reader_options {
@@ -68,6 +69,10 @@ typedef struct ttape_reader_options {
  */
 TTAPE_API ttape_status ttape_reader_open(ttape_reader **out, const ttape_source *source,
                                          const ttape_reader_options *options, ttape_error *err);
+/* The same of a file, which the reader keeps open until its close. */
+TTAPE_API ttape_status ttape_reader_open_path(ttape_reader **out, const char *path,
+                                              const ttape_reader_options *options,
+                                              ttape_error *err);
 TTAPE_API void ttape_reader_close(ttape_reader *reader);
 
 /* Where bytes go. The sum of all fields is the file's size. */
@@ -79,6 +84,7 @@ typedef struct ttape_byte_counts {
     uint64_t sites;     /* sites, modules, processes, streams */
     uint64_t models;
     uint64_t other; /* headers, metadata, index, footer, unknown chunks */
+    uint64_t reserved[2];
 } ttape_byte_counts;
 
 typedef struct ttape_info {
@@ -97,12 +103,14 @@ typedef struct ttape_info {
     bool truncated;        /* the file ends inside a chunk */
     uint64_t truncated_at; /* end of the last complete chunk */
     ttape_byte_counts bytes;
+    uint64_t reserved[8];
 } ttape_info;
 TTAPE_API void ttape_reader_get_info(const ttape_reader *reader, ttape_info *info);
 
 /* Sites, modules, processes and streams are numbered through over all scopes of the file: these
- * numbers are what events and cursors carry. TTAPE_E_NOT_FOUND past the end. Strings live as long
- * as the reader. */
+ * numbers are what events and cursors carry. Strings live as long as the reader. A number that
+ * there is none of, TTAPE_NONE too, is TTAPE_E_NOT_FOUND, and *out is then empty: ids TTAPE_NONE,
+ * strings "", the rest 0. */
 TTAPE_API ttape_status ttape_reader_get_site(const ttape_reader *reader, uint32_t site,
                                              ttape_site *out);
 TTAPE_API ttape_status ttape_reader_get_module(const ttape_reader *reader, uint32_t module,
@@ -116,9 +124,16 @@ typedef struct ttape_stream_info {
     uint64_t first_event; /* number of its first event in this file (0 unless the file was cut) */
     uint64_t event_count;
     uint64_t missing_count; /* events between first_event and the last that are not in the file */
+    uint64_t reserved[4];
 } ttape_stream_info;
 TTAPE_API ttape_status ttape_reader_get_stream(const ttape_reader *reader, uint32_t stream,
                                                ttape_stream_info *out);
+/* What to call a site: its symbol; without one "module+0x12", with at most 64 bytes of the module's
+ * file name, or "0x1234" where no module is known; "?" for a number without a site. As snprintf
+ * does, writes what fits into size_bytes bytes, always ended by NUL, and returns the whole name's
+ * length. Not escaped. */
+TTAPE_API size_t ttape_site_name(const ttape_reader *reader, uint32_t site, char *buffer,
+                                 size_t size_bytes);
 /* Metadata of a scope, one key at a time in file order. */
 typedef enum ttape_metadata_type {
     TTAPE_METADATA_TEXT = 0,   /* `text` */
@@ -132,6 +147,7 @@ typedef struct ttape_metadata_entry {
     ttape_metadata_type type;
     ttape_string text;
     uint64_t number;
+    uint64_t reserved[2];
 } ttape_metadata_entry;
 TTAPE_API ttape_status ttape_reader_get_metadata(const ttape_reader *reader, uint32_t entry,
                                                  ttape_metadata_entry *out);
@@ -146,6 +162,7 @@ typedef struct ttape_partition_info {
     uint64_t resolution_ns;              /* or TTAPE_TIME_NONE */
     uint64_t time_first_ns, time_end_ns; /* half-open; 0, 0 without times */
     ttape_byte_counts bytes;
+    uint64_t reserved[4];
 } ttape_partition_info;
 TTAPE_API ttape_status ttape_reader_get_partition(const ttape_reader *reader, uint32_t partition,
                                                   ttape_partition_info *out);
@@ -157,6 +174,7 @@ typedef struct ttape_segment_info {
     uint32_t event_count;
     uint32_t min_depth; /* least depth of an event in it */
     ttape_edge start, end;
+    uint64_t reserved[2];
 } ttape_segment_info;
 TTAPE_API ttape_status ttape_reader_get_segment(ttape_reader *reader, uint32_t partition,
                                                 uint32_t segment, ttape_segment_info *out,
@@ -173,6 +191,7 @@ typedef struct ttape_summary_row {
         max_ns; /* whole durations of frames that ended here; 0, 0 where there are none */
     double sum_of_squares; /* of those durations, ns^2 */
     ttape_wide squares;    /* the same exactly: the sum of squared ticks */
+    uint64_t reserved[2];
 } ttape_summary_row;
 /* Rows by site number; *rows lives until the next call on the reader. */
 TTAPE_API ttape_status ttape_reader_get_summary(ttape_reader *reader, uint32_t partition,
@@ -194,11 +213,12 @@ typedef struct ttape_event_item {
     uint64_t number; /* of the event in its stream */
     const ttape_value *values;
     uint32_t value_count;
+    uint64_t reserved[2];
 } ttape_event_item;
 
-/* The next (previous) event; TTAPE_END when there is none. After a failure, forward reading goes on
- * behind the damaged partition: the failing call returns the error once. previous is for single
- * streams. */
+/* The next (previous) event; TTAPE_END (which is no failure) when there is none. After a failure,
+ * forward reading goes on behind the damaged partition: the failing call returns the error once.
+ * previous is for single streams. */
 TTAPE_API ttape_status ttape_cursor_next(ttape_cursor *cursor, ttape_event_item *out,
                                          ttape_error *err);
 TTAPE_API ttape_status ttape_cursor_previous(ttape_cursor *cursor, ttape_event_item *out,
@@ -229,6 +249,7 @@ typedef struct ttape_finding {
     ttape_error error;   /* status, rule, offset, message */
     uint32_t chunk_kind; /* 0 when it is not about a chunk */
     uint32_t partition;  /* or TTAPE_NONE */
+    uint64_t reserved[2];
 } ttape_finding;
 typedef bool (*ttape_finding_callback)(void *context, const ttape_finding *finding);
 /* Reads everything: checksums, every rule, every event decoded, summaries recomputed and compared.

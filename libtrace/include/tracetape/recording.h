@@ -46,6 +46,7 @@ typedef struct ttape_site_rules {
     void (*name)(void *context, ttape_site *site, const ttape_module *module);
     uint32_t (*select)(void *context, const ttape_site *site, const ttape_module *module);
     void *context; /* of both */
+    uint64_t reserved[2];
 } ttape_site_rules;
 
 typedef struct ttape_recording_options {
@@ -82,6 +83,7 @@ typedef struct ttape_recording_status {
     uint32_t snapshot_failures;             /* that a poll has returned */
     bool stopped;                           /* by max_bytes, max_ns, a request or a failure */
     bool failed;                            /* finish will say why */
+    uint64_t reserved[4];
 } ttape_recording_status;
 
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */
@@ -154,6 +156,7 @@ typedef struct ttape_control_status {
     uint32_t snapshot_count;          /* written so far */
     uint32_t recorder_pid;
     bool recorder_lives;
+    uint64_t reserved[4];
 } ttape_control_status;
 
 /* TTAPE_E_NOT_FOUND: no such process, or it is not recorded; TTAPE_E_IO: not permitted. */

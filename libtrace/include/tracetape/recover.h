@@ -52,6 +52,7 @@ typedef struct ttape_recover_piece {
     bool events_known;
     ttape_error why; /* status TTAPE_OK: nothing is wrong with it; otherwise with rule and offset */
     const char *file; /* of a recording: the trace file's name; NULL: there is only one */
+    uint64_t reserved[2];
 } ttape_recover_piece;
 /* Called for every piece of a trace file, in its order, before anything of that is written; of a
  * recording file by file. Borrowed for the call. */
@@ -88,6 +89,7 @@ typedef struct ttape_recover_report {
     uint64_t gap_count;         /* gap events that mark losses in the output */
     uint64_t placeholder_count; /* sites, modules, files, processes, streams without their names */
     uint64_t uncounted_losses;  /* gaps and lost pieces of which nothing tells how many events */
+    uint64_t reserved[4];
 } ttape_recover_report;
 
 /* `directory`: OUTPUT.recording. Recovers into the sink. TTAPE_E_STATE: it is still being recorded,

@@ -101,6 +101,7 @@ typedef struct ttape_report_row {
     uint64_t unseen_count;    /* exits whose enter is not in the trace; no calls, no time */
     uint64_t event_count;     /* BY_THREAD, BY_PROCESS */
     int64_t span_ns;          /* BY_THREAD, BY_PROCESS: time between events, on any stack or none */
+    uint64_t reserved[4];
 } ttape_report_row;
 
 typedef struct ttape_report_info {
@@ -119,6 +120,7 @@ typedef struct ttape_report_info {
     bool has_idle;            /* there are blocking functions */
     bool has_times;           /* of any partition that was looked at */
     double percentile_error;  /* percentiles are at most this part too low; 0: exact */
+    uint64_t reserved[4];
 } ttape_report_info;
 
 /* *out is NULL on failure. Rows come by descending total, then by their number. Limits:
@@ -132,7 +134,7 @@ TTAPE_API void ttape_report_get_info(const ttape_report *report, ttape_report_in
 TTAPE_API const ttape_report_row *ttape_report_get_rows(const ttape_report *report,
                                                         uint32_t *row_count);
 /* The smallest duration that at least `share` (0 .. 1) of the row's ended frames do not exceed.
- * TTAPE_E_NOT_FOUND: no such row, no ended frames, or no percentiles were asked for. */
+ * TTAPE_E_NOT_FOUND, and 0: no such row, no ended frames, or no percentiles were asked for. */
 TTAPE_API ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t row,
                                                    double share, int64_t *duration_ns);
 

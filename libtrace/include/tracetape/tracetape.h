@@ -1,5 +1,5 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, reports, the tree, copying, recording, recovering. */
+ * reader, calls, reports, the tree, copying, recording, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 

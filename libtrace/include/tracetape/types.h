@@ -3,12 +3,17 @@
  * All times are nanoseconds of the trace's clock (unsigned 64 bits, no epoch implied; metadata
  * "clock" names it). Ids are dense 32-bit numbers from 0 within a scope; a file that was not merged
  * has one scope. Strings are UTF-8 by convention, borrowed unless said otherwise, with an explicit
- * length: a name from a file may hold any byte, so escape it before you print it. */
+ * length: a name from a file may hold any byte, so escape it before you print it.
+ *
+ * Structs may end in `reserved` words, where later versions put what they add: the library fills
+ * them with 0, and a caller who fills such a struct leaves them 0 (TTAPE_E_ARGUMENT otherwise). */
 #ifndef TRACETAPE_TYPES_H
 #define TRACETAPE_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <tracetape/error.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +55,7 @@ typedef struct ttape_site {
     ttape_site_kind kind;
     ttape_string symbol; /* "" when unknown */
     ttape_string file;   /* "" when unknown */
+    uint64_t reserved[2];
 } ttape_site;
 
 /* A mapped executable or library. Its range starts with the page (of 4,096 bytes) of the file's
@@ -60,6 +66,7 @@ typedef struct ttape_module {
     uint32_t process;    /* whose mapping this is, or TTAPE_NONE */
     ttape_string path;
     ttape_string build_id; /* bytes, not hex */
+    uint64_t reserved[2];
 } ttape_module;
 
 typedef struct ttape_process {
@@ -67,6 +74,7 @@ typedef struct ttape_process {
     uint32_t parent; /* process id in this scope (not a pid), or TTAPE_NONE */
     uint64_t start_time_ns;
     ttape_string name; /* executable or comm */
+    uint64_t reserved[2];
 } ttape_process;
 
 /* One thread's ordered events. */
@@ -75,6 +83,7 @@ typedef struct ttape_stream {
     uint64_t tid;
     uint64_t start_time_ns;
     ttape_string name;
+    uint64_t reserved[2];
 } ttape_stream;
 
 /* What happened. `site` and `argument` mean: */
@@ -157,6 +166,7 @@ typedef struct ttape_edge {
     int32_t depth_offset;   /* recorded depth minus the depth that the frames give */
     uint32_t frame_count;
     const ttape_open_frame *frames; /* outermost first within each stack */
+    uint64_t reserved[2];
 } ttape_edge;
 
 /* Memory is asked for here; a NULL ttape_allocator means malloc and free. `size_bytes` is given
@@ -174,6 +184,8 @@ TTAPE_API const char *ttape_version_string(void);
 TTAPE_API const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind);
 TTAPE_API const char *ttape_site_kind_name(uint32_t site_kind);
 TTAPE_API const char *ttape_gap_reason_name(uint32_t reason);
+/* "ok", "end", "not_found", ...: the constants without their prefix; "unknown" for others. */
+TTAPE_API const char *ttape_status_name(ttape_status status);
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,7 @@ typedef struct ttape_writer_options {
     uint8_t trace_id[16];
     uint64_t origin_ns; /* quantisation origin */
     const ttape_allocator *allocator;
+    uint64_t reserved[4];
 } ttape_writer_options;
 
 /* *out is NULL on failure. The sink struct is copied. Nothing is written before the first partition
@@ -80,6 +81,12 @@ typedef struct ttape_writer_options {
  * must be callable from several threads. */
 TTAPE_API ttape_status ttape_writer_open(ttape_writer **out, const ttape_sink *sink,
                                          const ttape_writer_options *options, ttape_error *err);
+
+/* The same into a file, as through ttape_file_sink: it appears under its name when the writer
+ * finishes. replace: an existing file may be replaced; otherwise TTAPE_E_EXISTS. */
+TTAPE_API ttape_status ttape_writer_open_path(ttape_writer **out, const char *path, bool replace,
+                                              const ttape_writer_options *options,
+                                              ttape_error *err);
 
 /* Metadata of the trace, by key (see spec/metadata.cddl); the last value of a key stands. Keys set
  * before the first partition stand at the file's start, later ones at its end. TTAPE_E_ARGUMENT for
@@ -137,6 +144,7 @@ TTAPE_API void ttape_writer_close(ttape_writer *writer);
 typedef struct ttape_writer_progress {
     uint64_t event_count, partition_count, written_bytes;
     uint64_t sealed_count; /* partitions ended, written or not */
+    uint64_t reserved[4];
 } ttape_writer_progress;
 TTAPE_API void ttape_writer_get_progress(const ttape_writer *writer,
                                          ttape_writer_progress *progress);
