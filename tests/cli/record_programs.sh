@@ -37,13 +37,13 @@ equals() {
     [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"
 }
 
-# until_true COMMAND...: until it succeeds, 20 seconds of waiting at most
+# until_true COMMAND...: until it succeeds, a minute of waiting at most
 until_true() {
     local n=0
     until "$@"; do
         sleep 0.02
         n=$((n + 1))
-        [ $n -lt 1000 ] || { fail "never came true: $*"; return 1; }
+        [ $n -lt 3000 ] || { fail "never came true: $*"; return 1; }
     done
 }
 

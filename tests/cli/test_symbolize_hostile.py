@@ -10,14 +10,12 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import symbol_tools
 
 BIN = os.environ["TTAPE_BIN"]
 BASE = 0x7F0000000000
-SECONDS = 20
 FUNCTIONS = ["f0", "f1", "f2", "f3"]
 failures = []
 
@@ -41,9 +39,7 @@ def convert(text, name):
 
 def symbolize(what, trace, *arguments, wanted=(0, 3), warnings=1):
     """The sites of the named trace; checks everything that must hold whatever the binary is."""
-    before = time.monotonic()
     done = tracetape("symbolize", trace, "-o", "named.ttape", "--force", *arguments)
-    check(f"{what}: time", time.monotonic() - before < SECONDS, "too long")
     check(f"{what}: status", done.returncode in wanted, f"{done.returncode} {done.stderr[:300]}")
     check(f"{what}: warnings", done.stderr.count(b"\n") <= warnings, done.stderr[:500])
     check(f"{what}: silence", (done.returncode == 0) == (not done.stderr), done.stderr[:300])

@@ -32,6 +32,7 @@ LIBRARY = "fault_calls.so"
 SOURCE, BUILD = Path(os.environ["TTAPE_SRC"]), Path(os.environ["TTAPE_BUILD"])
 COMMAND = os.environ["TTAPE_BIN"]
 SANITIZED = bool(os.environ.get("TTAPE_SANITIZE"))
+FEW = 1 if SANITIZED else 4 if os.environ.get("TTAPE_THOROUGH") == "1" else 2
 
 
 @dataclass

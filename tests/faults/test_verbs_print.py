@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""R17, for verbs that print: the n-th allocation, read, write, sync, rename, open, mapping or
-thread goes wrong; of each kind the first ones, the last ones, some between."""
+"""R17, for verbs that print what is in a file: the n-th allocation, read, write, sync, rename,
+open, mapping or thread goes wrong; of each kind the first ones, the last ones, some between."""
 import sys
 
 import sweep
 import verb_cases
 
-run = sweep.Sweep(most=1 if sweep.SANITIZED else 4)
+run = sweep.Sweep(most=sweep.FEW)
 verb_cases.prepare(run)
-run.all(verb_cases.texts(), sys.argv[1:])
+run.all(verb_cases.events(), sys.argv[1:])

@@ -8,5 +8,5 @@ import verb_cases
 
 run = sweep.Sweep(most=None)
 verb_cases.prepare(run)
-run.all(verb_cases.texts() + verb_cases.files(run) + verb_cases.recordings(run) +
-        verb_cases.more_recordings(run), sys.argv[1:])
+run.all(verb_cases.events() + verb_cases.answers() + verb_cases.files(run) +
+        verb_cases.recordings(run) + verb_cases.more_recordings(run), sys.argv[1:])

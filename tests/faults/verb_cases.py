@@ -60,8 +60,8 @@ def prepare(run):
     (work / "short.ttape").write_bytes(bytes(bytes_[:len(bytes_) * 2 // 3]))
 
 
-def texts():
-    """Verbs that print."""
+def events():
+    """Verbs that print what is in a file."""
     return [
         Case("info", ["info", "a.ttape"]),
         Case("info --json", ["info", "--json", "a.ttape"]),
@@ -73,6 +73,12 @@ def texts():
         Case("dump --follow", ["dump", "--follow", "a.ttape"]),
         Case("dump --jobs", ["dump", "--jobs", "2", "--format", "ndjson", "a.ttape"]),
         Case("dump csv", ["dump", "--format", "csv", "--limit", "40", "a.ttape"]),
+    ]
+
+
+def answers():
+    """Verbs that answer questions."""
+    return [
         Case("report", ["report", "--jobs", "2", "a.ttape"]),
         Case("report --exact", ["report", "--exact", "--json", "--jobs", "1", "a.ttape"]),
         Case("report --callers", ["report", "--callers", "f3", "--jobs", "2", "a.ttape"]),

@@ -208,7 +208,7 @@ def wait_for_start(process, name, seconds=10):
 
 def shim():
     """The library that disturbs the recorder's own calls."""
-    place = setting.BUILD / "record-programs"
+    place = setting.programs()
     target, source = place / "shim_faults.so", setting.PROGRAMS / "shim_faults.c"
     if not target.is_file() or target.stat().st_mtime < source.stat().st_mtime:
         place.mkdir(parents=True, exist_ok=True)

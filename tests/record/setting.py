@@ -29,6 +29,11 @@ def skip(why):
     sys.exit(77)
 
 
+def cut(full, few):
+    """How many: the gate takes few, a long test all."""
+    return full if os.environ.get("TTAPE_THOROUGH") == "1" else few
+
+
 def need_command(*programs):
     for program in programs:
         if shutil.which(program) is None:
@@ -64,6 +69,11 @@ def compiler_of(name, compiler):
     return COMPILERS[compiler][1 if name.endswith(".cc") else 0]
 
 
+def programs():
+    """Where compiled programs are kept: with the build, where that is not somebody else's."""
+    return (BUILD if os.access(BUILD, os.W_OK) else Path(tempfile.gettempdir())) / "record-programs"
+
+
 def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=True):
     """A program of programs/, instrumented, made once per content and options: its path."""
     tool = compiler_of(name, compiler)
@@ -77,7 +87,7 @@ def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=T
         path = Path(library)
         facts.append(hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
-    place = BUILD / "record-programs" / f"{Path(name).stem}-{compiler}-{key}"
+    place = programs() / f"{Path(name).stem}-{compiler}-{key}"
     target = place / (output or Path(name).stem)
     if target.is_file():
         return target

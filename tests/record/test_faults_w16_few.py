@@ -10,14 +10,15 @@ from oracle import Case
 def main():
     setting.need_verb("record")
     checks = setting.Checks("W16")
+    many, few = setting.cut(10000, 3000), setting.cut(3000, 1000)
     with setting.work_dir() as work:
-        oracle.observe(checks, short_threads("W16 10,000 threads", 10000, 1000, timeout=120,
+        oracle.observe(checks, short_threads("W16 1,000 threads at once", many, 1000, timeout=120,
                                              loss=True), "gcc", work)
-        oracle.observe(checks, short_threads("W16 10,000 threads, --block", 10000, 1000,
+        oracle.observe(checks, short_threads("W16 1,000 at once, --block", many, 1000,
                                              timeout=120, options=["--block"], slack=5.0), "gcc",
                        work)
-        oracle.observe(checks, short_threads("W16 10 at once", 3000, 10, loss=True), "clang", work)
-        oracle.observe(checks, short_threads("W16 10 at once, --block", 3000, 10,
+        oracle.observe(checks, short_threads("W16 10 at once", few, 10, loss=True), "clang", work)
+        oracle.observe(checks, short_threads("W16 10 at once, --block", few, 10,
                                              options=["--block"]), "clang", work)
         oracle.observe(checks, Case("W16 cancelled threads", "p_thread_exit.cc", [120],
                                     transparent=True, tolerate=AFTER_THREAD), "gcc", work)

@@ -113,12 +113,10 @@ def main():
     checks = setting.Checks("W21")
     with setting.work_dir() as work:
         host = faults.Host(work, "p_steady.c", [BUSY_MS, 2])
-        begin = time.monotonic()
         outcome = host.run("recorder stopped for 0.6 s", then=stopped(0.6))
         about = check(checks, host, outcome, loss=True)
         checks.that(about and traces.lost(about) > 0,
                     "a recorder that was stopped lost nothing: no full speed?")
-        checks.that(time.monotonic() - begin < 30, "recorder stopped: takes too long")
         outcome = host.run("recorder stopped for 0.6 s, --block", ["--block"], then=stopped(0.6))
         check(checks, host, outcome, loss=False)
         plan = "write:delay=200:3,pwrite:delay=200:3,write:delay=200:9,pwrite:delay=200:9"

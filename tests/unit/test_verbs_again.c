@@ -53,7 +53,8 @@ static void set_up(void)
         fprintf(text, "%d99 %d exit\n", thread, thread);
     }
     ck_assert_int_eq(fclose(text), 0);
-    char *argv[] = {"convert", text_path, "-o", trace_path, NULL};
+    char name[] = "convert", output[] = "-o";
+    char *argv[] = {name, text_path, output, trace_path, NULL};
     ck_assert_int_eq(tool_verb_convert(4, argv), TOOL_OK);
 }
 
