@@ -1,5 +1,5 @@
 /* Reading a pipe. Chunks are taken from the input one at a time; the reader inside sees them
- * through a source that only holds the present chunk, at its place in the stream:
+ * through a source that only holds the present chunk, at its offset in the stream:
  *
  *   input -> [ chunk in memory ] -> source -> reader (definitions so far, one partition) */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a reader knows without reading on: counts, definitions, places. */
+/* What a reader knows without reading on: counts, definitions, where segments are. */
 #include "format/base/fail.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"

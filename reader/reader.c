@@ -6,8 +6,8 @@
 #include "format/base/limits.h"
 #include "format/base/sized.h"
 #include "reader/base/sort.h"
-#include "reader/cache/ahead.h"
 #include "reader/cache/cache.h"
+#include "reader/cache/prefetch.h"
 #include "reader/partition/model_reader.h"
 #include "reader/reader_internal.h"
 
@@ -89,7 +89,7 @@ void ttape_reader_close(ttape_reader *r)
 {
     if (r == NULL)
         return;
-    ttp_ahead_close(r);
+    ttp_prefetch_close(r);
     ttp_reader_forget(r);
     struct ttp_memory m = r->memory;
     ttp_memory_give(&m, r->partitions, r->partition_capacity, sizeof *r->partitions);
@@ -130,10 +130,10 @@ ttape_status ttp_reader_link_segments(ttape_reader *r, ttape_error *err)
     memset(r->stream_first, 0, ((size_t)streams + 1) * sizeof *r->stream_first);
     for (uint32_t i = 0; i < r->segment_count; i++)
         r->stream_first[r->segments[i].stream]++;
-    uint32_t place = 0;
+    uint32_t start = 0;
     for (uint32_t s = 0; s <= streams; s++) {
-        place += r->stream_first[s];
-        r->stream_first[s] = place;
+        start += r->stream_first[s];
+        r->stream_first[s] = start;
     }
     for (uint32_t i = r->segment_count; i-- > 0;)
         r->stream_segments[--r->stream_first[r->segments[i].stream]] = i;
@@ -141,6 +141,19 @@ ttape_status ttp_reader_link_segments(ttape_reader *r, ttape_error *err)
         ttp_sort(r->stream_segments + r->stream_first[s],
                  r->stream_first[s + 1] - r->stream_first[s], segment_less, r->segments);
     return TTAPE_OK;
+}
+
+uint32_t ttp_segments_up_to(const ttape_reader *r, uint32_t stream, uint64_t event)
+{
+    uint32_t low = 0, high = r->stream_first[stream + 1] - r->stream_first[stream];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ttp_stream_segment(r, stream, middle)->first_event <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static bool worth_a_scan(ttape_status status)

@@ -16,7 +16,7 @@
 #include "reader/file/source.h"
 
 struct ttp_loaded;
-struct ttp_ahead;
+struct ttp_prefetch;
 
 /* What is known of a partition without reading it. */
 struct ttp_partition_entry {
@@ -31,7 +31,7 @@ struct ttp_partition_entry {
     uint32_t scope, event_count, segment_count, model;
     uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
     uint32_t first_segment;
-    bool damaged;              /* its light sections do not verify: only place and size are known */
+    bool damaged; /* its light sections do not verify: only offset and size are known */
     struct ttp_loaded *loaded; /* NULL: not in the cache */
 };
 
@@ -99,7 +99,7 @@ struct ttape_reader {
     bool ignore_index;
     bool owns_source; /* a file, opened by path */
     uint32_t jobs;
-    struct ttp_ahead *ahead; /* NULL until somebody reads forward with jobs */
+    struct ttp_prefetch *prefetch; /* NULL until somebody reads forward with jobs */
 };
 
 /* The number of a segment in its partition. */
@@ -108,6 +108,15 @@ static inline uint32_t ttp_segment_number(const ttape_reader *r,
 {
     return (uint32_t)(seg - r->segments) - r->partitions[seg->partition].first_segment;
 }
+
+/* Segment `ordinal` of a stream, in the order of events. */
+static inline const struct ttp_segment_entry *ttp_stream_segment(const ttape_reader *r,
+                                                                 uint32_t stream, uint32_t ordinal)
+{
+    return &r->segments[r->stream_segments[r->stream_first[stream] + ordinal]];
+}
+/* How many segments of the stream start at or before an event of it. */
+uint32_t ttp_segments_up_to(const ttape_reader *r, uint32_t stream, uint64_t event);
 
 /* Reads and verifies the chunk header at an offset; the payload must fit the source. */
 ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,

@@ -50,16 +50,9 @@ static uint32_t local_of(const ttape_reader *r, uint32_t scope, enum ttp_definit
                          uint32_t number, uint32_t *scope_out)
 {
     const struct ttp_id_map *map = &r->definitions.scopes[scope].maps[kind];
-    uint32_t low = 0, high = map->block_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (map->blocks[middle].file_first <= number)
-            low = middle;
-        else
-            high = middle;
-    }
+    const struct ttp_id_block *block = ttp_id_block_of(map, &map->blocks->file_first, number);
     *scope_out = scope;
-    return map->blocks[low].local_first + (number - map->blocks[low].file_first);
+    return block->local_first + (number - block->file_first);
 }
 
 uint32_t ttp_local_site(const ttape_reader *r, uint32_t site, uint32_t *scope)
@@ -80,15 +73,10 @@ uint32_t ttp_local_stream(const ttape_reader *r, uint32_t stream, uint32_t *scop
     return local_of(r, r->definitions.streams[stream].scope, TTP_DEFINES_STREAMS, stream, scope);
 }
 
-ttape_status ttp_partition_segment(const ttape_reader *r, uint32_t partition, uint32_t segment,
-                                   struct ttp_segment_place *out)
+const struct ttp_segment_entry *ttp_partition_segment(const ttape_reader *r, uint32_t partition,
+                                                      uint32_t segment)
 {
-    if (partition >= r->partition_count || segment >= r->partitions[partition].segment_count)
-        return TTAPE_E_NOT_FOUND;
-    const struct ttp_segment_entry *seg =
-        &r->segments[r->partitions[partition].first_segment + segment];
-    *out = (struct ttp_segment_place){seg->first_event, seg->stream, seg->event_count};
-    return TTAPE_OK;
+    return &r->segments[r->partitions[partition].first_segment + segment];
 }
 
 static ttape_status read_payload(ttape_reader *r, uint64_t offset, uint64_t sequence, uint16_t kind,
@@ -131,7 +119,7 @@ void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk 
     ttp_memory_give(&r->memory, payload, chunk->stored_bytes, 1);
 }
 
-ttape_status ttp_payload_find_model(ttape_reader *r, uint32_t partition, uint32_t *place,
+ttape_status ttp_payload_find_model(ttape_reader *r, uint32_t partition, uint32_t *index,
                                     ttape_error *err)
 {
     if (partition >= r->partition_count || r->partitions[partition].model == TTP_NO_MODEL)
@@ -141,12 +129,12 @@ ttape_status ttp_payload_find_model(ttape_reader *r, uint32_t partition, uint32_
                           r->partitions[partition].loaded != NULL
                               ? r->partitions[partition].loaded->head.model
                               : r->partitions[partition].model,
-                          place, err);
+                          index, err);
 }
 
-ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t place, struct ttp_chunk *chunk,
+ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t index, struct ttp_chunk *chunk,
                                     uint8_t **payload, ttape_error *err)
 {
-    const struct ttp_model_chunk *model = &r->models[place];
+    const struct ttp_model_chunk *model = &r->models[index];
     return read_payload(r, model->offset, model->sequence, TTP_CHUNK_MODEL, chunk, payload, err);
 }

@@ -31,26 +31,16 @@ ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_status ttp_writer_keep(ttape_writer *w, ttape_status status, ttape_error *err)
+/* What an inner call returned; its error is in w->failure. Any failure is permanent. */
+static ttape_status keep(ttape_writer *w, ttape_status status, ttape_error *err)
 {
-    if (status != TTAPE_OK && w->failed == TTAPE_OK) {
+    if (status != TTAPE_OK) {
         w->failed = status;
-        w->failure = *err;
+        if (err != NULL)
+            *err = w->failure;
     }
     return status;
 }
-
-/* Runs an inner call with an error to remember, whether or not the caller wants one. */
-#define KEEP(w, err, call)                                                                         \
-    do {                                                                                           \
-        ttape_error kept_error = {0};                                                              \
-        ttape_status kept_status = ttp_writer_check(w, &kept_error);                               \
-        if (kept_status == TTAPE_OK)                                                               \
-            kept_status = ttp_writer_keep(w, call, &kept_error);                                   \
-        if (kept_status != TTAPE_OK && (err) != NULL)                                              \
-            *(err) = kept_error;                                                                   \
-        return kept_status;                                                                        \
-    } while (0)
 
 static ttape_status take_options(ttape_writer *w, const ttape_writer_options *options,
                                  ttape_error *err)
@@ -221,7 +211,8 @@ ttape_status ttape_writer_set_text(ttape_writer *w, const char *key, ttape_strin
 {
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     size_t head_bytes = ttp_cbor_text(value.size_bytes, head);
-    KEEP(w, err, add_pair(w, key, head, head_bytes, value, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, add_pair(w, key, head, head_bytes, value, &w->failure), err);
 }
 
 ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t value,
@@ -229,54 +220,63 @@ ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t 
 {
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     size_t head_bytes = ttp_cbor_number(value, head);
-    KEEP(w, err, add_pair(w, key, head, head_bytes, (ttape_string){NULL, 0}, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, add_pair(w, key, head, head_bytes, (ttape_string){NULL, 0}, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_module(ttape_writer *w, const ttape_module *module, uint32_t *id,
                                      ttape_error *err)
 {
-    KEEP(w, err, ttp_scope_add_module(w, own_scope(w), module, id, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_scope_add_module(w, own_scope(w), module, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_process(ttape_writer *w, const ttape_process *process, uint32_t *id,
                                       ttape_error *err)
 {
-    KEEP(w, err, ttp_scope_add_process(w, own_scope(w), process, id, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_scope_add_process(w, own_scope(w), process, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_stream(ttape_writer *w, const ttape_stream *stream, uint32_t *id,
                                      ttape_error *err)
 {
-    KEEP(w, err, ttp_scope_add_stream(w, own_scope(w), stream, id, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_scope_add_stream(w, own_scope(w), stream, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_site(ttape_writer *w, const ttape_site *site, uint32_t *id,
                                    ttape_error *err)
 {
-    KEEP(w, err, ttp_scope_add_site(w, own_scope(w), site, id, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_scope_add_site(w, own_scope(w), site, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events,
                                  size_t count, ttape_error *err)
 {
-    KEEP(w, err, ttp_append(w, own_scope(w), stream, events, count, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_append(w, own_scope(w), stream, events, count, &w->failure), err);
 }
 
 ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_value *values,
                                  size_t count, ttape_error *err)
 {
-    KEEP(w, err, ttp_attach(w, own_scope(w), stream, values, count, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_attach(w, own_scope(w), stream, values, count, &w->failure), err);
 }
 
 ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_edge *edge,
                                  ttape_error *err)
 {
-    KEEP(w, err, ttp_resume(w, own_scope(w), stream, edge, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_resume(w, own_scope(w), stream, edge, &w->failure), err);
 }
 
 ttape_status ttape_writer_seal(ttape_writer *w, ttape_error *err)
 {
-    KEEP(w, err, ttp_seal(w, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_seal(w, &w->failure), err);
 }
 
 static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
@@ -288,7 +288,8 @@ static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
 
 ttape_status ttape_writer_flush(ttape_writer *w, bool sync, ttape_error *err)
 {
-    KEEP(w, err, flush(w, sync, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, flush(w, sync, &w->failure), err);
 }
 
 static ttape_status finish(ttape_writer *w, ttape_error *err)
@@ -303,7 +304,8 @@ static ttape_status finish(ttape_writer *w, ttape_error *err)
 
 ttape_status ttape_writer_finish(ttape_writer *w, ttape_error *err)
 {
-    KEEP(w, err, finish(w, &kept_error));
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, finish(w, &w->failure), err);
 }
 
 void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *progress)

@@ -23,7 +23,7 @@
 
 #define TTP_SYMBOL_BLOCK    64u      /* symbols in the first block, each is twice the one before */
 #define TTP_SYMBOL_BLOCKS   20u      /* 2^26 symbols in a scope; blocks never move: workers read */
-#define TTP_MAX_RUNS        131072u  /* runs (of one stream's events) in a pending partition */
+#define TTP_MAX_STRETCHES   131072u  /* of one stream's events, in a pending partition */
 #define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges: see pending_full() */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
@@ -141,7 +141,7 @@ struct ttp_claim {
     uint64_t start, end;
 };
 
-struct ttp_run {
+struct ttp_stretch {
     uint32_t segment, start, count;
 };
 
@@ -157,7 +157,7 @@ struct ttp_pending {
     uint32_t *codes, *delta; /* event_room entries, grown up to options.partition_events */
     uint32_t event_room;
     uint32_t event_count;
-    struct ttp_growing runs;          /* struct ttp_run */
+    struct ttp_growing stretches;     /* struct ttp_stretch */
     struct ttp_growing segments;      /* struct ttp_segment */
     struct ttp_growing start_frames;  /* struct ttp_frame */
     struct ttp_growing start_symbols; /* uint32_t, scope-wide, parallel to start_frames */
@@ -252,9 +252,8 @@ struct ttape_writer {
     } index_before;
 };
 
-/* Every public call goes through these two: a failure is remembered for good. */
+/* Every public call begins with this: a failure is remembered for good. */
 ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err);
-ttape_status ttp_writer_keep(ttape_writer *w, ttape_status status, ttape_error *err);
 
 /* scope_writer.c */
 ttape_status ttp_scope_add(ttape_writer *w, struct ttp_scope **out, ttape_error *err);

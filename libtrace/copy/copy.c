@@ -14,6 +14,7 @@
 #include "format/base/fail.h"
 #include "libtrace/copy/copy_models.h"
 #include "reader/partition/partition_reader.h"
+#include "reader/reader_internal.h"
 #include "writer/events/copy_writer.h"
 
 #define BATCH_EVENTS 1024u
@@ -365,11 +366,10 @@ static ttape_status local_segments(ttape_copier *c, uint32_t partition, uint32_t
                      err));
     struct ttp_index_segment *to = c->segments.data;
     for (uint32_t i = 0; i < count; i++) {
-        struct ttp_segment_place place;
+        const struct ttp_segment_entry *seg = ttp_partition_segment(c->reader, partition, i);
         uint32_t scope;
-        TTP_TRY(ttp_partition_segment(c->reader, partition, i, &place));
-        to[i] = (struct ttp_index_segment){ttp_local_stream(c->reader, place.stream, &scope),
-                                           place.event_count, place.first_event};
+        to[i] = (struct ttp_index_segment){ttp_local_stream(c->reader, seg->stream, &scope),
+                                           seg->event_count, seg->first_event};
     }
     return TTAPE_OK;
 }
@@ -490,19 +490,18 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
                                       uint32_t segment, uint64_t from, uint64_t to_number,
                                       ttape_error *err)
 {
-    struct ttp_segment_place place;
+    const struct ttp_segment_entry *seg = ttp_partition_segment(c->reader, partition, segment);
     struct ttp_loaded *loaded;
     uint32_t scope;
-    TTP_TRY(ttp_partition_segment(c->reader, partition, segment, &place));
-    uint64_t end = place.first_event + place.event_count;
-    from = from > place.first_event ? from : place.first_event;
+    uint64_t end = seg->first_event + seg->event_count;
+    from = from > seg->first_event ? from : seg->first_event;
     end = to_number < end ? to_number : end;
     if (from >= end)
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_VALUES, &loaded, err));
-    uint32_t stream = ttp_local_stream(c->reader, place.stream, &scope);
-    uint32_t at = loaded->segment_start[segment] + (uint32_t)(from - place.first_event);
-    uint32_t stop = loaded->segment_start[segment] + (uint32_t)(end - place.first_event);
+    uint32_t stream = ttp_local_stream(c->reader, seg->stream, &scope);
+    uint32_t at = loaded->segment_start[segment] + (uint32_t)(from - seg->first_event);
+    uint32_t stop = loaded->segment_start[segment] + (uint32_t)(end - seg->first_event);
     TTP_TRY(resume_at(c, to, stream, loaded, segment, at, err));
     struct ttp_walker walker = ttp_walker_at(loaded, segment, at);
     while (at < stop) {
@@ -528,10 +527,9 @@ ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64
     TTP_TRY(
         ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
     for (uint32_t i = 0; i < info.segment_count; i++) {
-        struct ttp_segment_place place;
-        TTP_TRY(ttp_partition_segment(c->reader, partition, i, &place));
-        TTP_TRY(copy_segment_part(c, to, partition, i, from_number[place.stream],
-                                  to_number[place.stream], err));
+        uint32_t stream = ttp_partition_segment(c->reader, partition, i)->stream;
+        TTP_TRY(
+            copy_segment_part(c, to, partition, i, from_number[stream], to_number[stream], err));
     }
     return ttp_seal(c->writer, err);
 }

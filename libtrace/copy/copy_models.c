@@ -12,11 +12,11 @@
 #include "format/container/partition.h"
 
 /* Newest first: neighbouring partitions name the same model. */
-static bool is_known(const struct ttp_growing *known, uint32_t place, uint32_t *number)
+static bool is_known(const struct ttp_growing *known, uint32_t index, uint32_t *number)
 {
     const struct ttp_copied_model *models = known->data;
     for (size_t i = known->count; i-- > 0;)
-        if (models[i].place == place) {
+        if (models[i].index == index) {
             *number = models[i].number;
             return true;
         }
@@ -60,17 +60,17 @@ ttape_status ttp_copied_model(ttape_writer *w, ttape_reader *r, struct ttp_scope
 {
     struct ttp_chunk chunk;
     uint8_t *payload;
-    uint32_t place;
-    TTP_TRY(ttp_payload_find_model(r, partition, &place, err));
-    if (is_known(known, place, number))
+    uint32_t index;
+    TTP_TRY(ttp_payload_find_model(r, partition, &index, err));
+    if (is_known(known, index, number))
         return TTAPE_OK;
-    TTP_TRY(ttp_payload_read_model(r, place, &chunk, &payload, err));
+    TTP_TRY(ttp_payload_read_model(r, index, &chunk, &payload, err));
     ttape_status status = store(w, to, &chunk, payload, number, err);
     ttp_payload_free(r, payload, &chunk);
     TTP_TRY(status);
     struct ttp_copied_model *slot = ttp_push(&w->allocator, known, sizeof *slot, err);
     if (slot == NULL)
         return TTAPE_E_MEMORY;
-    *slot = (struct ttp_copied_model){place, *number};
+    *slot = (struct ttp_copied_model){index, *number};
     return TTAPE_OK;
 }

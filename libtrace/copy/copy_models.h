@@ -9,7 +9,7 @@
  * yet. `known`: struct ttp_copied_model, of this reader and writer, empty at first; its owner frees
  * it. */
 struct ttp_copied_model {
-    uint32_t place;  /* in the reader's list of models */
+    uint32_t index;  /* in the reader's list of models */
     uint32_t number; /* in the writer's scope */
 };
 

@@ -54,7 +54,7 @@ static ttape_status pass_on(const ttape_error *why, ttape_error *err)
 static void note_loss(struct recovery *v)
 {
     v->has_losses = true;
-    for (size_t i = 0; i < v->e->threads.count && !v->reached.is_told; i++)
+    for (size_t i = 0; i < v->e->threads.count && !v->reached.is_known; i++)
         ((struct ttp_thread **)v->e->threads.data)[i]->has_hole = true;
 }
 
@@ -98,7 +98,7 @@ static bool is_behind(void *context, const ttape_reader *r, const struct ttp_par
         return true;
     if (missing < limit - before) /* one of them in any case, whatever the journal says */
         return false;
-    if (!c->v->reached.is_told)
+    if (!c->v->reached.is_known)
         return true;
     for (uint32_t i = 0; i < entry->segment_count; i++) {
         const struct ttp_segment_entry *seg = &r->segments[entry->first_segment + i];
@@ -154,7 +154,7 @@ static bool is_short(struct copying *c)
     uint64_t limit = c->file->partitions, kept = c->salvaged.salvage.r->partition_count;
     uint64_t missing = limit > kept ? limit - kept : 0;
     bool is_short = false;
-    for (uint32_t i = 0; i < reached->count && reached->is_told; i++) {
+    for (uint32_t i = 0; i < reached->count && reached->is_known; i++) {
         const struct ttp_reached_row *row = &reached->rows[i];
         if (row->number == 0 || row->file != c->file->number)
             continue;
@@ -163,7 +163,7 @@ static bool is_short(struct copying *c)
         if (row->number < end || !ttp_reached_can_be(end, row->number, missing))
             disbelieve(c->v);
     }
-    return reached->is_told ? is_short : has_few_partitions(c);
+    return reached->is_known ? is_short : has_few_partitions(c);
 }
 
 /* The last one's scope is gone on with, where its threads are those of the journal. */
@@ -197,7 +197,7 @@ static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
     ttp_tell_salvage(&v->telling, s, c->is_open);
     if (v->telling.report->loss_count != losses)
         note_loss(v);
-    if (c->is_open && v->reached.is_told)
+    if (c->is_open && v->reached.is_known)
         facts.find_end = find_end;
     TTP_TRY(ttp_salvaged_copy(&c->salvaged, v->writer, &facts, v->telling.report, err));
     return adopt(c, err);

@@ -153,7 +153,7 @@ static bool is_lost(struct ttp_gaps *g, uint32_t stream, uint64_t first, uint32_
 {
     const struct ttp_gap_stream *at = (const struct ttp_gap_stream *)g->streams.data + stream;
     bool seen = at->partition != TTAPE_NONE;
-    uint32_t before = seen ? at->losses : 0, losses = g->s->part_losses[partition];
+    uint32_t before = seen ? at->losses : 0, losses = g->s->partition_losses[partition];
     uint64_t last;
     if (first <= at->next)
         return false;
@@ -174,16 +174,15 @@ ttape_status ttp_gaps_before(struct ttp_gaps *g, uint32_t partition, ttape_error
     struct ttp_gap_stream *streams = g->streams.data;
     TTP_TRY(ttape_reader_get_partition(g->s->r, partition, &info));
     for (uint32_t i = 0; i < info.segment_count; i++) {
-        struct ttp_segment_place place;
+        const struct ttp_segment_entry *seg = ttp_partition_segment(g->s->r, partition, i);
         uint64_t count;
-        TTP_TRY(ttp_partition_segment(g->s->r, partition, i, &place));
-        if (is_lost(g, place.stream, place.first_event, partition, &count)) {
+        if (is_lost(g, seg->stream, seg->first_event, partition, &count)) {
             ttape_segment_info segment;
             TTP_TRY(ttape_reader_get_segment(g->s->r, partition, i, &segment, err));
-            TTP_TRY(write_gap(g, partition, place.stream, &segment.start, count, err));
+            TTP_TRY(write_gap(g, partition, seg->stream, &segment.start, count, err));
         }
-        streams[place.stream] = (struct ttp_gap_stream){place.first_event + place.event_count,
-                                                        g->s->part_losses[partition], partition, i};
+        streams[seg->stream] = (struct ttp_gap_stream){
+            seg->first_event + seg->event_count, g->s->partition_losses[partition], partition, i};
     }
     return TTAPE_OK;
 }

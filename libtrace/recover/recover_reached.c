@@ -28,7 +28,7 @@ static ttape_status take_row(struct ttp_reached *reached, struct ttp_encode *e,
                                     .time_ns = ttp_load64(bytes + 16),
                                     .file = ttp_load32(bytes + 24),
                                     .stream = ttp_load32(bytes + 28)};
-    reached->is_told = true;
+    reached->is_known = true;
     return ttp_map_set(&e->allocator, &reached->by_stream, key_of(reached, row->file, row->stream),
                        index, err);
 }
@@ -41,7 +41,7 @@ bool ttp_reached_can_be(uint64_t from, uint64_t to, uint64_t partitions)
 void ttp_reached_forget(struct ttp_reached *reached)
 {
     memset(reached->rows, 0, reached->count * sizeof *reached->rows);
-    reached->is_told = false;
+    reached->is_known = false;
     reached->is_false = true;
 }
 

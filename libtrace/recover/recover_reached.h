@@ -15,7 +15,7 @@ struct ttp_reached_row {
 struct ttp_reached {
     struct ttp_reached_row *rows; /* by the thread's index */
     size_t count;
-    bool is_told;  /* by the journal at all: not by those of older recorders */
+    bool is_known; /* by the journal at all: not by those of older recorders */
     bool is_false; /* it says what cannot be: nothing of it is believed */
     bool is_separate;
     struct ttp_word_map by_stream;

@@ -2,7 +2,7 @@
  * of counts by 64 bits, which stand for a row and a stack.
  *
  * An entry of an older epoch counts as empty, so that starting a segment costs nothing. Files
- * choose the keys: places are found under the memory's secret. */
+ * choose the keys: slots are found under the memory's secret. */
 #ifndef TTP_READER_ACTIVE_H
 #define TTP_READER_ACTIVE_H
 
@@ -33,7 +33,7 @@ static inline void ttp_active_start(struct ttp_active_table *t)
     t->used = 0;
 }
 
-/* The entry of a key, or the empty place where it belongs. There are entries. */
+/* The entry of a key, or the empty slot where it belongs. There are entries. */
 static inline struct ttp_active *ttp_active_find(const struct ttp_active_table *t, uint64_t key)
 {
     uint64_t mask = (1ull << t->bits) - 1;

@@ -2,7 +2,7 @@
 #include "reader/cache/cache.h"
 
 #include "format/base/fail.h"
-#include "reader/cache/ahead.h"
+#include "reader/cache/prefetch.h"
 #include "reader/partition/partition_decoder.h"
 
 static void unlink_loaded(struct ttp_cache *cache, struct ttp_loaded *p)
@@ -85,7 +85,7 @@ static ttape_status advance(ttape_reader *r, struct ttp_loaded *p, const struct 
 static ttape_status new_loaded(ttape_reader *r, uint32_t partition, struct ttp_loaded **out,
                                ttape_error *err)
 {
-    *out = ttp_ahead_take(r, partition);
+    *out = ttp_prefetch_take(r, partition);
     if (*out != NULL) {
         r->cache.used_bytes += (*out)->used_bytes;
         return TTAPE_OK;

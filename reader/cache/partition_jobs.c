@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "reader/base/beside.h"
+#include "reader/base/task.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/summary_reader.h"
@@ -166,7 +166,7 @@ static void copy_reader(struct crew_member *m, const ttape_reader *r, uint32_t w
     m->reader.frames = NULL;
     m->reader.rows = NULL;
     m->reader.frame_capacity = m->reader.row_capacity = 0;
-    m->reader.ahead = NULL;
+    m->reader.prefetch = NULL;
     m->reader.jobs = 0;
 }
 
@@ -246,14 +246,14 @@ static ttape_status settle(ttape_reader *r, const struct crew *c, uint32_t numbe
  * there learns all that stand before a partition. */
 static void learn_models(ttape_reader *r, const uint32_t *partitions, uint32_t count)
 {
-    uint32_t place, last = 0;
+    uint32_t index, last = 0;
     if (r->model_count == 0 || count == 0)
         return;
     for (uint32_t i = 0; i < count; i++)
         last = partitions[i] > last ? partitions[i] : last;
     for (uint32_t i = 0; i <= last; i++)
         if (i == last || r->partitions[i].scope != r->partitions[i + 1].scope)
-            (void)ttp_model_find(r, i, TTP_NO_MODEL, &place, NULL);
+            (void)ttp_model_find(r, i, TTP_NO_MODEL, &index, NULL);
 }
 
 static ttape_status run_all(ttape_reader *r, struct crew *c, uint32_t jobs, ttape_error *err)

@@ -255,7 +255,7 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
             settle(c, false);
             return TTAPE_OK;
         }
-        ttp_cursor_skip_run(c->cursor);
+        ttp_cursor_skip_segment(c->cursor);
     }
     if (status == TTAPE_OK)
         status = ttp_cursor_next_batch(c->cursor, c->options.values, c->batch,

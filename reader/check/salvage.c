@@ -70,20 +70,20 @@ static ttape_status add_definitions(struct taking *t, const struct ttp_salvage_p
 static ttape_status add_model(struct taking *t, const struct ttp_salvage_piece *piece)
 {
     ttape_reader *r = t->s->r;
-    uint32_t place = r->model_count;
+    uint32_t index = r->model_count;
     TTP_TRY(need_scope(t, piece));
     TTP_TRY(ttp_reader_add_model(r, piece->offset, piece->head.sequence,
                                  (uint32_t)piece->head.stored_bytes, piece->head.scope,
                                  &t->problem));
-    ttape_status status = ttp_model_load(r, place, &t->problem);
-    for (uint32_t i = 0; i < place && status == TTAPE_OK; i++)
+    ttape_status status = ttp_model_load(r, index, &t->problem);
+    for (uint32_t i = 0; i < index && status == TTAPE_OK; i++)
         if (r->models[i].scope == piece->head.scope &&
-            r->models[i].number == r->models[place].number)
+            r->models[i].number == r->models[index].number)
             status = ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-MOD-02", piece->offset,
                               "model number '%u' stands twice", r->models[i].number);
     if (status != TTAPE_OK) {
         ttp_models_drop(r);
-        r->model_count = place;
+        r->model_count = index;
         r->models_bytes -= piece->head.stored_bytes;
     }
     return status;
@@ -136,16 +136,18 @@ static ttape_status check_numbers(struct taking *t, const struct ttp_partition_e
     return TTAPE_OK;
 }
 
-static ttape_status keep_part(struct taking *t, struct ttp_salvage_piece *piece, ttape_error *err)
+static ttape_status keep_partition(struct taking *t, struct ttp_salvage_piece *piece,
+                                   ttape_error *err)
 {
     struct ttp_salvage *s = t->s;
     uint32_t partition = s->r->partition_count - 1;
     const struct ttp_partition_entry *entry = &s->r->partitions[partition];
-    uint32_t *losses = ttp_memory_grow(&s->r->memory, s->part_losses, &s->part_losses_capacity,
-                                       partition + 1ull, sizeof *losses, err);
+    uint32_t *losses =
+        ttp_memory_grow(&s->r->memory, s->partition_losses, &s->partition_losses_capacity,
+                        partition + 1ull, sizeof *losses, err);
     if (losses == NULL)
         return s->r->memory.status;
-    s->part_losses = losses;
+    s->partition_losses = losses;
     losses[partition] = t->losses;
     for (uint32_t i = 0; i < entry->segment_count; i++) {
         const struct ttp_segment_entry *seg = &s->r->segments[entry->first_segment + i];
@@ -177,7 +179,7 @@ static ttape_status note_lost(struct taking *t, struct ttp_salvage_piece *piece,
     return TTAPE_OK;
 }
 
-static void drop_part(ttape_reader *r, uint32_t partition)
+static void drop_partition(ttape_reader *r, uint32_t partition)
 {
     ttp_cache_clear(r);
     r->damaged_count -= r->partitions[partition].damaged;
@@ -207,21 +209,21 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
     ttape_reader *r = t->s->r;
     struct ttp_loaded *p;
     uint32_t partition = r->partition_count;
-    bool told = piece->why != TTP_NO_PIECE;
+    bool has_reason = piece->why != TTP_NO_PIECE;
     ttape_status status = need_scope(t, piece);
     r->chunk_count = piece->head.sequence;
     if (status == TTAPE_OK)
         status = ttp_reader_add_chunk(r, piece->offset, &piece->head, &t->problem);
     if (status != TTAPE_OK || r->partition_count == partition) {
         if (r->partition_count > partition)
-            drop_part(r, partition);
+            drop_partition(r, partition);
         return lose(t, piece, status, err);
     }
     bool light = !r->partitions[partition].damaged;
     status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &t->problem);
     if (status == TTAPE_OK && light && is_behind(t, &r->partitions[partition])) {
         t->is_behind = true;
-        drop_part(r, partition);
+        drop_partition(r, partition);
         return skip(t, piece);
     }
     if (status == TTAPE_OK && !light)
@@ -232,13 +234,13 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
     if (status == TTAPE_OK && piece->is_sound)
         status = check_decoded(t, partition);
     if (status == TTAPE_OK && piece->is_sound)
-        return keep_part(t, piece, err);
+        return keep_partition(t, piece, err);
     ttape_status lost = TTAPE_OK;
-    if (status != TTAPE_OK && (!told || ttp_salvage_must_stop(t->s, status)))
+    if (status != TTAPE_OK && (!has_reason || ttp_salvage_must_stop(t->s, status)))
         lost = lose(t, piece, status, err);
     if (lost == TTAPE_OK && light)
         lost = note_lost(t, piece, &r->partitions[partition], err);
-    drop_part(r, partition);
+    drop_partition(r, partition);
     return lost;
 }
 
@@ -424,7 +426,7 @@ void ttp_salvage_forgive_tail(struct ttp_salvage *s)
             piece->offset + piece->size_bytes > offset ? piece->offset + piece->size_bytes : offset;
     }
     forgive_behind(s, number, offset);
-    s->losses = s->r->partition_count != 0 ? s->part_losses[s->r->partition_count - 1] : 0;
+    s->losses = s->r->partition_count != 0 ? s->partition_losses[s->r->partition_count - 1] : 0;
 }
 
 ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
@@ -452,7 +454,8 @@ void ttp_salvage_close(struct ttp_salvage *s)
     ttp_memory_give(m, s->holes, s->hole_capacity, sizeof *s->holes);
     ttp_memory_give(m, s->lost, s->lost_capacity, sizeof *s->lost);
     ttp_memory_give(m, s->order, s->order_capacity, sizeof *s->order);
-    ttp_memory_give(m, s->part_losses, s->part_losses_capacity, sizeof *s->part_losses);
+    ttp_memory_give(m, s->partition_losses, s->partition_losses_capacity,
+                    sizeof *s->partition_losses);
     ttape_reader_close(s->r);
     *s = (struct ttp_salvage){0};
 }

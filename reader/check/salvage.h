@@ -24,7 +24,7 @@ struct ttp_salvage_piece {
     struct ttp_chunk head;
     uint64_t event_count;
     uint32_t series;    /* chunks that stand behind one another with consecutive numbers */
-    uint32_t why;       /* place in `whys`, or TTP_NO_PIECE */
+    uint32_t why;       /* index in `whys`, or TTP_NO_PIECE */
     uint32_t partition; /* of the reader, or TTAPE_NONE */
     bool is_chunk, is_sound, events_known;
     uint8_t fate; /* ttape_recover_fate */
@@ -79,9 +79,9 @@ struct ttp_salvage {
     bool has_footer;
     struct ttp_footer footer; /* the last sound one */
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
-    uint64_t index_end;    /* an index tells about all chunks with numbers below this */
-    uint32_t *part_losses; /* per partition of the reader: holes and lost chunks before it */
-    uint32_t part_losses_capacity;
+    uint64_t index_end;         /* an index tells about all chunks with numbers below this */
+    uint32_t *partition_losses; /* per partition of the reader: holes and lost chunks before it */
+    uint32_t partition_losses_capacity;
     uint32_t losses;                   /* all of them */
     const struct ttp_salvage_end *end; /* NULL: all of the file is wanted */
 };

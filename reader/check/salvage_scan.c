@@ -21,7 +21,7 @@ _Static_assert(TTP_CHUNK_HEADER_BYTES == BLOCK_BYTES && TTP_FOOTER_BYTES == BLOC
 
 enum block_kind { BLOCK_NONE, BLOCK_CHUNK, BLOCK_FOOTER, BLOCK_FILE };
 
-/* A footer wherever it stands: that it is not at its place any more is no wonder here. */
+/* A footer wherever it stands: that it is not where it was written is no wonder here. */
 static bool read_footer(const uint8_t *data, struct ttp_footer *footer)
 {
     if (memcmp(data, TTP_FOOTER_MAGIC, TTP_FOOTER_MAGIC_BYTES) != 0 ||
@@ -47,7 +47,7 @@ static enum block_kind read_block(const uint8_t *data, uint64_t offset, struct t
     }
 }
 
-/* The next place from `from` on where a block begins, or the end of the file. */
+/* The next offset from `from` on where a block begins, or the end of the file. */
 static ttape_status find_block(struct ttp_salvage *s, uint64_t from, uint64_t *offset,
                                ttape_error *err)
 {
@@ -176,7 +176,7 @@ static ttape_status check_payload(struct ttp_salvage *s, uint64_t offset,
     return status;
 }
 
-/* Is there a block at this place, or the end of the file? */
+/* Is there a block at this offset, or the end of the file? */
 static ttape_status is_boundary(struct ttp_salvage *s, uint64_t offset, bool *is, ttape_error *err)
 {
     uint8_t data[BLOCK_BYTES];

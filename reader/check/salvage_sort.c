@@ -15,9 +15,9 @@
 
 struct sorting {
     struct ttp_salvage *s;
-    uint32_t *sorted; /* chunks by number, then place */
-    uint32_t *group;  /* of a piece: the place in `sorted` where chunks of its number begin */
-    uint32_t *ours;   /* by that place: our chunk of this number, or TTP_NO_PIECE */
+    uint32_t *sorted; /* chunks by number, then offset */
+    uint32_t *group;  /* of a piece: the index in `sorted` where chunks of its number begin */
+    uint32_t *ours;   /* by that index: our chunk of this number, or TTP_NO_PIECE */
     uint32_t chunk_count;
 };
 
@@ -191,7 +191,7 @@ static bool tells_apart(uint16_t kind)
     return kind == TTP_CHUNK_PARTITION || kind == TTP_CHUNK_MODEL;
 }
 
-/* A footer that is right about its index's place and the file's size: nothing was put together
+/* A footer that is right about its index's offset and the file's size: nothing was put together
  * here, and an index that is wrong is just wrong. */
 static bool is_confirmed(const struct ttp_salvage *s, const struct ttp_salvage_piece *index)
 {
@@ -272,7 +272,7 @@ static ttape_status split_series(struct sorting *k, uint32_t first, uint32_t las
     return TTAPE_OK;
 }
 
-/* Where the last series of another trace before this place stopped: UINT64_MAX, there was none,
+/* Where the last series of another trace before this chunk stopped: UINT64_MAX, there was none,
  * or one of ours came behind it. */
 struct neighbours {
     uint64_t foreign_last, home_last;

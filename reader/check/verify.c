@@ -160,15 +160,15 @@ static ttape_status check_links(struct verify *v, uint64_t offset, const struct 
 }
 
 /* F-MOD-02 */
-static ttape_status verify_model(struct verify *v, uint32_t place)
+static ttape_status verify_model(struct verify *v, uint32_t index)
 {
     ttape_reader *r = v->r;
-    TTP_TRY(ttp_model_load(r, place, &v->problem));
-    for (uint32_t i = 0; i < place; i++)
-        if (r->models[i].scope == r->models[place].scope && r->models[i].number_known &&
-            r->models[i].number == r->models[place].number)
-            return ttp_fail(&v->problem, TTAPE_E_CORRUPT, "F-MOD-02", r->models[place].offset,
-                            "model number '%u' stands twice", r->models[place].number);
+    TTP_TRY(ttp_model_load(r, index, &v->problem));
+    for (uint32_t i = 0; i < index; i++)
+        if (r->models[i].scope == r->models[index].scope && r->models[i].number_known &&
+            r->models[i].number == r->models[index].number)
+            return ttp_fail(&v->problem, TTAPE_E_CORRUPT, "F-MOD-02", r->models[index].offset,
+                            "model number '%u' stands twice", r->models[index].number);
     return TTAPE_OK;
 }
 

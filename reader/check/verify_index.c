@@ -7,7 +7,7 @@
 #include "format/container/index.h"
 
 ttape_status ttp_chunk_list_add(struct ttp_chunk_list *list, ttape_reader *r,
-                                const struct ttp_chunk *chunk, bool is_part, ttape_error *err)
+                                const struct ttp_chunk *chunk, bool is_partition, ttape_error *err)
 {
     struct ttp_listed_chunk *chunks = ttp_memory_grow(&r->memory, list->chunks, &list->capacity,
                                                       list->count + 1ull, sizeof *chunks, err);
@@ -16,7 +16,7 @@ ttape_status ttp_chunk_list_add(struct ttp_chunk_list *list, ttape_reader *r,
     list->chunks = chunks;
     chunks[list->count++] =
         (struct ttp_listed_chunk){chunk->stored_bytes, chunk->scope,
-                                  is_part ? r->partition_count - 1 : TTAPE_NONE, chunk->kind};
+                                  is_partition ? r->partition_count - 1 : TTAPE_NONE, chunk->kind};
     return TTAPE_OK;
 }
 

@@ -18,7 +18,7 @@ struct ttp_chunk_list {
 
 /* is_part: the reader's last partition is this chunk. */
 ttape_status ttp_chunk_list_add(struct ttp_chunk_list *list, ttape_reader *r,
-                                const struct ttp_chunk *chunk, bool is_part, ttape_error *err);
+                                const struct ttp_chunk *chunk, bool is_partition, ttape_error *err);
 void ttp_chunk_list_close(struct ttp_chunk_list *list, ttape_reader *r);
 
 /* TTAPE_E_CORRUPT with the first difference. Partitions that could not be decoded are compared as

@@ -30,7 +30,7 @@ static const struct ttp_frame *end_frame(const struct ttp_segments *g, const str
                        : &g->end_frames[s->end.frame_start + i - s->kept];
 }
 
-/* Compares the frames of one stack, from the top down; `at` is one past its last place in the
+/* Compares the frames of one stack, from the top down; `at` is one past its last frame in the
  * edge's list. */
 static bool same_stack(const struct verifying *v, const struct ttp_segment *s, uint32_t number,
                        uint32_t at)

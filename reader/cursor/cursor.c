@@ -1,16 +1,16 @@
-/* A cursor over one stream is a place: segment and event in it. Single events are handed out of a
- * window of at most 1,024 that starts at a checkpoint, so that both directions cost the same. */
+/* A cursor over one stream is a position: segment and event in it. Single events are handed out
+ * of a window of at most 1,024 that starts at a checkpoint, so that both directions cost the
+ * same. */
 #include "reader/cursor/cursor.h"
 
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "reader/cache/ahead.h"
+#include "reader/cache/prefetch.h"
 
 static const struct ttp_segment_entry *entry_of(const ttape_cursor *c, uint32_t ordinal)
 {
-    const ttape_reader *r = c->reader;
-    return &r->segments[r->stream_segments[r->stream_first[c->stream] + ordinal]];
+    return ttp_stream_segment(c->reader, c->stream, ordinal);
 }
 
 ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t stream,
@@ -108,29 +108,29 @@ static ttape_status report_between(ttape_cursor *c, ttape_error *err)
     return ttp_report_damage(r, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
 }
 
-/* Steps over the end of a segment. Afterwards there is a next event at (segment, place), or
+/* Steps over the end of a segment. Afterwards there is a next event at (segment, position), or
  * TTAPE_END. */
 /* Who goes on to another segment will go on from there. */
-static void look_ahead(const ttape_cursor *c)
+static void prefetch(const ttape_cursor *c)
 {
-    uint32_t next[TTP_AHEAD_MOST], count = 0;
+    uint32_t next[TTP_PREFETCH_MOST], count = 0;
     if (c->ordinal >= c->segment_count || c->reader->jobs < 2)
         return;
-    while (count < ttp_ahead_depth(c->reader) && c->segment_count - c->ordinal > count + 1) {
+    while (count < ttp_prefetch_depth(c->reader) && c->segment_count - c->ordinal > count + 1) {
         next[count] = entry_of(c, c->ordinal + 1 + count)->partition;
         count++;
     }
-    ttp_ahead_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, TTP_STAGE_EVENTS);
+    ttp_prefetch_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, TTP_STAGE_EVENTS);
 }
 
 static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
 {
-    if (c->ordinal < c->segment_count && c->place >= entry_of(c, c->ordinal)->event_count) {
+    if (c->ordinal < c->segment_count && c->position >= entry_of(c, c->ordinal)->event_count) {
         c->ordinal++;
-        c->place = 0;
-        look_ahead(c);
+        c->position = 0;
+        prefetch(c);
     }
-    if (c->place == 0)
+    if (c->position == 0)
         TTP_TRY(report_between(c, err));
     return c->ordinal < c->segment_count ? TTAPE_OK : TTAPE_END;
 }
@@ -141,12 +141,12 @@ static enum ttp_stage stage_of(const ttape_cursor *c)
     return c->ordinal == c->sought_ordinal ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
 }
 
-static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *err)
+static ttape_status fill_window(ttape_cursor *c, uint32_t position, ttape_error *err)
 {
     ttape_reader *r = c->reader;
     struct ttp_loaded *p;
-    if (c->window_ordinal == c->ordinal && place >= c->window_first &&
-        place - c->window_first < c->window_count)
+    if (c->window_ordinal == c->ordinal && position >= c->window_first &&
+        position - c->window_first < c->window_count)
         return TTAPE_OK;
     const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
     uint32_t segment = ttp_segment_number(r, seg);
@@ -158,7 +158,7 @@ static ttape_status fill_window(ttape_cursor *c, uint32_t place, ttape_error *er
     }
     TTP_TRY(ttp_loaded_get(r, seg->partition, stage_of(c), &p, err));
     uint32_t start = p->segment_start[segment], end = p->segment_start[segment + 1];
-    uint32_t block = (start + place) / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
+    uint32_t block = (start + position) / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     uint32_t first = block > start ? block : start;
     uint32_t last = end - block < TTP_CHECKPOINT_EVENTS ? end : block + TTP_CHECKPOINT_EVENTS;
     const struct ttp_range range = {first, last, last, false};
@@ -206,8 +206,8 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     return TTAPE_OK;
 }
 
-static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_entry *seg, uint32_t place,
-                               ttape_event_item *out, ttape_error *err)
+static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_entry *seg,
+                               uint32_t position, ttape_event_item *out, ttape_error *err)
 {
     ttape_reader *r = c->reader;
     struct ttp_loaded *p;
@@ -216,17 +216,17 @@ static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_entry *
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_reach(r, seg->partition, &values, &p, err));
     return ttp_item_set_values(r, &c->values, p,
-                               p->segment_start[ttp_segment_number(r, seg)] + place, out, err);
+                               p->segment_start[ttp_segment_number(r, seg)] + position, out, err);
 }
 
-static ttape_status make_item(ttape_cursor *c, uint32_t place, ttape_event_item *out,
+static ttape_status make_item(ttape_cursor *c, uint32_t position, ttape_event_item *out,
                               ttape_error *err)
 {
     const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
-    *out = (ttape_event_item){.event = c->window[place - c->window_first],
+    *out = (ttape_event_item){.event = c->window[position - c->window_first],
                               .stream = c->stream,
-                              .number = seg->first_event + place};
-    return get_values(c, seg, place, out, err);
+                              .number = seg->first_event + position};
+    return get_values(c, seg, position, out, err);
 }
 
 ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
@@ -234,35 +234,35 @@ ttape_status ttape_cursor_next(ttape_cursor *c, ttape_event_item *out, ttape_err
     if (c->merge != NULL)
         return ttp_merge_next(c->merge, &c->values, out, err);
     TTP_TRY(forward_ready(c, err));
-    ttape_status status = fill_window(c, c->place, err);
+    ttape_status status = fill_window(c, c->position, err);
     if (status == TTAPE_OK)
-        status = make_item(c, c->place, out, err);
+        status = make_item(c, c->position, out, err);
     if (status != TTAPE_OK) { /* go on behind the damage */
         c->ordinal++;
-        c->place = 0;
+        c->position = 0;
         return status;
     }
-    c->place++;
+    c->position++;
     return TTAPE_OK;
 }
 
 ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_event_item *out, ttape_error *err)
 {
     TTP_TRY(single_only(c, err));
-    if (c->ordinal >= c->segment_count || c->place == 0) {
+    if (c->ordinal >= c->segment_count || c->position == 0) {
         if (c->ordinal == 0)
             return TTAPE_END;
         c->ordinal--;
-        c->place = entry_of(c, c->ordinal)->event_count;
+        c->position = entry_of(c, c->ordinal)->event_count;
     }
-    ttape_status status = fill_window(c, c->place - 1, err);
+    ttape_status status = fill_window(c, c->position - 1, err);
     if (status == TTAPE_OK)
-        status = make_item(c, c->place - 1, out, err);
+        status = make_item(c, c->position - 1, out, err);
     if (status != TTAPE_OK) {
-        c->place = 0;
+        c->position = 0;
         return status;
     }
-    c->place--;
+    c->position--;
     return TTAPE_OK;
 }
 
@@ -277,26 +277,26 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *ou
     TTP_TRY(forward_ready(c, err));
     const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
     uint32_t segment = ttp_segment_number(c->reader, seg);
-    uint32_t left = seg->event_count - c->place;
+    uint32_t left = seg->event_count - c->position;
     uint32_t got = capacity < left ? (uint32_t)capacity : left;
     ttape_status status = ttp_loaded_get(c->reader, seg->partition, stage_of(c), &p, err);
     if (status == TTAPE_OK) {
-        uint32_t first = p->segment_start[segment] + c->place;
+        uint32_t first = p->segment_start[segment] + c->position;
         bool wanted = values && c->reader->partitions[seg->partition].values_bytes != 0;
         const struct ttp_range range = {first, first + got, first + got, wanted};
         status = ttp_loaded_reach(c->reader, seg->partition, &range, &p, err);
     }
     if (status != TTAPE_OK) {
         c->ordinal++;
-        c->place = 0;
+        c->position = 0;
         return status;
     }
-    if (c->walker_ordinal != c->ordinal || c->walker_place != c->place)
-        c->walker = ttp_walker_at(p, segment, p->segment_start[segment] + c->place);
+    if (c->walker_ordinal != c->ordinal || c->walker_position != c->position)
+        c->walker = ttp_walker_at(p, segment, p->segment_start[segment] + c->position);
     ttp_walker_events(p, &c->walker, c->walker.event + got, out);
-    c->place += got;
+    c->position += got;
     c->walker_ordinal = c->ordinal;
-    c->walker_place = c->place;
+    c->walker_position = c->position;
     *count = got;
     return TTAPE_OK;
 }
@@ -311,20 +311,20 @@ ttape_status ttp_cursor_batch_values(ttape_cursor *c, uint32_t back, ttape_event
                                      ttape_error *err)
 {
     const struct ttp_segment_entry *seg = entry_of(c, c->walker_ordinal);
-    return get_values(c, seg, c->walker_place - back, out, err);
+    return get_values(c, seg, c->walker_position - back, out, err);
 }
 
 ttape_status ttp_cursor_position(ttape_cursor *c, uint64_t *number, ttape_error *err)
 {
     TTP_TRY(forward_ready(c, err));
-    *number = entry_of(c, c->ordinal)->first_event + c->place;
+    *number = entry_of(c, c->ordinal)->first_event + c->position;
     return TTAPE_OK;
 }
 
-void ttp_cursor_skip_run(ttape_cursor *c)
+void ttp_cursor_skip_segment(ttape_cursor *c)
 {
     c->ordinal++;
-    c->place = 0;
+    c->position = 0;
 }
 
 ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)
@@ -332,7 +332,7 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
     ttape_reader *r = c->reader;
     if (c->merge != NULL)
         return ttp_merge_seek(c->merge, time_ns, err);
-    c->place = 0;
+    c->position = 0;
     for (c->ordinal = 0; c->ordinal < c->segment_count; c->ordinal++) {
         const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
         struct ttp_search search = {seg->partition, ttp_segment_number(r, seg), 0, time_ns, false};
@@ -344,8 +344,8 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
             return status;
         }
         c->damage_next = seg->partition;
-        if (search.place < seg->event_count) {
-            c->place = search.place;
+        if (search.position < seg->event_count) {
+            c->position = search.position;
             c->sought_ordinal = c->ordinal;
             return TTAPE_OK;
         }
@@ -356,24 +356,15 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
 ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_error *err)
 {
     TTP_TRY(single_only(c, err));
-    uint32_t low = 0,
-             high = c->segment_count; /* segments below `low` start at or before the event */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (entry_of(c, middle)->first_event <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    c->ordinal = low;
-    c->place = 0;
+    c->ordinal = ttp_segments_up_to(c->reader, c->stream, number);
+    c->position = 0;
     c->sought_ordinal = UINT32_MAX;
-    if (low > 0) {
-        const struct ttp_segment_entry *seg = entry_of(c, low - 1);
+    if (c->ordinal > 0) {
+        const struct ttp_segment_entry *seg = entry_of(c, c->ordinal - 1);
         c->damage_next = seg->partition;
         if (number - seg->first_event < seg->event_count) {
-            c->ordinal = c->sought_ordinal = low - 1;
-            c->place = (uint32_t)(number - seg->first_event);
+            c->sought_ordinal = --c->ordinal;
+            c->position = (uint32_t)(number - seg->first_event);
         }
     }
     return TTAPE_OK;
@@ -389,12 +380,12 @@ static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape
         return TTAPE_OK;
     bool at_end = c->ordinal == c->segment_count;
     const struct ttp_segment_entry *seg = entry_of(c, at_end ? c->ordinal - 1 : c->ordinal);
-    uint32_t place = at_end ? seg->event_count : c->place;
+    uint32_t position = at_end ? seg->event_count : c->position;
     TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t segment = ttp_segment_number(r, seg), start = p->segment_start[segment],
-             event = start + place;
+             event = start + position;
     const struct ttp_range range = {light ? event : start, event + 1, event + 1, false};
-    if (place != 0 && place != seg->event_count)
+    if (position != 0 && position != seg->event_count)
         TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
     return ttp_loaded_edge(r, p, segment, event, &c->frames, &c->frame_capacity, light, out, err);
 }

@@ -1,4 +1,4 @@
-/* Cursors: a place in one stream (cursor.c), or in all of them by time (merge.c). */
+/* Cursors: a position in one stream (cursor.c), or in all of them by time (merge.c). */
 #ifndef TTP_READER_CURSOR_H
 #define TTP_READER_CURSOR_H
 
@@ -17,8 +17,8 @@ struct ttp_item_values {
 struct ttape_cursor {
     ttape_reader *reader;
     uint32_t stream;
-    /* the next event is number `place` of segment `segment` of the stream */
-    uint32_t ordinal, segment_count, place;
+    /* the next event is number `position` of segment `segment` of the stream */
+    uint32_t ordinal, segment_count, position;
     uint32_t sought_ordinal; /* where a seek led, and nobody has gone on to another segment since */
     uint32_t damage_next;    /* damaged partitions below this were reported */
     /* events of a segment that are decoded: [window_first, window_first + window_count) */
@@ -26,7 +26,7 @@ struct ttape_cursor {
     uint32_t window_ordinal, window_first, window_count;
     /* where next_events left off */
     struct ttp_walker walker;
-    uint32_t walker_ordinal, walker_place;
+    uint32_t walker_ordinal, walker_position;
     ttape_open_frame *frames;
     uint32_t frame_capacity;
     struct ttp_item_values values;
@@ -39,10 +39,10 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
                                  const struct ttp_loaded *p, uint32_t event, ttape_event_item *out,
                                  ttape_error *err);
 
-/* A search for the first event with time >= time_ns in a segment, from its event `place` on. */
+/* A search for the first event with time >= time_ns in a segment, from its event `position` on. */
 struct ttp_search {
     uint32_t partition, segment;
-    uint32_t place; /* afterwards of the event found, or the segment's event count */
+    uint32_t position; /* afterwards of the event found, or the segment's event count */
     uint64_t time_ns;
     bool others; /* the same is wanted of the partition's other segments soon */
 };
@@ -67,7 +67,7 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *cursor, bool values, ttape_even
 ttape_status ttp_cursor_batch_values(ttape_cursor *cursor, uint32_t back, ttape_event_item *out,
                                      ttape_error *err);
 /* Goes on behind the events that are missing next. */
-void ttp_cursor_skip_run(ttape_cursor *cursor);
+void ttp_cursor_skip_segment(ttape_cursor *cursor);
 
 ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error *err);
 void ttp_merge_close(struct ttp_merge *merge);

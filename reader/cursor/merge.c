@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "reader/cache/ahead.h"
+#include "reader/cache/prefetch.h"
 #include "reader/cursor/cursor.h"
 
 #define FIRST_BUDGET_BYTES  (4u << 20) /* for all buffers at first */
@@ -20,17 +20,17 @@ struct merge_stream {
     uint32_t stream;
     uint32_t ordinal,
         segment_count; /* of the stream; `segment` is the one that the buffer is from */
-    uint32_t place;    /* of the next event that is not in the buffer */
+    uint32_t position; /* of the next event that is not in the buffer */
     ttape_event *events;
     uint32_t capacity, first, count; /* events[first, count) are still to come */
-    struct ttp_walker walker;        /* before `place`; valid when walker_run == segment */
+    struct ttp_walker walker;        /* before `position`; valid when walker_run == segment */
     uint32_t walker_ordinal;
-    uint32_t window_place;   /* place of events[0] in the segment */
-    uint64_t largest;        /* time seen so far */
-    uint64_t floor;          /* no event that is still to come in the segment is earlier */
-    uint32_t sought_ordinal; /* where a seek led */
-    uint64_t seek_time;      /* events of the segment before this time are to be left out ... */
-    bool seeking;            /* ... until one is found */
+    uint32_t window_position; /* position of events[0] in the segment */
+    uint64_t largest;         /* time seen so far */
+    uint64_t floor;           /* no event that is still to come in the segment is earlier */
+    uint32_t sought_ordinal;  /* where a seek led */
+    uint64_t seek_time;       /* events of the segment before this time are to be left out ... */
+    bool seeking;             /* ... until one is found */
 };
 
 /* Streams with nothing buffered stand before those with an event of the same time: that is when
@@ -55,8 +55,7 @@ struct ttp_merge {
 static const struct ttp_segment_entry *entry_of(const struct ttp_merge *m,
                                                 const struct merge_stream *s)
 {
-    const ttape_reader *r = m->reader;
-    return &r->segments[r->stream_segments[r->stream_first[s->stream] + s->ordinal]];
+    return ttp_stream_segment(m->reader, s->stream, s->ordinal);
 }
 
 static bool before(const struct heap_entry *a, const struct heap_entry *b)
@@ -88,9 +87,9 @@ static void sift_down(struct ttp_merge *m, uint32_t at)
 /* The key of a stream whose buffer is empty, or false when it is over. */
 static bool bound_of(const struct ttp_merge *m, struct merge_stream *s, uint64_t *key)
 {
-    if (s->ordinal < s->segment_count && s->place >= entry_of(m, s)->event_count) {
+    if (s->ordinal < s->segment_count && s->position >= entry_of(m, s)->event_count) {
         s->ordinal++;
-        s->place = 0;
+        s->position = 0;
         s->floor = 0;
     }
     while (s->seeking && s->ordinal < s->segment_count &&
@@ -156,28 +155,28 @@ static ttape_status seek_in_segment(struct ttp_merge *m, struct merge_stream *s,
                                     ttape_error *err)
 {
     const struct ttp_segment_entry *seg = entry_of(m, s);
-    struct ttp_search search = {seg->partition, segment, s->place, s->seek_time, true};
+    struct ttp_search search = {seg->partition, segment, s->position, s->seek_time, true};
     TTP_TRY(ttp_search_time(m->reader, &search, err));
-    s->place = search.place;
-    s->seeking = search.place == seg->event_count;
+    s->position = search.position;
+    s->seeking = search.position == seg->event_count;
     s->sought_ordinal = s->ordinal;
     s->walker_ordinal = UINT32_MAX;
     return TTAPE_OK;
 }
 
 /* Who comes from one partition to the next in the file will go on like that. */
-static void look_ahead(struct ttp_merge *m, uint32_t partition)
+static void prefetch(struct ttp_merge *m, uint32_t partition)
 {
-    uint32_t next[TTP_AHEAD_MOST], count = 0, last = m->last_partition;
+    uint32_t next[TTP_PREFETCH_MOST], count = 0, last = m->last_partition;
     m->last_partition = partition;
     if (m->reader->jobs < 2 || last == UINT32_MAX || partition != last + 1)
         return;
-    while (count < ttp_ahead_depth(m->reader) &&
+    while (count < ttp_prefetch_depth(m->reader) &&
            m->reader->partition_count - partition > count + 1) {
         next[count] = partition + 1 + count;
         count++;
     }
-    ttp_ahead_want(m->reader, partition, next, count, TTP_STAGE_EVENTS);
+    ttp_prefetch_want(m->reader, partition, next, count, TTP_STAGE_EVENTS);
 }
 
 /* Fills the stream's buffer from its segment; leaves it empty where a seek finds nothing in the
@@ -190,16 +189,16 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
     uint32_t segment = ttp_segment_number(r, seg);
     bool again = s->walker_ordinal == s->ordinal && entry->loaded == NULL;
     if (entry->loaded == NULL)
-        look_ahead(m, seg->partition);
+        prefetch(m, seg->partition);
     struct ttp_loaded *p;
-    if (s->place == 0) {
+    if (s->position == 0) {
         TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
         if (comes_later(m, s, p, segment))
             return TTAPE_OK;
     }
     if (s->seeking)
         TTP_TRY(seek_in_segment(m, s, segment, err));
-    if (s->place == seg->event_count)
+    if (s->position == seg->event_count)
         return TTAPE_OK;
     if (s->events == NULL)
         TTP_TRY(grow_buffer(m, s, m->first_capacity, err));
@@ -210,16 +209,16 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
     TTP_TRY(ttp_loaded_get(r, seg->partition,
                            s->ordinal == s->sought_ordinal ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS, &p,
                            err));
-    uint32_t left = seg->event_count - s->place, count = left < s->capacity ? left : s->capacity;
-    uint32_t first = p->segment_start[segment] + s->place;
+    uint32_t left = seg->event_count - s->position, count = left < s->capacity ? left : s->capacity;
+    uint32_t first = p->segment_start[segment] + s->position;
     const struct ttp_range range = {first, first + count, first + count, false};
     TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
     if (s->walker_ordinal != s->ordinal)
         s->walker = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &s->walker, s->walker.event + count, s->events);
     s->walker_ordinal = s->ordinal;
-    s->window_place = s->place;
-    s->place += count;
+    s->window_position = s->position;
+    s->position += count;
     s->first = 0;
     s->count = count;
     return TTAPE_OK;
@@ -249,8 +248,8 @@ static ttape_status set_values(struct ttp_merge *m, const struct merge_stream *s
     uint32_t segment = ttp_segment_number(r, seg);
     const struct ttp_range wanted = {.values = true};
     TTP_TRY(ttp_loaded_reach(r, seg->partition, &wanted, &p, err));
-    return ttp_item_set_values(r, values, p, p->segment_start[segment] + s->window_place + s->first,
-                               out, err);
+    return ttp_item_set_values(r, values, p,
+                               p->segment_start[segment] + s->window_position + s->first, out, err);
 }
 
 /* The top stream's segment cannot be read: it goes on behind it. */
@@ -259,7 +258,7 @@ static ttape_status skip_segment(struct ttp_merge *m, struct merge_stream *s, tt
     bool report = first_failure(m, entry_of(m, s)->partition);
     s->first = s->count = 0;
     s->ordinal++;
-    s->place = 0;
+    s->position = 0;
     s->floor = 0;
     requeue_top(m);
     return report ? status : TTAPE_OK;
@@ -288,7 +287,7 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
         const struct ttp_segment_entry *seg = entry_of(m, s);
         *out = (ttape_event_item){.event = s->events[s->first],
                                   .stream = s->stream,
-                                  .number = seg->first_event + s->window_place + s->first};
+                                  .number = seg->first_event + s->window_position + s->first};
         if (r->partitions[seg->partition].values_bytes != 0) {
             ttape_status status = set_values(m, s, seg, values, out, err);
             if (status != TTAPE_OK && skip_segment(m, s, status) != TTAPE_OK)
@@ -313,7 +312,7 @@ static void start(struct ttp_merge *m, bool seeking, uint64_t time_ns)
     for (uint32_t i = 0; i < m->stream_count; i++) {
         struct merge_stream *s = &m->streams[i];
         struct heap_entry entry = {.slot = i};
-        s->ordinal = s->place = s->first = s->count = 0;
+        s->ordinal = s->position = s->first = s->count = 0;
         s->walker_ordinal = s->sought_ordinal = UINT32_MAX;
         s->largest = s->floor = 0;
         s->seeking = seeking;

@@ -57,12 +57,12 @@ ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_e
     struct ttp_loaded *p;
     uint64_t time_ns = search->time_ns;
     TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t start = p->segment_start[search->segment], from = start + search->place;
+    uint32_t start = p->segment_start[search->segment], from = start + search->position;
     struct ttp_range range = {.first = from, .end = p->segment_start[search->segment + 1]};
     bool untimed = p->head.resolution_ns == 0, ascending = p->head.wide_count == 0;
     if (untimed ? time_ns != 0 : ascending && segment_is_before(p, search->segment, time_ns))
-        search->place = range.end - start;
-    if (untimed || search->place == range.end - start)
+        search->position = range.end - start;
+    if (untimed || search->position == range.end - start)
         return TTAPE_OK;
     if (!ascending) {
         TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_EVENTS, &p, err));
@@ -74,6 +74,6 @@ ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_e
             add_others(p, time_ns, &wanted);
         TTP_TRY(ttp_loaded_reach(r, search->partition, &wanted, &p, err));
     }
-    search->place = ttp_times_find(p, search->segment, range.first, range.end, time_ns) - start;
+    search->position = ttp_times_find(p, search->segment, range.first, range.end, time_ns) - start;
     return TTAPE_OK;
 }

@@ -54,15 +54,8 @@ uint32_t ttp_definitions_find(const struct ttp_definition_tables *d, uint32_t sc
     const struct ttp_id_map *map = &d->scopes[scope].maps[kind];
     if (id >= map->id_count)
         return TTAPE_NONE;
-    uint32_t low = 0, high = map->block_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (map->blocks[middle].local_first <= id)
-            low = middle;
-        else
-            high = middle;
-    }
-    return map->blocks[low].file_first + (id - map->blocks[low].local_first);
+    const struct ttp_id_block *block = ttp_id_block_of(map, &map->blocks->local_first, id);
+    return block->file_first + (id - block->local_first);
 }
 
 ttape_status ttp_definitions_map(struct ttp_definition_tables *d, uint32_t scope,

@@ -11,6 +11,7 @@
 
 #include "format/container/chunk.h"
 #include "reader/base/memory.h"
+#include "reader/base/sort.h"
 
 struct ttp_id_block {
     uint32_t local_first, count, file_first;
@@ -21,6 +22,14 @@ struct ttp_id_map {
     uint32_t block_count, block_capacity;
     uint32_t id_count; /* ids of the scope so far: 0 .. id_count - 1 */
 };
+
+/* The block that has `value`; first: of the first block, the field that ascends with it. */
+static inline const struct ttp_id_block *ttp_id_block_of(const struct ttp_id_map *map,
+                                                         const uint32_t *first, uint32_t value)
+{
+    size_t step = sizeof *map->blocks / sizeof *first;
+    return &map->blocks[ttp_count_below(first, step, map->block_count, value + 1ull) - 1];
+}
 
 enum ttp_definition_kind {
     TTP_DEFINES_SITES,

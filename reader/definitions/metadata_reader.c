@@ -1,5 +1,5 @@
 /* Entries are appended chunk by chunk. Within a chunk a key must not stand twice; over the chunks
- * of a scope the last value of a key stands, at the place of the first: both are found by sorting,
+ * of a scope the last value of a key stands, where the first stood: both are found by sorting,
  * so that many keys cost little. */
 #include "reader/definitions/metadata_reader.h"
 
@@ -65,7 +65,7 @@ static bool entry_less(const void *context, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : a < b;
 }
 
-/* Numbers of the entries from `first` on, sorted by scope, key and place; NULL without memory. */
+/* Numbers of the entries from `first` on, sorted by scope, key and number; NULL without memory. */
 static uint32_t *sorted_entries(struct ttp_definition_tables *d, uint32_t first, ttape_error *err)
 {
     uint32_t count = d->metadata_count - first;
@@ -140,8 +140,8 @@ ttape_status ttp_definitions_settle(struct ttp_definition_tables *d, ttape_error
         uint32_t end = i + 1;
         while (end < count && compare_keys(&d->metadata[order[i]], &d->metadata[order[end]]) == 0)
             end++;
-        uint32_t place = order[i];
-        d->metadata[place] = d->metadata[order[end - 1]];
+        uint32_t at = order[i];
+        d->metadata[at] = d->metadata[order[end - 1]];
         while (++i < end)
             d->metadata[order[i]].type = UINT32_MAX; /* superseded */
     }

@@ -8,81 +8,67 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 
-/* Appends `count` rows of zeros; *rows stays where it is without memory. */
-#define APPEND_ROWS(d, rows, row_count, row_capacity, count, err)                                  \
-    append_rows((d)->memory, (void *)&(d)->rows, &(d)->row_count, &(d)->row_capacity, count,       \
-                sizeof *(d)->rows, err)
+/* One of the tables; rows is the address of the pointer to its first row. */
+struct table {
+    void *rows;
+    uint32_t *row_count, *capacity;
+    size_t row_bytes;
+};
 
-static ttape_status append_rows(struct ttp_memory *memory, void *array, uint32_t *row_count,
-                                uint32_t *capacity, uint32_t count, size_t row_bytes,
+static struct table table_of(struct ttp_definition_tables *d, enum ttp_definition_kind kind)
+{
+    switch (kind) {
+    case TTP_DEFINES_SITES:
+        return (struct table){&d->sites, &d->site_count, &d->site_capacity, sizeof *d->sites};
+    case TTP_DEFINES_MODULES:
+        return (struct table){&d->modules, &d->module_count, &d->module_capacity,
+                              sizeof *d->modules};
+    case TTP_DEFINES_FILES:
+        return (struct table){&d->files, &d->file_count, &d->file_capacity, sizeof *d->files};
+    case TTP_DEFINES_PROCESSES:
+        return (struct table){&d->processes, &d->process_count, &d->process_capacity,
+                              sizeof *d->processes};
+    default:
+        return (struct table){&d->streams, &d->stream_count, &d->stream_capacity,
+                              sizeof *d->streams};
+    }
+}
+
+/* Appends `count` rows of zeros; the table stays as it is without memory. */
+static ttape_status append_rows(struct ttp_memory *memory, const struct table *t, uint32_t count,
                                 ttape_error *err)
 {
     uint8_t *rows;
-    memcpy(&rows, array, sizeof rows);
-    rows = ttp_memory_grow(memory, rows, capacity, (uint64_t)*row_count + count, row_bytes, err);
+    memcpy(&rows, t->rows, sizeof rows);
+    rows = ttp_memory_grow(memory, rows, t->capacity, (uint64_t)*t->row_count + count, t->row_bytes,
+                           err);
     if (rows == NULL)
         return memory->status;
-    memcpy(array, &rows, sizeof rows);
-    memset(rows + *row_count * row_bytes, 0, count * row_bytes);
-    *row_count += count;
+    memcpy(t->rows, &rows, sizeof rows);
+    memset(rows + *t->row_count * t->row_bytes, 0, count * t->row_bytes);
+    *t->row_count += count;
     return TTAPE_OK;
 }
 
-static ttape_status fill_sites(struct ttp_definition_tables *d, uint32_t scope, uint32_t count,
-                               ttape_error *err)
+/* What is not zero in a row. A stream has a process: the scope's first one, whatever it was. */
+static void fill_row(struct ttp_definition_tables *d, enum ttp_definition_kind kind, uint32_t row,
+                     uint32_t scope)
 {
-    uint32_t first = d->site_count;
-    TTP_TRY(APPEND_ROWS(d, sites, site_count, site_capacity, count, err));
-    for (uint32_t i = first; i < d->site_count; i++)
-        d->sites[i].scope = scope;
-    return ttp_definitions_map(d, scope, TTP_DEFINES_SITES, first, count, err);
-}
-
-static ttape_status fill_modules(struct ttp_definition_tables *d, uint32_t scope, uint32_t count,
-                                 ttape_error *err)
-{
-    uint32_t first = d->module_count;
-    TTP_TRY(APPEND_ROWS(d, modules, module_count, module_capacity, count, err));
-    for (uint32_t i = first; i < d->module_count; i++) {
-        d->modules[i].scope = scope;
-        d->modules[i].module.process = TTAPE_NONE;
+    switch (kind) {
+    case TTP_DEFINES_SITES: d->sites[row].scope = scope; break;
+    case TTP_DEFINES_MODULES:
+        d->modules[row].scope = scope;
+        d->modules[row].module.process = TTAPE_NONE;
+        break;
+    case TTP_DEFINES_FILES: break;
+    case TTP_DEFINES_PROCESSES:
+        d->processes[row].scope = scope;
+        d->processes[row].process.parent = TTAPE_NONE;
+        break;
+    default:
+        d->streams[row].scope = scope;
+        d->streams[row].stream.process = ttp_definitions_find(d, scope, TTP_DEFINES_PROCESSES, 0);
     }
-    return ttp_definitions_map(d, scope, TTP_DEFINES_MODULES, first, count, err);
-}
-
-static ttape_status fill_files(struct ttp_definition_tables *d, uint32_t scope, uint32_t count,
-                               ttape_error *err)
-{
-    uint32_t first = d->file_count;
-    TTP_TRY(APPEND_ROWS(d, files, file_count, file_capacity, count, err));
-    return ttp_definitions_map(d, scope, TTP_DEFINES_FILES, first, count, err);
-}
-
-static ttape_status fill_processes(struct ttp_definition_tables *d, uint32_t scope, uint32_t count,
-                                   ttape_error *err)
-{
-    uint32_t first = d->process_count;
-    TTP_TRY(APPEND_ROWS(d, processes, process_count, process_capacity, count, err));
-    for (uint32_t i = first; i < d->process_count; i++) {
-        d->processes[i].scope = scope;
-        d->processes[i].process.parent = TTAPE_NONE;
-    }
-    return ttp_definitions_map(d, scope, TTP_DEFINES_PROCESSES, first, count, err);
-}
-
-/* A stream has a process: the scope's first one, whatever it was. */
-static ttape_status fill_streams(struct ttp_definition_tables *d, uint32_t scope, uint32_t count,
-                                 ttape_error *err)
-{
-    if (d->scopes[scope].maps[TTP_DEFINES_PROCESSES].id_count == 0)
-        TTP_TRY(ttp_placeholders_fill(d, scope, TTP_DEFINES_PROCESSES, 1, err));
-    uint32_t first = d->stream_count;
-    TTP_TRY(APPEND_ROWS(d, streams, stream_count, stream_capacity, count, err));
-    for (uint32_t i = first; i < d->stream_count; i++) {
-        d->streams[i].scope = scope;
-        d->streams[i].stream.process = ttp_definitions_find(d, scope, TTP_DEFINES_PROCESSES, 0);
-    }
-    return ttp_definitions_map(d, scope, TTP_DEFINES_STREAMS, first, count, err);
 }
 
 ttape_status ttp_placeholders_fill(struct ttp_definition_tables *d, uint32_t scope,
@@ -96,13 +82,14 @@ ttape_status ttp_placeholders_fill(struct ttp_definition_tables *d, uint32_t sco
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-02", 0,
                         "definitions of more than %u ids are lost", TTP_MAX_PLACEHOLDERS);
     d->placeholders->count += count;
-    switch (kind) {
-    case TTP_DEFINES_SITES: return fill_sites(d, scope, count, err);
-    case TTP_DEFINES_MODULES: return fill_modules(d, scope, count, err);
-    case TTP_DEFINES_FILES: return fill_files(d, scope, count, err);
-    case TTP_DEFINES_PROCESSES: return fill_processes(d, scope, count, err);
-    default: return fill_streams(d, scope, count, err);
-    }
+    if (kind == TTP_DEFINES_STREAMS)
+        TTP_TRY(ttp_placeholders_fill(d, scope, TTP_DEFINES_PROCESSES, 1, err));
+    const struct table t = table_of(d, kind);
+    uint32_t first = *t.row_count;
+    TTP_TRY(append_rows(d->memory, &t, count, err));
+    for (uint32_t row = first; row < *t.row_count; row++)
+        fill_row(d, kind, row, scope);
+    return ttp_definitions_map(d, scope, kind, first, count, err);
 }
 
 uint32_t ttp_placeholders_find(struct ttp_definition_tables *d, uint32_t scope,

@@ -21,7 +21,7 @@ static ttape_status wrong(const char *rule, uint64_t offset, const char *what, t
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, offset, "%s", what);
 }
 
-/* Makes place for all streams that are known. */
+/* Makes room for all streams that are known. */
 static ttape_status expect_streams(struct index_walk *w, ttape_error *err)
 {
     struct ttp_memory *m = &w->reader->memory;

@@ -46,7 +46,7 @@ ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t wind
 }
 
 /* Fills the partition's entry from its light sections. */
-static ttape_status describe_part(ttape_reader *r, uint32_t partition, ttape_error *err)
+static ttape_status describe_partition(ttape_reader *r, uint32_t partition, ttape_error *err)
 {
     struct ttp_loaded *p;
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
@@ -102,7 +102,7 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
                         "scope '%u' of a partition is not introduced", chunk->scope);
     TTP_TRY(ttp_reader_add_partition(r, &entry, err));
     uint32_t partition = r->partition_count - 1, segment_count = r->segment_count;
-    ttape_status status = describe_part(r, partition, err != NULL ? err : &ignored);
+    ttape_status status = describe_partition(r, partition, err != NULL ? err : &ignored);
     if (status == TTAPE_OK)
         return TTAPE_OK;
     if (machine_failed(status))

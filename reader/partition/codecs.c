@@ -234,11 +234,11 @@ static void decode_half(void *context)
 static bool decode_halves(const struct ttp_loaded *p, struct ttp_times *io, uint32_t first,
                           struct half *h)
 {
-    struct ttp_beside beside;
-    ttp_beside_begin(&beside, decode_half, h);
+    struct ttp_task task;
+    ttp_task_begin(&task, decode_half, h);
     ttape_status status =
         ttp_time_static_blocks(io, first, h->first - first, p->times_decoder, NULL);
-    ttp_beside_end(&beside);
+    ttp_task_end(&task);
     if (status != TTAPE_OK || h->status != TTAPE_OK ||
         h->io.wide_count > io->wide_capacity - io->wide_count)
         return false;
@@ -323,14 +323,14 @@ void ttp_codecs_times_begin(ttape_reader *r, struct ttp_loaded *p, struct ttp_ti
 {
     o->workspace.memory = NULL;
     if (r->jobs >= 2 && prepare_opening(r, p, o))
-        ttp_beside_begin(&o->beside, open_static, o);
+        ttp_task_begin(&o->task, open_static, o);
 }
 
 void ttp_codecs_times_end(ttape_reader *r, struct ttp_loaded *p, struct ttp_times_opening *o)
 {
     if (o->workspace.memory == NULL)
         return;
-    ttp_beside_end(&o->beside);
+    ttp_task_end(&o->task);
     finish_opening(r, p, o);
 }
 

@@ -1,9 +1,9 @@
-/* The one place where reader/ calls the order and time codecs of format/. */
+/* The one file where reader/ calls the order and time codecs of format/. */
 #ifndef TTP_READER_CODECS_H
 #define TTP_READER_CODECS_H
 
 #include "format/times/times.h"
-#include "reader/base/beside.h"
+#include "reader/base/task.h"
 #include "reader/partition/section_reader.h"
 
 /* Decodes the partition's order, whatever its form; errors have file offsets. */
@@ -24,7 +24,7 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p);
 /* The same beside the caller, with jobs; it must end before anything else is done about times. */
 struct ttp_times_opening {
-    struct ttp_beside beside;
+    struct ttp_task task;
     struct ttp_times io;
     const struct ttp_content *content;
     struct ttp_workspace workspace; /* without memory nothing is being done */

@@ -263,3 +263,8 @@ ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint3
     *out = info;
     return TTAPE_OK;
 }
+
+void ttp_edge_frames_free(ttape_reader *reader, ttape_open_frame *frames, uint32_t capacity)
+{
+    ttp_memory_give(&reader->memory, frames, capacity, sizeof *frames);
+}

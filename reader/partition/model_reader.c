@@ -89,15 +89,15 @@ static ttape_status decode_model(ttape_reader *r, struct ttp_loaded *p,
     return TTAPE_OK;
 }
 
-ttape_status ttp_model_load(ttape_reader *r, uint32_t place, ttape_error *err)
+ttape_status ttp_model_load(ttape_reader *r, uint32_t index, ttape_error *err)
 {
     for (;;) {
         uint64_t before = r->memory.used_bytes;
         struct ttp_loaded *p = ttp_memory_take(&r->memory, 1, sizeof *p, err);
         ttape_status status = r->memory.status;
         if (p != NULL) {
-            *p = (struct ttp_loaded){.is_model = true, .partition = place};
-            status = decode_model(r, p, &r->models[place], err);
+            *p = (struct ttp_loaded){.is_model = true, .partition = index};
+            status = decode_model(r, p, &r->models[index], err);
         }
         if (status == TTAPE_OK) {
             p->used_bytes = r->memory.used_bytes - before;
@@ -108,9 +108,9 @@ ttape_status ttp_model_load(ttape_reader *r, uint32_t place, ttape_error *err)
             r->kept_models[0] = p;
             r->kept_model_count++;
             r->kept_model_bytes += p->used_bytes;
-            if (!r->models[place].number_known) { /* threads read what is known: ahead.c */
-                r->models[place].number = p->head.model;
-                r->models[place].number_known = true;
+            if (!r->models[index].number_known) { /* threads read what is known: prefetch.c */
+                r->models[index].number = p->head.model;
+                r->models[index].number_known = true;
             }
             return TTAPE_OK;
         }
@@ -137,7 +137,7 @@ static ttape_status learn_number(ttape_reader *r, struct ttp_model_chunk *model,
     return TTAPE_OK;
 }
 
-ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *place,
+ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *index,
                             ttape_error *err)
 {
     for (uint32_t i = r->model_count; i-- > 0;) {
@@ -147,7 +147,7 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number
             continue;
         TTP_TRY(learn_number(r, model, err));
         if (model->number == number && number != TTP_NO_MODEL) {
-            *place = i;
+            *index = i;
             return TTAPE_OK;
         }
     }
@@ -158,12 +158,12 @@ ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number
 ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, uint32_t number,
                            const struct ttp_loaded **out, ttape_error *err)
 {
-    uint32_t place, at = 0;
-    TTP_TRY(ttp_model_find(r, partition, number, &place, err));
-    while (at < r->kept_model_count && r->kept_models[at]->partition != place)
+    uint32_t index, at = 0;
+    TTP_TRY(ttp_model_find(r, partition, number, &index, err));
+    while (at < r->kept_model_count && r->kept_models[at]->partition != index)
         at++;
     if (at == r->kept_model_count) {
-        TTP_TRY(ttp_model_load(r, place, err));
+        TTP_TRY(ttp_model_load(r, index, err));
     } else if (at != 0) {
         struct ttp_loaded *p = r->kept_models[at];
         memmove(r->kept_models + 1, r->kept_models, at * sizeof *r->kept_models);

@@ -11,11 +11,11 @@
  * loads a model. Errors have file offsets. */
 ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, uint32_t number,
                            const struct ttp_loaded **out, ttape_error *err);
-/* Place of that model's chunk in r->models. F-MOD-02 when there is none. */
-ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *place,
+/* Index of that model's chunk in r->models. F-MOD-02 when there is none. */
+ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *index,
                             ttape_error *err);
-/* Loads r->models[place] now: its bytes will be gone (forward reading), or it is to be verified. */
-ttape_status ttp_model_load(ttape_reader *r, uint32_t place, ttape_error *err);
+/* Loads r->models[index] now: its bytes will be gone (forward reading), or it is to be verified. */
+ttape_status ttp_model_load(ttape_reader *r, uint32_t index, ttape_error *err);
 void ttp_models_drop(ttape_reader *r);
 
 #endif

@@ -112,8 +112,8 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
 {
     const struct ttp_segments *g = &p->segments;
     uint32_t segments = g->segment_count, frames = g->start_frame_count;
-    uint64_t places = (uint64_t)frames + 2ull * segments + 1;
-    uint32_t *open_stack = ttp_memory_take(&r->memory, places, sizeof *open_stack, err);
+    uint64_t entries = (uint64_t)frames + 2ull * segments + 1;
+    uint32_t *open_stack = ttp_memory_take(&r->memory, entries, sizeof *open_stack, err);
     if (open_stack == NULL)
         return r->memory.status;
     uint32_t *open_start = open_stack + frames, *start_stack = open_start + segments + 1;
@@ -137,7 +137,7 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
                                 .segment_count = segments,
                                 .hash_key = r->memory.hash_key};
     ttape_status status = ttp_codecs_order(r, p, &out, err);
-    ttp_memory_give(&r->memory, open_stack, places, sizeof *open_stack);
+    ttp_memory_give(&r->memory, open_stack, entries, sizeof *open_stack);
     if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
         status = ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", p->payload_offset,
                           "order defines %u symbols, the head says %u", out.symbol_count,

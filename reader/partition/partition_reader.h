@@ -19,6 +19,8 @@
 #include "format/order/order.h"
 #include "reader/partition/frame_stacks.h"
 
+struct ttp_segment_entry; /* reader_internal.h */
+
 /* How much of a partition is decoded; each includes those before it. */
 enum ttp_stage {
     TTP_STAGE_LIGHT = 1,  /* head, segments with bases and edges */
@@ -100,7 +102,7 @@ struct ttp_loaded {
     /* checks: those of the events before checked.event are done (events_check.c) */
     struct ttp_walker checked;
     struct ttp_frame_stacks stacks;
-    /* places to start from, but for the tick */
+    /* walkers to start from, but for the tick */
     struct ttp_walker *starts; /* of each segment */
     struct ttp_walker *
         checkpoints; /* before event i * TTP_CHECKPOINT_EVENTS, where that is inside of a segment */
@@ -113,8 +115,7 @@ struct ttp_loaded {
     bool has_values;
     uint32_t gap_count;
     uint64_t lost_count;
-    /* model chunks only (model_reader.c): `partition` is the place in the reader's list of models
-     * */
+    /* model chunks only (model_reader.c): `partition` is its index in the reader's list */
     bool is_model;
     void *snapshot; /* struct ttp_chain_primer */
     size_t snapshot_capacity;
@@ -131,8 +132,8 @@ struct ttp_range {
     bool values;
 };
 
-/* Loads a partition to stage ORDER, and as much of times and checks as the range needs: the place
- * that a seek leads to costs a few blocks. */
+/* Loads a partition to stage ORDER, and as much of times and checks as the range needs: a seek
+ * costs a few blocks. */
 ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
                               const struct ttp_range *range, struct ttp_loaded **out,
                               ttape_error *err);
@@ -142,15 +143,14 @@ ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
 ttape_status ttp_payload_read(ttape_reader *reader, uint32_t partition, struct ttp_chunk *chunk,
                               uint8_t **payload, ttape_error *err);
 void ttp_payload_free(ttape_reader *reader, uint8_t *payload, const struct ttp_chunk *chunk);
-/* The place, in the reader's list, of the model that the partition names; TTAPE_E_NOT_FOUND when it
- * names none. */
-ttape_status ttp_payload_find_model(ttape_reader *reader, uint32_t partition, uint32_t *place,
+/* The index of the model that the partition names; TTAPE_E_NOT_FOUND when it names none. */
+ttape_status ttp_payload_find_model(ttape_reader *reader, uint32_t partition, uint32_t *index,
                                     ttape_error *err);
-/* As ttp_payload_read, of the model chunk at that place. */
-ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t place, struct ttp_chunk *chunk,
+/* As ttp_payload_read, of the model chunk at that index. */
+ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t index, struct ttp_chunk *chunk,
                                     uint8_t **payload, ttape_error *err);
 
-/* Scopes and their ids; TTAPE_NONE and NULL past the end. */
+/* Scopes and their ids; TTAPE_NONE and It exists. */
 uint32_t ttp_scope_count(const ttape_reader *reader);
 const uint8_t *ttp_scope_trace_id(const ttape_reader *reader, uint32_t scope);
 uint32_t ttp_partition_scope(const ttape_reader *reader, uint32_t partition);
@@ -170,13 +170,9 @@ uint32_t ttp_local_module(const ttape_reader *reader, uint32_t module, uint32_t 
 uint32_t ttp_local_process(const ttape_reader *reader, uint32_t process, uint32_t *scope);
 uint32_t ttp_local_stream(const ttape_reader *reader, uint32_t stream, uint32_t *scope);
 
-/* Segments of a partition: file-wide stream, and the number of its first event. */
-struct ttp_segment_place {
-    uint64_t first_event;
-    uint32_t stream, event_count;
-};
-ttape_status ttp_partition_segment(const ttape_reader *reader, uint32_t partition, uint32_t segment,
-                                   struct ttp_segment_place *out);
+/* A segment of a partition: file-wide stream, and the number of its first event. It exists. */
+const struct ttp_segment_entry *ttp_partition_segment(const ttape_reader *reader,
+                                                      uint32_t partition, uint32_t segment);
 
 /* A walker before event `event` (of the partition, within segment `segment` or at its end). */
 struct ttp_walker ttp_walker_at(const struct ttp_loaded *loaded, uint32_t segment, uint32_t event);

@@ -11,30 +11,24 @@
 
 #include "format/base/fail.h"
 #include "format/times/times.h"
+#include "reader/base/sort.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/partition_decoder.h"
 
 /* Blocks that are decoded beyond those that are wanted: reading on is likely, and two at once cost
  * little more than one. */
-#define AHEAD_BLOCKS     1u
-#define AHEAD_BLOCKS_TWO 7u /* where two threads decode, four blocks at once each */
+#define EXTRA_BLOCKS     1u
+#define EXTRA_BLOCKS_TWO 7u /* where two threads decode, four blocks at once each */
 
 static uint32_t block_count(const struct ttp_loaded *p)
 {
     return (p->head.event_count - 1) / TTP_TIME_BLOCK_EVENTS + 1;
 }
 
+/* The last segment that starts at or before the event. */
 static uint32_t segment_at(const struct ttp_loaded *p, uint32_t event)
 {
-    uint32_t low = 0, high = p->segments.segment_count; /* the last that starts at or before it */
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (p->segment_start[middle] <= event)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return ttp_count_below(p->segment_start, 1, p->segments.segment_count, event + 1ull) - 1;
 }
 
 static ttape_status take_arrays(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
@@ -192,13 +186,13 @@ static void turn_round(struct ttp_loaded *p, uint32_t first, uint32_t end)
     }
 }
 
-/* Fresh wide differences move from the end of the list to their place in the order of events. */
-static void place_wide(struct ttp_loaded *p, uint32_t from, uint32_t count)
+/* Fresh wide differences move from the end of the list to where the order of events has them. */
+static void move_wide(struct ttp_loaded *p, uint32_t from, uint32_t count)
 {
-    uint32_t place = ttp_loaded_wide_from(p, from), all = p->wide_count + count;
-    turn_round(p, place, p->wide_count);
+    uint32_t at = ttp_loaded_wide_from(p, from), all = p->wide_count + count;
+    turn_round(p, at, p->wide_count);
     turn_round(p, p->wide_count, all);
-    turn_round(p, place, all);
+    turn_round(p, at, all);
     p->wide_count = all;
 }
 
@@ -224,7 +218,7 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
         return bad_count(p, f.wide_end, err);
     TTP_TRY(note_ticks(p, &f, err));
     if (times.wide_count != 0)
-        place_wide(p, f.from, times.wide_count);
+        move_wide(p, f.from, times.wide_count);
     memset(p->time_blocks + first, 1, end - first);
     p->time_block_count += end - first;
     if (!all)
@@ -248,8 +242,8 @@ ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t fi
         ttp_times_forget(p);
     } else {
         bool goes_on = from != 0 && p->time_blocks[from - 1];
-        uint32_t ahead = r->jobs >= 2 && goes_on ? AHEAD_BLOCKS_TWO : AHEAD_BLOCKS;
-        to = blocks - to > ahead ? to + ahead : blocks;
+        uint32_t extra = r->jobs >= 2 && goes_on ? EXTRA_BLOCKS_TWO : EXTRA_BLOCKS;
+        to = blocks - to > extra ? to + extra : blocks;
     }
     for (uint32_t next; from < to; from = next) {
         for (next = from + 1; next < to && p->time_blocks[next] == p->time_blocks[from];)

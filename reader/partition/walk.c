@@ -4,39 +4,24 @@
 #include <string.h>
 
 #include "format/times/times.h"
+#include "reader/base/sort.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/times_reader.h"
 
-/* First entry of a sparse list whose event is not below `event`. */
-#define FIRST_FROM(list, count, target, result)                                                    \
-    do {                                                                                           \
-        uint32_t low_ = 0, high_ = (count);                                                        \
-        while (low_ < high_) {                                                                     \
-            uint32_t middle_ = low_ + (high_ - low_) / 2;                                          \
-            if ((list)[middle_] < (target))                                                        \
-                low_ = middle_ + 1;                                                                \
-            else                                                                                   \
-                high_ = middle_;                                                                   \
-        }                                                                                          \
-        (result) = low_;                                                                           \
-    } while (0)
-
 void ttp_loaded_values(const struct ttp_loaded *p, uint32_t event, uint32_t *first, uint32_t *count)
 {
-    uint32_t place;
-    FIRST_FROM(p->values.event, p->values.event_count, event, place);
+    const struct ttp_values *v = &p->values;
+    uint32_t at = ttp_count_below(v->event, 1, v->event_count, event);
     *first = *count = 0;
-    if (place < p->values.event_count && p->values.event[place] == event) {
-        *first = p->values.value_start[place];
-        *count = p->values.value_start[place + 1] - *first;
+    if (at < v->event_count && v->event[at] == event) {
+        *first = v->value_start[at];
+        *count = v->value_start[at + 1] - *first;
     }
 }
 
 uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event)
 {
-    uint32_t place;
-    FIRST_FROM(p->wide_event, p->wide_count, event, place);
-    return place;
+    return ttp_count_below(p->wide_event, 1, p->wide_count, event);
 }
 
 bool ttp_loaded_value(const struct ttp_loaded *p, uint32_t value, ttape_value *out)

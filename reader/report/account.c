@@ -283,10 +283,10 @@ static ttape_status push_open(struct ttp_account *a, const struct ttp_segment *g
 {
     const struct ttp_loaded *p = a->p;
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
-        uint32_t place = g->start.frame_start + i;
-        const struct ttp_frame *from = &p->segments.start_frames[place];
+        uint32_t at = g->start.frame_start + i;
+        const struct ttp_frame *from = &p->segments.start_frames[at];
         struct account_stack *st = switch_to(a, from->stack);
-        TTP_TRY(push(a, st, p->open[place], true, err));
+        TTP_TRY(push(a, st, p->open[at], true, err));
         a->frames[st->top].enter_ns =
             ttp_time_of(from->enter_tick, p->head.origin_ns, p->head.resolution_ns);
     }

@@ -35,8 +35,8 @@ struct ttp_account_row {
 struct ttp_account_rows {
     struct ttp_memory *memory;
     struct ttp_account_row *rows;
-    uint32_t *places; /* hash table over (caller, key): rows, 0 where empty */
-    uint32_t row_count, row_capacity, place_bits;
+    uint32_t *slots; /* hash table over (caller, key): rows, 0 where empty */
+    uint32_t row_count, row_capacity, slot_bits;
     uint32_t stamp; /* ttp_account_add_open */
     struct ttp_durations_store store;
     /* over all threads, whatever the rows are */

@@ -1,4 +1,4 @@
-/* Rows by (caller, key): a list, and a hash table of places in it. */
+/* Rows by (caller, key): a list, and a hash table of their numbers. */
 #include "reader/report/account.h"
 
 #include <string.h>
@@ -6,34 +6,34 @@
 #include "format/base/secret_hash.h"
 #include "format/base/wide.h"
 
-#define PLACE_BITS_FIRST 6u
+#define SLOT_BITS_FIRST 6u
 
-static uint32_t first_place(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
+static uint32_t first_slot(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
 {
     uint64_t id = (uint64_t)caller << 32 | key;
-    return (uint32_t)(ttp_secret_hash(id, rows->memory->hash_key) >> (64 - rows->place_bits));
+    return (uint32_t)(ttp_secret_hash(id, rows->memory->hash_key) >> (64 - rows->slot_bits));
 }
 
-static void put_place(struct ttp_account_rows *rows, uint32_t row)
+static void put_slot(struct ttp_account_rows *rows, uint32_t row)
 {
-    uint32_t mask = (1u << rows->place_bits) - 1;
-    uint32_t at = first_place(rows, rows->rows[row].caller, rows->rows[row].key);
-    while (rows->places[at] != 0)
+    uint32_t mask = (1u << rows->slot_bits) - 1;
+    uint32_t at = first_slot(rows, rows->rows[row].caller, rows->rows[row].key);
+    while (rows->slots[at] != 0)
         at = (at + 1) & mask;
-    rows->places[at] = row;
+    rows->slots[at] = row;
 }
 
-static bool take_places(struct ttp_account_rows *rows, uint32_t bits, ttape_error *err)
+static bool take_slots(struct ttp_account_rows *rows, uint32_t bits, ttape_error *err)
 {
-    uint32_t *places = ttp_memory_take(rows->memory, 1ull << bits, sizeof *places, err);
-    if (places == NULL)
+    uint32_t *slots = ttp_memory_take(rows->memory, 1ull << bits, sizeof *slots, err);
+    if (slots == NULL)
         return false;
-    memset(places, 0, sizeof *places << bits);
-    ttp_memory_give(rows->memory, rows->places, 1ull << rows->place_bits, sizeof *places);
-    rows->places = places;
-    rows->place_bits = bits;
+    memset(slots, 0, sizeof *slots << bits);
+    ttp_memory_give(rows->memory, rows->slots, 1ull << rows->slot_bits, sizeof *slots);
+    rows->slots = slots;
+    rows->slot_bits = bits;
     for (uint32_t i = 1; i < rows->row_count; i++)
-        put_place(rows, i);
+        put_slot(rows, i);
     return true;
 }
 
@@ -52,7 +52,7 @@ ttape_status ttp_account_rows_open(struct ttp_account_rows *rows, struct ttp_mem
                                    ttape_error *err)
 {
     *rows = (struct ttp_account_rows){.memory = memory, .store = {.memory = memory}};
-    return add_row(rows, TTAPE_NONE, TTP_NO_KEY, err) && take_places(rows, PLACE_BITS_FIRST, err)
+    return add_row(rows, TTAPE_NONE, TTP_NO_KEY, err) && take_slots(rows, SLOT_BITS_FIRST, err)
                ? TTAPE_OK
                : memory->status;
 }
@@ -64,23 +64,23 @@ void ttp_account_rows_close(struct ttp_account_rows *rows)
     for (uint32_t i = 0; i < rows->row_count; i++)
         ttp_durations_close(&rows->rows[i].durations, &rows->store);
     ttp_memory_give(rows->memory, rows->rows, rows->row_capacity, sizeof *rows->rows);
-    ttp_memory_give(rows->memory, rows->places, 1ull << rows->place_bits, sizeof *rows->places);
+    ttp_memory_give(rows->memory, rows->slots, 1ull << rows->slot_bits, sizeof *rows->slots);
     *rows = (struct ttp_account_rows){0};
 }
 
 uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,
                           ttape_error *err)
 {
-    uint32_t mask = (1u << rows->place_bits) - 1, at = first_place(rows, caller, key);
-    for (uint32_t row; (row = rows->places[at]) != 0; at = (at + 1) & mask)
+    uint32_t mask = (1u << rows->slot_bits) - 1, at = first_slot(rows, caller, key);
+    for (uint32_t row; (row = rows->slots[at]) != 0; at = (at + 1) & mask)
         if (rows->rows[row].key == key && rows->rows[row].caller == caller)
             return row;
-    if (rows->row_count >= 1u << (rows->place_bits - 1) &&
-        !take_places(rows, rows->place_bits + 1, err))
+    if (rows->row_count >= 1u << (rows->slot_bits - 1) &&
+        !take_slots(rows, rows->slot_bits + 1, err))
         return 0;
     if (!add_row(rows, caller, key, err))
         return 0;
-    put_place(rows, rows->row_count - 1);
+    put_slot(rows, rows->row_count - 1);
     return rows->row_count - 1;
 }
 
@@ -133,11 +133,11 @@ ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_r
 {
     for (uint32_t i = 1; i < from->row_count; i++) {
         struct ttp_account_row *row = &from->rows[i];
-        uint32_t place = ttp_account_find(to, row->caller, row->key, err);
-        if (place == 0)
+        uint32_t at = ttp_account_find(to, row->caller, row->key, err);
+        if (at == 0)
             return to->memory->status;
-        add_row_to(&to->rows[place], row);
-        ttape_status status = ttp_durations_merge(&to->rows[place].durations, &to->store,
+        add_row_to(&to->rows[at], row);
+        ttape_status status = ttp_durations_merge(&to->rows[at].durations, &to->store,
                                                   &row->durations, &from->store, err);
         if (status != TTAPE_OK)
             return status;

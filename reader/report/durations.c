@@ -162,14 +162,14 @@ static void sort_small(uint32_t *numbers, uint32_t count, uint32_t *scratch)
     for (uint32_t i = 0; i < count; i++)
         all |= numbers[i];
     for (unsigned shift = 0; shift < 32 && all >> shift != 0; shift += 11) {
-        uint32_t place = 0;
+        uint32_t at = 0;
         memset(starts, 0, sizeof starts);
         for (uint32_t i = 0; i < count; i++)
             starts[from[i] >> shift & 2047]++;
         for (unsigned digit = 0; digit < 2048; digit++) {
             uint32_t here = starts[digit];
-            starts[digit] = place;
-            place += here;
+            starts[digit] = at;
+            at += here;
         }
         for (uint32_t i = 0; i < count; i++)
             to[starts[from[i] >> shift & 2047]++] = from[i];

@@ -372,9 +372,9 @@ ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t ro
     const struct ttp_account_row *r = &report->rows.rows[report->order[row]];
     if (r->exit_count == 0)
         return TTAPE_E_NOT_FOUND;
-    double place = share * (double)r->exit_count;
-    uint64_t rank = place > 0 ? (uint64_t)place : 0;
-    rank -= rank > 0 && (double)rank >= place; /* the place is rounded up, and counts from one */
+    double exact = share * (double)r->exit_count;
+    uint64_t rank = exact > 0 ? (uint64_t)exact : 0;
+    rank -= rank > 0 && (double)rank >= exact; /* the rank is rounded up, and counts from one */
     rank = rank < r->exit_count ? rank : r->exit_count - 1;
     int64_t found = ttp_durations_at(&r->durations, rank);
     found = found < r->min_ns ? r->min_ns : found;

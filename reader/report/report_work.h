@@ -14,7 +14,7 @@ struct ttape_report {
     uint32_t *stream_keys;
     struct ttp_account_rows rows; /* of all workers, once they are done */
     ttape_report_row *shown;
-    uint32_t *order; /* of shown rows: places in rows */
+    uint32_t *order; /* of shown rows: indexes of rows */
     uint32_t shown_count, shown_capacity;
     ttape_report_info info;
     bool all_decoded;

@@ -125,7 +125,7 @@ ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttap
         return mode == TTAPE_TREE_FULL ? ttp_tree_fill_stream(tree, out, err) : TTAPE_OK;
     case TTAPE_NODE_PART: {
         uint32_t ordinal = ttp_tree_ordinal(tree, id->stream, id->partition);
-        if (ordinal == TTP_NO_PLACE)
+        if (ordinal == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                             "stream '%u' is not in partition '%u'", id->stream, id->partition);
         return ttp_tree_part_node(tree, id->stream, ordinal, out, err);
@@ -146,9 +146,9 @@ struct path {
 
 static void put(struct path *path, const ttape_node_id *id)
 {
-    size_t place = path->height - ++path->count;
-    if (place < path->capacity)
-        path->ids[place] = *id;
+    size_t at = path->height - ++path->count;
+    if (at < path->capacity)
+        path->ids[at] = *id;
 }
 
 /* The segment in which a frame that is open at a segment's start was first open at an edge. */
@@ -159,15 +159,15 @@ static ttape_status find_birth(ttape_tree *tree, uint32_t stream, uint32_t ordin
     const struct ttp_tree_segment *g;
     for (bool goes_on = true; goes_on; ordinal--) {
         TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
-        uint32_t place = g == NULL ? TTP_NO_PLACE : ttp_tree_start_at(o, g, stack, level);
-        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_START, stream, o->partition, place};
+        uint32_t number = g == NULL ? TTAPE_NONE : ttp_tree_start_at(o, g, stack, level);
+        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_START, stream, o->partition, number};
         TTP_TRY(ttp_tree_continues(tree, stream, ordinal, &goes_on, err));
-        if (!goes_on || place == TTP_NO_PLACE)
+        if (!goes_on || number == TTAPE_NONE)
             return TTAPE_OK;
         TTP_TRY(ttp_tree_outline(tree, stream, ordinal - 1, &o, &g, err));
-        place = g == NULL ? TTP_NO_PLACE : ttp_tree_end_at(o, g, stack, level);
-        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_END, stream, o->partition, place};
-        if (place == TTP_NO_PLACE || level >= ttp_tree_stay_height(o, g, stack))
+        number = g == NULL ? TTAPE_NONE : ttp_tree_end_at(o, g, stack, level);
+        *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_END, stream, o->partition, number};
+        if (number == TTAPE_NONE || level >= ttp_tree_stay_height(o, g, stack))
             return TTAPE_OK;
     }
     return TTAPE_OK;
@@ -188,7 +188,7 @@ static ttape_status find_path(ttape_tree *tree, uint32_t stream, uint32_t ordina
                         .by = TTAPE_NODE_BY_EVENT,
                         .stream = stream,
                         .partition = seg->partition};
-    while (path->count < path->height && (found = ttp_scan_back(&back, p)) != TTP_NO_PLACE) {
+    while (path->count < path->height && (found = ttp_scan_back(&back, p)) != TTAPE_NONE) {
         id.place = seg->first_event + (found - p->segment_start[segment]);
         put(path, &id);
     }
@@ -200,9 +200,9 @@ static ttape_status find_path(ttape_tree *tree, uint32_t stream, uint32_t ordina
     return TTAPE_OK;
 }
 
-/* The place behind the last event that is not later than the time. */
+/* The position behind the last event that is not later than the time. */
 static ttape_status seek(ttape_tree *tree, uint32_t stream, uint64_t time_ns, uint32_t *ordinal,
-                         uint32_t *place, ttape_error *err)
+                         uint32_t *position, ttape_error *err)
 {
     ttape_cursor *cursor;
     TTP_TRY(ttape_cursor_open(&cursor, tree->reader, stream, err));
@@ -211,7 +211,7 @@ static ttape_status seek(ttape_tree *tree, uint32_t stream, uint64_t time_ns, ui
         status = ttape_cursor_seek_time(cursor, time_ns + 1, err);
     bool at_end = time_ns == UINT64_MAX || cursor->ordinal >= cursor->segment_count;
     *ordinal = at_end ? cursor->segment_count - 1 : cursor->ordinal;
-    *place = at_end ? ttp_tree_entry(tree, stream, *ordinal)->event_count : cursor->place;
+    *position = at_end ? ttp_tree_entry(tree, stream, *ordinal)->event_count : cursor->position;
     ttape_cursor_close(cursor);
     return status;
 }
@@ -221,16 +221,16 @@ ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t ti
                                   ttape_error *err)
 {
     struct ttp_loaded *p;
-    uint32_t ordinal, place;
+    uint32_t ordinal, position;
     *count = 0;
     if (ttp_tree_segment_count(tree, stream) == 0)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
                         stream);
-    TTP_TRY(seek(tree, stream, time_ns, &ordinal, &place, err));
+    TTP_TRY(seek(tree, stream, time_ns, &ordinal, &position, err));
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
     TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t start = p->segment_start[segment], event = start + place;
+    uint32_t start = p->segment_start[segment], event = start + position;
     uint32_t block = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     /* The segment's start is noted when its first event is checked. */
     const struct ttp_range range = {block > start ? block : start, event,

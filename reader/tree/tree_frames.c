@@ -1,6 +1,6 @@
 /* Looking up frames of an outline by (stack, level). Lists are sorted by stack, outermost first;
  * the common beginning of both edges is kept once. Behind it a frame of another stack can still
- * be the same on both sides: entered at the same time at the same place. */
+ * be the same on both sides: entered at the same time on the same level. */
 #include "reader/tree/tree_internal.h"
 
 const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_outline *o,
@@ -42,7 +42,7 @@ static uint32_t find(const struct ttp_outline *o, const struct ttp_tree_segment 
 {
     uint32_t first = first_of(o, segment, at, count, stack);
     if (level >= count - first || at(o, segment, first + level)->stack != stack)
-        return TTP_NO_PLACE;
+        return TTAPE_NONE;
     return first + level;
 }
 
@@ -94,16 +94,15 @@ static bool is_same(const struct ttp_tree_frame *a, const struct ttp_tree_frame 
 }
 
 /* A frame of the lists' common beginning stays; one behind it, if the one below it on its stack
- * does and the same place has the same frame at the end. */
+ * does and the end edge has the same frame on its level. */
 static void find_timed(struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
     struct ttp_tree_frame *start = o->frames + g->start_first;
     for (uint32_t i = 0; i < g->start_count; i++) {
         uint32_t level = ttp_tree_level(o, g, i, true);
         uint32_t end = ttp_tree_end_at(o, g, start[i].stack, level);
-        start[i].stays =
-            i < g->kept || (end != TTP_NO_PLACE && (level == 0 || start[i - 1].stays) &&
-                            is_same(&start[i], ttp_tree_end_frame(o, g, end)));
+        start[i].stays = i < g->kept || (end != TTAPE_NONE && (level == 0 || start[i - 1].stays) &&
+                                         is_same(&start[i], ttp_tree_end_frame(o, g, end)));
     }
 }
 

@@ -16,8 +16,6 @@
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
-#define TTP_NO_PLACE UINT32_MAX
-
 /* Times of a hostile file may be anything: sums and differences wrap (F-NUM-07). */
 static inline int64_t ttp_plus(int64_t a, int64_t b)
 {
@@ -87,7 +85,7 @@ struct ttape_tree {
     struct ttp_outline **outlines; /* by partition; NULL: not in the cache */
     struct ttp_outline *newest, *oldest;
     uint64_t cache_bytes, used_bytes;
-    uint32_t jobs, ahead; /* partitions that are read at once where one is missed */
+    uint32_t jobs, batch; /* partitions that are read at once where one is missed */
     uint32_t outline_capacity;
     ttape_tree_walk *walks;
     struct ttp_scan_memo *memo; /* tree_scan.c: NULL until there is something to remember */
@@ -109,7 +107,7 @@ void ttp_outlines_close(struct ttape_tree *tree);
 uint32_t ttp_tree_segment_count(const struct ttape_tree *tree, uint32_t stream);
 const struct ttp_segment_entry *ttp_tree_entry(const struct ttape_tree *tree, uint32_t stream,
                                                uint32_t ordinal);
-/* The ordinal of the stream's segment in a partition; TTP_NO_PLACE when there is none. */
+/* The ordinal of the stream's segment in a partition; TTAPE_NONE when there is none. */
 uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition);
 
 /* The outline that has a segment, read if need be; pointers are good until the next call.
@@ -136,7 +134,7 @@ ttape_status ttp_tree_check_id(const struct ttape_tree *tree, const ttape_node_i
 
 /* ---- frames of an outline ---- */
 
-/* The frame at a place of the start (end) edge: its number there, or TTP_NO_PLACE. */
+/* The frame at a level of a stack in the start (end) edge: its number there, or TTAPE_NONE. */
 uint32_t ttp_tree_start_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                            uint32_t stack, uint32_t level);
 uint32_t ttp_tree_end_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,

@@ -3,7 +3,7 @@
 #include "reader/tree/tree_local.h"
 
 #include "format/base/fail.h"
-#include "reader/cache/ahead.h"
+#include "reader/cache/prefetch.h"
 
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal)
 {
@@ -23,7 +23,7 @@ ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uin
     TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
     if (g == NULL)
         return ttp_tree_damage(tree, o->partition, err);
-    bool root = level == TTP_NO_PLACE;
+    bool root = level == TTAPE_NONE;
     uint32_t height = ttp_tree_start_height(o, g, stack), segment = (uint32_t)(g - o->segments);
     uint32_t partition = o->partition;
     if (!root && level >= height)
@@ -90,36 +90,28 @@ static ttape_status no_frame(ttape_error *err)
 
 static uint32_t ordinal_of_event(const struct ttape_tree *tree, uint32_t stream, uint64_t event)
 {
-    uint32_t low = 0, high = ttp_tree_segment_count(tree, stream);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ttp_tree_entry(tree, stream, middle)->first_event <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return TTP_NO_PLACE;
-    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, low - 1);
-    return event - seg->first_event < seg->event_count ? low - 1 : TTP_NO_PLACE;
+    uint32_t count = ttp_segments_up_to(tree->reader, stream, event);
+    if (count == 0)
+        return TTAPE_NONE;
+    const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, count - 1);
+    return event - seg->first_event < seg->event_count ? count - 1 : TTAPE_NONE;
 }
 
-/* The place of a frame which is open at a segment's end, in the list of the end edge. */
-static ttape_status place_at_end(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                                 uint32_t stack, uint32_t level, ttape_node_id *id,
-                                 ttape_error *err)
+/* The id of a frame that is open at a segment's end. */
+static ttape_status id_at_end(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                              uint32_t stack, uint32_t level, ttape_node_id *id, ttape_error *err)
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
-    uint32_t place = g == NULL ? TTP_NO_PLACE : ttp_tree_end_at(o, g, stack, level);
-    if (place == TTP_NO_PLACE)
+    uint32_t number = g == NULL ? TTAPE_NONE : ttp_tree_end_at(o, g, stack, level);
+    if (number == TTAPE_NONE)
         return no_frame(err);
     *id = (ttape_node_id){.kind = TTAPE_NODE_FRAME,
                           .by = TTAPE_NODE_BY_END,
                           .stream = stream,
                           .partition = o->partition,
-                          .place = place};
+                          .place = number};
     return TTAPE_OK;
 }
 
@@ -144,19 +136,19 @@ ttape_status ttp_tree_event_node(struct ttape_tree *tree, uint32_t stream, uint6
     ttape_node_id id;
     uint32_t stack, level, ordinal = ordinal_of_event(tree, stream, event);
     *is_span = false;
-    if (ordinal == TTP_NO_PLACE)
+    if (ordinal == TTAPE_NONE)
         return no_frame(err);
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), partition = seg->partition;
     TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_ORDER, &p, err));
-    uint32_t place = p->segment_start[segment] + (uint32_t)(event - seg->first_event);
-    if (p->views[p->codes[place]].after == 0)
+    uint32_t at = p->segment_start[segment] + (uint32_t)(event - seg->first_event);
+    if (p->views[p->codes[at]].after == 0)
         return no_frame(err);
-    TTP_TRY(level_of(tree, partition, segment, place, &level, err));
-    TTP_TRY(ttp_scan_one(tree, partition, segment, place, &frame, &stack, err));
+    TTP_TRY(level_of(tree, partition, segment, at, &level, err));
+    TTP_TRY(ttp_scan_one(tree, partition, segment, at, &frame, &stack, err));
     if (frame.ended)
         return ttp_tree_local_node(tree, stream, ordinal, &frame, stack, level, out, err);
-    TTP_TRY(place_at_end(tree, stream, ordinal, stack, level, &id, err));
+    TTP_TRY(id_at_end(tree, stream, ordinal, stack, level, &id, err));
     TTP_TRY(ttp_tree_span(tree, &id, span, err));
     *is_span = true;
     *out = span->node;
@@ -236,7 +228,7 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
 
 /* The segment where the frame ends is decoded while the one where it begins is: with the tree's
  * jobs, whether the reader has any or not. */
-static void look_ahead(const struct ttape_tree *tree, const struct ttp_span *s)
+static void prefetch(const struct ttape_tree *tree, const struct ttp_span *s)
 {
     ttape_reader *r = tree->reader;
     uint32_t first = ttp_tree_entry(tree, s->stream, s->first)->partition;
@@ -244,7 +236,7 @@ static void look_ahead(const struct ttape_tree *tree, const struct ttp_span *s)
     if (s->from_start || !ends_in_last(s) || first == last || r->partitions[first].loaded != NULL)
         return;
     uint32_t jobs = ttp_tree_lend_jobs(tree);
-    ttp_ahead_want(r, first, &last, 1, TTP_STAGE_ORDER);
+    ttp_prefetch_want(r, first, &last, 1, TTP_STAGE_ORDER);
     r->jobs = jobs;
 }
 
@@ -254,7 +246,7 @@ ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, tta
     struct filling f = {0};
     if (mode == TTAPE_TREE_PRUNED)
         return TTAPE_OK;
-    look_ahead(tree, s);
+    prefetch(tree, s);
     TTP_TRY(fill_head(tree, s, &f, err));
     TTP_TRY(fill_tail(tree, s, &f, err));
     s->node.pruned.time_ns = s->between_ns;
@@ -284,10 +276,10 @@ static ttape_status fill_stream_segment(struct ttape_tree *tree, uint32_t stream
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
     for (uint32_t stack, from = 0;; from = stack + 1) {
         TTP_TRY(ttp_scan_next_stack(tree, partition, segment, from, &stack, err));
-        if (stack == TTP_NO_PLACE)
+        if (stack == TTAPE_NONE)
             return TTAPE_OK;
-        TTP_TRY(ttp_tree_scan_segment(tree, stream, ordinal, stack, TTP_NO_PLACE, true, &scan,
-                                      &there, err));
+        TTP_TRY(ttp_tree_scan_segment(tree, stream, ordinal, stack, TTAPE_NONE, true, &scan, &there,
+                                      err));
         if (!there)
             continue;
         TTP_TRY(ttp_scan_rest(&scan, tree, err));

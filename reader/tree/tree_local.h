@@ -8,7 +8,7 @@
 /* The number of a segment in its partition. */
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal);
 
-/* A scan of what a frame (level TTP_NO_PLACE: the stack itself) does in a segment that it is
+/* A scan of what a frame (level TTAPE_NONE: the stack itself) does in a segment that it is
  * open at the start of. *there is false where it is not. */
 ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                    uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,

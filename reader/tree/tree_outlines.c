@@ -9,15 +9,15 @@
 #include "reader/partition/summary_reader.h"
 #include "reader/tree/tree_internal.h"
 
-#define AHEAD_FIRST 4u
-#define AHEAD_MOST  1024u
+#define BATCH_FIRST 4u
+#define BATCH_MOST  1024u
 
 /* ---- the cache ---- */
 
 ttape_status ttp_outlines_open(struct ttape_tree *tree, ttape_error *err)
 {
     tree->outline_capacity = tree->reader->partition_count;
-    tree->ahead = AHEAD_FIRST;
+    tree->batch = BATCH_FIRST;
     tree->outlines =
         ttp_memory_take(&tree->memory, tree->outline_capacity, sizeof *tree->outlines, err);
     if (tree->outlines == NULL)
@@ -248,7 +248,7 @@ static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uin
                              uint32_t *list)
 {
     uint32_t count = 0, segments = ttp_tree_segment_count(tree, stream);
-    for (; ordinal < segments && count < tree->ahead; ordinal++) {
+    for (; ordinal < segments && count < tree->batch; ordinal++) {
         uint32_t partition = ttp_tree_entry(tree, stream, ordinal)->partition;
         if (tree->outlines[partition] == NULL)
             list[count++] = partition;
@@ -260,7 +260,7 @@ static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uin
 static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                  ttape_error *err)
 {
-    uint32_t list[AHEAD_MOST];
+    uint32_t list[BATCH_MOST];
     struct making m = {.tree = tree};
     const struct ttp_partition_work work = {.context = &m,
                                             .wish = wish,
@@ -272,13 +272,13 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
     pthread_mutex_init(&m.mutex, NULL);
     ttape_status status = ttp_partition_work(tree->reader, list, count, tree->jobs, &work, err);
     pthread_mutex_destroy(&m.mutex);
-    tree->ahead = tree->ahead * 4 < AHEAD_MOST ? tree->ahead * 4 : AHEAD_MOST;
+    tree->batch = tree->batch * 4 < BATCH_MOST ? tree->batch * 4 : BATCH_MOST;
     if (status != TTAPE_OK)
         return status;
     unlink_outline(tree, tree->outlines[first]);
     link_newest(tree, tree->outlines[first]);
     if (m.made_bytes > tree->cache_bytes) /* then reading so many ahead is in vain */
-        tree->ahead = count > AHEAD_FIRST ? AHEAD_FIRST : 1;
+        tree->batch = count > BATCH_FIRST ? BATCH_FIRST : 1;
     return TTAPE_OK;
 }
 
@@ -307,8 +307,7 @@ uint32_t ttp_tree_segment_count(const struct ttape_tree *tree, uint32_t stream)
 const struct ttp_segment_entry *ttp_tree_entry(const struct ttape_tree *tree, uint32_t stream,
                                                uint32_t ordinal)
 {
-    const ttape_reader *r = tree->reader;
-    return &r->segments[r->stream_segments[r->stream_first[stream] + ordinal]];
+    return ttp_stream_segment(tree->reader, stream, ordinal);
 }
 
 uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32_t partition)
@@ -327,7 +326,7 @@ uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32
     for (uint32_t i = 0; i < count; i++) /* ... but the file may be wrong */
         if (ttp_tree_entry(tree, stream, i)->partition == partition)
             return i;
-    return TTP_NO_PLACE;
+    return TTAPE_NONE;
 }
 
 ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,

@@ -11,7 +11,7 @@
 
 #define LONG_STEP_EVENTS 16384u /* worth remembering */
 #define STEPS_KEPT       8u
-#define PLACES_KEPT      4u
+#define OPENINGS_KEPT    4u
 
 static ttape_status reach(struct ttape_tree *tree, uint32_t partition, uint32_t first, uint32_t end,
                           bool timed, const struct ttp_loaded **out, ttape_error *err)
@@ -79,15 +79,15 @@ struct step {
     ttape_status status;
 };
 
-struct place {
+struct opening {
     uint32_t partition, segment, stack, level, event;
 };
 
 struct ttp_scan_memo {
     struct step steps[STEPS_KEPT];
-    struct place places[PLACES_KEPT];
-    uint32_t step_count, place_count; /* ever; the latest are kept */
-    uint64_t step_events;             /* a bit for each event, modulo 64, that a step began with */
+    struct opening openings[OPENINGS_KEPT];
+    uint32_t step_count, opening_count; /* ever; the latest are kept */
+    uint64_t step_events; /* a bit for each event, modulo 64, that a step began with */
 };
 
 static struct ttp_scan_memo *memo_of(struct ttape_tree *tree)
@@ -132,25 +132,25 @@ static void remember_step(struct ttape_tree *tree, const struct ttp_scan *before
     m->step_events |= 1ull << (before->event & 63);
 }
 
-static bool recall_place(const struct ttape_tree *tree, struct place *place)
+static bool recall_opening(const struct ttape_tree *tree, struct opening *opening)
 {
     const struct ttp_scan_memo *m = tree->memo;
-    for (uint32_t i = 0; m != NULL && i < m->place_count && i < PLACES_KEPT; i++) {
-        const struct place *known = &m->places[i];
-        if (known->partition != place->partition || known->segment != place->segment ||
-            known->stack != place->stack || known->level != place->level)
+    for (uint32_t i = 0; m != NULL && i < m->opening_count && i < OPENINGS_KEPT; i++) {
+        const struct opening *known = &m->openings[i];
+        if (known->partition != opening->partition || known->segment != opening->segment ||
+            known->stack != opening->stack || known->level != opening->level)
             continue;
-        place->event = known->event;
+        opening->event = known->event;
         return true;
     }
     return false;
 }
 
-static void remember_place(struct ttape_tree *tree, const struct place *place)
+static void remember_opening(struct ttape_tree *tree, const struct opening *opening)
 {
     struct ttp_scan_memo *m = memo_of(tree);
     if (m != NULL)
-        m->places[m->place_count++ % PLACES_KEPT] = *place;
+        m->openings[m->opening_count++ % OPENINGS_KEPT] = *opening;
 }
 
 /* ---- the loop ---- */
@@ -375,8 +375,8 @@ ttape_status ttp_scan_next_stack(struct ttape_tree *tree, uint32_t partition, ui
                                  uint32_t from, uint32_t *out, ttape_error *err)
 {
     const struct ttp_loaded *p;
-    *out = TTP_NO_PLACE;
-    if (from == TTP_NO_PLACE)
+    *out = TTAPE_NONE;
+    if (from == TTAPE_NONE)
         return TTAPE_OK;
     TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
     const struct ttp_segment *g = &p->segments.segments[segment];
@@ -407,7 +407,7 @@ uint32_t ttp_scan_back(struct ttp_scan_back *b, const struct ttp_loaded *p)
         else if (v->after != 0)
             return event;
     }
-    return TTP_NO_PLACE;
+    return TTAPE_NONE;
 }
 
 static uint32_t end_height(const struct ttp_loaded *p, const struct ttp_segment *g, uint32_t stack)
@@ -429,26 +429,26 @@ ttape_status ttp_scan_enter_of(struct ttape_tree *tree, uint32_t partition, uint
     TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
     TTP_TRY(reach(tree, partition, 0, p->segment_start[segment + 1], false, &p, err));
     const struct ttp_segment *g = &p->segments.segments[segment];
-    struct place place = {
+    struct opening opening = {
         .partition = partition, .segment = segment, .stack = stack, .level = level};
-    if (recall_place(tree, &place)) {
-        *event = place.event;
+    if (recall_opening(tree, &opening)) {
+        *event = opening.event;
         return TTAPE_OK;
     }
     struct ttp_scan_back back = {.segment = segment,
                                  .event = p->segment_start[segment + 1],
                                  .stack = stack,
                                  .current = g->end.stack};
-    *event = TTP_NO_PLACE;
+    *event = TTAPE_NONE;
     for (uint32_t height = end_height(p, g, stack); height > level; height--) {
         *event = ttp_scan_back(&back, p);
-        if (*event == TTP_NO_PLACE)
+        if (*event == TTAPE_NONE)
             break;
     }
-    if (*event == TTP_NO_PLACE)
+    if (*event == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-EDG-05", p->payload_offset,
                         "edge of a partition has a frame that its events do not open");
-    place.event = *event;
-    remember_place(tree, &place);
+    opening.event = *event;
+    remember_opening(tree, &opening);
     return TTAPE_OK;
 }

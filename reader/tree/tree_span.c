@@ -25,12 +25,12 @@ enum ttp_span_fate ttp_tree_fate(const struct ttp_outline *o,
                                  const struct ttp_tree_segment *segment, uint32_t stack,
                                  uint32_t level)
 {
-    if (ttp_tree_start_at(o, segment, stack, level) == TTP_NO_PLACE)
+    if (ttp_tree_start_at(o, segment, stack, level) == TTAPE_NONE)
         return TTP_SPAN_LOST;
     if (level >= ttp_tree_stay_height(o, segment, stack))
         return TTP_SPAN_ENDS;
     /* Edges that were made up may have it in one list only, or not where it is looked for. */
-    bool is_there = ttp_tree_end_at(o, segment, stack, level) != TTP_NO_PLACE;
+    bool is_there = ttp_tree_end_at(o, segment, stack, level) != TTAPE_NONE;
     return is_there ? TTP_SPAN_STAYS : TTP_SPAN_LOST;
 }
 
@@ -91,7 +91,7 @@ static int64_t child_tail(const struct ttp_outline *o, const struct ttp_tree_seg
                           uint32_t stack, uint32_t level)
 {
     uint32_t child = ttp_tree_start_at(o, g, stack, level);
-    if (child == TTP_NO_PLACE)
+    if (child == TTAPE_NONE)
         return 0;
     return ttp_between(g->base_ns, ttp_tree_start_frame(o, g, child)->end_ns);
 }
@@ -125,7 +125,7 @@ static void add_start(struct ttp_span *s, const struct ttp_outline *o,
     int64_t rest = ttp_minus(ttp_between(f->enter_ns, g->end_ns), f->self_ns);
     s->node.self_ns = f->self_ns;
     s->node.end_ns = g->end_ns;
-    if (child != TTP_NO_PLACE)
+    if (child != TTAPE_NONE)
         rest = ttp_minus(rest, ttp_between(ttp_tree_end_frame(o, g, child)->enter_ns, g->end_ns));
     s->node.rest_ns = ttp_tree_holds(g, TTP_HOLDER_COMES, s->stack, s->level) ? 0 : rest;
     count_part(s, g, TTP_HOLDER_COMES);
@@ -200,7 +200,7 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
     int64_t known = 0;
     *s = (struct ttp_span){.stream = id->stream, .from_start = id->by == TTAPE_NODE_BY_START};
     s->first = s->last = ttp_tree_ordinal(tree, id->stream, id->partition);
-    if (s->first == TTP_NO_PLACE)
+    if (s->first == TTAPE_NONE)
         return no_frame(err);
     TTP_TRY(ttp_tree_outline(tree, id->stream, s->first, &o, &g, err));
     if (g == NULL)

@@ -32,8 +32,8 @@ enum ttp_span_fate ttp_tree_fate(const struct ttp_outline *o,
                                  const struct ttp_tree_segment *segment, uint32_t stack,
                                  uint32_t level);
 
-/* True where the part of a segment hangs below the frame at this place, which does there what `as`
- * says; or below the stream. */
+/* True where the part of a segment hangs below the frame at (stack, level), which does there
+ * what `as` says; or below the stream. */
 bool ttp_tree_holds(const struct ttp_tree_segment *segment, enum ttp_tree_holder as, uint32_t stack,
                     uint32_t level);
 

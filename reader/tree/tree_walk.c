@@ -1,7 +1,7 @@
 /* A walk goes from segment to segment; in each come, in this order:
  *
  *   head    local children between the frame's enter and the segment's end        opened, full
- *   start   frames that are open where a piece of the stream starts
+ *   start   frames that are open behind a hole in the stream
  *   local   the segment's part, or what it holds                                  full: scanned
  *   tail    local children before the frame's end                             opened, full
  *   added   the spanning child that comes in the segment and stays */
@@ -51,12 +51,12 @@ static ttape_status next_scanned(ttape_tree_walk *w, ttape_node *out, ttape_erro
 /* Starts a scan of the frame at (stack, level), or of the stack, in the segment at hand. */
 static ttape_status start_scan(ttape_tree_walk *w, uint32_t stack, uint32_t level, ttape_error *err)
 {
-    w->child_level = level == TTP_NO_PLACE ? 0 : level + 1;
+    w->child_level = level == TTAPE_NONE ? 0 : level + 1;
     return ttp_tree_scan_segment(w->tree, w->stream, w->ordinal, stack, level, true, &w->scan,
                                  &w->scanning, err);
 }
 
-/* The segment's next stack, and how many frames stay on it throughout; TTP_NO_PLACE: none is
+/* The segment's next stack, and how many frames stay on it throughout; TTAPE_NONE: none is
  * left. */
 static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *stay,
                                ttape_error *err)
@@ -66,9 +66,9 @@ static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *st
     uint32_t partition = ttp_tree_entry(w->tree, w->stream, w->ordinal)->partition;
     uint32_t segment = ttp_tree_segment_number(w->tree, w->stream, w->ordinal);
     uint32_t from = w->next_stack;
-    w->next_stack = TTP_NO_PLACE; /* also where it fails */
+    w->next_stack = TTAPE_NONE; /* also where it fails */
     TTP_TRY(ttp_scan_next_stack(w->tree, partition, segment, from, stack, err));
-    if (*stack == TTP_NO_PLACE)
+    if (*stack == TTAPE_NONE)
         return TTAPE_OK;
     w->next_stack = *stack + 1;
     TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
@@ -95,7 +95,7 @@ static ttape_status edge_child(ttape_tree_walk *w, ttape_node_by by, uint32_t pa
 }
 
 /* The next frame of an edge's list that can be a child: of a stream the outermost of each stack; of
- * a frame the one above it, of which there is one at most. TTP_NO_PLACE: none is left. */
+ * a frame the one above it, of which there is one at most. TTAPE_NONE: none is left. */
 static uint32_t next_number(ttape_tree_walk *w, const struct ttp_outline *o,
                             const struct ttp_tree_segment *g, bool at_start)
 {
@@ -106,10 +106,10 @@ static uint32_t next_number(ttape_tree_walk *w, const struct ttp_outline *o,
             if (ttp_tree_level(o, g, number, at_start) == 0)
                 return number;
         }
-        return TTP_NO_PLACE;
+        return TTAPE_NONE;
     }
     if (w->number != 0)
-        return TTP_NO_PLACE;
+        return TTAPE_NONE;
     w->number = 1;
     return (at_start ? ttp_tree_start_at : ttp_tree_end_at)(o, g, w->span.stack, w->span.level + 1);
 }
@@ -125,8 +125,8 @@ static ttape_status do_start(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     else
         goes_on = !w->span.from_start || w->ordinal != w->span.first;
     TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
-    uint32_t number = goes_on || g == NULL ? TTP_NO_PLACE : next_number(w, o, g, true);
-    if (number != TTP_NO_PLACE)
+    uint32_t number = goes_on || g == NULL ? TTAPE_NONE : next_number(w, o, g, true);
+    if (number != TTAPE_NONE)
         return edge_child(w, TTAPE_NODE_BY_START, o->partition, number, out, err);
     w->phase = LOCAL;
     w->next_stack = 0;
@@ -139,7 +139,7 @@ static ttape_status do_added(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     const struct ttp_tree_segment *g;
     TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     uint32_t number, wanted = is_stream(w) ? 0 : w->span.level + 1;
-    while (g != NULL && (number = next_number(w, o, g, false)) != TTP_NO_PLACE) {
+    while (g != NULL && (number = next_number(w, o, g, false)) != TTAPE_NONE) {
         uint32_t stack = ttp_tree_end_frame(o, g, number)->stack;
         if (ttp_tree_stay_height(o, g, stack) <= wanted)
             return edge_child(w, TTAPE_NODE_BY_END, o->partition, number, out, err);
@@ -163,12 +163,12 @@ static void after_local(ttape_tree_walk *w)
 /* Full: what the segment holds of the stream, stack by stack. */
 static ttape_status start_stream_scan(ttape_tree_walk *w, ttape_error *err)
 {
-    uint32_t stay = 0, stack = TTP_NO_PLACE;
+    uint32_t stay = 0, stack = TTAPE_NONE;
     ttape_status status = next_stack(w, &stack, &stay, err);
-    if (stack == TTP_NO_PLACE)
+    if (stack == TTAPE_NONE)
         after_local(w);
-    if (status == TTAPE_OK && stack != TTP_NO_PLACE && stay == 0)
-        status = start_scan(w, stack, TTP_NO_PLACE, err);
+    if (status == TTAPE_OK && stack != TTAPE_NONE && stay == 0)
+        status = start_scan(w, stack, TTAPE_NONE, err);
     return status == TTAPE_OK ? TTAPE_END : status;
 }
 
@@ -176,7 +176,7 @@ static ttape_status do_local(ttape_tree_walk *w, ttape_node *out, ttape_error *e
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    uint32_t level = is_stream(w) ? TTP_NO_PLACE : w->span.level, stack = w->span.stack;
+    uint32_t level = is_stream(w) ? TTAPE_NONE : w->span.level, stack = w->span.stack;
     TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (g == NULL) {
         w->phase = NEXT;
@@ -256,22 +256,22 @@ static ttape_status start_part_scan(ttape_tree_walk *w, ttape_error *err)
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    uint32_t stay = 0, stack = TTP_NO_PLACE;
+    uint32_t stay = 0, stack = TTAPE_NONE;
     TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
-    if (g == NULL || w->next_stack == TTP_NO_PLACE) {
-        w->next_stack = TTP_NO_PLACE;
+    if (g == NULL || w->next_stack == TTAPE_NONE) {
+        w->next_stack = TTAPE_NONE;
         return g == NULL ? ttp_tree_damage(w->tree, o->partition, err) : TTAPE_END;
     }
     if (g->holder != TTP_HOLDER_STREAM) {
         uint32_t level = g->holder_level;
-        w->next_stack = TTP_NO_PLACE;
+        w->next_stack = TTAPE_NONE;
         return g->holder == TTP_HOLDER_COMES ? start_head_scan(w, level, err)
                                              : start_scan(w, 0, level, err);
     }
     TTP_TRY(next_stack(w, &stack, &stay, err));
-    if (stack == TTP_NO_PLACE)
+    if (stack == TTAPE_NONE)
         return TTAPE_END;
-    return start_scan(w, stack, stay == 0 ? TTP_NO_PLACE : stay - 1, err);
+    return start_scan(w, stack, stay == 0 ? TTAPE_NONE : stay - 1, err);
 }
 
 static ttape_status next_of_part(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
@@ -354,7 +354,7 @@ static ttape_status open_walk(ttape_tree_walk *w, const ttape_node_id *id, ttape
         return TTAPE_OK;
     }
     w->ordinal = ttp_tree_ordinal(w->tree, id->stream, id->partition);
-    if (w->ordinal == TTP_NO_PLACE)
+    if (w->ordinal == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "stream '%u' is not in partition '%u'", id->stream, id->partition);
     return TTAPE_OK;

@@ -151,7 +151,7 @@ static double fill_rows(const uint64_t *keys, bool has_caller)
         uint32_t caller = has_caller ? (uint32_t)(keys[i] >> 32) : TTAPE_NONE;
         ck_assert_uint_ne(ttp_account_find(&rows, caller, (uint32_t)keys[i], NULL), 0);
     }
-    double crowd = crowding(rows.places, (size_t)1 << rows.place_bits, row_is_used);
+    double crowd = crowding(rows.slots, (size_t)1 << rows.slot_bits, row_is_used);
     ttp_account_rows_close(&rows);
     return crowd;
 }

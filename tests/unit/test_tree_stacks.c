@@ -90,7 +90,7 @@ START_TEST(a_frame_on_another_stack)
         TTEST_OK(ttp_scan_next_stack(tree, partition, 0, 6, &stack, &err));
         ck_assert_uint_eq(stack, 7);
         TTEST_OK(ttp_scan_next_stack(tree, partition, 0, 8, &stack, &err));
-        ck_assert_uint_eq(stack, TTP_NO_PLACE);
+        ck_assert_uint_eq(stack, TTAPE_NONE);
     }
     ttape_tree_close(tree);
     ttape_reader_close(r);

@@ -63,28 +63,29 @@ ttape_status ttp_arrange_segments(struct ttp_encoding *e)
     return TTAPE_OK;
 }
 
-/* Arrival order is segment order when every segment arrived in one run and in the order of streams.
- */
+/* Arrival order is segment order when every segment arrived in one stretch and in the order of
+ * streams. / */
 static bool arrived_in_order(const struct ttp_job *job)
 {
-    const struct ttp_run *runs = job->pending.runs.data;
+    const struct ttp_stretch *stretches = job->pending.stretches.data;
     const uint32_t *rank = job->rank.data;
-    if (job->pending.runs.count != job->pending.segments.count)
+    if (job->pending.stretches.count != job->pending.segments.count)
         return false;
-    for (size_t i = 0; i < job->pending.runs.count; i++)
-        if (rank[runs[i].segment] != i)
+    for (size_t i = 0; i < job->pending.stretches.count; i++)
+        if (rank[stretches[i].segment] != i)
             return false;
     return true;
 }
 
 static void gather(const struct ttp_job *job, const uint32_t *from, uint32_t *to, uint32_t *at)
 {
-    const struct ttp_run *runs = job->pending.runs.data;
+    const struct ttp_stretch *stretches = job->pending.stretches.data;
     const uint32_t *rank = job->rank.data;
     memcpy(at, job->segment_start.data, job->pending.segments.count * sizeof *at);
-    for (size_t i = 0; i < job->pending.runs.count; i++) {
-        memcpy(to + at[rank[runs[i].segment]], from + runs[i].start, runs[i].count * sizeof *to);
-        at[rank[runs[i].segment]] += runs[i].count;
+    for (size_t i = 0; i < job->pending.stretches.count; i++) {
+        memcpy(to + at[rank[stretches[i].segment]], from + stretches[i].start,
+               stretches[i].count * sizeof *to);
+        at[rank[stretches[i].segment]] += stretches[i].count;
     }
 }
 

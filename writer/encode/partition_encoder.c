@@ -428,7 +428,7 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
                                  &job->open,        &job->open_start,
                                  &job->open_stack,  &job->start_stack,
                                  &job->rank,        &job->wide,
-                                 &p->runs,          &p->segments,
+                                 &p->stretches,     &p->segments,
                                  &p->start_frames,  &p->start_symbols,
                                  &p->end_frames,    &p->wide,
                                  &p->depths,        &p->valued,

@@ -150,8 +150,8 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
     return TTAPE_OK;
 }
 
-/* Everything that the slow path of a run of events needs at hand. */
-struct run {
+/* Everything that the slow path of a batch of events needs at hand. */
+struct batch {
     ttape_writer *w;
     struct ttp_pending *p;
     struct ttp_scope *scope;
@@ -163,196 +163,196 @@ struct run {
     ttape_error *err;
 };
 
-static ttape_status add_fact(struct run *r, struct ttp_growing *list, int64_t number)
+static ttape_status add_fact(struct batch *b, struct ttp_growing *list, int64_t number)
 {
-    struct ttp_fact *fact = ttp_push(&r->w->allocator, list, sizeof *fact, r->err);
+    struct ttp_fact *fact = ttp_push(&b->w->allocator, list, sizeof *fact, b->err);
     if (fact == NULL)
         return TTAPE_E_MEMORY;
-    *fact = (struct ttp_fact){r->s->segment, r->g->event_count, number};
+    *fact = (struct ttp_fact){b->s->segment, b->g->event_count, number};
     return TTAPE_OK;
 }
 
 /* The depth that the frames give, and what to do where the recording says otherwise. */
-static ttape_status take_depth(struct run *r, uint32_t recorded, uint32_t frames)
+static ttape_status take_depth(struct batch *b, uint32_t recorded, uint32_t frames)
 {
-    int64_t depth = (int64_t)r->s->depth_offset + r->s->unknown_depth + frames;
+    int64_t depth = (int64_t)b->s->depth_offset + b->s->unknown_depth + frames;
     if (__builtin_expect(depth < 0 && recorded == TTAPE_DEPTH_AUTO, 0))
         recorded =
             0; /* depths that were recorded too low: nothing is further out than the outermost */
     if (__builtin_expect(recorded != TTAPE_DEPTH_AUTO && recorded != depth, 0)) {
-        int64_t offset = (int64_t)recorded - r->s->unknown_depth - frames;
+        int64_t offset = (int64_t)recorded - b->s->unknown_depth - frames;
         if (recorded > TTP_MAX_DEPTH || offset < -(int64_t)TTP_MAX_DEPTH)
-            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
+            return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
                             "depth %u is out of range", recorded);
-        r->s->depth_offset = (int32_t)offset;
-        TTP_TRY(add_fact(r, &r->p->depths, offset));
+        b->s->depth_offset = (int32_t)offset;
+        TTP_TRY(add_fact(b, &b->p->depths, offset));
         depth = recorded;
     }
     if (depth > (int64_t)TTP_MAX_DEPTH)
-        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
+        return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-05", TTAPE_ERROR_NO_OFFSET,
                         "depth %lld is out of range", (long long)depth);
-    if ((uint32_t)depth < r->g->min_depth)
-        r->g->min_depth = (uint32_t)depth;
+    if ((uint32_t)depth < b->g->min_depth)
+        b->g->min_depth = (uint32_t)depth;
     return TTAPE_OK;
 }
 
-static inline void pop_frame(struct run *r)
+static inline void pop_frame(struct batch *b)
 {
-    struct ttp_stack *stack = r->stack;
+    struct ttp_stack *stack = b->stack;
     stack->count--;
     if (stack->count < stack->low)
         stack->low = stack->count;
     const struct ttp_open *f = &stack->frames[stack->count];
     if (f->site != TTAPE_NONE)
-        ttp_end_frame(ttp_site_state_at(r->scope, f->site), f, r->tick);
+        ttp_end_frame(ttp_site_state_at(b->scope, f->site), f, b->tick);
 }
 
-static ttape_status push_frame(struct run *r, uint8_t event_class, uint32_t argument,
+static ttape_status push_frame(struct batch *b, uint8_t event_class, uint32_t argument,
                                uint32_t symbol)
 {
-    struct ttp_stack *stack = r->stack;
+    struct ttp_stack *stack = b->stack;
     if (__builtin_expect(stack->count == stack->capacity, 0))
-        TTP_TRY(grow_stack(r->w, stack, r->err));
+        TTP_TRY(grow_stack(b->w, stack, b->err));
     uint32_t site = event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument;
     stack->frames[stack->count++] =
-        (struct ttp_open){r->tick, 0, 0, symbol, site, argument, event_class};
+        (struct ttp_open){b->tick, 0, 0, symbol, site, argument, event_class};
     if (site == TTAPE_NONE)
         return TTAPE_OK;
-    struct ttp_site_state *state = ttp_site_state_at(r->scope, site);
-    ttp_touch(r->w, state);
+    struct ttp_site_state *state = ttp_site_state_at(b->scope, site);
+    ttp_touch(b->w, state);
     state->call_count += event_class == TTP_CLASS_ENTER;
     if (state->active++ == 0)
-        state->active_since = r->tick;
+        state->active_since = b->tick;
     return TTAPE_OK;
 }
 
-static ttape_status append_enter(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_enter(struct batch *b, const ttape_event *event, uint32_t *code)
 {
-    struct ttp_site_state *state = ttp_site_state_at(r->scope, event->site);
+    struct ttp_site_state *state = ttp_site_state_at(b->scope, event->site);
     if (__builtin_expect(state->enter_symbol == 0, 0)) {
         uint32_t symbol;
-        TTP_TRY(ttp_scope_symbol(r->w, r->scope, TTP_CLASS_ENTER, event->site, &symbol, r->err));
+        TTP_TRY(ttp_scope_symbol(b->w, b->scope, TTP_CLASS_ENTER, event->site, &symbol, b->err));
         state->enter_symbol = symbol + 1;
     }
     uint32_t symbol = state->enter_symbol - 1;
-    TTP_TRY(take_depth(r, event->depth, r->stack->count));
+    TTP_TRY(take_depth(b, event->depth, b->stack->count));
     *code = symbol << 1;
-    return push_frame(r, TTP_CLASS_ENTER, event->site, symbol);
+    return push_frame(b, TTP_CLASS_ENTER, event->site, symbol);
 }
 
-static ttape_status special_code(struct run *r, uint8_t event_class, uint32_t argument,
+static ttape_status special_code(struct batch *b, uint8_t event_class, uint32_t argument,
                                  uint32_t *code)
 {
     uint32_t symbol;
-    TTP_TRY(ttp_scope_symbol(r->w, r->scope, event_class, argument, &symbol, r->err));
+    TTP_TRY(ttp_scope_symbol(b->w, b->scope, event_class, argument, &symbol, b->err));
     *code = symbol << 1;
     return TTAPE_OK;
 }
 
 /* Pops n frames that were left by unwinding and, for an exit across, the one that exits. */
-static ttape_status append_unwind(struct run *r, const ttape_event *event, uint8_t event_class,
+static ttape_status append_unwind(struct batch *b, const ttape_event *event, uint8_t event_class,
                                   uint32_t n, uint32_t *code)
 {
     uint32_t pops = n + (event_class == TTP_CLASS_EXIT_ACROSS);
-    if (n == 0 || n == UINT32_MAX || pops > r->stack->count)
-        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
-                        "cannot unwind %u frames, %u are open", n, r->stack->count);
-    TTP_TRY(special_code(r, event_class, n, code));
+    if (n == 0 || n == UINT32_MAX || pops > b->stack->count)
+        return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
+                        "cannot unwind %u frames, %u are open", n, b->stack->count);
+    TTP_TRY(special_code(b, event_class, n, code));
     while (pops-- > 0)
-        pop_frame(r);
-    return take_depth(r, event->depth, r->stack->count);
+        pop_frame(b);
+    return take_depth(b, event->depth, b->stack->count);
 }
 
 /* An exit that does not close the top frame: what it must have been. */
-static ttape_status append_odd_exit(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_odd_exit(struct batch *b, const ttape_event *event, uint32_t *code)
 {
-    const struct ttp_stack *stack = r->stack;
+    const struct ttp_stack *stack = b->stack;
     uint32_t reach = stack->count < TTP_ACROSS_MAX ? stack->count : TTP_ACROSS_MAX;
     for (uint32_t n = 1; n < reach; n++)
         if (stack->frames[stack->count - 1 - n].site == event->site)
-            return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, n, code);
-    TTP_TRY(special_code(r, TTP_CLASS_EXIT_UNSEEN, event->site, code));
-    if (stack->count == 0 && r->s->unknown_depth > 0)
-        r->s->unknown_depth--;
-    return take_depth(r, event->depth, stack->count);
+            return append_unwind(b, event, TTP_CLASS_EXIT_ACROSS, n, code);
+    TTP_TRY(special_code(b, TTP_CLASS_EXIT_UNSEEN, event->site, code));
+    if (stack->count == 0 && b->s->unknown_depth > 0)
+        b->s->unknown_depth--;
+    return take_depth(b, event->depth, stack->count);
 }
 
-static ttape_status append_signal_end(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_signal_end(struct batch *b, const ttape_event *event, uint32_t *code)
 {
-    const struct ttp_stack *stack = r->stack;
+    const struct ttp_stack *stack = b->stack;
     for (uint32_t n = 0; n < stack->count && n < TTP_ACROSS_MAX; n++) {
         const struct ttp_open *f = &stack->frames[stack->count - 1 - n];
         if (f->event_class != TTP_CLASS_SIGNAL || f->argument != event->argument)
             continue;
         if (n > 0)
-            return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, n, code);
+            return append_unwind(b, event, TTP_CLASS_EXIT_ACROSS, n, code);
         *code = f->symbol << 1 | 1;
-        pop_frame(r);
-        return take_depth(r, event->depth, stack->count);
+        pop_frame(b);
+        return take_depth(b, event->depth, stack->count);
     }
-    return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-02", TTAPE_ERROR_NO_OFFSET,
+    return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-02", TTAPE_ERROR_NO_OFFSET,
                     "signal %u ends and no handler of it is open", event->argument);
 }
 
-static ttape_status append_switch(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_switch(struct batch *b, const ttape_event *event, uint32_t *code)
 {
     uint32_t index;
-    TTP_TRY(take_depth(r, event->depth, r->stack->count));
-    TTP_TRY(special_code(r, TTP_CLASS_SWITCH, event->argument, code));
-    r->s->last_tick = r->tick; /* the frames of the stack that is left count up to here */
-    ttp_unload(r->w);
-    TTP_TRY(ttp_stream_stack(r->w, r->s, event->argument, &index, r->err));
-    r->s->current = index;
-    load(r->w, r->s);
-    r->stack = &r->s->stacks[index];
+    TTP_TRY(take_depth(b, event->depth, b->stack->count));
+    TTP_TRY(special_code(b, TTP_CLASS_SWITCH, event->argument, code));
+    b->s->last_tick = b->tick; /* the frames of the stack that is left count up to here */
+    ttp_unload(b->w);
+    TTP_TRY(ttp_stream_stack(b->w, b->s, event->argument, &index, b->err));
+    b->s->current = index;
+    load(b->w, b->s);
+    b->stack = &b->s->stacks[index];
     return TTAPE_OK;
 }
 
-static ttape_status append_gap(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_gap(struct batch *b, const ttape_event *event, uint32_t *code)
 {
-    TTP_TRY(special_code(r, TTP_CLASS_GAP, event->argument, code));
-    r->p->gap_count++;
-    r->p->lost_count += event->lost_count;
+    TTP_TRY(special_code(b, TTP_CLASS_GAP, event->argument, code));
+    b->p->gap_count++;
+    b->p->lost_count += event->lost_count;
     if (event->lost_count != 0) {
-        TTP_TRY(add_fact(r, &r->p->valued, (int64_t)r->p->values.count));
-        struct ttp_value *v = ttp_push(&r->w->allocator, &r->p->values, sizeof *v, r->err);
+        TTP_TRY(add_fact(b, &b->p->valued, (int64_t)b->p->values.count));
+        struct ttp_value *v = ttp_push(&b->w->allocator, &b->p->values, sizeof *v, b->err);
         if (v == NULL)
             return TTAPE_E_MEMORY;
         *v = (struct ttp_value){.type = TTP_VALUE_GAP_COUNT, .number = event->lost_count};
-        r->s->valued = true;
+        b->s->valued = true;
     }
-    return take_depth(r, event->depth, r->stack->count);
+    return take_depth(b, event->depth, b->stack->count);
 }
 
-static ttape_status append_push(struct run *r, const ttape_event *event, uint8_t event_class,
+static ttape_status append_push(struct batch *b, const ttape_event *event, uint8_t event_class,
                                 uint32_t argument, uint32_t *code)
 {
-    TTP_TRY(take_depth(r, event->depth, r->stack->count));
-    TTP_TRY(special_code(r, event_class, argument, code));
-    return push_frame(r, event_class, argument, *code >> 1);
+    TTP_TRY(take_depth(b, event->depth, b->stack->count));
+    TTP_TRY(special_code(b, event_class, argument, code));
+    return push_frame(b, event_class, argument, *code >> 1);
 }
 
-static ttape_status append_leaf(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_leaf(struct batch *b, const ttape_event *event, uint32_t *code)
 {
-    struct ttp_site_state *state = ttp_site_state_at(r->scope, event->site);
+    struct ttp_site_state *state = ttp_site_state_at(b->scope, event->site);
     if (state->leaf_symbol == 0) {
         uint32_t symbol;
-        TTP_TRY(ttp_scope_symbol(r->w, r->scope, TTP_CLASS_LEAF, event->site, &symbol, r->err));
+        TTP_TRY(ttp_scope_symbol(b->w, b->scope, TTP_CLASS_LEAF, event->site, &symbol, b->err));
         state->leaf_symbol = symbol + 1;
     }
     *code = (state->leaf_symbol - 1) << 1;
-    return take_depth(r, event->depth, r->stack->count);
+    return take_depth(b, event->depth, b->stack->count);
 }
 
-static ttape_status append_exit(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_exit(struct batch *b, const ttape_event *event, uint32_t *code)
 {
-    struct ttp_stack *stack = r->stack;
+    struct ttp_stack *stack = b->stack;
     if (__builtin_expect(stack->count == 0 || stack->frames[stack->count - 1].site != event->site,
                          0))
-        return append_odd_exit(r, event, code);
+        return append_odd_exit(b, event, code);
     *code = stack->frames[stack->count - 1].symbol << 1 | 1;
-    pop_frame(r);
-    return take_depth(r, event->depth, stack->count);
+    pop_frame(b);
+    return take_depth(b, event->depth, stack->count);
 }
 
 static bool kind_has_site(uint32_t kind)
@@ -361,118 +361,119 @@ static bool kind_has_site(uint32_t kind)
            kind == TTAPE_EVENT_OPEN || kind == TTAPE_EVENT_EXIT_UNSEEN;
 }
 
-static ttape_status append_other(struct run *r, const ttape_event *event, uint32_t *code)
+static ttape_status append_other(struct batch *b, const ttape_event *event, uint32_t *code)
 {
     switch (event->kind) {
-    case TTAPE_EVENT_LEAF: return append_leaf(r, event, code);
-    case TTAPE_EVENT_OPEN: return append_push(r, event, TTP_CLASS_OPEN, event->site, code);
+    case TTAPE_EVENT_LEAF: return append_leaf(b, event, code);
+    case TTAPE_EVENT_OPEN: return append_push(b, event, TTP_CLASS_OPEN, event->site, code);
     case TTAPE_EVENT_SIGNAL_BEGIN:
-        return append_push(r, event, TTP_CLASS_SIGNAL, event->argument, code);
-    case TTAPE_EVENT_SIGNAL_END: return append_signal_end(r, event, code);
+        return append_push(b, event, TTP_CLASS_SIGNAL, event->argument, code);
+    case TTAPE_EVENT_SIGNAL_END: return append_signal_end(b, event, code);
     case TTAPE_EVENT_EXIT_UNSEEN:
-        TTP_TRY(special_code(r, TTP_CLASS_EXIT_UNSEEN, event->site, code));
-        if (r->stack->count == 0 && r->s->unknown_depth > 0)
-            r->s->unknown_depth--;
-        return take_depth(r, event->depth, r->stack->count);
+        TTP_TRY(special_code(b, TTP_CLASS_EXIT_UNSEEN, event->site, code));
+        if (b->stack->count == 0 && b->s->unknown_depth > 0)
+            b->s->unknown_depth--;
+        return take_depth(b, event->depth, b->stack->count);
     case TTAPE_EVENT_UNWIND:
-        return append_unwind(r, event, TTP_CLASS_UNWIND, event->argument, code);
+        return append_unwind(b, event, TTP_CLASS_UNWIND, event->argument, code);
     case TTAPE_EVENT_EXIT_ACROSS:
-        return append_unwind(r, event, TTP_CLASS_EXIT_ACROSS, event->argument, code);
-    case TTAPE_EVENT_SWITCH: return append_switch(r, event, code);
-    case TTAPE_EVENT_GAP: return append_gap(r, event, code);
+        return append_unwind(b, event, TTP_CLASS_EXIT_ACROSS, event->argument, code);
+    case TTAPE_EVENT_SWITCH: return append_switch(b, event, code);
+    case TTAPE_EVENT_GAP: return append_gap(b, event, code);
     default:
-        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-EVT-01", TTAPE_ERROR_NO_OFFSET,
+        return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-01", TTAPE_ERROR_NO_OFFSET,
                         "unknown event kind %u", event->kind);
     }
 }
 
 /* The first event of a stream may be deep already: those frames are known by their number only. */
-static void start_stream(struct run *r, const ttape_event *event)
+static void start_stream(struct batch *b, const ttape_event *event)
 {
-    r->s->started = true;
-    r->s->last_tick = r->tick;
-    r->g->base_tick = r->tick;
-    r->elapsed = 0;
-    if (event->depth == TTAPE_DEPTH_AUTO || event->depth >= TTP_MAX_DEPTH || r->stack->count != 0)
+    b->s->started = true;
+    b->s->last_tick = b->tick;
+    b->g->base_tick = b->tick;
+    b->elapsed = 0;
+    if (event->depth == TTAPE_DEPTH_AUTO || event->depth >= TTP_MAX_DEPTH || b->stack->count != 0)
         return;
     bool exits = event->kind == TTAPE_EVENT_EXIT || event->kind == TTAPE_EVENT_EXIT_UNSEEN;
-    r->s->unknown_depth = event->depth + exits;
-    r->g->start.unknown_depth = r->s->unknown_depth;
+    b->s->unknown_depth = event->depth + exits;
+    b->g->start.unknown_depth = b->s->unknown_depth;
 }
 
-static ttape_status take_time(struct run *r, const ttape_event *event, uint32_t *delta)
+static ttape_status take_time(struct batch *b, const ttape_event *event, uint32_t *delta)
 {
-    const ttape_writer *w = r->w;
+    const ttape_writer *w = b->w;
     if (!w->timed) {
-        r->s->started = r->s->started || (start_stream(r, event), true);
+        b->s->started = b->s->started || (start_stream(b, event), true);
         *delta = 0;
         return TTAPE_OK;
     }
-    r->tick = ttp_tick_of(event->time_ns, w->options.origin_ns, w->resolution);
-    if (r->tick == INT64_MAX) /* the end tick of its partition is one more */
-        return ttp_fail(r->err, TTAPE_E_ARGUMENT, "F-PAR-12", TTAPE_ERROR_NO_OFFSET,
+    b->tick = ttp_tick_of(event->time_ns, w->options.origin_ns, w->resolution);
+    if (b->tick == INT64_MAX) /* the end tick of its partition is one more */
+        return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-PAR-12", TTAPE_ERROR_NO_OFFSET,
                         "time %llu cannot be stored", (unsigned long long)event->time_ns);
-    r->elapsed = (int64_t)((uint64_t)r->tick - (uint64_t)r->s->last_tick);
-    if (__builtin_expect(!r->s->started, 0))
-        start_stream(r, event);
-    if (__builtin_expect((uint64_t)r->elapsed < UINT32_MAX, 1)) {
-        *delta = (uint32_t)r->elapsed;
+    b->elapsed = (int64_t)((uint64_t)b->tick - (uint64_t)b->s->last_tick);
+    if (__builtin_expect(!b->s->started, 0))
+        start_stream(b, event);
+    if (__builtin_expect((uint64_t)b->elapsed < UINT32_MAX, 1)) {
+        *delta = (uint32_t)b->elapsed;
     } else {
         *delta = UINT32_MAX;
-        TTP_TRY(add_fact(r, &r->p->wide, r->elapsed));
+        TTP_TRY(add_fact(b, &b->p->wide, b->elapsed));
     }
-    r->p->first_tick = r->tick < r->p->first_tick ? r->tick : r->p->first_tick;
-    r->p->last_tick = r->tick > r->p->last_tick ? r->tick : r->p->last_tick;
+    b->p->first_tick = b->tick < b->p->first_tick ? b->tick : b->p->first_tick;
+    b->p->last_tick = b->tick > b->p->last_tick ? b->tick : b->p->last_tick;
     return TTAPE_OK;
 }
 
-static ttape_status append_run(struct run *r, const ttape_event *events, uint32_t count)
+static ttape_status append_batch(struct batch *b, const ttape_event *events, uint32_t count)
 {
-    uint32_t *codes = r->p->codes + r->p->event_count, *delta = r->p->delta + r->p->event_count;
+    uint32_t *codes = b->p->codes + b->p->event_count, *delta = b->p->delta + b->p->event_count;
     for (uint32_t i = 0; i < count; i++) {
-        i += ttp_append_fast(r->w, r->p, r->scope, r->s, r->g, events + i, count - i);
+        i += ttp_append_fast(b->w, b->p, b->scope, b->s, b->g, events + i, count - i);
         if (i == count)
             break;
         const ttape_event *event = &events[i];
         uint32_t code;
-        if (__builtin_expect(kind_has_site(event->kind) && event->site >= r->scope->site_count, 0))
-            return ttp_fail(r->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u",
+        if (__builtin_expect(kind_has_site(event->kind) && event->site >= b->scope->site_count, 0))
+            return ttp_fail(b->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u",
                             event->site);
-        r->s->valued = false;
-        TTP_TRY(take_time(r, event, &delta[i]));
-        if (r->stack->count != 0) {
-            struct ttp_open *top = &r->stack->frames[r->stack->count - 1];
-            top->self_ticks = ttp_add_ticks(top->self_ticks, r->elapsed, 0);
+        b->s->valued = false;
+        TTP_TRY(take_time(b, event, &delta[i]));
+        if (b->stack->count != 0) {
+            struct ttp_open *top = &b->stack->frames[b->stack->count - 1];
+            top->self_ticks = ttp_add_ticks(top->self_ticks, b->elapsed, 0);
         }
         if (event->kind == TTAPE_EVENT_ENTER)
-            TTP_TRY(append_enter(r, event, &code));
+            TTP_TRY(append_enter(b, event, &code));
         else if (event->kind == TTAPE_EVENT_EXIT)
-            TTP_TRY(append_exit(r, event, &code));
+            TTP_TRY(append_exit(b, event, &code));
         else
-            TTP_TRY(append_other(r, event, &code));
+            TTP_TRY(append_other(b, event, &code));
         codes[i] = code;
-        r->s->last_tick = r->tick;
-        r->g->event_count++;
-        r->s->next_event++;
-        r->p->event_count++;
+        b->s->last_tick = b->tick;
+        b->g->event_count++;
+        b->s->next_event++;
+        b->p->event_count++;
     }
     return TTAPE_OK;
 }
 
-static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t segment,
-                                uint32_t start, ttape_error *err)
+static ttape_status add_to_stretches(ttape_writer *w, struct ttp_pending *p, uint32_t segment,
+                                     uint32_t start, ttape_error *err)
 {
     if (p->event_count == start)
         return TTAPE_OK;
-    struct ttp_run *run =
-        p->runs.count != 0 ? (struct ttp_run *)p->runs.data + p->runs.count - 1 : NULL;
-    if (run == NULL || run->segment != segment) {
-        run = ttp_push(&w->allocator, &p->runs, sizeof *run, err);
-        if (run == NULL)
+    struct ttp_stretch *stretch =
+        p->stretches.count != 0 ? (struct ttp_stretch *)p->stretches.data + p->stretches.count - 1
+                                : NULL;
+    if (stretch == NULL || stretch->segment != segment) {
+        stretch = ttp_push(&w->allocator, &p->stretches, sizeof *stretch, err);
+        if (stretch == NULL)
             return TTAPE_E_MEMORY;
-        *run = (struct ttp_run){segment, start, 0};
+        *stretch = (struct ttp_stretch){segment, start, 0};
     }
-    run->count += p->event_count - start;
+    stretch->count += p->event_count - start;
     return TTAPE_OK;
 }
 
@@ -480,7 +481,8 @@ static ttape_status add_to_runs(ttape_writer *w, struct ttp_pending *p, uint32_t
  * too many, it has at least events in proportion to them. */
 static bool pending_full(const ttape_writer *w, const struct ttp_pending *p)
 {
-    return p->event_count >= w->options.partition_events || p->runs.count >= TTP_MAX_RUNS ||
+    return p->event_count >= w->options.partition_events ||
+           p->stretches.count >= TTP_MAX_STRETCHES ||
            (p->start_frames.count >= TTP_MAX_EDGE_FRAMES &&
             p->event_count >= p->start_frames.count / 4) ||
            p->value_bytes.count + p->values.count * 8 >= w->options.partition_bytes;
@@ -514,17 +516,17 @@ ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
             TTP_TRY(ttp_pending_grow(w, p, err));
         uint32_t room = p->event_room - p->event_count, start = p->event_count;
         uint32_t n = count < room ? (uint32_t)count : room;
-        struct run r = {w,
-                        p,
-                        scope,
-                        s,
-                        (struct ttp_segment *)p->segments.data + s->segment,
-                        &s->stacks[s->current],
-                        0,
-                        0,
-                        err};
-        ttape_status status = append_run(&r, events, n);
-        TTP_TRY(add_to_runs(w, p, s->segment, start, err));
+        struct batch b = {w,
+                          p,
+                          scope,
+                          s,
+                          (struct ttp_segment *)p->segments.data + s->segment,
+                          &s->stacks[s->current],
+                          0,
+                          0,
+                          err};
+        ttape_status status = append_batch(&b, events, n);
+        TTP_TRY(add_to_stretches(w, p, s->segment, start, err));
         TTP_TRY(status);
         events += n;
         count -= n;

@@ -1,4 +1,4 @@
-/* The fast path of appending: runs of plain enters and exits, which are nearly all events. */
+/* The fast path of appending: plain enters and exits, which are nearly all events. */
 #ifndef TTP_WRITER_APPEND_FAST_H
 #define TTP_WRITER_APPEND_FAST_H
 

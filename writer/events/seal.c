@@ -102,7 +102,7 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
 static void reset_pending(struct ttp_pending *p)
 {
     p->event_count = 0;
-    p->runs.count = p->segments.count = p->start_frames.count = p->start_symbols.count = 0;
+    p->stretches.count = p->segments.count = p->start_frames.count = p->start_symbols.count = 0;
     p->end_frames.count = p->wide.count = p->depths.count = p->valued.count = 0;
     p->values.count = p->value_bytes.count = p->measures.count = 0;
     p->sites_chunk.count = p->streams_chunk.count = p->metadata_chunk.count = 0;

@@ -25,8 +25,8 @@ static ttape_status append_bytes(ttape_writer *w, const void *data, size_t size_
 }
 
 /* The id is that of the first scope (F-FIL-07): of a copied one its own, otherwise the writer's.
- * Where none was given one is drawn from what is written first, so that the same run gives the same
- * bytes. */
+ * Where none was given one is drawn from what is written first, so that the same execution gives
+ * the same bytes. */
 static ttape_status write_header(ttape_writer *w, const struct ttp_scope *scope, const void *seed,
                                  size_t seed_bytes, ttape_error *err)
 {

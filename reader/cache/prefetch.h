@@ -1,4 +1,4 @@
-/* Decoding ahead: threads decode partitions that somebody who reads forward will come to, and the
+/* Prefetching: threads decode partitions that somebody who reads forward will come to, and the
  * cache takes them from here. Nothing depends on it but time: what cannot be decoded here, the
  * cache decodes itself, and reports.
  *
@@ -8,8 +8,8 @@
  * Memory is reserved before a partition is handed out, and no more than a share of what the cache
  * may have; where the reader runs short of memory, everything here is given up first. All functions
  * are for the owner's thread. */
-#ifndef TTP_READER_AHEAD_H
-#define TTP_READER_AHEAD_H
+#ifndef TTP_READER_PREFETCH_H
+#define TTP_READER_PREFETCH_H
 
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
@@ -17,15 +17,15 @@
 /* `current` is about to be loaded, then those in `next`, in order, to at least `stage`: ORDER or
  * EVENTS; what was wanted before and is not among them is given up. Does nothing in a reader
  * without jobs. */
-void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
-                    enum ttp_stage stage);
+void ttp_prefetch_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
+                       enum ttp_stage stage);
 /* The partition at the stage that was wanted or more, charged to the reader's memory; NULL when it
  * has to be decoded. */
-struct ttp_loaded *ttp_ahead_take(ttape_reader *r, uint32_t partition);
-void ttp_ahead_close(ttape_reader *r);
+struct ttp_loaded *ttp_prefetch_take(ttape_reader *r, uint32_t partition);
+void ttp_prefetch_close(ttape_reader *r);
 
 /* How many partitions are worth wanting; 0 without jobs. */
-uint32_t ttp_ahead_depth(const ttape_reader *r);
-#define TTP_AHEAD_MOST 16u
+uint32_t ttp_prefetch_depth(const ttape_reader *r);
+#define TTP_PREFETCH_MOST 16u
 
 #endif

@@ -1,10 +1,10 @@
-#include "reader/base/beside.h"
+#include "reader/base/task.h"
 
 #include <signal.h>
 
 static void *run(void *context)
 {
-    const struct ttp_beside *b = context;
+    const struct ttp_task *b = context;
     b->work(b->context);
     return NULL;
 }
@@ -20,13 +20,13 @@ bool ttp_thread_begin(pthread_t *thread, void *(*work)(void *context), void *con
     return has_begun;
 }
 
-void ttp_beside_begin(struct ttp_beside *b, void (*work)(void *context), void *context)
+void ttp_task_begin(struct ttp_task *b, void (*work)(void *context), void *context)
 {
-    *b = (struct ttp_beside){.work = work, .context = context};
+    *b = (struct ttp_task){.work = work, .context = context};
     b->has_thread = ttp_thread_begin(&b->thread, run, b);
 }
 
-void ttp_beside_end(struct ttp_beside *b)
+void ttp_task_end(struct ttp_task *b)
 {
     if (b->has_thread)
         pthread_join(b->thread, NULL);

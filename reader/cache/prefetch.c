@@ -1,12 +1,12 @@
 /* A slot is a partition on its way: waiting -> running -> done -> free. Only the owner makes and
  * frees slots, so counting memory is its business alone; a worker's own memory is a copy of the
  * reader's accounting with the slot's reservation as its limit. */
-#include "reader/cache/ahead.h"
+#include "reader/cache/prefetch.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "reader/base/beside.h"
+#include "reader/base/task.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
@@ -25,17 +25,17 @@ struct slot {
 };
 
 struct worker {
-    struct ttp_ahead *ahead;
+    struct ttp_prefetch *prefetch;
     ttape_reader reader; /* shares what does not change */
     pthread_t thread;
     uint64_t kept_bytes; /* models and decompressor */
 };
 
-struct ttp_ahead {
+struct ttp_prefetch {
     ttape_reader *reader;
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
-    struct slot slots[TTP_AHEAD_MOST];
+    struct slot slots[TTP_PREFETCH_MOST];
     struct worker *workers;
     uint32_t worker_count, worker_capacity, depth;
     uint64_t turn;
@@ -91,7 +91,7 @@ static struct ttp_loaded *decode_apart(struct worker *w, const struct slot *slot
     return p;
 }
 
-static struct slot *next_waiting(struct ttp_ahead *a)
+static struct slot *next_waiting(struct ttp_prefetch *a)
 {
     struct slot *best = NULL;
     for (uint32_t i = 0; i < a->depth; i++)
@@ -103,7 +103,7 @@ static struct slot *next_waiting(struct ttp_ahead *a)
 static void *work(void *context)
 {
     struct worker *w = context;
-    struct ttp_ahead *a = w->ahead;
+    struct ttp_prefetch *a = w->prefetch;
     struct slot *slot;
     pthread_mutex_lock(&a->mutex);
     while (!a->stop) {
@@ -128,7 +128,7 @@ static void *work(void *context)
 
 /* ---- the owner: with the mutex held ---- */
 
-static struct ttp_loaded *take_result(struct ttp_ahead *a, struct slot *slot)
+static struct ttp_loaded *take_result(struct ttp_prefetch *a, struct slot *slot)
 {
     struct ttp_memory *m = &a->reader->memory;
     struct ttp_loaded *p = slot->result;
@@ -142,7 +142,7 @@ static struct ttp_loaded *take_result(struct ttp_ahead *a, struct slot *slot)
     return p;
 }
 
-static void give_up(struct ttp_ahead *a, struct slot *slot)
+static void give_up(struct ttp_prefetch *a, struct slot *slot)
 {
     while (slot->state == RUNNING)
         pthread_cond_wait(&a->done, &a->mutex);
@@ -153,7 +153,7 @@ static void give_up(struct ttp_ahead *a, struct slot *slot)
     ttp_memory_give(&a->reader->memory, p, 1, sizeof *p);
 }
 
-static struct slot *find(struct ttp_ahead *a, uint32_t partition)
+static struct slot *find(struct ttp_prefetch *a, uint32_t partition)
 {
     for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state != FREE && a->slots[i].partition == partition)
@@ -163,7 +163,7 @@ static struct slot *find(struct ttp_ahead *a, uint32_t partition)
 
 static bool relieve(void *context)
 {
-    struct ttp_ahead *a = context;
+    struct ttp_prefetch *a = context;
     pthread_mutex_lock(&a->mutex);
     for (uint32_t i = 0; i < a->depth; i++) /* those first: no worker shall begin with them now */
         if (a->slots[i].state == WAITING)
@@ -175,13 +175,13 @@ static bool relieve(void *context)
     return true;
 }
 
-static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
+static void start(struct ttp_prefetch *a, uint32_t partition, enum ttp_stage stage)
 {
     ttape_reader *r = a->reader;
     const struct ttp_partition_entry *entry = &r->partitions[partition];
     struct slot *slot = NULL;
     uint64_t bytes = bytes_for(entry), decoded = DECODED_BYTES * entry->event_count;
-    uint32_t place;
+    uint32_t index;
     for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state == FREE)
             slot = &a->slots[i];
@@ -193,7 +193,7 @@ static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
         return;
     /* Finding a model may have to learn others' numbers: that is done here, workers only look. */
     if (entry->model != TTP_NO_MODEL &&
-        ttp_model_find(r, partition, entry->model, &place, NULL) != TTAPE_OK)
+        ttp_model_find(r, partition, entry->model, &index, NULL) != TTAPE_OK)
         return;
     ttp_memory_charge(&r->memory, bytes);
     *slot = (struct slot){.partition = partition,
@@ -206,18 +206,18 @@ static void start(struct ttp_ahead *a, uint32_t partition, enum ttp_stage stage)
 
 /* ---- the owner ---- */
 
-static bool start_workers(struct ttp_ahead *a)
+static bool start_workers(struct ttp_prefetch *a)
 {
     for (uint32_t i = 0; i < a->worker_capacity; i++) {
         struct worker *w = &a->workers[i];
-        w->ahead = a;
+        w->prefetch = a;
         w->reader = *a->reader;
         w->reader.memory.used_bytes = 0;
         w->reader.memory.relieve = NULL;
         w->reader.zstd = (struct ttp_zstd){0};
         w->reader.kept_model_count = 0;
         w->reader.kept_model_bytes = 0;
-        w->reader.ahead = NULL;
+        w->reader.prefetch = NULL;
         w->reader.jobs = 0;
         w->kept_bytes = 0;
         if (!ttp_thread_begin(&w->thread, work, w))
@@ -227,7 +227,7 @@ static bool start_workers(struct ttp_ahead *a)
     return a->worker_count != 0;
 }
 
-static void close_ahead(struct ttp_ahead *a)
+static void close_prefetch(struct ttp_prefetch *a)
 {
     struct ttp_memory *m = &a->reader->memory;
     (void)relieve(a);
@@ -250,26 +250,26 @@ static void close_ahead(struct ttp_ahead *a)
     ttp_memory_give(m, a, 1, sizeof *a);
 }
 
-void ttp_ahead_close(ttape_reader *r)
+void ttp_prefetch_close(ttape_reader *r)
 {
-    if (r->ahead != NULL)
-        close_ahead(r->ahead);
-    r->ahead = NULL;
+    if (r->prefetch != NULL)
+        close_prefetch(r->prefetch);
+    r->prefetch = NULL;
 }
 
-uint32_t ttp_ahead_depth(const ttape_reader *r)
+uint32_t ttp_prefetch_depth(const ttape_reader *r)
 {
-    return r->jobs < 2 ? 0 : r->jobs < TTP_AHEAD_MOST ? r->jobs + 1 : TTP_AHEAD_MOST;
+    return r->jobs < 2 ? 0 : r->jobs < TTP_PREFETCH_MOST ? r->jobs + 1 : TTP_PREFETCH_MOST;
 }
 
 /* Without threads or memory for them the reader goes on without jobs. */
-static struct ttp_ahead *open_ahead(ttape_reader *r)
+static struct ttp_prefetch *open_prefetch(ttape_reader *r)
 {
     struct ttp_memory *m = &r->memory;
-    struct ttp_ahead *a = ttp_memory_take(m, 1, sizeof *a, NULL);
+    struct ttp_prefetch *a = ttp_memory_take(m, 1, sizeof *a, NULL);
     if (a == NULL)
         return NULL;
-    *a = (struct ttp_ahead){.reader = r, .depth = ttp_ahead_depth(r)};
+    *a = (struct ttp_prefetch){.reader = r, .depth = ttp_prefetch_depth(r)};
     a->worker_capacity = a->depth - 1;
     a->workers = ttp_memory_take(m, a->worker_capacity, sizeof *a->workers, NULL);
     if (a->workers == NULL) {
@@ -280,7 +280,7 @@ static struct ttp_ahead *open_ahead(ttape_reader *r)
     pthread_cond_init(&a->work, NULL);
     pthread_cond_init(&a->done, NULL);
     if (!start_workers(a)) {
-        close_ahead(a);
+        close_prefetch(a);
         return NULL;
     }
     m->relieve = relieve;
@@ -288,14 +288,14 @@ static struct ttp_ahead *open_ahead(ttape_reader *r)
     return a;
 }
 
-void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
-                    enum ttp_stage stage)
+void ttp_prefetch_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
+                       enum ttp_stage stage)
 {
     if (r->jobs < 2)
         return;
-    if (r->ahead == NULL)
-        r->ahead = open_ahead(r);
-    struct ttp_ahead *a = r->ahead;
+    if (r->prefetch == NULL)
+        r->prefetch = open_prefetch(r);
+    struct ttp_prefetch *a = r->prefetch;
     if (a == NULL) {
         r->jobs = 0;
         return;
@@ -315,9 +315,9 @@ void ttp_ahead_want(ttape_reader *r, uint32_t current, const uint32_t *next, uin
     pthread_mutex_unlock(&a->mutex);
 }
 
-struct ttp_loaded *ttp_ahead_take(ttape_reader *r, uint32_t partition)
+struct ttp_loaded *ttp_prefetch_take(ttape_reader *r, uint32_t partition)
 {
-    struct ttp_ahead *a = r->ahead;
+    struct ttp_prefetch *a = r->prefetch;
     struct ttp_loaded *p = NULL;
     if (a == NULL)
         return NULL;

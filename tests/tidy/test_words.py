@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Words gate: a word that spec/decisions/0052-words.md retired in a folder does not come back as
+a word of a name there. Names are the code's; what a comment says in passing is free."""
+import re
+
+import tidy
+
+# word of a name: (folders, names that keep it and why they may)
+RETIRED = {
+    "run": (["reader", "libtrace", "writer/events", "writer/encode"],
+            {"run_all", "run_member", "run_members", "run_workers", "run"}), # verbs
+    "runs": (["reader", "libtrace", "writer/events", "writer/encode"], set()),
+    "part": (["reader", "libtrace"],
+             {"TTAPE_NODE_PART", "ttp_tree_part_node", "next_of_part", "start_part_scan",
+              "count_part", "part_count",                                # the tree's node, public
+              "ttape_copier_part", "copy_segment_part"}),                # public
+    "parts": (["reader", "libtrace"], set()),
+    "place": (["reader", "libtrace/copy"], {"place"}),                   # ttape_node_id has one
+    "places": (["reader", "libtrace/copy"], set()),
+    "told": (["reader", "libtrace"], set()),
+    "record": (["reader"], set()),
+    "beside": (["reader"], {"ttp_time_static_blocks_beside"}),           # format's
+    "ahead": (["reader"], set()),
+}
+NAME = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
+
+
+def main():
+    problems, seen, kept = [], 0, set()
+    for word, (folders, allowed) in RETIRED.items():
+        for path in tidy.files(".c", ".h", under=folders):
+            if str(path).startswith("libtrace/include/"):
+                continue
+            code = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', tidy.without_comments(tidy.text(path)))
+            for match in NAME.finditer(code):
+                seen += 1
+                name = match.group(0)
+                if word not in name.lower().split("_"):
+                    continue
+                if name in allowed:
+                    kept.add((word, name))
+                    continue
+                line = code.count("\n", 0, match.start()) + 1
+                problems.append(f"{path}:{line}: '{name}': the word '{word}' is retired here "
+                                "(spec/decisions/0052-words.md)")
+    for word, (_, allowed) in RETIRED.items():
+        problems += [f"'{name}' is allowed for '{word}' and nowhere"
+                     for name in sorted(allowed) if (word, name) not in kept]
+    tidy.verdict("words", problems, f"{len(RETIRED)} retired words looked for in {seen} names")
+
+
+main()
