@@ -21,7 +21,6 @@
 
 #include <tracetape/recording.h>
 
-#include "format/base/fail.h"
 #include "writer/arena/arena.h"
 #include "writer/os_status.h"
 #include "writer/recording/decode/proc_maps.h"
@@ -73,12 +72,10 @@ static ttape_status fail_open(uint32_t pid, ttape_error *err)
     int code = errno;
     ttape_status status = ttp_status_of(code);
     if (code == ENOENT || code == ESRCH)
-        status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
-                          "there is no process %" PRIu32, pid);
+        status = ttp_fail_plain(err, TTAPE_E_NOT_FOUND, "there is no process %" PRIu32, pid);
     else
-        (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
-                       "looking at process %" PRIu32 " failed: %s", pid,
-                       code == EACCES || code == EPERM ? "it is not yours" : strerror(code));
+        (void)ttp_fail_plain(err, status, "looking at process %" PRIu32 " failed: %s", pid,
+                             code == EACCES || code == EPERM ? "it is not yours" : strerror(code));
     if (err != NULL)
         err->os_errno = code;
     return status;
@@ -143,17 +140,16 @@ static ttape_status map(ttape_control *c, int fd, ttape_error *err)
     struct stat file;
     c->map_bytes = TTP_ARENA_HEAD_BYTES + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t);
     if (fstat(fd, &file) != 0 || !is_ours(&file))
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                        "process %" PRIu32 " is recorded by somebody else", c->pid);
+        return ttp_fail_plain(err, TTAPE_E_IO, "process %" PRIu32 " is recorded by somebody else",
+                              c->pid);
     if ((uint64_t)file.st_size < c->map_bytes)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "not an arena");
+        return ttp_fail_plain(err, TTAPE_E_NOT_FOUND, "not an arena");
     void *memory = mmap(NULL, c->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "mapping the arena failed: %s",
-                        strerror(errno));
+        return ttp_fail_plain(err, TTAPE_E_IO, "mapping the arena failed: %s", strerror(errno));
     if (!is_arena(c, memory, &file)) {
         (void)munmap(memory, c->map_bytes);
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "not an arena");
+        return ttp_fail_plain(err, TTAPE_E_NOT_FOUND, "not an arena");
     }
     c->head = memory;
     c->states = (const void *)((const uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
@@ -168,10 +164,11 @@ static ttape_status try_candidate(ttape_control *c, const struct candidate *foun
     if (fd < 0) {
         int code = errno;
         ttape_status status = ttp_status_of(code);
-        (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
-                       found->is_deleted ? "the recording of process %" PRIu32 " has ended"
-                                         : "opening the arena of process %" PRIu32 " failed: %s",
-                       c->pid, strerror(code));
+        (void)ttp_fail_plain(err, status,
+                             found->is_deleted ? "the recording of process %" PRIu32 " has ended"
+                                               : "opening the arena of process %" PRIu32
+                                                 " failed: %s",
+                             c->pid, strerror(code));
         if (err != NULL)
             err->os_errno = code;
         return status;
@@ -186,8 +183,8 @@ static ttape_status find(ttape_control *c, FILE *maps, ttape_error *err)
     char *line = NULL;
     size_t capacity = 0;
     struct candidate found;
-    ttape_status status = ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
-                                   "process %" PRIu32 " is not being recorded", c->pid);
+    ttape_status status =
+        ttp_fail_plain(err, TTAPE_E_NOT_FOUND, "process %" PRIu32 " is not being recorded", c->pid);
     while (c->head == NULL && getline(&line, &capacity, maps) > 0) {
         ttape_error why = {0};
         if (!parse_candidate(line, &found))
@@ -214,7 +211,7 @@ ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *
     ttape_control *c = calloc(1, sizeof *c);
     if (c == NULL) {
         (void)fclose(maps);
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        return ttp_fail_memory(err);
     }
     c->pid = pid;
     ttape_status status = find(c, maps, err);
@@ -279,8 +276,7 @@ static ttape_status set_mode(struct ttp_arena_head *head, bool on, ttape_error *
     (void)__atomic_compare_exchange_n(&head->mode, &expected, on ? TTP_MODE_ON : TTP_MODE_OFF,
                                       false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_STOPPED)
-        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                        "the recording has stopped for good");
+        return ttp_fail_plain(err, TTAPE_E_STATE, "the recording has stopped for good");
     return TTAPE_OK;
 }
 
@@ -304,11 +300,9 @@ static ttape_status wait_for(const ttape_control *c, const uint32_t *answer, uin
         moved = seen != rounds ? now : moved;
         rounds = seen;
         if (now - moved >= STALL_NS && !recorder_lives(c))
-            return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                            "the recorder has ended before it answered");
+            return ttp_fail_plain(err, TTAPE_E_STATE, "the recorder has ended before it answered");
         if (now - start >= wait_ns)
-            return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                            "the recorder has not answered yet");
+            return ttp_fail_plain(err, TTAPE_E_IO, "the recorder has not answered yet");
         (void)nanosleep(&pause, NULL);
     }
     return TTAPE_OK;
@@ -319,8 +313,8 @@ static ttape_status ask(const ttape_control *c, uint32_t *counter, const uint32_
                         uint64_t wait_ns, ttape_error *err)
 {
     if (!recorder_lives(c))
-        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                        "the recorder, process %" PRIu32 ", is gone", c->recorder_pid);
+        return ttp_fail_plain(err, TTAPE_E_STATE, "the recorder, process %" PRIu32 ", is gone",
+                              c->recorder_pid);
     uint32_t request = __atomic_add_fetch(counter, 1, __ATOMIC_ACQ_REL);
     return wait_ns == 0 ? TTAPE_OK : wait_for(c, answer, request, wait_ns, err);
 }
@@ -331,8 +325,7 @@ static ttape_status take_snapshot(const ttape_control *c, uint64_t wait_ns, ttap
     uint32_t failed = __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED);
     TTP_TRY(ask(c, &head->snapshot_requests, &head->snapshots_done, wait_ns, err));
     if (wait_ns != 0 && __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED) != failed)
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                        "the recorder could not write the snapshot");
+        return ttp_fail_plain(err, TTAPE_E_IO, "the recorder could not write the snapshot");
     return TTAPE_OK;
 }
 
@@ -354,6 +347,6 @@ ttape_status ttape_control_send(ttape_control *c, ttape_control_request request,
         return ask(c, &head->flush_requests, &head->flushes_done, wait_ns, err);
     case TTAPE_CONTROL_SNAPSHOT: return take_snapshot(c, wait_ns, err);
     case TTAPE_CONTROL_STOP: stop(head); return TTAPE_OK;
-    default: return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no such request");
+    default: return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "no such request");
     }
 }

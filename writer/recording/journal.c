@@ -12,7 +12,6 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
-#include "format/base/fail.h"
 #include "writer/events/stream_edge.h"
 #include "writer/recording/journal.h"
 
@@ -38,8 +37,8 @@ ttape_status ttp_journal_write(struct ttp_encode *e, const struct ttp_growing *b
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                            "writing the journal failed: %s", strerror(errno));
+            return ttp_fail_plain(err, TTAPE_E_IO, "writing the journal failed: %s",
+                                  strerror(errno));
         at += n;
         left -= (size_t)n;
     }
@@ -95,7 +94,7 @@ ttape_status ttp_journal_message(struct ttp_encode *e, const struct ttp_thread *
 {
     uint8_t *copy = malloc(size_bytes + 12);
     if (copy == NULL)
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        return ttp_fail_memory(err);
     ttp_store64(copy, thread->serial);
     ttp_store32(copy + 8, kind);
     memcpy(copy + 12, bytes, size_bytes);
@@ -191,7 +190,7 @@ ttape_status ttp_journal_edge(struct ttp_encode *e, const struct ttp_thread *thr
     size_t size = TTP_JOURNAL_EDGE_BYTES + count * TTP_JOURNAL_FRAME_BYTES;
     uint8_t *bytes = malloc(size);
     if (bytes == NULL)
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        return ttp_fail_memory(err);
     ttp_store64(bytes, thread->serial);
     ttp_store64(bytes + 8, thread->edge.event_number);
     ttp_store64(bytes + 16, thread->edge.time_ns);

@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "writer/arena/record.h"
 #include "writer/recording/journal.h"
@@ -29,11 +28,6 @@
 #define PARTIAL_MS        1000u /* blocks that fill slowly are looked into so often */
 #define LIVE_PARTIAL_MS   200u
 
-static ttape_status no_memory(ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-}
-
 /* The encoding thread */
 
 static ttape_status encode_slot(struct ttp_encode *e, uint32_t number, struct ttp_slot *slot)
@@ -44,8 +38,7 @@ static ttape_status encode_slot(struct ttp_encode *e, uint32_t number, struct tt
         return TTAPE_E_MEMORY;
     *place = number;
     if (!ttp_slot_is_whole(slot))
-        return ttp_fail(&e->error, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                        "the spill file was changed by somebody else");
+        return ttp_fail_plain(&e->error, TTAPE_E_IO, "the spill file was changed by somebody else");
     if (e->is_full) {
         for (uint32_t i = 0; i < slot->head.count; i++)
             e->overwritten += ttp_record_is_call(slot->records[i]);
@@ -153,7 +146,7 @@ static void *encode(void *context)
     ttape_recording *r = context;
     step_back();
     struct ttp_slot *slot = malloc(sizeof *slot);
-    ttape_status started = slot == NULL ? no_memory(&r->encoder.error) : TTAPE_OK;
+    ttape_status started = slot == NULL ? ttp_fail_memory(&r->encoder.error) : TTAPE_OK;
     if (started == TTAPE_OK && !r->encoder.options.separate_files)
         started = ttp_output_begin(&r->encoder, 0, &r->encoder.current, &r->encoder.error);
     report_start(r, started);
@@ -215,8 +208,7 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
     if (o->writer.partition_events == 0)
         o->writer.partition_events = o->live ? LIVE_PARTITION : DEFAULT_PARTITION;
     if (o->clock > TTAPE_CLOCK_NONE || o->writer.partition_events > 16000000u)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "an option is out of range");
+        return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "an option is out of range");
     return TTAPE_OK;
 }
 
@@ -226,8 +218,7 @@ static ttape_status draw_trace_id(ttape_writer_options *w, ttape_error *err)
     if (w->has_trace_id)
         return TTAPE_OK;
     if (getrandom(w->trace_id, sizeof w->trace_id, 0) != (ssize_t)sizeof w->trace_id)
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "no random number: %s",
-                        strerror(errno));
+        return ttp_fail_plain(err, TTAPE_E_IO, "no random number: %s", strerror(errno));
     w->has_trace_id = true;
     return TTAPE_OK;
 }
@@ -245,7 +236,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     e->shared = &r->shared;
     r->drain.slot = malloc(sizeof *r->drain.slot);
     if (r->drain.slot == NULL)
-        return no_memory(err);
+        return ttp_fail_memory(err);
     r->directory.replaces_output = o->replace;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
     ttp_clock_choose(&o->clock, &e->clock);
@@ -303,7 +294,7 @@ ttape_status ttp_recording_open(ttape_recording **out, const char *output,
     *out = NULL;
     ttape_recording *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return no_memory(err);
+        return ttp_fail_memory(err);
     r->encoder.journal_fd = r->spill.fd = r->drain.arena.fd = r->directory.parent_fd =
         r->directory.fd = -1;
     r->snapshots.join = join;
@@ -357,8 +348,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         step_forward();
     if (r->shared.failed) {
         stop(r);
-        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                        "the recording has failed: its end says why");
+        return ttp_fail_plain(err, TTAPE_E_STATE, "the recording has failed: its end says why");
     }
     if (r->shared.wants_snapshot) {
         r->shared.wants_snapshot = false;
@@ -433,8 +423,7 @@ ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uin
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
 {
     if (!r->has_thread && !r->is_synchronous)
-        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                        "the recording was finished before");
+        return ttp_fail_plain(err, TTAPE_E_STATE, "the recording was finished before");
     stop(r);
     read_lost(r);
     ttp_spill_end(&r->spill);

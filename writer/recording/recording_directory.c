@@ -11,22 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/base/fail.h"
 #include "writer/recording/recording_internal.h"
 
 #define SUFFIX ".recording"
-
-static ttape_status no_memory(ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-}
 
 ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *path)
 {
     int code = errno;
     ttape_status status = code == EEXIST ? TTAPE_E_EXISTS : TTAPE_E_IO;
-    (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET, "%s '%s' failed: %s", what, path,
-                   strerror(code));
+    (void)ttp_fail_plain(err, status, "%s '%s' failed: %s", what, path, strerror(code));
     if (err != NULL)
         err->os_errno = code;
     return status;
@@ -39,7 +32,7 @@ static ttape_status open_parent(struct ttp_directory *d, ttape_error *err)
                        ? strdup(".")
                        : strndup(d->output, slash == d->output ? 1 : (size_t)(slash - d->output));
     if (parent == NULL)
-        return no_memory(err);
+        return ttp_fail_memory(err);
     d->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ttape_status status = d->parent_fd < 0 ? ttp_directory_fail(err, "opening", parent) : TTAPE_OK;
     free(parent);
@@ -59,9 +52,9 @@ static ttape_status make(struct ttp_directory *d, ttape_error *err)
         int code = errno;
         ttape_status status = ttp_directory_fail(err, "creating", d->path);
         if (code == EEXIST && err != NULL)
-            (void)ttp_fail(err, status, "", TTAPE_ERROR_NO_OFFSET,
-                           "'%s' exists: a recorder is at work there, or was killed (see recover)",
-                           d->path);
+            (void)ttp_fail_plain(
+                err, status,
+                "'%s' exists: a recorder is at work there, or was killed (see recover)", d->path);
         return status;
     }
     d->is_made = true;
@@ -75,16 +68,14 @@ ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, tta
     d->output = strdup(output);
     if (d->output == NULL || asprintf(&d->path, "%s" SUFFIX, output) < 0) {
         d->path = NULL;
-        return no_memory(err);
+        return ttp_fail_memory(err);
     }
     if (*ttp_directory_base(output) == '\0')
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "'%s' is not the name of a file", output);
+        return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "'%s' is not the name of a file", output);
     TTP_TRY(open_parent(d, err));
     if (fstatat(d->parent_fd, ttp_directory_base(output), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
         (!d->replaces_output || !S_ISREG(info.st_mode)))
-        return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "'%s' exists already",
-                        output);
+        return ttp_fail_plain(err, TTAPE_E_EXISTS, "'%s' exists already", output);
     return make(d, err);
 }
 

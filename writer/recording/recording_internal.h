@@ -27,6 +27,7 @@
 #include "format/base/wide.h"
 #include "writer/arena/arena.h"
 #include "writer/growing.h"
+#include "writer/os_status.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/snapshot.h"
 

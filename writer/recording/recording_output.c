@@ -12,18 +12,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "format/base/fail.h"
 #include "writer/events/stream_edge.h"
 #include "writer/output/sync_file.h"
 #include "writer/recording/journal.h"
 
 #define LIVE_SEAL_MS 500u
 #define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */
-
-static ttape_status no_memory(ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-}
 
 /* OUTPUT with something before its last suffix: run.ttape -> run.0001.ttape */
 static char *numbered(const char *output, const char *middle)
@@ -67,7 +61,7 @@ static ttape_status name_output(const struct ttp_encode *e, struct ttp_output *o
 {
     o->final_path = final_name(e, pid, o->number);
     if (o->final_path == NULL && !keeps_last(e))
-        return no_memory(err);
+        return ttp_fail_memory(err);
     if (e->options.live && o->final_path != NULL) {
         o->path = o->final_path;
         o->final_path = NULL;
@@ -75,7 +69,7 @@ static ttape_status name_output(const struct ttp_encode *e, struct ttp_output *o
     }
     if (asprintf(&o->path, "%s/trace.%u", e->directory->path, o->number) < 0) {
         o->path = NULL;
-        return no_memory(err);
+        return ttp_fail_memory(err);
     }
     return TTAPE_OK;
 }
@@ -144,7 +138,7 @@ ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_out
     struct ttp_output *o = place == NULL ? NULL : calloc(1, sizeof *o);
     if (o == NULL) {
         e->outputs.count -= place != NULL;
-        return no_memory(err);
+        return ttp_fail_memory(err);
     }
     *place = *out = o;
     o->fd = -1;

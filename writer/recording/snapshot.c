@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/base/fail.h"
 #include "writer/output/sync_file.h"
 #include "writer/recording/recording_internal.h"
 
@@ -61,7 +60,7 @@ static ttape_status give_name(ttape_recording *r, const char *base, ttape_error 
     for (uint32_t *number = &r->snapshots.number; *number < NUMBER_MAX; ++*number) {
         char *name = NULL;
         if (asprintf(&name, "%s.snapshot-%u", base, *number) < 0)
-            return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+            return ttp_fail_memory(err);
         bool done = name_it(r, ttp_directory_base(name));
         ttape_status status = TTAPE_OK;
         if (!done && errno != EEXIST)
@@ -70,8 +69,7 @@ static ttape_status give_name(ttape_recording *r, const char *base, ttape_error 
         if (done || status != TTAPE_OK)
             return status;
     }
-    return ttp_fail(err, TTAPE_E_EXISTS, "", TTAPE_ERROR_NO_OFFSET, "too many snapshots of '%s'",
-                    base);
+    return ttp_fail_plain(err, TTAPE_E_EXISTS, "too many snapshots of '%s'", base);
 }
 
 static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *copy, int fd,
@@ -171,7 +169,7 @@ static ttape_status add_copy(ttape_recording *r, const struct ttp_output *of, co
     copy->first = r->snapshots.pieces.count;
     copy->base = strdup(base);
     if (copy->base == NULL)
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        return ttp_fail_memory(err);
     for (size_t i = 0; i < r->encoder.outputs.count; i++)
         if (outputs[i] == of || keeps_last(r))
             TTP_TRY(add_output(r, outputs[i], err));
@@ -201,8 +199,7 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     r->snapshots.has_thread = code == 0;
     if (code != 0)
-        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "starting a thread failed: %s",
-                        strerror(code));
+        return ttp_fail_plain(err, TTAPE_E_IO, "starting a thread failed: %s", strerror(code));
     return TTAPE_OK;
 }
 

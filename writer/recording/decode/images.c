@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "format/base/bytes.h"
-#include "format/base/fail.h"
 #include "writer/arena/record.h"
 #include "writer/recording/decode/layouts.h"
 #include "writer/recording/journal.h"
@@ -17,11 +16,6 @@
 #define MODULE_BYTES  20u
 #define KIND_MAX      0xFFFFu /* that a trace can hold */
 #define SITE_BYTES    18u
-
-static ttape_status no_memory(ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-}
 
 static struct ttp_image *image_at(const struct ttp_encode *e, uint32_t index)
 {
@@ -67,7 +61,7 @@ ttape_status ttp_thread_of(struct ttp_encode *e, const struct ttp_block_head *bl
         place == NULL ? NULL : e->allocator.allocate(e->allocator.context, sizeof *thread);
     if (thread == NULL) {
         e->threads.count -= place != NULL;
-        return no_memory(err);
+        return ttp_fail_memory(err);
     }
     *thread = (struct ttp_thread){.serial = block->serial,
                                   .image = image,
@@ -356,7 +350,7 @@ static ttape_status take_process(struct ttp_encode *e, struct ttp_thread *thread
     image->parent_pid = ttp_load32(bytes + 28);
     image->path = strndup((const char *)bytes + PROCESS_BYTES, size_bytes - PROCESS_BYTES);
     if (image->path == NULL)
-        return no_memory(err);
+        return ttp_fail_memory(err);
     if (parent != TTAPE_NONE && is_told(e, parent)) {
         image->parent = parent;
         image->layout = image_at(e, parent)->layout;

@@ -7,16 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/fail.h"
 #include "writer/recording/decode/proc_maps.h"
 
 #define SCAN_PAUSE_MS    50u
 #define MODULES_TOLD_MAX 8192u /* in one list: a program that never ends one costs no more */
-
-static ttape_status no_memory(ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-}
 
 static struct ttp_layout *layout_at(const struct ttp_encode *e, uint32_t index)
 {
@@ -47,7 +41,7 @@ ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_byt
     char *copy = malloc(size_bytes + 1);
     *out = (ttape_string){copy, size_bytes};
     if (copy == NULL)
-        return no_memory(err);
+        return ttp_fail_memory(err);
     if (size_bytes != 0)
         memcpy(copy, data, size_bytes);
     copy[size_bytes] = '\0';
@@ -149,7 +143,7 @@ static ttape_status copy_texts(struct ttp_site_seen *to, const struct ttp_site_s
     to->file = copy_text(from->file);
     bool is_whole =
         (from->symbol == NULL || to->symbol != NULL) && (from->file == NULL || to->file != NULL);
-    return is_whole ? TTAPE_OK : no_memory(err);
+    return is_whole ? TTAPE_OK : ttp_fail_memory(err);
 }
 
 static ttape_status copy_modules(struct ttp_encode *e, struct ttp_layout *to,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "format/base/bytes.h"
-#include "format/base/fail.h"
 #include "writer/arena/record.h"
 #include "writer/events/stream_edge.h"
 #include "writer/recording/recording_internal.h"

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/base/fail.h"
-#include "writer/os_status.h"
 #include "writer/recording/recording_internal.h"
 
 #define FEWEST_BLOCKS 4u
@@ -130,13 +128,13 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     arena->limit = wanted;
     arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);
     if (!make_in(arena, "/dev/shm", wanted) && !make_in(arena, r->directory.path, wanted))
-        return ttp_fail(err, ttp_status_of(errno), "", TTAPE_ERROR_NO_OFFSET,
-                        "no room for buffers in '/dev/shm' nor in '%s': %s", r->directory.path,
-                        strerror(errno));
+        return ttp_fail_plain(err, ttp_status_of(errno),
+                              "no room for buffers in '/dev/shm' nor in '%s': %s",
+                              r->directory.path, strerror(errno));
     size_t bytes = TTP_ARENA_BLOCKS_MAX * sizeof *arena->seen;
     arena->seen = allocator->allocate(allocator->context, bytes);
     if (arena->seen == NULL)
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+        return ttp_fail_memory(err);
     memset(arena->seen, 0, bytes);
     fill_head(arena, o);
     return TTAPE_OK;

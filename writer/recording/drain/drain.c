@@ -18,7 +18,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/base/fail.h"
 #include "writer/arena/record.h"
 #include "writer/recording/recording_internal.h"
 
@@ -26,6 +25,7 @@
 #define PROCESS_CHECK_MS 20u
 #define FEW_PROCESSES    4u /* that cost nothing to look at in each round */
 #define THREAD_CHECK_MS  500u
+#define SCARCE_CHECK_MS  20u /* instead, when blocks get scarce */
 #define OWNER_SHIFT      2u
 #define STATE_MASK       3u
 
@@ -256,49 +256,78 @@ static bool wait_for_hole(const struct ttp_drain *d, struct ttp_block_seen *seen
     return d->polled_ms - seen->full_since < HOLE_WAIT_MS;
 }
 
+/* What a round does with a block, by what the block is and whether its thread is over (dead, or the
+ * block is done). */
+enum action { TAKE_SO_FAR, TAKE_WHEN_COMPLETE, TAKE_ALL, LEAVE, GIVE_BACK };
+
+enum kind { FILLING, FULL, LEFT, DRAINED, UNUSED };
+
+static const enum action actions[][2] = {
+    /* the thread goes on, is over */
+    [FILLING] = {TAKE_SO_FAR, TAKE_ALL},     /* so far: to the first hole */
+    [FULL] = {TAKE_WHEN_COMPLETE, TAKE_ALL}, /* when complete: holes are waited for */
+    [LEFT] = {TAKE_WHEN_COMPLETE, TAKE_ALL}, /* by a jump out of the hook that was taking it */
+    [DRAINED] = {LEAVE, GIVE_BACK},          /* taken, and held for a hook that may come back */
+    [UNUSED] = {LEAVE, GIVE_BACK},           /* left, too, and nothing ever came into it */
+};
+
+static enum kind kind_of(const struct ttp_block_seen *seen, const struct ttp_candidate *c)
+{
+    if (seen->is_held)
+        return DRAINED;
+    if (c->is_unused)
+        return UNUSED;
+    return c->is_left ? LEFT : c->state == TTP_BLOCK_FULL ? FULL : FILLING;
+}
+
+/* What a hook stored into a drained block after all is lost. */
+static void pass_by(struct ttp_drain *d, const struct ttp_candidate *c, bool gives_back,
+                    bool at_end)
+{
+    if (d->arena.seen[c->index].is_held && (gives_back || at_end))
+        lose_block(d, c->index);
+    if (gives_back && d->direct == NULL && claim(d, c))
+        ttp_arena_free_block(&d->arena, c->index);
+}
+
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
 static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
 {
     struct ttp_block_seen *seen = &d->arena.seen[c->index];
     struct ttp_slot *slot = d->slot;
-    bool full = c->state == TTP_BLOCK_FULL,
-         whole = full || c->state == TTP_BLOCK_DONE || seen->is_dead || c->is_left;
-    bool has_hole, dead = seen->is_dead || c->state == TTP_BLOCK_DONE;
-    if (seen->is_held || c->is_unused) {
-        if (seen->is_held && (dead || at_end))
-            lose_block(d, c->index); /* what came after all */
-        if (dead && d->direct == NULL && claim(d, c))
-            ttp_arena_free_block(&d->arena, c->index);
+    bool has_hole, is_full = c->state == TTP_BLOCK_FULL;
+    bool is_over = seen->is_dead || c->state == TTP_BLOCK_DONE;
+    enum action action = actions[kind_of(seen, c)][is_over];
+    if (action == LEAVE || action == GIVE_BACK) {
+        pass_by(d, c, action == GIVE_BACK, at_end);
         return TTAPE_OK;
     }
-    if (!claim(d, c)) {
-        *later = true;
+    *later = !claim(d, c);
+    if (*later)
         return TTAPE_OK;
-    }
-    uint32_t end = copy_records(d, c->index, seen->consumed, whole, slot->records, &has_hole);
-    has_hole |= c->is_left || (full && end < TTP_BLOCK_RECORDS);
-    if (has_hole && !dead && !at_end && wait_for_hole(d, seen)) {
-        *later = true;
+    bool is_whole = action != TAKE_SO_FAR;
+    uint32_t end = copy_records(d, c->index, seen->consumed, is_whole, slot->records, &has_hole);
+    has_hole |= c->is_left || (is_full && end < TTP_BLOCK_RECORDS);
+    *later = action == TAKE_WHEN_COMPLETE && has_hole && !at_end && wait_for_hole(d, seen);
+    if (*later)
         return TTAPE_OK;
-    }
-    if (full) /* all of its places were reserved, also behind the last record */
+    if (is_full) /* all of its places were reserved, also behind the last record */
         end = TTP_BLOCK_RECORDS;
     slot->head = (struct ttp_slot_head){.first = seen->consumed,
                                         .count = end - seen->consumed,
-                                        .is_last = whole,
-                                        .ends_thread = dead && !full};
+                                        .is_last = is_whole,
+                                        .ends_thread = is_over && !is_full};
     copy_head(d, c, &slot->block);
-    if (slot->head.count != 0 || dead) {
+    if (slot->head.count != 0 || is_over) {
         TTP_TRY(d->direct != NULL ? ttp_decode_slot(d->direct, slot, err)
                                   : ttp_spill_put(d->spill, slot, err));
         d->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
     }
     seen->consumed = end;
     seen->asked = d->asked.number;
-    if (whole && (d->direct != NULL || (has_hole && !dead)))
-        seen->is_held = true;
-    else if (whole)
+    seen->is_held = is_whole && (d->direct != NULL || (has_hole && !is_over));
+    if (is_whole && !seen->is_held)
         ttp_arena_free_block(&d->arena, c->index);
     return TTAPE_OK;
 }
@@ -438,33 +467,19 @@ static void leave_rest(struct ttp_drain *d, size_t from)
             (void)ttp_map_set(&d->allocator, &d->known, c[i].image, IMAGE_LEFT, NULL);
 }
 
-ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err)
+/* Whether something is due that is done once in so many ms; then it counts as done now. */
+static bool is_due(const struct ttp_drain *d, uint64_t *last_ms, uint32_t period_ms)
 {
-    uint32_t free_count;
+    bool due = d->polled_ms - *last_ms >= period_ms;
+    if (due)
+        *last_ms = d->polled_ms;
+    return due;
+}
+
+/* The blocks by thread, in order. */
+static ttape_status take_all(struct ttp_drain *d, bool at_end, ttape_error *err)
+{
     uint64_t waiting_serial = 0;
-    __atomic_store_n(&d->arena.head->heartbeat, ++d->round, __ATOMIC_RELAXED);
-    d->is_cut = d->is_late = false;
-    d->polled_ms = ttp_now_ms();
-    TTP_TRY(gather(d, &free_count, err));
-    if (at_end || d->pids.count <= FEW_PROCESSES ||
-        d->polled_ms - d->processes_checked_ms >= PROCESS_CHECK_MS) {
-        d->processes_checked_ms = d->polled_ms;
-        check_processes(d);
-    }
-    if (d->polled_ms - d->threads_checked_ms >= THREAD_CHECK_MS ||
-        (free_count * 8 < d->arena.ready &&
-         d->polled_ms - d->threads_checked_ms >= PROCESS_CHECK_MS)) {
-        d->threads_checked_ms = d->polled_ms;
-        check_threads(d);
-    }
-    if (free_count * 2 <= d->arena.ready)
-        ttp_arena_grow(&d->arena, count_threads(d));
-    if (d->candidates.count == 0)
-        return TTAPE_OK;
-    qsort(d->candidates.data, d->candidates.count, sizeof(struct ttp_candidate), by_serial);
-    find_left(d);
-    d->may_rest = d->direct == NULL && !at_end && free_count * 2 > d->arena.ready;
-    want_first_threads(d, everything, at_end);
     const struct ttp_candidate *c = d->candidates.data;
     for (size_t i = 0; i < d->candidates.count; i++) {
         bool later = c[i].must_wait || !is_taken(d, &c[i]);
@@ -490,4 +505,28 @@ ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, 
     }
     remember_done(d);
     return TTAPE_OK;
+}
+
+ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err)
+{
+    uint32_t free_count;
+    __atomic_store_n(&d->arena.head->heartbeat, ++d->round, __ATOMIC_RELAXED);
+    d->is_cut = d->is_late = false;
+    d->polled_ms = ttp_now_ms();
+    TTP_TRY(gather(d, &free_count, err));
+    bool are_scarce = free_count * 8 < d->arena.ready, are_plenty = free_count * 2 > d->arena.ready;
+    if (is_due(d, &d->processes_checked_ms, PROCESS_CHECK_MS) || at_end ||
+        d->pids.count <= FEW_PROCESSES)
+        check_processes(d);
+    if (is_due(d, &d->threads_checked_ms, are_scarce ? SCARCE_CHECK_MS : THREAD_CHECK_MS))
+        check_threads(d);
+    if (!are_plenty)
+        ttp_arena_grow(&d->arena, count_threads(d));
+    if (d->candidates.count == 0)
+        return TTAPE_OK;
+    qsort(d->candidates.data, d->candidates.count, sizeof(struct ttp_candidate), by_serial);
+    find_left(d);
+    d->may_rest = d->direct == NULL && !at_end && are_plenty;
+    want_first_threads(d, everything, at_end);
+    return take_all(d, at_end, err);
 }

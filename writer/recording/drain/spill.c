@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "format/base/checksum.h"
-#include "format/base/fail.h"
 #include "writer/recording/recording_internal.h"
 
 #define CHECKED_FROM 16u /* of the slot's head: behind magic and checksum */
@@ -58,9 +57,8 @@ static ttape_status write_slot(int fd, uint32_t number, const struct ttp_slot *s
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                            "writing the spill file failed: %s",
-                            n < 0 ? strerror(errno) : "nothing was written");
+            return ttp_fail_plain(err, TTAPE_E_IO, "writing the spill file failed: %s",
+                                  n < 0 ? strerror(errno) : "nothing was written");
         at += n;
         left -= (size_t)n;
         offset += n;
@@ -149,7 +147,7 @@ ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape
 {
     uint32_t number = take_number(spill);
     if (number == TTAPE_NONE)
-        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET, "the spill file is full");
+        return ttp_fail_plain(err, TTAPE_E_LIMIT, "the spill file is full");
     slot->head.magic = TTP_SLOT_MAGIC;
     slot->head.checksum = checksum_of(slot);
     ttape_status status = write_slot(spill->fd, number, slot, err);
@@ -200,8 +198,8 @@ ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttap
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET,
-                            "reading the spill file failed: %s", strerror(errno));
+            return ttp_fail_plain(err, TTAPE_E_IO, "reading the spill file failed: %s",
+                                  strerror(errno));
         if (n == 0) /* the last slot may be short: only its records are there */
             break;
         at += n;
