@@ -11,6 +11,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "tools/binary/elf_symbols.h"
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 
 #define LINES_KEPT 4000000u /* about 200 MB */
@@ -165,17 +166,12 @@ static void drop_kept(struct tool_elf_lines *lines)
 /* The innermost range around an address. */
 static struct unit_range *find_range(const struct tool_elf_lines *lines, uint64_t address)
 {
-    size_t low = 0, high = lines->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low-- > 0 && lines->ends[low] > address)
-        if (lines->ranges[low].end > address)
-            return &lines->ranges[low];
+    struct tool_search s = {.end = lines->count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, lines->ranges[s.middle].start <= address);
+    while (s.first-- > 0 && lines->ends[s.first] > address)
+        if (lines->ranges[s.first].end > address)
+            return &lines->ranges[s.first];
     return NULL;
 }
 
@@ -184,22 +180,17 @@ static struct unit_range *find_range(const struct tool_elf_lines *lines, uint64_
 static bool find_rows(Dwarf_Lines *rows, size_t count, uint64_t address, size_t *first,
                       size_t *last)
 {
-    size_t low = 0, high = count;
+    struct tool_search s = {.end = count};
     Dwarf_Addr found = 0, at;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf_lineaddr(dwarf_onesrcline(rows, middle), &at) != 0)
+    while (tool_search_next(&s)) {
+        if (dwarf_lineaddr(dwarf_onesrcline(rows, s.middle), &at) != 0)
             return false;
-        if (at <= address) {
-            low = middle + 1;
-            found = at;
-        } else {
-            high = middle;
-        }
+        found = at <= address ? at : found;
+        tool_search_turn(&s, at <= address);
     }
-    if (low == 0)
+    if (s.first == 0)
         return false;
-    *last = *first = low - 1;
+    *last = *first = s.first - 1;
     while (*first > 0 && dwarf_lineaddr(dwarf_onesrcline(rows, *first - 1), &at) == 0 &&
            at == found)
         (*first)--;

@@ -6,6 +6,7 @@
 #include <gelf.h>
 
 #include "tools/binary/elf_symbols.h"
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 
 #define MACHINE_ARM 40u
@@ -162,16 +163,11 @@ static const struct tool_elf_symbol *look_back(const struct tool_elf_table *tabl
 const struct tool_elf_symbol *tool_elf_table_find(const struct tool_elf_table *table,
                                                   uint64_t address)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->symbols[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct tool_elf_symbol *symbol = look_back(table, low, address, false);
-    return symbol != NULL ? symbol : look_back(table, low, address, true);
+    struct tool_search s = {.end = table->count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, table->symbols[s.middle].start <= address);
+    const struct tool_elf_symbol *symbol = look_back(table, s.first, address, false);
+    return symbol != NULL ? symbol : look_back(table, s.first, address, true);
 }
 
 void tool_elf_table_close(struct tool_elf_table *table)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/command/progress.h"
 #include "tools/export/export_merged.h"
 
@@ -26,10 +27,8 @@ struct tool_merged {
     struct merged_stream *streams;
     uint32_t *index_of; /* by stream number: index + 1, 0: not selected */
     ttape_cursor *cursor;
-    struct tool_record *heap;
-    size_t count, capacity;
-    struct deadline *deadlines;
-    size_t deadline_count, deadline_capacity;
+    struct tool_heap records, deadlines;
+    size_t record_capacity, deadline_capacity;
     uint64_t sequence, now_ns;
     uint64_t last_ns; /* of the last record that was taken */
     bool ended;
@@ -38,8 +37,10 @@ struct tool_merged {
 
 /* ---- the heap of records ---- */
 
-static bool is_before(const struct tool_record *a, const struct tool_record *b)
+static bool is_before(const void *context, const void *one, const void *two)
 {
+    const struct tool_record *a = one, *b = two;
+    (void)context;
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->sequence < b->sequence;
 }
 
@@ -48,27 +49,15 @@ static void add_record(struct tool_merged *merged, struct tool_record record)
     record.sequence = merged->sequence++;
     /* what missing events hid ended before, but that has been passed */
     record.time_ns = record.time_ns > merged->last_ns ? record.time_ns : merged->last_ns;
-    tool_grow((void **)&merged->heap, &merged->capacity, merged->count + 1,
+    tool_grow(&merged->records.elements, &merged->record_capacity, merged->records.count + 1,
               sizeof(struct tool_record));
-    size_t at = merged->count++;
-    for (size_t parent;
-         at > 0 && (parent = (at - 1) / 2, is_before(&record, &merged->heap[parent])); at = parent)
-        merged->heap[at] = merged->heap[parent];
-    merged->heap[at] = record;
+    tool_heap_add(&merged->records, &record);
 }
 
 static struct tool_record take_record(struct tool_merged *merged)
 {
-    struct tool_record first = merged->heap[0], last = merged->heap[--merged->count];
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < merged->count; at = child) {
-        if (child + 1 < merged->count && is_before(&merged->heap[child + 1], &merged->heap[child]))
-            child++;
-        if (!is_before(&merged->heap[child], &last))
-            break;
-        merged->heap[at] = merged->heap[child];
-    }
-    merged->heap[at] = last;
+    struct tool_record first = *(struct tool_record *)merged->records.elements;
+    tool_heap_drop(&merged->records);
     return first;
 }
 
@@ -167,6 +156,12 @@ static bool next_deadline(const struct merged_stream *stream, uint64_t min_ns, u
     return true;
 }
 
+static bool is_due_before(const void *context, const void *a, const void *b)
+{
+    (void)context;
+    return ((const struct deadline *)a)->time_ns < ((const struct deadline *)b)->time_ns;
+}
+
 static void add_deadline(struct tool_merged *merged, uint32_t index)
 {
     struct merged_stream *stream = &merged->streams[index];
@@ -174,37 +169,19 @@ static void add_deadline(struct tool_merged *merged, uint32_t index)
     if (stream->has_deadline || !next_deadline(stream, merged->export->min_ns, &added.time_ns))
         return;
     stream->has_deadline = true;
-    tool_grow((void **)&merged->deadlines, &merged->deadline_capacity, merged->deadline_count + 1,
+    tool_grow(&merged->deadlines.elements, &merged->deadline_capacity, merged->deadlines.count + 1,
               sizeof(struct deadline));
-    size_t at = merged->deadline_count++;
-    for (size_t parent;
-         at > 0 && (parent = (at - 1) / 2, added.time_ns < merged->deadlines[parent].time_ns);
-         at = parent)
-        merged->deadlines[at] = merged->deadlines[parent];
-    merged->deadlines[at] = added;
-}
-
-static void drop_deadline(struct tool_merged *merged)
-{
-    struct deadline last = merged->deadlines[--merged->deadline_count];
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < merged->deadline_count; at = child) {
-        if (child + 1 < merged->deadline_count &&
-            merged->deadlines[child + 1].time_ns < merged->deadlines[child].time_ns)
-            child++;
-        if (merged->deadlines[child].time_ns >= last.time_ns)
-            break;
-        merged->deadlines[at] = merged->deadlines[child];
-    }
-    merged->deadlines[at] = last;
+    tool_heap_add(&merged->deadlines, &added);
 }
 
 static void wake(struct tool_merged *merged)
 {
-    while (merged->deadline_count > 0 && merged->deadlines[0].time_ns <= merged->now_ns) {
-        uint32_t index = merged->deadlines[0].stream;
+    const struct deadline *first;
+    while (merged->deadlines.count > 0 &&
+           (first = merged->deadlines.elements)->time_ns <= merged->now_ns) {
+        uint32_t index = first->stream;
         struct merged_stream *stream = &merged->streams[index];
-        drop_deadline(merged);
+        tool_heap_drop(&merged->deadlines);
         stream->has_deadline = false;
         if (!stream->is_finished) {
             tool_walk_show(&stream->walk, merged->now_ns);
@@ -306,7 +283,8 @@ bool tool_merged_next(struct tool_merged *merged, struct tool_record *out)
     const struct tool_export *export = merged->export;
     while (export->status != TOOL_CANNOT) {
         uint64_t final_ns = merged->now_ns > export->min_ns ? merged->now_ns - export->min_ns : 0;
-        if (merged->count > 0 && (merged->ended || merged->heap[0].time_ns < final_ns)) {
+        const struct tool_record *next = merged->records.elements;
+        if (merged->records.count > 0 && (merged->ended || next->time_ns < final_ns)) {
             *out = take_record(merged);
             merged->last_ns = out->time_ns;
             return true;
@@ -358,6 +336,8 @@ struct tool_merged *tool_merged_open(struct tool_export *export)
     ttape_error err = {0};
     struct tool_merged *merged = tool_allocate(1, sizeof(*merged));
     merged->export = export;
+    merged->records = (struct tool_heap){NULL, 0, sizeof(struct tool_record), is_before, NULL};
+    merged->deadlines = (struct tool_heap){NULL, 0, sizeof(struct deadline), is_due_before, NULL};
     merged->streams = tool_allocate(export->stream_count, sizeof(struct merged_stream));
     merged->index_of = tool_allocate(export->info.stream_count, sizeof(uint32_t));
     for (uint32_t i = 0; i < export->stream_count; i++) {
@@ -383,12 +363,13 @@ void tool_merged_close(struct tool_merged *merged)
         return;
     for (uint32_t i = 0; i < merged->export->stream_count; i++)
         tool_walk_close(&merged->streams[i].walk);
-    for (size_t i = 0; i < merged->count; i++)
-        free(merged->heap[i].values);
+    struct tool_record *records = merged->records.elements;
+    for (size_t i = 0; i < merged->records.count; i++)
+        free(records[i].values);
     ttape_cursor_close(merged->cursor);
     tool_buffer_close(&merged->text);
-    free(merged->heap);
-    free(merged->deadlines);
+    free(records);
+    free(merged->deadlines.elements);
     free(merged->index_of);
     free(merged->streams);
     free(merged);

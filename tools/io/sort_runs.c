@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/io/scratch_file.h"
 #include "tools/io/sort_runs.h"
@@ -24,8 +25,8 @@ struct tool_sorter {
     struct tool_scratch scratch;
     struct sorted_run *runs;
     size_t run_count, run_capacity;
-    size_t *heap; /* indexes of runs that are not at their end */
-    size_t heap_count;
+    struct tool_heap heap; /* of live[] */
+    size_t *live;          /* indexes of runs that are not at their end */
     bool failed;
 };
 
@@ -103,24 +104,12 @@ static bool fill(struct tool_sorter *sorter, struct sorted_run *run)
     return true;
 }
 
-static const char *head_of(const struct tool_sorter *sorter, size_t place)
+static bool is_before(const void *context, const void *a, const void *b)
 {
-    const struct sorted_run *run = &sorter->runs[sorter->heap[place]];
-    return run->piece + run->at;
-}
-
-static void sift(struct tool_sorter *sorter, size_t at)
-{
-    for (size_t child; (child = 2 * at + 1) < sorter->heap_count; at = child) {
-        if (child + 1 < sorter->heap_count &&
-            sorter->compare(head_of(sorter, child + 1), head_of(sorter, child)) < 0)
-            child++;
-        if (sorter->compare(head_of(sorter, child), head_of(sorter, at)) >= 0)
-            return;
-        size_t moved = sorter->heap[at];
-        sorter->heap[at] = sorter->heap[child];
-        sorter->heap[child] = moved;
-    }
+    const struct tool_sorter *sorter = context;
+    const struct sorted_run *one = &sorter->runs[*(const size_t *)a];
+    const struct sorted_run *two = &sorter->runs[*(const size_t *)b];
+    return sorter->compare(one->piece + one->at, two->piece + two->at) < 0;
 }
 
 bool tool_sorter_finish(struct tool_sorter *sorter)
@@ -133,14 +122,14 @@ bool tool_sorter_finish(struct tool_sorter *sorter)
         sorter->failed = true;
     free(sorter->records);
     sorter->records = NULL;
-    sorter->heap = tool_allocate(sorter->run_count, sizeof(size_t));
+    sorter->live = tool_allocate(sorter->run_count, sizeof(size_t));
+    sorter->heap = (struct tool_heap){sorter->live, 0, sizeof(size_t), is_before, sorter};
     for (size_t i = 0; i < sorter->run_count && !sorter->failed; i++) {
         sorter->runs[i].piece = tool_allocate(PIECE_BYTES, 1);
         if (fill(sorter, &sorter->runs[i]))
-            sorter->heap[sorter->heap_count++] = i;
+            sorter->live[sorter->heap.count++] = i;
     }
-    for (size_t i = sorter->heap_count / 2; i-- > 0;)
-        sift(sorter, i);
+    tool_heap_make(&sorter->heap);
     return !sorter->failed;
 }
 
@@ -155,14 +144,15 @@ bool tool_sorter_next(struct tool_sorter *sorter, void *record)
                sorter->record_bytes);
         return true;
     }
-    if (sorter->heap_count == 0)
+    if (sorter->heap.count == 0)
         return false;
-    struct sorted_run *run = &sorter->runs[sorter->heap[0]];
+    struct sorted_run *run = &sorter->runs[sorter->live[0]];
     memcpy(record, run->piece + run->at, sorter->record_bytes);
     run->at += sorter->record_bytes;
-    if (!fill(sorter, run))
-        sorter->heap[0] = sorter->heap[--sorter->heap_count];
-    sift(sorter, 0);
+    if (fill(sorter, run))
+        tool_heap_sink(&sorter->heap, 0);
+    else
+        tool_heap_drop(&sorter->heap);
     return !sorter->failed;
 }
 
@@ -176,7 +166,7 @@ void tool_sorter_close(struct tool_sorter *sorter)
         free(sorter->runs[i].piece);
     tool_scratch_close(&sorter->scratch);
     free(sorter->runs);
-    free(sorter->heap);
+    free(sorter->live);
     free(sorter->records);
     free(sorter);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
 #include "tools/export/formats/export_ctf.h"
 
@@ -233,16 +234,12 @@ ttape_status tool_ctf_define(struct tool_ctf *ctf)
 /* The module that holds an address in a process. */
 static struct tool_ctf_module *module_at(const struct tool_ctf *ctf, uint64_t pid, uint64_t address)
 {
-    size_t low = 0, high = ctf->module_count; /* those below `low` start at or before the address */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct tool_ctf_module *module = &ctf->modules[middle];
-        if (module->pid < pid || (module->pid == pid && module->start <= address))
-            low = middle + 1;
-        else
-            high = middle;
+    struct tool_search s = {.end = ctf->module_count};
+    while (tool_search_next(&s)) {
+        const struct tool_ctf_module *module = &ctf->modules[s.middle];
+        tool_search_turn(&s, module->pid < pid || (module->pid == pid && module->start <= address));
     }
-    struct tool_ctf_module *found = low > 0 ? &ctf->modules[low - 1] : NULL;
+    struct tool_ctf_module *found = s.first > 0 ? &ctf->modules[s.first - 1] : NULL;
     return found != NULL && found->pid == pid && address - found->start < found->size_bytes ? found
                                                                                             : NULL;
 }

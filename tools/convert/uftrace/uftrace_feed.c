@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/command/progress.h"
 #include "tools/convert/uftrace/uftrace_files.h"
 
@@ -36,8 +37,8 @@ struct feeding {
     struct tool_uft_recording *recording;
     struct tool_conversion *conversion;
     struct tool_uft_files files;
-    uint32_t *heap; /* task indexes */
-    size_t heap_count;
+    struct tool_heap heap;        /* of numbers[] */
+    uint32_t *numbers;            /* of tasks */
     struct known_layout *layouts; /* two per site: arguments, return value */
     size_t layout_capacity;
     uint64_t total_bytes, done_bytes, batch_count;
@@ -50,25 +51,12 @@ struct feeding {
 /* What became of a run. */
 enum run_result { RUN_YIELD, RUN_ENDED, RUN_FAILED };
 
-static bool is_before(const struct tool_uft_task *tasks, uint32_t a, uint32_t b)
+/* Tasks by their numbers. */
+static bool is_before(const void *context, const void *one, const void *two)
 {
+    const struct tool_uft_task *tasks = context;
+    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)two;
     return tasks[a].head_ns != tasks[b].head_ns ? tasks[a].head_ns < tasks[b].head_ns : a < b;
-}
-
-/* Restores the heap below `at`. */
-static void sift(struct feeding *feed, size_t at)
-{
-    const struct tool_uft_task *tasks = feed->recording->tasks;
-    uint32_t moving = feed->heap[at];
-    for (size_t child; (child = 2 * at + 1) < feed->heap_count; at = child) {
-        if (child + 1 < feed->heap_count &&
-            is_before(tasks, feed->heap[child + 1], feed->heap[child]))
-            child++;
-        if (!is_before(tasks, feed->heap[child], moving))
-            break;
-        feed->heap[at] = feed->heap[child];
-    }
-    feed->heap[at] = moving;
 }
 
 static bool flush(struct feeding *feed, uint32_t stream)
@@ -317,20 +305,23 @@ static enum run_result run(struct feeding *feed, struct tool_uft_task *task, uin
 static uint64_t limit_of(const struct feeding *feed)
 {
     const struct tool_uft_task *tasks = feed->recording->tasks;
-    if (feed->heap_count < 2)
+    const uint32_t *numbers = feed->numbers;
+    if (feed->heap.count < 2)
         return UINT64_MAX;
-    uint32_t next = feed->heap[1];
-    if (feed->heap_count > 2 && is_before(tasks, feed->heap[2], next))
-        next = feed->heap[2];
+    uint32_t next = numbers[1];
+    if (feed->heap.count > 2 && is_before(tasks, &numbers[2], &numbers[1]))
+        next = numbers[2];
     uint64_t head_ns = tasks[next].head_ns;
-    return feed->heap[0] < next && head_ns < UINT64_MAX ? head_ns + 1 : head_ns;
+    return numbers[0] < next && head_ns < UINT64_MAX ? head_ns + 1 : head_ns;
 }
 
 /* First times and sizes; tasks without a record stay out of the heap. */
 static void find_heads(struct feeding *feed)
 {
     struct tool_uft_recording *recording = feed->recording;
-    feed->heap = tool_allocate(recording->task_count, sizeof(uint32_t));
+    feed->numbers = tool_allocate(recording->task_count, sizeof(uint32_t));
+    feed->heap =
+        (struct tool_heap){feed->numbers, 0, sizeof(uint32_t), is_before, recording->tasks};
     for (size_t i = 0; i < recording->task_count; i++) {
         uint8_t first[TOOL_UFT_RECORD_BYTES];
         size_t got = 0;
@@ -345,11 +336,10 @@ static void find_heads(struct feeding *feed)
             task->session =
                 tool_uft_session_at(recording, task->pid, at_ns, &task->next_session_ns);
             feed->total_bytes += task->size_bytes;
-            feed->heap[feed->heap_count++] = (uint32_t)i;
+            feed->numbers[feed->heap.count++] = (uint32_t)i;
         }
     }
-    for (size_t i = feed->heap_count / 2; i-- > 0;)
-        sift(feed, i);
+    tool_heap_make(&feed->heap);
 }
 
 static void close_feed(struct feeding *feed)
@@ -358,7 +348,7 @@ static void close_feed(struct feeding *feed)
     for (size_t i = 0; i < feed->layout_capacity; i++)
         free(feed->layouts[i].layout);
     free(feed->layouts);
-    free(feed->heap);
+    free(feed->numbers);
     free(feed);
 }
 
@@ -370,14 +360,15 @@ int tool_uft_feed(struct tool_uft_recording *recording)
     tool_uft_files_open(&feed->files, recording);
     find_heads(feed);
     enum run_result result = RUN_YIELD;
-    while (feed->heap_count > 0 && result != RUN_FAILED) {
-        struct tool_uft_task *task = &recording->tasks[feed->heap[0]];
+    while (feed->heap.count > 0 && result != RUN_FAILED) {
+        struct tool_uft_task *task = &recording->tasks[feed->numbers[0]];
         result = run(feed, task, limit_of(feed));
         if (result == RUN_ENDED) {
             tool_uft_files_release(&feed->files, task);
-            feed->heap[0] = feed->heap[--feed->heap_count];
+            tool_heap_drop(&feed->heap);
+        } else {
+            tool_heap_sink(&feed->heap, 0);
         }
-        sift(feed, 0);
     }
     int status =
         result == RUN_FAILED ? tool_conversion_fail(feed->conversion, &feed->err) : TOOL_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/command/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/lines.h"
 
@@ -105,14 +106,9 @@ void tool_uft_sort_maps(struct tool_uft_session *session)
 
 struct tool_uft_map *tool_uft_find_map(struct tool_uft_session *session, uint64_t address)
 {
-    size_t low = 0, high = session->map_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (session->maps[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low > 0 && address < session->maps[low - 1].end;
-    return found ? &session->maps[low - 1] : NULL;
+    struct tool_search s = {.end = session->map_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, session->maps[s.middle].start <= address);
+    bool found = s.first > 0 && address < session->maps[s.first - 1].end;
+    return found ? &session->maps[s.first - 1] : NULL;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tools/calls/hash_key.h"
+#include "tools/command/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/lines.h"
 
@@ -159,16 +160,12 @@ static const char *find_user_event(struct tool_uft_recording *recording, uint64_
 {
     if (!recording->has_user_events)
         read_user_events(recording);
-    size_t low = 0, high = recording->user_event_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->user_events[middle].id < event_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < recording->user_event_count && recording->user_events[low].id == event_id;
-    return found ? recording->user_events[low].name : NULL;
+    struct tool_search s = {.end = recording->user_event_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, recording->user_events[s.middle].id < event_id);
+    bool found =
+        s.first < recording->user_event_count && recording->user_events[s.first].id == event_id;
+    return found ? recording->user_events[s.first].name : NULL;
 }
 
 ttape_status tool_uft_add_event(struct tool_uft_recording *recording, uint64_t event_id,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/command/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/input.h"
 #include "tools/io/lines.h"
@@ -159,17 +160,12 @@ static void load(const struct tool_uft_recording *recording, const struct tool_u
 /* The entry that an address lies in: of the last ones at or before it the first, or NULL. */
 static const struct tool_uft_entry *find_entry(const struct tool_uft_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->entries[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    struct tool_search s = {.end = table->count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, table->entries[s.middle].address <= address);
+    if (s.first == 0)
         return NULL;
-    size_t at = low - 1;
+    size_t at = s.first - 1;
     while (at > 0 && table->entries[at - 1].address == table->entries[at].address)
         at--;
     return table->entries[at].offset != END_MARKER ? &table->entries[at] : NULL;

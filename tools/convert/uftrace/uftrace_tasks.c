@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/command/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/lines.h"
 
@@ -215,47 +216,34 @@ static void settle_processes(struct tool_uft_recording *recording)
 
 struct tool_uft_process *tool_uft_find_process(struct tool_uft_recording *recording, uint64_t pid)
 {
-    size_t low = 0, high = recording->process_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->processes[middle].pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < recording->process_count && recording->processes[low].pid == pid;
-    return found ? &recording->processes[low] : NULL;
+    struct tool_search s = {.end = recording->process_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, recording->processes[s.middle].pid < pid);
+    bool found = s.first < recording->process_count && recording->processes[s.first].pid == pid;
+    return found ? &recording->processes[s.first] : NULL;
 }
 
 static const struct tool_uft_thread *find_thread(const struct tool_uft_recording *recording,
                                                  uint64_t tid)
 {
-    size_t low = 0, high = recording->thread_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->threads[middle].tid < tid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < recording->thread_count && recording->threads[low].tid == tid;
-    return found ? &recording->threads[low] : NULL;
+    struct tool_search s = {.end = recording->thread_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, recording->threads[s.middle].tid < tid);
+    bool found = s.first < recording->thread_count && recording->threads[s.first].tid == tid;
+    return found ? &recording->threads[s.first] : NULL;
 }
 
 /* First session (index) with (pid, time) after the given one. */
 static size_t session_after(const struct tool_uft_recording *recording, uint64_t pid,
                             uint64_t time_ns)
 {
-    size_t low = 1, high = recording->session_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct tool_uft_session *session = &recording->sessions[middle];
-        if (session->pid < pid || (session->pid == pid && session->time_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
+    struct tool_search s = {.first = 1, .end = recording->session_count};
+    while (tool_search_next(&s)) {
+        const struct tool_uft_session *session = &recording->sessions[s.middle];
+        tool_search_turn(&s, session->pid < pid ||
+                                 (session->pid == pid && session->time_ns <= time_ns));
     }
-    return low;
+    return s.first;
 }
 
 uint32_t tool_uft_session_at(struct tool_uft_recording *recording, uint64_t pid, uint64_t time_ns,
