@@ -7,19 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tools/calls/hash.h"
 #include "tools/calls/hash_key.h"
 #include "tools/command/tool.h"
+#include "tools/io/child.h"
 #include "tools/symbols/symbols.h"
 #include "tools/symbols/symbols_wire.h"
 
 #define DEFAULT_TIMEOUT_SECONDS 60u
 #define DEFAULT_MEMORY_BYTES    (2ull << 30)
-#define DEATHS_MAX              64u  /* after so many helpers, no new one */
-#define END_WAIT_MS             2000 /* for a helper to go */
+#define DEATHS_MAX              64u /* after so many helpers, no new one */
 
 struct tool_symbols_module {
     char *path; /* as it came, for messages */
@@ -38,8 +36,7 @@ struct tool_symbols_module {
 
 struct tool_symbols {
     struct tool_symbols_options options;
-    int fd;
-    pid_t pid;           /* 0: no helper */
+    struct tool_child helper;
     uint32_t generation; /* of the last helper, from 1 */
     uint32_t deaths;
     struct tool_symbols_module **modules;
@@ -54,7 +51,6 @@ struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *option
 {
     struct tool_symbols *symbols = tool_allocate(1, sizeof(struct tool_symbols));
     symbols->options = *options;
-    symbols->fd = -1;
     symbols->secret = tool_hash_key();
     if (symbols->options.timeout_seconds == 0)
         symbols->options.timeout_seconds = DEFAULT_TIMEOUT_SECONDS;
@@ -63,37 +59,11 @@ struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *option
     return symbols;
 }
 
-/* Ends the helper, kindly or not; its wait status, or -1 where somebody else took that. */
-static int end_helper(struct tool_symbols *symbols, bool kill_it)
-{
-    static const struct timespec pause = {.tv_nsec = 1000000};
-    int status = -1;
-    pid_t got = 0;
-    if (symbols->pid == 0)
-        return -1;
-    close(symbols->fd);
-    if (kill_it)
-        kill(symbols->pid, SIGKILL);
-    for (int waited = 0; waited <= END_WAIT_MS && got == 0; waited++) {
-        got = waitpid(symbols->pid, &status, WNOHANG);
-        if (got < 0 && errno == EINTR)
-            got = 0;
-        if (got == 0) {
-            if (waited == END_WAIT_MS / 2)
-                kill(symbols->pid, SIGKILL);
-            nanosleep(&pause, NULL);
-        }
-    }
-    symbols->pid = 0;
-    symbols->fd = -1;
-    return got > 0 ? status : -1;
-}
-
 void tool_symbols_close(struct tool_symbols *symbols)
 {
     if (symbols == NULL)
         return;
-    end_helper(symbols, false);
+    tool_child_end(&symbols->helper, false);
     for (size_t i = 0; i < symbols->count; i++) {
         free(symbols->modules[i]->path);
         free(symbols->modules[i]->file);
@@ -115,12 +85,11 @@ static void set_reason(struct tool_symbols_module *module, enum tool_symbols_sta
 
 bool tool_symbols_start(struct tool_symbols *symbols)
 {
-    if (symbols->pid == 0) {
-        pid_t pid = tool_symbols_helper_start(&symbols->options, &symbols->fd);
-        symbols->pid = pid > 0 ? pid : 0;
-        symbols->generation += pid > 0;
+    if (symbols->helper.pid == 0) {
+        symbols->generation += tool_child_start(&symbols->helper, symbols->options.memory_bytes,
+                                                tool_symbols_serve, &symbols->options);
     }
-    return symbols->pid != 0;
+    return symbols->helper.pid != 0;
 }
 
 static bool ensure_helper(struct tool_symbols *symbols, struct tool_symbols_module *module)
@@ -142,7 +111,7 @@ static bool ensure_helper(struct tool_symbols *symbols, struct tool_symbols_modu
 static void give_up(struct tool_symbols *symbols, struct tool_symbols_module *module, int number)
 {
     bool too_long = number == ETIMEDOUT;
-    int status = end_helper(symbols, too_long || number == EPROTO);
+    int status = tool_child_end(&symbols->helper, too_long || number == EPROTO);
     symbols->deaths++;
     module->state = TOOL_SYMBOLS_FAILED;
     if (too_long || (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
@@ -167,13 +136,13 @@ static bool send_request(struct tool_symbols *symbols, const struct tool_wire_re
                          uint64_t deadline_ms)
 {
     char byte;
-    bool alive = !tool_wire_receive(symbols->fd, &byte, 1, 1) && errno == ETIMEDOUT;
-    return alive && tool_wire_send(symbols->fd, request, sizeof(*request), deadline_ms);
+    bool alive = !tool_child_receive(symbols->helper.fd, &byte, 1, 1) && errno == ETIMEDOUT;
+    return alive && tool_child_send(symbols->helper.fd, request, sizeof(*request), deadline_ms);
 }
 
 static uint64_t deadline_of(const struct tool_symbols *symbols)
 {
-    return tool_wire_now_ms() + symbols->options.timeout_seconds * 1000ull;
+    return tool_child_now_ms() + symbols->options.timeout_seconds * 1000ull;
 }
 
 /* Is a head from the helper as tool_elf_head_read makes them? */
@@ -217,12 +186,12 @@ static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_mod
             return false;
         if (send_request(symbols, &request, deadline_ms))
             break;
-        end_helper(symbols, true);
+        tool_child_end(&symbols->helper, true);
     }
-    if (symbols->pid == 0 ||
-        !tool_wire_send(symbols->fd, module->build_id, request.count, deadline_ms) ||
-        !tool_wire_send(symbols->fd, module->file, path_bytes, deadline_ms) ||
-        !tool_wire_receive(symbols->fd, &opened, sizeof(opened), deadline_ms)) {
+    if (symbols->helper.pid == 0 ||
+        !tool_child_send(symbols->helper.fd, module->build_id, request.count, deadline_ms) ||
+        !tool_child_send(symbols->helper.fd, module->file, path_bytes, deadline_ms) ||
+        !tool_child_receive(symbols->helper.fd, &opened, sizeof(opened), deadline_ms)) {
         give_up(symbols, module, errno);
         return false;
     }
@@ -388,9 +357,9 @@ bool tool_symbols_module_warn(struct tool_symbols_module *module)
 void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
     struct tool_wire_request request = {.what = TOOL_WIRE_RELEASE, .module = module->number};
-    if (symbols->pid != 0 && module->generation == symbols->generation &&
+    if (symbols->helper.pid != 0 && module->generation == symbols->generation &&
         !send_request(symbols, &request, deadline_of(symbols)))
-        end_helper(symbols, true);
+        tool_child_end(&symbols->helper, true);
     module->generation = 0;
 }
 
@@ -399,7 +368,7 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                         struct tool_symbol *found)
 {
     struct tool_wire_found wire;
-    if (!tool_wire_receive(symbols->fd, &wire, sizeof(wire), deadline_ms))
+    if (!tool_child_receive(symbols->helper.fd, &wire, sizeof(wire), deadline_ms))
         return false;
     if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
         errno = EPROTO;
@@ -409,8 +378,8 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                                   .file = {symbols->file, wire.file_bytes},
                                   .line = wire.line,
                                   .start = wire.start};
-    return tool_wire_receive(symbols->fd, symbols->name, wire.name_bytes, deadline_ms) &&
-           tool_wire_receive(symbols->fd, symbols->file, wire.file_bytes, deadline_ms);
+    return tool_child_receive(symbols->helper.fd, symbols->name, wire.name_bytes, deadline_ms) &&
+           tool_child_receive(symbols->helper.fd, symbols->file, wire.file_bytes, deadline_ms);
 }
 
 /* Sends a batch to a helper that has the module open. */
@@ -424,16 +393,16 @@ static bool send_batch(struct tool_symbols *symbols, struct tool_symbols_module 
                                         .size_bytes = (uint32_t)(count * sizeof(wire[0]))};
     for (size_t i = 0; i < count; i++)
         wire[i] = (struct tool_wire_query){queries[i].elf_address, queries[i].entry};
-    bool open = symbols->pid != 0 && module->generation == symbols->generation;
+    bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
     if (open && !send_request(symbols, &request, deadline_ms)) { /* it died in the meantime */
-        end_helper(symbols, true);
+        tool_child_end(&symbols->helper, true);
         open = false;
     } else if (open) {
-        return tool_wire_send(symbols->fd, wire, request.size_bytes, deadline_ms);
+        return tool_child_send(symbols->helper.fd, wire, request.size_bytes, deadline_ms);
     }
     return open_in_helper(symbols, module) &&
-           tool_wire_send(symbols->fd, &request, sizeof(request), deadline_ms) &&
-           tool_wire_send(symbols->fd, wire, request.size_bytes, deadline_ms);
+           tool_child_send(symbols->helper.fd, &request, sizeof(request), deadline_ms) &&
+           tool_child_send(symbols->helper.fd, wire, request.size_bytes, deadline_ms);
 }
 
 size_t tool_symbols_find_all(struct tool_symbols *symbols, struct tool_symbols_module *module,
@@ -471,4 +440,4 @@ bool tool_symbols_find(struct tool_symbols *symbols, struct tool_symbols_module 
            (found->name.size_bytes > 0 || found->file.size_bytes > 0);
 }
 
-pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->pid; }
+pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->helper.pid; }

@@ -1,24 +1,16 @@
 /* The symbol helper: a process that reads modules on behalf of its parent and may die of it.
  *
- * It is a plain fork, so it has nothing of its parent's to lose and must do nothing in its name:
- * other descriptors are closed, signal handlers gone, outputs forgotten, and it leaves by _exit
- * only. Bounds: memory by RLIMIT_AS (what is mapped of files comes on top, elf_files.c), CPU
- * time by RLIMIT_CPU, set anew for each request; no core dumps. */
-#define _GNU_SOURCE /* close_range */
-#include <fcntl.h>
-#include <signal.h>
+ * Its bounds: memory by RLIMIT_AS (what is mapped of files comes on top, elf_files.c), and CPU time
+ * by RLIMIT_CPU, set anew for each request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tools/binary/elf_symbols.h"
-#include "tools/command/sanitized.h"
-#include "tools/command/signals.h"
 #include "tools/command/tool.h"
+#include "tools/io/child.h"
 #include "tools/symbols/demangle.h"
 #include "tools/symbols/symbols_wire.h"
 
@@ -35,80 +27,17 @@ struct helping {
     char name[TOOL_DEMANGLE_OUTPUT_MAX + sizeof(((struct tool_elf_symbol *)NULL)->suffix)];
 };
 
-static void forget_descriptors(int own)
-{
-    if ((own > 3 && close_range(3, (unsigned)own - 1, 0) != 0) ||
-        close_range((unsigned)own + 1, ~0u, 0) != 0) {
-        struct rlimit files = {.rlim_cur = 1024}; /* an older kernel */
-        (void)getrlimit(RLIMIT_NOFILE, &files);
-        for (int fd = 3; (rlim_t)fd < files.rlim_cur && fd < 65536; fd++)
-            if (fd != own)
-                close(fd);
-    }
-    int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < (TOOL_SANITIZED ? 2 : 3) && nothing >= 0; fd++)
-        (void)dup2(nothing, fd);
-    if (nothing > 2)
-        close(nothing);
-}
-
-/* An interrupt at the terminal is meant for the parent, which decides; everything else ends us. */
-static void reset_signals(void)
-{
-    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
-    sigset_t none;
-    for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-        (void)signal(ignored[i], SIG_IGN);
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* Lowers (or, up to the hard limit, raises) a limit. */
-static void limit(int what, uint64_t value)
-{
-    struct rlimit now;
-    if (getrlimit(what, &now) == 0) {
-        now.rlim_cur = value < now.rlim_max ? value : now.rlim_max;
-        (void)setrlimit(what, &now);
-    }
-}
-
-static uint64_t mapped_bytes(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file != NULL) {
-        if (fscanf(file, "%llu", &pages) != 1)
-            pages = 0;
-        fclose(file);
-    }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void set_limits(const struct tool_symbols_options *options)
-{
-    struct rlimit stack;
-    limit(RLIMIT_CORE, 0);
-    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES)
-        limit(RLIMIT_STACK, STACK_BYTES);
-    uint64_t mapped = TOOL_SANITIZED ? 0 : mapped_bytes();
-    if (mapped > 0)
-        limit(RLIMIT_AS, mapped + options->memory_bytes);
-}
-
 static void allow_time(const struct helping *help)
 {
     struct rusage used = {0};
     (void)getrusage(RUSAGE_SELF, &used);
-    limit(RLIMIT_CPU, (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + 1 +
-                          help->options->timeout_seconds);
+    tool_child_limit(RLIMIT_CPU, (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec +
+                                     1 + help->options->timeout_seconds);
 }
 
 static void send_answers(struct helping *help)
 {
-    if (!tool_wire_send(help->fd, help->out, help->size_bytes, 0))
+    if (!tool_child_send(help->fd, help->out, help->size_bytes, 0))
         _exit(0); /* nobody listens any more */
     help->size_bytes = 0;
 }
@@ -130,7 +59,7 @@ static void answer(struct helping *help, const void *data, size_t size_bytes)
 
 static void ask(const struct helping *help, void *data, size_t size_bytes)
 {
-    if (!tool_wire_receive(help->fd, data, size_bytes, 0))
+    if (!tool_child_receive(help->fd, data, size_bytes, 0))
         _exit(0);
 }
 
@@ -231,8 +160,12 @@ static void find_batch(struct helping *help, const struct tool_wire_request *req
         find_one(help, help->modules[request->module], &queries[i]);
 }
 
-static _Noreturn void serve(int fd, const struct tool_symbols_options *options)
+void tool_symbols_serve(int fd, const void *context)
 {
+    const struct tool_symbols_options *options = context;
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES)
+        tool_child_limit(RLIMIT_STACK, STACK_BYTES);
     struct helping *help = tool_allocate(1, sizeof(*help)); /* the stack may be small */
     help->fd = fd;
     help->options = options;
@@ -251,31 +184,4 @@ static _Noreturn void serve(int fd, const struct tool_symbols_options *options)
         }
         send_answers(help);
     }
-}
-
-pid_t tool_symbols_helper_start(const struct tool_symbols_options *options, int *fd)
-{
-    int ends[2];
-    sigset_t all, before;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return -1;
-    sigfillset(&all); /* no handler of the parent's may run in the child */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = fork();
-    if (pid == 0) {
-        tool_signals_set_output(NULL); /* it is the parent's to remove */
-        reset_signals();
-        forget_descriptors(ends[1]);
-        (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        set_limits(options);
-        serve(ends[1], options);
-    }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return -1;
-    }
-    *fd = ends[0];
-    return pid;
 }

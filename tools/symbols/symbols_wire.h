@@ -4,8 +4,6 @@
 #ifndef TOOL_SYMBOLS_WIRE_H
 #define TOOL_SYMBOLS_WIRE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "tools/binary/elf_head.h"
@@ -44,13 +42,7 @@ struct tool_wire_found {
     uint64_t start;
 };
 
-/* Both return false when the other side is gone. A deadline is in milliseconds of the monotonic
- * clock; 0: none. When it is over, tool_wire_receive returns false with errno ETIMEDOUT. */
-bool tool_wire_send(int fd, const void *data, size_t size_bytes, uint64_t deadline_ms);
-bool tool_wire_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_ms);
-uint64_t tool_wire_now_ms(void);
-
-/* Starts a helper: returns its process and the descriptor to talk to it, or -1 with errno. */
-pid_t tool_symbols_helper_start(const struct tool_symbols_options *options, int *fd);
+/* The helper's side: serves requests that come from `fd` until the user is gone. */
+void tool_symbols_serve(int fd, const void *options);
 
 #endif

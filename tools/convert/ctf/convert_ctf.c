@@ -1,17 +1,22 @@
 /* The converter for CTF traces of functions: what `lttng-ust-cyg-profile` records, and our own
- * exports. A process of its own reads them (convert_ctf_child.c); its death or silence costs the
+ * exports. A process of its own reads them (convert_ctf_graph.c); its death or silence costs the
  * rest of the trace and nothing else. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tools/command/progress.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
+#include "tools/io/child.h"
 
-#define SILENCE_MS      60000 /* after which the child is given up */
+#define SILENCE_MS      60000               /* after which the child is given up */
+#define CHILD_BYTES     (UINT64_C(4) << 30) /* of memory */
 #define PIPE_BYTES      (512u * 1024u)
 #define HASHED_RECORDS  4096u
 #define CTF_STREAMS_MAX 1000000u
@@ -109,18 +114,34 @@ static int take_records(struct tool_ctf *ctf, struct ctf_pipe *in)
     return TOOL_OK;
 }
 
+struct ctf_folders {
+    char *const *paths;
+    size_t count;
+};
+
+static void run_child(int fd, const void *context)
+{
+    const struct ctf_folders *folders = context;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+    _exit(tool_ctf_read(folders->paths, folders->count, fd));
+}
+
 /* Reads the trace in a process of its own, into definitions and the scratch file. */
 static int read_trace(struct tool_ctf *ctf, char *const *folders, size_t count)
 {
-    struct tool_ctf_child child;
+    struct tool_child child = {0};
+    const struct ctf_folders all = {folders, count};
+    int status = TOOL_CANNOT;
     if (!tool_scratch_open(&ctf->events))
         return TOOL_CANNOT;
-    int status = tool_ctf_start(&child, folders, count);
-    if (status == TOOL_OK) {
+    if (!tool_child_start(&child, CHILD_BYTES, run_child, &all)) {
+        tool_fail("cannot start a process: %s", strerror(errno));
+    } else {
         struct ctf_pipe in = {.fd = child.fd, .buffer = tool_allocate(PIPE_BYTES, 1)};
         status = take_records(ctf, &in);
         free(in.buffer);
-        tool_ctf_end(&child);
+        tool_child_end(&child, true);
     }
     return status;
 }

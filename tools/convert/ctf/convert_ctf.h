@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define TOOL_CTF_TEXT_MAX   65536u /* bytes of text behind a record */
 #define TOOL_CTF_TRACES_MAX 4096u  /* folders that are read as one */
@@ -59,15 +58,6 @@ struct tool_ctf_wire {
 /* convert_ctf_graph.c: reads the folders and writes records to a descriptor. Only ever called in a
  * process of its own; returns its exit status. */
 int tool_ctf_read(char *const *folders, size_t count, int fd);
-
-/* convert_ctf_child.c: that process. What it writes comes from `fd`, until it ends or is ended.
- * start returns a tool_exit. */
-struct tool_ctf_child {
-    pid_t pid;
-    int fd;
-};
-int tool_ctf_start(struct tool_ctf_child *child, char *const *folders, size_t count);
-void tool_ctf_end(struct tool_ctf_child *child);
 
 /* convert_ctf_folders.c. is_any: whether there is a trace at or below a folder. find: the folders
  * below one that hold a CTF trace each, as paths that start with

@@ -1,6 +1,5 @@
 /* Reading CTF: babeltrace2's src.ctf.fs and muxer into a sink of our own, which writes what it gets
  * to a pipe. Runs in a process of its own. This is a door to babeltrace2. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "tools/convert/ctf/convert_ctf.h"
 #include "tools/export/formats/export_ctf.h"
+#include "tools/io/child.h"
 
 #define OUT_BYTES     (256u * 1024u)
 #define HELD_BYTES    (16u * 1024u) /* at most what a sudden end takes along */
@@ -85,16 +85,7 @@ struct graph_reader {
 
 static void flush(struct graph_reader *reader)
 {
-    const char *at = reader->out;
-    while (reader->used > 0 && !reader->failed) {
-        ssize_t written = write(reader->fd, at, reader->used);
-        if (written < 0 && errno != EINTR) {
-            reader->failed = true;
-        } else if (written > 0) {
-            at += written;
-            reader->used -= (size_t)written;
-        }
-    }
+    reader->failed = reader->failed || !tool_child_send(reader->fd, reader->out, reader->used, 0);
     reader->used = 0;
 }
 
