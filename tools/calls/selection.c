@@ -56,11 +56,9 @@ bool tool_parse_span(const char *text, void *into)
            parse_end(dots + 2, strlen(dots + 2), &span->to);
 }
 
-static uint64_t resolve(const struct tool_time *time, const ttape_info *info, uint64_t missing)
+uint64_t tool_absolute_ns(const struct tool_time *time, const ttape_info *info)
 {
     uint64_t value = time->value_ns;
-    if (!time->given)
-        return missing;
     if (time->relative && __builtin_add_overflow(value, info->time_first_ns, &value))
         return UINT64_MAX;
     return value;
@@ -76,8 +74,8 @@ static int select_time(struct tool_selection *selection, const struct tool_input
     if (info.resolution_ns == TTAPE_TIME_NONE)
         return tool_fail("'%s' has no times: --time cannot be used", input->name);
     selection->has_range = true;
-    selection->from_ns = resolve(&span->from, &info, 0);
-    selection->to_ns = resolve(&span->to, &info, UINT64_MAX);
+    selection->from_ns = span->from.given ? tool_absolute_ns(&span->from, &info) : 0;
+    selection->to_ns = span->to.given ? tool_absolute_ns(&span->to, &info) : UINT64_MAX;
     if (selection->from_ns > selection->to_ns)
         return tool_usage(NULL, "the range of --time ends before it starts");
     return TOOL_OK;
@@ -92,17 +90,17 @@ static bool has(const struct tool_numbers *list, uint64_t value)
 }
 
 static int select_streams(struct tool_selection *selection, const struct tool_input *input,
-                          const struct tool_numbers *tids, const struct tool_numbers *streams)
+                          const struct tool_choice *choice)
 {
     ttape_info info;
     ttape_stream_info stream;
-    if (tids->count == 0 && streams->count == 0)
+    if (choice->tids.count == 0 && choice->streams.count == 0)
         return TOOL_OK;
     ttape_reader_get_info(input->reader, &info);
     selection->streams = tool_allocate(info.stream_count + 1u, sizeof(uint32_t));
     for (uint32_t i = 0; i < info.stream_count; i++)
         if (ttape_reader_get_stream(input->reader, i, &stream) == TTAPE_OK &&
-            (has(streams, i) || has(tids, stream.stream.tid)))
+            (has(&choice->streams, i) || has(&choice->tids, stream.stream.tid)))
             selection->streams[selection->stream_count++] = i;
     if (selection->stream_count == 0)
         return tool_fail("'%s' has no such thread", input->name);
@@ -110,12 +108,17 @@ static int select_streams(struct tool_selection *selection, const struct tool_in
 }
 
 int tool_select(struct tool_selection *selection, const struct tool_input *input,
-                const struct tool_numbers *tids, const struct tool_numbers *streams,
-                const struct tool_span *span)
+                const struct tool_choice *choice)
 {
     *selection = (struct tool_selection){.to_ns = UINT64_MAX};
-    int status = select_time(selection, input, span);
-    return status != TOOL_OK ? status : select_streams(selection, input, tids, streams);
+    int status = select_time(selection, input, &choice->time);
+    return status != TOOL_OK ? status : select_streams(selection, input, choice);
+}
+
+void tool_choice_close(struct tool_choice *choice)
+{
+    free(choice->tids.numbers);
+    free(choice->streams.numbers);
 }
 
 void tool_selection_close(struct tool_selection *selection)

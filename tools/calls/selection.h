@@ -15,6 +15,9 @@ struct tool_numbers {
     size_t count, capacity;
 };
 
+/* An absolute time: what the option gave, or that from the trace's first event on. */
+uint64_t tool_absolute_ns(const struct tool_time *time, const ttape_info *info);
+
 struct tool_span {
     bool given;
     struct tool_time from, to; /* not given: open */
@@ -31,11 +34,33 @@ struct tool_selection {
     uint64_t from_ns, to_ns; /* half-open, absolute */
 };
 
+/* What options choose, and these options. */
+struct tool_choice {
+    struct tool_numbers tids, streams;
+    struct tool_span time;
+};
+
+#define TOOL_TIME_OPTION                                                                           \
+    {                                                                                              \
+        "time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",  \
+            tool_parse_span, TOOL_AT(choice.time)                                                  \
+    }
+#define TOOL_THREAD_OPTION                                                                         \
+    {                                                                                              \
+        "thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers,             \
+            TOOL_AT(choice.tids)                                                                   \
+    }
+#define TOOL_STREAM_OPTION                                                                         \
+    {                                                                                              \
+        "stream", 0, "N,...", "only these streams (tracetape info lists them)",                    \
+            tool_parse_numbers, TOOL_AT(choice.streams)                                            \
+    }
+
 /* Returns a tool_exit; what is wrong has been reported: no such thread, a trace without times, a
  * range that ends before it starts. */
 int tool_select(struct tool_selection *selection, const struct tool_input *input,
-                const struct tool_numbers *tids, const struct tool_numbers *streams,
-                const struct tool_span *span);
+                const struct tool_choice *choice);
+void tool_choice_close(struct tool_choice *choice);
 void tool_selection_close(struct tool_selection *selection);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/dump/dump.h"
 
@@ -211,21 +212,13 @@ static int select_streams(struct tool_dump *dump)
     return TOOL_OK;
 }
 
-/* Relative times become absolute. */
-static void resolve(const struct tool_dump *dump, struct tool_time *time)
-{
-    if (time->given && time->relative &&
-        __builtin_add_overflow(time->value_ns, dump->info.time_first_ns, &time->value_ns))
-        time->value_ns = UINT64_MAX;
-    time->relative = false;
-}
-
 /* What stays the same, however much is added to the file. */
 static int choose(struct tool_dump *dump)
 {
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
-    resolve(dump, &dump->from);
-    resolve(dump, &dump->to);
+    dump->from.value_ns = tool_absolute_ns(&dump->from, &dump->info);
+    dump->to.value_ns = tool_absolute_ns(&dump->to, &dump->info);
+    dump->from.relative = dump->to.relative = false;
     dump->is_prepared = true;
     if (!dump->has_times && (dump->from.given || dump->to.given))
         return tool_fail("'%s' has no times: --from and --to cannot be used", dump->input->name);

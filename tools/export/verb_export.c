@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/export/export.h"
@@ -27,24 +28,11 @@ static const struct tool_export_format *const formats[] = {
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
-struct time_range {
-    struct tool_time from, to;
-};
-
-/* FROM..TO, either may be left out. */
+/* FROM..TO, one of them may be left out. */
 static bool parse_times(const char *text, void *into)
 {
-    struct time_range *range = into;
-    char first[64];
-    const char *dots = strstr(text, "..");
-    if (dots == NULL || (size_t)(dots - text) >= sizeof(first))
-        return false;
-    memcpy(first, text, (size_t)(dots - text));
-    first[dots - text] = '\0';
-    *range = (struct time_range){0};
-    return (first[0] == '\0' || tool_parse_time(first, &range->from)) &&
-           (dots[2] == '\0' || tool_parse_time(dots + 2, &range->to)) &&
-           (range->from.given || range->to.given);
+    const struct tool_span *span = into;
+    return tool_parse_span(text, into) && (span->from.given || span->to.given);
 }
 
 static bool parse_length(const char *text, void *into)
@@ -56,7 +44,7 @@ struct options {
     const char *format, *output;
     const struct tool_export_format *chosen;
     bool force;
-    struct time_range times;
+    struct tool_span times;
     struct tool_export_choice choice;
     uint64_t min_ns;
     uint32_t jobs;
@@ -103,23 +91,14 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-/* Relative times become absolute. */
-static uint64_t absolute(const struct tool_export *export, const struct tool_time *time)
-{
-    uint64_t value = time->value_ns;
-    if (time->relative && __builtin_add_overflow(value, export->info.time_first_ns, &value))
-        value = UINT64_MAX;
-    return value;
-}
-
 static int prepare(const struct options *options, struct tool_export *export)
 {
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
     export->has_from = options->times.from.given;
     export->has_to = options->times.to.given;
-    export->from_ns = absolute(export, &options->times.from);
-    export->to_ns = absolute(export, &options->times.to);
+    export->from_ns = tool_absolute_ns(&options->times.from, &export->info);
+    export->to_ns = tool_absolute_ns(&options->times.to, &export->info);
     export->min_ns = options->min_ns;
     if (!export->has_times && (export->has_from || export->has_to || export->min_ns > 0)) {
         return tool_fail("'%s' has no times: --time and --min-time cannot be used",

@@ -5,6 +5,7 @@
 
 #include <tracetape/copy.h>
 
+#include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
@@ -64,14 +65,6 @@ struct cutting {
     ttape_error err;
 };
 
-static uint64_t absolute(const struct cutting *cut, const struct tool_time *time)
-{
-    uint64_t value = time->value_ns;
-    if (time->relative && __builtin_add_overflow(value, cut->info.time_first_ns, &value))
-        value = UINT64_MAX;
-    return value;
-}
-
 /* The number of a stream's first event at or after a time. */
 static ttape_status number_at(struct cutting *cut, uint32_t stream, uint64_t time_ns,
                               uint64_t *number)
@@ -100,9 +93,9 @@ static ttape_status select_stream(struct cutting *cut, uint32_t stream)
         return status; /* both are 0: nothing of it */
     *to = UINT64_MAX;
     if (options->from.given)
-        status = number_at(cut, stream, absolute(cut, &options->from), from);
+        status = number_at(cut, stream, tool_absolute_ns(&options->from, &cut->info), from);
     if (options->to.given && status == TTAPE_OK)
-        status = number_at(cut, stream, absolute(cut, &options->to), to);
+        status = number_at(cut, stream, tool_absolute_ns(&options->to, &cut->info), to);
     if (options->events.given) {
         *from = *from > options->events.from ? *from : options->events.from;
         *to = *to < options->events.to ? *to : options->events.to;

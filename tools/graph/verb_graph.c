@@ -20,8 +20,7 @@ struct options {
     struct share_option min_share;
     struct tool_time min_time;
     struct tool_id min_calls, top;
-    struct tool_numbers tids, streams;
-    struct tool_span time;
+    struct tool_choice choice;
     uint32_t jobs;
     bool all, dot, svg, json, list, summary, split_levels, no_pager;
     uint64_t memory_bytes;
@@ -64,11 +63,9 @@ static const struct tool_option table[] = {
     {"all", 'a', NULL, "prune nothing", NULL, TOOL_AT(all)},
     {"split-levels", 0, NULL, "functions of threads of each nesting level are nodes of their own",
      NULL, TOOL_AT(split_levels)},
-    {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
-     tool_parse_span, TOOL_AT(time)},
-    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, TOOL_AT(tids)},
-    {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
-     TOOL_AT(streams)},
+    TOOL_TIME_OPTION,
+    TOOL_THREAD_OPTION,
+    TOOL_STREAM_OPTION,
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
@@ -147,7 +144,7 @@ static int run(void *context, const struct tool_input *input)
     struct tool_graph graph = {.split_levels = options->split_levels,
                                .keep_contexts = options->context != NULL};
     struct tool_graph_limits limits = limits_of(options);
-    int status = tool_select(&selection, input, &options->tids, &options->streams, &options->time);
+    int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection);
         if (status != TOOL_CANNOT && !options->all) {
@@ -189,7 +186,6 @@ int tool_verb_graph(int argc, char **argv)
         return status;
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], options.jobs, options.memory_bytes, run, &options);
-    free(options.tids.numbers);
-    free(options.streams.numbers);
+    tool_choice_close(&options.choice);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/io/input.h"
+#include "tools/io/scratch_file.h"
 
 #define COPY_BYTES (256 * 1024)
 #define HEAD_BYTES 64 /* a file's header, which alone is a trace cut off */
@@ -21,72 +22,15 @@ static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, s
                                  size_t *got_bytes, ttape_error *err)
 {
     const struct tool_input *input = context;
-    *got_bytes = 0;
-    while (*got_bytes < size_bytes) {
-        ssize_t got = pread(input->fd, (char *)buffer + *got_bytes, size_bytes - *got_bytes,
-                            (off_t)(offset + *got_bytes));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            *err = (ttape_error){.status = TTAPE_E_IO,
-                                 .os_errno = errno,
-                                 .offset = offset,
-                                 .message = "cannot read back standard input"};
-            return TTAPE_E_IO;
-        }
-        if (got == 0)
-            break;
-        *got_bytes += (size_t)got;
-    }
-    return TTAPE_OK;
-}
-
-ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset)
-{
-    size_t done = 0;
-    while (done < size_bytes) {
-        char *to = (char *)buffer + done;
-        ssize_t got = offset < 0 ? read(fd, to, size_bytes - done)
-                                 : pread(fd, to, size_bytes - done, offset + (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
-static int open_unlinked(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    int length = snprintf(path, sizeof(path), "%s/tracetape.XXXXXX",
-                          folder != NULL && folder[0] == '/' ? folder : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    int fd = mkstemp(path);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-static bool write_all(int fd, const char *data, size_t size_bytes)
-{
-    while (size_bytes > 0) {
-        ssize_t written = write(fd, data, size_bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        data += written;
-        size_bytes -= (size_t)written;
-    }
-    return true;
+    ssize_t got = tool_read_full(input->fd, buffer, size_bytes, (off_t)offset);
+    *got_bytes = got > 0 ? (size_t)got : 0;
+    if (got >= 0)
+        return TTAPE_OK;
+    *err = (ttape_error){.status = TTAPE_E_IO,
+                         .os_errno = errno,
+                         .offset = offset,
+                         .message = "cannot read back standard input"};
+    return TTAPE_E_IO;
 }
 
 /* Where standard input is a regular file, from its beginning on: it is all taken, like that of a
@@ -121,7 +65,7 @@ static int spool(struct tool_input *input)
     input->name = "standard input";
     if (take_file(input))
         return TOOL_OK;
-    input->fd = open_unlinked();
+    input->fd = tool_open_unlinked();
     if (input->fd < 0)
         return tool_fail("cannot make a temporary file for standard input: %s", strerror(errno));
     char *buffer = tool_allocate(COPY_BYTES, 1);
@@ -133,7 +77,7 @@ static int spool(struct tool_input *input)
             status = tool_fail("cannot read standard input: %s", strerror(errno));
             break;
         }
-        if (!write_all(input->fd, buffer, (size_t)got)) {
+        if (!tool_write_full(input->fd, buffer, (size_t)got)) {
             status = tool_fail("cannot keep standard input: %s", strerror(errno));
             break;
         }

@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#include <sys/types.h>
-
 #include <tracetape/reader.h>
 
 struct tool_input {
@@ -28,10 +26,6 @@ void tool_input_close(struct tool_input *input);
  * first tool_exit that is not TOOL_OK. */
 int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
                    int (*work)(void *context, const struct tool_input *input), void *context);
-
-/* Reads from an offset (-1: from where the descriptor stands) until the buffer is full or the file
- * ends, however often it is interrupted or given less. Negative: it failed, errno says how. */
-ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset);
 
 /* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. */
 int tool_input_check_end(const struct tool_input *input);

@@ -10,6 +10,55 @@
 
 #define BUFFER_BYTES (256u * 1024u)
 
+int tool_open_unlinked(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    int length = snprintf(path, sizeof(path), "%s/tracetape.XXXXXX",
+                          folder != NULL && folder[0] == '/' ? folder : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = mkstemp(path);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset)
+{
+    size_t done = 0;
+    while (done < size_bytes) {
+        char *to = (char *)buffer + done;
+        ssize_t got = offset < 0 ? read(fd, to, size_bytes - done)
+                                 : pread(fd, to, size_bytes - done, offset + (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+bool tool_write_full(int fd, const void *data, size_t size_bytes)
+{
+    const char *at = data;
+    while (size_bytes > 0) {
+        ssize_t written = write(fd, at, size_bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        at += written;
+        size_bytes -= (size_t)written;
+    }
+    return true;
+}
+
 static bool fail(struct tool_scratch *scratch, const char *what)
 {
     if (!scratch->failed)
@@ -20,35 +69,16 @@ static bool fail(struct tool_scratch *scratch, const char *what)
 
 bool tool_scratch_open(struct tool_scratch *scratch)
 {
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    *scratch = (struct tool_scratch){.fd = -1};
-    int length = snprintf(path, sizeof(path), "%s/tracetape.XXXXXX",
-                          folder != NULL && folder[0] == '/' ? folder : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return fail(scratch, "make");
-    }
-    scratch->fd = mkstemp(path);
+    *scratch = (struct tool_scratch){.fd = tool_open_unlinked()};
     if (scratch->fd < 0)
         return fail(scratch, "make");
-    unlink(path);
     scratch->buffer = tool_allocate(BUFFER_BYTES, 1);
     return true;
 }
 
-static bool write_all(struct tool_scratch *scratch, const char *data, size_t size_bytes)
+static bool write_all(struct tool_scratch *scratch, const void *data, size_t size_bytes)
 {
-    while (size_bytes > 0) {
-        ssize_t written = write(scratch->fd, data, size_bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return fail(scratch, "write");
-        data += written;
-        size_bytes -= (size_t)written;
-    }
-    return true;
+    return tool_write_full(scratch->fd, data, size_bytes) || fail(scratch, "write");
 }
 
 static bool flush(struct tool_scratch *scratch)
@@ -72,22 +102,12 @@ bool tool_scratch_write(struct tool_scratch *scratch, const void *data, size_t s
 
 bool tool_scratch_read(struct tool_scratch *scratch, uint64_t offset, void *into, size_t size_bytes)
 {
-    char *to = into;
     if (scratch->failed || (scratch->used_bytes > 0 && !flush(scratch)))
         return false;
-    while (size_bytes > 0) {
-        ssize_t got = pread(scratch->fd, to, size_bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            errno = got == 0 ? EIO : errno;
-            return fail(scratch, "read back");
-        }
-        to += got;
-        offset += (uint64_t)got;
-        size_bytes -= (size_t)got;
-    }
-    return true;
+    ssize_t got = tool_read_full(scratch->fd, into, size_bytes, (off_t)offset);
+    if (got >= 0)
+        errno = EIO; /* the file is shorter than it was */
+    return got == (ssize_t)size_bytes || fail(scratch, "read back");
 }
 
 void tool_scratch_close(struct tool_scratch *scratch)

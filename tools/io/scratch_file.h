@@ -6,6 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* Makes one in TMPDIR: a descriptor, or -1 with errno. */
+int tool_open_unlinked(void);
+
+/* Reads from an offset (-1: from where the descriptor stands) until the buffer is full or the file
+ * ends, however often it is interrupted or given less. Negative: it failed, errno says how. */
+ssize_t tool_read_full(int fd, void *buffer, size_t size_bytes, off_t offset);
+
+/* The same for writing. False: it failed, errno says how. */
+bool tool_write_full(int fd, const void *data, size_t size_bytes);
 
 struct tool_scratch {
     int fd; /* -1: not there */

@@ -21,8 +21,7 @@ struct word_list {
 struct options {
     const char *by, *callers, *callees, *butterfly, *filter, *sort;
     struct word_list match, idle;
-    struct tool_numbers tids, streams;
-    struct tool_span time;
+    struct tool_choice choice;
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
     bool exact, json, reverse, no_idle, no_pager;
@@ -46,11 +45,9 @@ static const struct tool_option table[] = {
     {"match", 'm', "REGEX", "one row of all functions that match; may be repeated", add_word,
      TOOL_AT(match)},
     {"filter", 0, "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
-    {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
-     tool_parse_span, TOOL_AT(time)},
-    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, TOOL_AT(tids)},
-    {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
-     TOOL_AT(streams)},
+    TOOL_TIME_OPTION,
+    TOOL_THREAD_OPTION,
+    TOOL_STREAM_OPTION,
     {"exact", 'e', NULL, "decode every event; adds percentiles", NULL, TOOL_AT(exact)},
     {"sort", 's', "KEY,...", "total, self, calls, mean, min, max, deviation, idle, name, p50 ...",
      NULL, TOOL_AT(sort)},
@@ -321,7 +318,7 @@ static int run(void *context, const struct tool_input *input)
                                .reverse = options->reverse,
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,
                                .selection = &selection};
-    int status = tool_select(&selection, input, &options->tids, &options->streams, &options->time);
+    int status = tool_select(&selection, input, &options->choice);
     tool_site_names_open(&view.names, input->reader);
     ask->options = options;
     ask->input = input;
@@ -376,7 +373,6 @@ int tool_verb_report(int argc, char **argv)
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
     free(options.match.words);
     free(options.idle.words);
-    free(options.tids.numbers);
-    free(options.streams.numbers);
+    tool_choice_close(&options.choice);
     return status;
 }

@@ -195,13 +195,11 @@ static int open_time(struct tool_tree *view, const struct tool_time *time, bool 
 {
     ttape_info info;
     uint32_t at = 0, stream;
-    uint64_t time_ns = time->value_ns;
     bool goes_on = true;
     ttape_reader_get_info(view->reader, &info);
     if (!view->has_times)
         return tool_fail("'%s' has no times: nothing can be opened by time", view->input->name);
-    if (time->relative && __builtin_add_overflow(time_ns, info.time_first_ns, &time_ns))
-        time_ns = UINT64_MAX;
+    uint64_t time_ns = tool_absolute_ns(time, &info);
     ttape_node_id *ids = tool_allocate(PATH_MOST, sizeof(*ids));
     while (goes_on && next_stream(view, &at, &stream))
         goes_on = open_time_in(view, stream, time_ns, ids, has_min);

@@ -16,8 +16,7 @@ struct options {
     const char *open;
     struct tool_id depth;
     struct tool_time min_time;
-    struct tool_numbers tids, streams;
-    struct tool_span time;
+    struct tool_choice choice;
     uint32_t jobs;
     bool full, fold, json, no_pager;
     uint64_t memory_bytes;
@@ -30,11 +29,9 @@ static const struct tool_option table[] = {
      TOOL_AT(depth)},
     {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
      tool_parse_time, TOOL_AT(min_time)},
-    {"thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers, TOOL_AT(tids)},
-    {"stream", 0, "N,...", "only these streams (tracetape info lists them)", tool_parse_numbers,
-     TOOL_AT(streams)},
-    {"time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",
-     tool_parse_span, TOOL_AT(time)},
+    TOOL_THREAD_OPTION,
+    TOOL_STREAM_OPTION,
+    TOOL_TIME_OPTION,
     {"fold", 'f', NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
     {"full", 0, NULL, "decode everything, prune nothing", NULL, TOOL_AT(full)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -116,7 +113,7 @@ static int run(void *context, const struct tool_input *input)
     struct tool_selection selection = {0};
     struct tool_tree view = {.input = input, .reader = input->reader, .selection = &selection};
     ttape_tree_options how = {.size = sizeof(how), .jobs = tool_jobs(options->jobs)};
-    int status = tool_select(&selection, input, &options->tids, &options->streams, &options->time);
+    int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK)
         status = tool_fail_error(input->name, &err);
     if (status == TOOL_OK)
@@ -136,7 +133,6 @@ int tool_verb_tree(int argc, char **argv)
         return tool_usage("tree", "--min-time takes a length of time");
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
-    free(options.tids.numbers);
-    free(options.streams.numbers);
+    tool_choice_close(&options.choice);
     return status;
 }

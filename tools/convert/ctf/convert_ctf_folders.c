@@ -13,7 +13,7 @@
 
 #include "tools/command/tool.h"
 #include "tools/convert/ctf/convert_ctf.h"
-#include "tools/io/input.h"
+#include "tools/io/scratch_file.h"
 
 #define DEPTH_MAX 12
 #define MAGIC     UINT32_C(0x75D11D57)

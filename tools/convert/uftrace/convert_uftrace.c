@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tools/convert/uftrace/uftrace_files.h"
-#include "tools/io/input.h"
+#include "tools/io/scratch_file.h"
 
 #define HASHED_BYTES 4096u
 

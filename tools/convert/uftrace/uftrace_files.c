@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tools/convert/uftrace/uftrace_files.h"
-#include "tools/io/input.h"
+#include "tools/io/scratch_file.h"
 
 #define SMALL_READ_BYTES  (16u * 1024u)
 #define SPARE_DESCRIPTORS 3u

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tools/convert/uftrace/uftrace.h"
-#include "tools/io/input.h"
 #include "tools/io/lines.h"
+#include "tools/io/scratch_file.h"
 
 #define HEADER_BYTES       40u
 #define VERSION_OFFSET     8u

@@ -13,8 +13,8 @@
 
 #include "tools/command/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
-#include "tools/io/input.h"
 #include "tools/io/lines.h"
+#include "tools/io/scratch_file.h"
 
 #define END_MARKER UINT64_MAX
 
