@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "tools/command/progress.h"
-#include "tools/convert/text.h"
+#include "tools/convert/raw_text.h"
 
 #define PROGRESS_LINES 4096u
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tools/command/options.h"
-#include "tools/convert/text.h"
+#include "tools/convert/raw_text.h"
 
 static ttape_string string_of(const struct tool_token *token)
 {

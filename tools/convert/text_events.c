@@ -4,7 +4,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
-#include "tools/convert/text.h"
+#include "tools/convert/raw_text.h"
 
 /* Limits of the writer: what goes over them is refused here, line by line. */
 #define UNWIND_MAX 1024u

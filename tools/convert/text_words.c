@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/convert/text.h"
+#include "tools/convert/text_words.h"
+#include "tools/io/lines.h"
 
 static int hex_digit(char c)
 {

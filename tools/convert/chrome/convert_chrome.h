@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
-#include "tools/convert/text.h"
 #include "tools/io/scratch_file.h"
 #include "tools/io/sort_runs.h"
 

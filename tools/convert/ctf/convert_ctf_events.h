@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
 #include "tools/convert/ctf/convert_ctf.h"
-#include "tools/convert/text.h"
 #include "tools/io/scratch_file.h"
 
 struct tool_ctf_process {

@@ -7,6 +7,7 @@
 
 #include "tools/command/progress.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
+#include "tools/convert/text_words.h"
 
 #define BATCH_EVENTS 1024u
 #define SEARCH_MAX   1024u /* frames that an exit may leave by unwinding: as in the writer */

@@ -1,6 +1,6 @@
-/* The plain text raw form (spec/raw-text.md): its words, its definitions, its events. */
-#ifndef TOOL_TEXT_H
-#define TOOL_TEXT_H
+/* The plain text raw form (spec/raw-text.md): its definitions, its events. */
+#ifndef TOOL_RAW_TEXT_H
+#define TOOL_RAW_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,27 +8,10 @@
 
 #include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
+#include "tools/convert/text_words.h"
 #include "tools/io/lines.h"
 
 #define TOOL_TEXT_BATCH 1024u
-
-/* A word of a line; bytes are in the line, unescaped in place. */
-struct tool_token {
-    char *text; /* NUL-terminated (a quoted word may hold NULs of its own) */
-    size_t size_bytes;
-    bool quoted;
-};
-
-/* The next word. TTAPE_END: there is none; TTAPE_E_CORRUPT: a quote is not closed or an escape is
- * wrong. */
-ttape_status tool_next_token(char **at, struct tool_token *token);
-/* A word as a value. False: a string over the limit. */
-bool tool_token_value(const struct tool_token *token, ttape_value *value);
-bool tool_token_u64(const struct tool_token *token, uint64_t *value);
-/* 0x... */
-bool tool_token_address(const struct tool_token *token, uint64_t *value);
-/* The text behind "key=", or NULL. */
-const char *tool_token_after(const struct tool_token *token, const char *key);
 
 /* An open frame; site TTAPE_NONE: a signal, whose number is in `signal`. */
 struct tool_text_frame {
