@@ -1,6 +1,6 @@
 /* Linker stubs by name ("memcpy@plt"), for x86-64: a program that takes a library function's
- * address may record the stub's. What a stub jumps through tells whose it is: the relocation of
- * that slot names the symbol. So no layout of the table has to be known, and there are several. */
+ * address may record the stub's. A stub jumps through a slot, and the relocation of that slot
+ * names the symbol. So no layout of the table has to be known, and there are several. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  *   elf_plt.c      linker stubs, by what they jump to
  *   elf_module.c   all of it for one module
  *
- * These files are the door to elfutils. They run on bytes that nobody vouches for, in code that
+ * These files are the door to elfutils. They run on bytes that may be forged, in code that
  * is not ours: only ever in the helper process (symbols_helper.c), whose death costs names and
  * nothing else. */
 #ifndef TOOL_ELF_SYMBOLS_H

@@ -58,7 +58,7 @@ static inline uint32_t *tool_map_at(struct tool_map *map, uint64_t key, uint32_t
     return &slot->value;
 }
 
-/* The start of a hash whose result is a key of the map: nobody can choose what has the same. */
+/* The start of a hash whose result is a key of the map: a file cannot choose keys that collide. */
 static inline struct tool_hash tool_map_hash(struct tool_map *map)
 {
     if (map->slot_count == 0)

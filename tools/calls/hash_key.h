@@ -1,4 +1,4 @@
-/* Keys of hash tables that inputs fill: nobody can choose entries that all collide. */
+/* Keys of hash tables that inputs fill: an input cannot choose entries that all collide. */
 #ifndef TOOL_HASH_KEY_H
 #define TOOL_HASH_KEY_H
 

@@ -16,7 +16,7 @@ struct tool_name_slot {
     uint32_t number;
 };
 
-/* The secret goes in first: without it nobody can tell which names collide. */
+/* The secret goes in first: without it a file cannot choose names that collide. */
 static uint64_t hash_of(const struct tool_names *names, const void *key, size_t size_bytes)
 {
     struct tool_hash hash = {.low = names->secret, .high = ~names->secret};

@@ -1,5 +1,5 @@
-/* Buffered output of data to standard output: no printf per line, and a failure that nobody
- * forgets. */
+/* Buffered output of data to standard output: no printf per line, and the first failure stays until
+ * the end. */
 #ifndef TOOL_OUTPUT_H
 #define TOOL_OUTPUT_H
 

@@ -107,7 +107,7 @@ static void start_pager(void)
     setenv("LV", "-c", 0);
     if (start(pager, ends[0], ends[1])) {
         dup2(ends[1], STDOUT_FILENO);
-        signal(SIGPIPE, SIG_IGN); /* whoever leaves the pager early still gets our exit status */
+        signal(SIGPIPE, SIG_IGN); /* the pager may be left early: our exit status stays */
         signal(SIGINT, SIG_IGN);  /* it is the pager's */
     }
     close(ends[0]);

@@ -113,7 +113,7 @@ static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uin
     return *place;
 }
 
-/* Handlers of signals are outermost: whom they interrupt is chance. */
+/* A signal's handler is an outermost call: which function it interrupts is chance. */
 static void enter(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
                   struct tool_call *call)
 {

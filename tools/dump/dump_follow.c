@@ -2,8 +2,8 @@
  *
  *   file that grows --(waiting at its end)--> forward reader --> partition --> format --> flush
  *
- * The end is the footer; or, of a file that a recorder held locked, that nobody does so any more:
- * the recorder was killed. A pipe just ends. */
+ * The file ends with its footer. A recorder holds a lock on the file; when the lock is gone and the
+ * footer is not there, the recorder was killed. A pipe just ends. */
 #define _GNU_SOURCE /* open file description locks */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* False: nobody reads what we print. */
+/* False: the reader of our output is gone. */
 static bool pause_a_little(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

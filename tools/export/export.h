@@ -175,7 +175,7 @@ static inline struct tool_stack *tool_walk_stack(const struct tool_walk *walk)
 void tool_export_walk(struct tool_export *export, const struct tool_export_calls *calls,
                       void *context);
 
-/* For who reads events in an order of their own: a walk over one stream from an edge. */
+/* For code that reads the events itself: a walk over one stream from an edge. */
 void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
                     const struct tool_export_stream *stream, const struct tool_export_calls *calls,
                     void *context);

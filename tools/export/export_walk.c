@@ -135,7 +135,7 @@ static void change(struct tool_walk *walk, uint32_t stack, const struct tool_mom
     uint32_t from = walk->active;
     if (stack == from)
         return;
-    show_all(walk); /* frames that are put aside are kept: nobody knows for how long */
+    show_all(walk); /* their stack may never come back: frames on it do not wait */
     (void)stack_of(walk, stack);
     walk->active = walk->stack = stack;
     if (walk->calls->changed != NULL)

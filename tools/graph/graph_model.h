@@ -53,9 +53,9 @@ struct tool_graph_edge {
     struct tool_graph_counts sum, now;
 };
 
-/* How it is known who started a thread. */
+/* The source that says which thread started a thread. */
 enum tool_spawn_how {
-    TOOL_SPAWN_START,   /* nobody in the trace did */
+    TOOL_SPAWN_START,   /* no thread of the trace did */
     TOOL_SPAWN_MARKER,  /* the recorder saw it */
     TOOL_SPAWN_FORK,    /* its process was forked: the frames that were open say where */
     TOOL_SPAWN_INFERRED /* by what other threads were doing when it started */
@@ -77,7 +77,7 @@ struct tool_graph_thread {
     uint32_t how;    /* tool_spawn_how */
     struct tool_graph_origin first,
         open; /* of first routines; of frames that were open at the start */
-    /* while threads are gone through: who may have started it */
+    /* while threads are visited: what may have started it */
     uint32_t guess, guess_score;
     struct tool_graph_origin guess_first, guess_open;
     uint64_t call_count, event_count;
@@ -166,7 +166,7 @@ struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
 
 void tool_spawn_open(struct tool_graph *graph);
 void tool_spawn_close(struct tool_graph *graph);
-/* Decides who started the thread; returns its first alarm. */
+/* Decides which thread started this one; returns its first alarm. */
 uint64_t tool_spawn_begin(struct tool_graph *graph, uint32_t thread);
 void tool_spawn_alarm(struct tool_graph *graph, struct tool_calls *calls);
 void tool_spawn_leaf(struct tool_graph *graph, const struct tool_calls *calls,

@@ -1,11 +1,12 @@
-/* Who started a thread, in the order of certainty:
+/* Which thread started a thread, by the most certain source that knows it:
  *
  *   the recorder's markers   thread_create by the creator, thread_start by the thread, one handle
  *   frames open at the start a forked process goes on in the frames that its parent had
  *   what others were doing   the thread that was creating threads (processes) at that time, or the
  *                            process's main thread: a guess, marked as such
  *
- * Threads are gone through in the order of their start, so what started one has been seen. */
+ * Threads are visited in the order of their start, so the starter of a thread was visited before
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,8 +265,9 @@ static bool has_open_frames(struct tool_graph *graph, uint32_t stream)
     return has;
 }
 
-/* A forked process whose recording lacks these frames still leaves them: the first that it does is
- * where it was forked. TTAPE_NONE: it leaves none early on, or the function is pruned. */
+/* A forked process may begin inside frames that its recording does not show. The first of them that
+ * it leaves is the function that forked it. TTAPE_NONE: the process leaves none early on, or the
+ * function is pruned. */
 static uint32_t find_fork(struct tool_graph *graph, uint32_t stream)
 {
     ttape_error err = {0};

@@ -111,7 +111,7 @@ static uint32_t level_of(const struct tool_graph_thread *thread,
     return stack->number != 0 && stack->origin != 0 ? thread->level + 1 : thread->level;
 }
 
-/* The first routine's own recursion is its node's; everything else above it is nobody's first. */
+/* A first routine that calls itself stays in its node. No other call above it is a first one. */
 static uint32_t node_of(struct tool_graph *graph, const struct tool_call_stack *stack,
                         const struct tool_call *call)
 {

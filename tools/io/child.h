@@ -1,4 +1,4 @@
-/* A process of its own for code that reads bytes that nobody vouches for, such as another library's
+/* A process of its own for code that reads bytes that may be forged, such as another library's
  * parser: it may die of them, or be taken over by them, and nothing that it says is trusted. */
 #ifndef TOOL_CHILD_H
 #define TOOL_CHILD_H

@@ -127,7 +127,7 @@ static volatile sig_atomic_t wanted_mode = -1, ended_by;
 
 static void on_mode(int number) { wanted_mode = number == SIGUSR1; }
 
-static ttape_recording *shared; /* whose memory programs may have cut off */
+static ttape_recording *shared; /* for on_bus: programs may cut off its memory */
 static volatile sig_atomic_t is_cut;
 
 static void on_bus(int number, siginfo_t *info, void *context)
@@ -189,8 +189,8 @@ static bool names(const char *entry, const char *name)
     return strncmp(entry, name, length) == 0 && entry[length] == '=';
 }
 
-/* The command's environment, ours with two entries anew: made before the fork, for behind it there
- * is nobody to tell that memory is missing, and the command would run without being recorded. */
+/* The command's environment: ours, with two entries anew. It is made before the fork, while the
+ * recorder can still say that memory is missing. */
 struct surroundings {
     char **entries; /* of `environ`, but for the two */
     char *arena, *preload;
@@ -302,8 +302,8 @@ static void rest(uint64_t drained, uint32_t *idle)
     (void)nanosleep(&pause, NULL);
 }
 
-/* Nobody holds a block; whether somebody may yet, which is looked at now and then. Those that were
- * just started have a moment. */
+/* No process holds a block. Whether one that is alive may still take one is looked at in each
+ * USERS_ROUNDS-th round only; processes that were just started get GRACE_ROUNDS to begin. */
 static bool is_over(const ttape_recording *recording, uint32_t *round)
 {
     uint32_t users, starting;

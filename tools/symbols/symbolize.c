@@ -26,7 +26,7 @@ struct module_key {
     uint32_t number, file;
 };
 
-/* A question: who asks, where it lies. */
+/* A site that has no name yet, and where it lies. */
 struct wanted_site {
     uint64_t offset; /* from the module's start, or the address where that is not known */
     uint32_t file;
@@ -268,8 +268,8 @@ static void *run_job(void *context)
     return NULL;
 }
 
-/* The first job is done in this thread; one whose thread cannot be had leaves its share to the
- * rest. */
+/* This thread does the first job. Where the system refuses a thread for a job, the other jobs take
+ * its share. */
 static void run_jobs(struct tool_symbolizing *work)
 {
     uint32_t wanted = work->options->jobs < JOBS_MAX ? work->options->jobs : JOBS_MAX;

@@ -1,4 +1,4 @@
-/* Names, source files and lines of addresses, for who records and for who symbolizes later.
+/* Names, source files and lines of addresses, for `record` and for `symbolize`.
  *
  *   caller                             helper process (a fork of the caller)
  *   module: path, build id  --------->  opens the file, finds its debug file, loads symbols

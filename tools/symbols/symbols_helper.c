@@ -38,7 +38,7 @@ static void allow_time(const struct helping *help)
 static void send_answers(struct helping *help)
 {
     if (!tool_child_send(help->fd, help->out, help->size_bytes, 0))
-        _exit(0); /* nobody listens any more */
+        _exit(0); /* the user of the helper is gone */
     help->size_bytes = 0;
 }
 
@@ -102,7 +102,7 @@ static void open_module(struct helping *help, const struct tool_wire_request *re
     answer(help, &opened, sizeof(opened));
 }
 
-/* The name to show: readable where it can be, cut where nobody would read on. */
+/* The name to show: demangled where that works, and cut at TOOL_WIRE_NAME_MAX. */
 static const char *shown_name(struct helping *help, const struct tool_elf_symbol *symbol,
                               size_t *size_bytes)
 {

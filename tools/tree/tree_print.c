@@ -218,7 +218,7 @@ static void put_shorts(struct printing *print, const struct tool_shorts *shorts,
     tool_table_bytes(&print->table, TOOL_FAINT, text, size);
 }
 
-/* What the partitions in which the node begins and ends hold of it, and nobody split. */
+/* The node's time in the partitions where it begins and ends, which no child accounts for. */
 static void put_rest(struct printing *print, const struct tool_item *item, uint32_t level)
 {
     char text[512];

@@ -1,4 +1,4 @@
-/* tracetape tree: the execution tree, pruned where nobody looks. */
+/* tracetape tree: the execution tree, pruned where the user did not open it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -142,7 +142,7 @@ struct scan {
     bool is_key; /* the next string at depth 1 is a key */
     size_t key;  /* where the last key at depth 1 starts, behind its quote */
     size_t key_bytes;
-    struct tool_json_part *value; /* whose end is looked for */
+    struct tool_json_part *value; /* the value that is read */
 };
 
 static size_t place(const struct tool_json_stream *json) { return json->at - json->kept; }

@@ -3,7 +3,7 @@
  *   child (convert_ctf_graph.c)        pipe                     parent (convert_ctf.c)
  *   babeltrace2 -> message -> tool_ctf_wire + text ----------> definitions, scratch file -> writer
  *
- * babeltrace2 reads bytes that nobody vouches for: when it dies over them, the child dies. */
+ * babeltrace2 reads bytes that may be forged: when it dies over them, only the child dies. */
 #ifndef TOOL_CONVERT_CTF_H
 #define TOOL_CONVERT_CTF_H
 

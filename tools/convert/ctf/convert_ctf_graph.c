@@ -60,7 +60,7 @@ struct known_class {
     enum event_kind kind;
 };
 
-/* A CTF stream: its number, and the thread whose name was said last. */
+/* A CTF stream: its number, and the thread that was named last. */
 struct known_stream {
     const bt_stream *stream;
     uint64_t pid, tid;

@@ -1,5 +1,5 @@
 /* task.txt and the .dat files: which processes, threads and sessions there were, and which records
- * belong to whom. */
+ * belong to which of them. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
