@@ -339,6 +339,25 @@ START_TEST(same_input_same_bytes)
 }
 END_TEST
 
+/* FNV-1a of many orders' sections: any compiler, any machine. */
+START_TEST(same_bytes_everywhere)
+{
+    uint64_t digest = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t seed = 0; seed < 24; seed++) {
+        static const struct ttp_literal_options options[] = {{0, 0}, {2, 1}, {3, 700}};
+        struct ttest_order *o = ttest_order_new(seed, 3000, 1 + seed % 5, 1 + 20 * (seed % 4));
+        struct sections s = encode(&o->view, &options[seed % 3]);
+        for (size_t i = 0; i < s.header_bytes + s.data_bytes; i++) {
+            uint8_t byte = i < s.header_bytes ? s.header[i] : s.data[i - s.header_bytes];
+            digest = (digest ^ byte) * UINT64_C(0x100000001b3);
+        }
+        sections_free(&s);
+        ttest_order_free(o);
+    }
+    ck_assert_uint_eq(digest, UINT64_C(0xbd3b590116afe375));
+}
+END_TEST
+
 START_TEST(capacity_passed_does_not_pay)
 {
     struct ttest_order *o = ttest_order_new(3, 300, 2, 50);
@@ -543,6 +562,7 @@ int main(void)
     tcase_add_test(tcase, positions_meet_their_limit);
     tcase_add_test(tcase, threshold_decides_which_chains_there_are);
     tcase_add_test(tcase, same_input_same_bytes);
+    tcase_add_test(tcase, same_bytes_everywhere);
     tcase_add_test(tcase, capacity_passed_does_not_pay);
     tcase_add_test(tcase, too_many_symbols_do_not_pay);
     tcase_add_test(tcase, workspaces_are_bounded);

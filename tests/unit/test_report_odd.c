@@ -1,14 +1,15 @@
-/* Reports of what stays open at the end of a stream, and of functions without a name in a module
- * that two processes map. */
+/* Reports of what stays open at the end of a stream, of functions without a name in a module that
+ * two processes map, and percentiles of durations that are all round, or two. */
 #include <tracetape/report.h>
 
 #include "tests/unit/test_reader_fixture.h"
 
-static ttape_writer *begin(ttape_memory_sink *memory)
+static ttape_writer *begin(ttape_memory_sink *memory, uint32_t partition_events)
 {
     ttape_error err = {0};
     ttape_sink sink = ttape_sink_memory(memory);
-    ttape_writer_options o = {.size = sizeof o, .partition_events = 16, .model_period = UINT32_MAX};
+    ttape_writer_options o = {
+        .size = sizeof o, .partition_events = partition_events, .model_period = UINT32_MAX};
     ttape_writer *w;
     TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
     return w;
@@ -51,10 +52,10 @@ START_TEST(open_at_the_end)
 {
     ttape_error err = {0};
     ttape_memory_sink memory = {0};
-    ttape_writer *w = begin(&memory);
+    ttape_writer *w = begin(&memory, 16);
     uint32_t stream = add_thread(w, 7), ids[4];
     for (uint32_t i = 0; i < 4; i++) {
-        ttape_site site = {.module = TTAPE_NONE, .symbol = {"abcd" + i, 1}};
+        ttape_site site = {.module = TTAPE_NONE, .symbol = {&"abcd"[i], 1}};
         TTEST_OK(ttape_writer_add_site(w, &site, &ids[i], &err));
     }
     for (uint32_t i = 0; i < 3; i++)
@@ -91,7 +92,7 @@ START_TEST(without_names)
     static const uint64_t starts[] = {0x1000, 0x7000}, distances[] = {4, 4, 12};
     ttape_error err = {0};
     ttape_memory_sink memory = {0};
-    ttape_writer *w = begin(&memory);
+    ttape_writer *w = begin(&memory, 16);
     uint32_t modules[2], stream[2], calls = 0;
     for (uint32_t i = 0; i < 2; i++) {
         stream[i] = add_thread(w, 7 + i);
@@ -125,12 +126,83 @@ START_TEST(without_names)
 }
 END_TEST
 
+/* Call i takes so many times 2^22 ns, or is one of two that differ much. */
+static ttape_reader *record_calls(ttape_memory_sink *memory, uint32_t count, bool is_short)
+{
+    ttape_error err = {0};
+    ttape_writer *w = begin(memory, 0);
+    uint32_t stream = add_thread(w, 7), id;
+    ttape_site site = {.module = TTAPE_NONE, .symbol = ttest_string("f")};
+    TTEST_OK(ttape_writer_add_site(w, &site, &id, &err));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t time = (uint64_t)i << 33;
+        append(w, stream, id, true, time);
+        append(w, stream, id, false,
+               time + (is_short ? i % 2 ? 10 : 1000000 : (i * 7 % count) << 22));
+    }
+    return end(w, memory);
+}
+
+/* Durations whose low bits are all 0. */
+START_TEST(percentiles_of_round_durations)
+{
+    enum { COUNT = 1000 };
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_reader *r = record_calls(&memory, COUNT, false);
+    ttape_report *report;
+    ttape_report_options how = {.size = sizeof how, .percentiles = true, .jobs = 1};
+    TTEST_OK(ttape_report_make(&report, r, &how, &err));
+    for (uint32_t i = 1; i <= COUNT; i += 37) {
+        int64_t found;
+        TTEST_OK(ttape_report_get_percentile(report, 0, (double)i / COUNT, &found));
+        ck_assert_int_eq(found, (int64_t)(i - 1) << 22);
+    }
+    ttape_report_close(report);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
+/* Half of the calls take 10 ns: from lists and from counts, up to the half and behind it. */
+START_TEST(percentiles_at_a_half)
+{
+    enum { COUNT = 40000 };
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_reader *r = record_calls(&memory, COUNT, true);
+    for (uint32_t counted = 0; counted < 2; counted++) {
+        ttape_report *report;
+        ttape_report_info info;
+        ttape_report_options how = {.size = sizeof how,
+                                    .percentiles = true,
+                                    .jobs = 1,
+                                    .memory_bytes = counted ? 600000 : 0};
+        int64_t low, high;
+        TTEST_OK(ttape_report_make(&report, r, &how, &err));
+        ttape_report_get_info(report, &info);
+        ck_assert_int_eq(info.percentile_error > 0, counted != 0);
+        TTEST_OK(ttape_report_get_percentile(report, 0, 0.5, &low));
+        TTEST_OK(ttape_report_get_percentile(report, 0, 0.5 + 0.5 / COUNT, &high));
+        ck_assert_int_eq(low, 10);
+        ck_assert_int_gt(high, 990000);
+        TTEST_OK(ttape_report_get_percentile(report, 0, 0, &low));
+        ck_assert_int_eq(low, 10);
+        ttape_report_close(report);
+    }
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("odd reports");
     TCase *tests = tcase_create("tests");
     tcase_add_test(tests, open_at_the_end);
     tcase_add_test(tests, without_names);
+    tcase_add_test(tests, percentiles_of_round_durations);
+    tcase_add_test(tests, percentiles_at_a_half);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

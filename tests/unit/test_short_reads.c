@@ -1,5 +1,6 @@
 /* A file that is given in small pieces, with interruptions: the system may do so at any time, and
  * what is read is the same. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
