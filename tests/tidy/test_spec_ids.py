@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Spec-id gate: every id that code cites is a sentence of spec/, and every sentence is cited; every
-path that a comment or a page names is there.
+path that a comment or a page names is there, and no decision points to a paper outside of here.
 
 An id looks like F-IDX-04. It is defined where it opens a line of a spec/*.md page, behind list,
 quote, table or emphasis marks at most; anywhere else in spec/ it is a reference. Exceptions, each
@@ -17,6 +17,8 @@ EXCEPTIONS = "spec_id_exceptions.txt"
 FOLDERS = "|".join((*CITERS, "spec"))
 NAMED = re.compile(rf"(?<![\w/.$}}>-])(?:{FOLDERS})/[\w./*-]*[\w/*](?![\w<{{$])")
 FUTURE = "spec/decisions/0005-rooms.md"  # says where files will be that are not there yet
+OUTSIDE = re.compile(r"\bDESIGN\b|\b(?:the|this) issue\b|\bissue \d+|\bthe page\b|\banchors\b|"
+                     r"(?<!\w)shared/|\bgolden\.md|\bfault-cases\b")
 COMMENT = re.compile(r"(?:^|\s)#[^\n]*|\"{3}.*?\"{3}", re.S)  # of all languages but C
 
 
@@ -77,6 +79,13 @@ def scan_paths():
     return found, problems
 
 
+def scan_decisions():
+    return [f"{path}:{number}: '{named.group()}' is not in the repository: say the thing itself"
+            for path in tidy.files(".md", under=["spec/decisions"])
+            for number, line in enumerate(tidy.text(path).splitlines(), 1)
+            for named in OUTSIDE.finditer(line)]
+
+
 def main():
     defined, references, problems = scan_spec()
     cited = scan_code()
@@ -98,7 +107,7 @@ def main():
         problems += [f"tests/tidy/{EXCEPTIONS}: '{what} {n}' is no longer needed"
                      for n in sorted(excused[what] - still.keys())]
     named, missing = scan_paths()
-    tidy.verdict("spec ids", problems + missing,
+    tidy.verdict("spec ids", problems + missing + scan_decisions(),
                  f"{len(defined)} sentences defined and cited, {named} paths named")
 
 
