@@ -10,23 +10,41 @@
 #include "fuzz_verb.h"
 #include "tools/command/tool.h"
 #include "tools/convert/ctf/convert_ctf.h"
+#include "tools/io/child.h"
 
 static struct fuzz_bytes said;
 static const char *root;
 
-/* In place of the process. */
-int tool_ctf_start(struct tool_ctf_child *child, char *const *folders, size_t count)
+/* In place of the process, which would talk to us through tools/io/child.c. */
+bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
+                      void (*work)(int fd, const void *context), const void *context)
 {
-    for (size_t i = 0; i < count; i++) {
-        FUZZ_REQUIRE(strncmp(folders[i], root, strlen(root)) == 0);
-        FUZZ_REQUIRE(i == 0 || strcmp(folders[i - 1], folders[i]) < 0);
+    const struct tool_ctf_folders *folders = context;
+    (void)memory_bytes;
+    (void)work;
+    for (size_t i = 0; i < folders->count; i++) {
+        FUZZ_REQUIRE(strncmp(folders->paths[i], root, strlen(root)) == 0);
+        FUZZ_REQUIRE(i == 0 || strcmp(folders->paths[i - 1], folders->paths[i]) < 0);
     }
-    FUZZ_REQUIRE(count > 0);
+    FUZZ_REQUIRE(folders->count > 0);
     child->fd = open(fuzz_verb_file(0, said.data, said.size), O_RDONLY | O_CLOEXEC);
-    return child->fd >= 0 ? TOOL_OK : TOOL_CANNOT;
+    return child->fd >= 0;
 }
 
-void tool_ctf_end(struct tool_ctf_child *child) { FUZZ_REQUIRE(close(child->fd) == 0); }
+int tool_child_end(struct tool_child *child, bool kill_it)
+{
+    FUZZ_REQUIRE(kill_it && close(child->fd) == 0);
+    return -1;
+}
+
+bool tool_child_send(int fd, const void *data, size_t size_bytes, uint64_t deadline_ms)
+{
+    (void)fd;
+    (void)data;
+    (void)size_bytes;
+    (void)deadline_ms;
+    return false;
+}
 
 /* A record of 64 bytes, those that are missing 0, and its texts, whose size is right in seven cases
  * of eight. */

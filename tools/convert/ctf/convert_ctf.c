@@ -114,14 +114,9 @@ static int take_records(struct tool_ctf *ctf, struct ctf_pipe *in)
     return TOOL_OK;
 }
 
-struct ctf_folders {
-    char *const *paths;
-    size_t count;
-};
-
 static void run_child(int fd, const void *context)
 {
-    const struct ctf_folders *folders = context;
+    const struct tool_ctf_folders *folders = context;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
     _exit(tool_ctf_read(folders->paths, folders->count, fd));
@@ -131,7 +126,7 @@ static void run_child(int fd, const void *context)
 static int read_trace(struct tool_ctf *ctf, char *const *folders, size_t count)
 {
     struct tool_child child = {0};
-    const struct ctf_folders all = {folders, count};
+    const struct tool_ctf_folders all = {folders, count};
     int status = TOOL_CANNOT;
     if (!tool_scratch_open(&ctf->events))
         return TOOL_CANNOT;

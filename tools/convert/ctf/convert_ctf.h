@@ -55,6 +55,12 @@ struct tool_ctf_wire {
     uint32_t source, flags;
 };
 
+/* What convert_ctf.c gives to that child (tools/io/child.h). */
+struct tool_ctf_folders {
+    char *const *paths;
+    size_t count;
+};
+
 /* convert_ctf_graph.c: reads the folders and writes records to a descriptor. Only ever called in a
  * process of its own; returns its exit status. */
 int tool_ctf_read(char *const *folders, size_t count, int fd);
