@@ -7,8 +7,8 @@
  *
  * Life of a block: free --(runtime: compare and swap)--> filling --(runtime)--> full, or done when
  * its thread ended --(recorder: copied to the spill file and zeroed)--> free. A free block is all
- * zero. So whatever dies, whoever looks finds each committed record, and whose it is. Everything
- * here is memory of one machine while it runs: native byte order, natural alignment; nothing is
+ * zero. So whatever dies, the recorder and `recover` find each committed record and its owner. All
+ * this is memory of one machine while it runs: native byte order, natural alignment; nothing is
  * kept. */
 #ifndef TTP_WRITER_ARENA_H
 #define TTP_WRITER_ARENA_H
@@ -73,11 +73,11 @@ struct ttp_arena_head {
     uint64_t event_count, lost_count; /* appended to the trace; lost, but for `lost` below */
     /* written by traced programs; requests by `control`, too */
     uint64_t next_serial; /* of threads, from 1 */
-    uint64_t lost;        /* events that no record tells of: their threads never had a block, or are
-                           * in a silence whose gap is not written yet */
+    uint64_t lost;        /* events that no record counts: their threads never had a block, or are
+                           * in a drop period whose GAP is not written yet */
     uint32_t flush_requests, snapshot_requests, module_changes, stop_requests;
     /* written by the recorder before all else */
-    uint8_t trace_id[16]; /* whose arena it is: the journal has it too */
+    uint8_t trace_id[16]; /* of the recording: the journal has it, too */
 };
 
 /* One thread's blocks have ascending sequence numbers. */

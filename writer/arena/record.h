@@ -57,9 +57,8 @@ enum ttp_extension {
     TTP_EXT_NOTHING = 10      /* a place that was reserved and not needed */
 };
 
-/* Which frames of the current stack were left. A handler may interrupt a hook between its frame and
- * its record, so that the frames there are and those that records tell of differ by one, below the
- * signal. */
+/* Which frames of the current stack ended. A handler may interrupt a hook between its frame and its
+ * record: then the shadow stack and the records differ by one frame below the signal. */
 enum ttp_unwind_form {
     TTP_UNWIND_COUNT = 0,   /* the n innermost */
     TTP_UNWIND_ALL_BUT = 1, /* all but the n outermost */

@@ -329,7 +329,7 @@ static ttape_status take_snapshot(const ttape_control *c, uint64_t wait_ns, ttap
     return TTAPE_OK;
 }
 
-/* Without a recorder nobody else would tell the programs. */
+/* Sets the mode as well: without a recorder nothing else would stop the programs. */
 static void stop(struct ttp_arena_head *head)
 {
     (void)__atomic_add_fetch(&head->stop_requests, 1, __ATOMIC_ACQ_REL);

@@ -67,8 +67,8 @@ static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot, uint32
     }
 }
 
-/* Without the thread, somebody who waits for a mark (a flush, a snapshot, a program that waits for
- * room in the spill file) would wait for ever: what is in front of it is encoded now. */
+/* Without the encoding thread, a flush, a snapshot or a program that waits for room in the spill
+ * file would wait for its mark for ever. So the slots in front of the mark are encoded now. */
 static void serve_marks(ttape_recording *r)
 {
     if (!r->is_synchronous || r->shared.failed || !ttp_spill_has_mark(&r->spill))
@@ -78,9 +78,9 @@ static void serve_marks(ttape_recording *r)
         r->shared.failed = r->shared.stopped = true;
 }
 
-/* What is still in the arena at the end is decoded where it lies: no spill file is needed, should
- * its disk be full. Blocks are not given back, so that this process may still be killed. Twice: a
- * hole is given one more chance. */
+/* At the end the rest of the arena is decoded where it lies: that needs no spill file, should its
+ * disk be full. Blocks are not given back: if this process is killed now, recovery finds them. The
+ * second turn gives a hole one more chance. */
 static ttape_status drain_rest(ttape_recording *r)
 {
     r->drain.direct = &r->encoder;
@@ -112,7 +112,7 @@ static void step_back(void)
 }
 
 /* Draining is short and must not wait: a small slice of time, soon. Kernels from 6.12 on take the
- * slice of an ordinary thread from here; a higher priority is for who may have it. */
+ * slice of an ordinary thread from here; a higher priority needs a right. */
 static void step_forward(void)
 {
     struct {
@@ -174,7 +174,7 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
     int code = pthread_create(&r->thread, NULL, encode, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     r->has_thread = code == 0;
-    if (code != 0) { /* everything spills, and is encoded at the end, or when somebody waits */
+    if (code != 0) { /* everything spills, and is encoded at the end or for a mark */
         r->is_synchronous = true;
         if (r->encoder.options.separate_files)
             return TTAPE_OK;

@@ -7,7 +7,7 @@
  *   encoding                struct ttp_encode
  *                           record_decoder.c  turns the records of slots into events
  *                           images.c          finds their processes, modules, sites and streams
- *                           call_filter.c     leaves out calls that nobody wants
+ *                           call_filter.c     leaves out calls, by the filters
  *                           recording_output.c  writes trace files, makes checkpoints
  *                           journal.c         writes what a recovery has to know
  *
@@ -115,7 +115,7 @@ struct ttp_module_seen {
     ttape_module module; /* strings owned */
     uint32_t id;         /* in the current output, TTAPE_NONE: not yet */
     bool is_gone;        /* unmapped */
-    uint64_t gone_ns;    /* when that was told; 0: not known */
+    uint64_t gone_ns;    /* when its end was recorded; 0: not known */
 };
 
 /* A function as the programs know it. */
@@ -265,7 +265,7 @@ struct ttp_encode {
     struct ttp_shared *shared;
     bool is_replaying; /* a recovery: nothing is journaled */
     uint64_t opened_ms;
-    /* whose the records are */
+    /* the processes and threads of the records */
     uint32_t first_pid;         /* of the first process that recorded anything */
     struct ttp_growing images;  /* struct ttp_image */
     struct ttp_growing layouts; /* struct ttp_layout */
@@ -401,7 +401,7 @@ struct ttp_image *ttp_image_of(struct ttp_encode *e, const struct ttp_block_head
                                ttape_error *err);
 ttape_status ttp_thread_of(struct ttp_encode *e, const struct ttp_block_head *block,
                            struct ttp_thread **out, ttape_error *err);
-/* A module that was told of too late: it was mapped before. */
+/* A module whose message comes too late: it was mapped before. */
 ttape_status ttp_image_early_module(struct ttp_encode *e, struct ttp_thread *thread,
                                     const uint8_t *bytes, size_t size_bytes, ttape_error *err);
 ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,

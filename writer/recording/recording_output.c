@@ -102,7 +102,7 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     return set_text(w, "kernel", system.release, err);
 }
 
-/* Tells those who follow the file that somebody is writing it. */
+/* A lock shows readers that follow the file that a recorder still writes it. */
 static void hold(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

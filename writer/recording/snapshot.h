@@ -90,7 +90,7 @@ ttape_status ttp_recording_open(ttape_recording **out, const char *output,
 bool ttp_snapshots_asked(struct ttp_drain *d, bool flush, bool snapshot, bool everything);
 /* After a round: a mark, where the round calls for one. */
 ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err);
-/* Of the encoding thread: serves a mark. Failures of a snapshot are told, not returned. */
+/* Of the encoding thread: serves a mark. ttp_snapshots_tell returns the failures of snapshots. */
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
 /* Waits for a snapshot that is under way. */
 void ttp_snapshots_end(ttape_recording *r);

@@ -1,5 +1,5 @@
-/* Who still uses the arena: between a fork and its first event a process holds no block, and is
- * known by its mapping alone; between an exec and the runtime's constructor, by its environment. */
+/* Which processes still use the arena. Between a fork and its first event, only its mapping shows
+ * such a process; between an exec and the runtime's constructor, only its environment does. */
 #define _GNU_SOURCE /* asprintf, F_SETLEASE */
 #include <dirent.h>
 #include <errno.h>
@@ -82,11 +82,11 @@ static bool holds(const struct listing *l, uint32_t process)
            bsearch(&process, l->items, l->count, sizeof process, by_number) != NULL;
 }
 
-/* Whether the arena is nobody else's: a lease for writing is given only while no other open file
- * stands for it, and a mapping holds its file open, in whatever process it is by now. A look at one
- * process after the other cannot tell: each may have forked and be gone before its turn. Who opens
- * the arena while we have the lease waits for the next line; the signal that would tell us of that
- * is one that nobody minds. EINVAL and others: the file system has no leases. */
+/* Whether only we use the arena. The kernel grants a write lease only while no other process has
+ * the file open, and a mapping holds its file open through forks. Looking at one process after the
+ * other is not enough: each may have forked and be gone before its turn. A process that opens the
+ * arena while we have the lease waits for the next line; programs ignore the signal that we would
+ * get then (SIGURG). EINVAL and others: the file system has no leases. */
 static enum { ALONE, IN_USE, UNKNOWN } ask_lease(int fd)
 {
     if (fcntl(fd, F_SETSIG, SIGURG) != 0)
@@ -123,7 +123,7 @@ static bool look(struct search *s, const struct listing *now, const struct listi
 }
 
 /* A process that is listed may be gone when it is looked at, and have forked between the two. Its
- * child is in the next list: until one brings nobody new. */
+ * child is in the next list: so lists are read until one has no new process. */
 static bool search(struct search *s)
 {
     struct listing lists[2] = {{0}};
@@ -145,7 +145,7 @@ void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint3
     if (readlink("/proc/self", own, sizeof own - 1) <= 0 ||
         fstat(r->drain.arena.fd, &s.arena) != 0 ||
         asprintf(&s.entry, TTP_ENV_ARENA "=%s", r->drain.arena.path) < 0)
-        return; /* no /proc: nobody can be looked for */
+        return; /* no /proc: processes cannot be found */
     s.own = (uint32_t)strtoul(own, NULL, 10);
     bool is_sure = search(&s);
     switch (ask_lease(r->drain.arena.fd)) { /* last: one that was starting may use it by now */

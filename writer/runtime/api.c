@@ -26,7 +26,7 @@ static bool is_known(const ttape_rt_site *site)
            __atomic_load_n(&site->announced[0], __ATOMIC_RELAXED) == ttp_process.page->image;
 }
 
-/* By this thread: what others told is in their streams, which may be read later. */
+/* By this thread: messages of others are in their streams, which may be read later. */
 static bool is_announced(const ttape_rt_site *site)
 {
     return *announced_at(ttp_thread.page, site) == (uintptr_t)site && is_known(site);
@@ -232,7 +232,7 @@ void ttape_rt_mark_bytes(ttape_rt_site *site, const void *data, size_t size_byte
         mark_text(site, TTAPE_VALUE_BYTES, data, size_bytes, TTP_CALLER_SP());
 }
 
-/* -- what is told and switched -- */
+/* -- names, switches, requests -- */
 
 void ttape_rt_thread_name(const char *name)
 {

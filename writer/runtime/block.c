@@ -29,8 +29,8 @@ static uint32_t *state_of(const struct ttp_block_head *block)
 
 static uint32_t state_here(uint32_t state) { return ttp_thread.process_id << 2 | state; }
 
-/* Ends the filling of a block. Where a handler forked just now, its child may have said the same in
- * between, and the recorder may have freed the block, which is somebody else's since. */
+/* Ends the filling of a block. If a handler forked just now, its child may have done so before; the
+ * recorder may then have freed the block, and another thread may have taken it. */
 static void end_filling(const struct ttp_block_head *block, uint32_t next)
 {
     uint32_t filling = state_here(TTP_BLOCK_FILLING);
@@ -124,7 +124,7 @@ static void give_back(struct ttp_block_head *block)
     end_filling(block, TTP_BLOCK_FREE);
 }
 
-/* The number of the thread's last block only grows, whoever says it first. */
+/* The number of the thread's last block only grows; a handler may have set it already. */
 static void set_sequence(uint64_t sequence)
 {
     ttp_swap_here(&ttp_thread.sequence, sequence - 1, sequence);
@@ -187,7 +187,7 @@ void ttp_block_end(void)
     end_filling(block_of(has_room ? at : at - TTP_BLOCK_HEAD_BYTES), state_here(TTP_BLOCK_DONE));
 }
 
-/* Whose the block is by now shows only when it cannot change any more. */
+/* The block's owner is compared only when the block is ours again and cannot change any more. */
 void ttp_block_reopen(void)
 {
     uint64_t at = ttp_thread.done_block_end;
@@ -235,9 +235,9 @@ void ttp_slot_fill(uint64_t slot)
         ttp_store((uint64_t *)slot, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
 }
 
-/* A handler may come at any point and tell of a later epoch. Places that were reserved before that
- * do for times before it, places after it for times after it; so the epoch must be the same, and
- * that of the clock, on both sides of the reservation. */
+/* A handler may come at any point and write a later epoch. Places from before it are for times
+ * before it, places from after it for times after it. So the epoch must be the same, and that of
+ * the clock, on both sides of the reservation. */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
 {
     uint32_t process = ttp_process_now();
@@ -266,7 +266,7 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
         }
         if (start == before)
             return place;
-        /* Told before it counts: who comes between tells it again. */
+        /* Recorded before it counts: a handler that comes between records it again. */
         ttp_store(place, ttp_record_epoch(start >> TTP_RECORD_TIME_BITS));
         TTP_SIGNAL_FENCE();
         ttp_swap_here(&ttp_thread.page->epoch_start, before, start);

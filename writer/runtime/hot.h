@@ -70,8 +70,8 @@ static inline void ttp_pop(struct ttp_runtime_frame *top)
     TTP_SIGNAL_FENCE();
 }
 
-/* The epoch that was told is looked at on both sides of the reservation, see ttp_reserve_timed.
- * False: it is another one, or there is no room; then `place` is what was reserved. */
+/* The recorded epoch is compared on both sides of the reservation, see ttp_reserve_timed. False: it
+ * is another one, or there is no room; then `place` is what was reserved. */
 static inline bool ttp_record_at(const struct ttp_thread_page *page, uint64_t start, uint64_t tag,
                                  uint32_t time, uintptr_t function, uint64_t *place)
 {

@@ -99,8 +99,9 @@ static bool put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bo
     return true;
 }
 
-/* By a handler that came just then: the place is the parent's. What was pushed or popped before
- * that is inherited, and told or left out with all that is; what comes after it is not. */
+/* Whether a handler forked just then and this is the child, so that the place is the parent's. A
+ * frame that was pushed or popped before the fork is inherited: the child has recorded it, or left
+ * it out, with all inherited frames. What comes after the fork is the child's own. */
 static bool is_inherited(const struct ttp_thread_page *before)
 {
     const struct ttp_thread_page *page = ttp_thread.page;
@@ -118,8 +119,8 @@ static void account_missing(long change, bool was_dropping)
         ttp_drop_record_missing(change);
 }
 
-/* The handler may have come when the frame was pushed, but not yet stored: then the child told of
- * what had been there before. */
+/* The handler may have come when the frame was pushed, but not yet stored. Then the child recorded
+ * the frame that was there before. */
 static void correct_inherited(uintptr_t function)
 {
     uintptr_t recorded = ttp_thread.page->forked_function & ~TTP_FRAME_HANDLER;
@@ -173,9 +174,10 @@ static uint64_t count_above_signal(const struct ttp_runtime_frame *top)
     return count;
 }
 
-/* Takes frames off that were left without their exits. One of them may be a hook's that a handler
- * jumped out of, and has no record; or one that has no end there is gone. So what is told is what
- * stays, but only down to a handler that goes on: the hook that it interrupted does so too. */
+/* Takes frames off that were left without their exits. A handler may have jumped out of a hook
+ * whose frame has no record, or whose frame is gone while its end has no record. So the record says
+ * which frames stay. It counts only down to a handler that goes on: the hook below it goes on, too.
+ */
 static void write_unwind(struct operation *op, struct ttp_runtime_frame *top)
 {
     long count = ttp_thread.top - top;
@@ -517,7 +519,7 @@ static struct operation begin_after_hot_path(const struct ttp_thread_page *page)
         .sp = sp, .page = page, .is_begun = ttp_operation_begin(sp), .was_dropping = false};
 }
 
-/* After a time of being off, the frame is taken back, so that all is told in its order. */
+/* After a time of being off, the frame is taken back, so that records come in order. */
 void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
@@ -567,8 +569,8 @@ bool ttp_thread_ready(uintptr_t sp)
     return !ttp_is_dropping();
 }
 
-/* An operation that the jump leaves is over. So are hooks, whose frames may be gone already while
- * the records have them: told even where no frame was left. */
+/* An operation that the jump leaves is over. So are hooks; their frames may be gone while the
+ * records still have them. So UNWIND is written even where no frame was left. */
 void ttp_jump(uintptr_t sp, uintptr_t target)
 {
     bool is_alternate = false;

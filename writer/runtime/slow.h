@@ -11,9 +11,9 @@ static inline void ttp_store(uint64_t *place, uint64_t record)
     *(volatile uint64_t *)place = record;
 }
 
-/* A handler may fork, and what it interrupted goes on in both processes. Where an operation finds
- * itself in the child, what it holds of the arena is its parent's; what it stores there before it
- * has looked again is the same as what the parent does. */
+/* A handler may fork; the operation that it interrupted goes on in both processes. In the child,
+ * the places that the operation holds in the arena are the parent's. So it checks for the fork
+ * before it stores; what it stores until the next check is what the parent stores there, too. */
 static inline uint32_t ttp_process_now(void) /* first of all that is looked at */
 {
     uint32_t now = *(volatile const uint32_t *)&ttp_process.page->process_id;
@@ -40,9 +40,9 @@ void ttp_slot_fill(uint64_t slot);                          /* a place that is n
 /* drop_period.c: what was not recorded, and how recording goes on after it. A drop period may begin
  * in a signal handler at any moment, and ends only where no other operation is under way. */
 void ttp_drop_begin(uint32_t gate, uint32_t reason);
-bool ttp_gate_set(struct ttp_thread_page *page,
-                  uint32_t gate); /* false: in a child, that has to begin */
-void ttp_drop_inherit(void);      /* in a forked child: its drop period has begun */
+/* False: in a child, that has to begin. */
+bool ttp_gate_set(struct ttp_thread_page *page, uint32_t gate);
+void ttp_drop_inherit(void); /* in a forked child: its drop period has begun */
 bool ttp_drop_end(void);
 void ttp_drop_restate_innermost(void); /* the innermost frame has a wrong record */
 void ttp_drop_publish(void);           /* counts what was dropped in the arena */
@@ -63,8 +63,8 @@ void ttp_event_lost(void); /* one more, counted where there is a place for it */
 /* slow.c: control goes from sp to target by a jump or a catch. */
 void ttp_jump(uintptr_t sp, uintptr_t target);
 bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
-void ttp_enter_in_call(uintptr_t function,
-                       uintptr_t sp); /* the frame lives as long as the call around it */
+/* The frame lives as long as the call around it. */
+void ttp_enter_in_call(uintptr_t function, uintptr_t sp);
 
 /* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
 uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
@@ -86,7 +86,7 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
 }
 
 /* signal_frames.c: whether this is a handler's own frame: then where its return address is, and the
- * signal, 0 where it cannot be told. */
+ * signal, 0 where it is not known. */
 bool ttp_is_signal_return(uintptr_t call_site);
 uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
 
@@ -145,7 +145,7 @@ bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t
 void ttp_prctl_seen(int option, uintptr_t argument);
 
 /* lifetime.c */
-void ttp_thread_watch(void);   /* have the current thread's end told */
+void ttp_thread_watch(void);   /* calls ttp_thread_end at the current thread's end */
 void ttp_process_follow(void); /* once records can be written */
 
 bool ttp_hooks_are_ours(void);

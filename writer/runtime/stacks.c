@@ -14,7 +14,7 @@
 #define GROWTH_MAX     (1ull << 30) /* that the main thread's stack is taken to grow down */
 
 /* Ranges that were announced; written by any thread, read by all. A slot is in use while high is
- * not 0; who writes one holds it by an odd version. */
+ * not 0; while a thread writes it, its version is odd. */
 static struct registered {
     uint64_t version;
     uintptr_t low, high;

@@ -1,4 +1,4 @@
-/* Whose records these are: process images, their threads and address spaces, and the sites in them.
+/* Where records come from: process images, their threads and address spaces, the sites in them.
  *
  *   thread --> image (one run of one program) --> layout (modules and sites; forked children share
  * it)
@@ -281,8 +281,8 @@ static uint32_t find_here(const struct ttp_encode *e, const struct ttp_thread *t
     return ttp_module_find(layout_at(e, image_at(e, thread->image)->layout), address);
 }
 
-/* Best first: what was told; what is mapped now; what messages that are still to be read tell; what
- * was mapped at the time. */
+/* Best first: the modules of messages; those that are mapped now; those of messages that are still
+ * to be read; those that were mapped at the time. */
 static ttape_status module_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                               uint32_t *module, ttape_error *err)
 {
@@ -428,7 +428,7 @@ static bool parse_site(struct told_site *told, const uint8_t *bytes, size_t size
     return told->address != 0;
 }
 
-/* Every thread tells of the sites that it passes. */
+/* Every thread writes a message for each site that it passes. */
 static bool is_known(const struct ttp_layout *layout, const struct told_site *told)
 {
     uint32_t known = ttp_map_find(&layout->by_address, told->address);
@@ -456,8 +456,8 @@ static ttape_status take_site(struct ttp_encode *e, struct ttp_layout *layout,
                        (uint32_t)(layout->sites.count - 1), err);
 }
 
-/* What came before so many modules is of a list that was cut off. Where it is not so many, nobody
- * knows what is gone. */
+/* Modules before the last `count` are of a list that was cut off. If there are fewer, it is not
+ * known which modules are gone. */
 static ttape_status end_modules(struct ttp_encode *e, struct ttp_image *image, uint32_t count,
                                 ttape_error *err)
 {

@@ -305,7 +305,7 @@ ttape_status ttp_modules_add_new(struct ttp_encode *e, struct ttp_image *image, 
     return status;
 }
 
-/* The program called code that it never told of: a library it opened just now. */
+/* The program called code of a module without a message: of a library it opened just now. */
 ttape_status ttp_modules_scan(struct ttp_encode *e, struct ttp_image *image, ttape_error *err)
 {
     char path[32], *line = NULL;

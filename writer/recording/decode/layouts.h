@@ -37,7 +37,7 @@ ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bo
                                ttape_error *err);
 void ttp_modules_clear(struct ttp_encode *e, struct ttp_image *image);
 ttape_status ttp_modules_add_new(struct ttp_encode *e, struct ttp_image *image, ttape_error *err);
-/* Reads /proc/PID/maps and adds what nobody told of. */
+/* Reads /proc/PID/maps and adds the modules that came in no message. */
 ttape_status ttp_modules_scan(struct ttp_encode *e, struct ttp_image *image, ttape_error *err);
 /* Index in the layout, or TTAPE_NONE. */
 uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address);

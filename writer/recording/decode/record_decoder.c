@@ -76,7 +76,7 @@ static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argumen
     return put(d, &event, TTAPE_NONE);
 }
 
-/* count 0: nobody knows how many, but some. */
+/* count 0: some, but their number is not known. */
 static ttape_status lose(struct decoding *d, uint64_t count, uint32_t reason)
 {
     d->e->lost += count;
@@ -191,8 +191,8 @@ static bool gather(struct decoding *d, uint32_t size, uint8_t *bytes)
     return true;
 }
 
-/* A library is told of when it is closed, or when the program ends: behind its calls. Once for each
- * list, whatever unknown addresses there are. */
+/* The message about a library comes when it is closed, or when the program ends: behind its calls.
+ * This is done once for each list of modules, however many addresses are unknown. */
 ttape_status ttp_decode_peek_modules(struct ttp_encode *e, struct ttp_thread *thread,
                                      ttape_error *err)
 {
@@ -330,10 +330,8 @@ static ttape_status decode_record(struct decoding *d, uint64_t record)
     }
 }
 
-/* Whether the slot is the next of its thread. One that was decoded already is left out; where one
- * is missing, nobody knows how much it held. */
-/* Of a block that comes behind later ones of its thread: a program wrote over its number or over
- * theirs. A recovery finds blocks twice, and has them then. */
+/* A block came behind later blocks of its thread: a program wrote over its number or theirs. (A
+ * recovery finds blocks twice, and has their events already.) */
 static ttape_status lose_late(struct decoding *d)
 {
     uint64_t count = 0;
@@ -345,6 +343,8 @@ static ttape_status lose_late(struct decoding *d)
     return ttp_decode_flush(d->e, d->thread, d->err);
 }
 
+/* Whether the slot is the next of its thread. A slot that was decoded already is left out. Where a
+ * slot is missing, it is not known how many events it held. */
 static ttape_status check_place(struct decoding *d, bool *is_next)
 {
     const struct ttp_block_head *block = &d->slot->block;

@@ -179,7 +179,7 @@ bool ttape_recording_mend(ttape_recording *r, const void *address)
     return true;
 }
 
-/* Programs that still run keep their mapping; it is told to stop for ever. */
+/* Programs that still run keep their mapping; its mode says to stop for ever. */
 void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *allocator, bool remove)
 {
     if (arena->head != NULL) {

@@ -1,13 +1,13 @@
-/* Draining: what programs have recorded goes from the arena to the spill file, thread by thread in
- * order, and the blocks back to the programs.
+/* Draining: copies records from the arena to the spill file, thread by thread in order, and gives
+ * the blocks back to the programs.
  *
- * A block is taken as a whole when it is full, done, or its thread is dead; what is in blocks that
- * are still being filled is taken when somebody wants it now. A zero before a record is a hole: a
- * hook that was interrupted. It is waited for; if it is never filled, it counts as one lost event,
- * and its block is not given to others before its thread is gone.
+ * A block is taken as a whole when it is full, done, or its thread is dead. The records of a block
+ * that is being filled are taken up to the first hole, for a flush and the like. A zero before a
+ * record is a hole: its hook was interrupted. The recorder waits for the record. If it never comes,
+ * it counts as one lost event, and the block stays taken until its thread is gone.
  *
- * A handler that jumps out of a hook which was taking a block leaves one, or two, that are being
- * filled for ever. That their thread has gone on shows by its other blocks. */
+ * A handler that jumps out of a hook which is taking a block leaves one block, or two, that are
+ * being filled for ever. Records in other blocks of the thread show that the thread has gone on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -125,8 +125,8 @@ static void check_threads(struct ttp_drain *d)
     }
 }
 
-/* Threads that fill a block; not blocks that are filled: who goes on while we look is seen in two,
- * as is who left one by a jump, or became another image by an exec. */
+/* Threads that fill a block. They are fewer than such blocks: a thread has two if it goes on while
+ * we look, left one by a jump, or became another image by an exec. */
 static uint32_t count_threads(struct ttp_drain *d)
 {
     struct ttp_candidate *c = d->candidates.data;
@@ -143,8 +143,8 @@ static uint32_t count_threads(struct ttp_drain *d)
     return threads;
 }
 
-/* Nobody says whose the block is, nor will, or its thread has gone on: what is in it is lost. It
- * has something where a program wrote over its head, or where a hook came back late. */
+/* Counts the records of a block as lost. The block has no serial and will get none, because a
+ * program wrote over its head; or its thread has gone on, and a hook came back late. */
 static void lose_block(struct ttp_drain *d, uint32_t index)
 {
     const uint64_t *records = (const uint64_t *)(block_at(d, index) + 1);
@@ -160,8 +160,8 @@ static void lose_block(struct ttp_drain *d, uint32_t index)
     d->lost += is_used && calls == 0 ? 1 : calls;
 }
 
-/* Lists the blocks in use. Blocks whose owner died before it had said whose they are go back. What
- * a block's head says is read here, and nowhere again: the program can write there. */
+/* Lists the blocks in use. A block goes back if its owner died before it wrote the serial. A
+ * block's head is read here and nowhere again, because the program can write there. */
 static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_error *err)
 {
     d->candidates.count = 0;
@@ -225,8 +225,8 @@ static uint32_t copy_records(const struct ttp_drain *d, uint32_t index, uint32_t
     return end;
 }
 
-/* Its thread may still want it back, until we say that it is ours: now, or in a round before that
- * could not spill it. */
+/* A thread may take its done block back until the recorder takes it: here, or in an earlier round
+ * that could not spill it. */
 static bool claim(struct ttp_drain *d, const struct ttp_candidate *c)
 {
     uint32_t done = c->pid << OWNER_SHIFT | TTP_BLOCK_DONE;
@@ -236,7 +236,7 @@ static bool claim(struct ttp_drain *d, const struct ttp_candidate *c)
            done == TTP_BLOCK_TAKEN;
 }
 
-/* Whose it is was said when the round began. */
+/* The head as it was, with the owner as read when the round began. */
 static void copy_head(const struct ttp_drain *d, const struct ttp_candidate *c,
                       struct ttp_block_head *head)
 {
@@ -248,8 +248,7 @@ static void copy_head(const struct ttp_drain *d, const struct ttp_candidate *c,
     head->thread_id = c->tid;
 }
 
-/* Where something is missing in a block: from the first call on, whether it has been for as long as
- * it is waited for. */
+/* Whether to wait for records that are missing in a block: for a time from the first call on. */
 static bool wait_for_hole(const struct ttp_drain *d, struct ttp_block_seen *seen)
 {
     seen->full_since = seen->full_since == 0 ? d->polled_ms : seen->full_since;
@@ -339,8 +338,8 @@ static void remember_done(struct ttp_drain *d)
         d->arena.seen[c[i].index].was_done |= c[i].state == TTP_BLOCK_DONE;
 }
 
-/* What an ended thread left has time for a round, unless blocks get scarce: where its process ends
- * as well, what the first thread says of modules comes first. */
+/* A done block rests for a round, unless blocks get scarce: if the process ends as well, the
+ * modules that its first thread writes come first. */
 static bool is_taken(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
     const struct ttp_block_seen *seen = &d->arena.seen[c->index];
@@ -363,8 +362,8 @@ static bool is_twin(const struct ttp_candidate *a, const struct ttp_candidate *b
     return a->serial == b->serial && a->sequence == b->sequence;
 }
 
-/* Which one the thread goes on in shows by records alone: a hook that was left may have had a
- * number for its block that was not its turn. */
+/* Only records show in which block a thread goes on: a hook that was left may have given its block
+ * a number out of turn. */
 static void find_left(struct ttp_drain *d)
 {
     struct ttp_candidate *c = d->candidates.data;
@@ -399,8 +398,8 @@ static const struct ttp_candidate *find_first_thread(const struct ttp_drain *d, 
     return low < d->candidates.count && c[low].serial == image ? &c[low] : NULL;
 }
 
-/* It says who it is by its first message, which is whole once its head is there; the time may have
- * been told before that. */
+/* Whether the thread has written PROCESS, its first message, which is whole once the message's head
+ * is there. Only EPOCH records may come before it. */
 static bool has_begun(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
     const uint64_t *records = (const uint64_t *)(block_at(d, c->index) + 1);

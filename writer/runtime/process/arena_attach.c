@@ -51,7 +51,8 @@ static bool map_blocks(long fd, uint64_t offset, uint32_t capacity)
     return false;
 }
 
-/* In another one, process ids would name strangers to the recorder: it could not know who lives. */
+/* In another namespace the same process ids are other processes: the recorder could not see deaths.
+ */
 static bool is_same_namespace(const struct ttp_arena_head *head)
 {
     struct stat here;

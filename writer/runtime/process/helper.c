@@ -54,7 +54,7 @@ static void say(const char *what, const char *path, const char *why)
     int size = snprintf(page, sizeof(page), "tracetape: %s '%s': %s\n", what, path, why);
     if (size > 0 && write(STDERR_FILENO, page,
                           (size_t)size < sizeof(page) ? (size_t)size : sizeof(page) - 1) < 0) {
-        /* nobody to tell */
+        /* there is no other way to say it */
     }
 }
 

@@ -5,7 +5,7 @@
  *                    ours --jump--> the real one
  *
  * The real function finds registers, stack and return address as if it had been called: it returns
- * to the caller, jumps away, or looks at who called it. What cannot be resolved or does not fit
+ * to the caller, jumps away, or looks at its caller. What cannot be resolved or does not fit
  * what we know changes nothing. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -192,7 +192,7 @@ static void modules_change(void)
     __atomic_add_fetch(&ttp_arena.head.module_changes, 1, __ATOMIC_RELAXED);
 }
 
-/* The loader looks at the return address for whose search path is meant. */
+/* The loader finds the search path by the return address: the one of its caller. */
 void *ttp_before_dlopen(void);
 BEFORE void *ttp_before_dlopen(void)
 {

@@ -1,5 +1,5 @@
-/* Which objects are mapped where: told as messages in the stream of the thread that asks, complete
- * lists each time, so that a reader needs no history. Not for signal handlers: the loader's lock.
+/* Which objects are mapped where: messages in the stream of the thread that asks, complete lists
+ * each time, so that a reader needs no history. Not for signal handlers: the loader's lock.
  */
 #include <elf.h>
 #include <link.h>

@@ -159,9 +159,9 @@ bool ttp_write_pending_process(void)
         ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
     struct ttp_message_field fields[2] = {{numbers, sizeof(numbers)},
                                           {path, size > 0 ? (size_t)size : 0}};
-    page->has_pending_process = false; /* a handler must not tell it once more */
+    page->has_pending_process = false; /* a handler must not write it once more */
     if (ttp_message(TTP_MESSAGE_PROCESS, fields, 2)) {
-        /* From now on: a parent that nobody was told of would be none to its children. */
+        /* Only now: children cannot name a parent that has not written its own message. */
         ttp_process.last_image = ttp_process.page->image;
         return true;
     }
