@@ -11,13 +11,15 @@
 #include "format/base/fail.h"
 #include "reader/calls/call_cursor.h"
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NOINLINE      __attribute__((noinline))
+
 /* ---- events ---- */
 
-static ttape_status begin_call(ttape_call_cursor *c, const ttape_event *e, ttape_error *err)
+ALWAYS_INLINE void begin_call(ttape_call_cursor *c, struct ttp_call_stack *stack,
+                              const ttape_event *e)
 {
-    struct ttp_call_stack *stack = c->s->current;
-    ttape_call *call;
-    TTP_TRY(ttp_call_push(c->s, stack, &call, err));
+    ttape_call *call = ttp_call_push(c->s, stack);
     call->kind = e->kind;
     call->site = e->site;
     call->argument = e->argument;
@@ -26,65 +28,108 @@ static ttape_status begin_call(ttape_call_cursor *c, const ttape_event *e, ttape
     call->enter_ns = e->time_ns;
     c->step.began = call;
     c->step.began_count = 1;
-    return c->step.value_count > 0 && c->options.values
-               ? ttp_call_keep_values(c->s, stack, &c->step, err)
-               : TTAPE_OK;
 }
 
-static void end_calls(ttape_call_cursor *c, uint32_t unwound, bool returns)
+/* Without memory there is no next step. */
+static void give_up(ttape_call_cursor *c)
 {
-    struct ttp_call_stack *stack = c->s->current;
-    ttape_call_step *step = &c->step;
-    step->ended_count = ttp_call_pop(c->s, stack, unwound, step->number, TTAPE_CALL_UNWOUND);
-    if (returns && ttp_call_pop(c->s, stack, 1, step->number, TTAPE_CALL_RETURNED) == 1) {
-        step->ended_count++;
-        stack->calls[stack->count].results = step->values;
-        stack->calls[stack->count].result_count = step->value_count;
-    }
-    step->ended = &stack->calls[stack->count];
+    c->phase = TTP_CALLS_DONE;
+    c->plain_end = c->next;
 }
 
-static ttape_status set_values(ttape_call_cursor *c, ttape_error *err)
+static NOINLINE ttape_status begin_in_more_room(ttape_call_cursor *c, const ttape_event *e,
+                                                ttape_error *err)
+{
+    ttape_status status = ttp_call_stack_grow(c->s, c->s->current, err);
+    if (status == TTAPE_OK)
+        begin_call(c, c->s->current, e);
+    else
+        give_up(c);
+    return status;
+}
+
+ALWAYS_INLINE void end_call(ttape_call_cursor *c, struct ttp_call_stack *stack, ttape_call_end end)
+{
+    if (__builtin_expect(stack->count > 0, 1)) {
+        c->step.ended = ttp_call_pop(c->s, stack, c->step.number, end);
+        c->step.ended_count++;
+    }
+}
+
+static NOINLINE ttape_status set_values(ttape_call_cursor *c, ttape_error *err)
 {
     ttape_event_item item = {0};
     if (c->is_merged)
         item = c->item;
     else
-        TTP_TRY(ttp_cursor_batch_values(c->cursor, c->count - c->at, &item, err));
+        TTP_TRY(ttp_cursor_batch_values(c->cursor, (uint32_t)(c->end - c->next), &item, err));
     c->step.values = item.values;
     c->step.value_count = item.value_count;
     return TTAPE_OK;
 }
 
-static inline ttape_status take_event(ttape_call_cursor *c, ttape_error *err)
+ALWAYS_INLINE struct ttp_call_stack *start_event(ttape_call_cursor *c, const ttape_event *e)
 {
-    const ttape_event *e = &c->events[c->at];
     struct ttp_call_stream *s = c->s;
+    struct ttp_call_stack *stack = s->current;
     ttape_call_step *step = &c->step;
     step->kind = TTAPE_STEP_EVENT;
     step->stream = s->stream;
     step->event = e;
-    step->stack = s->current->number;
-    step->number = s->number;
+    step->stack = stack->number;
+    step->number = s->number++;
     step->time_ns = e->time_ns;
     step->began_count = step->ended_count = 0;
     step->elapsed_ns = ttp_call_pass_time(s, e->time_ns);
-    if (__builtin_expect(c->options.values, 0))
-        TTP_TRY(set_values(c, err));
-    s->number++;
-    c->at++;
-    switch (e->kind) {
-    case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN:
-    case TTAPE_EVENT_SIGNAL_BEGIN: return begin_call(c, e, err);
-    case TTAPE_EVENT_EXIT:
-    case TTAPE_EVENT_SIGNAL_END: end_calls(c, 0, true); break;
-    case TTAPE_EVENT_UNWIND: end_calls(c, e->argument, false); break;
-    case TTAPE_EVENT_EXIT_ACROSS: end_calls(c, e->argument, true); break;
-    case TTAPE_EVENT_SWITCH: return ttp_call_stack_get(s, e->argument, &s->current, err);
-    default: break;
-    }
+    return stack;
+}
+
+/* Seldom: what a step is besides an enter or an exit. */
+static NOINLINE ttape_status take_other(ttape_call_cursor *c, const ttape_event *e,
+                                        ttape_error *err)
+{
+    struct ttp_call_stack *stack = start_event(c, e);
+    bool unwinds = e->kind == TTAPE_EVENT_UNWIND || e->kind == TTAPE_EVENT_EXIT_ACROSS;
+    for (uint32_t left = unwinds ? e->argument : 0; left > 0 && stack->count > 0; left--)
+        end_call(c, stack, TTAPE_CALL_UNWOUND);
+    if (e->kind == TTAPE_EVENT_EXIT_ACROSS)
+        end_call(c, stack, TTAPE_CALL_RETURNED);
+    if (e->kind != TTAPE_EVENT_SWITCH)
+        return TTAPE_OK;
+    ttape_status status = ttp_call_stack_get(c->s, e->argument, &c->s->current, err);
+    if (status != TTAPE_OK)
+        give_up(c);
+    return status;
+}
+
+static NOINLINE ttape_status take_exit(ttape_call_cursor *c, const ttape_event *e)
+{
+    struct ttp_call_stack *stack = start_event(c, e);
+    end_call(c, stack, TTAPE_CALL_RETURNED);
     return TTAPE_OK;
+}
+
+static NOINLINE ttape_status take_enter(ttape_call_cursor *c, const ttape_event *e,
+                                        ttape_error *err)
+{
+    struct ttp_call_stack *stack = start_event(c, e);
+    if (__builtin_expect(stack->count == stack->capacity, 0))
+        return begin_in_more_room(c, e, err);
+    begin_call(c, stack, e);
+    return TTAPE_OK;
+}
+
+/* The next event at hand, which there is. */
+ALWAYS_INLINE ttape_status take_event(ttape_call_cursor *c, const ttape_event *e, ttape_error *err)
+{
+    c->next = e + 1;
+    if (e->kind == TTAPE_EVENT_ENTER)
+        return take_enter(c, e, err);
+    if (e->kind == TTAPE_EVENT_EXIT || e->kind == TTAPE_EVENT_SIGNAL_END)
+        return take_exit(c, e);
+    if (e->kind == TTAPE_EVENT_OPEN || e->kind == TTAPE_EVENT_SIGNAL_BEGIN)
+        return take_enter(c, e, err);
+    return take_other(c, e, err);
 }
 
 /* ---- steps that are not events ---- */
@@ -106,8 +151,8 @@ static bool end_step(ttape_call_cursor *c, struct ttp_call_stack *stack, uint32_
     if (stack == NULL || stack->count <= kept)
         return false;
     set_step(c, end == TTAPE_CALL_LOST ? TTAPE_STEP_LOST : TTAPE_STEP_LEFT, stack->number);
-    c->step.ended_count = ttp_call_pop(c->s, stack, stack->count - kept, c->s->number, end);
-    c->step.ended = &stack->calls[stack->count];
+    while (stack->count > kept)
+        end_call(c, stack, end);
     return true;
 }
 
@@ -238,12 +283,18 @@ static void stop(ttape_call_cursor *c, bool is_cut)
     c->phase = TTP_CALLS_STOP;
 }
 
+static void set_events(ttape_call_cursor *c, const ttape_event *events, size_t count)
+{
+    c->next = events;
+    c->end = events + count;
+}
+
 /* More events, or what is missing before them. */
 static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
 {
     uint64_t number;
     size_t count;
-    c->at = c->count = 0;
+    c->next = c->end = NULL;
     if (c->damaged && ttape_cursor_get_open_frames(c->cursor, &c->edge, NULL) == TTAPE_OK) {
         settle(c, false);
         return TTAPE_OK;
@@ -261,7 +312,7 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
         status = ttp_cursor_next_batch(c->cursor, c->options.values, c->batch,
                                        TTP_CALL_BATCH_EVENTS, &count, err);
     if (status == TTAPE_OK)
-        c->count = (uint32_t)count;
+        set_events(c, c->batch, count);
     else if (status == TTAPE_END)
         stop(c, false);
     c->damaged = status != TTAPE_OK && status != TTAPE_END;
@@ -323,7 +374,7 @@ static ttape_status seek_merged(ttape_call_cursor *c, ttape_error *err)
 
 static ttape_status read_item(ttape_call_cursor *c, ttape_error *err)
 {
-    c->at = c->count = 0;
+    c->next = c->end = NULL;
     if (c->is_over) {
         stop_next(c);
         return TTAPE_OK;
@@ -348,8 +399,7 @@ static ttape_status read_item(ttape_call_cursor *c, ttape_error *err)
     if (index == 0 || c->streams[index - 1].is_finished)
         return TTAPE_OK;
     c->s = &c->streams[index - 1];
-    c->events = &c->item.event;
-    c->count = 1;
+    set_events(c, &c->item.event, 1);
     if (c->item.number != c->s->number)
         resume(c);
     return TTAPE_OK;
@@ -359,14 +409,16 @@ static ttape_status read_item(ttape_call_cursor *c, ttape_error *err)
 
 static ttape_status read_on(ttape_call_cursor *c, bool *is_step, ttape_error *err)
 {
-    if (c->at == c->count)
+    if (c->next == c->end)
         return c->is_merged ? read_item(c, err) : read_batch(c, err);
-    if (c->events[c->at].time_ns >= c->to_ns && c->to_ns != UINT64_MAX) {
+    if (c->next->time_ns >= c->to_ns && c->to_ns != UINT64_MAX) {
         stop(c, true);
         return TTAPE_OK;
     }
     *is_step = true;
-    return take_event(c, err);
+    if (c->options.values)
+        TTP_TRY(set_values(c, err));
+    return take_event(c, c->next, err);
 }
 
 static ttape_status go_through(ttape_call_cursor *c, bool *is_step, ttape_error *err)
@@ -382,9 +434,11 @@ static ttape_status go_through(ttape_call_cursor *c, bool *is_step, ttape_error 
     }
 }
 
-static ttape_status step_slowly(ttape_call_cursor *c, ttape_error *err)
+static ttape_status step_somehow(ttape_call_cursor *c, ttape_error *err)
 {
     bool is_step = false;
+    if (c->options.values && c->step.ended_count > 0)
+        ttp_call_drop_values(c->s, c->step.ended, c->step.ended_count);
     while (!is_step) {
         ttape_status status;
         bool reads = c->phase == TTP_CALLS_OPEN || c->phase == TTP_CALLS_READ;
@@ -404,19 +458,22 @@ static ttape_status step_slowly(ttape_call_cursor *c, ttape_error *err)
     return TTAPE_OK;
 }
 
+static NOINLINE ttape_status step_slowly(ttape_call_cursor *c, ttape_error *err)
+{
+    ttape_status status = step_somehow(c, err);
+    bool is_plain = c->phase == TTP_CALLS_READ && !c->options.values;
+    c->plain_end = is_plain ? c->end : c->next;
+    if (is_plain && c->to_ns != UINT64_MAX)
+        for (c->plain_end = c->next; c->plain_end != c->end && c->plain_end->time_ns < c->to_ns;)
+            c->plain_end++;
+    return status;
+}
+
 ttape_status ttape_call_cursor_step(ttape_call_cursor *c, const ttape_call_step **out,
                                     ttape_error *err)
 {
     *out = &c->step;
-    c->to_hand = 0;
-    if (c->step.ended_count > 0 && c->options.values)
-        ttp_call_drop_values(c->s, c->step.ended, c->step.ended_count);
-    if (__builtin_expect(c->phase != TTP_CALLS_READ || c->at == c->count ||
-                             c->events[c->at].time_ns >= c->to_ns,
-                         0))
+    if (__builtin_expect(c->next == c->plain_end, 0))
         return step_slowly(c, err);
-    ttape_status status = take_event(c, err);
-    if (__builtin_expect(status != TTAPE_OK, 0))
-        c->phase = TTP_CALLS_DONE;
-    return status;
+    return take_event(c, c->next, err);
 }

@@ -24,12 +24,11 @@ struct ttape_call_cursor {
     struct ttp_memory memory;
     ttape_call_options options;
     ttape_cursor *cursor; /* over the stream, or over all */
-    /* the events at hand: a batch of the stream's, or the merged item's */
     ttape_event *batch;
-    const ttape_event *events;
-    uint32_t at, count;
-    uint64_t to_ns;            /* UINT64_MAX: no end */
-    struct ttp_call_stream *s; /* of the events at hand */
+    const ttape_event *next, *end; /* of the events at hand: a batch, or the merged item */
+    const ttape_event *plain_end;  /* those before it are steps without more ado */
+    uint64_t to_ns;                /* UINT64_MAX: no end */
+    struct ttp_call_stream *s;     /* of the events at hand */
     ttape_call_step step;
     uint32_t to_hand; /* of step.ended, by ttape_call_cursor_next */
     enum ttp_call_phase phase;

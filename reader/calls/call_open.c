@@ -78,7 +78,6 @@ static ttape_status open_cursor(ttape_call_cursor *c, ttape_error *err)
         c->batch = ttp_memory_take(&c->memory, TTP_CALL_BATCH_EVENTS, sizeof *c->batch, err);
         if (c->batch == NULL)
             return c->memory.status;
-        c->events = c->batch;
     }
     c->s = &c->streams[0];
     return ttape_cursor_open(&c->cursor, c->reader,
@@ -155,6 +154,13 @@ ttape_status ttape_call_cursor_next(ttape_call_cursor *c, ttape_call *out, ttape
         ttape_status status = ttape_call_cursor_step(c, &step, err);
         if (status != TTAPE_OK)
             return status;
+        if (step->kind == TTAPE_STEP_EVENT && step->began_count > 0 && step->value_count > 0) {
+            status = ttp_call_keep_values(c->s, c->s->current, step, err);
+            if (status != TTAPE_OK) {
+                c->phase = TTP_CALLS_DONE; /* values never go the short way */
+                return status;
+            }
+        }
         c->to_hand = step->ended_count;
         if (step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_EXIT_UNSEEN) {
             make_unseen(step, out);
@@ -163,6 +169,9 @@ ttape_status ttape_call_cursor_next(ttape_call_cursor *c, ttape_call *out, ttape
         }
     }
     *out = c->step.ended[--c->to_hand];
+    out->arguments = out->argument_count > 0 ? out->arguments : NULL;
+    out->result_count = out->end == TTAPE_CALL_RETURNED ? c->step.value_count : 0;
+    out->results = out->result_count > 0 ? c->step.values : NULL;
     return TTAPE_OK;
 }
 

@@ -135,10 +135,11 @@ ttape_status ttp_call_stack_find(struct ttp_call_stream *s, const ttape_edge *ed
     TTP_TRY(ttp_call_stack_get(s, number, out, err));
     for (uint32_t i = first; i < edge->frame_count && edge->frames[i].stack == number; i++) {
         const ttape_open_frame *open = &edge->frames[i];
-        ttape_call *call;
         if (count++ < (*out)->count)
             continue;
-        TTP_TRY(ttp_call_push(s, *out, &call, err));
+        if ((*out)->count == (*out)->capacity)
+            TTP_TRY(ttp_call_stack_grow(s, *out, err));
+        ttape_call *call = ttp_call_push(s, *out);
         call->kind = open->kind;
         call->site = open->site;
         call->argument = open->argument;

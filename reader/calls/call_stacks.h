@@ -62,45 +62,43 @@ static inline int64_t ttp_call_pass_time(struct ttp_call_stream *s, uint64_t tim
     return (int64_t)step;
 }
 
-/* A new call on top, which its caller completes. While it is open, total_ns is minus the clock that
- * it began at. */
-static inline ttape_status ttp_call_push(struct ttp_call_stream *s, struct ttp_call_stack *stack,
-                                         ttape_call **out, ttape_error *err)
+/* A new call on top, where there is room; its caller completes it. While it is open, total_ns is
+ * minus the clock that it began at. */
+static inline ttape_call *ttp_call_push(const struct ttp_call_stream *s,
+                                        struct ttp_call_stack *stack)
 {
-    if (__builtin_expect(stack->count == stack->capacity, 0)) {
-        ttape_status status = ttp_call_stack_grow(s, stack, err);
-        if (status != TTAPE_OK)
-            return status;
-    }
     ttape_call *top = &stack->calls[stack->count];
     uint32_t caller = TTAPE_NONE;
     if (stack->count > 0)
         caller = top[-1].kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTAPE_CALL_SIGNAL : top[-1].site;
-    *top = (ttape_call){.stream = s->stream,
-                        .caller = caller,
-                        .stack = stack->number,
-                        .height = stack->count,
-                        .total_ns = (int64_t)(0 - stack->clock)};
+    /* Field by field, and not those that only ended calls have: this is every other event. */
+    top->stream = s->stream;
+    top->caller = caller;
+    top->stack = stack->number;
+    top->height = stack->count;
+    top->end = TTAPE_CALL_RUNNING;
+    top->is_found = false;
+    top->total_ns = (int64_t)(0 - stack->clock);
+    top->self_ns = 0;
+    top->argument_count = top->result_count = 0;
+    top->user[0] = top->user[1] = top->user[2] = top->user[3] = 0;
+    top->reserved[0] = top->reserved[1] = 0;
     stack->count++;
-    *out = top;
-    return TTAPE_OK;
+    return top;
 }
 
-/* Ends up to `count` top calls, all of them alike; how many there were. They start at
- * stack->calls[stack->count]. */
-static inline uint32_t ttp_call_pop(struct ttp_call_stream *s, struct ttp_call_stack *stack,
-                                    uint32_t count, uint64_t number, ttape_call_end end)
+/* Ends the top call, which there is; it stays at stack->calls[stack->count]. */
+static inline ttape_call *ttp_call_pop(const struct ttp_call_stream *s,
+                                       struct ttp_call_stack *stack, uint64_t number,
+                                       ttape_call_end end)
 {
-    uint32_t ended = count < stack->count ? count : stack->count;
-    for (uint32_t i = 0; i < ended; i++) {
-        ttape_call *call = &stack->calls[--stack->count];
-        call->end = end;
-        call->end_number = number;
-        call->end_ns = s->now_ns;
-        call->duration_ns = (int64_t)(s->now_ns - call->enter_ns);
-        call->total_ns = (int64_t)((uint64_t)call->total_ns + stack->clock);
-    }
-    return ended;
+    ttape_call *call = &stack->calls[--stack->count];
+    call->end = end;
+    call->end_number = number;
+    call->end_ns = s->now_ns;
+    call->duration_ns = (int64_t)(s->now_ns - call->enter_ns);
+    call->total_ns = (int64_t)((uint64_t)call->total_ns + stack->clock);
+    return call;
 }
 
 #endif

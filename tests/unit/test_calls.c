@@ -120,6 +120,28 @@ struct tally {
     size_t calls;
 };
 
+static void mix_call(struct ttest_sum *sum, const ttape_call *c)
+{
+    const uint64_t fields[] = {c->stream,
+                               c->site,
+                               c->caller,
+                               c->kind,
+                               c->argument,
+                               c->stack,
+                               c->height,
+                               c->depth,
+                               c->end,
+                               c->is_found,
+                               c->enter_number,
+                               c->end_number,
+                               c->enter_ns,
+                               c->end_ns,
+                               (uint64_t)c->duration_ns,
+                               (uint64_t)c->total_ns,
+                               (uint64_t)c->self_ns};
+    ttest_mix(sum, fields, sizeof fields);
+}
+
 static struct tally tally_calls(ttape_reader *r, size_t capacity)
 {
     struct tally t = {0};
@@ -130,7 +152,7 @@ static struct tally tally_calls(ttape_reader *r, size_t capacity)
     ttape_call_cursor *c = open_calls(r, (ttape_call_options){.values = true});
     while (ttape_call_cursor_next_many(c, calls, capacity, &count, &err) == TTAPE_OK) {
         for (size_t i = 0; i < count; i++)
-            ttest_mix(&sum, &calls[i], sizeof calls[i]);
+            mix_call(&sum, &calls[i]);
         t.calls += count;
     }
     ck_assert_uint_eq(count, 0);

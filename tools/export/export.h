@@ -1,12 +1,14 @@
 /* What the formats of `tracetape export` share: the selection, names and numbers of threads, and
  * the walk that turns any stream of events into well-nested frames.
  *
- *   cursor -> walk (stacks, unwinding, cuts, short frames) -> begin, end, point -> a format */
+ *   call cursor -> walk (shown and short frames) -> begin, end, point -> a format */
 #ifndef TOOL_EXPORT_H
 #define TOOL_EXPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include <tracetape/calls.h>
 
 #include "tools/command/options.h"
 #include "tools/command/output.h"
@@ -158,12 +160,14 @@ struct tool_walk {
     const struct tool_export_stream *stream;
     const struct tool_export_calls *calls;
     void *context;
-    uint64_t now_ns, number;    /* of the next event */
+    uint64_t now_ns;
     struct tool_stack **stacks; /* by number, NULL where not used */
     size_t stack_capacity;
     uint32_t stack;  /* that a call is about */
     uint32_t active; /* on which the stream runs */
     bool started;    /* `stream` was called */
+    bool is_missing; /* events are, from now_ns on */
+    bool is_over;    /* what is open ends now */
 };
 
 static inline struct tool_stack *tool_walk_stack(const struct tool_walk *walk)
@@ -175,18 +179,17 @@ static inline struct tool_stack *tool_walk_stack(const struct tool_walk *walk)
 void tool_export_walk(struct tool_export *export, const struct tool_export_calls *calls,
                       void *context);
 
-/* For code that reads the events itself: a walk over one stream from an edge. */
+/* A cursor over calls of the selection: of some streams, or of one. */
+ttape_status tool_export_open_calls(const struct tool_export *export, const uint32_t *streams,
+                                    uint32_t count, ttape_call_cursor **out, ttape_error *err);
+/* For code that reads the steps itself: a walk over one stream. */
 void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
                     const struct tool_export_stream *stream, const struct tool_export_calls *calls,
                     void *context);
-void tool_walk_start(struct tool_walk *walk, const ttape_edge *edge);
-/* Begins what was open at the edge now, not with the first event. */
+void tool_walk_step(struct tool_walk *walk, const ttape_call_step *step);
+/* Begins what was found open now, not with the first event. */
 void tool_walk_announce(struct tool_walk *walk);
-void tool_walk_event(struct tool_walk *walk, const ttape_event_item *item);
-void tool_walk_finish(struct tool_walk *walk, uint64_t time_ns);
 void tool_walk_close(struct tool_walk *walk);
-/* Ends and begins frames so that those of the edge are open: behind missing events. */
-void tool_walk_resume(struct tool_walk *walk, const ttape_edge *edge, uint32_t reason);
 /* Shows frames that have become long enough at a time. */
 void tool_walk_show(struct tool_walk *walk, uint64_t time_ns);
 

@@ -12,7 +12,7 @@
 
 struct merged_stream {
     struct tool_walk walk;
-    uint64_t end_number;  /* of the stream's last event + 1 */
+    uint64_t end_number;  /* behind the stream's last event */
     uint32_t shown_stack; /* that its last record was about */
     bool is_finished, has_deadline;
 };
@@ -25,8 +25,8 @@ struct deadline {
 struct tool_merged {
     struct tool_export *export;
     struct merged_stream *streams;
-    uint32_t *index_of; /* by stream number: index + 1, 0: not selected */
-    ttape_cursor *cursor;
+    uint32_t *index_of; /* by stream number */
+    ttape_call_cursor *cursor;
     struct tool_heap records, deadlines;
     size_t record_capacity, deadline_capacity;
     uint64_t sequence, now_ns;
@@ -145,6 +145,14 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
 
 /* ---- frames that wait ---- */
 
+static bool has_frames(const struct tool_walk *walk)
+{
+    for (size_t i = 0; i < walk->stack_capacity; i++)
+        if (walk->stacks[i] != NULL && walk->stacks[i]->count > 0)
+            return true;
+    return false;
+}
+
 /* When the thread's outermost waiting frame is long enough. False: none waits. */
 static bool next_deadline(const struct merged_stream *stream, uint64_t min_ns, uint64_t *time_ns)
 {
@@ -192,90 +200,35 @@ static void wake(struct tool_merged *merged)
 
 /* ---- reading ---- */
 
-static bool is_over(const struct merged_stream *stream)
+static void take_step(struct tool_merged *merged, const ttape_call_step *step)
 {
-    return stream->walk.number >= stream->end_number;
-}
-
-static void finish_stream(struct merged_stream *stream, uint64_t time_ns)
-{
-    stream->is_finished = true;
-    if (stream->walk.started || tool_walk_stack(&stream->walk)->count > 0)
-        tool_walk_finish(&stream->walk, time_ns);
-}
-
-static void finish_all(struct tool_merged *merged, bool is_cut)
-{
-    const struct tool_export *export = merged->export;
-    uint64_t time_ns = is_cut ? export->to_ns : merged->now_ns;
-    for (uint32_t i = 0; i < export->stream_count; i++)
-        if (!merged->streams[i].is_finished)
-            finish_stream(&merged->streams[i], time_ns);
-    merged->ended = true;
-}
-
-/* Where numbers jump, the stream's own cursor says what is open behind the missing events. */
-static void resume(struct tool_merged *merged, struct merged_stream *stream, uint64_t number)
-{
-    ttape_error err = {0};
-    ttape_cursor *cursor;
-    ttape_edge edge;
-    if (ttape_cursor_open(&cursor, merged->export->reader, stream->walk.stream->stream, &err) !=
-        TTAPE_OK)
-        return;
-    if (ttape_cursor_seek_event(cursor, number, &err) == TTAPE_OK &&
-        ttape_cursor_get_open_frames(cursor, &edge, &err) == TTAPE_OK) {
-        tool_walk_resume(&stream->walk, &edge,
-                         merged->export->error_count > 0 ? TTAPE_GAP_REASON_DAMAGE
-                                                         : TTAPE_GAP_REASON_CUT);
+    uint32_t index = merged->index_of[step->stream];
+    struct merged_stream *stream = &merged->streams[index];
+    if (step->kind == TTAPE_STEP_EVENT) {
+        merged->now_ns = step->time_ns > merged->now_ns ? step->time_ns : merged->now_ns;
+        wake(merged);
+        if (++merged->export->event_count % PROGRESS_EVENTS == 0)
+            tool_progress_update(0, 0, merged->export->event_count);
     }
-    ttape_cursor_close(cursor);
-    stream->walk.number = number;
+    tool_walk_step(&stream->walk, step);
+    if (step->kind == TTAPE_STEP_START && !stream->walk.started &&
+        step->number < stream->end_number && has_frames(&stream->walk))
+        tool_walk_announce(&stream->walk);
+    stream->is_finished = step->kind == TTAPE_STEP_STOP || stream->is_finished;
+    if (merged->export->min_ns > 0 && !stream->is_finished)
+        add_deadline(merged, index);
 }
 
-static void take_item(struct tool_merged *merged, const ttape_event_item *item)
-{
-    struct tool_export *export = merged->export;
-    uint32_t index = merged->index_of[item->stream];
-    uint64_t time_ns = item->event.time_ns;
-    merged->now_ns = time_ns > merged->now_ns ? time_ns : merged->now_ns;
-    wake(merged);
-    if (index == 0)
-        return;
-    struct merged_stream *stream = &merged->streams[index - 1];
-    if (item->number != stream->walk.number)
-        resume(merged, stream, item->number);
-    tool_walk_event(&stream->walk, item);
-    if (export->min_ns > 0)
-        add_deadline(merged, index - 1);
-    if (is_over(stream))
-        finish_stream(stream, 0);
-}
-
-/* Reads one event, or finishes. */
+/* Reads one step, or finishes. */
 static void advance(struct tool_merged *merged)
 {
-    struct tool_export *export = merged->export;
     ttape_error err = {0};
-    ttape_event_item item;
-    ttape_status status = ttape_cursor_next(merged->cursor, &item, &err);
-    if (status == TTAPE_END) {
-        finish_all(merged, false);
-        return;
-    }
-    if (status != TTAPE_OK) {
-        if (!tool_export_go_on(export, &err))
-            finish_all(merged, false);
-        return;
-    }
-    if (export->has_to && item.event.time_ns >= export->to_ns) {
-        finish_all(merged, true);
-        return;
-    }
-    take_item(merged, &item);
-    export->event_count++;
-    if (export->event_count % PROGRESS_EVENTS == 0)
-        tool_progress_update(0, 0, export->event_count);
+    const ttape_call_step *step;
+    ttape_status status = ttape_call_cursor_step(merged->cursor, &step, &err);
+    if (status == TTAPE_OK)
+        take_step(merged, step);
+    else if (status == TTAPE_END || !tool_export_go_on(merged->export, &err))
+        merged->ended = true;
 }
 
 bool tool_merged_next(struct tool_merged *merged, struct tool_record *out)
@@ -301,56 +254,34 @@ bool tool_merged_next(struct tool_merged *merged, struct tool_record *out)
 static const struct tool_export_calls calls = {
     .begin = take_begin, .end = take_end, .point = take_point, .changed = take_change};
 
-static ttape_status open_stream(struct tool_merged *merged, uint32_t index, ttape_error *err)
+static void open_stream(struct tool_merged *merged, uint32_t index, uint32_t *number)
 {
-    struct tool_export *export = merged->export;
-    const struct tool_export_stream *chosen = &export->streams[index];
+    const struct tool_export_stream *chosen = &merged->export->streams[index];
     struct merged_stream *stream = &merged->streams[index];
     ttape_stream_info info = {0};
-    ttape_cursor *cursor;
-    ttape_edge edge = {0};
-    (void)ttape_reader_get_stream(export->reader, chosen->stream, &info);
+    (void)ttape_reader_get_stream(merged->export->reader, chosen->stream, &info);
     stream->end_number = info.first_event + info.event_count + info.missing_count;
-    merged->index_of[chosen->stream] = index + 1;
-    tool_walk_open(&stream->walk, export, chosen, &calls, merged);
-    ttape_status status = ttape_cursor_open(&cursor, export->reader, chosen->stream, err);
-    if (status != TTAPE_OK)
-        return status;
-    if (export->has_from)
-        status = ttape_cursor_seek_time(cursor, export->from_ns, err);
-    if (status == TTAPE_OK || status == TTAPE_END)
-        status = ttape_cursor_get_open_frames(cursor, &edge, err);
-    tool_walk_start(&stream->walk, &edge);
-    ttape_cursor_close(cursor);
-    if (is_over(stream)) {
-        stream->is_finished = true; /* nothing of it is in the selection */
-    } else if (edge.frame_count > 0) {
-        tool_walk_announce(&stream->walk);
-        add_deadline(merged, index);
-    }
-    return status;
+    merged->index_of[chosen->stream] = index;
+    tool_walk_open(&stream->walk, merged->export, chosen, &calls, merged);
+    *number = chosen->stream;
 }
 
 struct tool_merged *tool_merged_open(struct tool_export *export)
 {
     ttape_error err = {0};
     struct tool_merged *merged = tool_allocate(1, sizeof(*merged));
+    uint32_t *numbers = tool_allocate(export->stream_count, sizeof(uint32_t));
     merged->export = export;
     merged->records = (struct tool_heap){NULL, 0, sizeof(struct tool_record), is_before, NULL};
     merged->deadlines = (struct tool_heap){NULL, 0, sizeof(struct deadline), is_due_before, NULL};
     merged->streams = tool_allocate(export->stream_count, sizeof(struct merged_stream));
     merged->index_of = tool_allocate(export->info.stream_count, sizeof(uint32_t));
-    for (uint32_t i = 0; i < export->stream_count; i++) {
-        if (open_stream(merged, i, &err) != TTAPE_OK && !tool_export_go_on(export, &err)) {
-            tool_merged_close(merged);
-            return NULL;
-        }
-    }
+    for (uint32_t i = 0; i < export->stream_count; i++)
+        open_stream(merged, i, &numbers[i]);
     ttape_status status =
-        ttape_cursor_open(&merged->cursor, export->reader, TTAPE_ALL_STREAMS, &err);
-    if (status == TTAPE_OK && export->has_from)
-        status = ttape_cursor_seek_time(merged->cursor, export->from_ns, &err);
-    if (status != TTAPE_OK && status != TTAPE_END && !tool_export_go_on(export, &err)) {
+        tool_export_open_calls(export, numbers, export->stream_count, &merged->cursor, &err);
+    free(numbers);
+    if (status != TTAPE_OK && !tool_export_go_on(export, &err)) {
         tool_merged_close(merged);
         return NULL;
     }
@@ -366,7 +297,7 @@ void tool_merged_close(struct tool_merged *merged)
     struct tool_record *records = merged->records.elements;
     for (size_t i = 0; i < merged->records.count; i++)
         free(records[i].values);
-    ttape_cursor_close(merged->cursor);
+    ttape_call_cursor_close(merged->cursor);
     tool_buffer_close(&merged->text);
     free(records);
     free(merged->deadlines.elements);

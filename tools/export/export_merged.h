@@ -1,6 +1,6 @@
 /* All selected threads at once: what their walks say, in one order of time.
  *
- *   merged cursor -> one walk for each thread -> a heap -> record, record, ... */
+ *   call cursor -> one walk for each thread -> a heap -> record, record, ... */
 #ifndef TOOL_EXPORT_MERGED_H
 #define TOOL_EXPORT_MERGED_H
 

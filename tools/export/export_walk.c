@@ -119,15 +119,11 @@ static inline void leave(struct tool_walk *walk, const struct tool_moment *now,
         walk->calls->end(walk->context, walk, frame, now, ending);
         stack->shown--;
     }
-    free(frame->kept);
-    frame->kept = NULL;
+    if (__builtin_expect(frame->kept != NULL, 0)) {
+        free(frame->kept);
+        frame->kept = NULL;
+    }
     stack->count--;
-}
-
-static void leave_many(struct tool_walk *walk, const struct tool_moment *now, uint32_t count)
-{
-    for (; count > 0 && tool_walk_stack(walk)->count > 0; count--)
-        leave(walk, now, TOOL_ENDING_UNWIND);
 }
 
 static void change(struct tool_walk *walk, uint32_t stack, const struct tool_moment *now)
@@ -153,28 +149,10 @@ static void pass(struct tool_walk *walk, const struct tool_moment *now)
         walk->calls->point(walk->context, walk, now);
 }
 
-/* ---- from an edge ---- */
+/* ---- steps ---- */
 
-/* Frames of the edge that the walk has not got yet; they begin when they are shown. */
-static void push_missing(struct tool_walk *walk, const ttape_edge *edge, uint64_t time_ns)
-{
-    size_t place = 0;
-    for (uint32_t i = 0; i < edge->frame_count; i++) {
-        const ttape_open_frame *open = &edge->frames[i];
-        place = i > 0 && edge->frames[i - 1].stack == open->stack ? place + 1 : 0;
-        walk->stack = open->stack;
-        if (place >= stack_of(walk, open->stack)->count) {
-            struct tool_frame *frame = push(walk, open->kind, open->site, time_ns);
-            frame->enter_ns = walk->export->has_times ? open->enter_time_ns : time_ns;
-            frame->signal = open->argument;
-            frame->is_cut = true;
-        }
-    }
-    walk->stack = walk->active;
-}
-
-/* Shows what was pushed: frames on stacks that wait in any case, the others when long enough. */
-static void show_pushed(struct tool_walk *walk)
+/* Shows what was found open: on stacks that wait in any case, other frames when long enough. */
+static void show_found(struct tool_walk *walk)
 {
     for (uint32_t i = 0; i < walk->stack_capacity; i++) {
         if (walk->stacks[i] == NULL)
@@ -193,7 +171,7 @@ void tool_walk_announce(struct tool_walk *walk)
     walk->started = true;
     if (walk->calls->stream != NULL)
         walk->calls->stream(walk->context, walk);
-    show_pushed(walk);
+    show_found(walk);
 }
 
 void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
@@ -202,127 +180,128 @@ void tool_walk_open(struct tool_walk *walk, struct tool_export *export,
 {
     *walk =
         (struct tool_walk){.export = export, .stream = stream, .calls = calls, .context = context};
+    (void)stack_of(walk, 0);
 }
 
-void tool_walk_start(struct tool_walk *walk, const ttape_edge *edge)
+/* Where reading begins, or goes on: behind missing events time has passed. */
+static void arrive(struct tool_walk *walk, const ttape_call_step *step)
 {
-    const struct tool_export *export = walk->export;
-    walk->number = edge->event_number;
-    walk->now_ns = export->has_times ? edge->time_ns : edge->event_number;
-    if (export->has_from && walk->now_ns < export->from_ns)
-        walk->now_ns = export->from_ns;
-    walk->active = walk->stack = edge->stack;
-    (void)stack_of(walk, edge->stack);
-    push_missing(walk, edge, walk->now_ns);
+    uint64_t time_ns = walk->export->has_times ? step->time_ns : step->number;
+    time_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns;
+    if (walk->is_missing && walk->calls->skip != NULL)
+        walk->calls->skip(walk->context, walk, time_ns);
+    walk->is_missing = false;
+    walk->now_ns = time_ns;
 }
 
-/* How many frames of a stack are still the ones that the edge has there. */
-static size_t common(const ttape_edge *edge, uint32_t number, const struct tool_stack *stack)
+/* They begin when they are shown. */
+static void find(struct tool_walk *walk, const ttape_call_step *step)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < edge->frame_count && count < stack->count; i++) {
-        const ttape_open_frame *open = &edge->frames[i];
-        const struct tool_frame *frame = &stack->frames[count];
-        if (open->stack != number)
-            continue;
-        if (open->kind != frame->kind || open->site != frame->site ||
-            open->argument != frame->signal || open->enter_time_ns != frame->enter_ns)
-            break;
-        count++;
+    arrive(walk, step);
+    walk->stack = step->stack;
+    (void)stack_of(walk, step->stack);
+    for (uint32_t i = 0; i < step->began_count; i++) {
+        const ttape_call *call = &step->began[i];
+        struct tool_frame *frame = push(walk, call->kind, call->site, walk->now_ns);
+        if (walk->export->has_times)
+            frame->enter_ns = call->enter_ns;
+        frame->signal = call->argument;
+        frame->is_cut = true;
     }
-    return count;
+    walk->stack = walk->active;
 }
 
-void tool_walk_resume(struct tool_walk *walk, const ttape_edge *edge, uint32_t reason)
+static void start(struct tool_walk *walk, const ttape_call_step *step)
 {
-    uint64_t missing = edge->event_number > walk->number ? edge->event_number - walk->number : 0;
-    ttape_event gap = {.time_ns = walk->now_ns,
-                       .lost_count = missing,
-                       .kind = TTAPE_EVENT_GAP,
-                       .site = TTAPE_NONE,
-                       .argument = reason,
-                       .depth = (uint32_t)tool_walk_stack(walk)->count};
-    struct tool_moment now = {.time_ns = walk->now_ns, .event = &gap};
+    arrive(walk, step);
+    const struct tool_moment now = {.time_ns = walk->now_ns};
+    if (walk->started) {
+        change(walk, step->stack, &now);
+        show_found(walk);
+    } else {
+        (void)stack_of(walk, step->stack);
+        walk->active = walk->stack = step->stack;
+    }
+}
+
+static void miss(struct tool_walk *walk, const ttape_call_step *step)
+{
+    const struct tool_moment now = {.time_ns = walk->now_ns, .event = step->event};
     if (!walk->started)
         tool_walk_announce(walk);
     pass(walk, &now);
-    now.event = NULL;
-    for (uint32_t i = 0; i < walk->stack_capacity; i++) {
-        walk->stack = i;
-        for (size_t left = walk->stacks[i] != NULL ? common(edge, i, walk->stacks[i]) : SIZE_MAX;
-             left != SIZE_MAX && walk->stacks[i]->count > left;)
-            leave(walk, &now, TOOL_ENDING_LOST);
-    }
-    walk->stack = walk->active;
-    uint64_t time_ns = walk->export->has_times ? edge->time_ns : edge->event_number;
-    time_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns;
-    if (walk->calls->skip != NULL)
-        walk->calls->skip(walk->context, walk, time_ns);
-    now.time_ns = walk->now_ns = time_ns;
-    walk->number = edge->event_number;
-    push_missing(walk, edge, walk->now_ns);
-    change(walk, edge->stack, &now);
-    show_pushed(walk);
+    walk->is_missing = true;
 }
 
-/* ---- events ---- */
+/* Calls end on a stack where no event ends them. */
+static void drop(struct tool_walk *walk, const ttape_call_step *step, enum tool_ending ending)
+{
+    const struct tool_moment now = {.time_ns = walk->now_ns};
+    walk->stack = step->stack;
+    for (uint32_t i = 0; i < step->ended_count; i++)
+        leave(walk, &now, ending);
+    walk->stack = walk->active;
+}
 
-static inline void take(struct tool_walk *walk, const ttape_event *event, const ttape_value *values,
-                        uint32_t value_count)
+static inline void take(struct tool_walk *walk, const ttape_call_step *step)
 {
     struct tool_export *export = walk->export;
-    uint64_t time_ns = export->has_times ? event->time_ns : walk->number;
+    const ttape_event *event = step->event;
+    uint64_t time_ns = export->has_times ? step->time_ns : step->number;
     if (__builtin_expect(!walk->started, 0))
         tool_walk_announce(walk);
-    walk->number++;
     if (__builtin_expect(time_ns < walk->now_ns, 0)) {
         export->stepped_count++;
         time_ns = walk->now_ns;
     }
     walk->now_ns = time_ns;
-    const struct tool_moment now = {time_ns, event, values, value_count};
+    const struct tool_moment now = {time_ns, event, step->values, step->value_count};
     if (export->min_ns > 0)
         tool_walk_show(walk, time_ns);
-    switch (event->kind) {
-    case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN: enter(walk, event->kind, event->site, 0, &now); break;
-    case TTAPE_EVENT_SIGNAL_BEGIN:
-        enter(walk, TTAPE_EVENT_SIGNAL_BEGIN, TTAPE_NONE, event->argument, &now);
-        break;
-    case TTAPE_EVENT_SIGNAL_END:
-    case TTAPE_EVENT_EXIT: leave(walk, &now, TOOL_ENDING_EXIT); break;
-    case TTAPE_EVENT_UNWIND: leave_many(walk, &now, event->argument); break;
-    case TTAPE_EVENT_EXIT_ACROSS:
-        leave_many(walk, &now, event->argument);
-        leave(walk, &now, TOOL_ENDING_EXIT);
-        break;
-    case TTAPE_EVENT_SWITCH: change(walk, event->argument, &now); break;
-    default: pass(walk, &now); break;
+    if (step->began_count > 0) {
+        enter(walk, event->kind, step->began->site, step->began->argument, &now);
+        return;
     }
+    for (uint32_t i = step->ended_count; i-- > 0;)
+        leave(walk, &now,
+              step->ended[i].end == TTAPE_CALL_RETURNED ? TOOL_ENDING_EXIT : TOOL_ENDING_UNWIND);
+    if (step->ended_count > 0)
+        return;
+    if (event->kind == TTAPE_EVENT_SWITCH)
+        change(walk, event->argument, &now);
+    else if (event->kind == TTAPE_EVENT_LEAF || event->kind == TTAPE_EVENT_GAP ||
+             event->kind == TTAPE_EVENT_EXIT_UNSEEN)
+        pass(walk, &now);
 }
 
-void tool_walk_event(struct tool_walk *walk, const ttape_event_item *item)
+/* A stream of which nothing was read does not show, but for what is open up to the selection's end.
+ */
+static void stop(struct tool_walk *walk, const ttape_call_step *step)
 {
-    take(walk, &item->event, item->values, item->value_count);
-}
-
-void tool_walk_finish(struct tool_walk *walk, uint64_t time_ns)
-{
-    const struct tool_moment now = {.time_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns};
+    uint64_t time_ns = walk->export->has_times ? step->time_ns : 0;
+    walk->is_over = walk->started || (step->is_cut && tool_walk_stack(walk)->count > 0);
+    if (!walk->is_over)
+        return;
     if (!walk->started)
         tool_walk_announce(walk);
-    walk->now_ns = now.time_ns;
-    tool_walk_show(walk, now.time_ns);
-    while (tool_walk_stack(walk)->count > 0)
-        leave(walk, &now, TOOL_ENDING_OPEN);
-    for (uint32_t i = 0; i < walk->stack_capacity; i++) {
-        walk->stack = i;
-        while (walk->stacks[i] != NULL && walk->stacks[i]->count > 0)
-            leave(walk, &now, TOOL_ENDING_OPEN);
+    walk->now_ns = time_ns > walk->now_ns ? time_ns : walk->now_ns;
+    tool_walk_show(walk, walk->now_ns);
+}
+
+void tool_walk_step(struct tool_walk *walk, const ttape_call_step *step)
+{
+    switch (step->kind) {
+    case TTAPE_STEP_EVENT: take(walk, step); break;
+    case TTAPE_STEP_FOUND: find(walk, step); break;
+    case TTAPE_STEP_START: start(walk, step); break;
+    case TTAPE_STEP_MISSING: miss(walk, step); break;
+    case TTAPE_STEP_LOST: drop(walk, step, TOOL_ENDING_LOST); break;
+    case TTAPE_STEP_STOP: stop(walk, step); break;
+    case TTAPE_STEP_LEFT:
+        if (walk->is_over)
+            drop(walk, step, TOOL_ENDING_OPEN);
+        break;
     }
-    walk->stack = walk->active;
-    if (walk->calls->stream_end != NULL)
-        walk->calls->stream_end(walk->context, walk, now.time_ns);
 }
 
 void tool_walk_close(struct tool_walk *walk)
@@ -342,21 +321,6 @@ void tool_walk_close(struct tool_walk *walk)
 
 /* ---- stream after stream ---- */
 
-/* What the reading of a stream came to. */
-enum reading_end {
-    READING_ENDED, /* the stream's end */
-    READING_CUT,   /* the selection's end: the stream goes on */
-    READING_FAILED
-};
-
-struct reading {
-    struct tool_export *export;
-    struct tool_walk walk;
-    ttape_cursor *cursor;
-    ttape_event *events;
-    bool resync; /* behind damage: what is open is not known yet */
-};
-
 static bool is_stopped(const struct tool_export *export)
 {
     return export->out.failed_errno != 0 || export->status == TOOL_CANNOT;
@@ -372,136 +336,57 @@ static void count_events(struct tool_export *export, size_t count)
                          export->info.file_bytes, export->event_count);
 }
 
-/* After a failed call. False: not worth going on. */
-static bool recover(struct reading *r, const ttape_error *err)
+ttape_status tool_export_open_calls(const struct tool_export *export, const uint32_t *streams,
+                                    uint32_t count, ttape_call_cursor **out, ttape_error *err)
 {
-    r->resync = true;
-    return tool_export_go_on(r->export, err);
+    const ttape_call_options options = {.size = sizeof(options),
+                                        .streams = streams,
+                                        .stream_count = count,
+                                        .has_range = export->has_from || export->has_to,
+                                        .values = export->info.bytes.values > 0,
+                                        .from_ns = export->has_from ? export->from_ns : 0,
+                                        .to_ns = export->has_to ? export->to_ns : UINT64_MAX};
+    return ttape_call_cursor_open(out, export->reader, &options, err);
 }
 
-static void resync(struct reading *r)
+static void read_stream(struct tool_walk *walk, ttape_call_cursor *cursor)
 {
+    struct tool_export *export = walk->export;
     ttape_error err = {0};
-    ttape_edge edge;
-    if (ttape_cursor_get_open_frames(r->cursor, &edge, &err) == TTAPE_OK) {
-        tool_walk_resume(&r->walk, &edge, TTAPE_GAP_REASON_DAMAGE);
-        r->resync = false;
-    }
-}
-
-/* The fast way: no values, nothing missing. */
-static enum reading_end read_batches(struct reading *r)
-{
-    struct tool_export *export = r->export;
-    ttape_error err = {0};
-    uint64_t to_ns = export->has_to ? export->to_ns : UINT64_MAX;
-    while (!is_stopped(export)) {
-        size_t count = 0;
-        if (r->resync)
-            resync(r);
-        ttape_status status =
-            ttape_cursor_next_events(r->cursor, r->events, BATCH_EVENTS, &count, &err);
-        if (status == TTAPE_END)
-            return READING_ENDED;
-        if (status != TTAPE_OK && !recover(r, &err))
-            return READING_FAILED;
-        for (size_t i = 0; i < count; i++) {
-            if (r->events[i].time_ns >= to_ns && export->has_to)
-                return READING_CUT;
-            take(&r->walk, &r->events[i], NULL, 0);
-        }
-        count_events(export, count);
-    }
-    return READING_FAILED;
-}
-
-/* Where event numbers jump, the edge says what is open: the cursor goes back to the item. */
-static ttape_status jump(struct reading *r, ttape_event_item *item, ttape_error *err)
-{
-    ttape_edge edge;
-    ttape_status status = ttape_cursor_seek_event(r->cursor, item->number, err);
-    if (status == TTAPE_OK)
-        status = ttape_cursor_get_open_frames(r->cursor, &edge, err);
-    if (status == TTAPE_OK) {
-        tool_walk_resume(&r->walk, &edge,
-                         r->resync ? TTAPE_GAP_REASON_DAMAGE : TTAPE_GAP_REASON_CUT);
-        r->resync = false;
-        status = ttape_cursor_next(r->cursor, item, err);
-    }
-    return status;
-}
-
-/* One by one, with values. */
-static enum reading_end read_items(struct reading *r)
-{
-    struct tool_export *export = r->export;
-    ttape_error err = {0};
-    ttape_event_item item;
-    for (uint32_t done = 0; !is_stopped(export); done++) {
-        ttape_status status = ttape_cursor_next(r->cursor, &item, &err);
-        if (status == TTAPE_OK && item.number != r->walk.number)
-            status = jump(r, &item, &err);
-        if (status == TTAPE_END)
-            return READING_ENDED;
-        if (status != TTAPE_OK) {
-            if (!recover(r, &err))
-                return READING_FAILED;
+    const ttape_call_step *step;
+    for (uint32_t done = 1; done % BATCH_EVENTS != 0 || !is_stopped(export); done++) {
+        ttape_status status = ttape_call_cursor_step(cursor, &step, &err);
+        if (__builtin_expect(status == TTAPE_OK, 1) && step->kind == TTAPE_STEP_EVENT) {
+            take(walk, step);
+            if (done % BATCH_EVENTS == 0)
+                count_events(export, BATCH_EVENTS);
             continue;
         }
-        if (export->has_to && item.event.time_ns >= export->to_ns)
-            return READING_CUT;
-        take(&r->walk, &item.event, item.values, item.value_count);
-        if (done % BATCH_EVENTS == 0)
-            count_events(export, done > 0 ? BATCH_EVENTS : 0);
-    }
-    return READING_FAILED;
-}
-
-static ttape_status find_start(struct reading *r, uint32_t stream, ttape_edge *edge,
-                               ttape_error *err)
-{
-    struct tool_export *export = r->export;
-    ttape_status status = ttape_cursor_open(&r->cursor, export->reader, stream, err);
-    if (status == TTAPE_OK && export->has_from) {
-        status = ttape_cursor_seek_time(r->cursor, export->from_ns, err);
-        status = status == TTAPE_END ? TTAPE_OK : status;
-    }
-    return status == TTAPE_OK ? ttape_cursor_get_open_frames(r->cursor, edge, err) : status;
-}
-
-static void read_stream(struct reading *r, const struct tool_export_stream *stream)
-{
-    ttape_error err = {0};
-    ttape_edge edge = {0};
-    ttape_stream_info info = {0};
-    struct tool_export *export = r->export;
-    (void)ttape_reader_get_stream(export->reader, stream->stream, &info);
-    r->resync = false;
-    r->cursor = NULL;
-    if (find_start(r, stream->stream, &edge, &err) != TTAPE_OK) {
-        if (!recover(r, &err) || r->cursor == NULL)
+        if (status == TTAPE_END) {
+            if (walk->is_over && walk->calls->stream_end != NULL)
+                walk->calls->stream_end(walk->context, walk, walk->now_ns);
             return;
-        edge = (ttape_edge){.event_number = info.first_event};
+        }
+        if (status == TTAPE_OK)
+            tool_walk_step(walk, step);
+        else if (!tool_export_go_on(export, &err))
+            return;
     }
-    tool_walk_start(&r->walk, &edge);
-    enum reading_end end =
-        export->info.bytes.values > 0 || info.missing_count > 0 ? read_items(r) : read_batches(r);
-    bool has_frames = tool_walk_stack(&r->walk)->count > 0;
-    if (r->walk.started || (end == READING_CUT && has_frames))
-        tool_walk_finish(&r->walk, end == READING_CUT ? export->to_ns : 0);
 }
 
 void tool_export_walk(struct tool_export *export, const struct tool_export_calls *calls,
                       void *context)
 {
-    struct reading r = {.export = export,
-                        .events = tool_allocate(BATCH_EVENTS, sizeof(ttape_event))};
     for (uint32_t i = 0; i < export->stream_count && !is_stopped(export); i++) {
-        tool_walk_open(&r.walk, export, &export->streams[i], calls, context);
-        read_stream(&r, &export->streams[i]);
-        tool_walk_close(&r.walk);
-        ttape_cursor_close(r.cursor);
-        r.cursor = NULL;
+        struct tool_walk walk;
+        ttape_error err = {0};
+        ttape_call_cursor *cursor;
+        tool_walk_open(&walk, export, &export->streams[i], calls, context);
+        if (tool_export_open_calls(export, &walk.stream->stream, 1, &cursor, &err) == TTAPE_OK)
+            read_stream(&walk, cursor);
+        else
+            (void)tool_export_go_on(export, &err);
+        tool_walk_close(&walk);
+        ttape_call_cursor_close(cursor);
     }
-    free(r.events);
 }

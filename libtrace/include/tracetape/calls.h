@@ -58,22 +58,23 @@ typedef struct ttape_call {
     uint32_t stream;
     uint32_t site;   /* TTAPE_NONE: a signal's handler */
     uint32_t caller; /* site of the call below, TTAPE_CALL_SIGNAL, or TTAPE_NONE (outermost) */
-    ttape_event_kind kind; /* what opened it. TTAPE_EVENT_OPEN: it was open before
-                        * the recording began, at the latest since enter_ns. _EXIT_UNSEEN: nothing
-                        * that is in the trace; only its end is known */
-    uint32_t argument;     /* signal number */
-    uint32_t stack;        /* number of the stack that it is on */
-    uint32_t height;       /* known calls below it on this stack */
-    uint32_t depth;        /* calls below it as recorded, unknown ones too */
+    /* What opened it. TTAPE_EVENT_OPEN: it was open before the recording began, at the latest since
+     * enter_ns. _EXIT_UNSEEN: nothing that is in the trace; only its end is known. */
+    ttape_event_kind kind;
+    uint32_t argument; /* signal number */
+    uint32_t stack;    /* number of the stack that it is on */
+    uint32_t height;   /* known calls below it on this stack */
+    uint32_t depth;    /* calls below it as recorded, unknown ones too */
     ttape_call_end end;
     bool is_found;         /* it was open where reading began, or behind missing events */
     uint64_t enter_number; /* of the event that opened it; is_found: TTAPE_CALL_NO_NUMBER */
-    uint64_t end_number;   /* of the event that ended it, or of the next one (left, lost) */
+    uint64_t end_number;   /* of the event that ended it, or of the next one (left, lost); the
+                            * end's fields are there when it ended */
     uint64_t enter_ns, end_ns;
     int64_t duration_ns; /* end_ns - enter_ns */
     int64_t total_ns;    /* time that was read while it was on the current stack */
     int64_t self_ns;     /* the part of it on top */
-    const ttape_value *arguments, *results;
+    const ttape_value *arguments, *results; /* ttape_call_cursor_next only */
     uint32_t argument_count, result_count;
     uint64_t user[4]; /* yours: 0 when a call begins, and kept until it ended */
     uint64_t reserved[2];
@@ -114,13 +115,13 @@ typedef enum ttape_call_step_kind {
 typedef struct ttape_call_step {
     ttape_call_step_kind kind;
     uint32_t stream;
-    uint32_t stack;           /* that it happened on; of a switch: that is left */
-    bool is_cut;              /* STOP: the range ends before the stream does */
-    uint64_t number;          /* of the event, or of the next one */
-    uint64_t time_ns;         /* FOUND, START: where reading begins */
-    int64_t elapsed_ns;       /* since the stream's step before; counted in it and in its calls */
-    const ttape_event *event; /* NULL: none */
-    const ttape_value *values;
+    uint32_t stack;            /* that it happened on; of a switch: that is left */
+    bool is_cut;               /* STOP: the range ends before the stream does */
+    uint64_t number;           /* of the event, or of the next one */
+    uint64_t time_ns;          /* FOUND, START: where reading begins */
+    int64_t elapsed_ns;        /* since the stream's step before; counted in it and in its calls */
+    const ttape_event *event;  /* NULL: none */
+    const ttape_value *values; /* of the event */
     uint32_t value_count;
     uint32_t began_count, ended_count;
     ttape_call *began; /* outermost first; the top of the stack is the last of them */
