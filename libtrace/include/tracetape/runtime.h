@@ -31,13 +31,13 @@ typedef struct ttape_rt_site {
     const char *name;
     const char *file;
     uint32_t line;
-    uint32_t kind;         /* TTAPE_SITE_FUNCTION for scopes, TTAPE_SITE_MARKER */
+    ttape_site_kind kind;  /* TTAPE_SITE_FUNCTION for scopes, TTAPE_SITE_MARKER */
     uint64_t announced[2]; /* the runtime's */
 } ttape_rt_site;
 
 #define TTAPE_RT_SITE(name, kind)                                                                  \
     {                                                                                              \
-        (name), __FILE__, (uint32_t)__LINE__, (uint32_t)(kind), { 0, 0 }                           \
+        (name), __FILE__, (uint32_t)__LINE__, (ttape_site_kind)(kind), { 0, 0 }                    \
     }
 
 /* Begins and ends a call of `site`, from whatever function; ends in the reverse order of
