@@ -114,6 +114,10 @@ START_TEST(files_that_cannot_be_opened)
     ck_assert_int_eq(ttape_source_file_open(&source, NULL, &err), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_source_file_open(NULL, "/", &err), TTAPE_E_ARGUMENT);
     ttape_source_file_close(&source); /* that is none */
+    ttape_source_file_close(NULL);
+    ttape_source memory = ttape_source_memory("x", 1);
+    ttape_source_file_close(&memory); /* is no file's */
+    ck_assert(memory.read_at != NULL && memory.size_bytes == 1);
 }
 END_TEST
 

@@ -37,6 +37,9 @@ START_TEST(a_trace_is_its_streams)
     TTEST_OK(ttape_tree_open(&tree, r, NULL, &err));
     ttape_reader_get_info(r, &info);
     TTEST_OK(ttape_tree_get_node(tree, &id, TTAPE_TREE_FULL, &whole, &err));
+    ck_assert_int_eq(ttape_tree_get_node(tree, &id, TTAPE_TREE_FULL, NULL, &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_tree_get_node(tree, NULL, TTAPE_TREE_FULL, &whole, &err),
+                     TTAPE_E_ARGUMENT);
     for (uint32_t s = 0; s < info.stream_count; s++) {
         ttape_node_id name = {.kind = TTAPE_NODE_STREAM, .stream = s};
         TTEST_OK(ttape_tree_get_node(tree, &name, TTAPE_TREE_FULL, &stream, &err));
