@@ -95,7 +95,7 @@ void ttape_reader_close(ttape_reader *r)
     ttp_memory_give(&m, r->partitions, r->partition_capacity, sizeof *r->partitions);
     ttp_memory_give(&m, r->segments, r->segment_capacity, sizeof *r->segments);
     ttp_memory_give(&m, r->models, r->model_capacity, sizeof *r->models);
-    ttp_memory_give(&m, r->frames, r->frame_capacity, sizeof *r->frames);
+    ttp_memory_give(&m, r->frames.items, r->frames.capacity, sizeof *r->frames.items);
     ttp_memory_give(&m, r->rows, r->row_capacity, sizeof *r->rows);
     ttp_zstd_reset(&r->zstd, &m);
     if (r->owns_source)

@@ -53,6 +53,12 @@ struct ttp_model_chunk {
 
 #define TTP_KEPT_MODELS 16u
 
+/* Room for the open frames of an edge, of the reader's memory. */
+struct ttp_edge_frames {
+    ttape_open_frame *items;
+    uint32_t capacity;
+};
+
 /* Decoded partitions, most recently used first. */
 struct ttp_cache {
     struct ttp_loaded *newest, *oldest;
@@ -88,9 +94,8 @@ struct ttape_reader {
     struct ttp_loaded *kept_models[TTP_KEPT_MODELS]; /* newest first */
     uint32_t kept_model_count;
     uint64_t kept_model_bytes;
-    struct ttape_open_frame *frames; /* ttape_reader_get_segment */
-    uint32_t frame_capacity;
-    ttape_summary_row *rows; /* ttape_reader_get_summary */
+    struct ttp_edge_frames frames; /* ttape_reader_get_segment */
+    ttape_summary_row *rows;       /* ttape_reader_get_summary */
     uint32_t row_capacity;
     /* what ttape_info says, apart from what partitions and definitions say */
     uint64_t chunk_count, unknown_chunk_count, sites_bytes, models_bytes, truncated_at;
@@ -99,7 +104,7 @@ struct ttape_reader {
     bool ignore_index;
     bool owns_source; /* a file, opened by path */
     uint32_t jobs;
-    struct ttp_prefetch *prefetch; /* NULL until somebody reads forward with jobs */
+    struct ttp_prefetch *prefetch; /* NULL until a cursor reads forward with jobs */
 };
 
 /* The number of a segment in its partition. */

@@ -30,8 +30,7 @@ struct ttape_copier {
     struct ttp_growing segments; /* struct ttp_index_segment */
     struct ttp_growing values;   /* ttape_value */
     struct ttp_growing models;   /* struct ttp_copied_model */
-    ttape_open_frame *frames;    /* of the reader's memory */
-    uint32_t frame_capacity;
+    struct ttp_edge_frames frames;
     ttape_event events[BATCH_EVENTS];
 };
 
@@ -345,7 +344,8 @@ void ttape_copier_close(ttape_copier *c)
     ttp_grown_free(a, &c->segments);
     ttp_grown_free(a, &c->values);
     ttp_grown_free(a, &c->models);
-    ttp_edge_frames_free(c->reader, c->frames, c->frame_capacity);
+    ttp_memory_give(&c->reader->memory, c->frames.items, c->frames.capacity,
+                    sizeof *c->frames.items);
     a->release(a->context, c, sizeof *c);
 }
 
@@ -475,14 +475,13 @@ static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t st
                               ttape_error *err)
 {
     ttape_edge edge;
-    TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, &c->frame_capacity,
-                            false, &edge, err));
+    TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, false, &edge, err));
     for (uint32_t i = 0; i < edge.frame_count; i++) {
         uint32_t scope;
-        if (c->frames[i].site != TTAPE_NONE)
-            c->frames[i].site = ttp_local_site(c->reader, c->frames[i].site, &scope);
+        if (c->frames.items[i].site != TTAPE_NONE)
+            c->frames.items[i].site = ttp_local_site(c->reader, c->frames.items[i].site, &scope);
     }
-    edge.frames = c->frames;
+    edge.frames = c->frames.items;
     return ttp_resume(c->writer, to, stream, &edge, err);
 }
 

@@ -50,7 +50,7 @@ static ttape_status pass_on(const ttape_error *why, ttape_error *err)
 }
 
 /* Something of the trace files is not there. Where the journal does not tell how far each thread
- * was, nobody knows whose events these were: all that go on do so behind a gap. */
+ * was, the streams of these events are unknown: each that goes on does so behind a gap. */
 static void note_loss(struct recovery *v)
 {
     v->has_losses = true;

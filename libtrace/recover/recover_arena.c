@@ -1,5 +1,5 @@
 /* Finding the arena of a killed recorder: by the name that recorders give, in a directory that is
- * ours alone, and by the recording's trace id, which nobody can know who did not see its files. */
+ * ours alone, and by the recording's trace id, which only a reader of its files can know. */
 #define _GNU_SOURCE /* asprintf */
 #include "libtrace/recover/recover_arena.h"
 
@@ -67,8 +67,8 @@ static bool name_directory(struct ttp_recovered_arena *arena, const char *path, 
     return false;
 }
 
-/* Ours alone: nobody else can have put anything into it, nor can do so now. EACCES: it is not;
- * other reasons: nobody knows. */
+/* Ours alone: no other user can have put anything into it, nor can do so now. EACCES: it is not;
+ * with other reasons it is unknown. */
 static bool is_private(int fd)
 {
     struct stat info;
@@ -186,7 +186,7 @@ ttape_status ttp_recovered_arena_remove(const struct ttp_recovered_arena *arena,
         errno == ENOENT)
         return TTAPE_OK;
     if (!has_arena && !arena->is_in_folder && (errno == ENOTEMPTY || errno == EEXIST))
-        return TTAPE_OK; /* somebody else's by now */
+        return TTAPE_OK; /* another user's by now */
     return ttp_recovered_fail(err, "removing", arena->directory);
 }
 

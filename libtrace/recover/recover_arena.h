@@ -24,7 +24,7 @@ struct ttp_recovered_arena {
 };
 
 /* `path` (NULL: none), `folder` and `trace_id` are the recording's. That the arena is gone, or is
- * somebody else's, is no failure. */
+ * another user's, is no failure. */
 ttape_status ttp_recovered_arena_open(struct ttp_recovered_arena *arena, const char *path,
                                       const char *folder, const uint8_t *trace_id,
                                       ttape_error *err);

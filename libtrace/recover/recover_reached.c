@@ -45,7 +45,7 @@ void ttp_reached_forget(struct ttp_reached *reached)
     reached->is_false = true;
 }
 
-/* Whoever wrote the journal may have written anything: a number that its own partitions cannot hold
+/* A journal may say anything: a number that its own partitions cannot hold
  * would become a loss of as many events. One of a file that is gone or finished has no partition
  * here that it could be of. */
 static bool is_possible(const struct ttp_reached *reached, struct ttp_reached_row *row,

@@ -144,3 +144,19 @@ ttape_status ttp_loaded_reach(ttape_reader *r, uint32_t partition, const struct 
     trim(r);
     return TTAPE_OK;
 }
+
+ttape_reader ttp_reader_for_worker(const ttape_reader *r)
+{
+    ttape_reader own = *r;
+    own.memory.used_bytes = 0;
+    own.memory.relieve = NULL;
+    own.zstd = (struct ttp_zstd){0};
+    own.kept_model_count = 0;
+    own.kept_model_bytes = 0;
+    own.frames = (struct ttp_edge_frames){0};
+    own.rows = NULL;
+    own.row_capacity = 0;
+    own.prefetch = NULL;
+    own.jobs = 0;
+    return own;
+}

@@ -7,4 +7,8 @@
 
 void ttp_cache_clear(ttape_reader *r);
 
+/* A reader for a worker's thread: it shares what does not change, and has memory, models and a
+ * decompressor of its own, empty ones. */
+ttape_reader ttp_reader_for_worker(const ttape_reader *r);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "format/base/fail.h"
 #include "reader/base/task.h"
+#include "reader/cache/cache.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/summary_reader.h"
@@ -156,18 +157,8 @@ static void copy_reader(struct crew_member *m, const ttape_reader *r, uint32_t w
     uint64_t left = r->memory.limit_bytes > r->memory.used_bytes
                         ? r->memory.limit_bytes - r->memory.used_bytes
                         : 0;
-    m->reader = *r;
-    m->reader.memory.used_bytes = 0;
+    m->reader = ttp_reader_for_worker(r);
     m->reader.memory.limit_bytes = left / workers;
-    m->reader.memory.relieve = NULL;
-    m->reader.zstd = (struct ttp_zstd){0};
-    m->reader.kept_model_count = 0;
-    m->reader.kept_model_bytes = 0;
-    m->reader.frames = NULL;
-    m->reader.rows = NULL;
-    m->reader.frame_capacity = m->reader.row_capacity = 0;
-    m->reader.prefetch = NULL;
-    m->reader.jobs = 0;
 }
 
 /* Threads that cannot be made are work that others do. */
@@ -213,7 +204,7 @@ static ttape_status do_again(ttape_reader *r, const struct ttp_partition_work *w
     struct ttp_loaded *p;
     *unread = true;
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
-    if (r->partitions[partition].damaged) /* nobody knows its streams, even if it can be read now */
+    if (r->partitions[partition].damaged) /* its streams are unknown, even if it can be read now */
         return ttp_fail(err, TTAPE_E_CORRUPT, "", p->payload_offset,
                         "partition could not be read when the file was opened");
     enum ttp_partition_wish wish = work->wish(work->context, 0, r, p);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reader/base/task.h"
+#include "reader/cache/cache.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
@@ -211,14 +212,7 @@ static bool start_workers(struct ttp_prefetch *a)
     for (uint32_t i = 0; i < a->worker_capacity; i++) {
         struct worker *w = &a->workers[i];
         w->prefetch = a;
-        w->reader = *a->reader;
-        w->reader.memory.used_bytes = 0;
-        w->reader.memory.relieve = NULL;
-        w->reader.zstd = (struct ttp_zstd){0};
-        w->reader.kept_model_count = 0;
-        w->reader.kept_model_bytes = 0;
-        w->reader.prefetch = NULL;
-        w->reader.jobs = 0;
+        w->reader = ttp_reader_for_worker(a->reader);
         w->kept_bytes = 0;
         if (!ttp_thread_begin(&w->thread, work, w))
             break;
@@ -323,7 +317,7 @@ struct ttp_loaded *ttp_prefetch_take(ttape_reader *r, uint32_t partition)
         return NULL;
     pthread_mutex_lock(&a->mutex);
     struct slot *slot = find(a, partition);
-    if (slot != NULL) { /* one that still waits is decoded sooner by who wants it now */
+    if (slot != NULL) { /* a slot that still waits is given up: the caller decodes sooner */
         while (slot->state == RUNNING)
             pthread_cond_wait(&a->done, &a->mutex);
         p = take_result(a, slot);

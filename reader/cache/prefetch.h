@@ -1,4 +1,4 @@
-/* Prefetching: threads decode partitions that somebody who reads forward will come to, and the
+/* Prefetching: threads decode partitions that a cursor which reads forward will need next, and the
  * cache takes them from here. Nothing depends on it but time: what cannot be decoded here, the
  * cache decodes itself, and reports.
  *

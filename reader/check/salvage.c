@@ -351,7 +351,7 @@ static bool is_torn_footer(const struct ttp_salvage *s, const struct ttp_salvage
            memcmp(data, TTP_FOOTER_MAGIC, size) == 0;
 }
 
-/* Bytes that are no chunk are a loss where chunks are missing, or where nobody can tell. */
+/* Bytes that are no chunk are a loss where chunks are missing, or may be. */
 static void judge_bytes(struct ttp_salvage *s)
 {
     bool missing = false;

@@ -1,7 +1,7 @@
 /* Reading a damaged file for what is still sound in it, in three steps:
  *
  *   salvage_scan.c  bytes -> pieces     headers searched wherever one is broken, payloads hashed
- *   salvage_sort.c  pieces -> fates     whose they are, copies, their order by sequence number
+ *   salvage_sort.c  pieces -> fates     their trace, copies, their order by sequence number
  *   salvage.c       pieces -> a reader  definitions (holes filled), models, then partitions, each
  *                                       decoded and verified as a whole
  *
@@ -53,7 +53,8 @@ struct ttp_lost_segment {
 
 #define TTP_MAX_WHYS 65536u
 
-/* Who does not want all of the file: what stands behind its end is skipped, and is no loss. */
+/* For callers that want the file up to an end only: what stands behind it is skipped, and is no
+ * loss. */
 struct ttp_salvage_end {
     /* Does this partition, whose segments are known, stand behind the end? `before`: partitions
      * that were found before it, `missing`: chunks that are nowhere, which may be some, too. */

@@ -1,4 +1,4 @@
-/* Whose chunks these are, which of them stand twice, and in which order they were written.
+/* To which trace chunks belong, which of them stand twice, and in which order they were written.
  *
  * A series of chunks is ours when it begins with our trace's first metadata, another's when it
  * begins with that of another trace. Any other series is taken for ours unless something speaks
@@ -317,7 +317,7 @@ static ttape_status take_series(struct sorting *k, uint32_t first, uint32_t last
     return home ? split_series(k, first, last, err) : TTAPE_OK;
 }
 
-/* Runs in file order: those whose owner is known first, so that others are compared with them. */
+/* Series in file order: those of a known trace first, so that others are compared with them. */
 static ttape_status take_all_series(struct sorting *k, bool known, ttape_error *err)
 {
     struct ttp_salvage *s = k->s;

@@ -53,7 +53,7 @@ void ttape_cursor_close(ttape_cursor *c)
     ttp_merge_close(c->merge);
     if (c->window != NULL)
         ttp_memory_give(m, c->window, TTP_CHECKPOINT_EVENTS, sizeof *c->window);
-    ttp_memory_give(m, c->frames, c->frame_capacity, sizeof *c->frames);
+    ttp_memory_give(m, c->frames.items, c->frames.capacity, sizeof *c->frames.items);
     ttp_memory_give(m, c->values.values, c->values.value_capacity, sizeof *c->values.values);
     ttp_memory_give(m, c->values.bytes, c->values.byte_capacity, 1);
     ttp_memory_give(m, c, 1, sizeof *c);
@@ -108,9 +108,7 @@ static ttape_status report_between(ttape_cursor *c, ttape_error *err)
     return ttp_report_damage(r, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
 }
 
-/* Steps over the end of a segment. Afterwards there is a next event at (segment, position), or
- * TTAPE_END. */
-/* Who goes on to another segment will go on from there. */
+/* A cursor that steps from one segment to the next will step on: the next ones are fetched. */
 static void prefetch(const ttape_cursor *c)
 {
     uint32_t next[TTP_PREFETCH_MOST], count = 0;
@@ -123,6 +121,7 @@ static void prefetch(const ttape_cursor *c)
     ttp_prefetch_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, TTP_STAGE_EVENTS);
 }
 
+/* Steps over the end of a segment. TTAPE_OK: the next event is at (ordinal, position). */
 static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
 {
     if (c->ordinal < c->segment_count && c->position >= entry_of(c, c->ordinal)->event_count) {
@@ -387,7 +386,7 @@ static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape
     const struct ttp_range range = {light ? event : start, event + 1, event + 1, false};
     if (position != 0 && position != seg->event_count)
         TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
-    return ttp_loaded_edge(r, p, segment, event, &c->frames, &c->frame_capacity, light, out, err);
+    return ttp_loaded_edge(r, p, segment, event, &c->frames, light, out, err);
 }
 
 ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error *err)

@@ -19,7 +19,7 @@ struct ttape_cursor {
     uint32_t stream;
     /* the next event is number `position` of segment `segment` of the stream */
     uint32_t ordinal, segment_count, position;
-    uint32_t sought_ordinal; /* where a seek led, and nobody has gone on to another segment since */
+    uint32_t sought_ordinal; /* the segment that a seek led to, until the cursor leaves it */
     uint32_t damage_next;    /* damaged partitions below this were reported */
     /* events of a segment that are decoded: [window_first, window_first + window_count) */
     ttape_event *window;
@@ -27,8 +27,7 @@ struct ttape_cursor {
     /* where next_events left off */
     struct ttp_walker walker;
     uint32_t walker_ordinal, walker_position;
-    ttape_open_frame *frames;
-    uint32_t frame_capacity;
+    struct ttp_edge_frames frames;
     struct ttp_item_values values;
     struct ttp_merge *merge; /* TTAPE_ALL_STREAMS */
 };
@@ -57,7 +56,7 @@ bool ttp_partition_is_before(const struct ttp_partition_entry *entry, uint64_t t
 ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
                                ttape_error *err);
 
-/* For who follows the events of a single stream batch by batch. The number of the next event; as
+/* For callers that follow a single stream batch by batch. The number of the next event; as
  * reading it, fails once where events cannot be read. */
 ttape_status ttp_cursor_position(ttape_cursor *cursor, uint64_t *number, ttape_error *err);
 /* As ttape_cursor_next_events; with `values` a failure to read them fails the batch. */

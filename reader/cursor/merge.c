@@ -164,7 +164,7 @@ static ttape_status seek_in_segment(struct ttp_merge *m, struct merge_stream *s,
     return TTAPE_OK;
 }
 
-/* Who comes from one partition to the next in the file will go on like that. */
+/* A merge that stepped from one partition to the next in the file will step on like that. */
 static void prefetch(struct ttp_merge *m, uint32_t partition)
 {
     uint32_t next[TTP_PREFETCH_MOST], count = 0, last = m->last_partition;

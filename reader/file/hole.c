@@ -10,7 +10,7 @@ uint64_t ttp_descriptor_hole_end(int fd, uint64_t offset, uint64_t size_bytes)
 #ifdef SEEK_DATA
     if (offset >= size_bytes || offset > INT64_MAX)
         return offset;
-    /* The descriptor's own position is nobody's: all reads say where. */
+    /* No read uses the descriptor's own position: each says its offset. */
     off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
     if (data < 0)
         return errno == ENXIO ? size_bytes : offset;

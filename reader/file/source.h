@@ -1,4 +1,4 @@
-/* Exact reads from a source, for everybody in reader/. */
+/* Exact reads from a source, for all of reader/. */
 #ifndef TTP_READER_SOURCE_H
 #define TTP_READER_SOURCE_H
 
@@ -10,7 +10,7 @@ ttape_status ttp_source_read(const ttape_source *source, uint64_t offset, void *
                              size_t size_bytes, ttape_error *err);
 
 /* Where the hole of a file that begins at the offset ends, all zeros up to there; the offset itself
- * where none does, or where nobody can tell. */
+ * where none does, or where the system does not say. */
 uint64_t ttp_source_hole_end(const ttape_source *source, uint64_t offset);
 uint64_t ttp_descriptor_hole_end(int fd, uint64_t offset, uint64_t size_bytes);
 

@@ -20,7 +20,7 @@ ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *tic
  * is kept for other blocks, in p->times_decoder. */
 ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                               uint32_t first, uint32_t end, ttape_error *err);
-/* Opens the decoder, where that takes long. What fails is found again by whoever asks for times. */
+/* Opens the decoder, where that takes long. A failure is found again when times are asked for. */
 void ttp_codecs_times_ready(ttape_reader *r, struct ttp_loaded *p);
 /* The same beside the caller, with jobs; it must end before anything else is done about times. */
 struct ttp_times_opening {

@@ -12,8 +12,7 @@
 struct edge_out {
     ttape_reader *reader;
     const struct ttp_loaded *p;
-    ttape_open_frame **frames;
-    uint32_t *capacity;
+    struct ttp_edge_frames *frames;
     uint32_t count;
     bool light; /* without self times */
 };
@@ -23,11 +22,12 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
                               ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
-    ttape_open_frame *frames = ttp_memory_grow(&o->reader->memory, *o->frames, o->capacity,
-                                               o->count + 1ull, sizeof *frames, err);
+    ttape_open_frame *frames =
+        ttp_memory_grow(&o->reader->memory, o->frames->items, &o->frames->capacity, o->count + 1ull,
+                        sizeof *frames, err);
     if (frames == NULL)
         return o->reader->memory.status;
-    *o->frames = frames;
+    o->frames->items = frames;
     ttape_open_frame *f = &frames[o->count++];
     *f = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
     if (p->head.resolution_ns != 0) {
@@ -180,9 +180,9 @@ static ttape_status put_stacks(struct edge_out *o, const struct ttp_frame_stacks
                               s->frames[frame].enter_tick, s->frames[frame].self_ticks, err));
         }
         for (uint32_t a = first, b = o->count - 1; a < b; a++, b--) {
-            ttape_open_frame swap = (*o->frames)[a];
-            (*o->frames)[a] = (*o->frames)[b];
-            (*o->frames)[b] = swap;
+            ttape_open_frame *list = o->frames->items, swap = list[a];
+            list[a] = list[b];
+            list[b] = swap;
         }
     }
     return TTAPE_OK;
@@ -225,17 +225,17 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
 }
 
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *p, uint32_t segment,
-                             uint32_t event, ttape_open_frame **frames, uint32_t *capacity,
-                             bool light, ttape_edge *out, ttape_error *err)
+                             uint32_t event, struct ttp_edge_frames *frames, bool light,
+                             ttape_edge *out, ttape_error *err)
 {
-    struct edge_out o = {reader, p, frames, capacity, 0, light};
+    struct edge_out o = {reader, p, frames, 0, light};
     const struct ttp_segment *g = &p->segments.segments[segment];
     bool at_start = event == p->segment_start[segment];
     bool at_end = event == p->segment_start[segment + 1];
     TTP_TRY(at_start || at_end ? stored_edge(&o, g, at_end, out, err)
                                : replayed_edge(&o, segment, event, out, err));
     out->frame_count = o.count;
-    out->frames = *frames;
+    out->frames = frames->items;
     return TTAPE_OK;
 }
 
@@ -251,20 +251,15 @@ ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint3
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "no segment '%u' in partition '%u'", segment, partition);
     const struct ttp_segment *g = &p->segments.segments[segment];
-    struct edge_out o = {r, p, &r->frames, &r->frame_capacity, 0, false};
+    struct edge_out o = {r, p, &r->frames, 0, false};
     ttape_segment_info info = {.event_count = g->event_count, .min_depth = g->min_depth};
     info.stream = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_STREAMS, g->stream);
     TTP_TRY(stored_edge(&o, g, false, &info.start, err));
     info.start.frame_count = o.count;
     TTP_TRY(stored_edge(&o, g, true, &info.end, err));
     info.end.frame_count = o.count - info.start.frame_count;
-    info.start.frames = r->frames;
-    info.end.frames = r->frames != NULL ? r->frames + info.start.frame_count : NULL;
+    info.start.frames = r->frames.items;
+    info.end.frames = r->frames.items != NULL ? r->frames.items + info.start.frame_count : NULL;
     *out = info;
     return TTAPE_OK;
-}
-
-void ttp_edge_frames_free(ttape_reader *reader, ttape_open_frame *frames, uint32_t capacity)
-{
-    ttp_memory_give(&reader->memory, frames, capacity, sizeof *frames);
 }

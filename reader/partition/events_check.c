@@ -1,8 +1,8 @@
 /* A pass over freshly decoded codes, as far as they are wanted: it verifies what they do to the
- * stacks, so that nobody after it needs a stack to make events of them, and notes what that takes:
+ * stacks, so that no later step needs a stack to make events of them, and notes what that takes:
  *
  *   checkpoints  the walker's state every 1,024 events
- *   specials     who exits in an exit across; how high the stack is that a switch goes to */
+ *   specials     the frame that an exit across ends; how high the stack is that a switch goes to */
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/times/times.h"

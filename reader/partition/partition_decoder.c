@@ -265,7 +265,7 @@ ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const stru
         TTP_TRY(ttp_times_extend(r, p, range->first, range->end, err));
         return ttp_loaded_check(r, p, range->checked, err);
     }
-    /* Nobody asks only what happened: times will be wanted next. */
+    /* Callers that want the order want times next. */
     ttp_codecs_times_begin(r, p, &opening);
     ttape_status status = ttp_loaded_check(r, p, range->checked, err);
     ttp_codecs_times_end(r, p, &opening);

@@ -20,6 +20,7 @@
 #include "reader/partition/frame_stacks.h"
 
 struct ttp_segment_entry; /* reader_internal.h */
+struct ttp_edge_frames;
 
 /* How much of a partition is decoded; each includes those before it. */
 enum ttp_stage {
@@ -190,13 +191,9 @@ bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_val
 
 /* The state before event `event` of a segment (the segment reached behind it; at its edges stage
  * LIGHT). `light`: self times are 0; then the event's own time is enough, and others are reached as
- * needed. *frames was taken from the reader's memory with *capacity entries and grows; out->frames
- * points to it. */
+ * needed. out->frames points into *frames, which grows as needed; the caller gives it back. */
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
-                             uint32_t segment, uint32_t event, ttape_open_frame **frames,
-                             uint32_t *capacity, bool light, ttape_edge *out, ttape_error *err);
-
-/* Gives back the frames that ttp_loaded_edge took; NULL is fine. */
-void ttp_edge_frames_free(ttape_reader *reader, ttape_open_frame *frames, uint32_t capacity);
+                             uint32_t segment, uint32_t event, struct ttp_edge_frames *frames,
+                             bool light, ttape_edge *out, ttape_error *err);
 
 #endif

@@ -31,7 +31,7 @@ struct ttp_account_row {
     struct ttp_durations durations;
 };
 
-/* Row 0 is nobody's: frames without a row, and an empty stack, count there. */
+/* Row 0 belongs to no function: frames without a row, and an empty stack, count there. */
 struct ttp_account_rows {
     struct ttp_memory *memory;
     struct ttp_account_row *rows;

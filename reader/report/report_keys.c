@@ -164,7 +164,7 @@ static ttape_status by_comparison(struct ttp_report_keys *keys, const ttape_read
     return TTAPE_OK;
 }
 
-/* Groups are numbered by whoever asks; keys are these numbers. */
+/* The caller's callback numbers groups; keys are these numbers. */
 static ttape_status by_group(struct ttp_report_keys *keys, const ttape_report_options *options,
                              ttape_error *err)
 {

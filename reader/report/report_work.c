@@ -1,5 +1,5 @@
-/* Workers add to rows of their own, which are merged at the end: sums do not depend on who added
- * them. */
+/* Workers add to rows of their own, which are merged at the end: sums do not depend on which
+ * worker added them. */
 #include "reader/report/report_work.h"
 
 #include <string.h>

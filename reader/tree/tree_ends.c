@@ -56,7 +56,7 @@ static void set_end(struct finding *f, uint32_t ending, int64_t duration_ns)
     struct ttp_tree_frame *frame = &f->outline->frames[f->endings[ending].frame];
     if (duration_ns < 0 || (uint64_t)duration_ns < least_of(f, ending) ||
         (uint64_t)duration_ns > most_of(f, ending))
-        return; /* then it is not what the events say, and nobody relies on it */
+        return; /* the summary contradicts the edges: it is not used */
     frame->end_known = true;
     frame->end_ns = frame->enter_ns + (uint64_t)duration_ns;
 }

@@ -46,7 +46,7 @@ struct ttp_tree_frame {
 };
 
 /* What the part of a segment hangs below: of the frames that are open at one of its edges that
- * below which most of its time is that nobody split. */
+ * below which most of its unsplit time is. */
 enum ttp_tree_holder {
     TTP_HOLDER_STREAM, /* no frame */
     TTP_HOLDER_STAYS,  /* the innermost frame that is open at both edges */
@@ -59,7 +59,7 @@ struct ttp_tree_segment {
     uint64_t first_event, base_ns, end_ns;
     uint64_t call_count;
     int64_t held_ns;   /* the part's time */
-    int64_t middle_ns; /* time that nobody split of what stays, or of the stream, if that is not the
+    int64_t middle_ns; /* unsplit time of what stays, or of the stream, if that is not the
                           holder */
     uint32_t stream, event_count;
     uint32_t start_first, start_count, added_first, end_count, kept;

@@ -13,7 +13,7 @@ uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream,
 /* ---- scans ---- */
 
 ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                                   uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
+                                   uint32_t stack, uint32_t level, struct ttp_scan *out,
                                    bool *there, ttape_error *err)
 {
     const struct ttp_outline *o;
@@ -29,8 +29,13 @@ ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uin
     if (!root && level >= height)
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err));
-    TTP_TRY(ttp_scan_open(out, tree, partition, segment, p->segment_start[segment], stack,
-                          root ? height : height - level - 1, root, timed, err));
+    *out = (struct ttp_scan){.partition = partition,
+                             .segment = segment,
+                             .event = p->segment_start[segment],
+                             .stack = stack,
+                             .depth = root ? height : height - level - 1,
+                             .root = root};
+    TTP_TRY(ttp_scan_open(out, tree, err));
     *there = true;
     return TTAPE_OK;
 }
@@ -41,8 +46,9 @@ ttape_status ttp_tree_scan_head(struct ttape_tree *tree, const struct ttp_span *
     uint32_t event, segment = ttp_tree_segment_number(tree, span->stream, span->first);
     uint32_t partition = ttp_tree_entry(tree, span->stream, span->first)->partition;
     TTP_TRY(ttp_scan_enter_of(tree, partition, segment, span->stack, span->level, &event, err));
-    return ttp_scan_open(out, tree, partition, segment, event + 1, span->stack, 0, false, true,
-                         err);
+    *out = (struct ttp_scan){
+        .partition = partition, .segment = segment, .event = event + 1, .stack = span->stack};
+    return ttp_scan_open(out, tree, err);
 }
 
 /* ---- local frames ---- */
@@ -189,8 +195,8 @@ static ttape_status fill_segment_of(struct ttape_tree *tree, const struct ttp_sp
 {
     struct ttp_scan scan;
     bool there;
-    TTP_TRY(ttp_tree_scan_segment(tree, s->stream, ordinal, s->stack, s->level, true, &scan, &there,
-                                  err));
+    TTP_TRY(
+        ttp_tree_scan_segment(tree, s->stream, ordinal, s->stack, s->level, &scan, &there, err));
     if (!there)
         return TTAPE_OK;
     TTP_TRY(ttp_scan_rest(&scan, tree, err));
@@ -211,8 +217,8 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
     bool there;
     if (!ends_in_last(s))
         return TTAPE_OK;
-    TTP_TRY(ttp_tree_scan_segment(tree, s->stream, s->last, s->stack, s->level, true, &scan, &there,
-                                  err));
+    TTP_TRY(
+        ttp_tree_scan_segment(tree, s->stream, s->last, s->stack, s->level, &scan, &there, err));
     if (!there)
         return TTAPE_OK;
     TTP_TRY(ttp_scan_rest(&scan, tree, err));
@@ -278,8 +284,8 @@ static ttape_status fill_stream_segment(struct ttape_tree *tree, uint32_t stream
         TTP_TRY(ttp_scan_next_stack(tree, partition, segment, from, &stack, err));
         if (stack == TTAPE_NONE)
             return TTAPE_OK;
-        TTP_TRY(ttp_tree_scan_segment(tree, stream, ordinal, stack, TTAPE_NONE, true, &scan, &there,
-                                      err));
+        TTP_TRY(
+            ttp_tree_scan_segment(tree, stream, ordinal, stack, TTAPE_NONE, &scan, &there, err));
         if (!there)
             continue;
         TTP_TRY(ttp_scan_rest(&scan, tree, err));

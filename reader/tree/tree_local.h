@@ -11,7 +11,7 @@ uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream,
 /* A scan of what a frame (level TTAPE_NONE: the stack itself) does in a segment that it is
  * open at the start of. *there is false where it is not. */
 ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                                   uint32_t stack, uint32_t level, bool timed, struct ttp_scan *out,
+                                   uint32_t stack, uint32_t level, struct ttp_scan *out,
                                    bool *there, ttape_error *err);
 /* A scan of a spanning frame from its enter on; it is not from_start. */
 ttape_status ttp_tree_scan_head(struct ttape_tree *tree, const struct ttp_span *span,

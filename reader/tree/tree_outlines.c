@@ -256,7 +256,7 @@ static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uin
     return count;
 }
 
-/* Whoever misses again and again is going through all of it. */
+/* A tree that misses again and again is being gone through: more are read at once. */
 static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                  ttape_error *err)
 {

@@ -35,7 +35,7 @@ static ttape_status time_before(struct ttape_tree *tree, struct ttp_scan *scan, 
 {
     const struct ttp_loaded *p;
     TTP_TRY(reach(tree, scan->partition, 0, 0, false, &p, err));
-    scan->timed = scan->timed && p->head.resolution_ns != 0;
+    scan->timed = p->head.resolution_ns != 0;
     if (!scan->timed)
         return TTAPE_OK;
     uint32_t start = p->segment_start[scan->segment];
@@ -48,24 +48,15 @@ static ttape_status time_before(struct ttape_tree *tree, struct ttp_scan *scan, 
     return TTAPE_OK;
 }
 
-ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, uint32_t partition,
-                           uint32_t segment, uint32_t event, uint32_t stack, uint32_t depth,
-                           bool root, bool timed, ttape_error *err)
+ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, ttape_error *err)
 {
     const struct ttp_loaded *p;
-    *scan = (struct ttp_scan){.partition = partition,
-                              .segment = segment,
-                              .event = event,
-                              .stack = stack,
-                              .depth = depth,
-                              .root = root,
-                              .timed = timed};
-    TTP_TRY(ttp_scan_stack(tree, partition, segment, event, &scan->current, err));
+    TTP_TRY(ttp_scan_stack(tree, scan->partition, scan->segment, scan->event, &scan->current, err));
     TTP_TRY(time_before(tree, scan, err));
-    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
-    scan->end = p->segment_start[segment + 1];
+    TTP_TRY(reach(tree, scan->partition, 0, 0, false, &p, err));
+    scan->end = p->segment_start[scan->segment + 1];
     scan->node.enter_ns = scan->node.end_ns = scan->time_ns;
-    if (depth != 0)
+    if (scan->depth != 0)
         scan->child = (struct ttp_scan_frame){.enter_ns = scan->time_ns, .is_tail = true};
     return TTAPE_OK;
 }
@@ -270,7 +261,7 @@ static bool scan_block(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t 
     return ended;
 }
 
-/* Where a grandchild is open until the block ends, nobody asks for times in between, and the
+/* Where a grandchild is open until the block ends, no time in between is needed, and the
  * directory has the one there. False: it is not so, and nothing was done. */
 static bool pass_block(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t end)
 {
@@ -331,10 +322,11 @@ ttape_status ttp_scan_one(struct ttape_tree *tree, uint32_t partition, uint32_t 
                           uint32_t event, struct ttp_scan_frame *out, uint32_t *stack,
                           ttape_error *err)
 {
-    struct ttp_scan scan;
+    struct ttp_scan scan = {.partition = partition, .segment = segment, .event = event + 1};
     const struct ttp_loaded *p;
     TTP_TRY(ttp_scan_stack(tree, partition, segment, event, stack, err));
-    TTP_TRY(ttp_scan_open(&scan, tree, partition, segment, event + 1, *stack, 0, false, true, err));
+    scan.stack = *stack;
+    TTP_TRY(ttp_scan_open(&scan, tree, err));
     TTP_TRY(ttp_scan_rest(&scan, tree, err));
     TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
     *out = scan.node;
@@ -344,7 +336,7 @@ ttape_status ttp_scan_one(struct ttape_tree *tree, uint32_t partition, uint32_t 
     return TTAPE_OK;
 }
 
-/* ---- places ---- */
+/* ---- stacks and enters ---- */
 
 static bool has_one_stack(const struct ttp_loaded *p) { return ttp_loaded_stack_count(p) == 1; }
 

@@ -24,7 +24,7 @@ struct ttp_scan {
     uint32_t stack, current; /* the node's stack, and the current one */
     uint32_t depth;          /* frames above the node */
     uint64_t time_ns;        /* of the event before */
-    bool timed;              /* times are wanted, and there */
+    bool timed;              /* the partition has times */
     bool root;               /* the node is the bottom of the stack: it does not end */
     bool over;               /* the node ended, or the segment */
     struct ttp_scan_frame node;
@@ -32,10 +32,8 @@ struct ttp_scan {
 };
 
 /* A scan of the node that has `depth` frames above it on `stack` before event `event` of the
- * segment (of the partition). root: there is no node but the stack itself. */
-ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, uint32_t partition,
-                           uint32_t segment, uint32_t event, uint32_t stack, uint32_t depth,
-                           bool root, bool timed, ttape_error *err);
+ * segment; root: there is no node but the stack itself. The scan says these, its rest is zeros. */
+ttape_status ttp_scan_open(struct ttp_scan *scan, struct ttape_tree *tree, ttape_error *err);
 /* The next child, in scan->child: complete (ended), or open at the segment's end. TTAPE_END when
  * there is none; then the node itself is complete. */
 ttape_status ttp_scan_next(struct ttp_scan *scan, struct ttape_tree *tree, ttape_error *err);

@@ -52,7 +52,7 @@ static ttape_status next_scanned(ttape_tree_walk *w, ttape_node *out, ttape_erro
 static ttape_status start_scan(ttape_tree_walk *w, uint32_t stack, uint32_t level, ttape_error *err)
 {
     w->child_level = level == TTAPE_NONE ? 0 : level + 1;
-    return ttp_tree_scan_segment(w->tree, w->stream, w->ordinal, stack, level, true, &w->scan,
+    return ttp_tree_scan_segment(w->tree, w->stream, w->ordinal, stack, level, &w->scan,
                                  &w->scanning, err);
 }
 
@@ -333,8 +333,9 @@ static ttape_status open_frame(ttape_tree_walk *w, const ttape_node_id *id, ttap
     TTP_TRY(ttp_loaded_get(w->tree->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t event = p->segment_start[segment] + (uint32_t)(node.id.place - seg->first_event);
     w->child_level = node.level + 1;
-    TTP_TRY(ttp_scan_open(&w->scan, w->tree, seg->partition, segment, event + 1, node.stack, 0,
-                          false, true, err));
+    w->scan = (struct ttp_scan){
+        .partition = seg->partition, .segment = segment, .event = event + 1, .stack = node.stack};
+    TTP_TRY(ttp_scan_open(&w->scan, w->tree, err));
     w->scanning = true;
     return TTAPE_OK;
 }

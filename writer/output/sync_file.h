@@ -1,4 +1,4 @@
-/* Syncing a file that somebody waits for: an interruption is no answer. */
+/* Syncing a file: an interrupted call is repeated. */
 #ifndef TTP_WRITER_SYNC_FILE_H
 #define TTP_WRITER_SYNC_FILE_H
 
