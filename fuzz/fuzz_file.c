@@ -13,7 +13,9 @@ struct fuzz_bytes fuzz_pack(const struct fuzz_bytes *content)
 {
     size_t bound = ZSTD_compressBound(content->size);
     struct fuzz_bytes packed = {fuzz_take(bound), 0, bound};
-    packed.size = ZSTD_compress(packed.data, bound, content->data, content->size, 1);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    packed.size = ZSTD_compressCCtx(context, packed.data, bound, content->data, content->size, 1);
+    (void)ZSTD_freeCCtx(context);
     FUZZ_REQUIRE(!ZSTD_isError(packed.size));
     return packed;
 }
@@ -24,7 +26,10 @@ bool fuzz_unpack(const uint8_t *data, size_t size_bytes, size_t content_bytes,
     if (content_bytes > UNPACKED_MAX_BYTES)
         return false;
     *content = (struct fuzz_bytes){fuzz_take(content_bytes), content_bytes, content_bytes};
-    return ZSTD_decompress(content->data, content_bytes, data, size_bytes) == content_bytes;
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    size_t got = ZSTD_decompressDCtx(context, content->data, content_bytes, data, size_bytes);
+    (void)ZSTD_freeDCtx(context);
+    return got == content_bytes;
 }
 
 static void parse_section(const uint8_t *entry, const uint8_t *stored, struct fuzz_section *to)

@@ -1,5 +1,5 @@
 /* malloc as all of the program sees it (the linker's --wrap): it is counted, and with a sanitizer
- * large blocks are kept between inputs.
+ * large blocks are kept between inputs. zstd's contexts are kept too, whatever the compiler.
  *
  * A sanitizer's allocator maps and unmaps each large block, at the cost of a page fault a page.
  * What is kept, and what lies behind a block, is poisoned, so that a use after the release and a
@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "fuzz_common.h"
 
@@ -227,4 +228,72 @@ void *__wrap_realloc(void *block, size_t size_bytes)
     memcpy(moved, block, before < size_bytes ? before : size_bytes);
     __wrap_free(block);
     return moved;
+}
+
+/* ---- zstd's contexts ---- */
+
+/* Making one asks the processor three times what it can do (the instruction CPUID). A virtual
+ * machine has to be left for each answer, which took from a quarter to two thirds of the time of
+ * the targets that write traces. */
+#define KEPT_CONTEXTS 8u
+#define CONTEXT_MOST  (1u << 20) /* of bytes: larger ones are given back */
+
+ZSTD_CCtx *__real_ZSTD_createCCtx(void);
+ZSTD_DCtx *__real_ZSTD_createDCtx(void);
+size_t __real_ZSTD_freeCCtx(ZSTD_CCtx *context);
+size_t __real_ZSTD_freeDCtx(ZSTD_DCtx *context);
+ZSTD_CCtx *__wrap_ZSTD_createCCtx(void);
+ZSTD_DCtx *__wrap_ZSTD_createDCtx(void);
+size_t __wrap_ZSTD_freeCCtx(ZSTD_CCtx *context);
+size_t __wrap_ZSTD_freeDCtx(ZSTD_DCtx *context);
+
+static struct contexts {
+    void *idle[KEPT_CONTEXTS];
+    unsigned count;
+} compressing, decompressing;
+
+static void *take_context(struct contexts *contexts)
+{
+    (void)pthread_mutex_lock(&kept.lock);
+    void *context = contexts->count > 0 ? contexts->idle[--contexts->count] : NULL;
+    (void)pthread_mutex_unlock(&kept.lock);
+    return context;
+}
+
+static bool keep_context(struct contexts *contexts, void *context)
+{
+    (void)pthread_mutex_lock(&kept.lock);
+    bool fits = contexts->count < KEPT_CONTEXTS;
+    if (fits)
+        contexts->idle[contexts->count++] = context;
+    (void)pthread_mutex_unlock(&kept.lock);
+    return fits;
+}
+
+ZSTD_CCtx *__wrap_ZSTD_createCCtx(void)
+{
+    ZSTD_CCtx *context = take_context(&compressing);
+    return context != NULL ? context : __real_ZSTD_createCCtx();
+}
+
+ZSTD_DCtx *__wrap_ZSTD_createDCtx(void)
+{
+    ZSTD_DCtx *context = take_context(&decompressing);
+    return context != NULL ? context : __real_ZSTD_createDCtx();
+}
+
+size_t __wrap_ZSTD_freeCCtx(ZSTD_CCtx *context)
+{
+    if (context == NULL || ZSTD_sizeof_CCtx(context) > CONTEXT_MOST)
+        return __real_ZSTD_freeCCtx(context);
+    (void)ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+    return keep_context(&compressing, context) ? 0 : __real_ZSTD_freeCCtx(context);
+}
+
+size_t __wrap_ZSTD_freeDCtx(ZSTD_DCtx *context)
+{
+    if (context == NULL || ZSTD_sizeof_DCtx(context) > CONTEXT_MOST)
+        return __real_ZSTD_freeDCtx(context);
+    (void)ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters);
+    return keep_context(&decompressing, context) ? 0 : __real_ZSTD_freeDCtx(context);
 }
