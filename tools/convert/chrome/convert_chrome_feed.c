@@ -33,8 +33,8 @@ struct chrome_feed {
     struct tool_chrome *chrome;
     ttape_writer *writer;
     struct chrome_stack *stacks;               /* by thread */
-    struct tool_chrome_record *group, *sorted; /* both of GROUP_MAX */
-    size_t group_count;
+    struct tool_chrome_record *group, *sorted; /* at most GROUP_MAX */
+    size_t group_count, group_capacity, sorted_capacity;
     uint32_t batch_thread;
     size_t batch_count;
     ttape_event batch[BATCH_EVENTS];
@@ -238,6 +238,7 @@ static void take_group(struct chrome_feed *feed)
         take_end(feed, &group[first]);
         end_due(feed, thread, time_ns);
     }
+    tool_grow((void **)&feed->sorted, &feed->sorted_capacity, count, sizeof(*group));
     for (size_t i = first; i < count; i++)
         if (group[i].phase == 'X')
             feed->sorted[used++] = group[i];
@@ -262,6 +263,8 @@ static void take_all(struct chrome_feed *feed)
             (record.time_ns != feed->group[0].time_ns || record.thread != feed->group[0].thread ||
              feed->group_count == GROUP_MAX))
             take_group(feed);
+        tool_grow((void **)&feed->group, &feed->group_capacity, feed->group_count + 1,
+                  sizeof(record));
         feed->group[feed->group_count++] = record;
     }
     if (feed->group_count > 0)
@@ -301,8 +304,6 @@ int tool_chrome_feed(struct tool_chrome *chrome)
     feed->chrome = chrome;
     feed->writer = conversion->writer;
     feed->stacks = tool_allocate(chrome->thread_count, sizeof(struct chrome_stack));
-    feed->group = tool_allocate(GROUP_MAX, sizeof(struct tool_chrome_record));
-    feed->sorted = tool_allocate(GROUP_MAX, sizeof(struct tool_chrome_record));
     feed->status = define(chrome);
     take_all(feed);
     int status = TOOL_OK;
