@@ -5,14 +5,6 @@
 #include "tools/diff/diff_view.h"
 #include "tools/io/json.h"
 
-static void put_optional(struct tool_json *json, const char *key, ttape_string text)
-{
-    if (text.size_bytes == 0)
-        tool_json_null(json, key);
-    else
-        tool_json_string(json, key, text);
-}
-
 static void put_side(const struct tool_diff *diff, struct tool_json *json, const char *key,
                      const struct tool_diff_side *side)
 {
@@ -51,8 +43,8 @@ static void put_row(const struct tool_diff *diff, struct tool_json *json,
     tool_diff_describe(diff, row->key, buffer, &symbol, &module, &file);
     tool_json_begin(json, NULL, '{');
     tool_json_string(json, "name", symbol);
-    put_optional(json, "module", module);
-    put_optional(json, "file", file);
+    tool_json_string_if(json, "module", module);
+    tool_json_string_if(json, "file", file);
     if (of_paths)
         put_path(diff, json, rows, number);
     tool_json_text(json, "state", tool_diff_states[row->state]);
@@ -172,10 +164,7 @@ void tool_diff_json_first(struct tool_diff *diff, const struct tool_diff_first *
     tool_json_bool(&json, "equal", first->differing == 0);
     tool_json_number(&json, "threads", first->count);
     tool_json_number(&json, "equal_events", first->equal_events);
-    if (first->first != SIZE_MAX)
-        tool_json_number(&json, "first", first->first);
-    else
-        tool_json_null(&json, "first");
+    tool_json_number_if(&json, "first", first->first != SIZE_MAX, first->first);
     tool_json_begin(&json, "differences", '[');
     for (size_t i = 0; i < first->count && out->failed_errno == 0; i++) {
         const struct tool_diff_thread *thread = &first->threads[i];

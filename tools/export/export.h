@@ -119,6 +119,15 @@ struct tool_stack {
     uint64_t track; /* the format's own, zero at first */
 };
 
+/* What is on top of the first `shown` frames has run since *last_ns. */
+static inline void tool_stack_account(const struct tool_stack *stack, size_t shown,
+                                      uint64_t *last_ns, uint64_t time_ns)
+{
+    if (shown > 0)
+        stack->frames[shown - 1].self_ns += time_ns - *last_ns;
+    *last_ns = time_ns;
+}
+
 /* How a frame ended. */
 enum tool_ending {
     TOOL_ENDING_EXIT,   /* it returned (or the handler of a signal did) */

@@ -156,14 +156,12 @@ static int copy_all(struct cutting *cut)
 static int open_output(struct cutting *cut)
 {
     int status = tool_target_open(&cut->target, cut->options->output, cut->options->force);
+    if (status == TOOL_OK) {
+        status = tool_target_write(&cut->target, &cut->writer, cut->info.resolution_ns,
+                                   cut->info.trace_id);
+    }
     if (status != TOOL_OK)
         return status;
-    ttape_writer_options writer_options = {.size = sizeof(writer_options),
-                                           .resolution_ns = cut->info.resolution_ns,
-                                           .has_trace_id = true};
-    memcpy(writer_options.trace_id, cut->info.trace_id, sizeof(cut->info.trace_id));
-    if (ttape_writer_open(&cut->writer, &cut->target.sink, &writer_options, &cut->err) != TTAPE_OK)
-        return tool_fail_error(cut->options->output, &cut->err);
     if (ttape_copier_open(&cut->copier, cut->writer, cut->reader, &cut->err) != TTAPE_OK)
         return tool_fail_error(cut->input->name, &cut->err);
     return TOOL_OK;

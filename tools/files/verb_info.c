@@ -261,10 +261,7 @@ static void json_head(struct printing *print)
     tool_json_bool(json, "complete", info->complete);
     tool_json_bool(json, "by_index", info->by_index);
     tool_json_bool(json, "truncated", info->truncated);
-    if (info->truncated)
-        tool_json_number(json, "truncated_at", info->truncated_at);
-    else
-        tool_json_null(json, "truncated_at");
+    tool_json_number_if(json, "truncated_at", info->truncated, info->truncated_at);
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "partitions", info->partition_count);
     tool_json_number(json, "chunks", info->chunk_count);
@@ -282,15 +279,11 @@ static void json_times(struct printing *print)
 {
     const ttape_info *info = &print->info;
     struct tool_json *json = &print->json;
-    if (info->resolution_ns == TTAPE_TIME_NONE) {
-        tool_json_null(json, "resolution_ns");
-        tool_json_null(json, "time_first_ns");
-        tool_json_null(json, "time_last_ns");
-        return;
-    }
-    tool_json_number(json, "resolution_ns", info->resolution_ns > 0 ? info->resolution_ns : 1);
-    tool_json_number(json, "time_first_ns", info->time_first_ns);
-    tool_json_number(json, "time_last_ns", info->time_last_ns);
+    bool has_times = info->resolution_ns != TTAPE_TIME_NONE;
+    tool_json_number_if(json, "resolution_ns", has_times,
+                        info->resolution_ns > 0 ? info->resolution_ns : 1);
+    tool_json_number_if(json, "time_first_ns", has_times, info->time_first_ns);
+    tool_json_number_if(json, "time_last_ns", has_times, info->time_last_ns);
 }
 
 static void json_streams(struct printing *print)

@@ -252,13 +252,12 @@ static int open_output(struct merging *merge)
     int status = tool_target_open(&merge->target, merge->options->output, merge->options->force);
     if (status != TOOL_OK)
         return status;
-    ttape_writer_options writer_options = {.size = sizeof(writer_options),
-                                           .resolution_ns = merge->pieces[0].info.resolution_ns,
-                                           .has_trace_id = true};
-    choose_id(merge, writer_options.trace_id);
-    if (ttape_writer_open(&merge->writer, &merge->target.sink, &writer_options, &merge->err) !=
-        TTAPE_OK)
-        return tool_fail_error(merge->options->output, &merge->err);
+    uint8_t trace_id[16];
+    choose_id(merge, trace_id);
+    status = tool_target_write(&merge->target, &merge->writer, merge->pieces[0].info.resolution_ns,
+                               trace_id);
+    if (status != TOOL_OK)
+        return status;
     for (size_t i = 0; i < merge->piece_count; i++) {
         struct merge_piece *piece = &merge->pieces[i];
         if (ttape_copier_open(&piece->copier, merge->writer, piece->input.reader, &merge->err) !=

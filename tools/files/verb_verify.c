@@ -69,28 +69,20 @@ static const char *chunk_name(uint32_t kind)
     return kind >= 1 && kind <= sizeof names / sizeof names[0] ? names[kind - 1] : "unknown";
 }
 
+static ttape_string text_of(const char *text) { return (ttape_string){text, strlen(text)}; }
+
 /* Every key is always there; null where there is nothing to say. */
 static void print_json(struct verification *run, const ttape_finding *finding)
 {
     struct tool_json *json = &run->json;
     tool_json_begin(json, NULL, '{');
-    if (finding->error.offset != TTAPE_ERROR_NO_OFFSET)
-        tool_json_number(json, "offset", finding->error.offset);
-    else
-        tool_json_null(json, "offset");
-    if (finding->error.rule[0] != '\0')
-        tool_json_text(json, "rule", finding->error.rule);
-    else
-        tool_json_null(json, "rule");
+    tool_json_number_if(json, "offset", finding->error.offset != TTAPE_ERROR_NO_OFFSET,
+                        finding->error.offset);
+    tool_json_string_if(json, "rule", text_of(finding->error.rule));
     tool_json_text(json, "status", status_name(finding->error.status));
-    if (finding->chunk_kind != 0)
-        tool_json_text(json, "chunk_kind", chunk_name(finding->chunk_kind));
-    else
-        tool_json_null(json, "chunk_kind");
-    if (finding->partition != TTAPE_NONE)
-        tool_json_number(json, "partition", finding->partition);
-    else
-        tool_json_null(json, "partition");
+    tool_json_string_if(json, "chunk_kind",
+                        text_of(finding->chunk_kind != 0 ? chunk_name(finding->chunk_kind) : ""));
+    tool_json_number_if(json, "partition", finding->partition != TTAPE_NONE, finding->partition);
     tool_json_text(json, "message", finding->error.message);
     tool_json_end(json, '}');
 }
@@ -105,14 +97,13 @@ static bool take_finding(void *context, const ttape_finding *finding)
         print_json(run, finding);
         return run->out.failed_errno == 0;
     }
-    tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, (ttape_string){run->name, strlen(run->name)});
+    tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, text_of(run->name));
     tool_output_text(&run->out, ": ");
     if (error->offset != TTAPE_ERROR_NO_OFFSET)
         tool_output_printf(&run->out, "byte %" PRIu64 ": ", error->offset);
     if (finding->partition != TTAPE_NONE)
         tool_output_printf(&run->out, "partition %" PRIu32 ": ", finding->partition);
-    tool_output_escaped(&run->out, TOOL_ESCAPE_TERMINAL,
-                        (ttape_string){error->message, strlen(error->message)});
+    tool_output_escaped(&run->out, TOOL_ESCAPE_TERMINAL, text_of(error->message));
     if (error->rule[0] != '\0')
         tool_output_printf(&run->out, " [%s]", error->rule);
     tool_output_text(&run->out, "\n");
@@ -150,8 +141,7 @@ static int verify(struct verification *run, const struct tool_input *input)
         tool_json_bool(&run->json, "ok", status == TTAPE_OK && count == 0);
         tool_json_end(&run->json, '}');
     } else if (!options->quiet && status == TTAPE_OK && count == 0) {
-        tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT,
-                            (ttape_string){run->name, strlen(run->name)});
+        tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, text_of(run->name));
         tool_output_text(&run->out, ": ok\n");
     }
     if (status != TTAPE_OK)

@@ -5,14 +5,6 @@
 #include "tools/graph/graph_view.h"
 #include "tools/io/json.h"
 
-static void put_optional(struct tool_json *json, const char *key, ttape_string text)
-{
-    if (text.size_bytes == 0)
-        tool_json_null(json, key);
-    else
-        tool_json_string(json, key, text);
-}
-
 static void put_threads(struct tool_graph_view *view, struct tool_json *json)
 {
     const struct tool_graph *graph = view->graph;
@@ -78,12 +70,9 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_number(json, "node", index);
     tool_json_string(json, "name", tool_graph_name(view, index, buffer));
     tool_json_number(json, "level", node->level);
-    put_optional(json, "module", tool_module_path(graph->input->reader, function->module));
-    put_optional(json, "file", site.file);
-    if (site.line > 0)
-        tool_json_number(json, "line", site.line);
-    else
-        tool_json_null(json, "line");
+    tool_json_string_if(json, "module", tool_module_path(graph->input->reader, function->module));
+    tool_json_string_if(json, "file", site.file);
+    tool_json_number_if(json, "line", site.line > 0, site.line);
     tool_json_number(json, "calls", node->sum.calls);
     tool_json_number(json, "recursive_calls", node->sum.recursion);
     tool_json_number(json, "depth", node->depth);
@@ -124,7 +113,7 @@ static void put_modules(struct tool_graph_view *view, struct tool_json *json)
     tool_json_begin(json, "modules", '[');
     for (size_t i = 0; i < count; i++) {
         tool_json_begin(json, NULL, '{');
-        put_optional(json, "module", modules[i].path);
+        tool_json_string_if(json, "module", modules[i].path);
         tool_json_number(json, "functions", modules[i].function_count);
         tool_json_number(json, "calls", modules[i].calls);
         tool_json_signed(json, "self_ns", modules[i].self_ns);

@@ -104,3 +104,19 @@ void tool_json_text(struct tool_json *json, const char *key, const char *value)
 {
     tool_json_string(json, key, (ttape_string){value, strlen(value)});
 }
+
+void tool_json_number_if(struct tool_json *json, const char *key, bool is_known, uint64_t value)
+{
+    if (is_known)
+        tool_json_number(json, key, value);
+    else
+        tool_json_null(json, key);
+}
+
+void tool_json_string_if(struct tool_json *json, const char *key, ttape_string value)
+{
+    if (value.size_bytes > 0)
+        tool_json_string(json, key, value);
+    else
+        tool_json_null(json, key);
+}

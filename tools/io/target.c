@@ -53,6 +53,18 @@ int tool_target_open(struct tool_target *target, const char *path, bool force)
     return open_file(target, force);
 }
 
+int tool_target_write(struct tool_target *target, ttape_writer **writer, uint64_t resolution_ns,
+                      const uint8_t trace_id[16])
+{
+    ttape_error err = {0};
+    ttape_writer_options options = {
+        .size = sizeof(options), .resolution_ns = resolution_ns, .has_trace_id = true};
+    memcpy(options.trace_id, trace_id, sizeof(options.trace_id));
+    if (ttape_writer_open(writer, &target->sink, &options, &err) != TTAPE_OK)
+        return tool_fail_error(target->path, &err);
+    return TOOL_OK;
+}
+
 int tool_target_commit(struct tool_target *target)
 {
     ttape_error err = {0};

@@ -18,6 +18,10 @@ struct tool_target {
  * what failed has been reported. */
 int tool_target_open(struct tool_target *target, const char *path, bool force);
 
+/* A writer into it for a copy of traces, with their id and resolution. Returns a tool_exit. */
+int tool_target_write(struct tool_target *target, ttape_writer **writer, uint64_t resolution_ns,
+                      const uint8_t trace_id[16]);
+
 /* Gives a file its final name. Returns a tool_exit. */
 int tool_target_commit(struct tool_target *target);
 

@@ -22,19 +22,11 @@ static void put_site(struct printing *print, const char *key, uint32_t number)
         tool_json_string(&print->json, key, tool_site_symbol(print->view->reader, number, buffer));
 }
 
-static void put_optional(struct printing *print, const char *key, ttape_string text)
-{
-    if (text.size_bytes == 0)
-        tool_json_null(&print->json, key);
-    else
-        tool_json_string(&print->json, key, text);
-}
-
 static void put_module(struct printing *print, uint32_t number)
 {
     ttape_module module = {0};
     (void)ttape_reader_get_module(print->view->reader, number, &module);
-    put_optional(print, "module", module.path);
+    tool_json_string_if(&print->json, "module", module.path);
 }
 
 static void put_place(struct printing *print, const ttape_report_row *row)
@@ -43,11 +35,8 @@ static void put_place(struct printing *print, const ttape_report_row *row)
     char address[24];
     (void)ttape_reader_get_site(print->view->reader, row->site, &site);
     put_module(print, row->module);
-    put_optional(print, "file", site.file);
-    if (site.line > 0)
-        tool_json_number(&print->json, "line", site.line);
-    else
-        tool_json_null(&print->json, "line");
+    tool_json_string_if(&print->json, "file", site.file);
+    tool_json_number_if(&print->json, "line", site.line > 0, site.line);
     char *end = tool_put_hex(tool_put_bytes(address, "0x", 2), site.address);
     tool_json_string(&print->json, "address", (ttape_string){address, (size_t)(end - address)});
     tool_json_number(&print->json, "site", row->site);

@@ -98,7 +98,6 @@ static ttape_status rename_site(void *context, uint32_t number, ttape_site *site
 }
 
 struct copying {
-    const char *output;
     const struct tool_input *input;
     struct tool_target target;
     ttape_info info;
@@ -109,16 +108,13 @@ struct copying {
 
 static int open_copy(struct copying *copy, struct naming *names)
 {
-    ttape_writer_options writer_options = {.size = sizeof(writer_options),
-                                           .resolution_ns = copy->info.resolution_ns,
-                                           .has_trace_id = true};
-    memcpy(writer_options.trace_id, copy->info.trace_id, sizeof(copy->info.trace_id));
-    if (ttape_writer_open(&copy->writer, &copy->target.sink, &writer_options, &copy->err) !=
-        TTAPE_OK)
-        return tool_fail_error(copy->output, &copy->err);
+    int status = tool_target_write(&copy->target, &copy->writer, copy->info.resolution_ns,
+                                   copy->info.trace_id);
+    if (status != TOOL_OK)
+        return status;
     if (ttape_copier_open_renamed(&copy->copier, copy->writer, copy->input->reader, rename_site,
                                   names, &copy->err) != TTAPE_OK)
-        return tool_fail_error(copy->output, &copy->err);
+        return tool_fail_error(copy->target.path, &copy->err);
     return TOOL_OK;
 }
 
@@ -130,7 +126,7 @@ static int copy_all(struct copying *copy)
         tool_progress_update(i + 1, copy->info.partition_count, 0);
     }
     if (ttape_writer_finish(copy->writer, &copy->err) != TTAPE_OK)
-        return tool_fail_error(copy->output, &copy->err);
+        return tool_fail_error(copy->target.path, &copy->err);
     return tool_target_commit(&copy->target);
 }
 
@@ -172,7 +168,7 @@ static int run(void *context, const struct tool_input *input)
                                                         .no_demangle = options->no_demangle},
                                             .again = options->again,
                                             .jobs = options->jobs};
-    struct copying copy = {.output = options->output, .input = input};
+    struct copying copy = {.input = input};
     bool complete = true;
     ttape_reader_get_info(input->reader, &copy.info);
     int status = tool_target_open(&copy.target, options->output, options->force);

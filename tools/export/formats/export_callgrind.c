@@ -99,22 +99,13 @@ static struct call_edge *edge_of(struct callgrind *grind, uint32_t caller, uint3
     return &grind->edges[*edge];
 }
 
-/* What is on top of the first `shown` frames has run since the last call. */
-static void account(struct callgrind *grind, const struct tool_stack *stack, size_t shown,
-                    uint64_t time_ns)
-{
-    if (shown > 0)
-        stack->frames[shown - 1].self_ns += time_ns - grind->last_ns;
-    grind->last_ns = time_ns;
-}
-
 static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
                        const struct tool_moment *now)
 {
     struct callgrind *grind = context;
     struct tool_stack *stack = tool_walk_stack(walk);
     if (walk->stack == walk->active)
-        account(grind, stack, (size_t)(frame - stack->frames), now->time_ns);
+        tool_stack_account(stack, (size_t)(frame - stack->frames), &grind->last_ns, now->time_ns);
     frame->id = function_of(grind, walk, frame);
     if (frame->site != TTAPE_NONE && walk->stack == walk->active)
         grind->open_count[frame->site]++;
@@ -127,7 +118,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     struct tool_stack *stack = tool_walk_stack(walk);
     (void)ending;
     if (walk->stack == walk->active) {
-        account(grind, stack, stack->shown, now->time_ns);
+        tool_stack_account(stack, stack->shown, &grind->last_ns, now->time_ns);
         if (frame->site != TTAPE_NONE)
             grind->open_count[frame->site]--;
     }
@@ -154,7 +145,8 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
                         const struct tool_moment *now)
 {
     struct callgrind *grind = context;
-    account(grind, walk->stacks[from], walk->stacks[from]->shown, now->time_ns);
+    tool_stack_account(walk->stacks[from], walk->stacks[from]->shown, &grind->last_ns,
+                       now->time_ns);
     count_open(grind, walk->stacks[from], UINT32_MAX);
     count_open(grind, tool_walk_stack(walk), 1);
 }
@@ -162,7 +154,8 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
 static void take_skip(void *context, struct tool_walk *walk, uint64_t to_ns)
 {
     struct callgrind *grind = context;
-    account(grind, tool_walk_stack(walk), tool_walk_stack(walk)->shown, walk->now_ns);
+    tool_stack_account(tool_walk_stack(walk), tool_walk_stack(walk)->shown, &grind->last_ns,
+                       walk->now_ns);
     grind->last_ns = to_ns;
 }
 

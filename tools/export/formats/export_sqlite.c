@@ -242,21 +242,13 @@ static void put_arguments(struct database *base, uint64_t call, uint64_t point, 
     }
 }
 
-static void account(struct database *base, const struct tool_stack *stack, size_t shown,
-                    uint64_t time_ns)
-{
-    if (shown > 0)
-        stack->frames[shown - 1].self_ns += time_ns - base->last_ns;
-    base->last_ns = time_ns;
-}
-
 static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
                        const struct tool_moment *now)
 {
     struct database *base = context;
     const struct tool_stack *stack = tool_walk_stack(walk);
     if (walk->stack == walk->active)
-        account(base, stack, (size_t)(frame - stack->frames), now->time_ns);
+        tool_stack_account(stack, (size_t)(frame - stack->frames), &base->last_ns, now->time_ns);
     frame->id = ++base->call_count;
     put_arguments(base, frame->id, 0, false, now);
 }
@@ -269,7 +261,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     const struct tool_stack *stack = tool_walk_stack(walk);
     sqlite3_stmt *row = base->statements[INSERT_CALL];
     if (walk->stack == walk->active)
-        account(base, stack, stack->shown, now->time_ns);
+        tool_stack_account(stack, stack->shown, &base->last_ns, now->time_ns);
     bind_number(row, 1, frame->id);
     bind_number(row, 2, walk->stream->stream);
     bind_number(row, 3, walk->stack);
@@ -329,14 +321,15 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
                         const struct tool_moment *now)
 {
     struct database *base = context;
-    account(base, walk->stacks[from], walk->stacks[from]->shown, now->time_ns);
+    tool_stack_account(walk->stacks[from], walk->stacks[from]->shown, &base->last_ns, now->time_ns);
     put_point(base, walk, now->time_ns, "switch", TTAPE_NONE, "stack", walk->stack);
 }
 
 static void take_skip(void *context, struct tool_walk *walk, uint64_t to_ns)
 {
     struct database *base = context;
-    account(base, tool_walk_stack(walk), tool_walk_stack(walk)->shown, walk->now_ns);
+    tool_stack_account(tool_walk_stack(walk), tool_walk_stack(walk)->shown, &base->last_ns,
+                       walk->now_ns);
     base->last_ns = to_ns;
 }
 
