@@ -105,7 +105,7 @@ static int take_lines(struct tool_text *text, struct tool_lines *lines)
 static void close_text(struct tool_text *text)
 {
     for (size_t i = 0; i < text->stream_count; i++)
-        free(text->streams[i].frames);
+        free(text->streams[i].open.frames);
     tool_names_close(&text->threads);
     tool_names_close(&text->processes);
     tool_names_close(&text->sites);

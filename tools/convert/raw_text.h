@@ -8,21 +8,16 @@
 
 #include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
+#include "tools/convert/open_frames.h"
 #include "tools/convert/text_words.h"
 #include "tools/io/lines.h"
 
 #define TOOL_TEXT_BATCH 1024u
 
-/* An open frame; site TTAPE_NONE: a signal, whose number is in `signal`. */
-struct tool_text_frame {
-    uint32_t site, signal, stack;
-};
-
 struct tool_text_stream {
     uint64_t tid, last_ns;
-    uint32_t id, stack;
-    struct tool_text_frame *frames;
-    size_t frame_count, frame_capacity;
+    uint32_t id;
+    struct tool_open_frames open;
 };
 
 struct tool_text {

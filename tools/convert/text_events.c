@@ -7,7 +7,6 @@
 #include "tools/convert/raw_text.h"
 
 /* Limits of the writer: what goes over them is refused here, line by line. */
-#define UNWIND_MAX 1024u
 #define STACK_MAX  1048575u
 #define DEPTH_MAX  0x7FFFFFFEu
 
@@ -50,52 +49,6 @@ static ttape_status take_rest(struct tool_text *text, char **at, ttape_event *ev
                : tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
 }
 
-static void push(struct tool_text_stream *stream, uint32_t site, uint32_t signal)
-{
-    tool_grow((void **)&stream->frames, &stream->frame_capacity, stream->frame_count + 1,
-              sizeof(struct tool_text_frame));
-    stream->frames[stream->frame_count++] = (struct tool_text_frame){site, signal, stream->stack};
-}
-
-/* Index + 1 of the innermost frame of the current stack below `before`, 0: none. */
-static size_t innermost(const struct tool_text_stream *stream, size_t before)
-{
-    while (before > 0 && stream->frames[before - 1].stack != stream->stack)
-        before--;
-    return before;
-}
-
-static void drop(struct tool_text_stream *stream, size_t at)
-{
-    stream->frame_count--;
-    memmove(&stream->frames[at - 1], &stream->frames[at],
-            (stream->frame_count - (at - 1)) * sizeof(struct tool_text_frame));
-}
-
-/* How many frames up (from 1) the current stack has this site (or this signal); 0: it has not. */
-static uint32_t find_frame(const struct tool_text_stream *stream, uint32_t site, uint32_t signal)
-{
-    uint32_t count = 0;
-    size_t at = stream->frame_count + 1;
-    while ((at = innermost(stream, at - 1)) > 0 && count < UNWIND_MAX) {
-        const struct tool_text_frame *frame = &stream->frames[at - 1];
-        count++;
-        if (frame->site == site && frame->signal == signal)
-            return count;
-    }
-    return 0;
-}
-
-static void drop_frames(struct tool_text_stream *stream, uint32_t count)
-{
-    for (; count > 0; count--) {
-        size_t at = innermost(stream, stream->frame_count);
-        if (at == 0)
-            return;
-        drop(stream, at);
-    }
-}
-
 static ttape_status take_site(struct tool_text *text, char **at, uint32_t kind, bool any_leaf,
                               uint32_t *site)
 {
@@ -116,10 +69,10 @@ static ttape_status take_exit(struct tool_text *text, const struct tool_text_str
         return tool_text_refuse(text, "a quoted word is not closed or has a wrong escape");
     if (status == TTAPE_OK && (token.quoted || strcmp(token.text, "-") != 0))
         return tool_text_site_of(text, &token, TTAPE_SITE_FUNCTION, false, &event->site);
-    size_t top = innermost(stream, stream->frame_count);
-    if (top == 0 || stream->frames[top - 1].site == TTAPE_NONE)
+    size_t top = tool_frames_innermost(&stream->open, stream->open.count);
+    if (top == 0 || stream->open.frames[top - 1].site == TTAPE_NONE)
         return tool_text_refuse(text, "no frame is open that could exit");
-    event->site = stream->frames[top - 1].site;
+    event->site = stream->open.frames[top - 1].site;
     return TTAPE_OK;
 }
 
@@ -132,8 +85,8 @@ static ttape_status take_unwind(struct tool_text *text, const struct tool_text_s
     if (status != TTAPE_OK)
         return status;
     uint32_t open = 0;
-    size_t top = stream->frame_count + 1;
-    while ((top = innermost(stream, top - 1)) > 0)
+    size_t top = stream->open.count + 1;
+    while ((top = tool_frames_innermost(&stream->open, top - 1)) > 0)
         open++;
     if (event->argument == 0 || event->argument > open)
         return tool_text_refuse(text, "fewer frames are open than are unwound");
@@ -145,7 +98,7 @@ static ttape_status take_signal_end(struct tool_text *text, const struct tool_te
 {
     event->kind = TTAPE_EVENT_SIGNAL_END;
     ttape_status status = take_number(text, at, "'signal-end' needs a number", &event->argument);
-    if (status == TTAPE_OK && find_frame(stream, TTAPE_NONE, event->argument) == 0)
+    if (status == TTAPE_OK && tool_frames_find(&stream->open, TTAPE_NONE, event->argument) == 0)
         return tool_text_refuse(text, "no handler of this signal is open");
     return status;
 }
@@ -222,14 +175,14 @@ static void follow(struct tool_text_stream *stream, const ttape_event *event)
 {
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN: push(stream, event->site, 0); break;
-    case TTAPE_EVENT_SIGNAL_BEGIN: push(stream, TTAPE_NONE, event->argument); break;
+    case TTAPE_EVENT_OPEN: tool_frames_push(&stream->open, event->site, 0); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN: tool_frames_push(&stream->open, TTAPE_NONE, event->argument); break;
     case TTAPE_EVENT_SIGNAL_END:
-        drop_frames(stream, find_frame(stream, TTAPE_NONE, event->argument));
+        tool_frames_drop(&stream->open, tool_frames_find(&stream->open, TTAPE_NONE, event->argument));
         break;
-    case TTAPE_EVENT_EXIT: drop_frames(stream, find_frame(stream, event->site, 0)); break;
-    case TTAPE_EVENT_UNWIND: drop_frames(stream, event->argument); break;
-    case TTAPE_EVENT_SWITCH: stream->stack = event->argument; break;
+    case TTAPE_EVENT_EXIT: tool_frames_drop(&stream->open, tool_frames_find(&stream->open, event->site, 0)); break;
+    case TTAPE_EVENT_UNWIND: tool_frames_drop(&stream->open, event->argument); break;
+    case TTAPE_EVENT_SWITCH: stream->open.stack = event->argument; break;
     default: break;
     }
 }

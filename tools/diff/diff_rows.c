@@ -7,6 +7,7 @@
 
 #include "tools/calls/graph_calls.h"
 #include "tools/calls/graph_map.h"
+#include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
@@ -208,28 +209,13 @@ static enum tool_diff_state state_of(const struct tool_diff *diff,
     return times || a->calls != b->calls ? TOOL_DIFF_CHANGED : TOOL_DIFF_SAME;
 }
 
-struct weight {
-    uint64_t size, calls;
-    uint32_t row;
-};
-
-static int compare_weights(const void *a, const void *b)
-{
-    const struct weight *one = a, *two = b;
-    if (one->size != two->size)
-        return one->size > two->size ? -1 : 1;
-    if (one->calls != two->calls)
-        return one->calls > two->calls ? -1 : 1;
-    return one->row < two->row ? -1 : 1;
-}
-
 static uint64_t call_change(const struct tool_diff_row *row)
 {
     uint64_t a = row->sides[0].calls, b = row->sides[1].calls;
     return a < b ? b - a : a - b;
 }
 
-static struct weight weigh(const struct tool_diff_rows *rows, uint32_t number,
+static struct tool_rank weigh(const struct tool_diff_rows *rows, uint32_t number,
                            enum tool_diff_sort sort)
 {
     const struct tool_diff_row *row = &rows->rows[number];
@@ -238,13 +224,15 @@ static struct weight weigh(const struct tool_diff_rows *rows, uint32_t number,
              total = size_of(tool_change_ns(a->total_ns, b->total_ns));
     uint64_t calls = call_change(row);
     uint64_t size = sort == TOOL_DIFF_BY_SELF ? self : sort == TOOL_DIFF_BY_TOTAL ? total : calls;
-    return (struct weight){size, sort == TOOL_DIFF_BY_CALLS ? self : calls, number};
+    return (struct tool_rank){.index = number,
+                              .weight = size,
+                              .calls = sort == TOOL_DIFF_BY_CALLS ? self : calls};
 }
 
 void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits *limits,
                      struct tool_diff_rows *rows)
 {
-    struct weight *weights = tool_allocate(rows->count + 1, sizeof(*weights));
+    struct tool_rank *weights = tool_allocate(rows->count + 1, sizeof(*weights));
     rows->order = tool_allocate(rows->count + 1, sizeof(uint32_t));
     for (uint32_t i = 0; i < rows->count; i++) {
         struct tool_diff_row *row = &rows->rows[i];
@@ -253,9 +241,8 @@ void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits
         if (row->state != TOOL_DIFF_SAME)
             weights[rows->order_count++] = weigh(rows, i, limits->sort);
     }
-    if (rows->order_count > 1)
-        qsort(weights, rows->order_count, sizeof(*weights), compare_weights);
+    tool_sort_ranks(weights, rows->order_count);
     for (size_t i = 0; i < rows->order_count; i++)
-        rows->order[i] = weights[i].row;
+        rows->order[i] = weights[i].index;
     free(weights);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/ranks.h"
 #include "tools/command/tool.h"
 #include "tools/graph/graph_view.h"
 
@@ -156,41 +157,22 @@ void tool_graph_view_close(struct tool_graph_view *view)
 
 /* ---- the order of edges ---- */
 
-struct weighed {
-    uint32_t from, edge;
-    int64_t time_ns;
-    uint64_t calls;
-};
-
-static int compare_weighed(const void *a, const void *b)
-{
-    const struct weighed *one = a, *two = b;
-    if (one->from != two->from)
-        return one->from < two->from ? -1 : 1;
-    if (one->time_ns != two->time_ns)
-        return one->time_ns > two->time_ns ? -1 : 1;
-    if (one->calls != two->calls)
-        return one->calls > two->calls ? -1 : 1;
-    return one->edge < two->edge ? -1 : 1;
-}
-
 void tool_graph_order_open(struct tool_graph_order *order, const struct tool_graph *graph)
 {
-    struct weighed *all = tool_allocate(graph->edge_count + 1, sizeof(*all));
+    struct tool_rank *all = tool_allocate(graph->edge_count + 1, sizeof(*all));
     size_t count = 0;
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct tool_graph_edge *edge = &graph->edges[i];
         if (edge->is_kept)
-            all[count++] = (struct weighed){edge->from, i, edge->sum.total_ns, edge->sum.calls};
+            all[count++] = (struct tool_rank){edge->from, i, tool_weight_of_ns(edge->sum.total_ns), edge->sum.calls};
     }
-    if (count > 1)
-        qsort(all, count, sizeof(*all), compare_weighed);
+    tool_sort_ranks(all, count);
     order->count = count;
     order->edges = tool_allocate(count + 1, sizeof(uint32_t));
     order->first = tool_allocate(graph->node_count + 1, sizeof(uint32_t));
     for (size_t i = 0; i < count; i++) {
-        order->edges[i] = all[i].edge;
-        order->first[all[i].from + 1]++;
+        order->edges[i] = all[i].index;
+        order->first[all[i].group + 1]++;
     }
     for (size_t i = 0; i < graph->node_count; i++)
         order->first[i + 1] += order->first[i];

@@ -9,6 +9,7 @@
  * with the start. What they carried stays in the nodes' counts. */
 #include <stdlib.h>
 
+#include "tools/calls/ranks.h"
 #include "tools/command/tool.h"
 #include "tools/graph/graph_model.h"
 
@@ -30,36 +31,22 @@ static bool reaches(const struct tool_graph *graph, const struct tool_graph_limi
 
 /* ---- nodes ---- */
 
-struct ranked {
-    int64_t time_ns;
-    uint64_t calls;
-    uint32_t node;
-};
-
-static int compare_ranked(const void *a, const void *b)
-{
-    const struct ranked *one = a, *two = b;
-    if (one->time_ns != two->time_ns)
-        return one->time_ns > two->time_ns ? -1 : 1;
-    if (one->calls != two->calls)
-        return one->calls > two->calls ? -1 : 1;
-    return one->node < two->node ? -1 : 1;
-}
-
 /* The `top` hottest of the nodes that are kept, by their own time. */
 static void keep_top(struct tool_graph *graph, uint64_t top)
 {
-    struct ranked *order = tool_allocate(graph->node_count, sizeof(*order));
+    struct tool_rank *order = tool_allocate(graph->node_count, sizeof(*order));
     size_t count = 0;
     for (size_t i = 1; i < graph->node_count; i++) {
         const struct tool_graph_node *node = &graph->nodes[i];
         if (node->is_kept)
-            order[count++] = (struct ranked){node->sum.self_ns, node->sum.calls, (uint32_t)i};
+            order[count++] =
+                (struct tool_rank){.index = (uint32_t)i,
+                                   .weight = tool_weight_of_ns(node->sum.self_ns),
+                                   .calls = node->sum.calls};
     }
-    if (count > 1)
-        qsort(order, count, sizeof(*order), compare_ranked);
+    tool_sort_ranks(order, count);
     for (uint64_t i = top; i < count; i++)
-        graph->nodes[order[i].node].is_kept = false;
+        graph->nodes[order[i].index].is_kept = false;
     free(order);
 }
 

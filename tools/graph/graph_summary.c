@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/graph/graph_view.h"
@@ -208,37 +209,21 @@ size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_modu
 
 /* ---- the hottest ---- */
 
-struct heat {
-    int64_t time_ns;
-    uint64_t calls;
-    uint32_t index;
-};
-
-static int compare_heat(const void *a, const void *b)
-{
-    const struct heat *one = a, *two = b;
-    if (one->time_ns != two->time_ns)
-        return one->time_ns > two->time_ns ? -1 : 1;
-    if (one->calls != two->calls)
-        return one->calls > two->calls ? -1 : 1;
-    return one->index < two->index ? -1 : 1;
-}
-
 size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_t **indices)
 {
     size_t all = of_edges ? graph->edge_count : graph->node_count, count = 0;
-    struct heat *order = tool_allocate(all + 1, sizeof(*order));
+    struct tool_rank *order = tool_allocate(all + 1, sizeof(*order));
     for (uint32_t i = 0; i < all; i++) {
-        if (of_edges && graph->edges[i].is_kept && !tool_graph_is_recursion(&graph->edges[i])) {
-            const struct tool_graph_counts *sum = &graph->edges[i].sum;
-            order[count++] = (struct heat){sum->total_ns, sum->calls, i};
-        } else if (!of_edges && graph->nodes[i].is_kept && i != TOOL_GRAPH_START) {
-            const struct tool_graph_counts *sum = &graph->nodes[i].sum;
-            order[count++] = (struct heat){sum->self_ns, sum->calls, i};
-        }
+        const struct tool_graph_counts *sum =
+            of_edges ? &graph->edges[i].sum : &graph->nodes[i].sum;
+        bool counts = of_edges ? graph->edges[i].is_kept && !tool_graph_is_recursion(&graph->edges[i])
+                               : graph->nodes[i].is_kept && i != TOOL_GRAPH_START;
+        int64_t time_ns = of_edges ? sum->total_ns : sum->self_ns;
+        if (counts)
+            order[count++] = (struct tool_rank){
+                .index = i, .weight = tool_weight_of_ns(time_ns), .calls = sum->calls};
     }
-    if (count > 1)
-        qsort(order, count, sizeof(*order), compare_heat);
+    tool_sort_ranks(order, count);
     *indices = tool_allocate(count + 1, sizeof(uint32_t));
     for (size_t i = 0; i < count; i++)
         (*indices)[i] = order[i].index;

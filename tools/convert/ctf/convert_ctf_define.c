@@ -330,7 +330,7 @@ void tool_ctf_close(struct tool_ctf *ctf)
         free(ctf->processes[i].name);
     for (size_t i = 0; i < ctf->thread_count; i++) {
         free(ctf->threads[i].name);
-        free(ctf->threads[i].frames);
+        free(ctf->threads[i].open.frames);
     }
     for (size_t i = 0; i < ctf->module_count; i++)
         free(ctf->modules[i].path);

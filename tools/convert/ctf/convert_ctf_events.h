@@ -9,6 +9,7 @@
 #include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
 #include "tools/convert/ctf/convert_ctf.h"
+#include "tools/convert/open_frames.h"
 #include "tools/io/scratch_file.h"
 
 struct tool_ctf_process {
@@ -17,20 +18,13 @@ struct tool_ctf_process {
     char *name;  /* NULL: not known */
 };
 
-/* An open frame; site TTAPE_NONE: the handler of a signal. */
-struct tool_ctf_frame {
-    uint32_t site, signal, stack;
-};
-
 struct tool_ctf_thread {
     uint64_t tid, start_ns;
     uint32_t process; /* index */
     uint32_t stream;  /* of the writer */
-    uint32_t stack;
     bool has_events;
     char *name;
-    struct tool_ctf_frame *frames; /* of all stacks, in the order in which they began */
-    size_t frame_count, frame_capacity;
+    struct tool_open_frames open;
 };
 
 struct tool_ctf_module {

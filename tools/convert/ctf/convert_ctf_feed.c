@@ -10,7 +10,6 @@
 #include "tools/convert/text_words.h"
 
 #define BATCH_EVENTS 1024u
-#define SEARCH_MAX   1024u /* frames that an exit may leave by unwinding: as in the writer */
 #define STACK_MAX    1048575u
 #define READ_BYTES   (256u * 1024u)
 
@@ -81,43 +80,13 @@ static void attach(struct ctf_feed *feed, uint32_t thread)
 
 /* ---- frames ---- */
 
-static void push(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal)
-{
-    tool_grow((void **)&thread->frames, &thread->frame_capacity, thread->frame_count + 1,
-              sizeof(struct tool_ctf_frame));
-    thread->frames[thread->frame_count++] = (struct tool_ctf_frame){site, signal, thread->stack};
-}
-
-/* Index + 1 of the innermost frame of the current stack below `before`, 0: none. */
-static size_t innermost(const struct tool_ctf_thread *thread, size_t before)
-{
-    while (before > 0 && thread->frames[before - 1].stack != thread->stack)
-        before--;
-    return before;
-}
-
-static void drop(struct tool_ctf_thread *thread, size_t at)
-{
-    thread->frame_count--;
-    memmove(&thread->frames[at - 1], &thread->frames[at],
-            (thread->frame_count - (at - 1)) * sizeof(struct tool_ctf_frame));
-}
-
 /* Takes the frame of a site (or signal) off the stack, and those above it. False: it is not
  * there. */
 static bool leave(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal)
 {
-    uint32_t count = 0;
-    size_t at = thread->frame_count + 1;
-    while ((at = innermost(thread, at - 1)) > 0 && count < SEARCH_MAX) {
-        count++;
-        if (thread->frames[at - 1].site == site && thread->frames[at - 1].signal == signal) {
-            for (; count > 0; count--)
-                drop(thread, innermost(thread, thread->frame_count));
-            return true;
-        }
-    }
-    return false;
+    uint32_t count = tool_frames_find(&thread->open, site, signal);
+    tool_frames_drop(&thread->open, count);
+    return count > 0;
 }
 
 /* ---- events ---- */
@@ -126,12 +95,12 @@ static bool leave(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal
 static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
                       const struct tool_ctf_wire *wire, ttape_event *event)
 {
-    size_t top = innermost(thread, thread->frame_count);
+    size_t top = tool_frames_innermost(&thread->open, thread->open.count);
     if (wire->c == TOOL_CTF_LEFT_OPEN)
         return false;
     if (wire->c == TOOL_CTF_LEFT_UNWIND) {
         if (top > 0) {
-            drop(thread, top);
+            tool_frames_drop(&thread->open, 1);
             event->kind = TTAPE_EVENT_UNWIND;
             event->argument = 1;
         }
@@ -148,10 +117,10 @@ static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
         (void)leave(thread, event->site, 0); /* where it is not open the writer says so */
         return true;
     }
-    if (top == 0 || thread->frames[top - 1].site == TTAPE_NONE)
+    if (top == 0 || thread->open.frames[top - 1].site == TTAPE_NONE)
         return false;
-    event->site = thread->frames[top - 1].site;
-    drop(thread, top);
+    event->site = thread->open.frames[top - 1].site;
+    tool_frames_drop(&thread->open, 1);
     return true;
 }
 
@@ -171,12 +140,12 @@ static bool make_event(struct ctf_feed *feed, struct tool_ctf_thread *thread,
     case TOOL_CTF_WIRE_ENTRY:
         event->kind = wire->c != 0 ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER;
         feed->status = tool_ctf_find_site(feed->ctf, wire, &event->site);
-        push(thread, event->site, 0);
+        tool_frames_push(&thread->open, event->site, 0);
         return true;
     case TOOL_CTF_WIRE_SIGNAL:
         event->kind = TTAPE_EVENT_SIGNAL_BEGIN;
         event->argument = (uint32_t)wire->a;
-        push(thread, TTAPE_NONE, event->argument);
+        tool_frames_push(&thread->open, TTAPE_NONE, event->argument);
         return true;
     case TOOL_CTF_WIRE_EXIT:
     case TOOL_CTF_WIRE_SIGNAL_END: return take_exit(feed, thread, wire, event);
@@ -194,7 +163,7 @@ static bool make_event(struct ctf_feed *feed, struct tool_ctf_thread *thread,
     case TOOL_CTF_WIRE_SWITCH:
         event->kind = TTAPE_EVENT_SWITCH;
         event->argument = (uint32_t)wire->a;
-        thread->stack = event->argument;
+        thread->open.stack = event->argument;
         return true;
     default: return false;
     }
