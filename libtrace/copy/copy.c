@@ -416,6 +416,9 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
     struct ttp_partition_head head = loaded->head;
     uint32_t model = head.model;
     struct ttp_scope *to = scope_of(c, partition);
+    if (head.segment_count > info.segment_count)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", info.offset,
+                        "partition %u has more segments than are known", partition);
     TTP_TRY(local_segments(c, partition, head.segment_count, err));
     if (head.model != TTAPE_NONE)
         TTP_TRY(
