@@ -7,8 +7,8 @@
 #include "tools/convert/raw_text.h"
 
 /* Limits of the writer: what goes over them is refused here, line by line. */
-#define STACK_MAX  1048575u
-#define DEPTH_MAX  0x7FFFFFFEu
+#define STACK_MAX 1048575u
+#define DEPTH_MAX 0x7FFFFFFEu
 
 static ttape_status take_number(struct tool_text *text, char **at, const char *problem,
                                 uint32_t *number)
@@ -176,11 +176,16 @@ static void follow(struct tool_text_stream *stream, const ttape_event *event)
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
     case TTAPE_EVENT_OPEN: tool_frames_push(&stream->open, event->site, 0); break;
-    case TTAPE_EVENT_SIGNAL_BEGIN: tool_frames_push(&stream->open, TTAPE_NONE, event->argument); break;
-    case TTAPE_EVENT_SIGNAL_END:
-        tool_frames_drop(&stream->open, tool_frames_find(&stream->open, TTAPE_NONE, event->argument));
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+        tool_frames_push(&stream->open, TTAPE_NONE, event->argument);
         break;
-    case TTAPE_EVENT_EXIT: tool_frames_drop(&stream->open, tool_frames_find(&stream->open, event->site, 0)); break;
+    case TTAPE_EVENT_SIGNAL_END:
+        tool_frames_drop(&stream->open,
+                         tool_frames_find(&stream->open, TTAPE_NONE, event->argument));
+        break;
+    case TTAPE_EVENT_EXIT:
+        tool_frames_drop(&stream->open, tool_frames_find(&stream->open, event->site, 0));
+        break;
     case TTAPE_EVENT_UNWIND: tool_frames_drop(&stream->open, event->argument); break;
     case TTAPE_EVENT_SWITCH: stream->open.stack = event->argument; break;
     default: break;

@@ -216,7 +216,7 @@ static uint64_t call_change(const struct tool_diff_row *row)
 }
 
 static struct tool_rank weigh(const struct tool_diff_rows *rows, uint32_t number,
-                           enum tool_diff_sort sort)
+                              enum tool_diff_sort sort)
 {
     const struct tool_diff_row *row = &rows->rows[number];
     const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
@@ -224,9 +224,8 @@ static struct tool_rank weigh(const struct tool_diff_rows *rows, uint32_t number
              total = size_of(tool_change_ns(a->total_ns, b->total_ns));
     uint64_t calls = call_change(row);
     uint64_t size = sort == TOOL_DIFF_BY_SELF ? self : sort == TOOL_DIFF_BY_TOTAL ? total : calls;
-    return (struct tool_rank){.index = number,
-                              .weight = size,
-                              .calls = sort == TOOL_DIFF_BY_CALLS ? self : calls};
+    return (struct tool_rank){
+        .index = number, .weight = size, .calls = sort == TOOL_DIFF_BY_CALLS ? self : calls};
 }
 
 void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits *limits,

@@ -164,7 +164,8 @@ void tool_graph_order_open(struct tool_graph_order *order, const struct tool_gra
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct tool_graph_edge *edge = &graph->edges[i];
         if (edge->is_kept)
-            all[count++] = (struct tool_rank){edge->from, i, tool_weight_of_ns(edge->sum.total_ns), edge->sum.calls};
+            all[count++] = (struct tool_rank){edge->from, i, tool_weight_of_ns(edge->sum.total_ns),
+                                              edge->sum.calls};
     }
     tool_sort_ranks(all, count);
     order->count = count;

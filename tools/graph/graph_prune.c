@@ -39,10 +39,9 @@ static void keep_top(struct tool_graph *graph, uint64_t top)
     for (size_t i = 1; i < graph->node_count; i++) {
         const struct tool_graph_node *node = &graph->nodes[i];
         if (node->is_kept)
-            order[count++] =
-                (struct tool_rank){.index = (uint32_t)i,
-                                   .weight = tool_weight_of_ns(node->sum.self_ns),
-                                   .calls = node->sum.calls};
+            order[count++] = (struct tool_rank){.index = (uint32_t)i,
+                                                .weight = tool_weight_of_ns(node->sum.self_ns),
+                                                .calls = node->sum.calls};
     }
     tool_sort_ranks(order, count);
     for (uint64_t i = top; i < count; i++)

@@ -216,8 +216,9 @@ size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_
     for (uint32_t i = 0; i < all; i++) {
         const struct tool_graph_counts *sum =
             of_edges ? &graph->edges[i].sum : &graph->nodes[i].sum;
-        bool counts = of_edges ? graph->edges[i].is_kept && !tool_graph_is_recursion(&graph->edges[i])
-                               : graph->nodes[i].is_kept && i != TOOL_GRAPH_START;
+        bool counts = of_edges
+                          ? graph->edges[i].is_kept && !tool_graph_is_recursion(&graph->edges[i])
+                          : graph->nodes[i].is_kept && i != TOOL_GRAPH_START;
         int64_t time_ns = of_edges ? sum->total_ns : sum->self_ns;
         if (counts)
             order[count++] = (struct tool_rank){
