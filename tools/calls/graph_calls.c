@@ -1,4 +1,4 @@
-/* Stacks are kept from stream to stream, so that hundreds of short threads allocate nothing. */
+/* Stacks are kept from stream to stream, so that hundreds of short threads allocate little. */
 #include "tools/calls/graph_calls.h"
 #include "tools/calls/time_sum.h"
 
@@ -7,10 +7,7 @@
 
 #include "tools/command/tool.h"
 
-#define BATCH_EVENTS 4096u
 #define ERRORS_SHOWN 20u
-
-/* ---- stacks ---- */
 
 static struct tool_call_stack *stack_of(struct tool_calls *calls, uint32_t number)
 {
@@ -27,140 +24,94 @@ static struct tool_call_stack *stack_of(struct tool_calls *calls, uint32_t numbe
     return calls->stacks[number];
 }
 
-static void push(struct tool_calls *calls, struct tool_call_stack *stack,
-                 const struct tool_call *call)
+static struct tool_call_stack *stack_of_step(struct tool_calls *calls, const ttape_call_step *step)
 {
-    if (stack->count == stack->capacity)
-        tool_grow((void **)&stack->calls, &stack->capacity, stack->count + 1, sizeof(*call));
-    struct tool_call *top = &stack->calls[stack->count++];
-    *top = *call;
-    top->clock = stack->clock;
-    calls->handler->enter(calls->context, calls, stack, top);
+    struct tool_call_stack *current = calls->current;
+    return step->stack == current->number ? current : stack_of(calls, step->stack);
 }
 
-static void pop(struct tool_calls *calls, struct tool_call_stack *stack)
+/* ---- steps ---- */
+
+static inline void begin(struct tool_calls *calls, const ttape_call_step *step)
 {
-    if (stack->count > 0) {
-        struct tool_call *top = &stack->calls[stack->count - 1];
-        int64_t total_ns = (int64_t)(stack->clock - top->clock);
-        calls->handler->leave(calls->context, calls, stack, top, total_ns);
+    struct tool_call_stack *stack = stack_of_step(calls, step);
+    for (uint32_t i = 0; i < step->began_count; i++) {
+        stack->count++;
+        calls->handler->enter(calls->context, stack, &step->began[i]);
+    }
+}
+
+static inline void end(struct tool_calls *calls, const ttape_call_step *step)
+{
+    struct tool_call_stack *stack = stack_of_step(calls, step);
+    for (uint32_t i = step->ended_count; i-- > 0;) {
+        calls->handler->leave(calls->context, stack, &step->ended[i]);
         stack->count--;
     }
 }
 
-static void pop_many(struct tool_calls *calls, uint32_t count)
-{
-    for (; count > 0 && calls->current->count > 0; count--)
-        pop(calls, calls->current);
-}
-
 static void change(struct tool_calls *calls, uint32_t number)
 {
-    uint32_t from = calls->current->number;
-    if (number == from)
-        return;
-    struct tool_call_stack *to = stack_of(calls, number);
-    if (!to->is_known) {
-        to->is_known = true;
-        if (calls->handler->change != NULL)
-            calls->handler->change(calls->context, calls, calls->stacks[from], to);
-    }
+    struct tool_call_stack *from = calls->current, *to = stack_of(calls, number);
+    if (!to->is_known && calls->handler->change != NULL)
+        calls->handler->change(calls->context, from, to);
+    to->is_known = true;
     calls->current = to;
 }
 
-/* ---- events ---- */
-
-static inline void pass_time(struct tool_calls *calls, uint64_t time_ns)
+static inline void pass_time(struct tool_calls *calls, int64_t step_ns)
 {
-    struct tool_call_stack *stack = calls->current;
-    uint64_t step = time_ns - calls->now_ns;
-    calls->now_ns = time_ns;
-    tool_add_ns(&calls->span_ns, (int64_t)step);
-    stack->clock += step;
-    if (stack->count > 0)
-        tool_add_ns(&stack->calls[stack->count - 1].self_ns, (int64_t)step);
-    else
-        tool_add_ns(&calls->outside_ns, (int64_t)step);
+    tool_add_ns(&calls->span_ns, step_ns);
+    if (calls->current->count == 0)
+        tool_add_ns(&calls->outside_ns, step_ns);
 }
 
-static inline void take(struct tool_calls *calls, const ttape_event *event)
+/* The handler sees the stack as it is before the event. */
+static inline void take(struct tool_calls *calls, const ttape_call_step *step)
 {
+    const ttape_event *event = step->event;
+    if (step->began_count > 0) /* the stack may have moved */
+        calls->current->calls = step->began - step->began->height;
     while (__builtin_expect(event->time_ns >= calls->alarm_ns, 0) && calls->alarm_ns != UINT64_MAX)
         calls->handler->alarm(calls->context, calls);
-    pass_time(calls, event->time_ns);
+    pass_time(calls, step->elapsed_ns);
     calls->event_count++;
-    switch (event->kind) {
-    case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN:
-    case TTAPE_EVENT_SIGNAL_BEGIN:
-        push(calls, calls->current,
-             &(struct tool_call){.kind = event->kind,
-                                 .site = event->kind == TTAPE_EVENT_SIGNAL_BEGIN ? TTAPE_NONE
-                                                                                 : event->site,
-                                 .argument = event->argument,
-                                 .counts = event->kind != TTAPE_EVENT_OPEN,
-                                 .enter_ns = event->time_ns});
-        break;
-    case TTAPE_EVENT_EXIT:
-    case TTAPE_EVENT_SIGNAL_END: pop(calls, calls->current); break;
-    case TTAPE_EVENT_UNWIND: pop_many(calls, event->argument); break;
-    case TTAPE_EVENT_EXIT_ACROSS:
-        pop_many(calls, event->argument);
-        pop(calls, calls->current);
-        break;
-    case TTAPE_EVENT_SWITCH: change(calls, event->argument); break;
-    case TTAPE_EVENT_LEAF:
-        if (calls->handler->leaf != NULL)
-            calls->handler->leaf(calls->context, calls, event);
-        break;
-    default: break;
-    }
-    calls->number++;
+    calls->number = step->number;
+    if (step->began_count > 0)
+        begin(calls, step);
+    else if (step->ended_count > 0)
+        end(calls, step);
+    else if (event->kind == TTAPE_EVENT_SWITCH)
+        change(calls, event->argument);
+    else if (event->kind == TTAPE_EVENT_LEAF && calls->handler->leaf != NULL)
+        calls->handler->leaf(calls->context, calls, event);
 }
 
-/* ---- edges: where reading begins, and behind what cannot be read ---- */
-
-static bool is_frame(const struct tool_call *call, const ttape_open_frame *open)
+/* Where reading begins, goes on behind missing events, and stops: what is open then stays so, and
+ * alarms see what it is. */
+static void take_other(struct tool_calls *calls, const ttape_call_step *step)
 {
-    return call->kind == open->kind && call->enter_ns == open->enter_time_ns &&
-           (call->kind == TTAPE_EVENT_SIGNAL_BEGIN ? call->argument == open->argument
-                                                   : call->site == open->site);
-}
-
-/* Makes the stacks what the edge has. */
-static void settle(struct tool_calls *calls, const ttape_edge *edge)
-{
-    for (size_t i = 0; i < calls->stack_count; i++) {
-        struct tool_call_stack *stack = calls->stacks[i];
-        size_t kept = 0;
-        for (uint32_t j = 0; stack != NULL && j < edge->frame_count && kept < stack->count; j++) {
-            if (edge->frames[j].stack == i) {
-                if (!is_frame(&stack->calls[kept], &edge->frames[j]))
-                    break;
-                kept++;
-            }
-        }
-        while (stack != NULL && stack->count > kept)
-            pop(calls, stack);
-    }
-    size_t place = 0;
-    for (uint32_t i = 0; i < edge->frame_count; i++) {
-        const ttape_open_frame *open = &edge->frames[i];
-        struct tool_call_stack *stack = stack_of(calls, open->stack);
+    struct tool_call_stack *stack = stack_of(calls, step->stack);
+    switch (step->kind) {
+    case TTAPE_STEP_FOUND:
         stack->is_known = true;
-        place = i > 0 && edge->frames[i - 1].stack == open->stack ? place + 1 : 0;
-        if (place >= stack->count) {
-            push(calls, stack,
-                 &(struct tool_call){.kind = open->kind,
-                                     .site = open->site,
-                                     .argument = open->argument,
-                                     .enter_ns = open->enter_time_ns});
-        }
+        stack->calls = step->began - step->began->height;
+        begin(calls, step);
+        break;
+    case TTAPE_STEP_START:
+        stack->is_known = true;
+        calls->current = stack;
+        break;
+    case TTAPE_STEP_STOP:
+        pass_time(calls, step->elapsed_ns);
+        while (calls->alarm_ns != UINT64_MAX)
+            calls->handler->alarm(calls->context, calls);
+        break;
+    default: end(calls, step); break;
     }
-    calls->current = stack_of(calls, edge->stack);
-    calls->current->is_known = true;
-    calls->number = edge->event_number;
 }
+
+/* ---- a stream ---- */
 
 /* After a failed call. False: the stream is not worth going on with. */
 static bool note_error(struct tool_calls *calls, const ttape_error *err)
@@ -175,141 +126,53 @@ static bool note_error(struct tool_calls *calls, const ttape_error *err)
     return true;
 }
 
-/* Behind a hole the time goes on where events do: nothing is known of the time in it. */
-static void resettle(struct tool_calls *calls)
+static void forget_stacks(struct tool_calls *calls)
 {
-    ttape_error err = {0};
-    ttape_edge edge;
-    if (ttape_cursor_get_open_frames(calls->cursor, &edge, &err) == TTAPE_OK) {
-        if (edge.event_number > calls->number)
-            calls->now_ns = edge.time_ns;
-        settle(calls, &edge);
-    }
+    for (size_t i = 0; i < calls->stack_count; i++)
+        if (calls->stacks[i] != NULL)
+            *calls->stacks[i] = (struct tool_call_stack){.number = (uint32_t)i};
+    calls->current = stack_of(calls, 0);
+    calls->current->is_known = true;
 }
 
-/* ---- a stream ---- */
-
-static bool is_behind(const struct tool_calls *calls, const ttape_event *event)
-{
-    return calls->selection->has_range && event->time_ns >= calls->selection->to_ns;
-}
-
-/* Nothing is missing: batches. True: the selection ends before the stream does. */
-static bool read_batches(struct tool_calls *calls)
+static void read_steps(struct tool_calls *calls, ttape_call_cursor *cursor)
 {
     ttape_error err = {0};
-    bool damaged = false;
+    const ttape_call_step *step;
     for (;;) {
-        size_t count = 0;
-        if (damaged) {
-            resettle(calls);
-            damaged = false;
-        }
-        ttape_status status =
-            ttape_cursor_next_events(calls->cursor, calls->events, BATCH_EVENTS, &count, &err);
-        if (status == TTAPE_END)
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            if (is_behind(calls, &calls->events[i]))
-                return true;
-            take(calls, &calls->events[i]);
-        }
-        if (status != TTAPE_OK) {
-            if (!note_error(calls, &err))
-                return false;
-            damaged = true;
-        }
-    }
-}
-
-/* Events are missing: one by one, since only their numbers tell where. */
-static bool read_items(struct tool_calls *calls)
-{
-    ttape_error err = {0};
-    ttape_event_item item;
-    for (;;) {
-        ttape_status status = ttape_cursor_next(calls->cursor, &item, &err);
-        if (status == TTAPE_OK && item.number != calls->number) {
-            status = ttape_cursor_seek_event(calls->cursor, item.number, &err);
-            if (status == TTAPE_OK) {
-                resettle(calls);
-                status = ttape_cursor_next(calls->cursor, &item, &err);
-            }
-        }
-        if (status == TTAPE_END)
-            return false;
-        if (status != TTAPE_OK) {
-            if (!note_error(calls, &err))
-                return false;
-            continue;
-        }
-        if (is_behind(calls, &item.event))
-            return true;
-        take(calls, &item.event);
-    }
-}
-
-static bool begin(struct tool_calls *calls, const ttape_stream_info *info)
-{
-    const struct tool_selection *selection = calls->selection;
-    ttape_error err = {0};
-    ttape_edge edge = {.event_number = info->first_event};
-    ttape_status status =
-        ttape_cursor_open(&calls->cursor, calls->input->reader, calls->stream, &err);
-    if (status != TTAPE_OK) {
-        (void)note_error(calls, &err);
-        return false;
-    }
-    if (selection->has_range)
-        status = ttape_cursor_seek_time(calls->cursor, selection->from_ns, &err);
-    if (status == TTAPE_OK)
-        status = ttape_cursor_get_open_frames(calls->cursor, &edge, &err);
-    if (status == TTAPE_END)
-        return false; /* nothing of it is in the range */
-    if (status != TTAPE_OK && !note_error(calls, &err))
-        return false;
-    calls->now_ns = edge.time_ns;
-    if (selection->has_range && calls->now_ns < selection->from_ns)
-        calls->now_ns = selection->from_ns;
-    settle(calls, &edge);
-    return true;
-}
-
-static void finish(struct tool_calls *calls, bool is_cut)
-{
-    if (is_cut && calls->selection->to_ns > calls->now_ns)
-        pass_time(calls, calls->selection->to_ns);
-    while (calls->alarm_ns != UINT64_MAX) /* what is open stays so: see what it is */
-        calls->handler->alarm(calls->context, calls);
-    for (size_t i = 0; i < calls->stack_count; i++) {
-        struct tool_call_stack *stack = calls->stacks[i];
-        while (stack != NULL && stack->count > 0)
-            pop(calls, stack);
-        if (stack != NULL) {
-            stack->clock = 0;
-            stack->is_known = false;
-            stack->origin = stack->through = 0;
+        ttape_status status = ttape_call_cursor_step(cursor, &step, &err);
+        if (__builtin_expect(status != TTAPE_OK, 0)) {
+            if (status == TTAPE_END || !note_error(calls, &err))
+                return;
+        } else if (__builtin_expect(step->kind == TTAPE_STEP_EVENT, 1)) {
+            take(calls, step);
+        } else {
+            take_other(calls, step);
         }
     }
 }
 
 void tool_calls_stream(struct tool_calls *calls, uint32_t stream, uint64_t alarm_ns)
 {
-    ttape_stream_info info = {0};
-    (void)ttape_reader_get_stream(calls->input->reader, stream, &info);
+    const struct tool_selection *selection = calls->selection;
+    const ttape_call_options options = {.size = sizeof(options),
+                                        .streams = &stream,
+                                        .stream_count = 1,
+                                        .has_range = selection->has_range,
+                                        .from_ns = selection->from_ns,
+                                        .to_ns = selection->to_ns};
+    ttape_error err = {0};
+    ttape_call_cursor *cursor;
     calls->stream = stream;
     calls->alarm_ns = alarm_ns;
-    calls->now_ns = 0;
     calls->event_count = 0;
     calls->span_ns = calls->outside_ns = 0;
-    calls->current = stack_of(calls, 0);
-    calls->current->is_known = true;
-    bool is_cut = false;
-    if (begin(calls, &info))
-        is_cut = info.missing_count > 0 ? read_items(calls) : read_batches(calls);
-    finish(calls, is_cut);
-    ttape_cursor_close(calls->cursor);
-    calls->cursor = NULL;
+    forget_stacks(calls);
+    if (ttape_call_cursor_open(&cursor, calls->input->reader, &options, &err) == TTAPE_OK)
+        read_steps(calls, cursor);
+    else
+        (void)note_error(calls, &err);
+    ttape_call_cursor_close(cursor);
 }
 
 void tool_calls_open(struct tool_calls *calls, const struct tool_input *input,
@@ -318,19 +181,13 @@ void tool_calls_open(struct tool_calls *calls, const struct tool_input *input,
 {
     *calls = (struct tool_calls){
         .input = input, .selection = selection, .handler = handler, .context = context};
-    calls->events = tool_allocate(BATCH_EVENTS, sizeof(ttape_event));
 }
 
 void tool_calls_close(struct tool_calls *calls)
 {
-    for (size_t i = 0; i < calls->stack_count; i++) {
-        if (calls->stacks[i] != NULL) {
-            free(calls->stacks[i]->calls);
-            free(calls->stacks[i]);
-        }
-    }
+    for (size_t i = 0; i < calls->stack_count; i++)
+        free(calls->stacks[i]);
     free(calls->stacks);
-    free(calls->events);
     *calls = (struct tool_calls){0};
 }
 

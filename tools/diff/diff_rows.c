@@ -115,40 +115,37 @@ static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uin
 }
 
 /* A signal's handler is an outermost call: which function it interrupts is chance. */
-static void enter(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
-                  struct tool_call *call)
+static void enter(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct climbing *c = context;
     bool is_signal = call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
-    uint32_t parent = stack->count > 1 ? call[-1].node : TTAPE_NONE;
+    uint32_t parent = stack->count > 1 ? tool_call_word(&call[-1], TOOL_CALL_NODE) : TTAPE_NONE;
     uint32_t depth = parent != TTAPE_NONE ? c->rows->rows[parent].depth + 1 : 0;
-    (void)calls;
-    call->flags = 0; /* 1: it has no path of its own */
     if (is_signal || (parent != TTAPE_NONE && depth >= c->depth_limit)) {
-        call->node = is_signal ? TTAPE_NONE : parent;
-        call->flags = 1;
+        call->user[TOOL_CALL_NODE] = is_signal ? TTAPE_NONE : parent;
+        call->user[TOOL_CALL_FLAGS] = 1; /* it has no path of its own */
         if (!is_signal)
             c->rows->depth_limit = c->depth_limit;
         return;
     }
-    call->node = find_path(c, parent, tool_diff_key_of(c->diff, c->side, call->site), depth);
-    if (call->node != TTAPE_NONE) {
-        struct tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
+    uint32_t node = find_path(c, parent, tool_diff_key_of(c->diff, c->side, call->site), depth);
+    call->user[TOOL_CALL_NODE] = node;
+    if (node != TTAPE_NONE) {
+        struct tool_diff_side *side = &c->rows->rows[node].sides[c->side];
         side->is_there = true;
-        side->calls += call->counts;
+        side->calls += tool_call_counts(call);
     }
 }
 
-static void leave(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
-                  struct tool_call *call, int64_t total_ns)
+static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct climbing *c = context;
-    (void)calls;
+    uint32_t node = tool_call_word(call, TOOL_CALL_NODE);
     (void)stack;
-    if (call->node != TTAPE_NONE) {
-        struct tool_diff_side *side = &c->rows->rows[call->node].sides[c->side];
+    if (node != TTAPE_NONE) {
+        struct tool_diff_side *side = &c->rows->rows[node].sides[c->side];
         tool_add_ns(&side->self_ns, call->self_ns);
-        tool_add_ns(&side->total_ns, call->flags == 0 ? total_ns : 0);
+        tool_add_ns(&side->total_ns, call->user[TOOL_CALL_FLAGS] == 0 ? call->total_ns : 0);
     }
 }
 

@@ -104,7 +104,7 @@ static inline uint32_t *active_of(struct tool_graph *graph, uint32_t stack, uint
 /* ---- calls ---- */
 
 static uint32_t level_of(const struct tool_graph_thread *thread,
-                         const struct tool_call_stack *stack, const struct tool_call *call)
+                         const struct tool_call_stack *stack, const ttape_call *call)
 {
     if (call->kind == TTAPE_EVENT_OPEN)
         return thread->open.level;
@@ -113,7 +113,7 @@ static uint32_t level_of(const struct tool_graph_thread *thread,
 
 /* A first routine that calls itself stays in its node. No other call above it is a first one. */
 static uint32_t node_of(struct tool_graph *graph, const struct tool_call_stack *stack,
-                        const struct tool_call *call)
+                        const ttape_call *call)
 {
     const struct tool_graph_thread *thread = &graph->threads[graph->current];
     if (call->kind == TTAPE_EVENT_SIGNAL_BEGIN)
@@ -123,23 +123,25 @@ static uint32_t node_of(struct tool_graph *graph, const struct tool_call_stack *
     level = level < LEVEL_MOST ? level : LEVEL_MOST;
     if (stack->count == 1 || graph->split_levels)
         return function_node(graph, function, level);
-    const struct tool_graph_node *bottom = &graph->nodes[stack->calls[0].node];
+    const struct tool_graph_node *bottom =
+        &graph->nodes[tool_call_word(&stack->calls[0], TOOL_CALL_NODE)];
     if (bottom->kind == TOOL_NODE_FUNCTION && bottom->function == function)
-        return stack->calls[0].node;
+        return tool_call_word(&stack->calls[0], TOOL_CALL_NODE);
     return function_node(graph, function, 0);
 }
 
 /* What a call hangs below. */
 static struct tool_graph_origin origin_of(const struct tool_graph *graph,
                                           const struct tool_call_stack *stack,
-                                          const struct tool_call *call)
+                                          const ttape_call *call)
 {
     const struct tool_graph_thread *thread = &graph->threads[graph->current];
     if (call->kind == TTAPE_EVENT_SIGNAL_BEGIN)
         return (struct tool_graph_origin){.node = TOOL_GRAPH_START};
     if (stack->count > 1) {
-        return (struct tool_graph_origin){.node = call[-1].shown,
-                                          .through = call[-1].flags & CALL_THROUGH};
+        return (struct tool_graph_origin){.node = tool_call_word(&call[-1], TOOL_CALL_SHOWN),
+                                          .through = tool_call_word(&call[-1], TOOL_CALL_FLAGS) &
+                                                     CALL_THROUGH};
     }
     if (call->kind == TTAPE_EVENT_OPEN)
         return thread->open;
@@ -148,66 +150,65 @@ static struct tool_graph_origin origin_of(const struct tool_graph *graph,
     return thread->first;
 }
 
-static void enter_edge(struct tool_graph *graph, const struct tool_call_stack *stack,
-                       struct tool_call *call, const struct tool_graph_origin *origin)
+static uint32_t enter_edge(struct tool_graph *graph, const struct tool_call_stack *stack,
+                           const ttape_call *call, uint32_t node,
+                           const struct tool_graph_origin *origin)
 {
-    call->edge = find_edge(graph, origin->node, call->node);
-    struct tool_graph_edge *edge = touch_edge(graph, call->edge);
-    ++*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active);
+    uint32_t index = find_edge(graph, origin->node, node);
+    struct tool_graph_edge *edge = touch_edge(graph, index);
+    ++*active_of(graph, stack->number, IS_EDGE | index, &edge->active);
     edge->is_inferred = edge->is_inferred || origin->is_inferred;
-    if (call->counts) {
+    if (tool_call_counts(call)) {
         bool is_spawned = stack->count == 1 || call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
         edge->now.calls++;
         edge->now.spawned += is_spawned;
         edge->now.through += !is_spawned && origin->through != 0;
     }
+    return index;
 }
 
-static void enter(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
-                  struct tool_call *call)
+static void enter(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct tool_graph *graph = context;
-    (void)calls;
-    call->node = node_of(graph, stack, call);
+    uint32_t index = node_of(graph, stack, call);
     struct tool_graph_origin origin = origin_of(graph, stack, call);
-    struct tool_graph_node *node = touch_node(graph, call->node);
+    struct tool_graph_node *node = touch_node(graph, index);
     bool is_idle = graph->functions.functions[node->function].is_idle;
-    call->flags =
-        is_idle || (stack->count > 1 && (call[-1].flags & CALL_IDLE) != 0) ? CALL_IDLE : 0;
-    uint32_t active = ++*active_of(graph, stack->number, call->node, &node->active);
+    is_idle = is_idle ||
+              (stack->count > 1 && (tool_call_word(&call[-1], TOOL_CALL_FLAGS) & CALL_IDLE) != 0);
+    uint32_t active = ++*active_of(graph, stack->number, index, &node->active);
     node->depth = active > node->depth ? active : node->depth;
     graph->max_depth = stack->count > graph->max_depth ? (uint32_t)stack->count : graph->max_depth;
-    if (call->counts) {
+    if (tool_call_counts(call)) {
         node->now.calls++;
         node->now.recursion += active > 1;
     }
-    if (node->is_kept) {
-        call->shown = call->node;
-        enter_edge(graph, stack, call, &origin);
-    } else {
-        call->shown = origin.node;
-        call->edge = TTAPE_NONE;
-        call->flags |= CALL_THROUGH;
-    }
+    call->user[TOOL_CALL_NODE] = index;
+    call->user[TOOL_CALL_FLAGS] = (is_idle ? CALL_IDLE : 0) | (node->is_kept ? 0 : CALL_THROUGH);
+    call->user[TOOL_CALL_SHOWN] = node->is_kept ? index : origin.node;
+    call->user[TOOL_CALL_EDGE] =
+        node->is_kept ? enter_edge(graph, stack, call, index, &origin) : TTAPE_NONE;
 }
 
-static void leave(void *context, struct tool_calls *calls, struct tool_call_stack *stack,
-                  struct tool_call *call, int64_t total_ns)
+static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct tool_graph *graph = context;
-    struct tool_graph_node *node = touch_node(graph, call->node);
-    (void)calls;
+    uint32_t index = tool_call_word(call, TOOL_CALL_NODE);
+    uint32_t edge_index = tool_call_word(call, TOOL_CALL_EDGE);
+    struct tool_graph_node *node = touch_node(graph, index);
+    bool is_idle = (call->user[TOOL_CALL_FLAGS] & CALL_IDLE) != 0;
     tool_add_ns(&node->now.self_ns, call->self_ns);
-    tool_add_ns(&node->now.idle_ns, (call->flags & CALL_IDLE) != 0 ? call->self_ns : 0);
-    if (--*active_of(graph, stack->number, call->node, &node->active) == 0)
-        tool_add_ns(&node->now.total_ns, total_ns);
-    if (call->edge == TTAPE_NONE) {
-        tool_add_ns(&touch_node(graph, call->shown)->now.below_ns, call->self_ns);
+    tool_add_ns(&node->now.idle_ns, is_idle ? call->self_ns : 0);
+    if (--*active_of(graph, stack->number, index, &node->active) == 0)
+        tool_add_ns(&node->now.total_ns, call->total_ns);
+    if (edge_index == TTAPE_NONE) {
+        uint32_t shown = tool_call_word(call, TOOL_CALL_SHOWN);
+        tool_add_ns(&touch_node(graph, shown)->now.below_ns, call->self_ns);
         return;
     }
-    struct tool_graph_edge *edge = touch_edge(graph, call->edge);
-    if (--*active_of(graph, stack->number, IS_EDGE | call->edge, &edge->active) == 0)
-        tool_add_ns(&edge->now.total_ns, total_ns);
+    struct tool_graph_edge *edge = touch_edge(graph, edge_index);
+    if (--*active_of(graph, stack->number, IS_EDGE | edge_index, &edge->active) == 0)
+        tool_add_ns(&edge->now.total_ns, call->total_ns);
 }
 
 struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
@@ -216,15 +217,15 @@ struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
     const struct tool_graph_thread *thread = &graph->threads[graph->current];
     if (stack->count == 0)
         return thread->first;
-    const struct tool_call *top = &stack->calls[stack->count - 1];
-    return (struct tool_graph_origin){.node = top->shown, .through = top->flags & CALL_THROUGH};
+    const ttape_call *top = &stack->calls[stack->count - 1];
+    return (struct tool_graph_origin){.node = tool_call_word(top, TOOL_CALL_SHOWN),
+                                      .through =
+                                          tool_call_word(top, TOOL_CALL_FLAGS) & CALL_THROUGH};
 }
 
-static void change(void *context, struct tool_calls *calls, const struct tool_call_stack *from,
-                   struct tool_call_stack *to)
+static void change(void *context, const struct tool_call_stack *from, struct tool_call_stack *to)
 {
     struct tool_graph_origin here = tool_graph_here(context, from);
-    (void)calls;
     to->origin = here.node + 1;
     to->through = here.through;
 }
