@@ -1,0 +1,119 @@
+/* Calls: bounded in memory, the same one by one as by steps, and each begins and ends once,
+ * whatever the trace says and is missing. */
+#include <tracetape/calls.h>
+
+#include "fuzz_trace.h"
+
+#define MEMORY_BYTES (16u << 20) /* of open calls */
+#define STEPS_MOST   20000u
+#define ERRORS_MOST  200u
+
+static void add_call(struct fuzz_sum *sum, const ttape_call *call)
+{
+    const uint64_t fields[] = {call->stream,
+                               call->site,
+                               call->kind,
+                               call->stack,
+                               call->height,
+                               call->end,
+                               call->enter_number,
+                               call->end_number,
+                               call->enter_ns,
+                               call->end_ns,
+                               (uint64_t)call->total_ns,
+                               (uint64_t)call->self_ns};
+    sum->hash = fuzz_hash(sum->hash, fields, sizeof fields);
+    sum->events++;
+}
+
+/* How many of a step's calls the sum takes, so that both ways stop at the same one. */
+static bool take_step(struct fuzz_sum *sum, const ttape_call_step *step, int64_t *open)
+{
+    FUZZ_REQUIRE(step->kind <= TTAPE_STEP_LEFT);
+    FUZZ_REQUIRE(step->kind != TTAPE_STEP_EVENT || step->event != NULL);
+    FUZZ_REQUIRE(step->began_count == 0 || step->ended_count == 0);
+    *open += (int64_t)step->began_count - step->ended_count;
+    FUZZ_REQUIRE(*open >= 0);
+    for (uint32_t i = step->ended_count; i-- > 0;) {
+        FUZZ_REQUIRE(step->ended[i].end != TTAPE_CALL_RUNNING);
+        FUZZ_REQUIRE(i == 0 || step->ended[i].height == step->ended[i - 1].height + 1);
+        add_call(sum, &step->ended[i]);
+    }
+    return sum->events < STEPS_MOST;
+}
+
+static struct fuzz_sum by_steps(ttape_reader *reader, const ttape_call_options *options)
+{
+    struct fuzz_sum sum = {0};
+    ttape_call_cursor *cursor;
+    const ttape_call_step *step;
+    int64_t open = 0;
+    ttape_status status = ttape_call_cursor_open(&cursor, reader, options, NULL);
+    if (status != TTAPE_OK)
+        return sum;
+    for (uint32_t steps = 0; steps < STEPS_MOST && sum.errors < ERRORS_MOST; steps++) {
+        status = ttape_call_cursor_step(cursor, &step, NULL);
+        if (status == TTAPE_END)
+            break;
+        sum.errors += status != TTAPE_OK;
+        if (status == TTAPE_OK && !take_step(&sum, step, &open))
+            break;
+    }
+    /* everything has ended, but where a limit of memory or of ours ended the reading */
+    FUZZ_REQUIRE(status != TTAPE_END || open == 0 || sum.errors > 0);
+    ttape_call_cursor_close(cursor);
+    return sum;
+}
+
+static struct fuzz_sum one_by_one(ttape_reader *reader, const ttape_call_options *options,
+                                  uint64_t count)
+{
+    struct fuzz_sum sum = {0};
+    ttape_call_cursor *cursor;
+    ttape_call call;
+    if (ttape_call_cursor_open(&cursor, reader, options, NULL) != TTAPE_OK)
+        return sum;
+    while (sum.events < count && sum.errors < ERRORS_MOST) {
+        ttape_status status = ttape_call_cursor_next(cursor, &call, NULL);
+        if (status == TTAPE_END)
+            break;
+        sum.errors += status != TTAPE_OK;
+        if (status == TTAPE_OK && call.kind != TTAPE_EVENT_EXIT_UNSEEN)
+            add_call(&sum, &call);
+    }
+    ttape_call_cursor_close(cursor);
+    return sum;
+}
+
+static void compare(ttape_reader *reader, struct fuzz_input *in)
+{
+    uint32_t how = fuzz_number(in, 1), stream = fuzz_number(in, 1) % 4;
+    ttape_call_options options = {.size = sizeof options,
+                                  .has_range = how & 1,
+                                  .values = how & 2,
+                                  .memory_bytes = MEMORY_BYTES};
+    options.from_ns = fuzz_number(in, 2);
+    options.to_ns = how & 4 ? UINT64_MAX : options.from_ns + fuzz_number(in, 2);
+    if (how & 8) {
+        options.streams = &stream;
+        options.stream_count = 1;
+    }
+    struct fuzz_sum steps = by_steps(reader, &options);
+    struct fuzz_sum calls = one_by_one(reader, &options, steps.events);
+    FUZZ_REQUIRE(steps.errors > 0 || calls.errors > 0 ||
+                 (steps.hash == calls.hash && steps.events == calls.events));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_trace trace;
+    if (!fuzz_trace_open(&trace, data, size))
+        return 0;
+    trace.memory.limit_bytes += MEMORY_BYTES;
+    ttape_reader *reader = fuzz_trace_read(&trace);
+    if (reader != NULL)
+        compare(reader, &trace.parameters);
+    ttape_reader_close(reader);
+    fuzz_trace_close(&trace);
+    return 0;
+}
