@@ -43,7 +43,7 @@ const char *ttape_status_name(ttape_status status)
     case TTAPE_END: return "end";
     case TTAPE_E_ARGUMENT: return "argument";
     case TTAPE_E_STATE: return "state";
-    case TTAPE_E_NOT_FOUND: return "not_found";
+    case TTAPE_E_NOT_FOUND: return "not found";
     case TTAPE_E_MEMORY: return "memory";
     case TTAPE_E_IO: return "io";
     case TTAPE_E_EXISTS: return "exists";
@@ -53,7 +53,7 @@ const char *ttape_status_name(ttape_status status)
     case TTAPE_E_LIMIT: return "limit";
     case TTAPE_E_VERSION: return "version";
     case TTAPE_E_UNSUPPORTED: return "unsupported";
-    case TTAPE_E_NOT_TRACE: return "not_trace";
+    case TTAPE_E_NOT_TRACE: return "not a trace";
     }
     return "unknown";
 }

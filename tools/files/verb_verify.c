@@ -48,20 +48,6 @@ struct verification {
     struct tool_json json;
 };
 
-static const char *status_name(ttape_status status)
-{
-    switch (status) {
-    case TTAPE_E_TRUNCATED: return "truncated";
-    case TTAPE_E_CORRUPT: return "corrupt";
-    case TTAPE_E_CHECKSUM: return "checksum";
-    case TTAPE_E_LIMIT: return "limit";
-    case TTAPE_E_VERSION: return "version";
-    case TTAPE_E_UNSUPPORTED: return "unsupported";
-    case TTAPE_E_NOT_TRACE: return "not a trace";
-    default: return "other";
-    }
-}
-
 static const char *chunk_name(uint32_t kind)
 {
     static const char *const names[] = {"metadata",  "site table", "stream table",
@@ -79,7 +65,7 @@ static void print_json(struct verification *run, const ttape_finding *finding)
     tool_json_number_if(json, "offset", finding->error.offset != TTAPE_ERROR_NO_OFFSET,
                         finding->error.offset);
     tool_json_string_if(json, "rule", text_of(finding->error.rule));
-    tool_json_text(json, "status", status_name(finding->error.status));
+    tool_json_text(json, "status", ttape_status_name(finding->error.status));
     tool_json_string_if(json, "chunk_kind",
                         text_of(finding->chunk_kind != 0 ? chunk_name(finding->chunk_kind) : ""));
     tool_json_number_if(json, "partition", finding->partition != TTAPE_NONE, finding->partition);

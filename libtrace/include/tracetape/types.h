@@ -184,7 +184,7 @@ TTAPE_API const char *ttape_version_string(void);
 TTAPE_API const char *ttape_event_kind_name(uint32_t event_kind, uint32_t site_kind);
 TTAPE_API const char *ttape_site_kind_name(uint32_t site_kind);
 TTAPE_API const char *ttape_gap_reason_name(uint32_t reason);
-/* "ok", "end", "not_found", ...: the constants without their prefix; "unknown" for others. */
+/* "ok", "end", "not found", "checksum", "not a trace", ...; "unknown" for what is no status. */
 TTAPE_API const char *ttape_status_name(ttape_status status);
 
 #ifdef __cplusplus
