@@ -156,6 +156,17 @@ uint32_t ttp_segments_up_to(const ttape_reader *r, uint32_t stream, uint64_t eve
     return low;
 }
 
+ttape_status ttp_stream_numbers(ttape_reader *r, uint64_t **numbers, uint32_t *capacity,
+                                ttape_error *err)
+{
+    uint32_t before = *numbers == NULL ? 0 : *capacity;
+    TTP_TRY(ttp_memory_reserve(&r->memory, numbers, capacity, r->definitions.stream_count + 1ull,
+                               sizeof **numbers, err));
+    if (*capacity > before)
+        memset(*numbers + before, 0, (*capacity - before) * sizeof **numbers);
+    return TTAPE_OK;
+}
+
 static bool worth_a_scan(ttape_status status)
 {
     return status != TTAPE_OK && status != TTAPE_E_MEMORY && status != TTAPE_E_IO;

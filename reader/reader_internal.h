@@ -158,6 +158,10 @@ void ttp_reader_retire_partitions(ttape_reader *r);
 /* Sorts segments by stream and by number. */
 ttape_status ttp_reader_link_segments(ttape_reader *r, ttape_error *err);
 
+/* Makes room for a number of each stream that is known; new ones are 0. */
+ttape_status ttp_stream_numbers(ttape_reader *r, uint64_t **numbers, uint32_t *capacity,
+                                ttape_error *err);
+
 /* Offset of the first valid chunk header in [from, from + window_bytes), or the source's size. */
 ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t window_bytes,
                                    uint64_t *offset, ttape_error *err);

@@ -121,6 +121,18 @@ void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity
     return grown;
 }
 
+ttape_status ttp_memory_reserve(struct ttp_memory *memory, void *array, uint32_t *capacity,
+                                uint64_t wanted, size_t item_bytes, ttape_error *err)
+{
+    void *block; /* by memcpy, for pointers to different types may differ */
+    memcpy(&block, array, sizeof block);
+    block = ttp_memory_grow(memory, block, capacity, wanted, item_bytes, err);
+    if (block == NULL)
+        return memory->status;
+    memcpy(array, &block, sizeof block);
+    return TTAPE_OK;
+}
+
 void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes)
 {
     memory->used_bytes += size_bytes;

@@ -37,6 +37,10 @@ void ttp_memory_give(struct ttp_memory *memory, void *block, uint64_t count, siz
 void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity, uint64_t wanted,
                       size_t item_bytes, ttape_error *err);
 
+/* The same for the array whose pointer is at `array`. */
+ttape_status ttp_memory_reserve(struct ttp_memory *memory, void *array, uint32_t *capacity,
+                                uint64_t wanted, size_t item_bytes, ttape_error *err);
+
 /* Counts memory that a library keeps for the reader outside of the allocator. */
 void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes);
 

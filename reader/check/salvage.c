@@ -109,26 +109,11 @@ static ttape_status check_decoded(struct taking *t, uint32_t partition)
     return status == TTAPE_END ? t->problem.status : status;
 }
 
-static ttape_status reserve_streams(struct taking *t)
-{
-    struct ttp_memory *memory = &t->s->r->memory;
-    uint32_t before = t->next_event == NULL ? 0 : t->stream_capacity;
-    uint64_t *next =
-        ttp_memory_grow(memory, t->next_event, &t->stream_capacity,
-                        t->s->r->definitions.stream_count + 1ull, sizeof *next, &t->problem);
-    if (next == NULL)
-        return memory->status;
-    t->next_event = next;
-    if (t->stream_capacity > before)
-        memset(next + before, 0, (t->stream_capacity - before) * sizeof *next);
-    return TTAPE_OK;
-}
-
 /* Numbers of a stream's events ascend over the partitions that are kept. */
 static ttape_status check_numbers(struct taking *t, const struct ttp_partition_entry *entry)
 {
     const struct ttp_segment_entry *segments = &t->s->r->segments[entry->first_segment];
-    TTP_TRY(reserve_streams(t));
+    TTP_TRY(ttp_stream_numbers(t->s->r, &t->next_event, &t->stream_capacity, &t->problem));
     for (uint32_t i = 0; i < entry->segment_count; i++)
         if (segments[i].first_event < t->next_event[segments[i].stream])
             return ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-SEG-01", entry->offset,
@@ -142,13 +127,9 @@ static ttape_status keep_partition(struct taking *t, struct ttp_salvage_piece *p
     struct ttp_salvage *s = t->s;
     uint32_t partition = s->r->partition_count - 1;
     const struct ttp_partition_entry *entry = &s->r->partitions[partition];
-    uint32_t *losses =
-        ttp_memory_grow(&s->r->memory, s->partition_losses, &s->partition_losses_capacity,
-                        partition + 1ull, sizeof *losses, err);
-    if (losses == NULL)
-        return s->r->memory.status;
-    s->partition_losses = losses;
-    losses[partition] = t->losses;
+    TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->partition_losses, &s->partition_losses_capacity,
+                               partition + 1ull, sizeof *s->partition_losses, err));
+    s->partition_losses[partition] = t->losses;
     for (uint32_t i = 0; i < entry->segment_count; i++) {
         const struct ttp_segment_entry *seg = &s->r->segments[entry->first_segment + i];
         t->next_event[seg->stream] = seg->first_event + seg->event_count;
@@ -168,13 +149,10 @@ static ttape_status note_lost(struct taking *t, struct ttp_salvage_piece *piece,
     piece->events_known = true;
     for (uint32_t i = 0; i < entry->segment_count; i++) {
         const struct ttp_segment_entry *seg = &s->r->segments[entry->first_segment + i];
-        struct ttp_lost_segment *lost = ttp_memory_grow(&s->r->memory, s->lost, &s->lost_capacity,
-                                                        s->lost_count + 1ull, sizeof *lost, err);
-        if (lost == NULL)
-            return s->r->memory.status;
-        s->lost = lost;
-        lost[s->lost_count++] = (struct ttp_lost_segment){seg->first_event, piece->head.sequence,
-                                                          seg->stream, seg->event_count};
+        TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->lost, &s->lost_capacity, s->lost_count + 1ull,
+                                   sizeof *s->lost, err));
+        s->lost[s->lost_count++] = (struct ttp_lost_segment){seg->first_event, piece->head.sequence,
+                                                             seg->stream, seg->event_count};
     }
     return TTAPE_OK;
 }

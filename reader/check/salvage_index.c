@@ -134,12 +134,9 @@ static ttape_status take_lost(void *context, uint64_t sequence, uint32_t stream,
     struct ttp_salvage_piece *piece = chunk_of(s, sequence);
     if (piece != NULL && (piece->fate != TTAPE_RECOVER_LOST || piece->events_known))
         return TTAPE_OK;
-    struct ttp_lost_segment *lost = ttp_memory_grow(&s->r->memory, s->lost, &s->lost_capacity,
-                                                    s->lost_count + 1ull, sizeof *lost, err);
-    if (lost == NULL)
-        return s->r->memory.status;
-    s->lost = lost;
-    lost[s->lost_count++] =
+    TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->lost, &s->lost_capacity, s->lost_count + 1ull,
+                               sizeof *s->lost, err));
+    s->lost[s->lost_count++] =
         (struct ttp_lost_segment){segment->first_event, sequence, stream, segment->event_count};
     return TTAPE_OK;
 }

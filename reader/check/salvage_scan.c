@@ -76,24 +76,18 @@ static ttape_status find_block(struct ttp_salvage *s, uint64_t from, uint64_t *o
 
 static ttape_status add_series(struct ttp_salvage *s, ttape_error *err)
 {
-    struct ttp_chunk_series *series = ttp_memory_grow(&s->r->memory, s->series, &s->series_capacity,
-                                                      s->series_count + 1ull, sizeof *series, err);
-    if (series == NULL)
-        return s->r->memory.status;
-    s->series = series;
-    series[s->series_count++] = (struct ttp_chunk_series){.owner = TTP_SERIES_UNKNOWN};
+    TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->series, &s->series_capacity,
+                               s->series_count + 1ull, sizeof *s->series, err));
+    s->series[s->series_count++] = (struct ttp_chunk_series){.owner = TTP_SERIES_UNKNOWN};
     return TTAPE_OK;
 }
 
 static ttape_status add_piece(struct ttp_salvage *s, uint64_t offset, uint64_t size_bytes,
                               struct ttp_salvage_piece **out, ttape_error *err)
 {
-    struct ttp_salvage_piece *pieces = ttp_memory_grow(&s->r->memory, s->pieces, &s->piece_capacity,
-                                                       s->piece_count + 1ull, sizeof *pieces, err);
-    if (pieces == NULL)
-        return s->r->memory.status;
-    s->pieces = pieces;
-    *out = &pieces[s->piece_count++];
+    TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->pieces, &s->piece_capacity, s->piece_count + 1ull,
+                               sizeof *s->pieces, err));
+    *out = &s->pieces[s->piece_count++];
     **out = (struct ttp_salvage_piece){.offset = offset,
                                        .size_bytes = size_bytes,
                                        .head.sequence = UINT64_MAX,
@@ -109,13 +103,10 @@ ttape_status ttp_salvage_settle(struct ttp_salvage *s, struct ttp_salvage_piece 
     piece->fate = (uint8_t)fate;
     if (why == NULL || piece->why != TTP_NO_PIECE || s->why_count == TTP_MAX_WHYS)
         return TTAPE_OK;
-    ttape_error *whys = ttp_memory_grow(&s->r->memory, s->whys, &s->why_capacity,
-                                        s->why_count + 1ull, sizeof *whys, err);
-    if (whys == NULL)
-        return s->r->memory.status;
-    s->whys = whys;
+    TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->whys, &s->why_capacity, s->why_count + 1ull,
+                               sizeof *s->whys, err));
     piece->why = s->why_count;
-    whys[s->why_count++] = *why;
+    s->whys[s->why_count++] = *why;
     return TTAPE_OK;
 }
 

@@ -345,12 +345,9 @@ static ttape_status take_all_series(struct sorting *k, bool known, ttape_error *
 
 static ttape_status add_hole(struct ttp_salvage *s, const struct ttp_hole *hole, ttape_error *err)
 {
-    struct ttp_hole *holes = ttp_memory_grow(&s->r->memory, s->holes, &s->hole_capacity,
-                                             s->hole_count + 1ull, sizeof *holes, err);
-    if (holes == NULL)
-        return s->r->memory.status;
-    s->holes = holes;
-    holes[s->hole_count++] = *hole;
+    TTP_TRY(ttp_memory_reserve(&s->r->memory, &s->holes, &s->hole_capacity, s->hole_count + 1ull,
+                               sizeof *s->holes, err));
+    s->holes[s->hole_count++] = *hole;
     return TTAPE_OK;
 }
 

@@ -80,25 +80,10 @@ static ttape_status check_payload(struct verify *v, uint64_t offset, const struc
     return note(v, status);
 }
 
-static ttape_status reserve_streams(struct verify *v)
-{
-    struct ttp_memory *memory = &v->r->memory;
-    uint32_t before = v->next_event == NULL ? 0 : v->stream_capacity;
-    uint64_t *next =
-        ttp_memory_grow(memory, v->next_event, &v->stream_capacity,
-                        v->r->definitions.stream_count + 1ull, sizeof *next, &v->problem);
-    if (next == NULL)
-        return memory->status;
-    v->next_event = next;
-    if (v->stream_capacity > before)
-        memset(next + before, 0, (v->stream_capacity - before) * sizeof *next);
-    return TTAPE_OK;
-}
-
 /* Numbers of a stream's events ascend through the file. */
 static ttape_status check_numbers(struct verify *v, const struct ttp_partition_entry *entry)
 {
-    TTP_TRY(note(v, reserve_streams(v)));
+    TTP_TRY(note(v, ttp_stream_numbers(v->r, &v->next_event, &v->stream_capacity, &v->problem)));
     for (uint32_t i = 0; v->next_event != NULL && i < entry->segment_count; i++) {
         const struct ttp_segment_entry *seg = &v->r->segments[entry->first_segment + i];
         uint64_t *next = &v->next_event[seg->stream];

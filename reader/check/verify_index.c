@@ -9,12 +9,9 @@
 ttape_status ttp_chunk_list_add(struct ttp_chunk_list *list, ttape_reader *r,
                                 const struct ttp_chunk *chunk, bool is_partition, ttape_error *err)
 {
-    struct ttp_listed_chunk *chunks = ttp_memory_grow(&r->memory, list->chunks, &list->capacity,
-                                                      list->count + 1ull, sizeof *chunks, err);
-    if (chunks == NULL)
-        return r->memory.status;
-    list->chunks = chunks;
-    chunks[list->count++] =
+    TTP_TRY(ttp_memory_reserve(&r->memory, &list->chunks, &list->capacity, list->count + 1ull,
+                               sizeof *list->chunks, err));
+    list->chunks[list->count++] =
         (struct ttp_listed_chunk){chunk->stored_bytes, chunk->scope,
                                   is_partition ? r->partition_count - 1 : TTAPE_NONE, chunk->kind};
     return TTAPE_OK;

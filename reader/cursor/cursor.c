@@ -179,28 +179,22 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     ttp_loaded_values(p, event, &first, &count);
     if (count == 0)
         return TTAPE_OK;
-    ttape_value *values =
-        ttp_memory_grow(&r->memory, v->values, &v->value_capacity, count, sizeof *values, err);
-    if (values == NULL)
-        return r->memory.status;
-    v->values = values;
+    TTP_TRY(ttp_memory_reserve(&r->memory, &v->values, &v->value_capacity, count, sizeof *v->values,
+                               err));
     uint32_t shown = 0;
     for (uint32_t i = 0; i < count; i++) {
-        shown += ttp_loaded_value(p, first + i, &values[shown]);
-        bytes += shown == 0 ? 0 : values[shown - 1].bytes.size_bytes;
+        shown += ttp_loaded_value(p, first + i, &v->values[shown]);
+        bytes += shown == 0 ? 0 : v->values[shown - 1].bytes.size_bytes;
     }
-    uint8_t *copy = ttp_memory_grow(&r->memory, v->bytes, &v->byte_capacity, bytes, 1, err);
-    if (copy == NULL)
-        return r->memory.status;
-    v->bytes = copy;
+    TTP_TRY(ttp_memory_reserve(&r->memory, &v->bytes, &v->byte_capacity, bytes, 1, err));
     for (uint32_t i = 0; i < shown; i++) {
-        if (values[i].bytes.size_bytes == 0)
+        if (v->values[i].bytes.size_bytes == 0)
             continue;
-        memcpy(copy + at, values[i].bytes.data, values[i].bytes.size_bytes);
-        values[i].bytes.data = (const char *)copy + at;
-        at += values[i].bytes.size_bytes;
+        memcpy(v->bytes + at, v->values[i].bytes.data, v->values[i].bytes.size_bytes);
+        v->values[i].bytes.data = (const char *)v->bytes + at;
+        at += v->values[i].bytes.size_bytes;
     }
-    out->values = values;
+    out->values = v->values;
     out->value_count = shown;
     return TTAPE_OK;
 }

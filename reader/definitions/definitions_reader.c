@@ -69,12 +69,9 @@ ttape_status ttp_definitions_map(struct ttp_definition_tables *d, uint32_t scope
     if (last != NULL && last->file_first + last->count == file_first) {
         last->count += count;
     } else {
-        struct ttp_id_block *blocks = ttp_memory_grow(d->memory, map->blocks, &map->block_capacity,
-                                                      map->block_count + 1ull, sizeof *blocks, err);
-        if (blocks == NULL)
-            return d->memory->status;
-        map->blocks = blocks;
-        blocks[map->block_count++] = (struct ttp_id_block){map->id_count, count, file_first};
+        TTP_TRY(ttp_memory_reserve(d->memory, &map->blocks, &map->block_capacity,
+                                   map->block_count + 1ull, sizeof *map->blocks, err));
+        map->blocks[map->block_count++] = (struct ttp_id_block){map->id_count, count, file_first};
     }
     map->id_count += count;
     return TTAPE_OK;
@@ -101,27 +98,13 @@ static ttape_status check_limit(uint64_t have, uint64_t more, uint32_t limit, co
     return TTAPE_OK;
 }
 
-/* Grows an array whose pointer is at `array`; through memcpy, because pointers to different types
- * may differ. */
-static ttape_status reserve(struct ttp_memory *memory, void *array, uint32_t *capacity,
-                            uint64_t wanted, size_t item_bytes, ttape_error *err)
-{
-    void *block;
-    memcpy(&block, array, sizeof block);
-    block = ttp_memory_grow(memory, block, capacity, wanted, item_bytes, err);
-    if (block == NULL)
-        return memory->status;
-    memcpy(array, &block, sizeof block);
-    return TTAPE_OK;
-}
-
 static ttape_status add_modules(struct ttp_definition_tables *d, uint32_t scope,
                                 struct ttp_reader_cursor *c, uint32_t count, ttape_error *err)
 {
     uint32_t first = d->module_count;
     TTP_TRY(check_limit(d->module_count, count, d->limits->site_count, "modules", err));
-    TTP_TRY(reserve(d->memory, (void *)&d->modules, &d->module_capacity,
-                    (uint64_t)d->module_count + count, sizeof *d->modules, err));
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->modules, &d->module_capacity,
+                               (uint64_t)d->module_count + count, sizeof *d->modules, err));
     for (uint32_t i = 0; i < count; i++) {
         struct ttp_read_module *module = &d->modules[first + i];
         module->scope = scope;
@@ -137,8 +120,8 @@ static ttape_status add_files(struct ttp_definition_tables *d, uint32_t scope,
 {
     uint32_t first = d->file_count;
     TTP_TRY(check_limit(d->file_count, count, d->limits->site_count, "file names", err));
-    TTP_TRY(reserve(d->memory, (void *)&d->files, &d->file_capacity,
-                    (uint64_t)d->file_count + count, sizeof *d->files, err));
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->files, &d->file_capacity,
+                               (uint64_t)d->file_count + count, sizeof *d->files, err));
     for (uint32_t i = 0; i < count; i++)
         TTP_TRY(ttp_string_read(c, d->limits->string_bytes, &d->files[first + i], err));
     d->file_count += count;
@@ -201,8 +184,8 @@ static ttape_status add_site_table(struct ttp_definition_tables *d, uint32_t sco
     if (counts.site_count > ttp_reader_left(c) / TTP_SITE_COLUMNS)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SIT-02", ttp_reader_offset(c),
                         "site table is too short for its sites");
-    TTP_TRY(reserve(d->memory, (void *)&d->sites, &d->site_capacity,
-                    (uint64_t)d->site_count + counts.site_count, sizeof *d->sites, err));
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->sites, &d->site_capacity,
+                               (uint64_t)d->site_count + counts.site_count, sizeof *d->sites, err));
     memset(d->sites + d->site_count, 0, (size_t)counts.site_count * sizeof *d->sites);
     TTP_TRY(add_site_columns(d, scope, c, counts.site_count, err));
     if (ttp_reader_left(c) != 0)
@@ -221,8 +204,8 @@ static ttape_status add_processes(struct ttp_definition_tables *d, uint32_t scop
     TTP_TRY(ttp_range_read(c, &first, &count, err));
     TTP_TRY(check_range(d, scope, TTP_DEFINES_PROCESSES, first, err));
     TTP_TRY(check_limit(d->process_count, count, d->limits->stream_count, "processes", err));
-    TTP_TRY(reserve(d->memory, (void *)&d->processes, &d->process_capacity,
-                    (uint64_t)d->process_count + count, sizeof *d->processes, err));
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->processes, &d->process_capacity,
+                               (uint64_t)d->process_count + count, sizeof *d->processes, err));
     for (uint32_t i = 0; i < count; i++) {
         struct ttp_read_process *process = &d->processes[d->process_count + i];
         process->scope = scope;
@@ -241,8 +224,8 @@ static ttape_status add_streams(struct ttp_definition_tables *d, uint32_t scope,
     TTP_TRY(ttp_range_read(c, &first, &count, err));
     TTP_TRY(check_range(d, scope, TTP_DEFINES_STREAMS, first, err));
     TTP_TRY(check_limit(d->stream_count, count, d->limits->stream_count, "streams", err));
-    TTP_TRY(reserve(d->memory, (void *)&d->streams, &d->stream_capacity,
-                    (uint64_t)d->stream_count + count, sizeof *d->streams, err));
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->streams, &d->stream_capacity,
+                               (uint64_t)d->stream_count + count, sizeof *d->streams, err));
     for (uint32_t i = 0; i < count; i++) {
         struct ttp_read_stream *stream = &d->streams[d->stream_count + i];
         stream->scope = scope;

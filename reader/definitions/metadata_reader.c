@@ -38,13 +38,9 @@ static ttape_status take_entry(void *context, const struct ttp_cbor_entry *entry
         taker->has_trace_id = true;
         memcpy(taker->trace_id, entry->text.data, TTP_TRACE_ID_BYTES);
     }
-    struct ttp_read_metadata *metadata =
-        ttp_memory_grow(d->memory, d->metadata, &d->metadata_capacity, d->metadata_count + 1ull,
-                        sizeof *metadata, err);
-    if (metadata == NULL)
-        return d->memory->status;
-    d->metadata = metadata;
-    metadata[d->metadata_count++] = (struct ttp_read_metadata){
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->metadata, &d->metadata_capacity,
+                               d->metadata_count + 1ull, sizeof *d->metadata, err));
+    d->metadata[d->metadata_count++] = (struct ttp_read_metadata){
         entry->key, entry->text, entry->number, taker->scope, entry->type};
     return TTAPE_OK;
 }
@@ -103,13 +99,10 @@ static ttape_status add_scope(struct ttp_definition_tables *d, const struct take
     if (d->scope_count == TTP_MAX_SCOPES)
         return ttp_fail(err, TTAPE_E_LIMIT, "F-CHK-09", 0, "file has more than %u scopes",
                         TTP_MAX_SCOPES);
-    struct ttp_read_scope *scopes = ttp_memory_grow(d->memory, d->scopes, &d->scope_capacity,
-                                                    d->scope_count + 1ull, sizeof *scopes, err);
-    if (scopes == NULL)
-        return d->memory->status;
-    d->scopes = scopes;
-    scopes[d->scope_count] = (struct ttp_read_scope){0};
-    memcpy(scopes[d->scope_count].trace_id, taker->trace_id, TTP_TRACE_ID_BYTES);
+    TTP_TRY(ttp_memory_reserve(d->memory, &d->scopes, &d->scope_capacity, d->scope_count + 1ull,
+                               sizeof *d->scopes, err));
+    d->scopes[d->scope_count] = (struct ttp_read_scope){0};
+    memcpy(d->scopes[d->scope_count].trace_id, taker->trace_id, TTP_TRACE_ID_BYTES);
     d->scope_count++;
     return TTAPE_OK;
 }

@@ -39,12 +39,9 @@ static ttape_status append_rows(struct ttp_memory *memory, const struct table *t
                                 ttape_error *err)
 {
     uint8_t *rows;
+    TTP_TRY(ttp_memory_reserve(memory, t->rows, t->capacity, (uint64_t)*t->row_count + count,
+                               t->row_bytes, err));
     memcpy(&rows, t->rows, sizeof rows);
-    rows = ttp_memory_grow(memory, rows, t->capacity, (uint64_t)*t->row_count + count, t->row_bytes,
-                           err);
-    if (rows == NULL)
-        return memory->status;
-    memcpy(t->rows, &rows, sizeof rows);
     memset(rows + *t->row_count * t->row_bytes, 0, count * t->row_bytes);
     *t->row_count += count;
     return TTAPE_OK;
@@ -114,15 +111,12 @@ ttape_status ttp_placeholders_scopes(struct ttp_definition_tables *d, uint32_t e
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", TTAPE_ERROR_NO_OFFSET,
                         "more than %u scopes have lost their metadata", TTP_MAX_PLACEHOLDER_SCOPES);
     while (d->scope_count < end) {
-        struct ttp_read_scope *scopes = ttp_memory_grow(d->memory, d->scopes, &d->scope_capacity,
-                                                        d->scope_count + 1ull, sizeof *scopes, err);
-        if (scopes == NULL)
-            return d->memory->status;
-        d->scopes = scopes;
-        struct ttp_read_scope *scope = &scopes[d->scope_count];
+        TTP_TRY(ttp_memory_reserve(d->memory, &d->scopes, &d->scope_capacity, d->scope_count + 1ull,
+                                   sizeof *d->scopes, err));
+        struct ttp_read_scope *scope = &d->scopes[d->scope_count];
         *scope = (struct ttp_read_scope){0};
         memcpy(scope->trace_id, seed, TTP_TRACE_ID_BYTES);
-        if (d->scope_count != 0) { /* scopes of one id would be taken for pieces of one trace */
+        if (d->scope_count != 0) { /* d->scopes of one id would be taken for pieces of one trace */
             uint8_t bytes[TTP_TRACE_ID_BYTES + 4];
             memcpy(bytes, seed, TTP_TRACE_ID_BYTES);
             ttp_store32(bytes + TTP_TRACE_ID_BYTES, d->scope_count);

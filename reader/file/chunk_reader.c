@@ -87,12 +87,9 @@ ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t seq
     if (scope >= r->definitions.scope_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
                         "scope '%u' of a model is not introduced", scope);
-    struct ttp_model_chunk *models = ttp_memory_grow(&r->memory, r->models, &r->model_capacity,
-                                                     r->model_count + 1ull, sizeof *models, err);
-    if (models == NULL)
-        return r->memory.status;
-    r->models = models;
-    models[r->model_count++] =
+    TTP_TRY(ttp_memory_reserve(&r->memory, &r->models, &r->model_capacity, r->model_count + 1ull,
+                               sizeof *r->models, err));
+    r->models[r->model_count++] =
         (struct ttp_model_chunk){offset, sequence, stored_bytes, scope, TTP_NO_MODEL, false};
     r->models_bytes += stored_bytes;
     return TTAPE_OK;
@@ -104,14 +101,10 @@ ttape_status ttp_reader_add_partition(ttape_reader *r, const struct ttp_partitio
     if (r->partition_count == r->limits.partition_count)
         return ttp_fail(err, TTAPE_E_LIMIT, "", entry->offset, "file has more than %u partitions",
                         r->limits.partition_count);
-    struct ttp_partition_entry *partitions =
-        ttp_memory_grow(&r->memory, r->partitions, &r->partition_capacity,
-                        r->partition_count + 1ull, sizeof *partitions, err);
-    if (partitions == NULL)
-        return r->memory.status;
-    r->partitions = partitions;
-    partitions[r->partition_count] = *entry;
-    partitions[r->partition_count].first_segment = r->segment_count;
+    TTP_TRY(ttp_memory_reserve(&r->memory, &r->partitions, &r->partition_capacity,
+                               r->partition_count + 1ull, sizeof *r->partitions, err));
+    r->partitions[r->partition_count] = *entry;
+    r->partitions[r->partition_count].first_segment = r->segment_count;
     r->partition_count++;
     r->damaged_count += entry->damaged;
     return TTAPE_OK;
@@ -129,13 +122,9 @@ ttape_status ttp_reader_add_segment(ttape_reader *r, uint32_t stream, uint32_t e
     if (first_event > UINT64_MAX - event_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-03", entry->offset,
                         "event numbers of a segment pass 2^64");
-    struct ttp_segment_entry *segments =
-        ttp_memory_grow(&r->memory, r->segments, &r->segment_capacity, r->segment_count + 1ull,
-                        sizeof *segments, err);
-    if (segments == NULL)
-        return r->memory.status;
-    r->segments = segments;
-    segments[r->segment_count++] =
+    TTP_TRY(ttp_memory_reserve(&r->memory, &r->segments, &r->segment_capacity,
+                               r->segment_count + 1ull, sizeof *r->segments, err));
+    r->segments[r->segment_count++] =
         (struct ttp_segment_entry){first_event, event_count, number, r->partition_count - 1};
     return TTAPE_OK;
 }

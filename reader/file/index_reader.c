@@ -21,28 +21,12 @@ static ttape_status wrong(const char *rule, uint64_t offset, const char *what, t
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, offset, "%s", what);
 }
 
-/* Makes room for all streams that are known. */
-static ttape_status expect_streams(struct index_walk *w, ttape_error *err)
-{
-    struct ttp_memory *m = &w->reader->memory;
-    uint32_t before = w->expected == NULL ? 0 : w->expected_capacity;
-    uint64_t *expected =
-        ttp_memory_grow(m, w->expected, &w->expected_capacity,
-                        w->reader->definitions.stream_count + 1ull, sizeof *expected, err);
-    if (expected == NULL)
-        return m->status;
-    w->expected = expected;
-    if (w->expected_capacity > before)
-        memset(expected + before, 0, (w->expected_capacity - before) * sizeof *expected);
-    return TTAPE_OK;
-}
-
 static ttape_status add_segments(struct index_walk *w, const struct ttp_index_entry *entry,
                                  ttape_error *err)
 {
     struct ttp_index_segment before = {.stream = UINT32_MAX}, segment;
     uint64_t events = 0;
-    TTP_TRY(expect_streams(w, err));
+    TTP_TRY(ttp_stream_numbers(w->reader, &w->expected, &w->expected_capacity, err));
     for (uint32_t s = 0; s < entry->segment_count; s++) {
         TTP_TRY(ttp_index_segment_read(&w->cursor, &before, &segment, err));
         uint32_t stream = ttp_definitions_find(&w->reader->definitions, entry->scope,

@@ -22,13 +22,9 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
                               ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
-    ttape_open_frame *frames =
-        ttp_memory_grow(&o->reader->memory, o->frames->items, &o->frames->capacity, o->count + 1ull,
-                        sizeof *frames, err);
-    if (frames == NULL)
-        return o->reader->memory.status;
-    o->frames->items = frames;
-    ttape_open_frame *f = &frames[o->count++];
+    TTP_TRY(ttp_memory_reserve(&o->reader->memory, &o->frames->items, &o->frames->capacity,
+                               o->count + 1ull, sizeof *o->frames->items, err));
+    ttape_open_frame *f = &o->frames->items[o->count++];
     *f = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
     if (p->head.resolution_ns != 0) {
         f->enter_time_ns = ttp_time_of(enter_tick, p->head.origin_ns, p->head.resolution_ns);

@@ -106,13 +106,9 @@ static ttape_status broken(const struct check *c, const char *rule, uint32_t eve
 static ttape_status note_special(struct check *c, uint32_t event, uint32_t value)
 {
     struct ttp_loaded *p = c->p;
-    struct ttp_special *specials =
-        ttp_memory_grow(&c->reader->memory, p->specials, &p->special_capacity,
-                        p->special_count + 1ull, sizeof *specials, c->err);
-    if (specials == NULL)
-        return c->reader->memory.status;
-    p->specials = specials;
-    specials[p->special_count++] = (struct ttp_special){event, value};
+    TTP_TRY(ttp_memory_reserve(&c->reader->memory, &p->specials, &p->special_capacity,
+                               p->special_count + 1ull, sizeof *p->specials, c->err));
+    p->specials[p->special_count++] = (struct ttp_special){event, value};
     return TTAPE_OK;
 }
 

@@ -33,10 +33,6 @@ void ttp_stacks_start(struct ttp_frame_stacks *s)
 
 ttape_status ttp_stacks_grow(struct ttp_frame_stacks *s, ttape_error *err)
 {
-    struct ttp_stack_frame *frames = ttp_memory_grow(s->memory, s->frames, &s->frame_capacity,
-                                                     s->frame_count + 1ull, sizeof *frames, err);
-    if (frames == NULL)
-        return s->memory->status;
-    s->frames = frames;
-    return TTAPE_OK;
+    return ttp_memory_reserve(s->memory, &s->frames, &s->frame_capacity, s->frame_count + 1ull,
+                              sizeof *s->frames, err);
 }

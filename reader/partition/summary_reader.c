@@ -78,18 +78,15 @@ static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64
 static ttape_status show_rows(ttape_reader *r, const struct ttp_loaded *p,
                               const struct ttp_measure *measures, uint32_t count, ttape_error *err)
 {
-    ttape_summary_row *rows =
-        ttp_memory_grow(&r->memory, r->rows, &r->row_capacity, count, sizeof *rows, err);
-    if (rows == NULL)
-        return r->memory.status;
-    r->rows = rows;
+    TTP_TRY(
+        ttp_memory_reserve(&r->memory, &r->rows, &r->row_capacity, count, sizeof *r->rows, err));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t site =
             ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        rows[i] = show(&measures[i], site, p->head.resolution_ns);
+        r->rows[i] = show(&measures[i], site, p->head.resolution_ns);
     }
     return TTAPE_OK;
 }

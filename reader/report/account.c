@@ -92,12 +92,8 @@ static inline uint64_t active_key(const struct ttp_account *a, uint32_t row)
 static ttape_status new_frame(struct ttp_account *a, uint32_t *out, ttape_error *err)
 {
     if (a->frame_count + 1 >= a->frame_capacity) {
-        struct account_frame *grown =
-            ttp_memory_grow(a->rows->memory, a->frames, &a->frame_capacity, a->frame_count + 2ull,
-                            sizeof *grown, err);
-        if (grown == NULL)
-            return a->rows->memory->status;
-        a->frames = grown;
+        TTP_TRY(ttp_memory_reserve(a->rows->memory, &a->frames, &a->frame_capacity,
+                                   a->frame_count + 2ull, sizeof *a->frames, err));
     }
     *out = ++a->frame_count;
     return TTAPE_OK;
@@ -386,22 +382,12 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
 static ttape_status make_room(struct ttp_account *a, ttape_error *err)
 {
     struct ttp_memory *memory = a->rows->memory;
-    if (a->symbol_capacity < a->p->symbol_count || a->symbols == NULL) {
-        struct account_symbol *symbols = ttp_memory_grow(memory, a->symbols, &a->symbol_capacity,
-                                                         a->p->symbol_count, sizeof *symbols, err);
-        if (symbols == NULL)
-            return memory->status;
-        a->symbols = symbols;
-    }
-    if (a->stack_capacity < a->stack_count) {
-        uint32_t before = a->stack_capacity;
-        struct account_stack *stacks = ttp_memory_grow(memory, a->stacks, &a->stack_capacity,
-                                                       a->stack_count, sizeof *stacks, err);
-        if (stacks == NULL)
-            return memory->status;
-        memset(stacks + before, 0, (a->stack_capacity - before) * sizeof *stacks);
-        a->stacks = stacks;
-    }
+    uint32_t before = a->stack_capacity;
+    TTP_TRY(ttp_memory_reserve(memory, &a->symbols, &a->symbol_capacity, a->p->symbol_count,
+                               sizeof *a->symbols, err));
+    TTP_TRY(ttp_memory_reserve(memory, &a->stacks, &a->stack_capacity, a->stack_count,
+                               sizeof *a->stacks, err));
+    memset(a->stacks + before, 0, (a->stack_capacity - before) * sizeof *a->stacks);
     return TTAPE_OK;
 }
 

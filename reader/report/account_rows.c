@@ -39,11 +39,9 @@ static bool take_slots(struct ttp_account_rows *rows, uint32_t bits, ttape_error
 
 static bool add_row(struct ttp_account_rows *rows, uint32_t caller, uint32_t key, ttape_error *err)
 {
-    struct ttp_account_row *grown = ttp_memory_grow(rows->memory, rows->rows, &rows->row_capacity,
-                                                    rows->row_count + 1ull, sizeof *grown, err);
-    if (grown == NULL)
+    if (ttp_memory_reserve(rows->memory, &rows->rows, &rows->row_capacity, rows->row_count + 1ull,
+                           sizeof *rows->rows, err) != TTAPE_OK)
         return false;
-    rows->rows = grown;
     rows->rows[rows->row_count++] = (struct ttp_account_row){.key = key, .caller = caller};
     return true;
 }

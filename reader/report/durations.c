@@ -73,12 +73,9 @@ static ttape_status grow_small(struct ttp_durations *d, struct ttp_durations_sto
                                uint64_t wanted, ttape_error *err)
 {
     uint32_t before = d->small_capacity;
-    uint32_t *small =
-        ttp_memory_grow(store->memory, d->small, &d->small_capacity, wanted, sizeof *small, err);
-    if (small == NULL)
-        return store->memory->status;
-    d->small = small;
-    store->list_bytes += (uint64_t)(d->small_capacity - before) * sizeof *small;
+    TTP_TRY(ttp_memory_reserve(store->memory, &d->small, &d->small_capacity, wanted,
+                               sizeof *d->small, err));
+    store->list_bytes += (uint64_t)(d->small_capacity - before) * sizeof *d->small;
     return TTAPE_OK;
 }
 
@@ -86,12 +83,9 @@ static ttape_status grow_wide(struct ttp_durations *d, struct ttp_durations_stor
                               uint64_t wanted, ttape_error *err)
 {
     uint32_t before = d->wide_capacity;
-    int64_t *wide =
-        ttp_memory_grow(store->memory, d->wide, &d->wide_capacity, wanted, sizeof *wide, err);
-    if (wide == NULL)
-        return store->memory->status;
-    d->wide = wide;
-    store->list_bytes += (uint64_t)(d->wide_capacity - before) * sizeof *wide;
+    TTP_TRY(ttp_memory_reserve(store->memory, &d->wide, &d->wide_capacity, wanted, sizeof *d->wide,
+                               err));
+    store->list_bytes += (uint64_t)(d->wide_capacity - before) * sizeof *d->wide;
     return TTAPE_OK;
 }
 
