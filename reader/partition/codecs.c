@@ -25,33 +25,42 @@ static struct ttp_bytes bytes_of(const struct ttp_content *c)
     return (struct ttp_bytes){c->data, c->size_bytes};
 }
 
-static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
-                             unsigned sections, size_t workspace_bytes, struct job *job,
-                             ttape_error *err)
-{
-    *job = (struct job){.workspace.size = workspace_bytes};
-    for (unsigned i = 0; i < sections; i++)
-        TTP_TRY(ttp_content_open(r, p, ttp_partition_section(&p->head, (uint16_t)(kind + i)),
-                                 &job->content[i], err));
-    job->workspace.memory = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
-    return job->workspace.memory == NULL ? r->memory.status : TTAPE_OK;
-}
-
-static void job_close(ttape_reader *r, struct job *job)
+static void job_free(ttape_reader *r, struct job *job)
 {
     ttp_content_close(r, &job->content[0]);
     ttp_content_close(r, &job->content[1]);
     ttp_memory_give(&r->memory, job->workspace.memory, job->workspace.size, 1);
 }
 
-/* A codec counts in one section; which, only its message tells: the first byte of both is said
- * then. */
-static void rebase_pair(const struct job *job, ttape_error *err)
+static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+                             unsigned sections, size_t workspace_bytes, struct job *job,
+                             ttape_error *err)
 {
-    if (job->content[1].section == NULL)
+    ttape_status status = TTAPE_OK;
+    *job = (struct job){.workspace.size = workspace_bytes};
+    for (unsigned i = 0; status == TTAPE_OK && i < sections; i++)
+        status = ttp_content_open(r, p, ttp_partition_section(&p->head, (uint16_t)(kind + i)),
+                                  &job->content[i], err);
+    if (status == TTAPE_OK) {
+        job->workspace.memory = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
+        status = job->workspace.memory == NULL ? r->memory.status : TTAPE_OK;
+    }
+    if (status != TTAPE_OK)
+        job_free(r, job);
+    return status;
+}
+
+/* The end, with what the codec returned. A codec counts in one section; of two only its message
+ * tells which: then the offset is the first byte of both. */
+static ttape_status job_close(ttape_reader *r, struct job *job, ttape_status status,
+                              ttape_error *err)
+{
+    if (status != TTAPE_OK && job->content[1].section == NULL)
         ttp_content_rebase(&job->content[0], err);
-    else if (err != NULL && err->offset != TTAPE_ERROR_NO_OFFSET)
+    else if (status != TTAPE_OK && err != NULL && err->offset != TTAPE_ERROR_NO_OFFSET)
         err->offset = job->content[0].offset;
+    job_free(r, job);
+    return status;
 }
 
 static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
@@ -66,15 +75,10 @@ static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct tt
     }
     size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
                                                   out->open_start[out->segment_count], primer);
-    ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
-    if (status == TTAPE_OK) {
-        status = ttp_chain_decode(out, primer, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
-                                  job.workspace, err);
-        if (status != TTAPE_OK)
-            rebase_pair(&job, err);
-    }
-    job_close(r, &job);
-    return status;
+    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    ttape_status status = ttp_chain_decode(out, primer, bytes_of(&job.content[0]),
+                                           bytes_of(&job.content[1]), job.workspace, err);
+    return job_close(r, &job, status, err);
 }
 
 /* A model's order leaves a snapshot for others to start from. */
@@ -88,16 +92,11 @@ static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct tt
     p->snapshot = ttp_memory_take(&r->memory, p->snapshot_capacity, 1, err);
     if (p->snapshot == NULL)
         return r->memory.status;
-    ttape_status status = job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err);
-    if (status == TTAPE_OK) {
-        struct ttp_buffer snapshot = {p->snapshot, p->snapshot_capacity, 0};
-        status = ttp_chain_prime(out, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
-                                 job.workspace, &snapshot, err);
-        if (status != TTAPE_OK)
-            rebase_pair(&job, err);
-    }
-    job_close(r, &job);
-    return status;
+    struct ttp_buffer snapshot = {p->snapshot, p->snapshot_capacity, 0};
+    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    ttape_status status = ttp_chain_prime(out, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
+                                          job.workspace, &snapshot, err);
+    return job_close(r, &job, status, err);
 }
 
 static ttape_status literal_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
@@ -105,29 +104,20 @@ static ttape_status literal_order(ttape_reader *r, struct ttp_loaded *p, struct 
 {
     struct job job;
     size_t workspace = ttp_literal_decode_workspace(out->event_count);
-    ttape_status status = job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err);
-    if (status == TTAPE_OK) {
-        status = ttp_literal_decode(out, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
-                                    job.workspace, err);
-        if (status != TTAPE_OK)
-            rebase_pair(&job, err);
-    }
-    job_close(r, &job);
-    return status;
+    TTP_TRY(job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err));
+    ttape_status status = ttp_literal_decode(out, bytes_of(&job.content[0]),
+                                             bytes_of(&job.content[1]), job.workspace, err);
+    return job_close(r, &job, status, err);
 }
 
 static ttape_status raw_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
                               ttape_error *err)
 {
     struct job job;
-    ttape_status status = job_open(r, p, TTP_SECTION_ORDER_RAW, 1, 0, &job, err);
-    if (status == TTAPE_OK) {
-        status = ttp_raw_order_decode(job.content[0].data, job.content[0].size_bytes, out, err);
-        if (status != TTAPE_OK)
-            rebase_pair(&job, err);
-    }
-    job_close(r, &job);
-    return status;
+    TTP_TRY(job_open(r, p, TTP_SECTION_ORDER_RAW, 1, 0, &job, err));
+    ttape_status status =
+        ttp_raw_order_decode(job.content[0].data, job.content[0].size_bytes, out, err);
+    return job_close(r, &job, status, err);
 }
 
 ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
