@@ -11,7 +11,10 @@ static const struct ttest_plan small = {
 
 static char path[64];
 
-static void name_file(void) { (void)snprintf(path, sizeof path, "by-path-%ld", (long)getpid()); }
+static void name_file(void)
+{
+    (void)snprintf(path, sizeof path, "/tmp/test_by_path.%ld", (long)getpid());
+}
 
 static void remove_file(void) { (void)unlink(path); }
 
