@@ -24,26 +24,11 @@ static struct tool_call_stack *stack_of(struct tool_calls *calls, uint32_t numbe
     return calls->stacks[number];
 }
 
-static struct tool_call_stack *stack_of_step(struct tool_calls *calls, const ttape_call_step *step)
-{
-    struct tool_call_stack *current = calls->current;
-    return step->stack == current->number ? current : stack_of(calls, step->stack);
-}
-
 /* ---- steps ---- */
 
-static inline void begin(struct tool_calls *calls, const ttape_call_step *step)
+static inline void end(struct tool_calls *calls, struct tool_call_stack *stack,
+                       const ttape_call_step *step)
 {
-    struct tool_call_stack *stack = stack_of_step(calls, step);
-    for (uint32_t i = 0; i < step->began_count; i++) {
-        stack->count++;
-        calls->handler->enter(calls->context, stack, &step->began[i]);
-    }
-}
-
-static inline void end(struct tool_calls *calls, const ttape_call_step *step)
-{
-    struct tool_call_stack *stack = stack_of_step(calls, step);
     for (uint32_t i = step->ended_count; i-- > 0;) {
         calls->handler->leave(calls->context, stack, &step->ended[i]);
         stack->count--;
@@ -66,25 +51,28 @@ static inline void pass_time(struct tool_calls *calls, int64_t step_ns)
         tool_add_ns(&calls->outside_ns, step_ns);
 }
 
-/* The handler sees the stack as it is before the event. */
+/* The handler of alarms sees the stack as it is before the event. */
 static inline void take(struct tool_calls *calls, const ttape_call_step *step)
 {
     const ttape_event *event = step->event;
+    struct tool_call_stack *stack = calls->current;
     if (step->began_count > 0) /* the stack may have moved */
-        calls->current->calls = step->began - step->began->height;
-    while (__builtin_expect(event->time_ns >= calls->alarm_ns, 0) && calls->alarm_ns != UINT64_MAX)
+        stack->calls = step->began - stack->count;
+    while (__builtin_expect(step->time_ns >= calls->alarm_ns, 0) && calls->alarm_ns != UINT64_MAX)
         calls->handler->alarm(calls->context, calls);
     pass_time(calls, step->elapsed_ns);
     calls->event_count++;
-    calls->number = step->number;
-    if (step->began_count > 0)
-        begin(calls, step);
-    else if (step->ended_count > 0)
-        end(calls, step);
-    else if (event->kind == TTAPE_EVENT_SWITCH)
+    if (step->began_count > 0) {
+        stack->count++;
+        calls->handler->enter(calls->context, stack, step->began);
+    } else if (step->ended_count > 0) {
+        end(calls, stack, step);
+    } else if (event->kind == TTAPE_EVENT_SWITCH) {
         change(calls, event->argument);
-    else if (event->kind == TTAPE_EVENT_LEAF && calls->handler->leaf != NULL)
+    } else if (event->kind == TTAPE_EVENT_LEAF && calls->handler->leaf != NULL) {
+        calls->number = step->number;
         calls->handler->leaf(calls->context, calls, event);
+    }
 }
 
 /* Where reading begins, goes on behind missing events, and stops: what is open then stays so, and
@@ -95,8 +83,11 @@ static void take_other(struct tool_calls *calls, const ttape_call_step *step)
     switch (step->kind) {
     case TTAPE_STEP_FOUND:
         stack->is_known = true;
-        stack->calls = step->began - step->began->height;
-        begin(calls, step);
+        stack->calls = step->began - stack->count;
+        for (uint32_t i = 0; i < step->began_count; i++) {
+            stack->count++;
+            calls->handler->enter(calls->context, stack, &step->began[i]);
+        }
         break;
     case TTAPE_STEP_START:
         stack->is_known = true;
@@ -107,7 +98,7 @@ static void take_other(struct tool_calls *calls, const ttape_call_step *step)
         while (calls->alarm_ns != UINT64_MAX)
             calls->handler->alarm(calls->context, calls);
         break;
-    default: end(calls, step); break;
+    default: end(calls, stack, step); break;
     }
 }
 

@@ -61,7 +61,7 @@ struct tool_calls {
     size_t stack_count;
     struct tool_call_stack *current;
     uint64_t alarm_ns;
-    uint64_t number; /* of the event at hand in its stream */
+    uint64_t number; /* of a leaf's event in its stream */
     uint64_t event_count;
     int64_t span_ns, outside_ns; /* time; part of it with no frame on the current stack */
     uint64_t error_count;        /* reported failures, over all streams */
