@@ -363,7 +363,7 @@ ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_err
     return TTAPE_OK;
 }
 
-static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape_error *err)
+static ttape_status get_edge(ttape_cursor *c, bool without_self, ttape_edge *out, ttape_error *err)
 {
     ttape_reader *r = c->reader;
     struct ttp_loaded *p;
@@ -377,10 +377,10 @@ static ttape_status get_edge(ttape_cursor *c, bool light, ttape_edge *out, ttape
     TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t segment = ttp_segment_number(r, seg), start = p->segment_start[segment],
              event = start + position;
-    const struct ttp_range range = {light ? event : start, event + 1, event + 1, false};
+    const struct ttp_range range = {without_self ? event : start, event + 1, event + 1, false};
     if (position != 0 && position != seg->event_count)
         TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
-    return ttp_loaded_edge(r, p, segment, event, &c->frames, light, out, err);
+    return ttp_loaded_edge(r, p, segment, event, &c->frames, without_self, out, err);
 }
 
 ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error *err)

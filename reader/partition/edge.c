@@ -14,7 +14,7 @@ struct edge_out {
     const struct ttp_loaded *p;
     struct ttp_edge_frames *frames;
     uint32_t count;
-    bool light; /* without self times */
+    bool without_self;
 };
 
 static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t argument,
@@ -28,7 +28,7 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
     *f = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
     if (p->head.resolution_ns != 0) {
         f->enter_time_ns = ttp_time_of(enter_tick, p->head.origin_ns, p->head.resolution_ns);
-        f->self_ns = o->light ? 0 : (int64_t)((uint64_t)self_ticks * p->head.resolution_ns);
+        f->self_ns = o->without_self ? 0 : (int64_t)((uint64_t)self_ticks * p->head.resolution_ns);
     }
     if (event_class == TTP_CLASS_SIGNAL) {
         f->argument = argument;
@@ -202,11 +202,11 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
                                   ttape_edge *out, ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
-    struct replay r = {.p = p, .timed = p->delta != NULL && !o->light};
+    struct replay r = {.p = p, .timed = p->delta != NULL && !o->without_self};
     struct ttp_walker w = ttp_walker_at(p, segment, event);
     TTP_TRY(ttp_stacks_open(&r.stacks, &o->reader->memory, ttp_loaded_stack_count(p), err));
     ttape_status status = replay(&r, segment, event, err);
-    if (status == TTAPE_OK && p->delta != NULL && o->light)
+    if (status == TTAPE_OK && p->delta != NULL && o->without_self)
         status = find_enter_ticks(&r, o->reader, segment, err);
     if (status == TTAPE_OK)
         status = put_stacks(o, &r.stacks, err);
@@ -221,10 +221,10 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
 }
 
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *p, uint32_t segment,
-                             uint32_t event, struct ttp_edge_frames *frames, bool light,
+                             uint32_t event, struct ttp_edge_frames *frames, bool without_self,
                              ttape_edge *out, ttape_error *err)
 {
-    struct edge_out o = {reader, p, frames, 0, light};
+    struct edge_out o = {reader, p, frames, 0, without_self};
     const struct ttp_segment *g = &p->segments.segments[segment];
     bool at_start = event == p->segment_start[segment];
     bool at_end = event == p->segment_start[segment + 1];

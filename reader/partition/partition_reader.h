@@ -190,10 +190,11 @@ void ttp_loaded_values(const struct ttp_loaded *loaded, uint32_t event, uint32_t
 bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_value *out);
 
 /* The state before event `event` of a segment (the segment reached behind it; at its edges stage
- * LIGHT). `light`: self times are 0; then the event's own time is enough, and others are reached as
- * needed. out->frames points into *frames, which grows as needed; the caller gives it back. */
+ * LIGHT). without_self: self times are 0; then the event's own time is enough, and others are
+ * reached as needed. out->frames points into *frames, which grows as needed; the caller gives it
+ * back. */
 ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
                              uint32_t segment, uint32_t event, struct ttp_edge_frames *frames,
-                             bool light, ttape_edge *out, ttape_error *err);
+                             bool without_self, ttape_edge *out, ttape_error *err);
 
 #endif
