@@ -55,7 +55,7 @@ static void note_loss(struct recovery *v)
 {
     v->has_losses = true;
     for (size_t i = 0; i < v->e->threads.count && !v->reached.is_known; i++)
-        ((struct ttp_thread **)v->e->threads.data)[i]->has_hole = true;
+        ttp_thread_at(v->e, i)->has_hole = true;
 }
 
 static void disbelieve(struct recovery *v)

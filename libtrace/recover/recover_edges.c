@@ -77,7 +77,7 @@ ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, struct tt
     uint32_t index = ttp_map_find(&e->thread_by_serial, serial);
     if (index >= edges->count || edges->items[index] == NULL)
         return TTAPE_OK;
-    struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[index];
+    struct ttp_thread *thread = ttp_thread_at(e, index);
     const uint8_t *bytes = edges->items[index];
     if (thread->must_resume)
         return TTAPE_OK;

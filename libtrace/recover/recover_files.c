@@ -412,7 +412,7 @@ static bool is_in_trace(const struct ttp_encode *e, const struct ttp_recovered_s
     uint32_t index = ttp_map_find(&e->thread_by_serial, slot->serial);
     if (index >= e->threads.count)
         return false;
-    const struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[index];
+    const struct ttp_thread *thread = ttp_thread_at(e, index);
     return slot->sequence < thread->sequence ||
            (slot->sequence == thread->sequence && slot->end <= thread->consumed);
 }

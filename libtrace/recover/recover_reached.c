@@ -125,7 +125,7 @@ static ttape_status resume(const struct ttp_reached *reached,
                            const struct ttp_recovered_edges *edges, struct ttp_encode *e,
                            size_t index, struct ttp_gap_sums *gaps, ttape_error *err)
 {
-    struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[index];
+    struct ttp_thread *thread = ttp_thread_at(e, index);
     const struct ttp_reached_row *row = &reached->rows[index];
     uint64_t written = 0;
     if (thread->stream != TTAPE_NONE)

@@ -95,7 +95,7 @@ static ttape_status take_thread(struct ttp_encode *e, const uint8_t *bytes, ttap
     thread->has_signals = true; /* may have had them */
     thread->consumed = ttp_load32(bytes + 48);
     thread->stream = ttp_load32(bytes + 56);
-    ((struct ttp_image *)e->images.data)[thread->image].process = ttp_load32(bytes + 64);
+    ttp_image_at(e, thread->image)->process = ttp_load32(bytes + 64);
     return TTAPE_OK;
 }
 
@@ -109,8 +109,8 @@ static ttape_status take_entry(struct ttp_encode *e, uint32_t kind, const uint8_
     uint32_t index = ttp_map_find(&e->thread_by_serial, ttp_load64(bytes));
     if (index == TTAPE_NONE)
         return TTAPE_OK;
-    return ttp_image_message(e, ((struct ttp_thread **)e->threads.data)[index],
-                             ttp_load32(bytes + 8), bytes + 12, size - 12, err);
+    return ttp_image_message(e, ttp_thread_at(e, index), ttp_load32(bytes + 8), bytes + 12,
+                             size - 12, err);
 }
 
 ttape_status ttp_state_replay(struct ttp_encode *e, const struct ttp_recovered_files *files,
@@ -132,7 +132,7 @@ static uint32_t place_module(struct ttp_encode *e, const ttape_module *module, u
                              uint32_t *index)
 {
     for (uint32_t i = 0; i < e->layouts.count; i++) {
-        struct ttp_layout *layout = (struct ttp_layout *)e->layouts.data + i;
+        struct ttp_layout *layout = ttp_layout_at(e, i);
         struct ttp_module_seen *seen = layout->modules.data;
         for (uint32_t k = layout->shared; k < layout->modules.count; k++) /* others: the root's */
             if (seen[k].id == TTAPE_NONE && seen[k].module.start == module->start &&
@@ -152,7 +152,7 @@ struct module_place {
 static ttape_status add_site(struct ttp_encode *e, const ttape_site *site, uint32_t id,
                              struct module_place place, ttape_error *err)
 {
-    struct ttp_layout *layout = (struct ttp_layout *)e->layouts.data + place.layout;
+    struct ttp_layout *layout = ttp_layout_at(e, place.layout);
     uint32_t known = ttp_map_find(&layout->by_address, site->address);
     if (known != TTAPE_NONE) { /* one of the API's, replayed */
         ((struct ttp_site_seen *)layout->sites.data)[known].id = id;
@@ -202,8 +202,8 @@ static ttape_status adopt_sites(struct ttp_encode *e, const ttape_reader *reader
 static struct ttp_thread *thread_of_stream(const struct ttp_encode *e, uint32_t stream)
 {
     for (size_t i = 0; i < e->threads.count; i++)
-        if (((struct ttp_thread **)e->threads.data)[i]->stream == stream)
-            return ((struct ttp_thread **)e->threads.data)[i];
+        if (ttp_thread_at(e, i)->stream == stream)
+            return ttp_thread_at(e, i);
     return NULL;
 }
 
@@ -275,12 +275,12 @@ static ttape_status adopt_streams(struct ttp_encode *e, ttape_reader *reader,
 static void drop_unknown(struct ttp_encode *e, const ttape_info *info)
 {
     for (size_t i = 0; i < e->threads.count; i++) {
-        struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[i];
+        struct ttp_thread *thread = ttp_thread_at(e, i);
         if (thread->stream >= info->stream_count)
             thread->stream = TTAPE_NONE;
     }
     for (size_t i = 0; i < e->images.count; i++) {
-        struct ttp_image *image = (struct ttp_image *)e->images.data + i;
+        struct ttp_image *image = ttp_image_at(e, i);
         if (image->process >= info->process_count)
             image->process = TTAPE_NONE;
     }

@@ -108,7 +108,7 @@ ttape_status ttp_journal_message(struct ttp_encode *e, const struct ttp_thread *
 ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *thread,
                                 ttape_error *err)
 {
-    const struct ttp_image *image = (const struct ttp_image *)e->images.data + thread->image;
+    const struct ttp_image *image = ttp_image_at(e, thread->image);
     uint8_t bytes[TTP_JOURNAL_THREAD_BYTES];
     ttp_store64(bytes, thread->serial);
     ttp_store64(bytes + 8, image->serial);
@@ -171,7 +171,7 @@ static void store_frame(const struct ttp_encode *e, const ttape_open_frame *fram
     bool has_site = frame->site < e->sites.count;
     if (has_site) {
         const struct ttp_place place = ((const struct ttp_place *)e->sites.data)[frame->site];
-        const struct ttp_layout *layout = (struct ttp_layout *)e->layouts.data + place.layout;
+        const struct ttp_layout *layout = ttp_layout_at(e, place.layout);
         address = ((const struct ttp_site_seen *)layout->sites.data)[place.index].address;
     }
     ttp_store64(bytes, address);

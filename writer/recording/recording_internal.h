@@ -306,6 +306,21 @@ struct ttp_encode {
     _Atomic uint32_t process_count, thread_count, file_count;
 };
 
+static inline struct ttp_image *ttp_image_at(const struct ttp_encode *e, size_t index)
+{
+    return (struct ttp_image *)e->images.data + index;
+}
+
+static inline struct ttp_layout *ttp_layout_at(const struct ttp_encode *e, size_t index)
+{
+    return (struct ttp_layout *)e->layouts.data + index;
+}
+
+static inline struct ttp_thread *ttp_thread_at(const struct ttp_encode *e, size_t index)
+{
+    return ((struct ttp_thread **)e->threads.data)[index];
+}
+
 struct ttape_recording {
     struct ttp_directory directory;
     struct ttp_shared shared;

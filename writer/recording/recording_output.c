@@ -401,7 +401,7 @@ static ttape_status save_edges(struct ttp_encode *e, ttape_error *err)
 {
     uint64_t partitions;
     for (size_t i = 0; i < e->threads.count; i++)
-        TTP_TRY(save_edge(e, ((struct ttp_thread **)e->threads.data)[i], err));
+        TTP_TRY(save_edge(e, ttp_thread_at(e, i), err));
     TTP_TRY(journal_all(e, &partitions, err));
     TTP_TRY(ttp_journal_write(e, &e->journal, err));
     e->journal.count = 0;

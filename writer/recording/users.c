@@ -33,53 +33,36 @@ static bool is_named(const char *process, const char *entry)
     return found;
 }
 
-/* Processes by number, ascending. */
-struct listing {
-    uint32_t *items;
-    size_t count, capacity;
-};
-
 static int by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-static bool add(struct listing *l, uint32_t process)
-{
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity * 2 + 256;
-        uint32_t *items = realloc(l->items, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        l->items = items;
-        l->capacity = capacity;
-    }
-    l->items[l->count++] = process;
-    return true;
-}
-
-/* False: they cannot be read. */
-static bool list(struct listing *l)
+/* All processes by number, ascending; false: they cannot be read. */
+static bool list(const ttape_allocator *a, struct ttp_growing *l)
 {
     const struct dirent *entry;
     bool is_whole = true;
     DIR *all = opendir("/proc");
     l->count = 0;
     while (all != NULL && is_whole && (entry = readdir(all)) != NULL)
-        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-            is_whole = add(l, (uint32_t)strtoul(entry->d_name, NULL, 10));
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') {
+            uint32_t *place = ttp_push(a, l, sizeof *place, NULL);
+            is_whole = place != NULL;
+            if (is_whole)
+                *place = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        }
     if (all != NULL)
         (void)closedir(all);
     if (is_whole && l->count != 0)
-        qsort(l->items, l->count, sizeof *l->items, by_number);
+        qsort(l->data, l->count, sizeof(uint32_t), by_number);
     return all != NULL && is_whole;
 }
 
-static bool holds(const struct listing *l, uint32_t process)
+static bool holds(const struct ttp_growing *l, uint32_t process)
 {
-    return l->count != 0 &&
-           bsearch(&process, l->items, l->count, sizeof process, by_number) != NULL;
+    return l->count != 0 && bsearch(&process, l->data, l->count, sizeof process, by_number) != NULL;
 }
 
 /* Whether only we use the arena. The kernel grants a write lease only while no other process has
@@ -105,15 +88,16 @@ struct search {
 };
 
 /* Looks at those that were not there before; false: there are none. */
-static bool look(struct search *s, const struct listing *now, const struct listing *before)
+static bool look(struct search *s, const struct ttp_growing *now, const struct ttp_growing *before)
 {
+    const uint32_t *processes = now->data;
     bool is_any = false;
     char name[16];
     for (size_t i = 0; i < now->count; i++) {
-        if (now->items[i] == s->own || holds(before, now->items[i]))
+        if (processes[i] == s->own || holds(before, processes[i]))
             continue;
         is_any = true;
-        (void)snprintf(name, sizeof name, "%u", now->items[i]);
+        (void)snprintf(name, sizeof name, "%u", processes[i]);
         if (ttp_process_maps(name, s->arena.st_dev, s->arena.st_ino) > 0)
             s->users++;
         else if (is_named(name, s->entry))
@@ -126,14 +110,15 @@ static bool look(struct search *s, const struct listing *now, const struct listi
  * child is in the next list: so lists are read until one has no new process. */
 static bool search(struct search *s)
 {
-    struct listing lists[2] = {{0}};
+    struct ttp_growing lists[2] = {{0}};
+    ttape_allocator plain = ttp_allocator_or_default(NULL);
     bool is_done = false, is_known = true;
     for (int i = 0; i < LISTS_MAX && is_known && !is_done && s->users == 0; i++) {
-        is_known = list(&lists[i % 2]);
+        is_known = list(&plain, &lists[i % 2]);
         is_done = is_known && !look(s, &lists[i % 2], &lists[1 - i % 2]);
     }
-    free(lists[0].items);
-    free(lists[1].items);
+    ttp_grown_free(&plain, &lists[0]);
+    ttp_grown_free(&plain, &lists[1]);
     return is_done || s->users != 0;
 }
 

@@ -17,16 +17,6 @@
 #define KIND_MAX      0xFFFFu /* that a trace can hold */
 #define SITE_BYTES    18u
 
-static struct ttp_image *image_at(const struct ttp_encode *e, uint32_t index)
-{
-    return (struct ttp_image *)e->images.data + index;
-}
-
-static struct ttp_layout *layout_at(const struct ttp_encode *e, uint32_t index)
-{
-    return (struct ttp_layout *)e->layouts.data + index;
-}
-
 static ttape_string text(const char *s) { return (ttape_string){s, s == NULL ? 0 : strlen(s)}; }
 
 static ttape_status new_image(struct ttp_encode *e, const struct ttp_block_head *block,
@@ -50,7 +40,7 @@ ttape_status ttp_thread_of(struct ttp_encode *e, const struct ttp_block_head *bl
 {
     uint32_t index = ttp_map_find(&e->thread_by_serial, block->serial);
     if (index != TTAPE_NONE) {
-        *out = ((struct ttp_thread **)e->threads.data)[index];
+        *out = ttp_thread_at(e, index);
         return TTAPE_OK;
     }
     uint32_t image = ttp_map_find(&e->image_by_serial, block->image);
@@ -89,39 +79,39 @@ ttape_status ttp_thread_touch(struct ttp_encode *e, struct ttp_thread *thread, t
 static ttape_status layout_of(struct ttp_encode *e, struct ttp_thread *thread,
                               struct ttp_layout **out, ttape_error *err)
 {
-    struct ttp_image *image = image_at(e, thread->image);
+    struct ttp_image *image = ttp_image_at(e, thread->image);
     if (image->layout == TTAPE_NONE)
         TTP_TRY(ttp_layout_new(e, image->pid, &image->layout, err));
-    *out = layout_at(e, image->layout);
+    *out = ttp_layout_at(e, image->layout);
     return TTAPE_OK;
 }
 
 struct ttp_output *ttp_output_of(struct ttp_encode *e, const struct ttp_thread *thread)
 {
-    return layout_at(e, image_at(e, thread->image)->layout)->output;
+    return ttp_layout_at(e, ttp_image_at(e, thread->image)->layout)->output;
 }
 
 /* The parent in the same file; TTAPE_NONE: there is none. */
 static uint32_t parent_here(const struct ttp_encode *e, uint32_t index)
 {
-    const struct ttp_image *image = image_at(e, index);
-    if (image->parent == TTAPE_NONE || image_at(e, image->parent)->layout == TTAPE_NONE ||
-        layout_at(e, image_at(e, image->parent)->layout)->output !=
-            layout_at(e, image->layout)->output)
+    const struct ttp_image *image = ttp_image_at(e, index);
+    if (image->parent == TTAPE_NONE || ttp_image_at(e, image->parent)->layout == TTAPE_NONE ||
+        ttp_layout_at(e, ttp_image_at(e, image->parent)->layout)->output !=
+            ttp_layout_at(e, image->layout)->output)
         return TTAPE_NONE;
     return image->parent;
 }
 
 static void describe_process(const struct ttp_encode *e, uint32_t index, ttape_process *process)
 {
-    const struct ttp_image *image = image_at(e, index);
+    const struct ttp_image *image = ttp_image_at(e, index);
     const char *slash = image->path == NULL ? NULL : strrchr(image->path, '/');
     *process = (ttape_process){.pid = image->pid,
                                .parent = TTAPE_NONE,
                                .start_time_ns = ttp_clock_ns(&e->clock, image->started),
                                .name = text(slash != NULL ? slash + 1 : image->path)};
     if (parent_here(e, index) != TTAPE_NONE)
-        process->parent = image_at(e, image->parent)->process;
+        process->parent = ttp_image_at(e, image->parent)->process;
 }
 
 /* Keeps the order in which things got their ids, where the file may be followed by another. */
@@ -148,9 +138,9 @@ static ttape_status note_place(struct ttp_encode *e, struct ttp_growing *list, u
 static ttape_status define_one(struct ttp_encode *e, uint32_t index, ttape_error *err)
 {
     ttape_process process;
-    struct ttp_image *image = image_at(e, index);
+    struct ttp_image *image = ttp_image_at(e, index);
     describe_process(e, index, &process);
-    TTP_TRY(ttape_writer_add_process(layout_at(e, image->layout)->output->writer, &process,
+    TTP_TRY(ttape_writer_add_process(ttp_layout_at(e, image->layout)->output->writer, &process,
                                      &image->process, err));
     e->process_count++;
     return note_id(e, &e->processes, index, err);
@@ -162,7 +152,7 @@ static ttape_status define_process(struct ttp_encode *e, uint32_t index, ttape_e
     struct ttp_growing line = {0};
     ttape_status status = TTAPE_OK;
     for (uint32_t i = index; status == TTAPE_OK && i != TTAPE_NONE; i = parent_here(e, i)) {
-        if (image_at(e, i)->process != TTAPE_NONE)
+        if (ttp_image_at(e, i)->process != TTAPE_NONE)
             break;
         status = note_id(e, &line, i, err);
     }
@@ -175,7 +165,7 @@ static ttape_status define_process(struct ttp_encode *e, uint32_t index, ttape_e
 static void describe_stream(const struct ttp_encode *e, const struct ttp_thread *thread,
                             ttape_stream *stream)
 {
-    *stream = (ttape_stream){.process = image_at(e, thread->image)->process,
+    *stream = (ttape_stream){.process = ttp_image_at(e, thread->image)->process,
                              .tid = thread->tid,
                              .start_time_ns = ttp_clock_ns(&e->clock, thread->started),
                              .name = {thread->name, strnlen(thread->name, sizeof thread->name)}};
@@ -257,7 +247,7 @@ static ttape_status define_site(struct ttp_encode *e, struct ttp_thread *thread,
     ttape_site site;
     struct ttp_site_seen *seen = (struct ttp_site_seen *)layout->sites.data + index;
     TTP_TRY(ttp_stream_ready(e, thread, err));
-    const struct ttp_image *image = image_at(e, thread->image);
+    const struct ttp_image *image = ttp_image_at(e, thread->image);
     if (seen->module != TTAPE_NONE)
         TTP_TRY(define_module(e, image, layout, seen->module, err));
     struct ttp_layout *root = ttp_layout_root(e, layout, seen->module);
@@ -278,7 +268,7 @@ static ttape_status define_site(struct ttp_encode *e, struct ttp_thread *thread,
 static uint32_t find_here(const struct ttp_encode *e, const struct ttp_thread *thread,
                           uint64_t address)
 {
-    return ttp_module_find(layout_at(e, image_at(e, thread->image)->layout), address);
+    return ttp_module_find(ttp_layout_at(e, ttp_image_at(e, thread->image)->layout), address);
 }
 
 /* Best first: the modules of messages; those that are mapped now; those of messages that are still
@@ -288,7 +278,7 @@ static ttape_status module_of(struct ttp_encode *e, struct ttp_thread *thread, u
 {
     *module = find_here(e, thread, address);
     if (*module == TTAPE_NONE) {
-        TTP_TRY(ttp_modules_scan(e, image_at(e, thread->image), err));
+        TTP_TRY(ttp_modules_scan(e, ttp_image_at(e, thread->image), err));
         *module = find_here(e, thread, address);
     }
     if (*module == TTAPE_NONE) {
@@ -296,8 +286,8 @@ static ttape_status module_of(struct ttp_encode *e, struct ttp_thread *thread, u
         *module = find_here(e, thread, address);
     }
     if (*module == TTAPE_NONE)
-        *module = ttp_module_find_gone(layout_at(e, image_at(e, thread->image)->layout), address,
-                                       thread->last_ns);
+        *module = ttp_module_find_gone(ttp_layout_at(e, ttp_image_at(e, thread->image)->layout),
+                                       address, thread->last_ns);
     return TTAPE_OK;
 }
 
@@ -310,7 +300,8 @@ ttape_status ttp_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64
     if (*index == TTAPE_NONE) {
         uint32_t module;
         TTP_TRY(module_of(e, thread, address, &module, err));
-        layout = layout_at(e, image_at(e, thread->image)->layout); /* it may have its own by now */
+        layout = ttp_layout_at(
+            e, ttp_image_at(e, thread->image)->layout); /* it may have its own by now */
         struct ttp_site_seen *added = ttp_push(&e->allocator, &layout->sites, sizeof *added, err);
         if (added == NULL)
             return TTAPE_E_MEMORY;
@@ -325,7 +316,8 @@ ttape_status ttp_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64
 struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread *thread,
                                   uint32_t index)
 {
-    return (struct ttp_site_seen *)layout_at(e, image_at(e, thread->image)->layout)->sites.data +
+    return (struct ttp_site_seen *)ttp_layout_at(e, ttp_image_at(e, thread->image)->layout)
+               ->sites.data +
            index;
 }
 
@@ -335,13 +327,13 @@ struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread 
  * ancestor of its own. */
 static bool is_told(const struct ttp_encode *e, uint32_t image)
 {
-    return image_at(e, image)->layout != TTAPE_NONE;
+    return ttp_image_at(e, image)->layout != TTAPE_NONE;
 }
 
 static ttape_status take_process(struct ttp_encode *e, struct ttp_thread *thread,
                                  const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
-    struct ttp_image *image = image_at(e, thread->image);
+    struct ttp_image *image = ttp_image_at(e, thread->image);
     if (size_bytes < PROCESS_BYTES || image->layout != TTAPE_NONE)
         return TTAPE_OK;
     uint32_t parent = ttp_map_find(&e->image_by_serial, ttp_load64(bytes + 8));
@@ -353,13 +345,13 @@ static ttape_status take_process(struct ttp_encode *e, struct ttp_thread *thread
         return ttp_fail_memory(err);
     if (parent != TTAPE_NONE && is_told(e, parent)) {
         image->parent = parent;
-        image->layout = image_at(e, parent)->layout;
-        layout_at(e, image->layout)->users++;
+        image->layout = ttp_image_at(e, parent)->layout;
+        ttp_layout_at(e, image->layout)->users++;
         return e->options.separate_files ? ttp_layout_separate(e, image, err) : TTAPE_OK;
     }
     for (uint32_t i = (uint32_t)e->images.count; parent == TTAPE_NONE && i-- > 0;)
-        if (is_told(e, i) &&
-            (image_at(e, i)->pid == image->parent_pid || image_at(e, i)->pid == image->pid)) {
+        if (is_told(e, i) && (ttp_image_at(e, i)->pid == image->parent_pid ||
+                              ttp_image_at(e, i)->pid == image->pid)) {
             image->parent = i; /* it was executed by this one */
             break;
         }
@@ -387,7 +379,7 @@ static ttape_status take_module(struct ttp_encode *e, struct ttp_image *image, c
 ttape_status ttp_image_early_module(struct ttp_encode *e, struct ttp_thread *thread,
                                     const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
-    struct ttp_image *image = image_at(e, thread->image);
+    struct ttp_image *image = ttp_image_at(e, thread->image);
     struct ttp_growing told = image->incoming;
     image->incoming = (struct ttp_growing){0};
     ttape_status status = take_module(e, image, bytes, size_bytes, err);
@@ -481,7 +473,7 @@ ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, 
         (!parse_site(&told, bytes, size_bytes) || is_known(layout, &told)))
         return TTAPE_OK;
     TTP_TRY(ttp_journal_message(e, thread, kind, bytes, size_bytes, err));
-    struct ttp_image *image = image_at(e, thread->image);
+    struct ttp_image *image = ttp_image_at(e, thread->image);
     if (kind == TTP_MESSAGE_MODULE)
         return take_module(e, image, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_SITE)
@@ -502,9 +494,7 @@ static ttape_status define_processes(struct ttp_encode *e, ttape_writer *w, ttap
     }
     for (size_t i = 0; i < e->streams.count; i++) {
         ttape_stream stream;
-        describe_stream(
-            e, ((struct ttp_thread **)e->threads.data)[((const uint32_t *)e->streams.data)[i]],
-            &stream);
+        describe_stream(e, ttp_thread_at(e, ((const uint32_t *)e->streams.data)[i]), &stream);
         TTP_TRY(ttape_writer_add_stream(w, &stream, &id, err));
     }
     return TTAPE_OK;
@@ -516,16 +506,16 @@ ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err)
     ttape_writer *w = e->current->writer;
     const struct ttp_place *at = e->modules.data;
     for (uint32_t i = 0; i < e->layouts.count; i++)
-        layout_at(e, i)->output = e->current;
+        ttp_layout_at(e, i)->output = e->current;
     TTP_TRY(define_processes(e, w, err));
     for (size_t i = 0; i < e->modules.count; i++) {
-        const struct ttp_module_seen *modules = layout_at(e, at[i].layout)->modules.data;
+        const struct ttp_module_seen *modules = ttp_layout_at(e, at[i].layout)->modules.data;
         TTP_TRY(ttape_writer_add_module(w, &modules[at[i].index].module, &id, err));
     }
     at = e->sites.data;
     for (size_t i = 0; i < e->sites.count; i++) {
         ttape_site site;
-        describe_site(layout_at(e, at[i].layout), at[i].index, &site);
+        describe_site(ttp_layout_at(e, at[i].layout), at[i].index, &site);
         TTP_TRY(ttape_writer_add_site(w, &site, &id, err));
     }
     return TTAPE_OK;
@@ -534,14 +524,14 @@ ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err)
 void ttp_images_close(struct ttp_encode *e)
 {
     for (uint32_t i = 0; i < e->images.count; i++) {
-        ttp_modules_clear(e, image_at(e, i));
-        ttp_grown_free(&e->allocator, &image_at(e, i)->incoming);
-        free(image_at(e, i)->path);
+        ttp_modules_clear(e, ttp_image_at(e, i));
+        ttp_grown_free(&e->allocator, &ttp_image_at(e, i)->incoming);
+        free(ttp_image_at(e, i)->path);
     }
     for (uint32_t i = 0; i < e->layouts.count; i++)
-        ttp_layout_close(e, layout_at(e, i));
+        ttp_layout_close(e, ttp_layout_at(e, i));
     for (size_t i = 0; i < e->threads.count; i++) {
-        struct ttp_thread *thread = ((struct ttp_thread **)e->threads.data)[i];
+        struct ttp_thread *thread = ttp_thread_at(e, i);
         ttp_filter_close(e, thread);
         ttp_grown_free(&e->allocator, &thread->frames);
         e->allocator.release(e->allocator.context, thread, sizeof *thread);

@@ -12,11 +12,6 @@
 #define SCAN_PAUSE_MS    50u
 #define MODULES_TOLD_MAX 8192u /* in one list: a program that never ends one costs no more */
 
-static struct ttp_layout *layout_at(const struct ttp_encode *e, uint32_t index)
-{
-    return (struct ttp_layout *)e->layouts.data + index;
-}
-
 ttape_status ttp_layout_new(struct ttp_encode *e, uint32_t pid, uint32_t *index, ttape_error *err)
 {
     struct ttp_layout *layout = ttp_push(&e->allocator, &e->layouts, sizeof *layout, err);
@@ -198,11 +193,11 @@ ttape_status ttp_layout_separate(struct ttp_encode *e, struct ttp_image *image, 
 {
     uint32_t index, old = image->layout;
     TTP_TRY(ttp_layout_new(e, image->pid, &index, err));
-    TTP_TRY(copy_modules(e, layout_at(e, index), layout_at(e, old), err));
-    TTP_TRY(copy_sites(e, layout_at(e, index), layout_at(e, old), err));
-    share(layout_at(e, index), layout_at(e, old), old);
+    TTP_TRY(copy_modules(e, ttp_layout_at(e, index), ttp_layout_at(e, old), err));
+    TTP_TRY(copy_sites(e, ttp_layout_at(e, index), ttp_layout_at(e, old), err));
+    share(ttp_layout_at(e, index), ttp_layout_at(e, old), old);
     image->layout = index;
-    layout_at(e, old)->users--;
+    ttp_layout_at(e, old)->users--;
     return TTAPE_OK;
 }
 
@@ -211,7 +206,7 @@ ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bo
                                ttape_error *err)
 {
     const struct ttp_module_seen *incoming = image->incoming.data;
-    struct ttp_layout *layout = layout_at(e, image->layout);
+    struct ttp_layout *layout = ttp_layout_at(e, image->layout);
     bool equal = !complete || count_present(&layout->modules) == image->incoming.count;
     for (size_t i = 0; i < image->incoming.count; i++)
         equal &= holds(&layout->modules, &incoming[i]);
@@ -219,7 +214,7 @@ ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bo
         return TTAPE_OK;
     if (layout->users > 1 && layout->modules.count != 0)
         TTP_TRY(ttp_layout_separate(e, image, err));
-    layout = layout_at(e, image->layout);
+    layout = ttp_layout_at(e, image->layout);
     if (complete)
         unmap_missing(layout, &image->incoming, e->told_ns);
     for (size_t i = 0; i < image->incoming.count; i++)
@@ -295,7 +290,7 @@ ttape_status ttp_modules_add_new(struct ttp_encode *e, struct ttp_image *image, 
     struct ttp_module_seen *found = image->incoming.data;
     size_t kept = 0;
     for (size_t i = 0; i < image->incoming.count; i++)
-        if (overlaps(&layout_at(e, image->layout)->modules, &found[i].module))
+        if (overlaps(&ttp_layout_at(e, image->layout)->modules, &found[i].module))
             free_module(e, &found[i]);
         else
             found[kept++] = found[i];
@@ -356,7 +351,7 @@ uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address,
 struct ttp_layout *ttp_layout_root(const struct ttp_encode *e, const struct ttp_layout *layout,
                                    uint32_t module)
 {
-    return module < layout->shared ? layout_at(e, layout->root) : NULL;
+    return module < layout->shared ? ttp_layout_at(e, layout->root) : NULL;
 }
 
 struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_site_seen *seen)

@@ -379,10 +379,10 @@ static void skip_to(struct decoding *d, uint32_t target)
 static void decode_plain(struct decoding *d)
 {
     struct ttp_encode *e = d->e;
-    const struct ttp_image *image = (const struct ttp_image *)e->images.data + d->thread->image;
+    const struct ttp_image *image = ttp_image_at(e, d->thread->image);
     if (d->is_filtered || d->thread->stream == TTAPE_NONE || d->is_open || d->is_unseen)
         return;
-    const struct ttp_layout *layout = (const struct ttp_layout *)e->layouts.data + image->layout;
+    const struct ttp_layout *layout = ttp_layout_at(e, image->layout);
     const struct ttp_site_seen *sites = layout->sites.data;
     uint64_t last_ns = d->thread->last_ns, high = d->epoch << TTP_RECORD_TIME_BITS;
     uint32_t used = e->event_count, at = d->at;
