@@ -17,10 +17,12 @@
 #define MODELLED_BITS 4u
 #define TRUSTED       2u /* hits from which on a prediction is used */
 
+/* Rows begin when they are first asked for: some dozen events would wait for all of them. */
 struct tiny {
-    struct ttp_prob all[TREE], code[1u << CODE_BITS][TREE], edge[1u << EDGE_BITS][TREE];
-    struct ttp_prob all_low[TREE][1u << MODELLED_BITS],
-        code_low[1u << EDGE_BITS][1u << MODELLED_BITS];
+    struct ttp_prob all[TREE], all_low[TREE][1u << MODELLED_BITS];
+    struct ttp_prob code[1u << CODE_BITS][TREE], edge[1u << EDGE_BITS][TREE];
+    struct ttp_prob code_low[1u << EDGE_BITS][1u << MODELLED_BITS];
+    bool has_code[1u << CODE_BITS], has_edge[1u << EDGE_BITS], has_code_low[1u << EDGE_BITS];
 };
 
 struct coder { /* one of the two directions */
@@ -43,12 +45,21 @@ static uint32_t hash(uint32_t x, uint32_t y, unsigned bits)
     return ((x * 0x9E3779B1u) ^ (y * 0x85EBCA6Bu)) >> (32 - bits);
 }
 
+static struct ttp_prob *row_of(struct ttp_prob *row, bool *has, size_t count)
+{
+    if (!*has)
+        ttp_prob_init(row, count, TTP_PROB_HALF);
+    *has = true;
+    return row;
+}
+
 /* T-STA-61 */
 static uint32_t code_length(struct coder *c, struct tiny *t, uint32_t before, uint32_t code,
                             uint32_t length)
 {
-    struct ttp_prob *edge = t->edge[hash(before, code, EDGE_BITS)];
-    struct ttp_prob *one = t->code[hash(code, 0, CODE_BITS)];
+    uint32_t e = hash(before, code, EDGE_BITS), o = hash(code, 0, CODE_BITS);
+    struct ttp_prob *edge = row_of(t->edge[e], &t->has_edge[e], TREE);
+    struct ttp_prob *one = row_of(t->code[o], &t->has_code[o], TREE);
     uint32_t node = 1;
     for (unsigned i = 6; i-- > 0;) {
         struct ttp_prob *use = edge[node].n >= TRUSTED  ? &edge[node]
@@ -67,7 +78,9 @@ static uint32_t code_length(struct coder *c, struct tiny *t, uint32_t before, ui
 static uint32_t code_low_bits(struct coder *c, struct tiny *t, uint32_t code, uint32_t length,
                               uint32_t value)
 {
-    struct ttp_prob *one = t->code_low[hash(code, length, EDGE_BITS)], *all = t->all_low[length];
+    uint32_t o = hash(code, length, EDGE_BITS);
+    struct ttp_prob *one = row_of(t->code_low[o], &t->has_code_low[o], 1u << MODELLED_BITS);
+    struct ttp_prob *all = t->all_low[length];
     uint32_t result = 1, node = 1;
     for (uint32_t i = length - 1; i-- > 0;) {
         unsigned bit = value >> i & 1;
@@ -108,7 +121,8 @@ static bool code_delta(struct coder *c, struct tiny *t, uint32_t before, uint32_
 
 static void start(struct tiny *t)
 {
-    ttp_prob_init(t->all, sizeof(*t) / sizeof(struct ttp_prob), TTP_PROB_HALF);
+    ttp_prob_init(t->all, offsetof(struct tiny, code) / sizeof *t->all, TTP_PROB_HALF);
+    memset(t->has_code, 0, sizeof *t - offsetof(struct tiny, has_code));
 }
 
 size_t ttp_sta_tiny_encode(const struct ttp_times *in, void *workspace, uint8_t *out,
