@@ -3,6 +3,7 @@ recorder, strace for the program's own system calls, and what may be left on dis
 import itertools
 import os
 import shlex
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -196,7 +197,17 @@ def child_named(process, name):
     return None
 
 
-def wait_for_start(process, name, seconds=10):
+STEADY_MS = 100_000  # of a program that runs until `end_steady`
+
+
+def end_steady(process):
+    """p_steady ends early, and well."""
+    pid = child_named(process, "p_steady")
+    if pid is not None:
+        os.kill(pid, signal.SIGTERM)
+
+
+def wait_for_start(process, name, seconds=60):
     """Until the program of that name has begun to record, whatever else the machine does."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and child_named(process, name) is None:

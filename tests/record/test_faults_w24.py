@@ -45,7 +45,9 @@ def nobody_empties(checks, work):
     def flush(process, _):
         faults.wait_for_start(process, "p_steady")
         answers.append(setting.tracetape("control", process.pid, "flush"))
-    host = faults.Host(work, "p_steady.c", [1500, 2, 100])
+        faults.end_steady(process)
+    host = faults.Host(work, "p_steady.c", [300, 2, 100])
+    host.args[0] = faults.STEADY_MS
     outcome = host.run("no thread, flush", env=faults.disturbed(NO_THREAD), then=flush)
     host.check_lives(checks, outcome, may_refuse=False)
     faults.recover(checks, outcome)

@@ -33,6 +33,7 @@ def modes(checks, host):
             if path.exists():
                 seen[path.name] = stat.S_IMODE(path.lstat().st_mode)
         seen["listening"] = listening(process.pid)
+        faults.end_steady(process)
     os.umask(0)
     outcome = host.run("modes", then=then)
     os.umask(0o022)
@@ -60,7 +61,8 @@ def main():
     setting.need_verb("record")
     checks = setting.Checks("security")
     with setting.work_dir() as work:
-        host = faults.Host(work, "p_steady.c", [500, 2])
+        host = faults.Host(work, "p_steady.c", [300, 2, 100])
+        host.args[0] = faults.STEADY_MS
         modes(checks, host)
         quick = faults.Host(work, "p_calls.c", [2])
         victim = Path(work, "victim")
