@@ -23,9 +23,10 @@ LIBRARY = os.path.join(BUILD, "libtracetape-rt.so.0")
 ARCHIVE = os.path.join(BUILD, "libtracetape-rt.a")
 SUBJECTS = os.path.join(SRC, "tests", "runtime", "subjects")
 INCLUDE = os.path.join(SRC, "libtrace", "include")
-MAGIC, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 32768, 64, 4096, 16384
+MAGIC, VERSION, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 3, 32768, 64, 4096, 16384
 OFFSET = (STATES + CAPACITY * 4 + BLOCK - 1) // BLOCK * BLOCK
 FREE, FILLING, FULL, DONE = range(4)
+WAITING, BLOCKING, DROPPING = range(3) # what a program does that finds no block
 LEFT_MAX = 2 # places that a hook reserves at once
 OFF, ON, STOPPED = range(3)
 TSC, MONOTONIC, COARSE, NONE = 1, 2, 3, 4
@@ -50,7 +51,7 @@ class Block:
 class Arena:
     """Blocks that are full or done are taken and freed by `poll`, the others by `finish`."""
 
-    def __init__(self, blocks=64, clock=TSC, mode=ON, flags=0):
+    def __init__(self, blocks=64, clock=TSC, mode=ON, flags=DROPPING):
         self.directory = tempfile.mkdtemp(prefix="ttarena", dir="/dev/shm")
         self.path = os.path.join(self.directory, "arena")
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -63,7 +64,7 @@ class Arena:
         self.wide = memoryview(self.map)[:whole].cast("Q")
         self.waiting = {}
         self.count, self.taken, self.holds, self.lock = blocks, [], False, threading.RLock()
-        struct.pack_into("<QIIIIIIQ", self.map, 0, 0, 2, BLOCK, CAPACITY, clock, flags,
+        struct.pack_into("<QIIIIIIQ", self.map, 0, 0, VERSION, BLOCK, CAPACITY, clock, flags,
                          os.getpid(), OFFSET)
         self.put(MODE, mode)
         self.put(READY, blocks)

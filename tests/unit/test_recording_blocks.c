@@ -4,8 +4,7 @@
 
 #include "arena_player.h"
 
-#define THREAD_MS     800 /* more than threads go unchecked */
-#define THREAD_BLOCKS 28  /* what the default of thread_bytes is */
+#define THREAD_MS 800 /* more than threads go unchecked */
 
 static struct ttest_player player;
 static uint32_t pid; /* of a process that lives */
@@ -300,35 +299,6 @@ START_TEST(the_first_thread_tells_before_the_others)
 }
 END_TEST
 
-START_TEST(the_arena_grows_for_threads)
-{
-    uint32_t before = player.head->block_ready, taken = 0;
-    for (uint64_t serial = 1; taken * 4 <= before * 3; serial++, taken++) {
-        struct ttest_block b = ttest_block_take(&player, pid, 1, serial, 1);
-        ttest_enter(&b, 0x1000);
-    }
-    ttest_poll(&player);
-    ck_assert_uint_eq(player.head->block_ready, before + taken * THREAD_BLOCKS);
-    ck_assert_uint_eq(ttest_finish(&player).thread_count, taken);
-}
-END_TEST
-
-/* A thread that is seen in several blocks is allowed no more: it went on while the recorder looked,
- * or left some, or became another image. */
-START_TEST(the_arena_grows_by_threads_not_by_blocks)
-{
-    uint32_t before = player.head->block_ready, taken = 0;
-    for (; taken * 4 <= before * 3; taken++) {
-        uint64_t image = taken * 2 < before ? 1 : 2;
-        struct ttest_block b = ttest_block_take(&player, pid, image, image, taken + 1);
-        ttest_enter(&b, 0x1000);
-    }
-    ttest_poll(&player);
-    ck_assert_uint_eq(player.head->block_ready, before + THREAD_BLOCKS);
-    (void)ttest_finish(&player);
-}
-END_TEST
-
 /* Of a process that lives, what it has recorded so far; and no more. */
 START_TEST(the_end_takes_what_is_there)
 {
@@ -362,8 +332,6 @@ int main(void)
     tcase_add_test(tests, a_missing_block_is_a_gap);
     tcase_add_test(tests, a_thread_that_ended_may_go_on);
     tcase_add_test(tests, the_first_thread_tells_before_the_others);
-    tcase_add_test(tests, the_arena_grows_for_threads);
-    tcase_add_test(tests, the_arena_grows_by_threads_not_by_blocks);
     tcase_add_test(tests, the_end_takes_what_is_there);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -34,6 +34,7 @@
 #define IDLE_ROUNDS     200u
 #define STATUS_SIGNALED 128
 #define STATUS_NO_EXEC  127
+#define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
 
 struct options {
     const char *output, *clock;
@@ -42,7 +43,8 @@ struct options {
     struct tool_keep keep;
     uint32_t partition_events, depth, jobs;
     int32_t level;
-    bool force, blocking, live, off, files, no_children, no_symbols, no_lines, cull_hot, quiet;
+    bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
+        quiet;
     struct tool_record_rules rules;
 };
 
@@ -59,12 +61,14 @@ static const struct tool_option table[] = {
      TOOL_AT(partition_events)},
     {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
      TOOL_AT(jobs)},
-    {"buffer", 0, "SIZE", "memory shared with the program (default 4M, and up to 896K per thread)",
+    {"buffer", 0, "SIZE", "memory shared with the program, as a limit (default: as needed)",
      tool_parse_size, TOOL_AT(buffer)},
     {"spill", 0, "SIZE", "what may wait on disk to be encoded (default 4G)", tool_parse_size,
      TOOL_AT(spill)},
-    {"block", 0, NULL, "when that is full the program waits, instead of losing events", NULL,
-     TOOL_AT(blocking)},
+    {"block", 0, NULL, "when that is full the program waits, however long (default: 1 s at most)",
+     NULL, TOOL_AT(blocking)},
+    {"drop", 0, NULL, "when that is full events are lost, and nothing waits", NULL,
+     TOOL_AT(dropping)},
     {"function", 'F', "REGEX", "only functions whose name matches (any of those given)",
      tool_parse_pattern, TOOL_AT(rules.function)},
     {"no-function", 'N', "REGEX", "no functions whose name matches", tool_parse_pattern,
@@ -370,8 +374,12 @@ static void say(const struct options *options, const ttape_recording *recording)
                      output, (unsigned long long)s.event_count, s.process_count, s.thread_count,
                      (unsigned long long)s.written_bytes,
                      (double)s.written_bytes / (double)s.event_count);
+    if (s.waited_ns >= WAIT_SAID_NS)
+        tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
+                     "up)",
+                     (unsigned long long)s.wait_count, (double)s.waited_ns / 1e9);
     if (s.lost_count != 0)
-        tool_message("%llu events were lost: the trace says where (see --buffer, --spill, --block)",
+        tool_message("%llu events were lost: the trace says where (see --block, --buffer, --spill)",
                      (unsigned long long)s.lost_count);
 }
 
@@ -469,7 +477,9 @@ static void fill_options(const struct options *options, ttape_recording_options 
 {
     *o = (ttape_recording_options){.size = sizeof *o,
                                    .replace = options->force,
-                                   .blocking = options->blocking,
+                                   .when_full = options->blocking   ? TTAPE_FULL_BLOCK
+                                                : options->dropping ? TTAPE_FULL_DROP
+                                                                    : TTAPE_FULL_WAIT,
                                    .start_off = options->off,
                                    .live = options->live,
                                    .separate_files = options->files,
@@ -502,6 +512,8 @@ int tool_verb_record(int argc, char **argv)
     fill_options(&options, &recording_options);
     if (!take_clock(options.clock, &recording_options.clock))
         return tool_usage("record", "unknown clock '%s'", options.clock);
+    if (options.blocking && options.dropping)
+        return tool_usage("record", "--block does not go with --drop");
     if (options.keep.given && (options.rotate != 0 || options.live || options.files))
         return tool_usage("record", "--keep-last goes with none of --rotate, --live, --files");
     if (options.live && options.files)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
-#define TTP_ARENA_VERSION    2u
+#define TTP_ARENA_VERSION    3u
 #define TTP_ARENA_HEAD_BYTES 4096u
 #define TTP_BLOCK_BYTES      32768u
 #define TTP_BLOCK_HEAD_BYTES 64u
@@ -34,7 +34,9 @@ enum ttp_block_state {
     TTP_BLOCK_DONE = 3 /* the last of its thread, which may make it filling once more */
 };
 
-#define TTP_BLOCK_TAKEN TTP_BLOCK_DONE /* without an owner: the recorder is taking it */
+/* States without an owner. */
+#define TTP_BLOCK_TAKEN     TTP_BLOCK_DONE    /* the recorder is taking it */
+#define TTP_BLOCK_WITHDRAWN TTP_BLOCK_FILLING /* it has no memory: nobody may use it */
 
 enum ttp_arena_clock {
     TTP_CLOCK_TSC = 1,
@@ -45,7 +47,11 @@ enum ttp_arena_clock {
 
 enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /* for ever */ };
 
-#define TTP_ARENA_BLOCKING 1u /* flags: wait for a block instead of dropping events */
+/* Flags: what a program does that finds no free block. Without any it waits up to
+ * TTP_ARENA_STALL_NS, then drops events until there is one. */
+#define TTP_ARENA_BLOCKING 1u /* waits as long as the recorder lives */
+#define TTP_ARENA_DROPPING 2u /* drops at once */
+#define TTP_ARENA_STALL_NS 1000000000u
 
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */
@@ -63,9 +69,10 @@ struct ttp_arena_head {
     /* written by the recorder, `control` and traced programs, read by everybody */
     uint32_t mode;    /* enum ttp_arena_mode */
     uint32_t periods; /* counts the times that mode went on */
+    /* Blocks that have memory: whoever finds too few adds some behind them (memory first, then this
+     * number by compare and swap, then their states), up to the bound that the recorder gives. */
+    uint32_t block_ready, block_bound;
     /* written by the recorder, read by everybody */
-    uint32_t block_ready; /* blocks that are allocated in the file */
-    uint32_t reserved_ready;
     uint64_t heartbeat;                    /* counts the recorder's rounds */
     uint64_t freed;                        /* counts blocks given back */
     uint32_t flushes_done, snapshots_done; /* requests served, as their counters were */
@@ -78,6 +85,14 @@ struct ttp_arena_head {
     uint32_t flush_requests, snapshot_requests, module_changes, stop_requests;
     /* written by the recorder before all else */
     uint8_t trace_id[16]; /* of the recording: the journal has it, too */
+    /* a program that waits for a block sets `waiters`; the recorder takes it back, counts `wakes`
+     * and wakes who waits for that word (a futex) */
+    uint32_t waiters, wakes;
+    uint32_t free_from;      /* a hint: below this block none was free when last looked at */
+    uint32_t recorder_alive; /* thread id of the recorder's; the kernel sets FUTEX_OWNER_DIED in it
+                              * when that has ended; 0: not known */
+    uint64_t stall_ticks;    /* TTP_ARENA_STALL_NS by the arena's clock; 0: it has none */
+    uint64_t waited_ticks, stalls; /* of programs in all, and how often they waited */
 };
 
 /* One thread's blocks have ascending sequence numbers. */

@@ -16,7 +16,6 @@
 #include "writer/arena/record.h"
 #include "writer/recording/journal.h"
 
-#define DEFAULT_BUFFER    (4u << 20)
 #define DEFAULT_THREAD    (896u << 10)
 #define DEFAULT_SPILL     (4ull << 30)
 #define DEFAULT_PARTITION 1000000u
@@ -141,10 +140,26 @@ static void encode_to_end(ttape_recording *r, struct ttp_slot *slot)
         r->shared.failed = r->shared.stopped = true;
 }
 
+/* A word in the arena that has this thread's id while it lives: the kernel marks it when the thread
+ * ends, whatever ends it, so that no program waits for a recorder that is gone. The list has one
+ * lock, which is no lock but that word. */
+static void announce_life(ttape_recording *r)
+{
+    struct robust_list_head *list = &r->life;
+    r->life_node.next = &list->list;
+    list->list.next = &r->life_node;
+    list->futex_offset =
+        (long)((uintptr_t)&r->drain.arena.head->recorder_alive - (uintptr_t)&r->life_node);
+    __atomic_store_n(&r->drain.arena.head->recorder_alive, (uint32_t)syscall(SYS_gettid),
+                     __ATOMIC_RELEASE);
+    (void)syscall(SYS_set_robust_list, list, sizeof *list);
+}
+
 static void *encode(void *context)
 {
     ttape_recording *r = context;
     step_back();
+    announce_life(r);
     struct ttp_slot *slot = malloc(sizeof *slot);
     ttape_status started = slot == NULL ? ttp_fail_memory(&r->encoder.error) : TTAPE_OK;
     if (started == TTAPE_OK && !r->encoder.options.separate_files)
@@ -202,12 +217,12 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
     if (options != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
     TTP_TRY(ttp_check_reserved(o->rules.reserved, 2, "site rule", err));
-    o->buffer_bytes = o->buffer_bytes == 0 ? DEFAULT_BUFFER : o->buffer_bytes;
     o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
     o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
     if (o->writer.partition_events == 0)
         o->writer.partition_events = o->live ? LIVE_PARTITION : DEFAULT_PARTITION;
-    if (o->clock > TTAPE_CLOCK_NONE || o->writer.partition_events > 16000000u)
+    if (o->clock > TTAPE_CLOCK_NONE || o->when_full > TTAPE_FULL_DROP ||
+        o->writer.partition_events > 16000000u)
         return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "an option is out of range");
     return TTAPE_OK;
 }
@@ -321,9 +336,15 @@ static void stop(ttape_recording *r)
 /* In a file that was cut off it is gone, and what was known last is kept. */
 static void read_lost(ttape_recording *r)
 {
-    uint64_t lost = __atomic_load_n(&r->drain.arena.head->lost, __ATOMIC_RELAXED);
-    if (!r->shared.is_arena_cut)
-        r->shared.arena_lost = lost;
+    const struct ttp_arena_head *head = r->drain.arena.head;
+    uint64_t lost = __atomic_load_n(&head->lost, __ATOMIC_RELAXED);
+    uint64_t waited = __atomic_load_n(&head->waited_ticks, __ATOMIC_RELAXED);
+    uint64_t stalls = __atomic_load_n(&head->stalls, __ATOMIC_RELAXED);
+    if (r->shared.is_arena_cut)
+        return;
+    r->shared.arena_lost = lost;
+    r->shared.waited_ticks = waited;
+    r->shared.wait_count = stalls;
 }
 
 static bool has_changed(const uint32_t *counter, uint32_t *seen)
@@ -410,6 +431,10 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .live_count = r->drain.live_count,
         .file_count = e->file_count,
         .snapshot_failures = r->drain.snapshot_failures,
+        .waited_ns = ttp_clock_scaled(&r->encoder.clock, r->shared.waited_ticks),
+        .wait_count = r->shared.wait_count,
+        .buffer_bytes = (uint64_t)r->drain.arena.ready * TTP_BLOCK_BYTES,
+        .buffer_peak_bytes = (uint64_t)r->drain.arena.peak * TTP_BLOCK_BYTES,
         .stopped = r->shared.stopped,
         .failed = r->shared.failed};
 }

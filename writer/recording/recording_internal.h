@@ -17,6 +17,7 @@
 #ifndef TTP_RECORDING_INTERNAL_H
 #define TTP_RECORDING_INTERNAL_H
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -90,8 +91,15 @@ struct ttp_arena_file {
     uint8_t *blocks;
     size_t map_bytes;
     uint32_t capacity;           /* blocks that the file has room for */
-    uint32_t ready, limit;       /* blocks allocated; blocks that may be */
-    uint32_t thread_blocks;      /* blocks that each thread adds to the limit */
+    uint32_t ready, limit;       /* blocks allocated; those that are never given back */
+    uint32_t peak;               /* of ready */
+    uint32_t bound;              /* what ready may become */
+    uint64_t bound_ms;           /* when that was found out */
+    uint64_t quiet_ms;           /* since when most of them are free; 0: they are not */
+    uint32_t thread_blocks;      /* what a thread adds to it, where a size was asked for */
+    bool is_sized;               /* a size was asked for */
+    uint64_t stall_ticks;        /* of the arena's head */
+    bool is_full;                /* its file system has no room for more */
     struct ttp_block_seen *seen; /* TTP_ARENA_BLOCKS_MAX */
 };
 
@@ -225,8 +233,9 @@ struct ttp_tick_rate {
 
 /* What several threads read and write. */
 struct ttp_shared {
-    _Atomic uint64_t arena_lost; /* the arena's count, as the polling thread read it last */
-    _Atomic bool is_arena_cut;   /* its file was: zeros stand for what it had */
+    /* the arena's counts, as the polling thread read them last */
+    _Atomic uint64_t arena_lost, waited_ticks, wait_count;
+    _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
 };
 
@@ -330,8 +339,10 @@ struct ttape_recording {
     struct ttp_snapshots snapshots;
     /* the caller's thread, which starts and ends the encoding thread */
     pthread_t thread;
-    pthread_cond_t started; /* with spill.lock */
-    bool is_synchronous;    /* there was no thread to be had */
+    pthread_cond_t started;       /* with spill.lock */
+    struct robust_list_head life; /* see announce_life */
+    struct robust_list life_node;
+    bool is_synchronous; /* there was no thread to be had */
     bool has_started, has_thread, has_spill, is_opened, is_finished;
 };
 
@@ -353,7 +364,15 @@ ttape_status ttp_directory_fail(ttape_error *err, const char *what, const char *
 
 /* arena_file.c */
 ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err);
-void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count);
+/* How many blocks there are now: programs add some as well. */
+void ttp_arena_look(struct ttp_arena_file *arena);
+void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_t now_ms);
+/* Where most blocks have been free for a while. */
+void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms);
+/* Programs that wait for a block look again. */
+void ttp_arena_wake(const struct ttp_arena_file *arena);
+/* arena_bound.c: bytes that an arena of own_bytes, a file in fd, may have. */
+uint64_t ttp_arena_bound(int fd, uint64_t own_bytes);
 void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index);
 /* Stops it for the programs. */
 void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *allocator, bool remove);
@@ -373,6 +392,15 @@ static inline uint64_t ttp_clock_scaled(const struct ttp_tick_rate *rate, uint64
 {
     ttape_wide ns = ttp_wide_multiply(ticks, rate->scale);
     return ns.high << (64 - TTP_CLOCK_SCALE_BITS) | ns.low >> TTP_CLOCK_SCALE_BITS;
+}
+
+/* 0: the clock does not go on, or in steps that are too long. */
+static inline uint64_t ttp_clock_ticks(ttape_clock clock, const struct ttp_tick_rate *rate,
+                                       uint64_t ns)
+{
+    if (clock == TTAPE_CLOCK_NONE)
+        return 0;
+    return (uint64_t)((double)ns * (double)(1ull << TTP_CLOCK_SCALE_BITS) / (double)rate->scale);
 }
 
 /* Nanoseconds of CLOCK_MONOTONIC. */

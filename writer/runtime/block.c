@@ -4,17 +4,8 @@
  * The cursor is in a block (its low bits past the head), at a block's end, or TTP_NO_BLOCK. Hot
  * hooks that find no room have moved it up to 8 bytes each past the end: less than a head for seven
  * that interrupt one another right there. */
-#include <sys/syscall.h>
-#include <time.h>
-
 #include "writer/runtime/hot.h"
 #include "writer/runtime/slow.h"
-
-/* Waits without a heartbeat: short ones, which take twice as long as was asked, then long ones. */
-#define SHORT_NS    50000
-#define SHORT_WAITS 1000u
-#define LONG_NS     1000000
-#define DEAD_AFTER  5500u /* five seconds */
 
 static struct ttp_block_head *block_of(uint64_t place)
 {
@@ -23,8 +14,7 @@ static struct ttp_block_head *block_of(uint64_t place)
 
 static uint32_t *state_of(const struct ttp_block_head *block)
 {
-    size_t index = (size_t)((const uint8_t *)block - ttp_process.blocks) / TTP_BLOCK_BYTES;
-    return &ttp_process.block_states[index];
+    return &ttp_process.block_states[ttp_arena_index(block)];
 }
 
 static uint32_t state_here(uint32_t state) { return ttp_thread.process_id << 2 | state; }
@@ -38,55 +28,64 @@ static void end_filling(const struct ttp_block_head *block, uint32_t next)
                                 __ATOMIC_RELAXED);
 }
 
-/* The lowest free block, so that as few as possible are ever touched. The last sixteenth is for
- * threads that have had none: busy ones must not keep others from being seen at all. */
-static struct ttp_block_head *take_free(uint32_t process)
+static struct ttp_block_head *take_of(uint32_t from, uint32_t end, uint32_t process)
 {
-    uint32_t ready = __atomic_load_n(&ttp_arena.head.block_ready, __ATOMIC_ACQUIRE);
-    uint32_t count = ready < ttp_process.block_limit ? ready : ttp_process.block_limit;
-    if (ttp_thread.sequence != 0)
-        count -= count / 16;
     uint32_t mine = state_here(TTP_BLOCK_FILLING);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = from; i < end; i++) {
         uint32_t expected = TTP_BLOCK_FREE;
         uint32_t *state = &ttp_process.block_states[i];
         if (__atomic_load_n(state, __ATOMIC_RELAXED) == TTP_BLOCK_FREE &&
             !ttp_is_child_of(process) &&
             __atomic_compare_exchange_n(state, &expected, mine, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            return (struct ttp_block_head *)(ttp_process.blocks + (size_t)i * TTP_BLOCK_BYTES);
+                                        __ATOMIC_RELAXED)) {
+            __atomic_store_n(&ttp_arena.head.free_from, i + 1, __ATOMIC_RELAXED);
+            return ttp_arena_block(i);
+        }
     }
     return NULL;
 }
 
-static bool recorder_lives(uint64_t *heartbeat, uint32_t *waits)
+/* The lowest free block, so that as few as possible are ever touched. The last sixteenth is for
+ * threads that have had none: busy ones must not keep others from being seen at all. */
+static struct ttp_block_head *take_free(uint32_t process)
 {
-    uint64_t now = __atomic_load_n(&ttp_arena.head.heartbeat, __ATOMIC_RELAXED);
-    if (now != *heartbeat) {
-        *heartbeat = now;
-        *waits = 0;
-    }
-    return ++*waits < DEAD_AFTER;
+    struct ttp_block_head *block;
+    do {
+        uint32_t ready = __atomic_load_n(&ttp_arena.head.block_ready, __ATOMIC_ACQUIRE);
+        uint32_t mapped = ttp_arena_mapped(), count = ready < mapped ? ready : mapped;
+        uint32_t from = __atomic_load_n(&ttp_arena.head.free_from, __ATOMIC_RELAXED);
+        if (ttp_thread.sequence != 0)
+            count -= count / 16;
+        from = from < count ? from : 0;
+        block = take_of(from, count, process);
+        if (block == NULL)
+            block = take_of(0, from, process);
+    } while (block == NULL && !ttp_is_child_of(process) && ttp_arena_grow());
+    return block;
 }
 
-/* With `--block` the program waits, but not for a recorder that is gone. */
+/* A thread that drops events already does not wait for each block again, but where that was asked
+ * for. */
+static bool may_wait(void)
+{
+    uint32_t flags = ttp_arena.head.flags;
+    bool drops = ttp_is_dropping() && ttp_thread.page->dropped != 0;
+    return (flags & TTP_ARENA_BLOCKING) != 0 || ((flags & TTP_ARENA_DROPPING) == 0 && !drops);
+}
+
 static struct ttp_block_head *take(uint32_t process)
 {
-    static bool has_no_recorder;
     struct ttp_block_head *block = take_free(process);
-    if (block != NULL || (ttp_arena.head.flags & TTP_ARENA_BLOCKING) == 0 || has_no_recorder)
+    struct ttp_wait wait;
+    if (block != NULL || !may_wait())
         return block;
-    struct timespec pause = {0, SHORT_NS};
-    uint64_t heartbeat = 0;
-    uint32_t waits = 0;
-    while (block == NULL &&
-           __atomic_load_n(&ttp_arena.head.mode, __ATOMIC_RELAXED) == TTP_MODE_ON &&
-           !has_no_recorder && !ttp_is_child_of(process)) {
-        has_no_recorder = !recorder_lives(&heartbeat, &waits);
-        pause.tv_nsec = waits < SHORT_WAITS ? SHORT_NS : LONG_NS;
-        ttp_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+    ttp_wait_begin(&wait);
+    do {
         block = take_free(process);
-    }
+    } while (block == NULL &&
+             __atomic_load_n(&ttp_arena.head.mode, __ATOMIC_RELAXED) == TTP_MODE_ON &&
+             !ttp_is_child_of(process) && ttp_wait_once(&wait));
+    ttp_wait_end(&wait);
     return block;
 }
 

@@ -109,6 +109,23 @@ void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
 /* arena_attach.c */
 bool ttp_arena_attach(const char *path, bool is_own);
+/* Maps more blocks, or makes more where there are none; false: they cannot be had. Safe in
+ * handlers, and in several threads at once. */
+bool ttp_arena_grow(void);
+void ttp_arena_map_ahead(void);
+uint32_t ttp_arena_mapped(void); /* blocks, from 0 */
+struct ttp_block_head *ttp_arena_block(uint32_t index);
+uint32_t ttp_arena_index(const struct ttp_block_head *block);
+
+/* wait.c: for a free block, as the arena's flags say. */
+struct ttp_wait {
+    uint64_t began, beat; /* by the arena's clock; beat: when the recorder was last seen to live */
+    uint64_t heartbeat;
+    uint32_t wakes, rounds, spins;
+};
+void ttp_wait_begin(struct ttp_wait *wait);
+bool ttp_wait_once(struct ttp_wait *wait); /* false: no more */
+void ttp_wait_end(const struct ttp_wait *wait);
 
 /* vdso.c */
 void ttp_vdso_find(void);

@@ -164,6 +164,9 @@ static inline bool ttp_has_state(void)
     return gate >= TTP_GATE_TSC && gate <= TTP_GATE_DROP;
 }
 
+/* Of block_first, then as many again, ...: 1 to TTP_ARENA_BLOCKS_MAX blocks. */
+#define TTP_EXTENTS_MAX 16u
+
 enum ttp_process_state {
     TTP_PROCESS_NEW = 0,
     TTP_PROCESS_STARTING,
@@ -178,10 +181,12 @@ struct ttp_process_page {
 };
 
 struct ttp_runtime_process {
-    uint32_t state;       /* enum ttp_process_state */
-    uint32_t block_limit; /* blocks that are mapped here */
+    uint32_t state;          /* enum ttp_process_state */
+    uint32_t block_first;    /* blocks of the first extent, a power of two */
+    uint32_t block_capacity; /* blocks that the file may ever have */
     uint32_t *block_states;
-    uint8_t *blocks; /* aligned to their size */
+    uint8_t *extents[TTP_EXTENTS_MAX]; /* where blocks are mapped, aligned to their size; each
+                                        * extent is as large as all before it. NULL: not yet */
     struct ttp_process_page *page;
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);

@@ -31,6 +31,13 @@ typedef enum ttape_clock {
     TTAPE_CLOCK_NONE = 4       /* order only */
 } ttape_clock;
 
+/* What a program does when the arena is full and cannot grow. */
+typedef enum ttape_when_full {
+    TTAPE_FULL_WAIT = 0,  /* waits for the recorder, up to a second; then drops events */
+    TTAPE_FULL_BLOCK = 1, /* waits for as long as the recorder lives */
+    TTAPE_FULL_DROP = 2   /* drops events */
+} ttape_when_full;
+
 /* What select says of a site: DROP and BELOW may be said together. */
 #define TTAPE_SELECT_KEEP  0u
 #define TTAPE_SELECT_DROP  1u /* its calls are left out, those below it stay */
@@ -50,22 +57,25 @@ typedef struct ttape_site_rules {
 } ttape_site_rules;
 
 typedef struct ttape_recording_options {
-    size_t size;    /* sizeof(ttape_recording_options) */
-    bool replace;   /* OUTPUT may exist */
-    bool blocking;  /* programs wait when the recorder falls behind, instead of losing events */
-    bool start_off; /* wait for set_mode */
-    bool live;      /* OUTPUT is there from the start and grows in short partitions */
+    size_t size;         /* sizeof(ttape_recording_options) */
+    bool replace;        /* OUTPUT may exist */
+    bool start_off;      /* wait for set_mode */
+    bool live;           /* OUTPUT is there from the start and grows in short partitions */
     bool separate_files; /* one file for each process image: OUTPUT.PID-N */
     bool only_first;     /* of the first process; others are left alone */
     ttape_clock clock;
-    uint64_t buffer_bytes;       /* the arena; default 4 MiB */
-    uint64_t thread_bytes;       /* added to it for every thread as needed; default 896 KiB */
-    uint64_t spill_bytes;        /* waiting to be encoded, on disk; default 4 GiB */
-    uint64_t max_bytes;          /* stop when the trace is as large; 0: never */
-    uint64_t max_ns;             /* stop after so long */
-    uint64_t rotate_bytes;       /* begin a new file OUTPUT.0001, ... when one is as large */
-    uint64_t keep_bytes;         /* keep only the last of it (flight recorder); 0: all */
-    uint64_t keep_ns;            /* the same by time */
+    ttape_when_full when_full;
+    uint64_t buffer_bytes; /* the arena, 512 MiB at most; 0: 4 MiB, and more while the recorder
+                                  * falls behind: up to a quarter of the memory that is free (of
+                                  * the control group's, too), half of the room in /dev/shm */
+    uint64_t thread_bytes; /* where buffer_bytes is not 0, added to it for every thread as
+                                  * needed; default 896 KiB */
+    uint64_t spill_bytes;  /* waiting to be encoded, on disk; default 4 GiB */
+    uint64_t max_bytes;    /* stop when the trace is as large; 0: never */
+    uint64_t max_ns;       /* stop after so long */
+    uint64_t rotate_bytes; /* begin a new file OUTPUT.0001, ... when one is as large */
+    uint64_t keep_bytes;   /* keep only the last of it (flight recorder); 0: all */
+    uint64_t keep_ns;      /* the same by time */
     ttape_writer_options writer; /* of the trace; its size may be 0 where all is default */
     ttape_site_rules rules;
     const char *command; /* for the metadata; NULL: unknown */
@@ -76,13 +86,15 @@ typedef struct ttape_recording_status {
     uint64_t lost_count;    /* dropped, damaged or never written, with gaps or without */
     uint64_t culled_count;  /* left out by min_ns and cull_hot */
     uint64_t written_bytes; /* of trace files */
-    uint64_t spill_bytes, spill_peak_bytes; /* waiting */
-    uint32_t process_count, thread_count;   /* ever */
-    uint32_t live_count;                    /* processes that hold blocks now */
-    uint32_t file_count;                    /* trace files begun */
-    uint32_t snapshot_failures;             /* that a poll has returned */
-    bool stopped;                           /* by max_bytes, max_ns, a request or a failure */
-    bool failed;                            /* finish will say why */
+    uint64_t spill_bytes, spill_peak_bytes;   /* waiting */
+    uint32_t process_count, thread_count;     /* ever */
+    uint32_t live_count;                      /* processes that hold blocks now */
+    uint32_t file_count;                      /* trace files begun */
+    uint32_t snapshot_failures;               /* that a poll has returned */
+    bool stopped;                             /* by max_bytes, max_ns, a request or a failure */
+    bool failed;                              /* finish will say why */
+    uint64_t waited_ns, wait_count;           /* that programs waited for room, and how often */
+    uint64_t buffer_bytes, buffer_peak_bytes; /* of the arena: now, at most */
     uint64_t reserved[4];
 } ttape_recording_status;
 

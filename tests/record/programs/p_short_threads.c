@@ -1,5 +1,5 @@
 /* Many threads that live for three calls each: `p_short_threads [IN ALL] [AT ONCE]`. Some are
- * detached, some end by pthread_exit from an inner call. Reports the resident pages before and
+ * detached, some end by pthread_exit from an inner call. Reports the private pages before and
  * after, and how many threads it ran. Keeps no log of its calls: the counts say all. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,14 +28,15 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-PLAIN static long resident_pages(void)
+/* Without those that are shared with the recorder. */
+PLAIN static long private_pages(void)
 {
-    long size = 0, resident = 0;
+    long size = 0, resident = 0, shared = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &size, &resident) != 2)
+    if (file == NULL || fscanf(file, "%ld %ld %ld", &size, &resident, &shared) != 3)
         return -1;
     fclose(file);
-    return resident;
+    return resident - shared;
 }
 
 PLAIN static void start(pthread_t *thread, const pthread_attr_t *attributes, long number)
@@ -71,11 +72,11 @@ PLAIN int main(int argc, char **argv)
         at_once = 1000;
     run(at_once, first);
     first += at_once;
-    own_report("pages_before", resident_pages());
+    own_report("pages_before", private_pages());
     for (; first < count; first += at_once)
         run(at_once, first);
     usleep(20000); /* the last detached ones leave */
-    own_report("pages_after", resident_pages());
+    own_report("pages_after", private_pages());
     own_report("threads", first);
     printf("threads %ld\n", first);
     return 0;

@@ -1,19 +1,26 @@
 /* The arena's file: made exclusively in a directory of our own, in memory where there is room for
  * it (/dev/shm), beside the output otherwise. Blocks are allocated in the file before programs may
  * use them, so that no store into one can fail. */
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* asprintf, fallocate */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "writer/recording/recording_internal.h"
 
 #define FEWEST_BLOCKS 4u
+#define FIRST_BYTES   (4u << 20)
+#define GROWTH_BLOCKS 256u /* 8 MiB: some 2 ms of making pages */
+#define BOUND_MS      200u /* how old the bound may be */
+#define QUIET_MS      500u /* after so long with most blocks free, memory goes back */
 
 static uint64_t blocks_offset(void)
 {
@@ -99,6 +106,15 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
     return false;
 }
 
+static uint32_t when_full(const ttape_recording_options *o)
+{
+    switch (o->when_full) {
+    case TTAPE_FULL_BLOCK: return TTP_ARENA_BLOCKING;
+    case TTAPE_FULL_DROP: return TTP_ARENA_DROPPING;
+    default: return 0;
+    }
+}
+
 static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o)
 {
     struct ttp_arena_head *head = arena->head;
@@ -106,7 +122,8 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     head->block_bytes = TTP_BLOCK_BYTES;
     head->block_capacity = arena->capacity;
     head->clock = o->clock;
-    head->flags = o->blocking ? TTP_ARENA_BLOCKING : 0;
+    head->flags = when_full(o);
+    head->stall_ticks = arena->stall_ticks;
     head->recorder_pid = (uint32_t)getpid();
     memcpy(head->trace_id, o->writer.trace_id, sizeof head->trace_id);
     head->blocks_offset = blocks_offset();
@@ -117,15 +134,110 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);
 }
 
+static void offer(struct ttp_arena_file *arena, uint32_t from, uint32_t end)
+{
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t withdrawn = TTP_BLOCK_WITHDRAWN;
+        (void)__atomic_compare_exchange_n(&arena->states[i], &withdrawn, TTP_BLOCK_FREE, false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+}
+
+static bool change_ready(struct ttp_arena_file *arena, uint32_t from, uint32_t count)
+{
+    return __atomic_compare_exchange_n(&arena->head->block_ready, &from, count, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void ttp_arena_look(struct ttp_arena_file *arena)
+{
+    uint32_t ready = __atomic_load_n(&arena->head->block_ready, __ATOMIC_ACQUIRE);
+    arena->ready = ready < arena->capacity ? ready : arena->capacity;
+    arena->peak = arena->ready > arena->peak ? arena->ready : arena->peak;
+}
+
+/* Where the arena's size was asked for, it is more than that for threads only: each has a block
+ * that it fills. */
+static void set_bound(struct ttp_arena_file *arena, uint32_t thread_count, uint64_t now_ms)
+{
+    uint64_t blocks = arena->limit + (uint64_t)thread_count * arena->thread_blocks;
+    if (!arena->is_sized) {
+        if (now_ms - arena->bound_ms < BOUND_MS && arena->bound != 0)
+            return;
+        arena->bound_ms = now_ms;
+        blocks =
+            ttp_arena_bound(arena->fd, (uint64_t)arena->ready * TTP_BLOCK_BYTES) / TTP_BLOCK_BYTES;
+    }
+    arena->bound = (uint32_t)(blocks < arena->capacity ? blocks : arena->capacity);
+    __atomic_store_n(&arena->head->block_bound, arena->bound, __ATOMIC_RELAXED);
+}
+
+void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_t now_ms)
+{
+    arena->quiet_ms = 0;
+    set_bound(arena, thread_count, now_ms);
+    if (arena->is_full || arena->ready >= arena->bound)
+        return;
+    uint32_t count =
+        arena->bound - arena->ready < GROWTH_BLOCKS ? arena->bound : arena->ready + GROWTH_BLOCKS;
+    off_t from = (off_t)file_bytes(arena->ready);
+    if (posix_fallocate(arena->fd, from, (off_t)file_bytes(count) - from) != 0) {
+        arena->is_full = true; /* no more room: not tried again before it shrinks */
+        return;
+    }
+    if (change_ready(arena, arena->ready, count))
+        offer(arena, arena->ready, count);
+    ttp_arena_look(arena);
+    ttp_arena_wake(arena);
+}
+
+static uint32_t withdraw(struct ttp_arena_file *arena, uint32_t least)
+{
+    uint32_t count = arena->ready;
+    for (; count > least; count--) {
+        uint32_t expected = TTP_BLOCK_FREE;
+        if (!__atomic_compare_exchange_n(&arena->states[count - 1], &expected, TTP_BLOCK_WITHDRAWN,
+                                         false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            break;
+    }
+    return count;
+}
+
+/* Gives memory back: the upper half of the blocks at most, those that nobody uses. A block is
+ * withdrawn before its memory goes, so that no program takes it; and the memory is gone before
+ * others may add blocks in its place. */
+void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms)
+{
+    uint32_t least = arena->ready / 2 > arena->limit ? arena->ready / 2 : arena->limit;
+    if (arena->quiet_ms == 0)
+        arena->quiet_ms = now_ms;
+    if (now_ms - arena->quiet_ms < QUIET_MS || arena->ready <= arena->limit)
+        return;
+    arena->quiet_ms = 0;
+    uint32_t count = withdraw(arena, least);
+    off_t from = (off_t)file_bytes(count), bytes = (off_t)file_bytes(arena->ready) - from;
+    if (count == arena->ready)
+        return;
+    (void)fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, bytes);
+    /* Where a program has added some meanwhile, they have to come back. */
+    if (!change_ready(arena, arena->ready, count) && posix_fallocate(arena->fd, from, bytes) == 0)
+        offer(arena, count, arena->ready);
+    ttp_arena_look(arena);
+    arena->is_full = false;
+}
+
 ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
 {
     struct ttp_arena_file *arena = &r->drain.arena;
     const ttape_recording_options *o = &r->encoder.options;
     const ttape_allocator *allocator = &r->drain.allocator;
-    uint32_t wanted = (uint32_t)(o->buffer_bytes / TTP_BLOCK_BYTES);
+    uint64_t bytes_wanted = o->buffer_bytes == 0 ? FIRST_BYTES : o->buffer_bytes;
+    uint64_t most = (uint64_t)TTP_ARENA_BLOCKS_MAX * TTP_BLOCK_BYTES;
+    uint32_t wanted = (uint32_t)((bytes_wanted < most ? bytes_wanted : most) / TTP_BLOCK_BYTES);
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
-    wanted = wanted > TTP_ARENA_BLOCKS_MAX ? TTP_ARENA_BLOCKS_MAX : wanted;
     arena->limit = wanted;
+    arena->is_sized = o->buffer_bytes != 0;
+    arena->stall_ticks = ttp_clock_ticks(o->clock, &r->encoder.clock, TTP_ARENA_STALL_NS);
     arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);
     if (!make_in(arena, "/dev/shm", wanted) && !make_in(arena, r->directory.path, wanted))
         return ttp_fail_plain(err, ttp_status_of(errno),
@@ -137,33 +249,30 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
         return ttp_fail_memory(err);
     memset(arena->seen, 0, bytes);
     fill_head(arena, o);
+    set_bound(arena, 0, 0);
+    ttp_arena_look(arena);
     return TTAPE_OK;
 }
 
-void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count)
+void ttp_arena_wake(const struct ttp_arena_file *arena)
 {
-    uint64_t allowed = arena->limit + thread_count * arena->thread_blocks;
-    if (allowed > arena->capacity)
-        allowed = arena->capacity;
-    if (arena->ready >= allowed)
+    struct ttp_arena_head *head = arena->head;
+    if (__atomic_exchange_n(&head->waiters, 0, __ATOMIC_SEQ_CST) == 0)
         return;
-    uint32_t count = (uint32_t)allowed;
-    off_t from = (off_t)file_bytes(arena->ready);
-    if (posix_fallocate(arena->fd, from, (off_t)file_bytes(count) - from) != 0) {
-        arena->limit = arena->ready; /* no more room: not tried again */
-        arena->thread_blocks = 0;
-        return;
-    }
-    arena->ready = count;
-    __atomic_store_n(&arena->head->block_ready, count, __ATOMIC_RELEASE);
+    (void)__atomic_add_fetch(&head->wakes, 1, __ATOMIC_RELEASE);
+    (void)syscall(SYS_futex, &head->wakes, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index)
 {
+    struct ttp_arena_head *head = arena->head;
     memset(arena->blocks + (size_t)index * TTP_BLOCK_BYTES, 0, TTP_BLOCK_BYTES);
     arena->seen[index] = (struct ttp_block_seen){0};
     __atomic_store_n(&arena->states[index], TTP_BLOCK_FREE, __ATOMIC_RELEASE);
-    __atomic_store_n(&arena->head->freed, arena->head->freed + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->freed, head->freed + 1, __ATOMIC_RELEASE);
+    if (index < __atomic_load_n(&head->free_from, __ATOMIC_RELAXED))
+        __atomic_store_n(&head->free_from, index, __ATOMIC_RELAXED);
+    ttp_arena_wake(arena);
 }
 
 /* Only what is async-signal-safe. Behind the first place that is gone all is. */

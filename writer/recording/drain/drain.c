@@ -168,6 +168,8 @@ static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_erro
     *free_count = 0;
     for (uint32_t i = 0; i < d->arena.ready; i++) {
         uint32_t state = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE);
+        if (state == TTP_BLOCK_WITHDRAWN)
+            continue;
         if (state == TTP_BLOCK_FREE) {
             ++*free_count;
             continue;
@@ -466,6 +468,16 @@ static void leave_rest(struct ttp_drain *d, size_t from)
             (void)ttp_map_set(&d->allocator, &d->known, c[i].image, IMAGE_LEFT, NULL);
 }
 
+static void set_size(struct ttp_drain *d, uint32_t free_count)
+{
+    if (free_count * 2 <= d->arena.ready)
+        ttp_arena_grow(&d->arena, count_threads(d), d->polled_ms);
+    else if (free_count * 8 >= d->arena.ready * 7)
+        ttp_arena_shrink(&d->arena, d->polled_ms);
+    else
+        d->arena.quiet_ms = 0;
+}
+
 /* Whether something is due that is done once in so many ms; then it counts as done now. */
 static bool is_due(const struct ttp_drain *d, uint64_t *last_ms, uint32_t period_ms)
 {
@@ -512,6 +524,7 @@ ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, 
     __atomic_store_n(&d->arena.head->heartbeat, ++d->round, __ATOMIC_RELAXED);
     d->is_cut = d->is_late = false;
     d->polled_ms = ttp_now_ms();
+    ttp_arena_look(&d->arena);
     TTP_TRY(gather(d, &free_count, err));
     bool are_scarce = free_count * 8 < d->arena.ready, are_plenty = free_count * 2 > d->arena.ready;
     if (is_due(d, &d->processes_checked_ms, PROCESS_CHECK_MS) || at_end ||
@@ -519,8 +532,8 @@ ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, 
         check_processes(d);
     if (is_due(d, &d->threads_checked_ms, are_scarce ? SCARCE_CHECK_MS : THREAD_CHECK_MS))
         check_threads(d);
-    if (!are_plenty)
-        ttp_arena_grow(&d->arena, count_threads(d));
+    if (d->direct == NULL)
+        set_size(d, free_count);
     if (d->candidates.count == 0)
         return TTAPE_OK;
     qsort(d->candidates.data, d->candidates.count, sizeof(struct ttp_candidate), by_serial);

@@ -9,8 +9,13 @@
 #include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
-#define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
-#define OWN_BYTES    4096u
+#define WIPE_ON_FORK   18 /* MADV_WIPEONFORK */
+#define OWN_BYTES      4096u
+#define PAGE           4096u
+#define FIRST_BLOCKS   16u
+#define GROWTH_BLOCKS  16u
+#define POPULATE_WRITE 23    /* MADV_POPULATE_WRITE, from Linux 5.14 on */
+#define AHEAD_BLOCKS   1024u /* 32 MiB */
 
 static uint64_t clock_tsc(void) { return ttp_tsc(); }
 /* Not 0: where an epoch starts at 0, a forked child has left the page. */
@@ -29,26 +34,180 @@ static bool choose_clock(uint32_t clock)
     return true;
 }
 
-/* Blocks lie at multiples of their size, so that an address says where in its block it is. */
-static bool map_blocks(long fd, uint64_t offset, uint32_t capacity)
+/* Extents: where blocks are mapped. Address space is what programs count, lock and limit: so a few
+ * blocks at first, and as many again whenever those do not suffice. */
+
+static uint32_t extent_end(uint32_t extent)
 {
-    for (uint32_t count = capacity; count > 0; count /= 4) {
-        size_t bytes = (size_t)count * TTP_BLOCK_BYTES, room = bytes + TTP_BLOCK_BYTES;
-        long start = ttp_syscall(SYS_mmap, 0, (long)room, PROT_NONE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (ttp_failed(start))
-            continue;
-        long aligned = (start + TTP_BLOCK_BYTES - 1) & ~(long)(TTP_BLOCK_BYTES - 1);
-        long blocks = ttp_syscall(SYS_mmap, aligned, (long)bytes, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (long)offset);
-        if (!ttp_failed(blocks)) {
-            ttp_process.blocks = (uint8_t *)blocks;
-            ttp_process.block_limit = count;
-            return true;
-        }
-        ttp_syscall(SYS_munmap, start, (long)room, 0, 0, 0, 0);
+    uint32_t end = ttp_process.block_first << extent;
+    return end < ttp_process.block_capacity ? end : ttp_process.block_capacity;
+}
+
+static uint32_t extent_start(uint32_t extent) { return extent == 0 ? 0 : extent_end(extent - 1); }
+
+static uint8_t *extent_at(uint32_t extent)
+{
+    return __atomic_load_n(&ttp_process.extents[extent], __ATOMIC_ACQUIRE);
+}
+
+static uint32_t count_extents(void)
+{
+    uint32_t count = 0;
+    while (count < TTP_EXTENTS_MAX && extent_at(count) != NULL)
+        count++;
+    return count;
+}
+
+uint32_t ttp_arena_mapped(void)
+{
+    uint32_t count = count_extents();
+    return count == 0 ? 0 : extent_end(count - 1);
+}
+
+struct ttp_block_head *ttp_arena_block(uint32_t index)
+{
+    uint32_t ratio = index / ttp_process.block_first, extent = 0;
+    for (; ratio != 0; ratio /= 2)
+        extent++;
+    return (struct ttp_block_head *)(extent_at(extent) +
+                                     (size_t)(index - extent_start(extent)) * TTP_BLOCK_BYTES);
+}
+
+uint32_t ttp_arena_index(const struct ttp_block_head *block)
+{
+    for (uint32_t extent = 0; extent < TTP_EXTENTS_MAX; extent++) {
+        const uint8_t *start = extent_at(extent);
+        size_t bytes = (size_t)(extent_end(extent) - extent_start(extent)) * TTP_BLOCK_BYTES;
+        size_t offset = (uintptr_t)block - (uintptr_t)start;
+        if (start != NULL && offset < bytes)
+            return extent_start(extent) + (uint32_t)(offset / TTP_BLOCK_BYTES);
     }
-    return false;
+    return 0;
+}
+
+static long map_room(size_t bytes)
+{
+    return ttp_syscall(SYS_mmap, 0, (long)bytes, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void unmap(long from, long end)
+{
+    if (from < end)
+        ttp_syscall(SYS_munmap, from, end - from, 0, 0, 0, 0);
+}
+
+/* Blocks lie at multiples of their size, so that an address says where in its block it is. */
+static bool map_first(long fd, uint64_t offset, uint32_t capacity)
+{
+    uint32_t count = 1;
+    while (count * 2 <= capacity && count < FIRST_BLOCKS)
+        count *= 2;
+    size_t bytes = (size_t)count * TTP_BLOCK_BYTES, room = bytes + TTP_BLOCK_BYTES;
+    long start = map_room(room);
+    if (ttp_failed(start))
+        return false;
+    long place = (start + TTP_BLOCK_BYTES - 1) & ~(long)(TTP_BLOCK_BYTES - 1);
+    bool is_mapped =
+        !ttp_failed(ttp_syscall(SYS_mmap, place, (long)bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (long)offset));
+    unmap(start, place);
+    unmap(place + (long)bytes, start + (long)room);
+    if (!is_mapped)
+        return false;
+    ttp_process.block_first = count;
+    ttp_process.block_capacity = capacity;
+    ttp_process.extents[0] = (uint8_t *)place;
+    return true;
+}
+
+/* There is no descriptor any more. A shared mapping is doubled where mremap is given an old size of
+ * 0, and may be longer than the one that it came from: so the last page that is mapped comes once
+ * more, and all that lies behind it in the file. */
+static bool map_extent(uint32_t extent)
+{
+    uint32_t first = extent_start(extent), last = extent - 1;
+    size_t bytes = (size_t)(extent_end(extent) - first) * TTP_BLOCK_BYTES;
+    long source = (long)extent_at(last) +
+                  (long)(first - extent_start(last)) * (long)TTP_BLOCK_BYTES - (long)PAGE;
+    long room = (long)(PAGE + bytes + TTP_BLOCK_BYTES), start = map_room((size_t)room);
+    if (ttp_failed(start))
+        return false;
+    long place = (start + (long)PAGE + TTP_BLOCK_BYTES - 1) & ~(long)(TTP_BLOCK_BYTES - 1);
+    long from = place - (long)PAGE, end = place + (long)bytes;
+    long mapped =
+        ttp_syscall(SYS_mremap, source, 0, end - from, MREMAP_MAYMOVE | MREMAP_FIXED, from, 0);
+    unmap(start, from); /* where it failed, nothing is mapped between the two */
+    unmap(end, start + room);
+    if (ttp_failed(mapped))
+        return false;
+    uint8_t *none = NULL;
+    if (!__atomic_compare_exchange_n(&ttp_process.extents[extent], &none, (uint8_t *)place, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        unmap(from, end); /* a handler or another thread was faster */
+    return true;
+}
+
+static bool map_to(uint32_t count)
+{
+    for (uint32_t extent = count_extents(); ttp_arena_mapped() < count; extent++)
+        if (extent == 0 || extent == TTP_EXTENTS_MAX || !map_extent(extent))
+            return false;
+    return true;
+}
+
+/* Makes the pages of these blocks, which fails where there is no room, instead of a store. */
+static bool populate(uint32_t from, uint32_t end)
+{
+    for (uint32_t i = from; i < end; i++)
+        if (ttp_syscall(SYS_madvise, (long)ttp_arena_block(i), TTP_BLOCK_BYTES, POPULATE_WRITE, 0,
+                        0, 0) != 0)
+            return false;
+    return true;
+}
+
+/* Two that do the same make the same pages; one of them says that they are there. */
+static bool make_ready(uint32_t ready, uint32_t count)
+{
+    if (!map_to(count) || !populate(ready, count))
+        return false;
+    uint32_t expected = ready;
+    if (!__atomic_compare_exchange_n(&ttp_arena.head.block_ready, &expected, count, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return true;
+    for (uint32_t i = ready; i < count; i++) {
+        uint32_t withdrawn = TTP_BLOCK_WITHDRAWN;
+        (void)__atomic_compare_exchange_n(&ttp_process.block_states[i], &withdrawn, TTP_BLOCK_FREE,
+                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+    return true;
+}
+
+bool ttp_arena_grow(void)
+{
+    static uint64_t refused; /* mapped, ready: when there was no more to be had */
+    uint32_t ready = __atomic_load_n(&ttp_arena.head.block_ready, __ATOMIC_ACQUIRE);
+    uint32_t bound = __atomic_load_n(&ttp_arena.head.block_bound, __ATOMIC_RELAXED);
+    uint32_t capacity = ttp_process.block_capacity, mapped = ttp_arena_mapped();
+    uint64_t now = (uint64_t)mapped << 32 | ready;
+    ready = ready < capacity ? ready : capacity;
+    bound = bound < capacity ? bound : capacity;
+    if (mapped == 0 || ttp_process.avoids_system_calls || (mapped >= ready && ready >= bound) ||
+        now == __atomic_load_n(&refused, __ATOMIC_RELAXED))
+        return false;
+    uint32_t count = ready + GROWTH_BLOCKS < bound ? ready + GROWTH_BLOCKS : bound;
+    bool is_more = mapped < ready ? map_extent(count_extents()) : make_ready(ready, count);
+    if (!is_more)
+        __atomic_store_n(&refused, now, __ATOMIC_RELAXED);
+    return is_more;
+}
+
+/* Before the program forbids itself system calls: what it may ever need. */
+void ttp_arena_map_ahead(void)
+{
+    uint32_t capacity = ttp_process.block_capacity;
+    if (ttp_arena_mapped() != 0)
+        (void)map_to(capacity < AHEAD_BLOCKS ? capacity : AHEAD_BLOCKS);
 }
 
 /* In another namespace the same process ids are other processes: the recorder could not see deaths.
@@ -104,7 +263,7 @@ static bool map_arena(long fd, const struct stat *file)
     if (ttp_failed(head))
         return false;
     const struct ttp_arena_head *arena = (const struct ttp_arena_head *)head;
-    if (check_head(arena, file) && map_blocks(fd, arena->blocks_offset, arena->block_capacity)) {
+    if (check_head(arena, file) && map_first(fd, arena->blocks_offset, arena->block_capacity)) {
         ttp_process.block_states = (uint32_t *)(head + TTP_ARENA_HEAD_BYTES);
         if (!ttp_failed(ttp_syscall(SYS_mmap, (long)&ttp_arena, sizeof(ttp_arena), protection,
                                     MAP_SHARED | MAP_FIXED, fd, 0)))

@@ -123,7 +123,7 @@ static const char *begin_recording(const char *path, const ttape_rt_options *opt
     memset(&wanted, 0, sizeof(wanted));
     wanted.size = sizeof(wanted);
     wanted.replace = options->replace != 0;
-    wanted.blocking = options->blocking != 0;
+    wanted.when_full = options->blocking != 0 ? TTAPE_FULL_BLOCK : TTAPE_FULL_WAIT;
     wanted.start_off = options->start_off != 0;
     wanted.clock = options->clock;
     wanted.buffer_bytes = options->buffer_bytes;

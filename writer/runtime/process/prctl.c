@@ -43,6 +43,8 @@ void ttp_prctl_seen(int option, uintptr_t argument)
     if (option == PR_SET_NAME) {
         name_changes((const char *)argument);
     } else if (option == PR_SET_SECCOMP) {
+        if (!ttp_process.avoids_system_calls)
+            ttp_arena_map_ahead();
         ttp_process.avoids_system_calls = true;
         if (argument == SECCOMP_MODE_STRICT)
             counter_goes();
