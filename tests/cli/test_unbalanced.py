@@ -9,6 +9,7 @@ from pathlib import Path
 import bounded
 from bounded import run
 
+EXPORT_KIB = 320 << 10 # it keeps each open call and the frame that it shows
 OPEN = 100_000 if bounded.SANITIZED else 1_000_000
 EXITS, THREADS, BACK = 60_000, 2_000, 20_000
 COUNTED = (b"\n", b'"ph":"B"', b'"ph":"E"')
@@ -49,7 +50,8 @@ def check_all(trace, verbs, work):
     said = {}
     for words in verbs:
         target = ["-o", work / f"{trace.stem}.{words[-1]}"] if set(words) & set(INTO_FILES) else []
-        ended = run(*words, trace, *target, good=(0, 3, 4))
+        most_kib = EXPORT_KIB if words[0] == "export" else bounded.MOST_KIB
+        ended = run(*words, trace, *target, good=(0, 3, 4), most_kib=most_kib)
         missing = b"not in this build" in ended.err or b"cannot load" in ended.err
         assert ended.status != 4 or missing, str(ended)
         assert ended.status != 3 or ended.err.startswith(b"tracetape: "), str(ended)

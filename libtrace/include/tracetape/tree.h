@@ -87,7 +87,7 @@ typedef struct ttape_pruned {
     uint64_t call_count;
     bool calls_exact; /* otherwise they are shared out: right over a partition's threads together */
     int64_t time_ns;  /* of the node and all below it, what no frame that is known was on top for */
-    uint64_t reserved[2];
+    uint64_t reserved[1];
 } ttape_pruned;
 
 typedef struct ttape_node {
@@ -110,7 +110,7 @@ typedef struct ttape_node {
     uint64_t event_count; /* of the node and below it, its own enter and end included */
     uint64_t call_count;  /* enters below it, its own not included */
     ttape_pruned pruned;  /* of spanning nodes; of parts: what they are */
-    uint64_t reserved[4];
+    uint64_t reserved[1];
 } ttape_node;
 
 /* Zero means the default everywhere. */

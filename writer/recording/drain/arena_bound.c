@@ -40,7 +40,8 @@ static uint64_t free_memory(void)
 }
 
 /* What a group's limit leaves; pages of files that nobody uses do not count. */
-static uint64_t left_in(const char group[GROUP_BYTES], const char *limit_name, const char *used_name)
+static uint64_t left_in(const char group[GROUP_BYTES], const char *limit_name,
+                        const char *used_name)
 {
     char path[PATH_BYTES];
     uint64_t limit, used, unused = 0;
