@@ -432,7 +432,7 @@ typedef struct ttape_pruned {
     uint64_t call_count;
     bool calls_exact;
     int64_t time_ns;
-    uint64_t reserved[2];
+    uint64_t reserved[1];
 } ttape_pruned;
 
 typedef struct ttape_node {
@@ -455,7 +455,7 @@ typedef struct ttape_node {
     uint64_t event_count;
     uint64_t call_count;
     ttape_pruned pruned;
-    uint64_t reserved[4];
+    uint64_t reserved[1];
 } ttape_node;
 
 typedef struct ttape_tree_options {

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""As it comes, recording loses nothing: threads that do nothing but call, with as many busy
+processes beside them as a machine may have. Run as root and as an ordinary user, whose recorder has
+no priority before others."""
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import setting
+import traces
+
+CALLS = setting.cut(12_000_000, 1_000_000)  # two events each
+RUNS = setting.cut(10, 1)
+THREADS = (1, 2, 4)
+BUSY = setting.cut((0, 2, 4), (0, 4))
+
+
+def run_once(checks, work, program, threads, busy):
+    trace = Path(work, "run.ttape")
+    label = f"{threads} threads, {busy} busy processes"
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    begin = time.monotonic()
+    try:
+        done = subprocess.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program,
+                               str(threads), str(CALLS)], capture_output=True, text=True,
+                              check=False, timeout=600, stdin=subprocess.DEVNULL)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    seconds = time.monotonic() - begin
+    checks.equal(done.returncode, 0, f"{label}: status; {done.stderr}")
+    counts = traces.call_counts(trace)
+    made = CALLS // threads * threads
+    checks.equal(traces.lost(traces.info(trace)), 0, f"{label}: lost")
+    checks.equal(counts["enter"]["leaf"], made, f"{label}: calls")
+    checks.equal(counts["exit"]["leaf"], made, f"{label}: returns")
+    waited = [line for line in done.stderr.splitlines() if "waited" in line]
+    print(f"{label}: {2 * made / seconds / 1e6:.1f} M events/s with the encoding"
+          + "".join(f"; {line}" for line in waited))
+
+
+def main():
+    setting.need_verb("record")
+    checks = setting.Checks("no loss")
+    with setting.work_dir() as work:
+        program = setting.build("p_tight.c", log=False)
+        for threads in THREADS:
+            for busy in BUSY:
+                for _ in range(RUNS):
+                    run_once(checks, work, program, threads, busy)
+    checks.verdict()
+
+
+main()
