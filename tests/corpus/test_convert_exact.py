@@ -6,7 +6,7 @@ any of tracetape's code, prints the CSV that `tracetape dump --format csv` must 
 byte for byte: order, times, depths, addresses, names. Then `--time 64ns` (every time within half
 a step) and `--time none` (the same order).
 
-The first 50,000 records of each task are compared, 200,000 with TTAPE_THOROUGH=1; all of them with
+The first 20,000 records of each task are compared, 200,000 with TTAPE_THOROUGH=1; all of them with
 TTAPE_SLOW=1 (or TTAPE_RECORDS=N, 0: all). Exit 77: no corpus here."""
 import bisect
 import os
@@ -24,7 +24,7 @@ SOURCE = pathlib.Path(os.environ.get("TTAPE_SRC", "."))
 CORPUS = pathlib.Path(os.environ.get("TTAPE_CORPUS", SOURCE / ".." / "shared" / "corpus"))
 SLOW = os.environ.get("TTAPE_SLOW", "0") not in ("", "0")
 THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
-RECORDS = int(os.environ.get("TTAPE_RECORDS", "0" if SLOW else "200000" if THOROUGH else "50000"))
+RECORDS = int(os.environ.get("TTAPE_RECORDS", "0" if SLOW else "200000" if THOROUGH else "20000"))
 COARSE_RECORDS = 20000
 BLOCK_LINES = 1 << 16
 RECORD = struct.Struct("<QQ")

@@ -101,7 +101,7 @@ START_TEST(cursors_may_do_what_they_like)
         TTEST_OK(ttape_cursor_open(&c[k], r[k], 0, &err));
         TTEST_OK(ttape_cursor_open(&all[k], r[k], TTAPE_ALL_STREAMS, &err));
     }
-    for (uint32_t step = 0; step < 30; step += ttest_every(3)) {
+    for (uint32_t step = 0; step < 30; step += ttest_every(7)) {
         uint64_t number = ttest_random(&seed, (uint32_t)info.event_count);
         uint32_t length = ttest_random(&seed, 5000);
         for (int k = 0; k < 2; k++)
