@@ -1,10 +1,12 @@
 /* How many blocks the arena has: as many as asked for, and more for threads; or as many as needed,
  * which programs add too, and which go back when it is quiet. */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "arena_player.h"
+#include "writer/recording/recording_internal.h"
 
 #define FIRST_BLOCKS  128u
 #define STEP_BLOCKS   256u /* added in one round */
@@ -114,6 +116,22 @@ START_TEST(it_grows_while_half_is_used_and_goes_back_when_quiet)
 }
 END_TEST
 
+/* Its own memory is shared out with what is free, so that the bound does not rise with it. */
+START_TEST(the_bound_does_not_follow_the_arena)
+{
+    uint64_t huge_bytes = 1ull << 50;
+    open_with(0);
+    int fd = open(ttape_recording_arena(player.recording), O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    uint64_t bound = ttp_arena_bound(fd, 0);
+    ck_assert_uint_gt(bound, 0);
+    ck_assert_uint_lt(bound, huge_bytes / 4);
+    ck_assert_uint_lt(ttp_arena_bound(fd, huge_bytes), huge_bytes / 2);
+    (void)close(fd);
+    (void)ttest_finish(&player);
+}
+END_TEST
+
 /* Only behind the last block that is in use. */
 START_TEST(what_is_used_stays)
 {
@@ -196,6 +214,7 @@ int main(void)
     tcase_add_test(tests, a_size_that_was_asked_for_is_exceeded_for_threads);
     tcase_add_test(tests, a_size_that_was_asked_for_is_not_exceeded_for_blocks);
     tcase_add_test(tests, it_grows_while_half_is_used_and_goes_back_when_quiet);
+    tcase_add_test(tests, the_bound_does_not_follow_the_arena);
     tcase_add_test(tests, what_is_used_stays);
     tcase_add_test(tests, what_a_program_added_is_drained);
     tcase_add_test(tests, numbers_of_a_hostile_program_do_no_harm);

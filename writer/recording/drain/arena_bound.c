@@ -1,7 +1,6 @@
 /* How large the arena may become: a share of the memory that is free, of what the control groups of
  * this process leave, and of the room in the arena's file system. What cannot be read does not
  * bound. */
-#define _GNU_SOURCE /* O_CLOEXEC by "re" */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,10 +105,15 @@ static uint64_t free_room(int fd)
     return fstatvfs(fd, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : UINT64_MAX;
 }
 
-/* Of the arena's own blocks these are none that are free any more. */
+static uint64_t share(uint64_t free_bytes, uint64_t own_bytes, uint64_t parts)
+{
+    return free_bytes > UINT64_MAX - own_bytes ? UINT64_MAX : (free_bytes + own_bytes) / parts;
+}
+
+/* The arena shares in what it has itself, too: else the bound would rise as the arena grows. */
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes)
 {
-    uint64_t memory = least(free_memory(), free_in_groups()), room = free_room(fd);
-    uint64_t left = least(memory / MEMORY_SHARE, room / ROOM_SHARE);
-    return own_bytes + left < own_bytes ? UINT64_MAX : own_bytes + left;
+    uint64_t memory = least(free_memory(), free_in_groups());
+    return least(share(memory, own_bytes, MEMORY_SHARE),
+                 share(free_room(fd), own_bytes, ROOM_SHARE));
 }
