@@ -95,6 +95,16 @@ struct ttp_arena_head {
     uint64_t waited_ticks, stalls; /* of programs in all, and how often they waited */
 };
 
+/* Blocks that have memory and are below block_ready may be taken. */
+static inline void ttp_blocks_offer(uint32_t *states, uint32_t from, uint32_t end)
+{
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t withdrawn = TTP_BLOCK_WITHDRAWN;
+        (void)__atomic_compare_exchange_n(&states[i], &withdrawn, TTP_BLOCK_FREE, 0,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+}
+
 /* One thread's blocks have ascending sequence numbers. */
 struct ttp_block_head {
     uint64_t serial; /* of the thread image; stored last: not 0 when the rest is there */

@@ -91,7 +91,7 @@ struct ttp_arena_file {
     uint8_t *blocks;
     size_t map_bytes;
     uint32_t capacity;           /* blocks that the file has room for */
-    uint32_t ready, limit;       /* blocks allocated; those that are never given back */
+    uint32_t ready, least;       /* blocks allocated; those that are never given back */
     uint32_t peak;               /* of ready */
     uint32_t bound;              /* what ready may become */
     uint64_t bound_ms;           /* when that was found out */

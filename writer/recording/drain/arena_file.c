@@ -134,15 +134,6 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);
 }
 
-static void offer(struct ttp_arena_file *arena, uint32_t from, uint32_t end)
-{
-    for (uint32_t i = from; i < end; i++) {
-        uint32_t withdrawn = TTP_BLOCK_WITHDRAWN;
-        (void)__atomic_compare_exchange_n(&arena->states[i], &withdrawn, TTP_BLOCK_FREE, false,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    }
-}
-
 static bool change_ready(struct ttp_arena_file *arena, uint32_t from, uint32_t count)
 {
     return __atomic_compare_exchange_n(&arena->head->block_ready, &from, count, false,
@@ -160,7 +151,7 @@ void ttp_arena_look(struct ttp_arena_file *arena)
  * that it fills. */
 static void set_bound(struct ttp_arena_file *arena, uint32_t thread_count, uint64_t now_ms)
 {
-    uint64_t blocks = arena->limit + (uint64_t)thread_count * arena->thread_blocks;
+    uint64_t blocks = arena->least + (uint64_t)thread_count * arena->thread_blocks;
     if (!arena->is_sized) {
         if (now_ms - arena->bound_ms < BOUND_MS && arena->bound != 0)
             return;
@@ -186,15 +177,15 @@ void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_
         return;
     }
     if (change_ready(arena, arena->ready, count))
-        offer(arena, arena->ready, count);
+        ttp_blocks_offer(arena->states, arena->ready, count);
     ttp_arena_look(arena);
     ttp_arena_wake(arena);
 }
 
-static uint32_t withdraw(struct ttp_arena_file *arena, uint32_t least)
+static uint32_t withdraw(struct ttp_arena_file *arena, uint32_t kept)
 {
     uint32_t count = arena->ready;
-    for (; count > least; count--) {
+    for (; count > kept; count--) {
         uint32_t expected = TTP_BLOCK_FREE;
         if (!__atomic_compare_exchange_n(&arena->states[count - 1], &expected, TTP_BLOCK_WITHDRAWN,
                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -208,20 +199,20 @@ static uint32_t withdraw(struct ttp_arena_file *arena, uint32_t least)
  * others may add blocks in its place. */
 void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms)
 {
-    uint32_t least = arena->ready / 2 > arena->limit ? arena->ready / 2 : arena->limit;
+    uint32_t kept = arena->ready / 2 > arena->least ? arena->ready / 2 : arena->least;
     if (arena->quiet_ms == 0)
         arena->quiet_ms = now_ms;
-    if (now_ms - arena->quiet_ms < QUIET_MS || arena->ready <= arena->limit)
+    if (now_ms - arena->quiet_ms < QUIET_MS || arena->ready <= arena->least)
         return;
     arena->quiet_ms = 0;
-    uint32_t count = withdraw(arena, least);
+    uint32_t count = withdraw(arena, kept);
     off_t from = (off_t)file_bytes(count), bytes = (off_t)file_bytes(arena->ready) - from;
     if (count == arena->ready)
         return;
     (void)fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, bytes);
     /* Where a program has added some meanwhile, they have to come back. */
     if (!change_ready(arena, arena->ready, count) && posix_fallocate(arena->fd, from, bytes) == 0)
-        offer(arena, count, arena->ready);
+        ttp_blocks_offer(arena->states, count, arena->ready);
     ttp_arena_look(arena);
     arena->is_full = false;
 }
@@ -235,7 +226,7 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     uint64_t most = (uint64_t)TTP_ARENA_BLOCKS_MAX * TTP_BLOCK_BYTES;
     uint32_t wanted = (uint32_t)((bytes_wanted < most ? bytes_wanted : most) / TTP_BLOCK_BYTES);
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
-    arena->limit = wanted;
+    arena->least = wanted;
     arena->is_sized = o->buffer_bytes != 0;
     arena->stall_ticks = ttp_clock_ticks(o->clock, &r->encoder.clock, TTP_ARENA_STALL_NS);
     arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);

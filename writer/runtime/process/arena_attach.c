@@ -175,11 +175,7 @@ static bool make_ready(uint32_t ready, uint32_t count)
     if (!__atomic_compare_exchange_n(&ttp_arena.head.block_ready, &expected, count, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return true;
-    for (uint32_t i = ready; i < count; i++) {
-        uint32_t withdrawn = TTP_BLOCK_WITHDRAWN;
-        (void)__atomic_compare_exchange_n(&ttp_process.block_states[i], &withdrawn, TTP_BLOCK_FREE,
-                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    }
+    ttp_blocks_offer(ttp_process.block_states, ready, count);
     return true;
 }
 
