@@ -240,9 +240,27 @@ static void check_report(ttape_reader *r, ttape_call_options o, bool exact)
     ttape_report_close(report);
 }
 
+static bool no_finding(void *context, const ttape_finding *finding)
+{
+    (void)context;
+    ck_abort_msg("%s: %s", finding->error.rule, finding->error.message);
+    return false;
+}
+
+/* Verify measures each partition anew, by measure.c, against the summaries that reports use. */
+static void check_summaries(const struct ttest_file *file)
+{
+    ttape_source source = ttape_source_memory(file->data, file->size_bytes);
+    ttape_error err = {0};
+    uint64_t findings;
+    TTEST_OK(ttape_verify(&source, NULL, no_finding, NULL, NULL, &findings, &err));
+    ck_assert_uint_eq(findings, 0);
+}
+
 START_TEST(reports_add_up_calls)
 {
     struct ttest_opened o = open_plan(_i);
+    check_summaries(&o.file);
     check_report(o.reader, (ttape_call_options){0}, false);
     check_report(o.reader, (ttape_call_options){0}, true);
     for (uint32_t s = 0; s < o.info.stream_count; s++)
