@@ -204,6 +204,7 @@ equals "$(field keep.ttape scopes)" 1 'scopes of the kept trace'
 status 0 record keep.ttape --block --keep-last 3600s ./threads 9000
 equals "$(field keep.ttape events)" "$(field ref.ttape events)" 'events with --keep-last 3600s'
 status 2 "$T" record --keep-last 1M --rotate 1M ./prog
+status 2 "$T" record --block --drop ./prog
 
 status 0 record got.ttape --block --max-size 20K ./threads 9000
 status 0 "$T" verify got.ttape
