@@ -25,16 +25,16 @@ def main():
     checks = setting.Checks("W11")
     with setting.work_dir() as work:
         for clock in ("tsc", "monotonic", "coarse", "none"):
-            oracle.observe(checks, Case(f"W11 {clock}", "p_profiled.c", [2, 120],
+            oracle.observe(checks, Case(f"W11 {clock}", "p_profiled.c", [2, setting.cut(120, 40)],
                                         options=["--clock", clock, "--block"],
                                         frames="counts",
                                         balanced=True, after=signals_ended, timeout=30),
                            "gcc", work)
         for threads in (1, 4, 16):
-            oracle.observe(checks, Case(f"W11 {threads} threads", "p_profiled.c", [threads, 100],
+            oracle.observe(checks, Case(f"W11 {threads} threads", "p_profiled.c", [threads, setting.cut(100, 40)],
                                         frames="counts", loss=True, after=counted, timeout=30),
                            "gcc", work)
-        oracle.observe(checks, Case("W11 little room", "p_profiled.c", [4, 150],
+        oracle.observe(checks, Case("W11 little room", "p_profiled.c", [4, setting.cut(150, 60)],
                                     options=["--buffer", "256K", "--spill", "64K"],
                                     frames="counts", loss=True, after=counted, timeout=30),
                        "gcc", work)

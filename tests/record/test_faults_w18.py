@@ -14,9 +14,12 @@ CASES = (("p_jumps.c", [], {}), ("p_throwing.cc", [40], {"transparent": True}),
 def main():
     setting.need_verb("record")
     checks = setting.Checks("W18")
+    every = ("-O0", "-O1", "-O2", "-O3")
+    levels = {"gcc": setting.cut(every, ("-O0", "-O2")),
+              "clang": setting.cut(every, ("-O1", "-O3"))}
     with setting.work_dir() as work:
         for compiler in setting.COMPILERS:
-            for level in ("-O0", "-O1", "-O2", "-O3"):
+            for level in levels[compiler]:
                 for source, args, more in CASES:
                     oracle.observe(checks, Case(f"W18 {source} {level}", source, args,
                                                 flags=(level,), **more), compiler, work)

@@ -12,7 +12,7 @@ import faults
 import setting
 import traces
 
-BUSY_MS = 900
+BUSY_MS, STOP = setting.cut((900, 0.6), (450, 0.3))
 MIB = 1 << 20
 LITTLE = ["--spill", "1M", "--buffer", "1M"]
 ARENA_OVERHEAD, ARENA_THREAD = 96 << 10, 896 << 10  # what stands before blocks; see --buffer
@@ -114,14 +114,14 @@ def main():
     checks = setting.Checks("W21")
     with setting.work_dir() as work:
         host = faults.Host(work, "p_steady.c", [BUSY_MS, 2])
-        outcome = host.run("recorder stopped for 0.6 s", then=stopped(0.6))
+        outcome = host.run("recorder stopped", then=stopped(STOP))
         check(checks, host, outcome, loss=False)
-        outcome = host.run("recorder stopped for 0.6 s, --drop", ["--drop", "--buffer", "1M"],
-                           then=stopped(0.6))
+        outcome = host.run("recorder stopped, --drop", ["--drop", "--buffer", "1M"],
+                           then=stopped(STOP))
         about = check(checks, host, outcome, loss=True)
         checks.that(about and traces.lost(about) > 0,
                     "a recorder that was stopped lost nothing: no full speed?")
-        outcome = host.run("recorder stopped for 0.6 s, --block", ["--block"], then=stopped(0.6))
+        outcome = host.run("recorder stopped, --block", ["--block"], then=stopped(STOP))
         check(checks, host, outcome, loss=False)
         plan = "write:delay=200:3,pwrite:delay=200:3,write:delay=200:9,pwrite:delay=200:9"
         outcome = host.run("disk stalls", env=faults.disturbed(plan))
