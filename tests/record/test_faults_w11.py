@@ -32,7 +32,8 @@ def main():
                            "gcc", work)
         for threads in (1, 4, 16):
             oracle.observe(checks, Case(f"W11 {threads} threads", "p_profiled.c",
-                                        [threads, setting.cut(100, 40)], frames="counts", loss=True, after=counted, timeout=30),
+                                        [threads, setting.cut(100, 40)], frames="counts", loss=True,
+                                        after=counted, timeout=30),
                            "gcc", work)
         oracle.observe(checks, Case("W11 little room", "p_profiled.c", [4, setting.cut(150, 60)],
                                     options=["--buffer", "256K", "--spill", "64K"],
