@@ -155,6 +155,21 @@ static void stream_range(const ttape_copier *c, uint32_t scope, uint32_t id,
                                 info.first_event + info.event_count + info.missing_count};
 }
 
+/* Would a stream step back behind what is written of it already? That may be more than files hold:
+ * gaps for what is lost of one. */
+static bool is_before_written(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope,
+                              uint32_t streams)
+{
+    const struct ttp_stream_state *states = to->stream_states.data;
+    for (uint32_t i = 0; i < streams && i < to->stream_states.count; i++) {
+        struct ttp_claim mine;
+        stream_range(c, scope, i, &mine);
+        if (mine.start < mine.end && mine.start < states[i].next_event)
+            return true;
+    }
+    return false;
+}
+
 /* Do both hold some of the same events? Then they are two recordings (or copies), not two pieces of
  * one. */
 static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
@@ -169,7 +184,7 @@ static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, ui
         if (mine.start < claims[i].end && claims[i].start < mine.end)
             return true;
     }
-    return false;
+    return is_before_written(c, to, scope, streams);
 }
 
 /* Takes the caller's names of a site, and nothing else of what it says. */

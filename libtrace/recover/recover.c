@@ -227,7 +227,8 @@ static ttape_status copy_file(struct recovery *v, const struct ttp_recovered_fil
         .v = v, .file = file, .is_open = goes_on || is_separate(v), .goes_on = goes_on};
     const struct ttp_salvage_end end = {is_behind, &c};
     const ttape_reader_options options = ttp_recover_reading(v->telling.options);
-    v->telling.file = strrchr(file->path, '/') + 1;
+    const char *slash = strrchr(file->path, '/');
+    v->telling.file = slash != NULL ? slash + 1 : file->path;
     if (ttape_source_file_open(&source, file->path, &why) != TTAPE_OK)
         return give_up(&c, &why, "read", err);
     ttape_status status =

@@ -165,6 +165,34 @@ START_TEST(a_stranger_names_another_arena)
 }
 END_TEST
 
+/* The trace is beside the folder already, and damaged; both are named without a path. */
+START_TEST(called_from_its_own_folder)
+{
+    struct outcome o;
+    ttape_memory_sink trace = {0};
+    ttape_sink sink = ttape_sink_memory(&trace);
+    ttape_writer *writer;
+    TTEST_DONE(ttape_writer_open(&writer, &sink, NULL, &err));
+    TTEST_DONE(ttape_writer_finish(writer, &err));
+    ttape_writer_close(writer);
+    trace.data[0] ^= 0xff;
+    char *piece = path_of(left->directory, "trace.0"), *slash = strrchr(left->directory, '/');
+    (void)unlink(piece);
+    char *output = strndup(left->directory, strlen(left->directory) - strlen(".recording"));
+    write_file(output, trace.data, trace.size_bytes);
+    ttape_memory_sink_close(&trace);
+    char *folder = strndup(left->directory, (size_t)(slash - left->directory));
+    ck_assert_int_eq(chdir(folder), 0);
+    memmove(left->directory, slash + 1, strlen(slash));
+    recover(&o);
+    ck_assert_msg(o.status == TTAPE_OK, "%s", o.err.message);
+    ck_assert_uint_eq(o.report.recovered_events, 2 * CALLS);
+    free(folder);
+    free(output);
+    free(piece);
+}
+END_TEST
+
 /* The folder that holds the arena is a link. */
 START_TEST(an_arena_behind_a_link)
 {
@@ -441,6 +469,7 @@ int main(void)
     tcase_add_test(tests, a_stranger_names_a_file_elsewhere);
     tcase_add_test(tests, a_stranger_names_a_file_in_the_right_place);
     tcase_add_test(tests, a_stranger_names_another_arena);
+    tcase_add_test(tests, called_from_its_own_folder);
     tcase_add_test(tests, an_arena_behind_a_link);
     tcase_add_test(tests, an_arena_in_the_folder);
     tcase_add_test(tests, a_snapshot_half_made);
