@@ -54,10 +54,11 @@ static inline uint32_t ttest_event(struct ttest_order *o, struct ttest_stack *st
 
     if (what < 45 && s->depth > 0)
         return s->frames[--s->depth] << 1 | 1;
-    if (what < 80 && s->depth < TTEST_DEPTH)
-        return (s->frames[s->depth++] =
-                    ttest_symbol(o, push[ttest_random(o, 4)], ttest_random(o, 9)))
-               << 1;
+    if (what < 80 && s->depth < TTEST_DEPTH) {
+        n = ttest_random(o, 9); /* not as an argument: their order is each compiler's */
+        s->frames[s->depth] = ttest_symbol(o, push[ttest_random(o, 4)], n);
+        return s->frames[s->depth++] << 1;
+    }
     if (what < 84 && s->depth > 0) {
         s->depth -= n = 1 + ttest_random(o, s->depth);
         return ttest_symbol(o, TTP_CLASS_UNWIND, n) << 1;

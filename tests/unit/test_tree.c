@@ -86,6 +86,39 @@ static void check_whole(const ttape_node *n, const struct ttest_frame *f)
     ck_assert_uint_eq(n->pruned.part_count, 0);
 }
 
+/* A node without what stands between its fields, which compilers copy or leave: only then are equal
+ * nodes equal bytes. */
+static void without_padding(const ttape_node *n, ttape_node *out)
+{
+    memset(out, 0, sizeof *out);
+    out->id = n->id; /* has none */
+    out->frame_kind = n->frame_kind;
+    out->site = n->site;
+    out->argument = n->argument;
+    out->stack = n->stack;
+    out->level = n->level;
+    out->end = n->end;
+    out->first_partition = n->first_partition;
+    out->last_partition = n->last_partition;
+    out->enter_ns = n->enter_ns;
+    out->start_ns = n->start_ns;
+    out->end_ns = n->end_ns;
+    out->end_most_ns = n->end_most_ns;
+    out->time_ns = n->time_ns;
+    out->self_ns = n->self_ns;
+    out->self_exact = n->self_exact;
+    out->rest_ns = n->rest_ns;
+    out->is_spanning = n->is_spanning;
+    out->counts_exact = n->counts_exact;
+    out->event_count = n->event_count;
+    out->call_count = n->call_count;
+    out->pruned.part_count = n->pruned.part_count;
+    out->pruned.event_count = n->pruned.event_count;
+    out->pruned.call_count = n->pruned.call_count;
+    out->pruned.calls_exact = n->pruned.calls_exact;
+    out->pruned.time_ns = n->pruned.time_ns;
+}
+
 START_TEST(frames_by_name)
 {
     struct opened o = open_plan(_i, NULL);
@@ -105,7 +138,10 @@ START_TEST(frames_by_name)
         hidden += pruned.end == TTAPE_NODE_HIDDEN;
         /* Every name of a node leads to it. */
         ttape_node again = get(&o, &pruned.id, TTAPE_TREE_FULL);
-        ck_assert_int_eq(memcmp(&again, &full, sizeof full), 0);
+        ttape_node first, second;
+        without_padding(&full, &first);
+        without_padding(&again, &second);
+        ck_assert_int_eq(memcmp(&first, &second, sizeof first), 0);
     }
     if (o.info.partition_count > 10)
         ck_assert_uint_gt(spanning, 10 / ttest_every(5));
@@ -400,14 +436,16 @@ static uint64_t hash_walk(ttape_tree *tree, const ttape_node_id *id, uint32_t mo
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
-    ttape_node child;
+    ttape_node child = {0};
     ttape_status status;
     TTEST_OK(ttape_tree_walk_open(&walk, tree, id, mode, &err));
     while ((status = ttape_tree_walk_next(walk, &child, &err)) != TTAPE_END) {
         uint64_t pair[2] = {hash, (uint64_t)status};
         ck_assert(status == TTAPE_OK || status >= TTAPE_E_TRUNCATED);
+        ttape_node bare;
+        without_padding(&child, &bare);
         if (status == TTAPE_OK)
-            pair[1] = ttp_checksum(&child, sizeof child);
+            pair[1] = ttp_checksum(&bare, sizeof bare);
         hash = ttp_checksum(pair, sizeof pair);
         if (status == TTAPE_OK && child.id.kind != TTAPE_NODE_PART)
             hash = hash_walk(tree, &child.id, mode, hash);
