@@ -23,7 +23,7 @@ static void set_options(struct ttp_encode *e, struct fuzz_input *p)
                                           .cull_hot = (rules & 4) != 0,
                                           .max_depth = (rules >> 3) % 4,
                                           .min_ns = fuzz_number(p, 2) % 512};
-    e->clock.scale = UINT64_C(1) << TTP_CLOCK_SCALE_BITS;
+    ttp_clock_begin(&e->clock, &(struct ttp_tick_rate){0, 0, UINT64_C(1) << TTP_CLOCK_SCALE_BITS});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -31,6 +31,11 @@ static ttape_status each_entry(const struct ttp_recovered_files *files,
     return TTAPE_OK;
 }
 
+static struct ttp_tick_rate load_line(const uint8_t *bytes)
+{
+    return (struct ttp_tick_rate){ttp_load64(bytes), ttp_load64(bytes + 8), ttp_load64(bytes + 16)};
+}
+
 static ttape_status take_start(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
                                size_t size, ttape_error *err)
 {
@@ -40,9 +45,8 @@ static ttape_status take_start(struct ttp_encode *e, uint32_t kind, const uint8_
     ttape_writer_options *w = &e->options.writer;
     e->options.clock = ttp_load32(bytes);
     w->partition_events = ttp_load32(bytes + 4);
-    e->clock.base = ttp_load64(bytes + 8);
-    e->clock.base_ns = ttp_load64(bytes + 16);
-    e->clock.scale = ttp_load64(bytes + 24);
+    e->rate = load_line(bytes + 8);
+    ttp_clock_begin(&e->clock, &e->rate);
     w->resolution_ns = ttp_load64(bytes + 32);
     w->level = (int32_t)ttp_load32(bytes + 40);
     w->literal = ttp_load32(bytes + 44) != 0;
@@ -104,6 +108,10 @@ static ttape_status take_entry(struct ttp_encode *e, uint32_t kind, const uint8_
 {
     if (kind == TTP_JOURNAL_THREAD && size == TTP_JOURNAL_THREAD_BYTES)
         return take_thread(e, bytes, err);
+    if (kind == TTP_JOURNAL_LINE && size == TTP_JOURNAL_LINE_BYTES) {
+        struct ttp_tick_rate line = load_line(bytes);
+        return ttp_clock_add(&e->allocator, &e->clock, &line, err);
+    }
     if (kind != TTP_JOURNAL_MESSAGE || size < 12)
         return TTAPE_OK;
     uint32_t index = ttp_map_find(&e->thread_by_serial, ttp_load64(bytes));
@@ -309,6 +317,7 @@ void ttp_state_close(struct ttp_encode *e)
     ttp_grown_free(&e->allocator, &e->values);
     ttp_grown_free(&e->allocator, &e->touched);
     ttp_grown_free(&e->allocator, &e->journal);
+    ttp_grown_free(&e->allocator, &e->clock.lines);
     free(e->current);
     free(e);
 }

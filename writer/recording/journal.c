@@ -59,9 +59,9 @@ static ttape_status add_start(struct ttp_encode *e, ttape_error *err)
     const ttape_writer_options *w = &e->options.writer;
     ttp_store32(bytes, e->options.clock);
     ttp_store32(bytes + 4, w->partition_events);
-    ttp_store64(bytes + 8, e->clock.base);
-    ttp_store64(bytes + 16, e->clock.base_ns);
-    ttp_store64(bytes + 24, e->clock.scale);
+    ttp_store64(bytes + 8, e->rate.base);
+    ttp_store64(bytes + 16, e->rate.base_ns);
+    ttp_store64(bytes + 24, e->rate.scale);
     ttp_store64(bytes + 32, w->resolution_ns);
     ttp_store32(bytes + 40, (uint32_t)w->level);
     ttp_store32(bytes + 44, w->literal);
@@ -123,6 +123,16 @@ ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *t
     ttp_store32(bytes + 64, image->process);
     memcpy(bytes + 68, thread->name, sizeof thread->name);
     return add(e, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
+}
+
+ttape_status ttp_journal_line(struct ttp_encode *e, const struct ttp_tick_rate *line,
+                              ttape_error *err)
+{
+    uint8_t bytes[TTP_JOURNAL_LINE_BYTES];
+    ttp_store64(bytes, line->base);
+    ttp_store64(bytes + 8, line->base_ns);
+    ttp_store64(bytes + 16, line->scale);
+    return add(e, TTP_JOURNAL_LINE, bytes, sizeof bytes, err);
 }
 
 /* Partitions of a damaged file cannot be counted; numbers of events tell which of them count, and

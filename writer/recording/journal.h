@@ -10,6 +10,7 @@
 #define TTP_JOURNAL_EDGE_BYTES    36u
 #define TTP_JOURNAL_FRAME_BYTES   40u /* each, behind it */
 #define TTP_JOURNAL_REACHED_BYTES 32u
+#define TTP_JOURNAL_LINE_BYTES    24u
 #define TTP_JOURNAL_FILE_BYTES    16u /* in a checkpoint */
 
 /* Of events of a thread: one in each nanosecond of two years. What is above that is no number of a
@@ -31,8 +32,9 @@ enum ttp_journal_kind {
     /* for each open file: u32 number, u32 0, u64 partitions of it that are complete. One entry: it
      * is there as a whole or not at all */
     TTP_JOURNAL_CHECKPOINT = 6,
-    TTP_JOURNAL_EDGE = 7,   /* where a thread stands when its file is finished, and its frames */
-    TTP_JOURNAL_REACHED = 8 /* how many events of a thread are in complete partitions */
+    TTP_JOURNAL_EDGE = 7,    /* where a thread stands when its file is finished, and its frames */
+    TTP_JOURNAL_REACHED = 8, /* how many events of a thread are in complete partitions */
+    TTP_JOURNAL_LINE = 9     /* of the clock: u64 base ticks, u64 base ns, u64 scale */
 };
 
 ttape_status ttp_journal_open(struct ttp_encode *e, const char *arena_path, ttape_error *err);
@@ -42,6 +44,8 @@ ttape_status ttp_journal_message(struct ttp_encode *e, const struct ttp_thread *
                                  ttape_error *err);
 ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *thread,
                                 ttape_error *err);
+ttape_status ttp_journal_line(struct ttp_encode *e, const struct ttp_tick_rate *line,
+                              ttape_error *err);
 /* Behind the thread's entry, once all that was appended is sealed. */
 ttape_status ttp_journal_reached(struct ttp_encode *e, const struct ttp_thread *thread,
                                  ttape_error *err);

@@ -238,6 +238,15 @@ static ttape_status draw_trace_id(ttape_writer_options *w, ttape_error *err)
     return TTAPE_OK;
 }
 
+static void set_clock(ttape_recording *r)
+{
+    struct ttp_encode *e = &r->encoder;
+    ttp_clock_choose(&e->options.clock, &e->rate);
+    ttp_clock_begin(&e->clock, &e->rate);
+    ttp_clock_track(&r->drain.tracker, &e->rate);
+    r->drain.clock = e->options.clock;
+}
+
 static ttape_status set_up(ttape_recording *r, const char *output,
                            const ttape_recording_options *options, ttape_error *err)
 {
@@ -248,16 +257,17 @@ static ttape_status set_up(ttape_recording *r, const char *output,
         ttp_allocator_or_default(o->writer.allocator);
     e->directory = &r->directory;
     e->spill = r->drain.spill = &r->spill;
-    e->shared = &r->shared;
+    e->shared = r->drain.shared = &r->shared;
     r->drain.slot = malloc(sizeof *r->drain.slot);
     if (r->drain.slot == NULL)
         return ttp_fail_memory(err);
     r->directory.replaces_output = o->replace;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
-    ttp_clock_choose(&o->clock, &e->clock);
+    set_clock(r);
     TTP_TRY(draw_trace_id(&o->writer, err));
     TTP_TRY(ttp_spill_open(&r->spill, &r->directory, o->spill_bytes, err));
     r->has_spill = true;
+    TTP_TRY(ttp_clock_sample(&r->drain, false, err));
     (void)pthread_cond_init(&r->started, NULL);
     TTP_TRY(ttp_arena_make(r, err));
     TTP_TRY(ttp_journal_open(e, r->drain.arena.path, err));
@@ -295,8 +305,8 @@ static void free_all(ttape_recording *r)
         (void)close(e->journal_fd);
     for (size_t i = 0; i < e->files.count; i++)
         free(((char **)e->files.data)[i]);
-    struct ttp_growing *lists[] = {&e->consumed, &e->journal, &e->touched,
-                                   &e->values,   &e->files,   &e->numbers};
+    struct ttp_growing *lists[] = {&e->consumed, &e->journal, &e->touched,    &e->values,
+                                   &e->files,    &e->numbers, &e->clock.lines};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         ttp_grown_free(&e->allocator, lists[i]);
     free(r);
@@ -431,7 +441,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .live_count = r->drain.live_count,
         .file_count = e->file_count,
         .snapshot_failures = r->drain.snapshot_failures,
-        .waited_ns = ttp_clock_scaled(&r->encoder.clock, r->shared.waited_ticks),
+        .waited_ns = ttp_clock_scaled(&r->encoder.rate, r->shared.waited_ticks),
         .wait_count = r->shared.wait_count,
         .buffer_bytes = (uint64_t)r->drain.arena.ready * TTP_BLOCK_BYTES,
         .buffer_peak_bytes = (uint64_t)r->drain.arena.peak * TTP_BLOCK_BYTES,

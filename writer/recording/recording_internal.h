@@ -25,10 +25,10 @@
 
 #include <tracetape/recording.h>
 
-#include "format/base/wide.h"
 #include "writer/arena/arena.h"
 #include "writer/growing.h"
 #include "writer/os_status.h"
+#include "writer/recording/clock_lines.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/snapshot.h"
 
@@ -109,8 +109,10 @@ struct ttp_spill {
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t filled;
-    struct ttp_growing queue; /* uint32_t slot numbers and marks, a ring */
-    struct ttp_growing marks; /* struct ttp_mark: those in the queue, in order */
+    struct ttp_growing queue;    /* uint32_t slot numbers and marks, a ring */
+    struct ttp_growing marks;    /* struct ttp_mark: those in the queue, in order */
+    struct ttp_growing lines;    /* struct ttp_tick_rate: of the clock, for slots put after them */
+    _Atomic uint32_t line_count; /* lines.count, also read without the lock */
     size_t queue_first;
     struct ttp_growing free; /* uint32_t */
     uint32_t slot_count, slot_limit;
@@ -226,15 +228,21 @@ struct ttp_directory {
     bool replaces_output; /* files that are there already */
 };
 
-/* ns = base_ns + ((ticks - base) * scale >> 32); constant once the recording is open. */
-struct ttp_tick_rate {
-    uint64_t base, base_ns, scale;
+/* What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, from when on. */
+struct ttp_realtime {
+    _Atomic uint64_t from_ns, offset_ns;
 };
+
+#define TTP_REALTIMES_MAX 17u /* the first, and the changes that are told */
 
 /* What several threads read and write. */
 struct ttp_shared {
     /* the arena's counts, as the polling thread read them last */
     _Atomic uint64_t arena_lost, waited_ticks, wait_count;
+    /* the clock, as that thread found it; realtimes: ascending, those below the count are set */
+    _Atomic uint64_t clock_error_ns, clock_drift_ppb;
+    _Atomic uint32_t clock_jumps, realtime_count;
+    struct ttp_realtime realtimes[TTP_REALTIMES_MAX];
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
 };
@@ -250,7 +258,12 @@ struct ttp_drain {
     struct ttp_growing candidates; /* struct ttp_candidate */
     struct ttp_slot *slot;         /* the one that is being filled */
     struct ttp_word_map known;     /* image serials that were drained */
-    bool may_rest;                 /* blocks of ended threads, for a round */
+    struct ttp_shared *shared;
+    ttape_clock clock;                /* constant */
+    struct ttp_clock_tracker tracker; /* of the time stamp counter */
+    uint64_t sampled_ticks;           /* when a pair was read last */
+    uint64_t realtime_offset_ns;      /* as it was seen last */
+    bool may_rest;                    /* blocks of ended threads, for a round */
     uint64_t round, polled_ms;
     uint64_t processes_checked_ms, threads_checked_ms, partial_ms; /* when each was last done */
     uint32_t flushes_seen, snapshots_seen, stops_seen;             /* requests in the arena */
@@ -268,12 +281,13 @@ struct ttp_drain {
 struct ttp_encode {
     ttape_recording_options options; /* constant, and so are all up to opened_ms */
     ttape_allocator allocator;
-    struct ttp_tick_rate clock;
+    struct ttp_tick_rate rate; /* of ticks, as it was at the start */
     const struct ttp_directory *directory;
     struct ttp_spill *spill;
     struct ttp_shared *shared;
     bool is_replaying; /* a recovery: nothing is journaled */
     uint64_t opened_ms;
+    struct ttp_clock clock;
     /* the processes and threads of the records */
     uint32_t first_pid;         /* of the first process that recorded anything */
     struct ttp_growing images;  /* struct ttp_image */
@@ -385,14 +399,12 @@ static inline uint64_t ttp_arena_lost(const struct ttp_shared *shared)
 
 /* recorder_clock.c: chooses one where that is left to us, and measures the rate of ticks. */
 void ttp_clock_choose(ttape_clock *clock, struct ttp_tick_rate *rate);
-
-#define TTP_CLOCK_SCALE_BITS 32
-
-static inline uint64_t ttp_clock_scaled(const struct ttp_tick_rate *rate, uint64_t ticks)
-{
-    ttape_wide ns = ttp_wide_multiply(ticks, rate->scale);
-    return ns.high << (64 - TTP_CLOCK_SCALE_BITS) | ns.low >> TTP_CLOCK_SCALE_BITS;
-}
+/* Reads the clocks again. before_slot: what is converted next may be as late as now. */
+ttape_status ttp_clock_sample(struct ttp_drain *d, bool before_slot, ttape_error *err);
+/* Takes over the lines that hold for the slot that was taken. */
+ttape_status ttp_clock_take(struct ttp_encode *e, ttape_error *err);
+/* What the metadata says of the clock: adds struct ttp_number. */
+ttape_status ttp_clock_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err);
 
 /* 0: the clock does not go on, or in steps that are too long. */
 static inline uint64_t ttp_clock_ticks(ttape_clock clock, const struct ttp_tick_rate *rate,
@@ -401,14 +413,6 @@ static inline uint64_t ttp_clock_ticks(ttape_clock clock, const struct ttp_tick_
     if (clock == TTAPE_CLOCK_NONE)
         return 0;
     return (uint64_t)((double)ns * (double)(1ull << TTP_CLOCK_SCALE_BITS) / (double)rate->scale);
-}
-
-/* Nanoseconds of CLOCK_MONOTONIC. */
-static inline uint64_t ttp_clock_ns(const struct ttp_tick_rate *rate, uint64_t ticks)
-{
-    if (__builtin_expect(ticks < rate->base, 0))
-        return rate->base_ns - ttp_clock_scaled(rate, rate->base - ticks);
-    return rate->base_ns + ttp_clock_scaled(rate, ticks - rate->base);
 }
 
 /* drain.c: everything: also blocks that are not full; at the end: of processes that live */
@@ -429,6 +433,9 @@ bool ttp_spill_take(struct ttp_spill *spill, uint32_t *number, uint32_t wait_ms,
 ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttape_error *err);
 bool ttp_slot_is_whole(const struct ttp_slot *slot);
 void ttp_spill_release(struct ttp_spill *spill, const uint32_t *numbers, size_t count);
+/* Lines of the clock, for the slots that are put from now on. */
+ttape_status ttp_spill_add_line(struct ttp_spill *spill, const struct ttp_tick_rate *line,
+                                ttape_error *err);
 void ttp_spill_end(struct ttp_spill *spill);
 void ttp_spill_close(struct ttp_spill *spill);
 

@@ -96,6 +96,9 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     TTP_TRY(set_text(w, "producer", recorder, err));
     TTP_TRY(set_text(w, "command", e->options.command, err));
     TTP_TRY(set_text(w, "clock", clock_name(e->options.clock), err));
+    if (e->options.clock != TTAPE_CLOCK_NONE)
+        TTP_TRY(ttape_writer_set_number(w, "realtime_offset_ns", e->shared->realtimes[0].offset_ns,
+                                        err));
     if (uname(&system) != 0)
         return TTAPE_OK;
     TTP_TRY(set_text(w, "host", system.nodename, err));
@@ -342,7 +345,7 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)
             TTP_TRY(ttp_number_add(e, list, all[i].key, all[i].value, err));
-    return TTAPE_OK;
+    return ttp_clock_numbers(e, list, err);
 }
 
 static ttape_status set_numbers(ttape_writer *w, const struct ttp_growing *list, ttape_error *err)

@@ -25,7 +25,7 @@ typedef struct ttape_recording ttape_recording;
 
 typedef enum ttape_clock {
     TTAPE_CLOCK_AUTO = 0,      /* TSC where the kernel trusts it, else monotonic */
-    TTAPE_CLOCK_TSC = 1,       /* time stamp counter, calibrated against CLOCK_MONOTONIC */
+    TTAPE_CLOCK_TSC = 1,       /* time stamp counter, made to follow CLOCK_MONOTONIC */
     TTAPE_CLOCK_MONOTONIC = 2, /* clock_gettime: about 20 ns more per event */
     TTAPE_CLOCK_COARSE = 3,    /* the kernel's tick: 1 to 4 ms */
     TTAPE_CLOCK_NONE = 4       /* order only */

@@ -102,7 +102,7 @@ static uint32_t parent_here(const struct ttp_encode *e, uint32_t index)
     return image->parent;
 }
 
-static void describe_process(const struct ttp_encode *e, uint32_t index, ttape_process *process)
+static void describe_process(struct ttp_encode *e, uint32_t index, ttape_process *process)
 {
     const struct ttp_image *image = ttp_image_at(e, index);
     const char *slash = image->path == NULL ? NULL : strrchr(image->path, '/');
@@ -162,7 +162,7 @@ static ttape_status define_process(struct ttp_encode *e, uint32_t index, ttape_e
     return status;
 }
 
-static void describe_stream(const struct ttp_encode *e, const struct ttp_thread *thread,
+static void describe_stream(struct ttp_encode *e, const struct ttp_thread *thread,
                             ttape_stream *stream)
 {
     *stream = (ttape_stream){.process = ttp_image_at(e, thread->image)->process,

@@ -422,6 +422,7 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
     e->first_pid = e->first_pid == 0 ? slot->block.process_id : e->first_pid;
     if (e->options.only_first && slot->block.process_id != e->first_pid)
         return TTAPE_OK;
+    TTP_TRY(ttp_clock_take(e, err));
     TTP_TRY(ttp_thread_of(e, &slot->block, &d.thread, err));
     d.epoch = slot->head.first == 0 ? epoch_of(slot->block.epoch) : d.thread->epoch;
     TTP_TRY(check_place(&d, &is_next));

@@ -228,7 +228,7 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
     arena->least = wanted;
     arena->is_sized = o->buffer_bytes != 0;
-    arena->stall_ticks = ttp_clock_ticks(o->clock, &r->encoder.clock, TTP_ARENA_STALL_NS);
+    arena->stall_ticks = ttp_clock_ticks(o->clock, &r->encoder.rate, TTP_ARENA_STALL_NS);
     arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);
     if (!make_in(arena, "/dev/shm", wanted) && !make_in(arena, r->directory.path, wanted))
         return ttp_fail_plain(err, ttp_status_of(errno),

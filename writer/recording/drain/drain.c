@@ -321,6 +321,7 @@ static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, boo
                                         .ends_thread = is_over && !is_full};
     copy_head(d, c, &slot->block);
     if (slot->head.count != 0 || is_over) {
+        TTP_TRY(ttp_clock_sample(d, true, err));
         TTP_TRY(d->direct != NULL ? ttp_decode_slot(d->direct, slot, err)
                                   : ttp_spill_put(d->spill, slot, err));
         d->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
@@ -525,6 +526,7 @@ ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, 
     d->is_cut = d->is_late = false;
     d->polled_ms = ttp_now_ms();
     ttp_arena_look(&d->arena);
+    TTP_TRY(ttp_clock_sample(d, false, err));
     TTP_TRY(gather(d, &free_count, err));
     bool are_scarce = free_count * 8 < d->arena.ready, are_plenty = free_count * 2 > d->arena.ready;
     if (is_due(d, &d->processes_checked_ms, PROCESS_CHECK_MS) || at_end ||

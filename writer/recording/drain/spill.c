@@ -161,6 +161,18 @@ ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape
     return status;
 }
 
+ttape_status ttp_spill_add_line(struct ttp_spill *spill, const struct ttp_tick_rate *line,
+                                ttape_error *err)
+{
+    (void)pthread_mutex_lock(&spill->lock);
+    struct ttp_tick_rate *place = ttp_push(&spill->allocator, &spill->lines, sizeof *place, err);
+    if (place != NULL)
+        *place = *line;
+    spill->line_count = (uint32_t)spill->lines.count;
+    (void)pthread_mutex_unlock(&spill->lock);
+    return place == NULL ? TTAPE_E_MEMORY : TTAPE_OK;
+}
+
 static struct timespec after_ms(uint32_t ms)
 {
     struct timespec until;
@@ -238,6 +250,7 @@ void ttp_spill_close(struct ttp_spill *spill)
     spill->fd = -1;
     ttp_grown_free(&spill->allocator, &spill->queue);
     ttp_grown_free(&spill->allocator, &spill->marks);
+    ttp_grown_free(&spill->allocator, &spill->lines);
     ttp_grown_free(&spill->allocator, &spill->free);
     (void)pthread_cond_destroy(&spill->filled);
     (void)pthread_mutex_destroy(&spill->lock);
