@@ -62,8 +62,48 @@ def test_clock(checks, work, program, clock):
     checks.equal(len(said), 2, f"{clock}: processes")
     off = outside(found, said, 1, 2)
     print(f"{clock}: {off} ns beside the program's own readings")
-    checks.that(off is not None and off <= max(ERROR_NS, told or 0),
+    allowed = max(ERROR_NS, told or 0)
+    checks.that(off is not None and off <= allowed,
                 f"{clock}: {off} ns beside the program's own readings")
+    if number(about, "realtime_steps") is None:  # else a reading may be from before it was seen
+        off = outside(calls(trace, "--origin", "utc"), said, 0, 3)
+        checks.that(off is not None and off <= allowed, f"{clock}: {off} ns beside UTC")
+    since = calls(trace, "--origin", "start")
+    first = min(reading[0] for thread in found.values() for reading in thread)
+    checks.equal(since, {thread: [(a - first, b - first) for a, b in one]
+                         for thread, one in found.items()}, f"{clock}: times since the start")
+
+
+def test_step(checks, work, program):
+    """CLOCK_REALTIME is set while recording goes on: metadata say when and to what, and so does the
+    time of day that dump prints."""
+    shim, trace = Path(work, "shim_realtime.so"), Path(work, "step.ttape")
+    setting.call(["gcc", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-o", shim,
+                  setting.PROGRAMS / "shim_realtime.c"])
+    done = setting.run(setting.record_words(trace, [program, TIMES]),
+                       env=setting.environment(LD_PRELOAD=shim))
+    checks.equal(done.status, 0, f"step: status; {done.err!r}")
+    about = traces.info(trace)
+    before, after = number(about, "realtime_offset_ns"), number(about, "realtime_offset_1_ns")
+    since = number(about, "realtime_step_1_ns")
+    if not checks.that(None not in (before, after, since), "step: it is told", about["metadata"]):
+        return
+    checks.that(abs(after - before - 5 * 10**9) <= 10**6, f"step: by {after - before} ns")
+    utc = calls(trace, "--origin", "utc")
+    wanted = {thread: [tuple(time + (after if time >= since else before) for time in call)
+                       for call in one] for thread, one in calls(trace).items()}
+    checks.equal(utc, wanted, "step: times of day")
+    kinds = {call[0] >= since for one in calls(trace).values() for call in one}
+    checks.equal(kinds, {False, True}, "step: there are calls before and after it")
+
+
+def test_none(checks, work, program):
+    trace = Path(work, "none.ttape")
+    setting.run(setting.record_words(trace, [program, "3"], "--clock", "none"))
+    for origin in ("start", "utc"):
+        done = setting.tracetape("dump", "--origin", origin, trace)
+        checks.equal(done.status, 4, f"no clock, --origin {origin}")
+    checks.equal(setting.tracetape("dump", "--origin", "noon", trace).status, 2, "--origin noon")
 
 
 def main():
@@ -73,6 +113,8 @@ def main():
     with setting.work_dir() as work:
         for clock in CLOCKS:
             test_clock(checks, work, program, clock)
+        test_step(checks, work, program)
+        test_none(checks, work, program)
     checks.verdict()
 
 

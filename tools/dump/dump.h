@@ -15,6 +15,15 @@ struct tool_site_text {
     uint32_t size_bytes, kind;
 };
 
+/* Since when times are counted. */
+enum tool_origin { TOOL_ORIGIN_MONOTONIC = 0, TOOL_ORIGIN_START = 1, TOOL_ORIGIN_UTC = 2 };
+
+/* What CLOCK_REALTIME was ahead of a scope's times, from when on. */
+struct tool_realtime {
+    uint32_t scope;
+    uint64_t from_ns, offset_ns;
+};
+
 struct tool_dump;
 
 /* Writes what a format prints for a site to dump->scratch. */
@@ -38,6 +47,10 @@ struct tool_dump {
     ttape_reader *reader;
     ttape_info info;
     bool has_times;
+    enum tool_origin origin;
+    uint64_t start_ns;               /* of the trace: TOOL_ORIGIN_START */
+    struct tool_realtime *realtimes; /* by scope, then by time: TOOL_ORIGIN_UTC */
+    size_t realtime_count, realtime_capacity;
     struct tool_time from, to; /* absolute once it is prepared */
     struct tool_range events;
     struct tool_id tid, stream;
@@ -90,6 +103,24 @@ void tool_dump_merged(struct tool_dump *dump, tool_item_taker take, tool_edge_ta
 /* Prints partition after partition as they come, until the file is complete or its recorder is
  * gone. wait_ns: how long the file may not be there yet. */
 int tool_dump_follow(struct tool_dump *dump, const char *path, uint64_t wait_ns);
+
+/* dump_origin.c: "start", "monotonic", "utc" */
+bool tool_dump_parse_origin(const char *text, void *into);
+/* For TOOL_ORIGIN_UTC: what the trace says of CLOCK_REALTIME; TOOL_CANNOT: not for all of it. */
+int tool_dump_find_origin(struct tool_dump *dump);
+uint64_t tool_dump_counted(const struct tool_dump *dump, uint32_t stream, uint64_t time_ns);
+
+/* A time of a stream as it is printed: nanoseconds since the origin. */
+static inline uint64_t tool_dump_time(const struct tool_dump *dump, uint32_t stream,
+                                      uint64_t time_ns)
+{
+    return dump->origin == TOOL_ORIGIN_MONOTONIC ? time_ns
+                                                 : tool_dump_counted(dump, stream, time_ns);
+}
+
+/* "2026-11-25T07:13:39.429631138Z"; returns its end. */
+#define TOOL_UTC_BYTES 48u
+char *tool_dump_put_utc(char *at, uint64_t time_ns);
 
 /* Longest a number, kind and fixed text of one line can be, names and values apart. */
 #define TOOL_DUMP_LINE_BYTES 512u

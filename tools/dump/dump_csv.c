@@ -13,6 +13,7 @@
 
 struct csv_state {
     struct tool_dump *dump;
+    uint32_t stream;
     char prefix[64]; /* "STREAM,TID," */
     size_t prefix_bytes;
     uint64_t high; /* upper digits of the last time, as a number and as text */
@@ -62,6 +63,7 @@ static void open_stream(struct csv_state *csv, uint32_t number)
 {
     ttape_stream_info stream = {0};
     (void)ttape_reader_get_stream(csv->dump->reader, number, &stream);
+    csv->stream = number;
     char *end = tool_put_decimal(csv->prefix, number);
     *end++ = ',';
     end = tool_put_decimal(end, stream.stream.tid);
@@ -109,7 +111,7 @@ static inline void put_line(struct csv_state *csv, const ttape_event *event)
     memcpy(at, csv->prefix, sizeof(csv->prefix));
     at += csv->prefix_bytes;
     if (dump->has_times)
-        at = put_time(csv, at, event->time_ns);
+        at = put_time(csv, at, tool_dump_time(dump, csv->stream, event->time_ns));
     memcpy(at, csv->kinds[kind], sizeof(csv->kinds[kind]));
     at += csv->kind_bytes[kind];
     at = put_depth(at, event->depth);

@@ -115,7 +115,7 @@ static void take_item(void *context, const ttape_event_item *item)
     put_key(out, ",\"tid\":", ndjson->tids[item->stream]);
     put_key(out, ",\"event\":", item->number);
     if (dump->has_times)
-        put_key(out, ",\"time_ns\":", event->time_ns);
+        put_key(out, ",\"time_ns\":", tool_dump_time(dump, item->stream, event->time_ns));
     else
         tool_output_text(out, ",\"time_ns\":null");
     tool_output_printf(out, ",\"kind\":\"%s\"",

@@ -30,6 +30,7 @@ struct follow {
     struct frame_track *tracks;
     size_t track_count, track_capacity;
     uint64_t tid;
+    uint32_t number;
 };
 
 struct text_state {
@@ -74,6 +75,7 @@ static struct follow *follow_of(struct text_state *text, uint32_t number)
         (void)ttape_reader_get_stream(text->dump->reader, number, &stream);
         text->streams[number] = tool_allocate(1, sizeof(struct follow));
         text->streams[number]->tid = stream.stream.tid;
+        text->streams[number]->number = number;
     }
     return text->streams[number];
 }
@@ -118,10 +120,13 @@ static char *pad_left(char *at, const char *digits, size_t size, size_t width)
     return tool_put_bytes(at, digits, size);
 }
 
-/* "1357.528012345", 16 wide. */
-static char *put_time(char *at, uint64_t time_ns)
+/* "1357.528012345", 18 wide; UTC as a date. */
+static char *put_time(char *at, const struct tool_dump *dump, uint32_t stream, uint64_t time_ns)
 {
     char digits[32];
+    time_ns = tool_dump_time(dump, stream, time_ns);
+    if (dump->origin == TOOL_ORIGIN_UTC)
+        return tool_dump_put_utc(at, time_ns);
     char *end = tool_put_decimal(digits, time_ns / 1000000000u);
     uint64_t rest = time_ns % 1000000000u;
     *end = '.';
@@ -160,7 +165,7 @@ static void put_columns(struct text_state *text, const ttape_event *event,
     char *start = tool_output_reserve(out, TOOL_DUMP_LINE_BYTES);
     char *at = start;
     if (text->dump->has_times)
-        at = put_time(at, event->time_ns);
+        at = put_time(at, text->dump, stream->number, event->time_ns);
     char *end = tool_put_decimal(digits, stream->tid);
     at = pad_left(at, digits, (size_t)(end - digits), 9);
     at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, DURATION_WIDTH);
@@ -338,7 +343,10 @@ static void open_text(struct tool_dump *dump)
     text->dump = dump;
     dump->state = text;
     dump->print_site = print_site;
-    tool_output_text(&dump->out, dump->has_times ? "          TIME (s)" : "");
+    tool_output_text(&dump->out, !dump->has_times ? ""
+                                 : dump->origin == TOOL_ORIGIN_UTC
+                                     ? "                    TIME (UTC)"
+                                     : "          TIME (s)");
     tool_output_text(&dump->out, "      TID  DURATION  EVENT\n");
 }
 

@@ -19,6 +19,7 @@ struct options {
     struct tool_range events;
     struct tool_id tid, stream, limit;
     uint32_t jobs;
+    enum tool_origin origin;
     bool follow, places;
     struct tool_time wait;
     uint64_t memory_bytes;
@@ -38,6 +39,8 @@ static const struct tool_option table[] = {
     {"stream", 's', "N", "this stream only (tracetape info lists them)", tool_parse_id,
      TOOL_AT(stream)},
     {"limit", 'n', "N", "at most N lines", tool_parse_id, TOOL_AT(limit)},
+    {"origin", 0, "WHEN", "times since: monotonic (default: as recorded), start, utc",
+     tool_dump_parse_origin, TOOL_AT(origin)},
     {"places", 'p', NULL, "where functions are: file and line, or module and offset (not csv)",
      NULL, TOOL_AT(places)},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
@@ -58,6 +61,7 @@ static const struct tool_command command = {
     .examples = "  tracetape dump run.ttape --limit 40\n"
                 "  tracetape dump run.ttape --from +1.5s --to +1.6s --tid 4711\n"
                 "  tracetape dump run.ttape --format csv > run.csv\n"
+                "  tracetape dump run.ttape --origin utc\n"
                 "  tracetape dump --follow live.ttape\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
@@ -219,6 +223,9 @@ static int choose(struct tool_dump *dump)
     dump->to.value_ns = tool_absolute_ns(&dump->to, &dump->info);
     dump->from.relative = dump->to.relative = false;
     dump->is_prepared = true;
+    dump->start_ns = dump->info.time_first_ns;
+    if (!dump->has_times && dump->origin != TOOL_ORIGIN_MONOTONIC)
+        return tool_fail("'%s' has no times: --origin cannot be used", dump->input->name);
     if (!dump->has_times && (dump->from.given || dump->to.given))
         return tool_fail("'%s' has no times: --from and --to cannot be used", dump->input->name);
     return TOOL_OK;
@@ -232,6 +239,8 @@ int tool_dump_prepare(struct tool_dump *dump)
               sizeof(struct tool_site_text));
     for (; dump->site_count < dump->info.site_count; dump->site_count++)
         dump->sites[dump->site_count] = (struct tool_site_text){0};
+    if (status == TOOL_OK && dump->origin == TOOL_ORIGIN_UTC)
+        status = tool_dump_find_origin(dump);
     return status == TOOL_OK ? select_streams(dump) : status;
 }
 
@@ -270,6 +279,7 @@ static int print_all(const struct options *options, struct tool_dump *dump, cons
     free(dump->sites);
     free(dump->selected);
     free(dump->streams);
+    free(dump->realtimes);
     return closed != TOOL_OK ? closed : status;
 }
 
@@ -302,6 +312,7 @@ int tool_verb_dump(int argc, char **argv)
                              .tid = options.tid,
                              .stream = options.stream,
                              .places = options.places,
+                             .origin = options.origin,
                              .lines_left = options.limit.given ? options.limit.value : UINT64_MAX,
                              .memory_bytes = options.memory_bytes,
                              .is_followed = options.follow};
