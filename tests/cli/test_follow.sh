@@ -98,7 +98,7 @@ same out wanted
 status 0 "$T" dump --follow many.ttape --format csv --limit 7
 lines out 8
 status 0 "$T" dump --follow many.ttape --format csv --events 3..5
-equals "$(($(wc -l <out) - 1))" 6 'events 3 and 4 of three threads' # the main one has two events
+equals "$(($(wc -l <out) - 1))" 8 'events 3 and 4 of four threads'
 
 # ---- a file that grows by itself ----
 size=$(stat -c %s many.ttape)

@@ -112,7 +112,7 @@ def check_beginning(checks, label, trace):
     for stream, events in rows.items():
         parts = [event.split(",") for event in events]
         cut = next((i for i, part in enumerate(parts) if part[1] == "gap"), len(parts))
-        kinds = [part[1] for part in parts[:cut] if int(part[2] or 0) > 0]
+        kinds = [part[1] for part in parts[:cut] if int(part[2] or 0) > 0 and part[1] != "marker"]
         wanted = STEADY * (len(kinds) // len(STEADY) + 1)
         checks.that(kinds == wanted[:len(kinds)],
                     f"{label}: stream {stream} has not the beginning of what its thread did")

@@ -155,7 +155,7 @@ def sequence_of(stream, codes):
             found.append(code | (EXIT if kind == "exit" else 0))
         elif kind == "gap":
             break  # what follows is checked by the count of what is missing
-        elif kind not in ("open", "switch"):
+        elif kind not in ("open", "switch", "marker"):  # facts of threads and processes
             problems.append(f"an event of kind '{kind}'")
     return bytes(found), problems
 

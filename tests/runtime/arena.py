@@ -32,6 +32,7 @@ OFF, ON, STOPPED = range(3)
 TSC, MONOTONIC, COARSE, NONE = 1, 2, 3, 4
 MODE, PERIODS, READY, BEAT, FREED, SERIAL, LOST = 56, 60, 64, 72, 80, 120, 128
 FLUSH, SNAPSHOT, MODULES, STOP = 136, 140, 144, 148
+FACT = "tracetape:" # site names of facts begin so
 MESSAGES = {1: "process", 2: "module", 3: "modules", 4: "site", 5: "leaf", 6: "thread", 7: "values"}
 
 
@@ -209,13 +210,14 @@ class Names:
 
 
 class Stream:
-    """One thread's records, decoded; `words` says what happened."""
+    """One thread's records, decoded; `words` says what happened, apart from facts of threads and
+    processes (spec/facts.md): these are in `facts`, (name, first value, second value)."""
 
     def __init__(self, blocks, names, lenient=False):
         self.serial, self.tid, self.pid, self.image = (blocks[0].serial, blocks[0].tid,
                                                        blocks[0].pid, blocks[0].image)
         self.name = blocks[-1].name.split(b"\0")[0].decode()
-        self.words, self.times, self.errors, self.messages = [], [], [], []
+        self.words, self.times, self.errors, self.messages, self.facts = [], [], [], [], []
         self.names, self.stacks, self.stack, self.last = names, {0: []}, 0, 0
         self.back, self.lost, self.holes, self.lenient = 0, 0, 0, lenient
         self.state, self.pending = blocks[-1].state, None
@@ -360,13 +362,17 @@ class Stream:
     def message(self, records, at, head):
         kind, data = self.data(records, at, head)
         self.pending = None
-        self.messages.append((MESSAGES.get(kind, kind), data))
+        site = self.names.of(struct.unpack_from("<Q", data)[0]) if kind == 5 else ""
         if kind == 4:
             address, _, _, length = struct.unpack_from("<QIIH", data)
-            self.names.sites[address] = data[18:18 + length].decode()
-        elif kind == 5:
-            self.say("=" + self.names.of(struct.unpack_from("<Q", data)[0]),
-                     head >> 6 & 0x7FFF)
+            self.names.sites[address] = site = data[18:18 + length].decode()
+        if site.startswith(FACT):
+            if kind == 5:
+                self.facts.append((site[len(FACT):], *struct.unpack("<xQxQ", data[8:])))
+        else:
+            self.messages.append((MESSAGES.get(kind, kind), data))
+            if kind == 5:
+                self.say("=" + site, head >> 6 & 0x7FFF)
         return at + (len(data) + 6) // 7
 
 

@@ -10,6 +10,7 @@ import sys
 import arena as rt
 
 STORM = "700" if os.environ.get("TTAPE_THOROUGH") == "1" else "100"  # rounds
+STORM_THREADS = 2
 shop = rt.Workshop()
 failures = []
 
@@ -144,10 +145,11 @@ def test_storm():
                        ("storm without room (W11)", {"blocks": 3}),
                        ("storm without a clock (W11)", {"blocks": 400, "clock": rt.NONE}),
                        ("storm with a slow clock (W11)", {"blocks": 400, "clock": rt.MONOTONIC})):
-        streams, lost, output = run(what, exe, [STORM, "2"], **kind)
+        streams, lost, output = run(what, exe, [STORM, str(STORM_THREADS)], **kind)
         told = sum(int(line.split()[1]) for line in output.splitlines())
         recorded = sum(w[0] in "+-?" for s in streams for w in s.words)
-        if recorded + lost != 2 * told:
+        facts = 2 * STORM_THREADS - sum(len(s.facts) for s in streams)  # that may be lost, too
+        if not 2 * told <= recorded + lost <= 2 * told + facts:
             note(what, f"{recorded} recorded + {lost} lost, the program counted {2 * told}")
         if not any(w[0] == "!" and w != "!." for s in streams for w in s.words):
             note(what, "no handler was recorded")

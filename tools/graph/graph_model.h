@@ -55,10 +55,11 @@ struct tool_graph_edge {
 
 /* The source that says which thread started a thread. */
 enum tool_spawn_how {
-    TOOL_SPAWN_START,   /* no thread of the trace did */
-    TOOL_SPAWN_MARKER,  /* the recorder saw it */
-    TOOL_SPAWN_FORK,    /* its process was forked: the frames that were open say where */
-    TOOL_SPAWN_INFERRED /* by what other threads were doing when it started */
+    TOOL_SPAWN_START,    /* no thread of the trace did */
+    TOOL_SPAWN_RECORDED, /* the recorder saw it */
+    TOOL_SPAWN_MARKER,   /* the program told of it */
+    TOOL_SPAWN_FORK,     /* its process was forked: the frames that were open say where */
+    TOOL_SPAWN_INFERRED  /* by what other threads were doing when it started */
 };
 
 /* Where calls that nothing on their stack made hang. */

@@ -11,7 +11,7 @@
 
 #define LABEL_TAIL 24u /* behind a name */
 
-const char *const tool_spawn_names[] = {"start", "marker", "fork", "inferred"};
+const char *const tool_spawn_names[] = {"start", "recorded", "marker", "fork", "inferred"};
 
 /* ---- names ---- */
 

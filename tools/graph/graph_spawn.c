@@ -1,6 +1,8 @@
 /* Which thread started a thread, by the most certain source that knows it:
  *
- *   the recorder's markers   thread_create by the creator, thread_start by the thread, one handle
+ *   the recorder's facts     thread_create by the starter, thread_start by the thread, one number;
+ *                            process_create by the starter, the process's id (spec/facts.md)
+ *   the program's markers    the same names, one handle
  *   frames open at the start a forked process goes on in the frames that its parent had
  *   what others were doing   the thread that was creating threads (processes) at that time, or the
  *                            process's main thread: a guess, marked as such
@@ -13,24 +15,34 @@
 #include "tools/command/tool.h"
 #include "tools/graph/graph_model.h"
 
-#define MARKER_CREATE "tracetape:thread_create"
-#define MARKER_START  "tracetape:thread_start"
-#define PEEKED_EVENTS 64u /* of a thread, for its marker */
+#define MARKER_CREATE  "tracetape:thread_create"
+#define MARKER_START   "tracetape:thread_start"
+#define MARKER_PROCESS "tracetape:process_create"
+#define PEEKED_EVENTS  64u /* of a thread, for its marker */
 #define FORK_EVENTS                                                                                \
     4096u /* in which a forked process leaves the frames that it has from its parent */
 #define CREATOR_CALLS 8u /* innermost frames among which a creating function may be */
 
 enum { SCORE_NONE, SCORE_OTHER, SCORE_MAIN, SCORE_CREATING };
 
+#define FACT_VALUES 2u
+#define KEY_PROCESS (UINT64_C(1) << 63) /* key of a creation: of a process, or of a thread */
+#define KEY_SHIFT   32u                 /* the starter's process; below it number or pid */
+#define KEY_MAX     UINT32_MAX
+
 struct creation {
     uint64_t handle, time_ns;
     uint32_t thread;
-    bool is_used;
-    struct tool_graph_origin origin;
+    uint32_t next, last; /* with the same key; last: of the first one */
+    bool is_used, is_fact;
+    struct tool_graph_origin origin, open;
 };
 
 struct tool_spawns {
-    uint32_t create_site, start_site; /* markers of any scope are one function, or TTAPE_NONE */
+    /* markers of any scope are one function, or TTAPE_NONE */
+    uint32_t create_site, start_site, process_site;
+    struct tool_map creation_by_key; /* the first fact; creations that are facts only */
+    struct tool_map thread_by_id;    /* by process and tid, the last that was visited */
     struct creation *creations;
     size_t creation_count, creation_capacity;
     uint32_t *waiting;       /* threads by what their starter's process would be, in order */
@@ -118,14 +130,18 @@ void tool_spawn_open(struct tool_graph *graph)
     struct tool_spawns *spawns = tool_allocate(1, sizeof(*spawns));
     ttape_info info;
     ttape_reader_get_info(graph->input->reader, &info);
-    *spawns = (struct tool_spawns){
-        .create_site = TTAPE_NONE, .start_site = TTAPE_NONE, .process_count = info.process_count};
+    *spawns = (struct tool_spawns){.create_site = TTAPE_NONE,
+                                   .start_site = TTAPE_NONE,
+                                   .process_site = TTAPE_NONE,
+                                   .process_count = info.process_count};
     graph->spawns = spawns;
     for (uint32_t i = 0; i < info.site_count; i++)
         if (is_named(graph, i, MARKER_CREATE))
             spawns->create_site = tool_function_of(&graph->functions, i);
         else if (is_named(graph, i, MARKER_START))
             spawns->start_site = tool_function_of(&graph->functions, i);
+        else if (is_named(graph, i, MARKER_PROCESS))
+            spawns->process_site = tool_function_of(&graph->functions, i);
     spawns->waiting = tool_allocate(graph->thread_count + 1u, sizeof(uint32_t));
     spawns->first_waiting = tool_allocate(info.process_count + 2u, sizeof(uint32_t));
     spawns->main_thread = tool_allocate(info.process_count + 1u, sizeof(uint32_t));
@@ -142,6 +158,8 @@ void tool_spawn_open(struct tool_graph *graph)
 void tool_spawn_close(struct tool_graph *graph)
 {
     struct tool_spawns *spawns = graph->spawns;
+    tool_map_close(&spawns->creation_by_key);
+    tool_map_close(&spawns->thread_by_id);
     free(spawns->creations);
     free(spawns->waiting);
     free(spawns->first_waiting);
@@ -150,97 +168,234 @@ void tool_spawn_close(struct tool_graph *graph)
     graph->spawns = NULL;
 }
 
-/* ---- markers ---- */
+/* ---- facts and markers ---- */
 
-/* The handle that an event carries. */
-static bool handle_of(struct tool_graph *graph, uint32_t stream, uint64_t number, uint64_t *handle)
+/* What an event carries that may be a fact. */
+struct carried {
+    uint64_t first, second, time_ns;
+    bool is_fact;
+};
+
+/* F-FCT-01. The program's own markers have one value. */
+static bool read_carried(const ttape_event_item *item, uint32_t second_type, struct carried *out)
+{
+    if (item->value_count == 0)
+        return false;
+    *out = (struct carried){.first = item->values[0].number, .time_ns = item->event.time_ns};
+    out->is_fact = item->value_count >= FACT_VALUES &&
+                   item->values[0].type == TTAPE_VALUE_UNSIGNED &&
+                   item->values[1].type == second_type;
+    out->second = out->is_fact ? item->values[1].number : 0;
+    return true;
+}
+
+static bool read_event(struct tool_graph *graph, const struct tool_calls *calls,
+                       struct carried *out)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_event_item item;
-    if (ttape_cursor_open(&cursor, graph->input->reader, stream, &err) != TTAPE_OK) {
+    if (ttape_cursor_open(&cursor, graph->input->reader, calls->stream, &err) != TTAPE_OK) {
         tool_graph_peek_failed(graph, &err);
         return false;
     }
-    bool found = ttape_cursor_seek_event(cursor, number, &err) == TTAPE_OK &&
-                 ttape_cursor_next(cursor, &item, &err) == TTAPE_OK && item.number == number &&
-                 item.value_count > 0;
-    if (found)
-        *handle = item.values[0].number;
+    bool found = ttape_cursor_seek_event(cursor, calls->number, &err) == TTAPE_OK &&
+                 ttape_cursor_next(cursor, &item, &err) == TTAPE_OK &&
+                 item.number == calls->number && read_carried(&item, TTAPE_VALUE_POINTER, out);
     tool_graph_peek_failed(graph, &err);
     ttape_cursor_close(cursor);
     return found;
+}
+
+static uint64_t key_of(uint32_t process, uint64_t number)
+{
+    return (uint64_t)process << KEY_SHIFT | number;
+}
+
+static struct tool_graph_origin open_here(const struct tool_graph *graph,
+                                          const struct tool_call_stack *stack)
+{
+    const struct tool_graph_thread *here = &graph->threads[graph->current];
+    bool is_open = stack->count > 0 && stack->calls[0].kind == TTAPE_EVENT_OPEN;
+    return is_open ? here->open : here->first;
+}
+
+/* Behind those with its key. */
+static void add_fact(struct tool_spawns *spawns, uint64_t key)
+{
+    uint32_t new = (uint32_t)spawns->creation_count - 1;
+    uint32_t *first = tool_map_at(&spawns->creation_by_key, key, TTAPE_NONE);
+    if (*first == TTAPE_NONE)
+        *first = new;
+    else
+        spawns->creations[spawns->creations[*first].last].next = new;
+    spawns->creations[*first].last = new;
 }
 
 void tool_spawn_leaf(struct tool_graph *graph, const struct tool_calls *calls,
                      const ttape_event *event)
 {
     struct tool_spawns *spawns = graph->spawns;
-    if (spawns->create_site == TTAPE_NONE ||
-        tool_function_of(&graph->functions, event->site) != spawns->create_site)
+    struct carried carried;
+    if (spawns->create_site == TTAPE_NONE && spawns->process_site == TTAPE_NONE)
         return;
-    struct creation new = {.time_ns = event->time_ns,
+    uint32_t function = tool_function_of(&graph->functions, event->site);
+    bool of_process = function == spawns->process_site;
+    if ((function != spawns->create_site && !of_process) || !read_event(graph, calls, &carried) ||
+        (of_process && !carried.is_fact) || (carried.is_fact && carried.first > KEY_MAX))
+        return;
+    struct creation new = {.handle = carried.first,
+                           .time_ns = carried.time_ns,
                            .thread = graph->current,
-                           .origin = tool_graph_here(graph, calls->current)};
-    if (!handle_of(graph, calls->stream, calls->number, &new.handle))
-        return;
+                           .next = TTAPE_NONE,
+                           .is_fact = carried.is_fact,
+                           .origin = tool_graph_here(graph, calls->current),
+                           .open = open_here(graph, calls->current)};
     tool_grow((void **)&spawns->creations, &spawns->creation_capacity, spawns->creation_count + 1,
               sizeof(new));
     spawns->creations[spawns->creation_count++] = new;
+    if (new.is_fact)
+        add_fact(spawns, (of_process ? KEY_PROCESS : 0) |
+                             key_of(graph->threads[graph->current].process, new.handle));
 }
 
 static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
-/* Handles come again: of the creations with this one, the nearest in time that is still free. */
-static struct creation *find_creation(const struct tool_graph *graph, uint32_t thread,
-                                      uint64_t handle, uint64_t time_ns)
+/* F-FCT-05: handles come again: of the creations with this one, the nearest in time that is still
+ * free. */
+static struct creation *find_marker(const struct tool_graph *graph, uint32_t thread,
+                                    const struct carried *start)
 {
     struct tool_spawns *spawns = graph->spawns;
     struct creation *best = NULL;
     for (size_t i = 0; i < spawns->creation_count; i++) {
         struct creation *one = &spawns->creations[i];
-        if (one->handle == handle && !one->is_used &&
+        if (one->handle == start->first && !one->is_used && !one->is_fact &&
             graph->threads[one->thread].process == graph->threads[thread].process &&
-            (best == NULL || distance(one->time_ns, time_ns) < distance(best->time_ns, time_ns)))
+            (best == NULL ||
+             distance(one->time_ns, start->time_ns) < distance(best->time_ns, start->time_ns)))
             best = one;
     }
+    if (best != NULL)
+        best->is_used = true;
     return best;
 }
 
-static bool begin_by_marker(struct tool_graph *graph, uint32_t thread)
+/* F-FCT-02 */
+static struct creation *find_number(const struct tool_graph *graph, uint32_t process,
+                                    uint64_t number)
 {
     struct tool_spawns *spawns = graph->spawns;
-    struct tool_graph_thread *t = &graph->threads[thread];
+    if (number == 0 || number > KEY_MAX)
+        return NULL;
+    uint32_t found = *tool_map_at(&spawns->creation_by_key, key_of(process, number), TTAPE_NONE);
+    return found == TTAPE_NONE || spawns->creations[found].next != TTAPE_NONE
+               ? NULL
+               : &spawns->creations[found];
+}
+
+/* F-FCT-04 */
+static struct creation *take_process(const struct tool_graph *graph, uint32_t parent, uint64_t pid)
+{
+    struct tool_spawns *spawns = graph->spawns;
+    if (pid > KEY_MAX)
+        return NULL;
+    uint32_t *place =
+        tool_map_at(&spawns->creation_by_key, KEY_PROCESS | key_of(parent, pid), TTAPE_NONE);
+    if (*place == TTAPE_NONE)
+        return NULL;
+    struct creation *found = &spawns->creations[*place];
+    if (found->next != TTAPE_NONE)
+        spawns->creations[found->next].last = found->last;
+    *place = found->next;
+    return found;
+}
+
+static void start_from(struct tool_graph_thread *thread, const struct creation *creation,
+                       uint32_t how)
+{
+    thread->parent = creation->thread;
+    thread->how = how;
+    thread->first = creation->origin;
+    thread->open = how == TOOL_SPAWN_MARKER ? (struct tool_graph_origin){.node = TOOL_GRAPH_START}
+                                            : creation->open;
+}
+
+/* The first fact or marker that says what started the thread. */
+static bool find_start(struct tool_graph *graph, uint32_t thread, struct carried *start)
+{
+    const struct tool_spawns *spawns = graph->spawns;
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_event_item item;
-    struct creation *found = NULL;
-    if (spawns->start_site == TTAPE_NONE || spawns->creation_count == 0)
+    bool found = false;
+    if (spawns->start_site == TTAPE_NONE)
         return false;
-    if (ttape_cursor_open(&cursor, graph->input->reader, t->stream, &err) != TTAPE_OK) {
+    if (ttape_cursor_open(&cursor, graph->input->reader, graph->threads[thread].stream, &err) !=
+        TTAPE_OK) {
         tool_graph_peek_failed(graph, &err);
         return false;
     }
-    for (uint32_t i = 0; i < PEEKED_EVENTS && found == NULL; i++) {
+    for (uint32_t i = 0; i < PEEKED_EVENTS && !found; i++) {
         if (ttape_cursor_next(cursor, &item, &err) != TTAPE_OK) {
             tool_graph_peek_failed(graph, &err);
             break;
         }
-        if (item.event.kind == TTAPE_EVENT_LEAF && item.value_count > 0 &&
-            tool_function_of(&graph->functions, item.event.site) == spawns->start_site) {
-            found = find_creation(graph, thread, item.values[0].number, item.event.time_ns);
-            break;
-        }
+        found = item.event.kind == TTAPE_EVENT_LEAF &&
+                tool_function_of(&graph->functions, item.event.site) == spawns->start_site &&
+                read_carried(&item, TTAPE_VALUE_UNSIGNED, start);
     }
     ttape_cursor_close(cursor);
-    if (found == NULL)
+    return found;
+}
+
+/* F-FCT-03: the starter without the place. */
+static bool begin_by_id(struct tool_graph *graph, uint32_t thread, uint64_t starter_id)
+{
+    struct tool_graph_thread *t = &graph->threads[thread];
+    if (starter_id > KEY_MAX)
         return false;
-    found->is_used = true;
-    t->parent = found->thread;
-    t->how = TOOL_SPAWN_MARKER;
-    t->first = found->origin;
-    t->open = (struct tool_graph_origin){.node = TOOL_GRAPH_START};
+    t->parent =
+        *tool_map_at(&graph->spawns->thread_by_id, key_of(t->process, starter_id), TTAPE_NONE);
+    t->how = t->parent != TTAPE_NONE ? TOOL_SPAWN_RECORDED : TOOL_SPAWN_START;
+    return t->parent != TTAPE_NONE;
+}
+
+static bool begin_thread(struct tool_graph *graph, uint32_t thread)
+{
+    struct tool_graph_thread *t = &graph->threads[thread];
+    struct carried start;
+    if (!find_start(graph, thread, &start))
+        return false;
+    struct creation *found = start.is_fact ? find_number(graph, t->process, start.first)
+                                           : find_marker(graph, thread, &start);
+    if (found == NULL)
+        return start.is_fact && begin_by_id(graph, thread, start.second);
+    start_from(t, found, start.is_fact ? TOOL_SPAWN_RECORDED : TOOL_SPAWN_MARKER);
     return true;
+}
+
+static bool begin_process(struct tool_graph *graph, uint32_t thread)
+{
+    const struct tool_spawns *spawns = graph->spawns;
+    struct tool_graph_thread *t = &graph->threads[thread];
+    uint32_t parent = starter_of(spawns, graph, thread);
+    if (spawns->process_site == TTAPE_NONE || parent == TTAPE_NONE)
+        return false;
+    struct creation *found = take_process(graph, parent, t->pid);
+    if (found != NULL)
+        start_from(t, found, TOOL_SPAWN_RECORDED);
+    return found != NULL;
+}
+
+static bool begin_by_fact(struct tool_graph *graph, uint32_t thread)
+{
+    struct tool_graph_thread *t = &graph->threads[thread];
+    bool is_known = begin_thread(graph, thread) ||
+                    (is_main(graph->spawns, graph, thread) && begin_process(graph, thread));
+    if (t->tid <= KEY_MAX)
+        *tool_map_at(&graph->spawns->thread_by_id, key_of(t->process, t->tid), TTAPE_NONE) = thread;
+    return is_known;
 }
 
 /* ---- frames that were open, and guesses ---- */
@@ -300,7 +455,7 @@ uint64_t tool_spawn_begin(struct tool_graph *graph, uint32_t thread)
     t->how = TOOL_SPAWN_START;
     t->level = 0;
     t->first = t->open = (struct tool_graph_origin){.node = TOOL_GRAPH_START};
-    if (!begin_by_marker(graph, thread) && t->guess != TTAPE_NONE) {
+    if (!begin_by_fact(graph, thread) && t->guess != TTAPE_NONE) {
         bool is_child = is_main(spawns, graph, thread);
         bool is_fork = is_child && has_open_frames(graph, t->stream);
         uint32_t place = is_child && !is_fork ? find_fork(graph, t->stream) : TTAPE_NONE;
@@ -338,15 +493,13 @@ static uint32_t score_of(const struct tool_graph *graph, const struct tool_call_
 static void consider(struct tool_graph *graph, const struct tool_call_stack *stack, uint32_t thread)
 {
     struct tool_graph_thread *t = &graph->threads[thread];
-    const struct tool_graph_thread *here = &graph->threads[graph->current];
     uint32_t score = score_of(graph, stack, thread);
     if (score <= t->guess_score)
         return;
-    bool is_open = stack->count > 0 && stack->calls[0].kind == TTAPE_EVENT_OPEN;
     t->guess = graph->current;
     t->guess_score = score;
     t->guess_first = tool_graph_here(graph, stack);
-    t->guess_open = is_open ? here->open : here->first;
+    t->guess_open = open_here(graph, stack);
 }
 
 void tool_spawn_alarm(struct tool_graph *graph, struct tool_calls *calls)

@@ -47,10 +47,8 @@ static void lose_one(void)
 }
 
 /* False: nothing can be recorded of it now. */
-static bool announce(ttape_rt_site *site, uintptr_t sp)
+static bool write_site(ttape_rt_site *site)
 {
-    if (!ttp_thread_ready(sp))
-        return false;
     if (is_announced(site))
         return true;
     uint64_t address = (uint64_t)(uintptr_t)site;
@@ -66,6 +64,11 @@ static bool announce(ttape_rt_site *site, uintptr_t sp)
     __atomic_store_n(&site->announced[0], ttp_process.page->image, __ATOMIC_RELAXED);
     *announced_at(ttp_thread.page, site) = (uintptr_t)site;
     return true;
+}
+
+static bool announce(ttape_rt_site *site, uintptr_t sp)
+{
+    return ttp_thread_ready(sp) && write_site(site);
 }
 
 void ttape_rt_enter(ttape_rt_site *site)
@@ -161,7 +164,7 @@ static void put_value(struct ttp_message_out *out, const ttape_value *value)
     }
 }
 
-static void mark(ttape_rt_site *site, const ttape_value *values, uint32_t count, uintptr_t sp)
+bool ttp_marker_write(ttape_rt_site *site, const ttape_value *values, uint32_t count)
 {
     struct ttp_message_out out;
     uint64_t address = (uint64_t)(uintptr_t)site;
@@ -172,26 +175,31 @@ static void mark(ttape_rt_site *site, const ttape_value *values, uint32_t count,
             break;
         size += value_size(&values[fitting]);
     }
-    if (!announce(site, sp) || !ttp_message_begin(&out, size)) {
-        lose_one();
-        return;
-    }
+    if (!write_site(site) || !ttp_message_begin(&out, size))
+        return false;
     ttp_message_bytes(&out, &address, sizeof(address));
     for (uint32_t i = 0; i < fitting; i++)
         put_value(&out, &values[i]);
     ttp_message_end(&out, TTP_MESSAGE_LEAF);
+    return true;
+}
+
+void ttp_marker_pass(ttape_rt_site *site, const ttape_value *values, uint32_t count, uintptr_t sp)
+{
+    if (!ttp_thread_ready(sp) || !ttp_marker_write(site, values, count))
+        lose_one();
 }
 
 void ttape_rt_mark(ttape_rt_site *site, const ttape_value *values, uint32_t count)
 {
     if (!is_off())
-        mark(site, values, count, TTP_CALLER_SP());
+        ttp_marker_pass(site, values, count, TTP_CALLER_SP());
 }
 
 static void mark_number(ttape_rt_site *site, uint32_t type, uint64_t number, uintptr_t sp)
 {
     ttape_value value = {.type = type, .number = number};
-    mark(site, &value, 1, sp);
+    ttp_marker_pass(site, &value, 1, sp);
 }
 
 void ttape_rt_mark_unsigned(ttape_rt_site *site, uint64_t value)
@@ -217,7 +225,7 @@ static void mark_text(ttape_rt_site *site, uint32_t type, const void *data, size
 {
     ttape_value value = {.type = data == NULL ? TTAPE_VALUE_NULL : type,
                          .bytes = {data, data == NULL ? 0 : size}};
-    mark(site, &value, 1, sp);
+    ttp_marker_pass(site, &value, 1, sp);
 }
 
 void ttape_rt_mark_string(ttape_rt_site *site, const char *value)

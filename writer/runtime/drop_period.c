@@ -263,6 +263,7 @@ bool ttp_drop_end(void)
     if (!ttp_gate_set(page, ttp_gate_wanted()))
         return false;
     ttp_drop_write_gap();
+    ttp_fact_write_start();
     return true;
 }
 

@@ -4,6 +4,8 @@
 #ifndef TTP_RUNTIME_SLOW_H
 #define TTP_RUNTIME_SLOW_H
 
+#include <tracetape/runtime.h>
+
 #include "writer/runtime/state.h"
 
 static inline void ttp_store(uint64_t *place, uint64_t record)
@@ -149,6 +151,22 @@ void ttp_message_end(struct ttp_message_out *out, uint32_t kind);
 bool ttp_message(uint32_t kind, const struct ttp_message_field *fields, uint32_t count);
 #define TTP_MESSAGE_MAX ((TTP_BLOCK_RECORDS - 1) * 7u)
 
+/* api.c: a marker with values, where records can be written; false: it is not there. */
+bool ttp_marker_write(ttape_rt_site *site, const ttape_value *values, uint32_t count);
+/* Counts the marker as lost where it cannot be written. */
+void ttp_marker_pass(ttape_rt_site *site, const ttape_value *values, uint32_t count, uintptr_t sp);
+
+/* facts.c: what starts threads and processes (spec/facts.md) */
+enum ttp_fact {
+    TTP_FACT_THREAD_CREATE,
+    TTP_FACT_THREAD_CREATE_FAILED,
+    TTP_FACT_THREAD_START,
+    TTP_FACT_PROCESS_CREATE
+};
+/* Of a thread that is in a call; nothing otherwise. */
+void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_t sp);
+void ttp_fact_write_start(void); /* where the thread's own is still to be written, and can be */
+
 /* modules.c */
 bool ttp_modules_write(void);
 void ttp_libc_find(void);
@@ -174,6 +192,9 @@ void ttp_helper_end(bool at_once);
 
 /* interpose.c */
 void ttp_interpose_begin(void);
+
+/* starts.c */
+void ttp_starts_begin(void);
 
 /* hooks.c: this copy's, whatever the name stands for in this process */
 void ttp_own_enter(void *function, void *call_site);

@@ -135,6 +135,8 @@ struct ttp_thread_state {
     uint64_t done_block_end; /* where the records end in a done block, 0: no block to go on in */
     uint64_t done_block_epoch;
     uint64_t lost_before_state; /* events lost while the state was being made */
+    uint64_t start_number;      /* of the thread's start, 0: not known, or written already */
+    uint32_t starter_id;        /* of the thread that started this one */
     bool is_starting;
 };
 

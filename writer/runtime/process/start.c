@@ -323,6 +323,7 @@ static bool begin_thread(uintptr_t sp)
     ttp_thread.cursor = ttp_no_block(ttp_thread.sequence);
     fill_line(page, is_child);
     if (is_child) {
+        ttp_thread.start_number = 0; /* its parent's, if any */
         ttp_late_forked(memory_of(ttp_thread.stacks), page, page->thread_id);
         inherit(page);
     } else {
@@ -338,6 +339,7 @@ static bool begin_thread(uintptr_t sp)
     page->dropped += ttp_thread.lost_before_state;
     ttp_thread.lost_before_state = 0;
     ttp_drop_write_gap();
+    ttp_fact_write_start();
     return true;
 }
 

@@ -28,6 +28,12 @@ __asm__(".text\n\t"
         "movq $0, %fs:32(%rsi)\n\t" /* parent_page */
         "cmpq $-4095, %rax\n\t"
         "jae 2f\n\t"
+        "pushq %rax\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "movq %rax, %rdi\n\t"
+        "movq 8(%rsp), %rsi\n\t"
+        "leaq 16(%rsp), %rdx\n\t"
+        "call ttp_vforked\n\t" /* facts.c: the child, the return address, the caller's stack */
+        "popq %rax\n\t.cfi_adjust_cfa_offset -8\n\t"
         "ret\n"
         "1:\n\t"
         "movq %rdx, %fs:32(%rsi)\n\t"

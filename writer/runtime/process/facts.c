@@ -1,0 +1,56 @@
+/* Facts of threads and processes: markers of our own, see spec/facts.md. */
+#include "writer/runtime/slow.h"
+
+#define VALUES 2u
+
+#define FACT(symbol)                                                                               \
+    {                                                                                              \
+        .name = "tracetape:" symbol, .kind = TTAPE_SITE_MARKER                                     \
+    }
+
+static ttape_rt_site sites[] = {[TTP_FACT_THREAD_CREATE] = FACT("thread_create"),
+                                [TTP_FACT_THREAD_CREATE_FAILED] = FACT("thread_create_failed"),
+                                [TTP_FACT_THREAD_START] = FACT("thread_start"),
+                                [TTP_FACT_PROCESS_CREATE] = FACT("process_create")};
+static const uint32_t second_types[] = {[TTP_FACT_THREAD_CREATE] = TTAPE_VALUE_POINTER,
+                                        [TTP_FACT_THREAD_CREATE_FAILED] = TTAPE_VALUE_UNSIGNED,
+                                        [TTP_FACT_THREAD_START] = TTAPE_VALUE_UNSIGNED,
+                                        [TTP_FACT_PROCESS_CREATE] = TTAPE_VALUE_POINTER};
+
+static void make(ttape_value *values, enum ttp_fact fact, uint64_t first, uint64_t second)
+{
+    values[0] = (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = first};
+    values[1] = (ttape_value){.type = second_types[fact], .number = second};
+}
+
+/* A fact makes no stream where there would be none. Each process has a thread with a state: that
+ * which wrote the list of modules. */
+static bool is_in_call(void) { return ttp_has_state() && !ttp_is_base(ttp_thread.top); }
+
+void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_t sp)
+{
+    ttape_value values[VALUES];
+    if (ttp_arena.head.mode != TTP_MODE_ON || !is_in_call())
+        return;
+    make(values, fact, first, second);
+    ttp_marker_pass(&sites[fact], values, VALUES, sp);
+}
+
+void ttp_fact_write_start(void)
+{
+    ttape_value values[VALUES];
+    uint64_t number = ttp_thread.start_number;
+    if (number == 0 || ttp_is_dropping() || ttp_arena.head.mode != TTP_MODE_ON)
+        return;
+    ttp_thread.start_number = 0; /* a handler must not write it once more */
+    make(values, TTP_FACT_THREAD_START, number, ttp_thread.starter_id);
+    if (!ttp_marker_write(&sites[TTP_FACT_THREAD_START], values, VALUES) && ttp_has_state())
+        ttp_add_here(&ttp_thread.page->dropped, 1);
+}
+
+/* vfork.c calls it in the parent, when its child is gone or has become another program. */
+void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp);
+__attribute__((used)) void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp)
+{
+    ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);
+}
