@@ -143,6 +143,76 @@ def check_fork():
     assert graph.edges[(("spawn", 0), ("child", 1))]["inferred"]
 
 
+FACTS = f"""process 1 "p"
+process 2 "q" parent=1 start=60
+process 3 "r" parent=1 start=61
+thread 1 1 start=0
+thread 1 2 start=20
+thread 1 3 start=30
+thread 1 4 start=40
+thread 1 5 start=42
+thread 1 6 start=50
+thread 1 7 start=52
+thread 2 8 start=60
+thread 3 9 start=61
+0 1 enter main
+5 1 marker {CREATE} 1 0x99 7
+6 1 enter start
+7 1 marker {CREATE} 2 0x99
+8 1 marker {CREATE} 0xa
+9 1 marker "tracetape:thread_create_failed" 2 11
+10 1 marker {CREATE} 4 0x99
+11 1 marker {CREATE} 4 0x99
+70 1 exit
+71 1 enter later
+72 1 marker "tracetape:process_create" 2 0x99
+73 1 exit
+80 1 exit
+20 2 marker {STARTED} 2 1 7
+21 2 enter run
+22 2 marker {CREATE} 0xa
+50 2 exit
+30 3 marker {STARTED} 1 1
+31 3 enter run
+32 3 exit
+40 4 marker {STARTED} 3 2
+41 4 enter run
+44 4 exit
+42 5 marker {STARTED} 4 1
+43 5 enter run
+44 5 exit
+50 6 marker {STARTED} 0xa
+51 6 enter run
+52 6 exit
+52 7 marker {STARTED} 0 77
+53 7 enter run
+54 7 exit
+60 8 enter child
+61 8 exit
+61 9 enter child
+62 9 exit
+"""
+
+
+def check_facts():
+    """What the recorder wrote of starts (spec/facts.md) is believed before all else."""
+    graph = Graph(make("facts", FACTS))
+    names = {n["node"]: n["name"] for n in graph.json["nodes"]}
+    tids = [t["tid"] for t in graph.json["threads"]]
+    found = {tid: (t["known_by"], None if t["started_by"] is None else tids[t["started_by"]],
+                   names.get(t["started_in"])) for tid, t in graph.threads.items()}
+    check(found[2], ("recorded", 1, "start"))      # F-FCT-02, with more values: F-FCT-01
+    check(found[3], ("recorded", 1, "main"))
+    check(found[4], ("recorded", 2, "**START**"))  # F-FCT-03: its creation is not there
+    check(found[5], ("recorded", 1, "**START**"))  # F-FCT-02: two creations have its number
+    check(found[6][:2], ("marker", 2))             # F-FCT-05: the nearest
+    check(found[7][0], "inferred")                 # nobody had that number, and that id
+    check(found[8], ("recorded", 1, "later"))      # F-FCT-04
+    check(found[9][:2], ("inferred", 1))
+    check({tid: graph.threads[tid]["level"] for tid in tids},
+          {1: 0, 2: 1, 3: 1, 4: 2, 5: 1, 6: 2, 7: 1, 8: 1, 9: 1})
+
+
 GUESSED = """process 1 "p"
 thread 1 1 start=0
 thread 1 2 start=5
@@ -331,7 +401,7 @@ def check_damage():
 
 def main():
     try:
-        checks = [check_levels, check_fork, check_guess, check_stacks, check_cycle,
+        checks = [check_levels, check_fork, check_facts, check_guess, check_stacks, check_cycle,
                   check_order_only, check_hostile, check_shades, check_refusals, check_damage]
         for one in checks:
             one()

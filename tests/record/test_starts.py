@@ -71,6 +71,33 @@ def levels(checks, work):
             other.wait()
 
 
+def known(trace, *options):
+    """{tid: tid of the starter} of threads whose starts are recorded."""
+    threads = graph_of(trace, *options)["threads"]
+    return {t["tid"]: threads[t["started_by"]]["tid"] for t in threads
+            if t["known_by"] == "recorded"}
+
+
+def copies(checks, work):
+    """What merges and cuts traces keeps facts; where a place is cut away, the starter is known."""
+    program = setting.build("p_levels.c", flags=("-O1",), log=False)
+    traces = [work / "one.ttape", work / "two.ttape"]
+    wanted = {}
+    for trace in traces:
+        record(checks, "to be merged", trace, program)
+        wanted.update(known(trace))
+    checks.equal(len(wanted), 30, "starts of two recordings")
+    merged = setting.tracetape("merge", *traces, "-o", work / "both.ttape")
+    checks.equal(merged.status, 0, f"merge; {merged.err}")
+    checks.equal(known(work / "both.ttape"), wanted, "parents in a merged file")
+    threads = graph_of(traces[0])["threads"]
+    middle = sorted(t["start_ns"] for t in threads)[2]  # the first worker has told of nobody yet
+    cut = setting.tracetape("cut", traces[0], "-o", work / "cut.ttape", "--from", middle)
+    checks.equal(cut.status, 0, f"cut; {cut.err}")
+    for tid, starter in known(work / "cut.ttape").items():
+        checks.equal(starter, wanted[tid], "a parent in a cut file")
+
+
 def split_output(out):
     """Of starts, and what else the program says, in any order of threads."""
     starts = [line.split() for line in out.splitlines() if re.match("thread |process ", line)]
@@ -120,6 +147,7 @@ def main():
     with setting.work_dir() as folder:
         work = Path(folder)
         levels(checks, work)
+        copies(checks, work)
         for compiler in setting.COMPILERS:
             kinds(checks, work, "p_starts.c", compiler, ("-O2",))
             kinds(checks, work, "p_starts_cpp.cc", compiler, ("-O1", "-std=c++17"))
