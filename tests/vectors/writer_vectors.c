@@ -55,6 +55,40 @@ static void make_all_kinds(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+static void put_fact(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t site,
+                     uint32_t second_type, uint64_t first, uint64_t second)
+{
+    ttape_value values[] = {{.type = TTAPE_VALUE_UNSIGNED, .number = first},
+                            {.type = second_type, .number = second}};
+    ttest_leaf(t, stream, time_ns, site);
+    ttest_attach(t, stream, values, 2);
+}
+
+static void make_facts(const struct ttest_output *out)
+{
+    static const char *const names[] = {"tracetape:thread_create", "tracetape:thread_create_failed",
+                                        "tracetape:thread_start", "tracetape:process_create"};
+    struct ttest_trace *t = begin_one(
+        "facts", "a thread and a process that are started, one that cannot be (facts.md)", NULL);
+    ttest_stream(t, 0, 101, "thread");
+    ttest_stream(t, ttest_process(t, 102, 0, "child"), 102, "child");
+    for (uint32_t i = 0; i < 4; i++)
+        ttest_site(t, 0x401000 + 16 * i, TTAPE_SITE_MARKER, names[i]);
+    uint32_t run = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "run");
+    ttest_enter(t, 0, 10, run);
+    put_fact(t, 0, 11, 0, TTAPE_VALUE_POINTER, 1, 0x402010);
+    put_fact(t, 0, 13, 0, TTAPE_VALUE_POINTER, 2, 0x402020);
+    put_fact(t, 0, 14, 1, TTAPE_VALUE_UNSIGNED, 2, 11);
+    put_fact(t, 0, 15, 3, TTAPE_VALUE_POINTER, 102, 0x402030);
+    ttest_exit(t, 0, 20, run);
+    put_fact(t, 1, 12, 2, TTAPE_VALUE_UNSIGNED, 1, 100);
+    for (uint32_t stream = 1; stream < 3; stream++) {
+        ttest_enter(t, stream, 16, run);
+        ttest_exit(t, stream, 17, run);
+    }
+    ttest_emit_trace(out, t);
+}
+
 static void make_values(const struct ttest_output *out)
 {
     struct ttest_trace *t = begin_one("values", "values of every type, also none-like ones", NULL);
@@ -320,6 +354,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_empty(out);
     make_all_kinds(out);
     make_values(out);
+    make_facts(out);
     make_depths(out);
     make_unseen(out);
     make_many_streams(out);
