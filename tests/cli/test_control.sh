@@ -83,8 +83,10 @@ printf mine >got.ttape.snapshot-3
 start -- 50 50 50 50
 step 1
 status 0 "$T" control "$program" snapshot
+equals "$(cat out)" "$PWD/got.ttape.snapshot-1" 'what a snapshot is called'
 step 2
-status 0 "$T" control "$job" snapshot
+status 0 "$T" control "$job" snapshot --json
+equals "$(tr -d ' \n' <out)" "{\"snapshot\":[\"$PWD/got.ttape.snapshot-2\"]}" 'its name as JSON'
 step 3
 "$T" control "$job" snapshot & one=$!
 "$T" control "$program" snapshot & two=$!
@@ -148,6 +150,7 @@ rm -f got*ttape*
 start --files -- 50 50
 step 1
 status 0 "$T" control "$program" snapshot
+equals "$(cat out)" "$PWD/got.$program-0.ttape.snapshot-1" 'what a snapshot of a file is called'
 step 2
 ended 0
 status 0 "$T" verify "got.$program-0.ttape.snapshot-1"

@@ -19,7 +19,7 @@ struct options {
 };
 
 static const struct tool_option table[] = {
-    {"json", 0, NULL, "status as JSON", NULL, TOOL_AT(json)},
+    {"json", 0, NULL, "status, or the names of a snapshot's files, as JSON", NULL, TOOL_AT(json)},
     {"wait", 'w', "TIME", "how long flush and snapshot may take (default 60s)", tool_parse_time,
      TOOL_AT(wait)},
     {"no-wait", 0, NULL, "do not wait for flush and snapshot", NULL, TOOL_AT(no_wait)},
@@ -32,7 +32,8 @@ static const struct tool_command command = {
              "\n"
              "  on, off   record, or let calls pass\n"
              "  flush     what was recorded until now goes into the trace file\n"
-             "  snapshot  and a copy of the trace so far into a file of its own, FILE.snapshot-N\n"
+             "  snapshot  and a copy of the trace so far into a file of its own, FILE.snapshot-N,\n"
+             "            whose name is printed\n"
              "  stop      record nothing more, for good; the program goes on\n"
              "  status    print what the recording is doing",
     .options = table,
@@ -128,6 +129,33 @@ static int print_status(const ttape_control *control, uint32_t pid, bool as_json
     return tool_output_close(&out);
 }
 
+static int print_files(const ttape_control *control, bool as_json)
+{
+    struct tool_output out;
+    struct tool_json json;
+    const char *file;
+    tool_output_open(&out, STDOUT_FILENO);
+    if (as_json) {
+        tool_json_open(&json, &out);
+        tool_json_begin(&json, NULL, '{');
+        tool_json_begin(&json, "snapshot", '[');
+    }
+    for (uint32_t i = 0; (file = ttape_control_snapshot_file(control, i)) != NULL; i++) {
+        if (as_json) {
+            tool_json_text(&json, NULL, file);
+            continue;
+        }
+        tool_output_escaped(&out, TOOL_ESCAPE_TEXT, (ttape_string){file, strlen(file)});
+        tool_output_text(&out, "\n");
+    }
+    if (as_json) {
+        tool_json_end(&json, ']');
+        tool_json_end(&json, '}');
+        tool_output_text(&out, "\n");
+    }
+    return tool_output_close(&out);
+}
+
 static uint64_t wait_ns(const struct options *options)
 {
     if (options->no_wait)
@@ -146,6 +174,8 @@ static int send(const struct options *options, uint32_t pid, uint32_t request)
         status = print_status(control, pid, options->json);
     else if (ttape_control_send(control, request, wait_ns(options), &err) != TTAPE_OK)
         status = tool_fail("%s", err.message);
+    else if (request == TTAPE_CONTROL_SNAPSHOT)
+        status = print_files(control, options->json);
     ttape_control_close(control);
     return status;
 }
@@ -163,7 +193,7 @@ int tool_verb_control(int argc, char **argv)
         return tool_usage("control", "'%s' is not a process id", argv[0]);
     if (!find_request(argv[1], &request))
         return tool_usage("control", "unknown request '%s'", argv[1]);
-    if (options.json && request != REQUEST_STATUS)
-        return tool_usage("control", "--json goes with status");
+    if (options.json && request != REQUEST_STATUS && request != TTAPE_CONTROL_SNAPSHOT)
+        return tool_usage("control", "--json goes with status and snapshot");
     return send(&options, pid, request);
 }

@@ -49,9 +49,10 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 
 /* Flags: what a program does that finds no free block. Without any it waits up to
  * TTP_ARENA_STALL_NS, then drops events until there is one. */
-#define TTP_ARENA_BLOCKING 1u /* waits as long as the recorder lives */
-#define TTP_ARENA_DROPPING 2u /* drops at once */
-#define TTP_ARENA_STALL_NS 1000000000u
+#define TTP_ARENA_BLOCKING    1u /* waits as long as the recorder lives */
+#define TTP_ARENA_DROPPING    2u /* drops at once */
+#define TTP_ARENA_STALL_NS    1000000000u
+#define TTP_ARENA_NAMES_BYTES 2048u
 
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */
@@ -93,6 +94,10 @@ struct ttp_arena_head {
                               * when that has ended; 0: not known */
     uint64_t stall_ticks;    /* TTP_ARENA_STALL_NS by the arena's clock; 0: it has none */
     uint64_t waited_ticks, stalls; /* of programs in all, and how often they waited */
+    /* written by the recorder before snapshots_done: paths of the files of the last snapshot, each
+     * with a zero behind it, as many as there is room for; turn is odd while they change */
+    uint32_t snapshot_turn, snapshot_names_bytes;
+    char snapshot_names[TTP_ARENA_NAMES_BYTES];
 };
 
 /* Blocks that have memory and are below block_ready may be taken. */

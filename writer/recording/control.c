@@ -27,6 +27,7 @@
 
 #define PAUSE_NS     2000000
 #define STALL_NS     2000000000u /* without a round of the recorder: it does nothing any more */
+#define NAME_TRIES   1000        /* the next snapshot is being made by then */
 #define OWNER_SHIFT  2u
 #define FILE_NAME    "/arena"
 #define FILE_DELETED " (deleted)"
@@ -39,6 +40,8 @@ struct ttape_control {
     ino_t inode;
     uint32_t pid;
     uint32_t capacity, clock, recorder_pid; /* as the head said, once: programs can write there */
+    char names[TTP_ARENA_NAMES_BYTES + 1];  /* files of the last snapshot, each ended by a zero */
+    size_t names_bytes;
 };
 
 /* A mapping that may be an arena's. */
@@ -319,13 +322,43 @@ static ttape_status ask(const ttape_control *c, uint32_t *counter, const uint32_
     return wait_ns == 0 ? TTAPE_OK : wait_for(c, answer, request, wait_ns, err);
 }
 
-static ttape_status take_snapshot(const ttape_control *c, uint64_t wait_ns, ttape_error *err)
+/* The names, where they are not just being changed: those of a snapshot that was asked for in the
+ * same moment have to do as well. */
+static bool read_names(ttape_control *c)
+{
+    const struct ttp_arena_head *head = c->head;
+    uint32_t turn = __atomic_load_n(&head->snapshot_turn, __ATOMIC_SEQ_CST);
+    uint32_t size = __atomic_load_n(&head->snapshot_names_bytes, __ATOMIC_RELAXED);
+    c->names_bytes = size <= TTP_ARENA_NAMES_BYTES ? size : 0;
+    for (size_t i = 0; i < c->names_bytes; i++)
+        c->names[i] = __atomic_load_n(&head->snapshot_names[i], __ATOMIC_RELAXED);
+    c->names[c->names_bytes] = '\0';
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return turn % 2 == 0 && turn == __atomic_load_n(&head->snapshot_turn, __ATOMIC_SEQ_CST);
+}
+
+const char *ttape_control_snapshot_file(const ttape_control *c, uint32_t index)
+{
+    for (size_t at = 0; at < c->names_bytes; at += strlen(c->names + at) + 1)
+        if (index-- == 0)
+            return c->names + at;
+    return NULL;
+}
+
+static ttape_status take_snapshot(ttape_control *c, uint64_t wait_ns, ttape_error *err)
 {
     struct ttp_arena_head *head = c->head;
     uint32_t failed = __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED);
     TTP_TRY(ask(c, &head->snapshot_requests, &head->snapshots_done, wait_ns, err));
     if (wait_ns != 0 && __atomic_load_n(&head->snapshots_failed, __ATOMIC_RELAXED) != failed)
         return ttp_fail_plain(err, TTAPE_E_IO, "the recorder could not write the snapshot");
+    struct timespec pause = {0, PAUSE_NS};
+    for (int i = 0; wait_ns != 0 && !read_names(c); i++) {
+        c->names_bytes = 0;
+        if (i == NAME_TRIES)
+            break;
+        (void)nanosleep(&pause, NULL);
+    }
     return TTAPE_OK;
 }
 

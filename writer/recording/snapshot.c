@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,26 @@ static bool name_it(const ttape_recording *r, const char *name)
     return false;
 }
 
+/* `control` tells its caller. The folder's path is asked for, as that one may be elsewhere. */
+static void tell_name(ttape_recording *r, const char *name)
+{
+    struct ttp_arena_head *head = r->drain.arena.head;
+    char link[32], folder[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", r->directory.parent_fd);
+    ssize_t size = readlink(link, folder, sizeof folder);
+    size_t used = r->snapshots.name_bytes;
+    if (size < 0 || (size_t)size >= sizeof folder)
+        return;
+    size_t wanted = (size_t)size + 1 + strlen(name) + 1;
+    if (wanted > sizeof head->snapshot_names - used)
+        return;
+    char *at = head->snapshot_names + used;
+    memcpy(at, folder, (size_t)size);
+    at[size] = '/';
+    memcpy(at + size + 1, name, strlen(name) + 1);
+    r->snapshots.name_bytes += wanted;
+}
+
 /* The next number that no file has: a snapshot never replaces anything. */
 static ttape_status give_name(ttape_recording *r, const char *base, ttape_error *err)
 {
@@ -62,6 +83,8 @@ static ttape_status give_name(ttape_recording *r, const char *base, ttape_error 
         if (asprintf(&name, "%s.snapshot-%u", base, *number) < 0)
             return ttp_fail_memory(err);
         bool done = name_it(r, ttp_directory_base(name));
+        if (done)
+            tell_name(r, ttp_directory_base(name));
         ttape_status status = TTAPE_OK;
         if (!done && errno != EEXIST)
             status = ttp_directory_fail(err, "creating", name);
@@ -81,7 +104,8 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     options.size = sizeof options;
     options.jobs = 1;
     options.allocator = &r->encoder.allocator;
-    struct ttp_pieces pieces = {(const struct ttp_piece *)s->pieces.data + copy->first, copy->count,
+    const struct ttp_piece *first = s->pieces.data;
+    struct ttp_pieces pieces = {copy->count == 0 ? NULL : first + copy->first, copy->count,
                                 s->numbers.data, s->numbers.count};
     TTP_TRY(s->join(&pieces, &options, &sink, err));
     if (!ttp_sync_file(fd))
@@ -118,12 +142,18 @@ static void answer(ttape_recording *r, ttape_status status)
 static void *copy_all(void *context)
 {
     ttape_recording *r = context;
+    struct ttp_arena_head *head = r->drain.arena.head;
     ttape_status worst = TTAPE_OK;
+    (void)__atomic_add_fetch(&head->snapshot_turn, 1, __ATOMIC_SEQ_CST);
+    r->snapshots.name_bytes = 0;
     const struct ttp_copy *copies = r->snapshots.copies.data;
     for (size_t i = 0; i < r->snapshots.copies.count; i++) {
         ttape_status status = make(r, &copies[i], &r->snapshots.error);
         worst = status != TTAPE_OK ? status : worst;
     }
+    __atomic_store_n(&head->snapshot_names_bytes, (uint32_t)r->snapshots.name_bytes,
+                     __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(&head->snapshot_turn, 1, __ATOMIC_SEQ_CST);
     forget_copies(r);
     answer(r, worst);
     return NULL;

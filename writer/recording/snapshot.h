@@ -73,6 +73,7 @@ struct ttp_snapshots {
     struct ttp_growing numbers; /* struct ttp_number */
     uint32_t number;            /* of the last one */
     uint32_t request;           /* that it answers */
+    size_t name_bytes;          /* of names in the arena's head, of the one that is being made */
     ttape_error error;          /* of the last that failed */
     ttape_error untold;         /* the polling thread's while has_failed, else their maker's */
     _Atomic bool has_failed;
