@@ -181,7 +181,7 @@ TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_cont
 TTAPE_API ttape_status ttape_control_send(ttape_control *control, ttape_control_request request,
                                           uint64_t wait_ns, ttape_error *err);
 
-/* A file of the snapshot that the last SNAPSHOT has waited for: its path. Where the recorder keeps a
+/* A file of the snapshot that the last SNAPSHOT has waited for: its path. Where the recorder has a
  * file for each process, there are several, of which as many as fit are told. NULL: there is no
  * such. Valid until the next request. */
 TTAPE_API const char *ttape_control_snapshot_file(const ttape_control *control, uint32_t index);
