@@ -213,6 +213,28 @@ def check_facts():
           {1: 0, 2: 1, 3: 1, 4: 2, 5: 1, 6: 2, 7: 1, 8: 1, 9: 1})
 
 
+def check_facts_without_times():
+    """Numbers say which of the threads that a clock cannot tell apart came first."""
+    text = f"""process 1 "p"
+thread 1 9 start=0
+thread 1 8 start=0
+thread 1 1 start=0
+0 9 marker {STARTED} 2 8
+0 9 enter run
+0 9 exit
+0 8 marker {STARTED} 1 1
+0 8 enter run
+0 8 marker {CREATE} 2 0x99
+0 8 exit
+0 1 enter main
+0 1 marker {CREATE} 1 0x99
+0 1 exit
+"""
+    graph = Graph(make("timeless", text))
+    check({tid: (t["known_by"], t["level"]) for tid, t in graph.threads.items()},
+          {1: ("start", 0), 8: ("recorded", 1), 9: ("recorded", 2)})
+
+
 GUESSED = """process 1 "p"
 thread 1 1 start=0
 thread 1 2 start=5
@@ -401,7 +423,8 @@ def check_damage():
 
 def main():
     try:
-        checks = [check_levels, check_fork, check_facts, check_guess, check_stacks, check_cycle,
+        checks = [check_levels, check_fork, check_facts,
+                  check_facts_without_times, check_guess, check_stacks, check_cycle,
                   check_order_only, check_hostile, check_shades, check_refusals, check_damage]
         for one in checks:
             one()

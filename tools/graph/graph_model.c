@@ -10,11 +10,22 @@
 
 #define KEY_START (UINT64_C(1) << 63)
 
+static uint64_t number_of(const struct tool_graph_thread *thread)
+{
+    return thread->start.is_fact ? thread->start.first : 0;
+}
+
+/* Starters first, also where clocks are coarse or none: of processes parents have the lower ids,
+ * and a thread's number was drawn before those of the threads that it starts. */
 static int compare_threads(const void *a, const void *b)
 {
     const struct tool_graph_thread *one = a, *two = b;
     if (one->start_ns != two->start_ns)
         return one->start_ns < two->start_ns ? -1 : 1;
+    if (one->process != two->process)
+        return one->process < two->process ? -1 : 1;
+    if (number_of(one) != number_of(two))
+        return number_of(one) < number_of(two) ? -1 : 1;
     return one->stream < two->stream ? -1 : one->stream > two->stream;
 }
 
@@ -69,6 +80,7 @@ static void add_threads(struct tool_graph *graph)
     graph->threads = tool_allocate(count + 1u, sizeof(*graph->threads));
     for (uint32_t i = 0; i < count; i++)
         add_thread(graph, all ? i : selection->streams[i]);
+    tool_spawn_read_starts(graph);
     if (graph->thread_count > 1)
         qsort(graph->threads, graph->thread_count, sizeof(*graph->threads), compare_threads);
 }

@@ -70,12 +70,19 @@ struct tool_graph_origin {
     bool is_inferred;
 };
 
+/* What an event carries that may be a fact (spec/facts.md). */
+struct tool_spawn_carried {
+    uint64_t first, second, time_ns;
+    bool is_there, is_fact;
+};
+
 struct tool_graph_thread {
     uint32_t stream, process;
     uint64_t pid, tid, start_ns;
     uint32_t level;
     uint32_t parent; /* thread, or TTAPE_NONE */
-    uint32_t how;    /* tool_spawn_how */
+    struct tool_spawn_carried start;
+    uint32_t how; /* tool_spawn_how */
     struct tool_graph_origin first,
         open; /* of first routines; of frames that were open at the start */
     /* while threads are visited: what may have started it */
@@ -165,6 +172,8 @@ struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
 
 /* ---- graph_spawn.c ---- */
 
+/* Reads the first fact or marker of each thread that says what started it. */
+void tool_spawn_read_starts(struct tool_graph *graph);
 void tool_spawn_open(struct tool_graph *graph);
 void tool_spawn_close(struct tool_graph *graph);
 /* Decides which thread started this one; returns its first alarm. */

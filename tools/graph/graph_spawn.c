@@ -39,10 +39,9 @@ struct creation {
 };
 
 struct tool_spawns {
-    /* markers of any scope are one function, or TTAPE_NONE */
-    uint32_t create_site, start_site, process_site;
-    struct tool_map creation_by_key; /* the first fact; creations that are facts only */
-    struct tool_map thread_by_id;    /* by process and tid, the last that was visited */
+    uint32_t create_site, process_site; /* functions, or TTAPE_NONE */
+    struct tool_map creation_by_key;    /* the first fact; creations that are facts only */
+    struct tool_map thread_by_id;       /* by process and tid, the last that was visited */
     struct creation *creations;
     size_t creation_count, creation_capacity;
     uint32_t *waiting;       /* threads by what their starter's process would be, in order */
@@ -58,6 +57,18 @@ static bool is_named(const struct tool_graph *graph, uint32_t site, const char *
     return ttape_reader_get_site(graph->input->reader, site, &found) == TTAPE_OK &&
            found.symbol.size_bytes == strlen(name) &&
            memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0;
+}
+
+/* Markers of any scope are one function; TTAPE_NONE: there is none. */
+static uint32_t find_marker_site(const struct tool_graph *graph, const char *name)
+{
+    ttape_info info;
+    uint32_t found = TTAPE_NONE;
+    ttape_reader_get_info(graph->input->reader, &info);
+    for (uint32_t i = 0; i < info.site_count; i++)
+        if (is_named(graph, i, name))
+            found = tool_function_of(&graph->functions, i);
+    return found;
 }
 
 static bool contains(ttape_string text, const char *part)
@@ -130,18 +141,10 @@ void tool_spawn_open(struct tool_graph *graph)
     struct tool_spawns *spawns = tool_allocate(1, sizeof(*spawns));
     ttape_info info;
     ttape_reader_get_info(graph->input->reader, &info);
-    *spawns = (struct tool_spawns){.create_site = TTAPE_NONE,
-                                   .start_site = TTAPE_NONE,
-                                   .process_site = TTAPE_NONE,
+    *spawns = (struct tool_spawns){.create_site = find_marker_site(graph, MARKER_CREATE),
+                                   .process_site = find_marker_site(graph, MARKER_PROCESS),
                                    .process_count = info.process_count};
     graph->spawns = spawns;
-    for (uint32_t i = 0; i < info.site_count; i++)
-        if (is_named(graph, i, MARKER_CREATE))
-            spawns->create_site = tool_function_of(&graph->functions, i);
-        else if (is_named(graph, i, MARKER_START))
-            spawns->start_site = tool_function_of(&graph->functions, i);
-        else if (is_named(graph, i, MARKER_PROCESS))
-            spawns->process_site = tool_function_of(&graph->functions, i);
     spawns->waiting = tool_allocate(graph->thread_count + 1u, sizeof(uint32_t));
     spawns->first_waiting = tool_allocate(info.process_count + 2u, sizeof(uint32_t));
     spawns->main_thread = tool_allocate(info.process_count + 1u, sizeof(uint32_t));
@@ -170,18 +173,14 @@ void tool_spawn_close(struct tool_graph *graph)
 
 /* ---- facts and markers ---- */
 
-/* What an event carries that may be a fact. */
-struct carried {
-    uint64_t first, second, time_ns;
-    bool is_fact;
-};
-
 /* F-FCT-01. The program's own markers have one value. */
-static bool read_carried(const ttape_event_item *item, uint32_t second_type, struct carried *out)
+static bool read_carried(const ttape_event_item *item, uint32_t second_type,
+                         struct tool_spawn_carried *out)
 {
     if (item->value_count == 0)
         return false;
-    *out = (struct carried){.first = item->values[0].number, .time_ns = item->event.time_ns};
+    *out = (struct tool_spawn_carried){
+        .first = item->values[0].number, .time_ns = item->event.time_ns, .is_there = true};
     out->is_fact = item->value_count >= FACT_VALUES &&
                    item->values[0].type == TTAPE_VALUE_UNSIGNED &&
                    item->values[1].type == second_type;
@@ -190,7 +189,7 @@ static bool read_carried(const ttape_event_item *item, uint32_t second_type, str
 }
 
 static bool read_event(struct tool_graph *graph, const struct tool_calls *calls,
-                       struct carried *out)
+                       struct tool_spawn_carried *out)
 {
     ttape_error err = {0};
     ttape_cursor *cursor;
@@ -236,7 +235,7 @@ void tool_spawn_leaf(struct tool_graph *graph, const struct tool_calls *calls,
                      const ttape_event *event)
 {
     struct tool_spawns *spawns = graph->spawns;
-    struct carried carried;
+    struct tool_spawn_carried carried;
     if (spawns->create_site == TTAPE_NONE && spawns->process_site == TTAPE_NONE)
         return;
     uint32_t function = tool_function_of(&graph->functions, event->site);
@@ -264,7 +263,7 @@ static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b;
 /* F-FCT-05: handles come again: of the creations with this one, the nearest in time that is still
  * free. */
 static struct creation *find_marker(const struct tool_graph *graph, uint32_t thread,
-                                    const struct carried *start)
+                                    const struct tool_spawn_carried *start)
 {
     struct tool_spawns *spawns = graph->spawns;
     struct creation *best = NULL;
@@ -321,20 +320,16 @@ static void start_from(struct tool_graph_thread *thread, const struct creation *
                                             : creation->open;
 }
 
-/* The first fact or marker that says what started the thread. */
-static bool find_start(struct tool_graph *graph, uint32_t thread, struct carried *start)
+static void read_start(struct tool_graph *graph, struct tool_graph_thread *thread,
+                       uint32_t start_site)
 {
-    const struct tool_spawns *spawns = graph->spawns;
     ttape_error err = {0};
     ttape_cursor *cursor;
     ttape_event_item item;
     bool found = false;
-    if (spawns->start_site == TTAPE_NONE)
-        return false;
-    if (ttape_cursor_open(&cursor, graph->input->reader, graph->threads[thread].stream, &err) !=
-        TTAPE_OK) {
+    if (ttape_cursor_open(&cursor, graph->input->reader, thread->stream, &err) != TTAPE_OK) {
         tool_graph_peek_failed(graph, &err);
-        return false;
+        return;
     }
     for (uint32_t i = 0; i < PEEKED_EVENTS && !found; i++) {
         if (ttape_cursor_next(cursor, &item, &err) != TTAPE_OK) {
@@ -342,11 +337,17 @@ static bool find_start(struct tool_graph *graph, uint32_t thread, struct carried
             break;
         }
         found = item.event.kind == TTAPE_EVENT_LEAF &&
-                tool_function_of(&graph->functions, item.event.site) == spawns->start_site &&
-                read_carried(&item, TTAPE_VALUE_UNSIGNED, start);
+                tool_function_of(&graph->functions, item.event.site) == start_site &&
+                read_carried(&item, TTAPE_VALUE_UNSIGNED, &thread->start);
     }
     ttape_cursor_close(cursor);
-    return found;
+}
+
+void tool_spawn_read_starts(struct tool_graph *graph)
+{
+    uint32_t site = find_marker_site(graph, MARKER_START);
+    for (uint32_t i = 0; site != TTAPE_NONE && i < graph->thread_count; i++)
+        read_start(graph, &graph->threads[i], site);
 }
 
 /* F-FCT-03: the starter without the place. */
@@ -364,14 +365,14 @@ static bool begin_by_id(struct tool_graph *graph, uint32_t thread, uint64_t star
 static bool begin_thread(struct tool_graph *graph, uint32_t thread)
 {
     struct tool_graph_thread *t = &graph->threads[thread];
-    struct carried start;
-    if (!find_start(graph, thread, &start))
+    const struct tool_spawn_carried *start = &t->start;
+    if (!start->is_there)
         return false;
-    struct creation *found = start.is_fact ? find_number(graph, t->process, start.first)
-                                           : find_marker(graph, thread, &start);
+    struct creation *found = start->is_fact ? find_number(graph, t->process, start->first)
+                                            : find_marker(graph, thread, start);
     if (found == NULL)
-        return start.is_fact && begin_by_id(graph, thread, start.second);
-    start_from(t, found, start.is_fact ? TOOL_SPAWN_RECORDED : TOOL_SPAWN_MARKER);
+        return start->is_fact && begin_by_id(graph, thread, start->second);
+    start_from(t, found, start->is_fact ? TOOL_SPAWN_RECORDED : TOOL_SPAWN_MARKER);
     return true;
 }
 
