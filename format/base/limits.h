@@ -16,7 +16,7 @@
 #define TTP_MAX_STREAMS      16777216u
 #define TTP_MAX_SCOPES       65536u
 #define TTP_MAX_STRING_BYTES 1048576u
-/* One past the largest stack number: a table of tops is indexed by it. TTAPE_E_CORRUPT. */
+/* One past the largest stack number: records have 20 bits for it. TTAPE_E_CORRUPT. */
 #define TTP_MAX_STACKS 1048576u
 /* Depth of recorded and known frames together; a 10-bit recorder never comes near. TTAPE_E_CORRUPT.
  */

@@ -148,7 +148,7 @@ static void set_step(ttape_call_cursor *c, ttape_call_step_kind kind, uint32_t s
 static bool end_step(ttape_call_cursor *c, struct ttp_call_stack *stack, uint32_t kept,
                      ttape_call_end end)
 {
-    if (stack == NULL || stack->count <= kept)
+    if (stack->count <= kept)
         return false;
     set_step(c, end == TTAPE_CALL_LOST ? TTAPE_STEP_LOST : TTAPE_STEP_LEFT, stack->number);
     while (stack->count > kept)
@@ -159,6 +159,7 @@ static bool end_step(ttape_call_cursor *c, struct ttp_call_stack *stack, uint32_
 /* Nothing was read between the edge and the event that is next. */
 static void settle(ttape_call_cursor *c, bool is_start)
 {
+    ttp_call_stream_order(c->s);
     c->place = 0;
     c->phase = is_start ? TTP_CALLS_FIND : TTP_CALLS_MISSING;
 }
@@ -183,9 +184,8 @@ static bool lose_step(ttape_call_cursor *c)
 {
     struct ttp_call_stream *s = c->s;
     while (c->place < s->stack_count) {
-        struct ttp_call_stack *stack = s->stacks[c->place++];
-        if (stack != NULL &&
-            end_step(c, stack, ttp_call_stack_common(stack, &c->edge), TTAPE_CALL_LOST))
+        struct ttp_call_stack *stack = *ttp_call_stack_slot(s, s->numbers[c->place++]);
+        if (end_step(c, stack, ttp_call_stack_common(stack, &c->edge), TTAPE_CALL_LOST))
             return true;
     }
     if (c->edge.event_number > s->number)
@@ -234,6 +234,7 @@ static void stop_step(ttape_call_cursor *c)
     c->step.is_cut = c->is_cut;
     c->step.elapsed_ns = elapsed_ns;
     s->is_finished = true;
+    ttp_call_stream_order(s);
     c->place = 0;
     c->phase = TTP_CALLS_LEFT;
 }
@@ -244,7 +245,7 @@ static bool left_step(ttape_call_cursor *c)
     if (end_step(c, s->current, 0, TTAPE_CALL_LEFT))
         return true;
     while (c->place < s->stack_count)
-        if (end_step(c, s->stacks[c->place++], 0, TTAPE_CALL_LEFT))
+        if (end_step(c, *ttp_call_stack_slot(s, s->numbers[c->place++]), 0, TTAPE_CALL_LEFT))
             return true;
     c->phase = c->is_merged ? TTP_CALLS_READ : TTP_CALLS_DONE;
     return false;

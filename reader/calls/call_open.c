@@ -164,7 +164,7 @@ ttape_status ttape_call_cursor_next(ttape_call_cursor *c, ttape_call *out, ttape
         c->to_hand = step->ended_count;
         if (step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_EXIT_UNSEEN) {
             make_unseen(step, out);
-            out->height = c->s->stacks[step->stack]->count;
+            out->height = (*ttp_call_stack_slot(c->s, step->stack))->count;
             return TTAPE_OK;
         }
     }
@@ -194,8 +194,8 @@ ttape_status ttape_call_cursor_next_many(ttape_call_cursor *c, ttape_call *out, 
 void ttape_call_cursor_stack(const ttape_call_cursor *c, const ttape_call **calls, uint32_t *count)
 {
     const struct ttp_call_stack *stack = NULL;
-    if (c->s != NULL && c->step.stack < c->s->stack_count)
-        stack = c->s->stacks[c->step.stack];
+    if (c->s != NULL && c->s->slots != NULL)
+        stack = *ttp_call_stack_slot(c->s, c->step.stack);
     *calls = stack != NULL ? stack->calls : NULL;
     *count = stack != NULL ? stack->count + c->to_hand : 0;
 }

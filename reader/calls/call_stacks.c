@@ -4,31 +4,63 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/base/sort.h"
+
+#define SLOT_BITS_FIRST 2u
 
 /* ---- memory ---- */
+
+static ttape_status grow_slots(struct ttp_call_stream *s, ttape_error *err)
+{
+    struct ttp_call_stack **old = s->slots;
+    uint32_t old_bits = s->slot_bits, bits = old == NULL ? SLOT_BITS_FIRST : old_bits + 1;
+    struct ttp_call_stack **slots = ttp_memory_take(s->memory, 1ull << bits, sizeof *slots, err);
+    if (slots == NULL)
+        return s->memory->status;
+    memset(slots, 0, sizeof *slots << bits);
+    s->slots = slots;
+    s->slot_bits = bits;
+    for (uint64_t i = 0; old != NULL && i < 1ull << old_bits; i++)
+        if (old[i] != NULL)
+            *ttp_call_stack_slot(s, old[i]->number) = old[i];
+    ttp_memory_give(s->memory, old, 1ull << old_bits, sizeof *old);
+    return TTAPE_OK;
+}
+
+static ttape_status new_stack(struct ttp_call_stream *s, uint32_t number, ttape_error *err)
+{
+    struct ttp_memory *memory = s->memory;
+    if (s->slots == NULL || s->stack_count >= 1u << (s->slot_bits - 1))
+        TTP_TRY(grow_slots(s, err));
+    TTP_TRY(ttp_memory_reserve(memory, &s->numbers, &s->number_capacity, s->stack_count + 1ull,
+                               sizeof *s->numbers, err));
+    struct ttp_call_stack *stack = ttp_memory_take(memory, 1, sizeof *stack, err);
+    if (stack == NULL)
+        return memory->status;
+    *stack = (struct ttp_call_stack){.number = number};
+    *ttp_call_stack_slot(s, number) = stack;
+    s->numbers[s->stack_count++] = number;
+    return TTAPE_OK;
+}
 
 ttape_status ttp_call_stack_get(struct ttp_call_stream *s, uint32_t number,
                                 struct ttp_call_stack **out, ttape_error *err)
 {
-    struct ttp_memory *memory = s->memory;
-    if (number >= s->stack_count) {
-        struct ttp_call_stack **stacks = ttp_memory_grow(memory, s->stacks, &s->stack_capacity,
-                                                         number + 1ull, sizeof *stacks, err);
-        if (stacks == NULL)
-            return memory->status;
-        memset(&stacks[s->stack_count], 0, (number + 1 - s->stack_count) * sizeof *stacks);
-        s->stacks = stacks;
-        s->stack_count = number + 1;
-    }
-    if (s->stacks[number] == NULL) {
-        struct ttp_call_stack *stack = ttp_memory_take(memory, 1, sizeof *stack, err);
-        if (stack == NULL)
-            return memory->status;
-        *stack = (struct ttp_call_stack){.number = number};
-        s->stacks[number] = stack;
-    }
-    *out = s->stacks[number];
+    if (s->slots == NULL || *ttp_call_stack_slot(s, number) == NULL)
+        TTP_TRY(new_stack(s, number, err));
+    *out = *ttp_call_stack_slot(s, number);
     return TTAPE_OK;
+}
+
+static bool number_less(const void *context, uint32_t a, uint32_t b)
+{
+    (void)context;
+    return a < b;
+}
+
+void ttp_call_stream_order(struct ttp_call_stream *s)
+{
+    ttp_sort(s->numbers, s->stack_count, number_less, NULL);
 }
 
 ttape_status ttp_call_stack_grow(struct ttp_call_stream *s, struct ttp_call_stack *stack,
@@ -49,15 +81,16 @@ ttape_status ttp_call_stream_open(struct ttp_call_stream *s, ttape_error *err)
 
 void ttp_call_stream_close(struct ttp_call_stream *s)
 {
-    for (uint32_t i = 0; i < s->stack_count; i++) {
-        struct ttp_call_stack *stack = s->stacks[i];
+    for (uint64_t i = 0; s->slots != NULL && i < 1ull << s->slot_bits; i++) {
+        struct ttp_call_stack *stack = s->slots[i];
         if (stack == NULL)
             continue;
         ttp_call_drop_values(s, stack->calls, stack->count);
         ttp_memory_give(s->memory, stack->calls, stack->capacity, sizeof *stack->calls);
         ttp_memory_give(s->memory, stack, 1, sizeof *stack);
     }
-    ttp_memory_give(s->memory, s->stacks, s->stack_capacity, sizeof *s->stacks);
+    ttp_memory_give(s->memory, s->slots, 1ull << s->slot_bits, sizeof *s->slots);
+    ttp_memory_give(s->memory, s->numbers, s->number_capacity, sizeof *s->numbers);
 }
 
 /* ---- values ---- */

@@ -5,6 +5,7 @@
 
 #include <tracetape/calls.h>
 
+#include "format/base/secret_hash.h"
 #include "reader/base/memory.h"
 
 struct ttp_call_stack {
@@ -16,8 +17,9 @@ struct ttp_call_stack {
 
 struct ttp_call_stream {
     struct ttp_memory *memory;
-    struct ttp_call_stack **stacks; /* by number, NULL where not used */
-    uint32_t stack_count, stack_capacity;
+    struct ttp_call_stack **slots; /* a hash table by number, at most half full; NULL: empty */
+    uint32_t *numbers;             /* of its stacks */
+    uint32_t stack_count, number_capacity, slot_bits;
     struct ttp_call_stack *current;
     uint32_t stream;
     bool keeps_values;
@@ -31,8 +33,20 @@ ttape_status ttp_call_stream_open(struct ttp_call_stream *s, ttape_error *err);
 void ttp_call_stream_close(struct ttp_call_stream *s);
 ttape_status ttp_call_stack_get(struct ttp_call_stream *s, uint32_t number,
                                 struct ttp_call_stack **out, ttape_error *err);
+/* Orders the numbers of stacks, for those that go through them. */
+void ttp_call_stream_order(struct ttp_call_stream *s);
 ttape_status ttp_call_stack_grow(struct ttp_call_stream *s, struct ttp_call_stack *stack,
                                  ttape_error *err);
+
+/* The slot of a stack's number, or the empty one where it belongs. */
+static inline struct ttp_call_stack **ttp_call_stack_slot(const struct ttp_call_stream *s,
+                                                          uint32_t number)
+{
+    uint64_t at = ttp_secret_hash(number, s->memory->hash_key) >> (64 - s->slot_bits);
+    while (s->slots[at] != NULL && s->slots[at]->number != number)
+        at = (at + 1) & ((1u << s->slot_bits) - 1);
+    return &s->slots[at];
+}
 
 /* How many calls of a stack are still those that the edge has there. */
 uint32_t ttp_call_stack_common(const struct ttp_call_stack *stack, const ttape_edge *edge);

@@ -64,7 +64,7 @@ ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
     if (m->row_of == NULL)
         return memory->status;
     TTP_TRY(make_rows(m, err));
-    return ttp_stacks_open(&m->stacks, memory, ttp_loaded_stack_count(p), err);
+    return ttp_stacks_open(&m->stacks, memory, &p->stack_numbers, err);
 }
 
 void ttp_measuring_close(struct ttp_measuring *m)
@@ -175,8 +175,8 @@ static ttape_status measure_event(struct ttp_measuring *m, uint32_t event, ttape
 static void leave_all(struct ttp_measuring *m)
 {
     const struct ttp_frame_stacks *s = &m->stacks;
-    for (uint32_t number = 0; number < s->stack_count; number++) {
-        const struct ttp_frame_stack *stack = &s->stacks[number];
+    for (uint32_t slot = 0; slot < s->stack_count; slot++) {
+        const struct ttp_frame_stack *stack = &s->stacks[slot];
         if (stack->epoch != s->epoch)
             continue;
         for (uint32_t f = stack->top; f != TTP_NO_FRAME; f = s->frames[f].below)

@@ -32,19 +32,20 @@ static const struct ttp_frame *end_frame(const struct ttp_segments *g, const str
 
 /* Compares the frames of one stack, from the top down; `at` is one past its last frame in the
  * edge's list. */
-static bool same_stack(const struct verifying *v, const struct ttp_segment *s, uint32_t number,
+static bool same_stack(const struct verifying *v, const struct ttp_segment *s, uint32_t slot,
                        uint32_t at)
 {
     const struct ttp_frame_stacks *stacks = &v->m.stacks;
     bool timed = v->p->delta != NULL;
-    for (uint32_t f = stacks->stacks[number].top; f != TTP_NO_FRAME; f = stacks->frames[f].below) {
+    for (uint32_t f = stacks->stacks[slot].top; f != TTP_NO_FRAME; f = stacks->frames[f].below) {
         const struct ttp_stack_frame *have = &stacks->frames[f];
         const struct ttp_frame *said = end_frame(&v->p->segments, s, --at);
         struct ttp_symbol symbol = v->p->symbols[have->symbol];
         bool kept = at < s->kept;
         int64_t self = kept ? said->end_self_ticks : said->self_ticks;
-        if (said->stack != number || said->event_class != symbol.event_class ||
-            said->argument != symbol.argument || kept != (have->start == at && kept) ||
+        if (said->stack != stacks->numbers.numbers[slot] ||
+            said->event_class != symbol.event_class || said->argument != symbol.argument ||
+            kept != (have->start == at && kept) ||
             (timed && (said->enter_tick != have->enter_tick || self != have->self_ticks)))
             return false;
         if (at == s->kept && have->start == at)
@@ -57,12 +58,12 @@ static bool same_frames(const struct verifying *v, const struct ttp_segment *s)
 {
     const struct ttp_frame_stacks *stacks = &v->m.stacks;
     uint64_t at = 0;
-    for (uint32_t number = 0; number < stacks->stack_count; number++) {
-        const struct ttp_frame_stack *stack = &stacks->stacks[number];
+    for (uint32_t slot = 0; slot < stacks->stack_count; slot++) {
+        const struct ttp_frame_stack *stack = &stacks->stacks[slot];
         if (stack->epoch != stacks->epoch || stack->height == 0)
             continue;
         at += stack->height;
-        if (at > s->end.frame_count || !same_stack(v, s, number, (uint32_t)at))
+        if (at > s->end.frame_count || !same_stack(v, s, slot, (uint32_t)at))
             return false;
     }
     return at == s->end.frame_count;

@@ -148,8 +148,8 @@ static ttape_status find_enter_ticks(struct replay *r, ttape_reader *reader, uin
     const struct ttp_loaded *p = r->p;
     struct ttp_frame_stacks *s = &r->stacks;
     struct ttp_loaded *same;
-    for (uint32_t number = 0; number < s->stack_count; number++) {
-        uint32_t frame = s->stacks[number].epoch == s->epoch ? s->stacks[number].top : TTP_NO_FRAME;
+    for (uint32_t slot = 0; slot < s->stack_count; slot++) {
+        uint32_t frame = s->stacks[slot].epoch == s->epoch ? s->stacks[slot].top : TTP_NO_FRAME;
         for (; frame != TTP_NO_FRAME; frame = s->frames[frame].below) {
             if ((s->frames[frame].flags & FRAME_ENTERED) == 0)
                 continue;
@@ -165,14 +165,14 @@ static ttape_status find_enter_ticks(struct replay *r, ttape_reader *reader, uin
 static ttape_status put_stacks(struct edge_out *o, const struct ttp_frame_stacks *s,
                                ttape_error *err)
 {
-    for (uint32_t number = 0; number < s->stack_count; number++) {
-        const struct ttp_frame_stack *stack = &s->stacks[number];
+    for (uint32_t slot = 0; slot < s->stack_count; slot++) {
+        const struct ttp_frame_stack *stack = &s->stacks[slot];
         if (stack->epoch != s->epoch || stack->height == 0)
             continue;
         uint32_t first = o->count, frame = stack->top;
         for (uint32_t i = 0; i < stack->height; i++, frame = s->frames[frame].below) {
             struct ttp_symbol symbol = o->p->symbols[s->frames[frame].symbol];
-            TTP_TRY(put_frame(o, symbol.event_class, symbol.argument, number,
+            TTP_TRY(put_frame(o, symbol.event_class, symbol.argument, s->numbers.numbers[slot],
                               s->frames[frame].enter_tick, s->frames[frame].self_ticks, err));
         }
         for (uint32_t a = first, b = o->count - 1; a < b; a++, b--) {
@@ -184,27 +184,13 @@ static ttape_status put_stacks(struct edge_out *o, const struct ttp_frame_stacks
     return TTAPE_OK;
 }
 
-uint32_t ttp_loaded_stack_count(const struct ttp_loaded *p)
-{
-    const struct ttp_segments *g = &p->segments;
-    uint32_t most = 0;
-    for (uint32_t s = 0; s < g->segment_count; s++)
-        most = g->segments[s].start.stack > most ? g->segments[s].start.stack : most;
-    for (uint32_t i = 0; i < g->start_frame_count; i++)
-        most = g->start_frames[i].stack > most ? g->start_frames[i].stack : most;
-    for (uint32_t i = 0; i < p->symbol_count; i++)
-        if (p->symbols[i].event_class == TTP_CLASS_SWITCH && p->symbols[i].argument > most)
-            most = p->symbols[i].argument;
-    return most < TTP_MAX_STACKS ? most + 1 : 0;
-}
-
 static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t event,
                                   ttape_edge *out, ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
     struct replay r = {.p = p, .timed = p->delta != NULL && !o->without_self};
     struct ttp_walker w = ttp_walker_at(p, segment, event);
-    TTP_TRY(ttp_stacks_open(&r.stacks, &o->reader->memory, ttp_loaded_stack_count(p), err));
+    TTP_TRY(ttp_stacks_open(&r.stacks, &o->reader->memory, &p->stack_numbers, err));
     ttape_status status = replay(&r, segment, event, err);
     if (status == TTAPE_OK && p->delta != NULL && o->without_self)
         status = find_enter_ticks(&r, o->reader, segment, err);

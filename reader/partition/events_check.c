@@ -3,6 +3,8 @@
  *
  *   checkpoints  the walker's state every 1,024 events
  *   specials     the frame that an exit across ends; how high the stack is that a switch goes to */
+#include <string.h>
+
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/times/times.h"
@@ -256,12 +258,66 @@ static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walk
     return TTAPE_OK;
 }
 
-ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+/* ---- stacks ---- */
+
+static bool number_less(const void *context, uint32_t a, uint32_t b)
 {
-    uint32_t stacks = ttp_loaded_stack_count(p);
-    if (stacks == 0)
+    (void)context;
+    return a < b;
+}
+
+static void add_number(struct ttp_stack_numbers *n, uint32_t number)
+{
+    if (n->numbers[n->count - 1] != number)
+        n->numbers[n->count++] = number;
+}
+
+/* All that can come, 0 first; nothing is ordered yet, and some are there more than once. */
+static void list_numbers(const struct ttp_loaded *p, struct ttp_stack_numbers *n)
+{
+    const struct ttp_segments *g = &p->segments;
+    n->numbers[0] = 0;
+    n->count = 1;
+    for (uint32_t s = 0; s < g->segment_count; s++)
+        add_number(n, g->segments[s].start.stack);
+    for (uint32_t i = 0; i < g->start_frame_count; i++)
+        add_number(n, g->start_frames[i].stack);
+    for (uint32_t i = 0; i < p->symbol_count; i++)
+        if (p->symbols[i].event_class == TTP_CLASS_SWITCH)
+            add_number(n, p->symbols[i].argument);
+}
+
+static ttape_status find_stack_numbers(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    struct ttp_memory *memory = &r->memory;
+    struct ttp_stack_numbers *n = &p->stack_numbers, all;
+    uint64_t most =
+        1ull + p->segments.segment_count + p->segments.start_frame_count + p->symbol_count;
+    all.numbers = ttp_memory_take(memory, most, sizeof *all.numbers, err);
+    if (all.numbers == NULL)
+        return memory->status;
+    list_numbers(p, &all);
+    ttp_sort(all.numbers, all.count, number_less, NULL);
+    uint32_t count = 1;
+    for (uint32_t i = 1; i < all.count; i++)
+        if (all.numbers[i] != all.numbers[count - 1])
+            all.numbers[count++] = all.numbers[i];
+    bool too_large = all.numbers[count - 1] >= TTP_MAX_STACKS;
+    n->numbers = too_large ? NULL : ttp_memory_take(memory, count, sizeof *n->numbers, err);
+    if (n->numbers != NULL) {
+        memcpy(n->numbers, all.numbers, count * sizeof *n->numbers);
+        n->count = count;
+    }
+    ttp_memory_give(memory, all.numbers, most, sizeof *all.numbers);
+    if (too_large)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-03", p->payload_offset,
                         "a partition has too large a stack number");
+    return n->numbers != NULL ? TTAPE_OK : memory->status;
+}
+
+ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    TTP_TRY(find_stack_numbers(r, p, err));
     p->starts = ttp_memory_take(&r->memory, p->segments.segment_count, sizeof *p->starts, err);
     if (p->starts == NULL)
         return r->memory.status;
@@ -269,7 +325,7 @@ ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_
                                      sizeof *p->checkpoints, err);
     if (p->checkpoints == NULL)
         return r->memory.status;
-    return ttp_stacks_open(&p->stacks, &r->memory, stacks, err);
+    return ttp_stacks_open(&p->stacks, &r->memory, &p->stack_numbers, err);
 }
 
 ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end, ttape_error *err)

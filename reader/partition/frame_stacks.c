@@ -4,14 +4,15 @@
 #include <string.h>
 
 ttape_status ttp_stacks_open(struct ttp_frame_stacks *s, struct ttp_memory *memory,
-                             uint32_t stack_count, ttape_error *err)
+                             const struct ttp_stack_numbers *numbers, ttape_error *err)
 {
-    *s = (struct ttp_frame_stacks){.memory = memory, .free_frame = TTP_NO_FRAME};
-    s->stacks = ttp_memory_take(memory, stack_count, sizeof *s->stacks, err);
+    *s = (struct ttp_frame_stacks){
+        .memory = memory, .free_frame = TTP_NO_FRAME, .numbers = *numbers};
+    s->stacks = ttp_memory_take(memory, numbers->count, sizeof *s->stacks, err);
     if (s->stacks == NULL)
         return memory->status;
-    memset(s->stacks, 0, stack_count * sizeof *s->stacks);
-    s->stack_count = stack_count;
+    memset(s->stacks, 0, numbers->count * sizeof *s->stacks);
+    s->stack_count = numbers->count;
     return TTAPE_OK;
 }
 

@@ -5,8 +5,16 @@
 #define TTP_READER_FRAME_STACKS_H
 
 #include "reader/base/memory.h"
+#include "reader/base/sort.h"
 
 #define TTP_NO_FRAME UINT32_MAX
+
+/* The numbers of the stacks that a partition uses, 0 among them, ascending: tables of stacks have a
+ * slot for each of these, for files choose the numbers. */
+struct ttp_stack_numbers {
+    uint32_t *numbers;
+    uint32_t count;
+};
 
 struct ttp_stack_frame {
     uint32_t symbol, below;
@@ -25,16 +33,25 @@ struct ttp_frame_stacks {
     struct ttp_memory *memory;
     struct ttp_stack_frame *frames;
     uint32_t frame_count, frame_capacity, free_frame;
-    struct ttp_frame_stack *stacks; /* by number */
+    struct ttp_stack_numbers numbers; /* of the caller of open */
+    struct ttp_frame_stack *stacks;   /* a slot for each number */
     uint32_t stack_count;
     uint32_t epoch;
     struct ttp_frame_stack *current;
     uint32_t current_number;
 };
 
-/* stack_count: one more than the largest stack number that can come. */
+/* The slot of a number, which is one of them. Mostly all numbers from 0 on are there. */
+static inline uint32_t ttp_stack_slot(const struct ttp_stack_numbers *n, uint32_t number)
+{
+    if (number < n->count && n->numbers[number] == number)
+        return number;
+    return ttp_count_below(n->numbers, 1, n->count, number);
+}
+
+/* `numbers`: all that can come. They belong to the caller and stay until the stacks are closed. */
 ttape_status ttp_stacks_open(struct ttp_frame_stacks *s, struct ttp_memory *memory,
-                             uint32_t stack_count, ttape_error *err);
+                             const struct ttp_stack_numbers *numbers, ttape_error *err);
 void ttp_stacks_close(struct ttp_frame_stacks *s);
 /* All stacks are empty again. */
 void ttp_stacks_start(struct ttp_frame_stacks *s);
@@ -43,7 +60,7 @@ ttape_status ttp_stacks_grow(struct ttp_frame_stacks *s, ttape_error *err);
 
 static inline void ttp_stacks_switch(struct ttp_frame_stacks *s, uint32_t number)
 {
-    struct ttp_frame_stack *stack = &s->stacks[number];
+    struct ttp_frame_stack *stack = &s->stacks[ttp_stack_slot(&s->numbers, number)];
     if (stack->epoch != s->epoch)
         *stack = (struct ttp_frame_stack){TTP_NO_FRAME, 0, s->epoch, 0};
     s->current = stack;

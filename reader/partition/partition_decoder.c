@@ -325,6 +325,8 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
                     sizeof *p->checkpoints);
     ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
     ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
+    ttp_memory_give(m, p->stack_numbers.numbers, p->stack_numbers.count, sizeof(uint32_t));
+    p->stack_numbers = (struct ttp_stack_numbers){0};
     p->codes = p->open = NULL;
     p->symbols = NULL;
     p->views = NULL;

@@ -36,7 +36,4 @@ uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event);
 /* What codes mean, as a table: loaded->views. */
 ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 
-/* One more than the largest stack number that can come; 0 when one is too large. */
-uint32_t ttp_loaded_stack_count(const struct ttp_loaded *p);
-
 #endif

@@ -103,6 +103,7 @@ struct ttp_loaded {
     /* checks: those of the events before checked.event are done (events_check.c) */
     struct ttp_walker checked;
     struct ttp_frame_stacks stacks;
+    struct ttp_stack_numbers stack_numbers;
     /* walkers to start from, but for the tick */
     struct ttp_walker *starts; /* of each segment */
     struct ttp_walker *

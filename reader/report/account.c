@@ -48,7 +48,7 @@ struct ttp_account {
     struct account_symbol *symbols;
     struct ttp_active_table active; /* frames of a row on a stack, where there are several */
     uint32_t frame_count, frame_capacity, free_frame, stack_capacity, symbol_capacity;
-    uint32_t current; /* the current stack's number; the epoch is that of `active` */
+    uint32_t current; /* the current stack's slot; the epoch is that of `active` */
     /* the partition at hand */
     const struct ttp_loaded *p;
     uint32_t stack_count, wide;
@@ -198,10 +198,11 @@ ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, 
 
 static struct account_stack *switch_to(struct ttp_account *a, uint32_t number)
 {
-    struct account_stack *st = &a->stacks[number];
+    uint32_t slot = ttp_stack_slot(&a->p->stack_numbers, number);
+    struct account_stack *st = &a->stacks[slot];
     if (st->epoch != a->active.epoch)
         *st = (struct account_stack){.epoch = a->active.epoch};
-    a->current = number;
+    a->current = slot;
     return st;
 }
 
@@ -313,8 +314,8 @@ static void add_open(struct ttp_account *a, uint32_t top)
 /* What is still open counts to the totals. */
 static void leave_all(struct ttp_account *a, bool is_last)
 {
-    for (uint32_t number = 0; number < a->stack_count; number++) {
-        struct account_stack *st = &a->stacks[number];
+    for (uint32_t slot = 0; slot < a->stack_count; slot++) {
+        struct account_stack *st = &a->stacks[slot];
         if (is_last && st->epoch == a->active.epoch)
             add_open(a, st->top);
         for (uint32_t top = st->epoch == a->active.epoch ? st->top : 0; top != 0;
@@ -427,7 +428,7 @@ ttape_status ttp_account_partition(struct ttp_account *a, const struct ttp_loade
     const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     a->p = p;
     a->wide = 0;
-    a->stack_count = ttp_loaded_stack_count(p);
+    a->stack_count = p->stack_numbers.count;
     TTP_TRY(make_room(a, err));
     TTP_TRY(set_symbols(a, err));
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {

@@ -338,7 +338,7 @@ ttape_status ttp_scan_one(struct ttape_tree *tree, uint32_t partition, uint32_t 
 
 /* ---- stacks and enters ---- */
 
-static bool has_one_stack(const struct ttp_loaded *p) { return ttp_loaded_stack_count(p) == 1; }
+static bool has_one_stack(const struct ttp_loaded *p) { return p->stack_numbers.count == 1; }
 
 static uint32_t stack_before(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
 {
