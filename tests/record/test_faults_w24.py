@@ -59,7 +59,7 @@ def gone(checks, work):
     """A recorder that is stopped for good or killed while threads record: with --block the program
     waits for one that lives, not for one that does nothing."""
     runs = failing.Runs(at_once=4)  # they wait, mostly
-    host = faults.Host(work, "p_steady.c", [setting.cut(1500, 700), 3])
+    host = faults.Host(work, "p_steady.c", [1500, 3])
 
     def one(number, options):
         def then(process, outcome):
