@@ -313,11 +313,16 @@ def same(one, two):
     return next((i for i, (a, b) in enumerate(zip(one, two)) if a != b), min(len(one), len(two)))
 
 
+def bare(event):
+    """Without its name: a marker that has lost it is a leaf."""
+    return event[0], "leaf" if event[1] == "marker" else event[1]
+
+
 def thread_like(events, whole):
     """Whose these events are."""
-    known = [event[:2] for event in events if event[1] not in ("gap", "open")]
+    known = [bare(event) for event in events if event[1] not in ("gap", "open")]
     return next((thread for thread, its in whole.items()
-                 if known and known[0] in [event[:2] for event in its]), None)
+                 if known and known[0] in [bare(event) for event in its]), None)
 
 
 def check_order(checks, label, found, whole, said):
@@ -330,7 +335,7 @@ def check_order(checks, label, found, whole, said):
         for i, event in enumerate(whole.get(its, [])):
             places.setdefault(event, []).append(i)
             if may_lack:
-                places.setdefault((*event[:2], NOWHERE), []).append(i)
+                places.setdefault((*bare(event), NOWHERE), []).append(i)
         at, may_jump = 0, False
         for event in events:
             if event[1] in ("gap", "open"):
