@@ -250,13 +250,37 @@ START_TEST(a_missing_block_is_a_gap)
     struct ttest_block three = ttest_block_take(&player, pid, 1, 1, 3);
     ttest_exit(&three, 0x1000);
     ttest_block_state(&three, TTP_BLOCK_DONE);
+    ttest_poll(&player); /* the second may come: it is waited for */
+    ck_assert(!ttest_block_is_free(&three));
     ttest_poll(&player);
+    ck_assert(ttest_block_is_free(&three));
     struct ttest_block again = ttest_block_take(&player, pid, 1, 1, 2); /* far too late */
     ttest_enter(&again, 0x5000);
     ttest_block_state(&again, TTP_BLOCK_DONE);
     ttape_recording_status status = ttest_finish(&player);
     ck_assert_uint_ge(status.lost_count, 2); /* one for those that nobody knew of */
     ttest_expect(&player, "+1000 g2:0 -1000 g2:1", NULL);
+}
+END_TEST
+
+/* While the recorder goes through the blocks, a thread may take one that it has just passed, fill it,
+ * and go on in one that it comes to. */
+START_TEST(a_block_that_was_not_seen_yet_comes_first)
+{
+    struct ttest_block one = ttest_block_take(&player, pid, 1, 1, 1);
+    ttest_enter(&one, 0x1000);
+    ttest_block_state(&one, TTP_BLOCK_DONE);
+    ttest_poll(&player);
+    struct ttest_block three = ttest_block_take(&player, pid, 1, 1, 3);
+    fill(&three, 0x3000);
+    ttest_block_state(&three, TTP_BLOCK_FULL);
+    ttest_poll(&player);
+    struct ttest_block two = ttest_block_take(&player, pid, 1, 1, 2);
+    fill(&two, 0x2000);
+    ttest_block_state(&two, TTP_BLOCK_FULL);
+    ttest_poll(&player);
+    ck_assert(ttest_block_is_free(&two) && ttest_block_is_free(&three));
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
 }
 END_TEST
 
@@ -330,6 +354,7 @@ int main(void)
     tcase_add_test(tests, the_dead_leave_everything);
     tcase_add_test(tests, an_exec_ends_the_threads_before_it);
     tcase_add_test(tests, a_missing_block_is_a_gap);
+    tcase_add_test(tests, a_block_that_was_not_seen_yet_comes_first);
     tcase_add_test(tests, a_thread_that_ended_may_go_on);
     tcase_add_test(tests, the_first_thread_tells_before_the_others);
     tcase_add_test(tests, the_end_takes_what_is_there);

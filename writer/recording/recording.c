@@ -285,6 +285,7 @@ static void close_drain(struct ttp_drain *d)
     ttp_grown_free(&d->allocator, &d->pids);
     ttp_grown_free(&d->allocator, &d->candidates);
     ttp_map_free(&d->allocator, &d->known);
+    ttp_map_free(&d->allocator, &d->taken);
     free(d->slot);
 }
 

@@ -61,6 +61,7 @@ struct ttp_block_seen {
     uint64_t full_since; /* ms; a hole is waited for */
     uint32_t consumed;   /* records taken */
     uint32_t asked;      /* the last time that all was wanted and it was taken */
+    uint32_t early;      /* the round in which a block before it was missing first */
     bool is_held;        /* drained; a hook that was left may still store into it */
     bool is_dead;        /* its thread is gone */
     bool was_done;       /* in a round before */
@@ -258,6 +259,7 @@ struct ttp_drain {
     struct ttp_growing candidates; /* struct ttp_candidate */
     struct ttp_slot *slot;         /* the one that is being filled */
     struct ttp_word_map known;     /* image serials that were drained */
+    struct ttp_word_map taken;     /* by thread serial, the last block taken: its sequence */
     struct ttp_shared *shared;
     ttape_clock clock;                /* constant */
     struct ttp_clock_tracker tracker; /* of the time stamp counter */

@@ -35,6 +35,8 @@
 #define IMAGE_LEFT   2u /* it was not taken: writing failed, or there was no room */
 #define IMAGE_MISSED 0x80000000u
 
+#define EARLY 0x80000000u /* with the low bits of a round: not 0 */
+
 static const struct ttp_block_head *block_at(const struct ttp_drain *d, uint32_t index)
 {
     return (const void *)(d->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
@@ -291,6 +293,26 @@ static void pass_by(struct ttp_drain *d, const struct ttp_candidate *c, bool giv
         ttp_arena_free_block(&d->arena, c->index);
 }
 
+static void note_taken(struct ttp_drain *d, const struct ttp_candidate *c)
+{
+    uint32_t last = ttp_map_find(&d->taken, c->serial), sequence = (uint32_t)c->sequence;
+    if (last == TTAPE_NONE || last < sequence) /* without memory each block waits for a round */
+        (void)ttp_map_set(&d->allocator, &d->taken, c->serial, sequence, NULL);
+}
+
+/* A thread numbers its blocks one by one. While we go through the list, it may take a block just
+ * behind us, fill it, and go on in one that we come to: then a number is missing between those that
+ * we see. The next round sees that block; if it does not, there is none. */
+static bool is_early(const struct ttp_drain *d, const struct ttp_candidate *c)
+{
+    uint32_t last = ttp_map_find(&d->taken, c->serial), now = EARLY | (uint32_t)d->round;
+    struct ttp_block_seen *seen = &d->arena.seen[c->index];
+    if (c->sequence <= (last == TTAPE_NONE ? 0 : last) + 1ull)
+        return false;
+    seen->early = seen->early == 0 ? now : seen->early;
+    return seen->early == now;
+}
+
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
 static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
@@ -329,6 +351,8 @@ static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, boo
     seen->consumed = end;
     seen->asked = d->asked.number;
     seen->is_held = is_whole && (d->direct != NULL || (has_hole && !is_over));
+    if (is_whole)
+        note_taken(d, c);
     if (is_whole && !seen->is_held)
         ttp_arena_free_block(&d->arena, c->index);
     return TTAPE_OK;
@@ -494,9 +518,9 @@ static ttape_status take_all(struct ttp_drain *d, bool at_end, ttape_error *err)
     uint64_t waiting_serial = 0;
     const struct ttp_candidate *c = d->candidates.data;
     for (size_t i = 0; i < d->candidates.count; i++) {
-        bool later = c[i].must_wait || !is_taken(d, &c[i]);
         if (c[i].serial == waiting_serial)
             continue;
+        bool later = c[i].must_wait || !is_taken(d, &c[i]) || (!at_end && is_early(d, &c[i]));
         if (!later && d->direct == NULL && !ttp_spill_has_room(d->spill)) {
             d->is_cut = true;
             leave_rest(d, i);
