@@ -263,8 +263,8 @@ START_TEST(a_missing_block_is_a_gap)
 }
 END_TEST
 
-/* While the recorder goes through the blocks, a thread may take one that it has just passed, fill it,
- * and go on in one that it comes to. */
+/* While the recorder goes through the blocks, a thread may take one that it has just passed, fill
+ * it, and go on in one that it comes to. */
 START_TEST(a_block_that_was_not_seen_yet_comes_first)
 {
     struct ttest_block one = ttest_block_take(&player, pid, 1, 1, 1);
