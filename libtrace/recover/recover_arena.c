@@ -67,9 +67,28 @@ static bool name_directory(struct ttp_recovered_arena *arena, const char *path, 
     return false;
 }
 
-/* Ours alone: no other user can have put anything into it, nor can do so now. EACCES: it is not;
- * with other reasons it is unknown. */
-static bool is_private(int fd)
+/* It may have been moved from shared memory into the folder: recover_left.c. */
+static int open_directory(struct ttp_recovered_arena *arena, const char *folder)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = open(arena->directory, flags);
+    if (fd >= 0 || errno != ENOENT || arena->is_in_folder)
+        return fd;
+    char *moved = NULL;
+    if (asprintf(&moved, "%s/%s", folder, arena->directory + strlen(SHARED)) < 0)
+        return -1;
+    fd = open(moved, flags);
+    if (fd < 0) {
+        free(moved);
+        return -1;
+    }
+    free(arena->directory);
+    arena->directory = moved;
+    arena->is_in_folder = true;
+    return fd;
+}
+
+bool ttp_is_private(int fd)
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -78,12 +97,12 @@ static bool is_private(int fd)
     return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static int open_file(struct ttp_recovered_arena *arena)
+static int open_file(struct ttp_recovered_arena *arena, const char *folder)
 {
-    arena->directory_fd = open(arena->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    arena->directory_fd = open_directory(arena, folder);
     if (arena->directory_fd < 0)
         return -1;
-    if (!is_private(arena->directory_fd))
+    if (!ttp_is_private(arena->directory_fd))
         return -1;
     return openat(arena->directory_fd, NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
@@ -158,7 +177,7 @@ ttape_status ttp_recovered_arena_open(struct ttp_recovered_arena *arena, const c
         refuse(arena, "is no name that a recorder gives");
         return TTAPE_OK;
     }
-    int fd = open_file(arena);
+    int fd = open_file(arena, folder);
     if (fd < 0 && errno == ENOENT)
         return TTAPE_OK;
     if (fd < 0 && (errno == ENOTDIR || errno == EACCES || errno == ELOOP)) { /* links, too */

@@ -12,6 +12,10 @@
 /* "`what` '`path`' failed" with what errno says; returns TTAPE_E_IO. For all of recovery. */
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path);
 
+/* A folder that is ours alone: no other user can have put anything into it, nor can do so now.
+ * EACCES: it is not; with other reasons it is unknown. */
+bool ttp_is_private(int fd);
+
 struct ttp_recovered_arena {
     char *directory; /* NULL: the path is none that a recorder makes */
     int directory_fd;

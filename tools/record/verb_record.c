@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <tracetape/recording.h>
+#include <tracetape/recover.h>
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
@@ -419,6 +420,13 @@ static int fail_open(const struct options *options, const ttape_error *err)
     return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
 }
 
+static void say_left(void *context, bool is_loss, const char *line)
+{
+    const struct options *options = context;
+    if (!options->quiet || is_loss)
+        tool_message("%s", line);
+}
+
 static int record(const struct options *options, char **argv,
                   const ttape_recording_options *recording_options)
 {
@@ -430,6 +438,7 @@ static int record(const struct options *options, char **argv,
     if (runtime == NULL)
         return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
                          " names it)");
+    ttape_recover_left(say_left, (void *)options);
     hold_size_signal(&size_action);
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK) {
         free(runtime);

@@ -22,6 +22,9 @@
 #define TTP_BLOCK_HEAD_BYTES 64u
 #define TTP_BLOCK_RECORDS    ((TTP_BLOCK_BYTES - TTP_BLOCK_HEAD_BYTES) / 8u)
 #define TTP_ARENA_BLOCKS_MAX 16384u /* 512 MiB */
+/* In the head's page: the path of the recording's folder, a string; empty where it is longer. */
+#define TTP_ARENA_FOLDER_AT    2560u
+#define TTP_ARENA_FOLDER_BYTES 1536u
 
 /* Names in the traced program's environment. */
 #define TTP_ENV_ARENA  "TRACETAPE_ARENA"
@@ -121,7 +124,7 @@ struct ttp_block_head {
     char name[16];
 };
 
-_Static_assert(sizeof(struct ttp_arena_head) <= TTP_ARENA_HEAD_BYTES, "the head has one page");
+_Static_assert(sizeof(struct ttp_arena_head) <= TTP_ARENA_FOLDER_AT, "the folder is behind it");
 _Static_assert(sizeof(struct ttp_block_head) == TTP_BLOCK_HEAD_BYTES, "as drawn");
 
 #endif

@@ -115,9 +115,20 @@ static uint32_t when_full(const ttape_recording_options *o)
     }
 }
 
-static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o)
+/* Whoever finds the arena when the recorder was killed knows by it who still needs it. */
+static void name_folder(struct ttp_arena_head *head, const char *folder)
+{
+    char *path = realpath(folder, NULL);
+    if (path != NULL && strlen(path) < TTP_ARENA_FOLDER_BYTES)
+        (void)strcpy((char *)head + TTP_ARENA_FOLDER_AT, path);
+    free(path);
+}
+
+static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o,
+                      const char *folder)
 {
     struct ttp_arena_head *head = arena->head;
+    name_folder(head, folder);
     head->version = TTP_ARENA_VERSION;
     head->block_bytes = TTP_BLOCK_BYTES;
     head->block_capacity = arena->capacity;
@@ -239,7 +250,7 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     if (arena->seen == NULL)
         return ttp_fail_memory(err);
     memset(arena->seen, 0, bytes);
-    fill_head(arena, o);
+    fill_head(arena, o, r->directory.path);
     set_bound(arena, 0, 0);
     ttp_arena_look(arena);
     return TTAPE_OK;
