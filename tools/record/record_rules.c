@@ -60,6 +60,13 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
     return below | TTAPE_SELECT_DROP;
 }
 
+bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module)
+{
+    struct tool_record_rules *rules = context;
+    (void)module;
+    return matches(rules, &rules->checkpoint, site->symbol);
+}
+
 static void name_site(void *context, ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
@@ -112,6 +119,7 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     free_patterns(&rules->source);
     free_patterns(&rules->no_source);
     free_patterns(&rules->below);
+    free_patterns(&rules->checkpoint);
     free(rules->text);
     tool_symbols_close(rules->symbols);
 }

@@ -19,6 +19,7 @@ struct tool_patterns {
 
 struct tool_record_rules {
     struct tool_patterns function, no_function, module, no_module, source, no_source, below;
+    struct tool_patterns checkpoint;
     struct tool_symbols *symbols; /* NULL: sites stay without names */
     char *text;                   /* of the last name, as a C string */
     size_t text_capacity;
@@ -27,6 +28,9 @@ struct tool_record_rules {
 
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */
 bool tool_parse_pattern(const char *text, void *into);
+
+/* For ttape_recording_options.is_checkpoint. */
+bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module);
 
 /* Fills in the callbacks that use the rules. */
 void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *into);

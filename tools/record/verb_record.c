@@ -40,7 +40,7 @@
 struct options {
     const char *output, *clock;
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
-    struct tool_time max_time, min_time;
+    struct tool_time max_time, min_time, checkpoint_every;
     struct tool_keep keep;
     uint32_t partition_events, depth, jobs;
     int32_t level;
@@ -98,6 +98,10 @@ static const struct tool_option table[] = {
      tool_parse_size, TOOL_AT(rotate)},
     {"keep-last", 'k', "SIZE|TIME", "keep only the last of it: a flight recorder", tool_parse_keep,
      TOOL_AT(keep)},
+    {"checkpoint", 0, "REGEX", "copy the trace so far when a function that matches is entered",
+     tool_parse_pattern, TOOL_AT(rules.checkpoint)},
+    {"checkpoint-every", 0, "TIME", "copy the trace so far, so often: FILE.snapshot-1, ...",
+     tool_parse_time, TOOL_AT(checkpoint_every)},
     {"live", 0, NULL, "FILE grows while the command runs: see tracetape dump --follow", NULL,
      TOOL_AT(live)},
     {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, TOOL_AT(files)},
@@ -375,6 +379,9 @@ static void say(const struct options *options, const ttape_recording *recording)
                      output, (unsigned long long)s.event_count, s.process_count, s.thread_count,
                      (unsigned long long)s.written_bytes,
                      (double)s.written_bytes / (double)s.event_count);
+    if (s.snapshot_count != 0)
+        tool_message("%llu copies were made while it was recorded: '%s.snapshot-N'",
+                     (unsigned long long)s.snapshot_count, output);
     if (s.waited_ns >= WAIT_SAID_NS)
         tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
                      "up)",
@@ -509,6 +516,9 @@ static void fill_options(const struct options *options, ttape_recording_options 
     o->rules.max_depth = options->depth;
     o->rules.min_ns = options->min_time.value_ns;
     o->rules.cull_hot = options->cull_hot;
+    o->checkpoint_ns = options->checkpoint_every.value_ns;
+    if (options->rules.checkpoint.count != 0)
+        o->is_checkpoint = tool_record_is_checkpoint;
 }
 
 int tool_verb_record(int argc, char **argv)
@@ -525,6 +535,8 @@ int tool_verb_record(int argc, char **argv)
         return tool_usage("record", "--block does not go with --drop");
     if (options.keep.given && (options.rotate != 0 || options.live || options.files))
         return tool_usage("record", "--keep-last goes with none of --rotate, --live, --files");
+    if (options.rules.checkpoint.count != 0 && options.no_symbols)
+        return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
     if (options.live && options.files)
         return tool_usage("record", "--live and --files exclude each other");
     char *made = options.output == NULL ? default_output(argv[0]) : NULL;

@@ -272,6 +272,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     TTP_TRY(ttp_arena_make(r, err));
     TTP_TRY(ttp_journal_open(e, r->drain.arena.path, err));
     e->opened_ms = e->sealed_ms = r->drain.partial_ms = ttp_now_ms();
+    r->shared.checkpoint_ms = e->opened_ms;
     return start_thread(r, err);
 }
 
@@ -386,6 +387,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         r->shared.wants_snapshot = false;
         snapshot = true;
     }
+    snapshot |= ttp_checkpoint_due(r, now);
     if (has_changed(&head->stop_requests, &d->stops_seen))
         r->shared.stopped = true;
     if (o->max_ns != 0 && (now - r->encoder.opened_ms) * 1000000u >= o->max_ns)
@@ -446,6 +448,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .wait_count = r->shared.wait_count,
         .buffer_bytes = (uint64_t)r->drain.arena.ready * TTP_BLOCK_BYTES,
         .buffer_peak_bytes = (uint64_t)r->drain.arena.peak * TTP_BLOCK_BYTES,
+        .snapshot_count = r->drain.arena.head->snapshots_written,
         .stopped = r->shared.stopped,
         .failed = r->shared.failed};
 }

@@ -138,7 +138,7 @@ struct ttp_site_seen {
     uint32_t id;         /* in the current output, or TTAPE_NONE */
     uint32_t select;
     uint64_t calls, culled, short_calls; /* for culling */
-    bool has_callees, is_culled;
+    bool has_callees, is_culled, is_checkpoint;
 };
 
 /* An address space: what forked children share until one of them changes it. */
@@ -246,6 +246,9 @@ struct ttp_shared {
     struct ttp_realtime realtimes[TTP_REALTIMES_MAX];
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
+    _Atomic bool wants_checkpoint;           /* such a site was entered */
+    _Atomic bool is_checkpointing;           /* one was asked for and is not answered */
+    _Atomic uint64_t checkpoint_ms, rest_ms; /* when the last one began; none before that */
 };
 
 /* The polling thread's state; the encoding thread's after ttp_spill_end, when it drains the rest.
@@ -275,6 +278,7 @@ struct ttp_drain {
     uint64_t drained_bytes;
     _Atomic uint64_t lost; /* events in blocks that say of no thread */
     _Atomic uint32_t live_count, snapshot_failures;
+    uint64_t checkpoint_events; /* that were in the trace then */
 };
 
 #define TTP_BATCH_EVENTS 1024u

@@ -11,15 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "writer/output/sync_file.h"
 #include "writer/recording/recording_internal.h"
 
-#define NUMBER_MAX 1000000u
-#define MADE       "snapshot" /* what is being made, in the recording's directory */
-#define LATE_MS    500u       /* hooks under way are waited for before a flush is answered */
-#define CUT_MS     1000u      /* a snapshot is better with what there is than not at all */
+#define NUMBER_MAX  1000000u
+#define MADE        "snapshot" /* what is being made, in the recording's directory */
+#define LATE_MS     500u       /* hooks under way are waited for before a flush is answered */
+#define REST_FACTOR 9u         /* checkpoints take a tenth of the time at most */
+#define CUT_MS      1000u      /* a snapshot is better with what there is than not at all */
 
 static void forget_copies(ttape_recording *r)
 {
@@ -113,8 +115,25 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     return TTAPE_OK;
 }
 
+/* Half of the disk's room at most: the recording goes on. */
+static ttape_status check_room(const ttape_recording *r, const struct ttp_copy *copy,
+                               ttape_error *err)
+{
+    struct statvfs room;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < copy->count; i++)
+        bytes += ((const struct ttp_piece *)r->snapshots.pieces.data)[copy->first + i].size_bytes;
+    if (fstatvfs(r->directory.fd, &room) != 0 ||
+        bytes <= (uint64_t)room.f_bavail * room.f_frsize / 2)
+        return TTAPE_OK;
+    return ttp_fail_plain(err, TTAPE_E_IO,
+                          "a snapshot of '%s' takes %llu bytes, more than half of the disk's room",
+                          copy->base, (unsigned long long)bytes);
+}
+
 static ttape_status make(ttape_recording *r, const struct ttp_copy *copy, ttape_error *err)
 {
+    TTP_TRY(check_room(r, copy, err));
     int fd = ttp_directory_create(&r->directory, MADE, O_WRONLY);
     if (fd < 0)
         return ttp_directory_fail(err, "creating a snapshot in", r->directory.path);
@@ -134,6 +153,10 @@ static void answer(ttape_recording *r, ttape_status status)
         r->snapshots.untold = r->snapshots.error;
         r->snapshots.has_failed = true;
     }
+    uint64_t now = ttp_now_ms();
+    if (r->shared.is_checkpointing)
+        r->shared.rest_ms = now + (now - r->shared.checkpoint_ms) * REST_FACTOR;
+    r->shared.is_checkpointing = false;
     (void)__atomic_add_fetch(failed ? &head->snapshots_failed : &head->snapshots_written, 1,
                              __ATOMIC_RELAXED);
     __atomic_store_n(&head->snapshots_done, r->snapshots.request, __ATOMIC_RELEASE);
@@ -231,6 +254,21 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
     if (code != 0)
         return ttp_fail_plain(err, TTAPE_E_IO, "starting a thread failed: %s", strerror(code));
     return TTAPE_OK;
+}
+
+bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms)
+{
+    struct ttp_shared *s = &r->shared;
+    const ttape_recording_options *o = &r->encoder.options;
+    bool by_time = o->checkpoint_ns != 0 && r->encoder.appended != r->drain.checkpoint_events &&
+                   (now_ms - s->checkpoint_ms) * 1000000u >= o->checkpoint_ns;
+    if ((!by_time && !s->wants_checkpoint) || s->is_checkpointing || now_ms < s->rest_ms)
+        return false;
+    s->wants_checkpoint = false;
+    s->is_checkpointing = true;
+    s->checkpoint_ms = now_ms;
+    r->drain.checkpoint_events = r->encoder.appended;
+    return true;
 }
 
 /* However many rounds it takes, what a block has so far is taken in one of them only: slots for a

@@ -79,6 +79,12 @@ typedef struct ttape_recording_options {
     ttape_writer_options writer; /* of the trace; its size may be 0 where all is default */
     ttape_site_rules rules;
     const char *command; /* for the metadata; NULL: unknown */
+    /* Checkpoints, as by request_snapshot: so often, where something came; and when a site is
+     * entered of which is_checkpoint (with the context of rules; called once per site, after name)
+     * says true. Those that are asked for while one is made, and for nine times as long as it took
+     * behind it, are made as one. */
+    uint64_t checkpoint_ns; /* 0: never */
+    bool (*is_checkpoint)(void *context, const ttape_site *site, const ttape_module *module);
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {
@@ -95,7 +101,8 @@ typedef struct ttape_recording_status {
     bool failed;                              /* finish will say why */
     uint64_t waited_ns, wait_count;           /* that programs waited for room, and how often */
     uint64_t buffer_bytes, buffer_peak_bytes; /* of the arena: now, at most */
-    uint64_t reserved[4];
+    uint64_t snapshot_count;                  /* written */
+    uint64_t reserved[3];
 } ttape_recording_status;
 
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */

@@ -238,6 +238,8 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
     }
     if (rules->select != NULL)
         seen->select = rules->select(rules->context, site, module);
+    if (e->options.is_checkpoint != NULL)
+        seen->is_checkpoint = e->options.is_checkpoint(rules->context, site, module);
     return TTAPE_OK;
 }
 
@@ -255,6 +257,7 @@ static ttape_status define_site(struct ttp_encode *e, struct ttp_thread *thread,
     if (first != NULL && first->id != TTAPE_NONE) {
         seen->id = first->id;
         seen->select = first->select;
+        seen->is_checkpoint = first->is_checkpoint;
         return TTAPE_OK;
     }
     describe_site(layout, index, &site);

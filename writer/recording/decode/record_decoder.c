@@ -91,6 +91,8 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
     if (ttp_record_address(record) == 0)
         return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     TTP_TRY(ttp_site_of(d->e, d->thread, ttp_record_address(record), &site, d->err));
+    if (kind == TTAPE_EVENT_ENTER && ttp_site_at(d->e, d->thread, site)->is_checkpoint)
+        d->e->shared->wants_checkpoint = true;
     ttape_event event = {.time_ns = ns,
                          .kind = kind,
                          .site = ttp_site_at(d->e, d->thread, site)->id,
@@ -386,12 +388,15 @@ static void decode_plain(struct decoding *d)
     const struct ttp_site_seen *sites = layout->sites.data;
     uint64_t last_ns = d->thread->last_ns, high = d->epoch << TTP_RECORD_TIME_BITS;
     uint32_t used = e->event_count, at = d->at;
+    bool has_checkpoints = e->options.is_checkpoint != NULL;
     for (; at < d->slot->head.count && used < TTP_BATCH_EVENTS; at++) {
         uint64_t record = d->slot->records[at];
         uint32_t tag = ttp_record_tag(record);
         uint32_t site = ttp_map_find(&layout->by_address, ttp_record_address(record));
         if ((tag != TTP_TAG_ENTER && tag != TTP_TAG_EXIT) || site == TTAPE_NONE ||
             sites[site].id == TTAPE_NONE)
+            break;
+        if (has_checkpoints && sites[site].is_checkpoint)
             break;
         uint64_t ns = 0;
         if (d->is_timed) {
