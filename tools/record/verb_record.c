@@ -382,6 +382,9 @@ static void say(const struct options *options, const ttape_recording *recording)
     if (s.snapshot_count != 0)
         tool_message("%llu copies were made while it was recorded: '%s.snapshot-N'",
                      (unsigned long long)s.snapshot_count, output);
+    if (s.snapshot_failed_count != 0)
+        tool_message("%llu copies could not be written",
+                     (unsigned long long)s.snapshot_failed_count);
     if (s.waited_ns >= WAIT_SAID_NS)
         tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
                      "up)",

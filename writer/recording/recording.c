@@ -449,6 +449,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .buffer_bytes = (uint64_t)r->drain.arena.ready * TTP_BLOCK_BYTES,
         .buffer_peak_bytes = (uint64_t)r->drain.arena.peak * TTP_BLOCK_BYTES,
         .snapshot_count = r->drain.arena.head->snapshots_written,
+        .snapshot_failed_count = r->drain.arena.head->snapshots_failed,
         .stopped = r->shared.stopped,
         .failed = r->shared.failed};
 }

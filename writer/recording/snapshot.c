@@ -97,11 +97,39 @@ static ttape_status give_name(ttape_recording *r, const char *base, ttape_error 
     return ttp_fail_plain(err, TTAPE_E_EXISTS, "too many snapshots of '%s'", base);
 }
 
+/* Where a copy goes. */
+struct target {
+    ttape_sink file;
+    const char *base;
+    int folder_fd;
+    uint64_t left_bytes; /* of what it is made from */
+};
+
+/* The recording goes on: what is left to write may take half of the disk's room at most. Others
+ * write to it, too, so this is asked again each time. */
+static ttape_status append(void *context, const void *data, size_t size_bytes, ttape_error *err)
+{
+    struct target *t = context;
+    struct statvfs room;
+    ttape_error inner = {0};
+    if (fstatvfs(t->folder_fd, &room) == 0 &&
+        t->left_bytes > (uint64_t)room.f_bavail * room.f_frsize / 2)
+        return ttp_fail_plain(err, TTAPE_E_IO,
+                              "no snapshot of '%s': %llu bytes are more than half of the disk's "
+                              "room",
+                              t->base, (unsigned long long)t->left_bytes);
+    if (t->file.append(t->file.context, data, size_bytes, &inner) != TTAPE_OK)
+        return ttp_fail_plain(err, TTAPE_E_IO, "no snapshot of '%s': %s", t->base, inner.message);
+    t->left_bytes -= size_bytes < t->left_bytes ? size_bytes : t->left_bytes;
+    return TTAPE_OK;
+}
+
 static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *copy, int fd,
                                ttape_error *err)
 {
     const struct ttp_snapshots *s = &r->snapshots;
-    ttape_sink sink = ttape_sink_fd(fd);
+    struct target target = {ttape_sink_fd(fd), copy->base, r->directory.fd, 0};
+    ttape_sink sink = {&target, append, NULL};
     ttape_writer_options options = r->encoder.options.writer;
     options.size = sizeof options;
     options.jobs = 1;
@@ -109,31 +137,16 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     const struct ttp_piece *first = s->pieces.data;
     struct ttp_pieces pieces = {copy->count == 0 ? NULL : first + copy->first, copy->count,
                                 s->numbers.data, s->numbers.count};
+    for (size_t i = 0; i < pieces.count; i++)
+        target.left_bytes += pieces.items[i].size_bytes;
     TTP_TRY(s->join(&pieces, &options, &sink, err));
     if (!ttp_sync_file(fd))
         return ttp_directory_fail(err, "syncing a snapshot of", copy->base);
     return TTAPE_OK;
 }
 
-/* Half of the disk's room at most: the recording goes on. */
-static ttape_status check_room(const ttape_recording *r, const struct ttp_copy *copy,
-                               ttape_error *err)
-{
-    struct statvfs room;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < copy->count; i++)
-        bytes += ((const struct ttp_piece *)r->snapshots.pieces.data)[copy->first + i].size_bytes;
-    if (fstatvfs(r->directory.fd, &room) != 0 ||
-        bytes <= (uint64_t)room.f_bavail * room.f_frsize / 2)
-        return TTAPE_OK;
-    return ttp_fail_plain(err, TTAPE_E_IO,
-                          "a snapshot of '%s' takes %llu bytes, more than half of the disk's room",
-                          copy->base, (unsigned long long)bytes);
-}
-
 static ttape_status make(ttape_recording *r, const struct ttp_copy *copy, ttape_error *err)
 {
-    TTP_TRY(check_room(r, copy, err));
     int fd = ttp_directory_create(&r->directory, MADE, O_WRONLY);
     if (fd < 0)
         return ttp_directory_fail(err, "creating a snapshot in", r->directory.path);
@@ -149,10 +162,11 @@ static void answer(ttape_recording *r, ttape_status status)
 {
     struct ttp_arena_head *head = r->drain.arena.head;
     bool failed = status != TTAPE_OK;
-    if (failed && !r->snapshots.has_failed) {
+    if (failed && !r->snapshots.is_failing) {
         r->snapshots.untold = r->snapshots.error;
         r->snapshots.has_failed = true;
     }
+    r->snapshots.is_failing = failed;
     uint64_t now = ttp_now_ms();
     if (r->shared.is_checkpointing)
         r->shared.rest_ms = now + (now - r->shared.checkpoint_ms) * REST_FACTOR;

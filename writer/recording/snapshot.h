@@ -77,6 +77,7 @@ struct ttp_snapshots {
     ttape_error error;          /* of the last that failed */
     ttape_error untold;         /* the polling thread's while has_failed, else their maker's */
     _Atomic bool has_failed;
+    bool is_failing; /* the last one was not written: the next failure is not told */
 };
 
 typedef struct ttape_recording ttape_recording;
@@ -97,7 +98,7 @@ ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, tta
 bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms);
 /* Waits for a snapshot that is under way. */
 void ttp_snapshots_end(ttape_recording *r);
-/* What one failed with since the last call; of several, the first. Of the polling thread. */
+/* What one failed with since the last call; of those in a row, the first. Of the polling thread. */
 ttape_status ttp_snapshots_tell(ttape_recording *r, ttape_error *err);
 
 #endif

@@ -102,7 +102,8 @@ typedef struct ttape_recording_status {
     uint64_t waited_ns, wait_count;           /* that programs waited for room, and how often */
     uint64_t buffer_bytes, buffer_peak_bytes; /* of the arena: now, at most */
     uint64_t snapshot_count;                  /* written */
-    uint64_t reserved[3];
+    uint64_t snapshot_failed_count;           /* not written, told or not */
+    uint64_t reserved[2];
 } ttape_recording_status;
 
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */
@@ -113,7 +114,7 @@ TTAPE_API ttape_status ttape_recording_open(ttape_recording **out, const char *o
 TTAPE_API const char *ttape_recording_arena(const ttape_recording *recording);
 /* One round: takes what is there. *drained: bytes taken; poll again soon when it is not 0. A
  * failure while status.failed is not set (a snapshot that could not be written, say) leaves the
- * recording as it was. */
+ * recording as it was. Of snapshots that fail one after another, the first is told. */
 TTAPE_API ttape_status ttape_recording_poll(ttape_recording *recording, uint64_t *drained,
                                             ttape_error *err);
 /* For a handler of SIGBUS, which touching the arena gives once somebody has truncated its file (who
