@@ -104,7 +104,11 @@ static int open_file(struct ttp_recovered_arena *arena, const char *folder)
         return -1;
     if (!ttp_is_private(arena->directory_fd))
         return -1;
-    return openat(arena->directory_fd, NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    int fd = openat(arena->directory_fd, NAME, flags | O_NONBLOCK);
+    if (fd < 0 && errno == EAGAIN) /* somebody's record looks at it (recover_left.c): a moment */
+        fd = openat(arena->directory_fd, NAME, flags);
+    return fd;
 }
 
 /* Looked at once. */

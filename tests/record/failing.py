@@ -165,7 +165,7 @@ def fail_allocations(checks, runs, host, most):
     def one(name, number, plus):
         label = f"recorder: {name} {number}{plus} fails"
         env = faults.disturbed(f"{name}:error={faults.ERRNO['ENOMEM']}:{number}{plus}")
-        check(checks, host, host.run(label, env=env))
+        check(checks, host, host.run(label, env=env), nameless=True)
     for name in ("malloc", "mmap"):
         for number in faults.spread(counts.get(name, 0), most or counts.get(name, 0)):
             for plus in ("", "+"):
@@ -256,7 +256,7 @@ def fail_calls(checks, runs, host, most):
         label = f"recorder: {name} {number}{plus}: {error}"
         outcome = host.run(label, SMALL, env=faults.disturbed(
             f"{name}:error={faults.ERRNO[error]}:{number}{plus}"))
-        trace = check(checks, host, outcome)
+        trace = check(checks, host, outcome, nameless=name == "open")
         if trace not in (None, outcome.trace):
             sealed.append(journal_files(outcome.remains / "journal").get(0, 0))
         if error in PASSING and trace:
