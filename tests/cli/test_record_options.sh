@@ -299,7 +299,7 @@ status 127 "$T" record -o never.ttape ./no-such-command
 has err 'cannot run'
 absent never.ttape never.ttape.recording
 status 5 "$T" record -f -o got.ttape ./plain
-has err 'has no events: was the program compiled with -finstrument-functions'
+has err 'has no events: 1 process: 1 not compiled with -finstrument-functions'
 status 137 "$T" record -f -o got.ttape sh -c 'kill -9 $$'
 status 143 "$T" record -f -o got.ttape sh -c 'kill -15 $$'
 status 7 "$T" record -f -o got.ttape -- sh -c 'exit 7' -o not.ttape

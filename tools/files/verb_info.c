@@ -10,6 +10,7 @@
 #include "tools/command/options.h"
 #include "tools/io/input.h"
 #include "tools/io/json.h"
+#include "tools/io/unrecorded_words.h"
 
 #define STREAMS_SHOWN    10u
 #define PARTITIONS_SHOWN 5u
@@ -124,6 +125,46 @@ static void print_times(struct printing *print)
         tool_output_printf(&print->out, ", in steps of %" PRIu64 " ns\n", info->resolution_ns);
 }
 
+/* Processes that recorded nothing for that reason, as the metadata of all scopes say. */
+static uint64_t unrecorded(const struct printing *print, uint32_t reason)
+{
+    ttape_metadata_entry entry;
+    const char *prefix = "unrecorded_", *name = tool_unrecorded_name(reason);
+    size_t prefix_bytes = strlen(prefix), name_bytes = strlen(name);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++)
+        if (entry.type == TTAPE_METADATA_NUMBER &&
+            entry.key.size_bytes == prefix_bytes + name_bytes &&
+            memcmp(entry.key.data, prefix, prefix_bytes) == 0 &&
+            memcmp(entry.key.data + prefix_bytes, name, name_bytes) == 0)
+            sum += entry.number;
+    return sum;
+}
+
+static void print_unrecorded(struct printing *print)
+{
+    const char *before = "unrecorded  ";
+    for (uint32_t i = 0; i < TTAPE_UNRECORDED_COUNT; i++) {
+        uint64_t count = unrecorded(print, i);
+        if (count == 0)
+            continue;
+        tool_output_printf(&print->out, "%s%" PRIu64 " %s %s", before, count,
+                           count == 1 ? "process" : "processes", tool_unrecorded_words(i));
+        before = ", ";
+    }
+    if (*before == ',')
+        tool_output_text(&print->out, "\n");
+}
+
+static void json_unrecorded(struct printing *print)
+{
+    tool_json_begin(&print->json, "unrecorded", '{');
+    for (uint32_t i = 0; i < TTAPE_UNRECORDED_COUNT; i++)
+        if (unrecorded(print, i) != 0)
+            tool_json_number(&print->json, tool_unrecorded_name(i), unrecorded(print, i));
+    tool_json_end(&print->json, '}');
+}
+
 static void print_head(struct printing *print)
 {
     const ttape_info *info = &print->info;
@@ -152,6 +193,7 @@ static void print_head(struct printing *print)
                        info->stream_count, info->scope_count);
     tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",
                        info->gap_count, info->lost_count);
+    print_unrecorded(print);
     if (info->unknown_chunk_count > 0) {
         tool_output_printf(&print->out, "unknown     %" PRIu64 " chunks of kinds that are newer\n",
                            info->unknown_chunk_count);
@@ -368,6 +410,7 @@ static void print_json(struct printing *print)
     for (size_t i = 0; i < PART_COUNT; i++)
         tool_json_number(&print->json, parts[i].name, part_of(&print->info.bytes, i));
     tool_json_end(&print->json, '}');
+    json_unrecorded(print);
     json_streams(print);
     json_partitions(print);
     json_metadata(print);

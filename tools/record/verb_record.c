@@ -23,6 +23,7 @@
 #include "tools/command/tool.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_rules.h"
+#include "tools/record/record_unrecorded.h"
 
 #define RUNTIME_NAME    "libtracetape-rt.so.0"
 #define ENV_ARENA       "TRACETAPE_ARENA"
@@ -358,16 +359,26 @@ static int run(ttape_recording *recording, pid_t child, int *status)
     }
 }
 
+static void say_unrecorded(const struct options *options, const ttape_recording *recording,
+                           bool has_events)
+{
+    char *text = tool_record_unrecorded(recording);
+    if (has_events && text != NULL)
+        tool_message("not recorded: %s", text);
+    else if (!has_events)
+        tool_message("'%s' has no events: %s", options->output,
+                     text != NULL ? text : "filters left none, or tracing was off");
+    free(text);
+}
+
 static void say(const struct options *options, const ttape_recording *recording)
 {
     const char *output = options->output;
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
-    if (s.event_count == 0) {
-        tool_message("'%s' has no events: was the program compiled with -finstrument-functions?",
-                     output);
+    say_unrecorded(options, recording, s.event_count != 0);
+    if (s.event_count == 0)
         return;
-    }
     struct stat file;
     if (options->keep.given && stat(output, &file) == 0)
         tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
@@ -465,6 +476,7 @@ static int record(const struct options *options, char **argv,
         (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
         return code == ENOENT ? STATUS_NO_EXEC : TOOL_CANNOT;
     }
+    ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
     (void)run(recording, child, &status);
     int result = finish(options, recording, status);
     ttape_recording_close(recording);

@@ -3,6 +3,7 @@
  *
  *     0        head (struct ttp_arena_head, 4 KiB)
  *     4096     block states, u32 each: owner's process id << 2 | state; 0 is free
+ *     69632    notes of programs that are executed, 256 bytes each
  *     ...      blocks of 32 KiB: 64 bytes of head, then records
  *
  * Life of a block: free --(runtime: compare and swap)--> filling --(runtime)--> full, or done when
@@ -101,6 +102,35 @@ struct ttp_arena_head {
      * with a zero behind it, as many as there is room for; turn is odd while they change */
     uint32_t snapshot_turn, snapshot_names_bytes;
     char snapshot_names[TTP_ARENA_NAMES_BYTES];
+    /* notes that were written, that found no place; the last one's turn */
+    uint32_t note_count, notes_missed, note_turn;
+};
+
+/* What a process tells of the programs that it executes, for the recorder to know who never came.
+ * They lie between states and blocks. */
+#define TTP_NOTES_AT        (TTP_ARENA_HEAD_BYTES + TTP_ARENA_BLOCKS_MAX * 4u)
+#define TTP_NOTES           112u
+#define TTP_NOTE_PATH_BYTES 224u
+
+enum ttp_note_state { TTP_NOTE_FREE = 0, TTP_NOTE_WRITING = 1, TTP_NOTE_THERE = 2 };
+enum ttp_note_kind {
+    TTP_NOTE_EXEC = 1,   /* a program is executed */
+    TTP_NOTE_FAILED = 2, /* it was not */
+    TTP_NOTE_CAME = 3,   /* it has mapped the arena */
+    TTP_NOTE_IMAGE = 4   /* it has a number, as a process image */
+};
+#define TTP_NOTE_SEARCHED    1u /* the name is looked for in PATH */
+#define TTP_NOTE_ENVIRONMENT 2u /* without the arena's name or the runtime in its environment */
+#define TTP_NOTE_USER        4u /* by another user */
+#define TTP_NOTE_NAMESPACE   8u /* in another namespace of process ids */
+#define TTP_NOTE_TURN_SHIFT  2u
+
+struct ttp_note {
+    uint32_t state; /* enum ttp_note_state, above it the turn */
+    uint32_t kind, pid, flags;
+    uint64_t image;
+    uint32_t turn, reserved;
+    char path[TTP_NOTE_PATH_BYTES];
 };
 
 /* Blocks that have memory and are below block_ready may be taken. */
@@ -125,6 +155,9 @@ struct ttp_block_head {
 };
 
 _Static_assert(sizeof(struct ttp_arena_head) <= TTP_ARENA_FOLDER_AT, "the folder is behind it");
+_Static_assert(sizeof(struct ttp_note) == 256, "as drawn");
+_Static_assert(TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note) == 3 * TTP_BLOCK_BYTES,
+               "they end where blocks begin");
 _Static_assert(sizeof(struct ttp_block_head) == TTP_BLOCK_HEAD_BYTES, "as drawn");
 
 #endif

@@ -133,6 +133,8 @@ static void encode_to_end(ttape_recording *r, struct ttp_slot *slot)
         r->encoder.status = encode_all(r, slot, IDLE_WAIT_MS);
     if (r->encoder.status == TTAPE_OK && !r->shared.is_discarded)
         r->encoder.status = drain_rest(r);
+    ttp_unrecorded_settle(&r->drain.unrecorded, &r->drain.allocator, &r->encoder,
+                          r->drain.arena.head);
     if (r->encoder.status == TTAPE_OK && !r->shared.is_discarded)
         r->encoder.status = ttp_outputs_finish(&r->encoder, &r->encoder.error);
     ttp_snapshots_end(r);
@@ -258,6 +260,8 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     e->directory = &r->directory;
     e->spill = r->drain.spill = &r->spill;
     e->shared = r->drain.shared = &r->shared;
+    r->drain.unrecorded.counts = r->shared.unrecorded;
+    r->drain.unrecorded.only_first = o->only_first;
     r->drain.slot = malloc(sizeof *r->drain.slot);
     if (r->drain.slot == NULL)
         return ttp_fail_memory(err);
@@ -287,6 +291,7 @@ static void close_drain(struct ttp_drain *d)
     ttp_grown_free(&d->allocator, &d->candidates);
     ttp_map_free(&d->allocator, &d->known);
     ttp_map_free(&d->allocator, &d->taken);
+    ttp_unrecorded_close(&d->unrecorded, &d->allocator);
     free(d->slot);
 }
 
@@ -401,6 +406,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         d->partial_ms = now;
     bool everything = ttp_snapshots_asked(d, flush, snapshot, is_due);
     read_lost(r);
+    ttp_unrecorded_take(&d->unrecorded, &d->allocator, head);
     ttape_status status = ttp_drain_round(d, everything, false, err);
     *drained = d->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->encoder.appended, __ATOMIC_RELAXED);
@@ -466,6 +472,7 @@ ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
         return ttp_fail_plain(err, TTAPE_E_STATE, "the recording was finished before");
     stop(r);
     read_lost(r);
+    ttp_unrecorded_take(&r->drain.unrecorded, &r->drain.allocator, r->drain.arena.head);
     ttp_spill_end(&r->spill);
     if (r->has_thread)
         (void)pthread_join(r->thread, NULL);
@@ -504,4 +511,17 @@ const char *ttape_recording_file(const ttape_recording *r, uint32_t index)
 {
     const struct ttp_growing *files = &r->encoder.files;
     return index < files->count ? ((char *const *)files->data)[index] : NULL;
+}
+
+void ttape_recording_note_started(ttape_recording *r, uint32_t pid, const char *command)
+{
+    ttp_unrecorded_started(&r->drain.unrecorded, &r->drain.allocator, pid, command);
+}
+
+uint64_t ttape_recording_get_unrecorded(const ttape_recording *r, ttape_unrecorded reason,
+                                        const char **example)
+{
+    bool is_known = (uint32_t)reason < TTAPE_UNRECORDED_COUNT;
+    *example = is_known ? r->drain.unrecorded.examples[reason] : NULL;
+    return is_known ? r->shared.unrecorded[reason] : 0;
 }

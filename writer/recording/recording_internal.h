@@ -31,6 +31,7 @@
 #include "writer/recording/clock_lines.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/snapshot.h"
+#include "writer/recording/unrecorded.h"
 
 #define TTP_SLOT_MAGIC      0x746f6c7370617474ull /* "ttapslot" */
 #define TTP_SLOT_HEAD_BYTES 64u
@@ -244,6 +245,7 @@ struct ttp_shared {
     _Atomic uint64_t clock_error_ns, clock_drift_ppb;
     _Atomic uint32_t clock_jumps, realtime_count;
     struct ttp_realtime realtimes[TTP_REALTIMES_MAX];
+    _Atomic uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes, by reason */
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
     _Atomic bool wants_checkpoint;           /* such a site was entered */
@@ -264,6 +266,7 @@ struct ttp_drain {
     struct ttp_word_map known;     /* image serials that were drained */
     struct ttp_word_map taken;     /* by thread serial, the last block taken: its sequence */
     struct ttp_shared *shared;
+    struct ttp_unrecorded unrecorded; /* whom it waits for */
     ttape_clock clock;                /* constant */
     struct ttp_clock_tracker tracker; /* of the time stamp counter */
     uint64_t sampled_ticks;           /* when a pair was read last */

@@ -345,6 +345,9 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)
             TTP_TRY(ttp_number_add(e, list, all[i].key, all[i].value, err));
+    for (uint32_t i = 0; i < TTAPE_UNRECORDED_COUNT; i++)
+        if (e->shared->unrecorded[i] != 0)
+            TTP_TRY(ttp_number_add(e, list, ttp_unrecorded_key(i), e->shared->unrecorded[i], err));
     return ttp_clock_numbers(e, list, err);
 }
 

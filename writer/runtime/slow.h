@@ -111,6 +111,7 @@ void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
 /* arena_attach.c */
 bool ttp_arena_attach(const char *path, bool is_own);
+bool ttp_arena_is_of_namespace(const struct ttp_arena_head *head);
 /* Maps more blocks, or makes more where there are none; false: they cannot be had. Safe in
  * handlers, and in several threads at once. */
 bool ttp_arena_grow(void);
@@ -190,11 +191,27 @@ void ttp_record_itself(char **environment); /* where that asks for it */
 const char *ttp_helper_begin(const char *path); /* path of the arena, or NULL */
 void ttp_helper_end(bool at_once);
 
+/* notes.c: what the recorder has to know of programs that are executed (recording.md, 2.7). A turn
+ * is drawn before what the note is about. */
+struct ttp_noted {
+    struct ttp_note *note; /* NULL: none was written */
+    uint32_t turn, pid;
+};
+uint32_t ttp_note_turn(void);
+void ttp_note_came(void);  /* this program has the arena */
+void ttp_note_image(void); /* and its number */
+void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
+                   char *const *environment);
+void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
+void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t flags,
+                      char *const *environment);
+
 /* interpose.c */
 void ttp_interpose_begin(void);
 
-/* starts.c */
+/* starts.c, execs.c */
 void ttp_starts_begin(void);
+void ttp_execs_begin(void);
 
 /* hooks.c: this copy's, whatever the name stands for in this process */
 void ttp_own_enter(void *function, void *call_site);

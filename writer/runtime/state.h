@@ -187,9 +187,11 @@ struct ttp_runtime_process {
     uint32_t block_first;    /* blocks of the first extent, a power of two */
     uint32_t block_capacity; /* blocks that the file may ever have */
     uint32_t *block_states;
+    struct ttp_note *notes;            /* NULL: there is no arena */
     uint8_t *extents[TTP_EXTENTS_MAX]; /* where blocks are mapped, aligned to their size; each
                                         * extent is as large as all before it. NULL: not yet */
     struct ttp_process_page *page;
+    uint32_t user;       /* whose the arena is */
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */

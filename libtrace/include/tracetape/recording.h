@@ -106,6 +106,21 @@ typedef struct ttape_recording_status {
     uint64_t reserved[2];
 } ttape_recording_status;
 
+/* Why a process that was started under the recorder recorded nothing: spec/registry.md. */
+typedef enum ttape_unrecorded {
+    TTAPE_UNRECORDED_NOT_INSTRUMENTED = 0,
+    TTAPE_UNRECORDED_NO_CALLS = 1, /* of what is compiled with hooks */
+    TTAPE_UNRECORDED_STATIC = 2,
+    TTAPE_UNRECORDED_SET_UID = 3,
+    TTAPE_UNRECORDED_OTHER_USER = 4,
+    TTAPE_UNRECORDED_OTHER_NAMESPACE = 5,
+    TTAPE_UNRECORDED_SANITIZER = 6,
+    TTAPE_UNRECORDED_ENVIRONMENT = 7, /* it does not name the recorder */
+    TTAPE_UNRECORDED_OTHER_MACHINE = 8,
+    TTAPE_UNRECORDED_UNKNOWN = 9,
+    TTAPE_UNRECORDED_COUNT = 10
+} ttape_unrecorded;
+
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */
 TTAPE_API ttape_status ttape_recording_open(ttape_recording **out, const char *output,
                                             const ttape_recording_options *options,
@@ -135,6 +150,14 @@ TTAPE_API void ttape_recording_get_status(const ttape_recording *recording,
  * sees what the caller may look at. */
 TTAPE_API void ttape_recording_find_users(const ttape_recording *recording, uint32_t *users,
                                           uint32_t *starting);
+/* A process that the caller has started with the arena's name in its environment: `command` is what
+ * it executes, a path or a name to be looked for in PATH. Before the next poll. */
+TTAPE_API void ttape_recording_note_started(ttape_recording *recording, uint32_t pid,
+                                            const char *command);
+/* After finish: how many processes recorded nothing for that reason; *example: the program of one
+ * of them (valid until close), NULL where it is not known. */
+TTAPE_API uint64_t ttape_recording_get_unrecorded(const ttape_recording *recording,
+                                                  ttape_unrecorded reason, const char **example);
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);

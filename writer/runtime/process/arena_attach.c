@@ -208,7 +208,7 @@ void ttp_arena_map_ahead(void)
 
 /* In another namespace the same process ids are other processes: the recorder could not see deaths.
  */
-static bool is_same_namespace(const struct ttp_arena_head *head)
+bool ttp_arena_is_of_namespace(const struct ttp_arena_head *head)
 {
     struct stat here;
     return head->pid_namespace == 0 ||
@@ -229,7 +229,7 @@ static bool check_head(const struct ttp_arena_head *head, const struct stat *fil
            ((uint64_t)file->st_size - head->blocks_offset) / TTP_BLOCK_BYTES >=
                head->block_capacity &&
            __atomic_load_n(&head->mode, __ATOMIC_RELAXED) != TTP_MODE_STOPPED &&
-           is_same_namespace(head) && choose_clock(head->clock);
+           ttp_arena_is_of_namespace(head) && choose_clock(head->clock);
 }
 
 /* Zeroed in forked children: whoever finds it so knows that it is one. */
@@ -251,9 +251,9 @@ static bool map_own(void)
 
 static bool map_arena(long fd, const struct stat *file)
 {
-    size_t bytes = TTP_ARENA_HEAD_BYTES + TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t);
+    size_t bytes = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
     int protection = PROT_READ | PROT_WRITE;
-    if ((uint64_t)file->st_size < bytes || !map_own())
+    if ((uint64_t)file->st_size < TTP_NOTES_AT || !map_own())
         return false;
     long head = ttp_syscall(SYS_mmap, 0, (long)bytes, protection, MAP_SHARED, fd, 0);
     if (ttp_failed(head))
@@ -261,6 +261,8 @@ static bool map_arena(long fd, const struct stat *file)
     const struct ttp_arena_head *arena = (const struct ttp_arena_head *)head;
     if (check_head(arena, file) && map_first(fd, arena->blocks_offset, arena->block_capacity)) {
         ttp_process.block_states = (uint32_t *)(head + TTP_ARENA_HEAD_BYTES);
+        if (arena->blocks_offset >= bytes)
+            ttp_process.notes = (struct ttp_note *)(head + TTP_NOTES_AT);
         if (!ttp_failed(ttp_syscall(SYS_mmap, (long)&ttp_arena, sizeof(ttp_arena), protection,
                                     MAP_SHARED | MAP_FIXED, fd, 0)))
             return true;
@@ -286,6 +288,7 @@ bool ttp_arena_attach(const char *path, bool is_own)
         ttp_syscall(SYS_fstat, fd, (long)&file, 0, 0, 0, 0) == 0 && S_ISREG(file.st_mode) &&
         file.st_uid == (uid_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
         (file.st_mode & 077) == 0 && (is_own || !is_taken(&file)) && map_arena(fd, &file);
+    ttp_process.user = file.st_uid;
     ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
     return attached;
 }

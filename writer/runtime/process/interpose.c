@@ -95,6 +95,7 @@ void ttp_interpose_begin(void)
     for (uint32_t i = 0; i < REAL_CATCH; i++)
         real_functions[i] = dlsym(RTLD_NEXT, real_names[i]);
     ttp_starts_begin();
+    ttp_execs_begin();
     dlerror(); /* the program's next call must not hear of ours */
 }
 

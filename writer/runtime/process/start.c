@@ -82,6 +82,7 @@ bool ttp_process_attach(const char *path, bool is_own)
     __atomic_add_fetch(&ttp_arena.head.lost, lost_before_environment, __ATOMIC_RELAXED);
     lost_before_environment = 0;
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_ON, __ATOMIC_RELEASE);
+    ttp_note_came();
     return true;
 }
 
@@ -201,6 +202,8 @@ static void draw_serial(struct ttp_thread_page *page, bool is_child)
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         page->has_pending_process = true;
         page->pending_parent = ttp_process.last_image;
+        if (!is_child)
+            ttp_note_image();
     }
 }
 

@@ -224,9 +224,12 @@ static int spawn(spawn_function real, pid_t *child, const char *path,
 {
     pid_t own;
     pid_t *place = child != NULL ? child : &own;
+    uint32_t turn = ttp_note_turn(), flags = real == real_spawnp ? TTP_NOTE_SEARCHED : 0;
     int result = real(place, path, actions, attributes, arguments, environment);
-    if (result == 0)
+    if (result == 0) {
+        ttp_note_spawned((uint32_t)*place, turn, path, flags, environment);
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)*place, caller[0], caller[1]);
+    }
     return result;
 }
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Processes that were started and recorded nothing are counted by reason: at the end of record, in
+the metadata, in info. Run as root and as an ordinary user."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+import traces
+
+PLAIN = "int main(void) { return 0; }\n"
+WAYS = ("execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve", "spawn",
+        "spawnp", "vfork")
+
+
+def compile_plain(work, name, *flags):
+    source, program = work / "plain.c", work / name
+    source.write_text(PLAIN, encoding="ascii")
+    done = subprocess.run(["gcc", "-O1", "-o", program, source, *flags], check=False,
+                          capture_output=True, timeout=60)
+    return program if done.returncode == 0 else None
+
+
+def record(work, *words, options=()):
+    trace = work / "run.ttape"
+    done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, *options, "--", *words],
+                       env=setting.environment(PATH=os.environ["PATH"]))
+    return trace, done
+
+
+def unrecorded(trace):
+    return traces.info(trace)["unrecorded"]
+
+
+def check(checks, label, work, words, wanted, options=()):
+    """Wanted: the counts by reason, in each place that tells of them."""
+    trace, done = record(work, *words, options=options)
+    checks.equal(unrecorded(trace), wanted, f"{label}: counts; {done.err}")
+    told = {item["key"]: item["value"] for item in traces.info(trace)["metadata"]
+            if item["key"].startswith("unrecorded_")}
+    checks.equal(told, {f"unrecorded_{k}": n for k, n in wanted.items()}, f"{label}: metadata")
+    said = [line for line in done.said() if re.search("not recorded: |has no events: ", line)]
+    checks.equal(len(said), int(bool(wanted)), f"{label}: lines that record says; {done.err}")
+    if wanted and said:
+        total = sum(wanted.values())
+        number = rf"(not recorded|has no events): {total} process(es)?: "
+        checks.that(re.search(number, said[0]) is not None,
+                    f"{label}: their number", said[0])
+    text = setting.tracetape("info", trace).out.decode()
+    checks.that(text.count("unrecorded  ") == bool(wanted), f"{label}: lines of info", text)
+    return trace, done
+
+
+def reasons(checks, work, executes, works):
+    plain, static = compile_plain(work, "plain"), compile_plain(work, "static", "-static")
+    check(checks, "all is recorded", work, [works], {})
+    _, done = check(checks, "plain", work, [plain], {"not_instrumented": 1})
+    checks.that(b"was the program" not in done.err, "no question", done.err)
+    checks.that(str(plain).encode() in done.err, "the program is named", done.err)
+    if checks.that(static is not None, "a static program can be made"):
+        check(checks, "static", work, [static], {"static": 1})
+        check(checks, "static below", work, [executes, "execve", static], {"static": 1})
+    check(checks, "without our environment", work, [executes, "bare", works], {"environment": 1})
+    check(checks, "no calls", work, [works], {"no_calls": 1}, options=["--off"])
+    script = work / "script"
+    script.write_text(f"#!/bin/sh\n{plain}\n{works}\nexec {plain}\n", encoding="ascii")
+    script.chmod(0o755)
+    check(checks, "script", work, [script], {"not_instrumented": 3})
+    set_uid = Path("/usr/bin/passwd")
+    if os.geteuid() != 0 and set_uid.is_file() and set_uid.stat().st_mode & 0o4000:
+        check(checks, "set-uid", work, [executes, "execv", set_uid], {"set_uid": 1})
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        check(checks, "other user", work, ["setpriv", "--reuid", "65534", works],
+              {"not_instrumented": 1, "other_user": 1})
+
+
+def ways(checks, work, executes, works):
+    """What each function that executes a program starts is known, and goes as it does untraced."""
+    words = [word for way in WAYS for word in (way, work / "static")]
+    words += [word for way in WAYS for word in (way, works)]
+    words += [word for way in WAYS for word in (way, work / "not-there")]
+    alone = setting.run([executes, *words])
+    trace, done = check(checks, "each way", work, [executes, *words], {"static": len(WAYS)})
+    checks.equal((done.status, re.findall(rb"(?m)^.*:.*$", done.out)),
+                 (alone.status, re.findall(rb"(?m)^.*:.*$", alone.out)), "what the program says")
+    checks.equal(traces.info(trace)["lost"], 0, "lost")
+    many = setting.cut(2000, 200)
+    words = ["sh", "-c", f"i=0; while [ $i -lt {many} ]; do {work / 'static'}; {works}; "
+             "i=$((i + 1)); done"]
+    check(checks, "many", work, words, {"static": many, "not_instrumented": 1})
+
+
+def main():
+    setting.need_verb("record", "info")
+    setting.need_command("gcc")
+    checks = setting.Checks("unrecorded")
+    executes = setting.build("p_executes.c", flags=("-O1",), log=False)
+    works = setting.build("p_levels.c", flags=("-O1",), log=False)
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        reasons(checks, work, executes, works)
+        ways(checks, work, executes, works)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

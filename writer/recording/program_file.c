@@ -1,0 +1,172 @@
+/* What a program's file says of why it may not record: the ELF head (ELF-64 of this machine, an
+ * interpreter to load libraries), the strings of its dynamic section (hooks, sanitizers), the mode
+ * of the file. Anybody may have written it: every read is bounded. */
+#define _GNU_SOURCE /* O_PATH, memmem */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "writer/recording/unrecorded.h"
+
+#define SCRIPTS_MAX  4u   /* interpreters that are scripts themselves */
+#define SCRIPT_BYTES 256u /* of a script's first line */
+#define HEADS_MAX    64u
+#define DYNAMIC_MAX  512u
+#define CHUNK_BYTES  16384u
+#define OVERLAP      32u           /* longest word that is looked for */
+#define STRINGS_MAX  (64ull << 20) /* bytes that are searched */
+
+struct elf {
+    int fd;
+    Elf64_Ehdr head;
+    Elf64_Phdr loads[HEADS_MAX];
+    uint32_t load_count;
+};
+
+static bool read_at(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    return offset <= INT64_MAX - size && pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Nothing but a regular file is opened: others may wait, or do something. */
+static int open_regular(const char *path, struct stat *status)
+{
+    char name[32];
+    int place = open(path, O_PATH | O_CLOEXEC), fd = -1;
+    if (place < 0)
+        return -1;
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", place);
+    if (fstat(place, status) != 0 || !S_ISREG(status->st_mode))
+        *status = (struct stat){0};
+    else
+        fd = open(name, O_RDONLY | O_CLOEXEC);
+    (void)close(place);
+    return fd;
+}
+
+/* What makes the loader load nothing foreign (AT_SECURE). */
+static bool is_secure(const char *path, const struct stat *status)
+{
+    return ((status->st_mode & S_ISUID) != 0 && status->st_uid != geteuid()) ||
+           ((status->st_mode & S_ISGID) != 0 && (status->st_mode & S_IXGRP) != 0 &&
+            status->st_gid != getegid()) ||
+           (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+/* The interpreter of a script, in `path`; false: it is no script. */
+static bool read_script(int fd, char *path, size_t room)
+{
+    char line[SCRIPT_BYTES];
+    ssize_t size = pread(fd, line, sizeof line - 1, 0);
+    if (size < 3 || memcmp(line, "#!", 2) != 0)
+        return false;
+    line[size] = '\0';
+    const char *start = line + 2 + strspn(line + 2, " \t");
+    size_t length = strcspn(start, " \t\n");
+    if (length == 0 || length >= room)
+        return false;
+    memcpy(path, start, length);
+    path[length] = '\0';
+    return true;
+}
+
+static bool file_offset(const struct elf *elf, uint64_t address, uint64_t *offset)
+{
+    for (uint32_t i = 0; i < elf->load_count; i++) {
+        const Elf64_Phdr *load = &elf->loads[i];
+        if (address >= load->p_vaddr && address - load->p_vaddr < load->p_filesz) {
+            *offset = load->p_offset + (address - load->p_vaddr);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool holds(const char *bytes, size_t size, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (memmem(bytes, size, *words, strlen(*words)) != NULL)
+            return true;
+    return false;
+}
+
+static void search(int fd, uint64_t offset, uint64_t size, struct ttp_program_file *file)
+{
+    static const char *const hooks[] = {"__cyg_profile_func_e", "ttape_rt_", NULL};
+    static const char *const sanitizers[] = {"libasan.so",  "libtsan.so",  "libhwasan.so",
+                                             "__asan_init", "__tsan_init", "__msan_init",
+                                             NULL};
+    char bytes[CHUNK_BYTES];
+    size = size < STRINGS_MAX ? size : STRINGS_MAX;
+    for (uint64_t at = 0; at < size; at += CHUNK_BYTES - OVERLAP) {
+        size_t part = size - at < CHUNK_BYTES ? (size_t)(size - at) : CHUNK_BYTES;
+        if (!read_at(fd, bytes, part, offset + at))
+            return;
+        file->has_hooks |= holds(bytes, part, hooks);
+        file->has_sanitizer |= holds(bytes, part, sanitizers);
+    }
+}
+
+static void look_into_dynamic(const struct elf *elf, const Elf64_Phdr *dynamic,
+                              struct ttp_program_file *file)
+{
+    Elf64_Dyn entries[DYNAMIC_MAX];
+    uint64_t address = 0, size = 0, offset;
+    size_t count = dynamic->p_filesz / sizeof *entries;
+    count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX;
+    if (!read_at(elf->fd, entries, count * sizeof *entries, dynamic->p_offset))
+        return;
+    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++)
+        if (entries[i].d_tag == DT_STRTAB)
+            address = entries[i].d_un.d_ptr;
+        else if (entries[i].d_tag == DT_STRSZ)
+            size = entries[i].d_un.d_val;
+    if (file_offset(elf, address, &offset))
+        search(elf->fd, offset, size, file);
+}
+
+static void look_into_elf(struct elf *elf, struct ttp_program_file *file)
+{
+    Elf64_Phdr dynamic = {0}, head;
+    file->is_static = true;
+    for (uint32_t i = 0; i < elf->head.e_phnum && i < HEADS_MAX; i++) {
+        if (!read_at(elf->fd, &head, sizeof head, elf->head.e_phoff + i * sizeof head))
+            break;
+        if (head.p_type == PT_INTERP)
+            file->is_static = false;
+        else if (head.p_type == PT_DYNAMIC)
+            dynamic = head;
+        else if (head.p_type == PT_LOAD)
+            elf->loads[elf->load_count++] = head;
+    }
+    look_into_dynamic(elf, &dynamic, file);
+}
+
+void ttp_program_file_look(const char *path, struct ttp_program_file *file)
+{
+    char next[SCRIPT_BYTES];
+    struct stat status = {0};
+    struct elf elf = {.fd = open_regular(path, &status)};
+    *file = (struct ttp_program_file){0};
+    for (uint32_t i = 0; i < SCRIPTS_MAX && elf.fd >= 0 && read_script(elf.fd, next, sizeof next);
+         i++) {
+        (void)close(elf.fd);
+        elf.fd = open_regular(next, &status);
+        path = next;
+    }
+    file->is_set_uid = is_secure(path, &status);
+    if (elf.fd < 0)
+        return;
+    file->is_readable = read_at(elf.fd, &elf.head, sizeof elf.head, 0) &&
+                        memcmp(elf.head.e_ident, ELFMAG, SELFMAG) == 0;
+    file->is_other_machine = file->is_readable && (elf.head.e_ident[EI_CLASS] != ELFCLASS64 ||
+                                                   elf.head.e_machine != EM_X86_64 ||
+                                                   elf.head.e_phentsize != sizeof(Elf64_Phdr));
+    if (file->is_readable && !file->is_other_machine)
+        look_into_elf(&elf, file);
+    (void)close(elf.fd);
+}

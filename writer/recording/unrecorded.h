@@ -1,0 +1,48 @@
+/* Which programs were executed under the recorder and recorded nothing, and why. */
+#ifndef TTP_RECORDING_UNRECORDED_H
+#define TTP_RECORDING_UNRECORDED_H
+
+#include <stdbool.h>
+
+#include <tracetape/recording.h>
+
+#include "writer/arena/arena.h"
+#include "writer/growing.h"
+#include "writer/recording/decode/word_map.h"
+
+struct ttp_encode;
+
+/* What a program's file says; false where nothing can be read. */
+struct ttp_program_file {
+    bool is_readable, is_static, is_other_machine, is_set_uid;
+    bool has_hooks, has_sanitizer;
+};
+
+/* program_file.c: follows the interpreters of scripts. */
+void ttp_program_file_look(const char *path, struct ttp_program_file *file);
+
+struct ttp_unrecorded {
+    struct ttp_growing processes; /* struct of unrecorded.c */
+    struct ttp_growing came;      /* programs that came, and have been followed by another one */
+    struct ttp_word_map by_pid;
+    uint32_t notes_seen; /* the arena's note_count */
+    uint32_t first_pid;
+    bool only_first;                        /* others are not looked at */
+    char *examples[TTAPE_UNRECORDED_COUNT]; /* paths */
+    _Atomic uint64_t *counts;               /* by reason */
+};
+
+/* Takes the notes that are there. */
+void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *allocator,
+                         struct ttp_arena_head *head);
+/* Of a process that the recorder itself has started. */
+void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *allocator,
+                            uint32_t pid, const char *command);
+/* Nobody comes any more, and all is decoded. */
+void ttp_unrecorded_settle(struct ttp_unrecorded *u, const ttape_allocator *allocator,
+                           const struct ttp_encode *e, const struct ttp_arena_head *head);
+void ttp_unrecorded_close(struct ttp_unrecorded *u, const ttape_allocator *allocator);
+/* Metadata key of a reason. */
+const char *ttp_unrecorded_key(uint32_t reason);
+
+#endif
