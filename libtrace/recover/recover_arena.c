@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/fail.h"
@@ -18,6 +19,7 @@
 
 #define SHARED "/dev/shm/"
 #define NAME   "arena"
+#define LOOKS  3000 /* half a minute: the kernel takes a lease back after that */
 
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path)
 {
@@ -67,27 +69,6 @@ static bool name_directory(struct ttp_recovered_arena *arena, const char *path, 
     return false;
 }
 
-/* It may have been moved from shared memory into the folder: recover_left.c. */
-static int open_directory(struct ttp_recovered_arena *arena, const char *folder)
-{
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    int fd = open(arena->directory, flags);
-    if (fd >= 0 || errno != ENOENT || arena->is_in_folder)
-        return fd;
-    char *moved = NULL;
-    if (asprintf(&moved, "%s/%s", folder, arena->directory + strlen(SHARED)) < 0)
-        return -1;
-    fd = open(moved, flags);
-    if (fd < 0) {
-        free(moved);
-        return -1;
-    }
-    free(arena->directory);
-    arena->directory = moved;
-    arena->is_in_folder = true;
-    return fd;
-}
-
 bool ttp_is_private(int fd)
 {
     struct stat info;
@@ -97,17 +78,49 @@ bool ttp_is_private(int fd)
     return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static int open_file(struct ttp_recovered_arena *arena, const char *folder)
+static int open_in(struct ttp_recovered_arena *arena)
 {
-    arena->directory_fd = open_directory(arena, folder);
-    if (arena->directory_fd < 0)
-        return -1;
-    if (!ttp_is_private(arena->directory_fd))
+    if (arena->directory_fd >= 0)
+        (void)close(arena->directory_fd);
+    arena->directory_fd = open(arena->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (arena->directory_fd < 0 || !ttp_is_private(arena->directory_fd))
         return -1;
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
     int fd = openat(arena->directory_fd, NAME, flags | O_NONBLOCK);
     if (fd < 0 && errno == EAGAIN) /* somebody's record looks at it (recover_left.c): a moment */
         fd = openat(arena->directory_fd, NAME, flags);
+    return fd;
+}
+
+/* A `record` that clears shared memory keeps others from opening the arena while it copies. */
+static int open_when_free(struct ttp_recovered_arena *arena)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int fd = open_in(arena);
+    for (int i = 0; fd < 0 && errno == EWOULDBLOCK && i < LOOKS; i++) {
+        (void)nanosleep(&pause, NULL);
+        fd = open_in(arena);
+    }
+    return fd;
+}
+
+/* It may have been moved from shared memory into the folder: recover_left.c. */
+static int open_file(struct ttp_recovered_arena *arena, const char *folder)
+{
+    int fd = open_when_free(arena);
+    if (fd >= 0 || errno != ENOENT || arena->is_in_folder)
+        return fd;
+    struct ttp_recovered_arena moved = {.directory_fd = -1, .is_in_folder = true};
+    if (asprintf(&moved.directory, "%s/%s", folder, arena->directory + strlen(SHARED)) < 0)
+        return -1;
+    fd = open_in(&moved);
+    if (fd < 0 && errno == ENOENT) {
+        ttp_recovered_arena_close(&moved);
+        errno = ENOENT;
+        return -1;
+    }
+    ttp_recovered_arena_close(arena);
+    *arena = moved;
     return fd;
 }
 

@@ -1,7 +1,7 @@
 /* Arenas in shared memory whose recorders were killed. `recover` needs such an arena as long as
  * there is the recording's folder, and nobody needs it when that is gone; until then it takes
  * memory. */
-#define _GNU_SOURCE /* asprintf, F_SETLEASE */
+#define _GNU_SOURCE /* asprintf, fallocate, F_SETLEASE */
 #include <tracetape/recover.h>
 
 #include <dirent.h>
@@ -21,7 +21,7 @@
 #define SHARED    "/dev/shm"
 #define SUFFIX    ".recording"
 #define LOOKS_MAX 256u           /* folders beside the one that is not there any more */
-#define KEPT_S    (24 * 60 * 60) /* how long records stay whose folder cannot be found */
+#define KEPT_S    (24 * 60 * 60) /* how long an arena stays whose folder cannot be found */
 
 struct left {
     ttape_recover_callback found;
@@ -72,34 +72,38 @@ static bool read_head(struct left *l)
            l->page.bytes[TTP_ARENA_FOLDER_AT] == '/';
 }
 
+/* Where process ids mean other processes, its recorder is not known. */
+static bool recorder_lives(const struct left *l)
+{
+    struct stat own;
+    if (stat("/proc/self/ns/pid", &own) != 0 || own.st_ino != l->page.head.pid_namespace)
+        return false;
+    return kill((pid_t)l->page.head.recorder_pid, 0) == 0 || errno == EPERM;
+}
+
 static bool is_used(const struct left *l, uint32_t block)
 {
     return l->states[block] != TTP_BLOCK_FREE && l->states[block] != TTP_BLOCK_WITHDRAWN;
 }
 
-static bool has_records(const struct left *l)
-{
-    for (uint32_t i = 0; i < l->page.head.block_ready; i++)
-        if (is_used(l, i))
-            return true;
-    return false;
-}
-
 /* ---- whose it is ---- */
 
-/* Does the journal of that folder name it? */
-static bool is_needed_by(const struct left *l, const char *folder)
+/* Does the journal of that folder name it? *is_known: there is none, or it was read. */
+static bool is_needed_by(const struct left *l, const char *folder, bool *is_known)
 {
     struct ttp_recovered_files files;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    bool is_needed = fd >= 0 && ttp_is_private(fd);
+    bool is_needed = false, is_ours = fd >= 0 && ttp_is_private(fd);
+    *is_known = is_ours && faccessat(fd, "journal", F_OK, 0) != 0 && errno == ENOENT;
     if (fd >= 0)
         (void)close(fd);
-    if (!is_needed)
+    if (!is_ours || *is_known)
         return false;
-    is_needed = ttp_recovered_start(&files, folder, NULL) == TTAPE_OK &&
-                memcmp(files.trace_id, l->page.head.trace_id, sizeof files.trace_id) == 0 &&
-                files.arena_path != NULL && strstr(files.arena_path, l->name) != NULL;
+    if (ttp_recovered_start(&files, folder, NULL) == TTAPE_OK) {
+        *is_known = true;
+        is_needed = memcmp(files.trace_id, l->page.head.trace_id, sizeof files.trace_id) == 0 &&
+                    files.arena_path != NULL && strstr(files.arena_path, l->name) != NULL;
+    }
     ttp_recovered_close(&files);
     return is_needed;
 }
@@ -110,6 +114,7 @@ static char *find_renamed(const struct left *l, const char *parent, bool *is_the
     const struct dirent *entry;
     char *path = NULL;
     unsigned looks = 0;
+    bool is_known;
     DIR *all = opendir(parent);
     *is_there = all != NULL;
     while (all != NULL && looks < LOOKS_MAX && (entry = readdir(all)) != NULL) {
@@ -119,7 +124,7 @@ static char *find_renamed(const struct left *l, const char *parent, bool *is_the
         looks++;
         if (asprintf(&path, "%s/%s", parent, entry->d_name) < 0)
             path = NULL;
-        if (path != NULL && is_needed_by(l, path))
+        if (path != NULL && is_needed_by(l, path, &is_known))
             break;
         free(path);
         path = NULL;
@@ -133,15 +138,13 @@ static char *find_renamed(const struct left *l, const char *parent, bool *is_the
 static char *find_folder(const struct left *l, bool *may_go)
 {
     const char *folder = l->page.bytes + TTP_ARENA_FOLDER_AT;
-    struct stat info;
-    bool is_there;
-    if (is_needed_by(l, folder))
+    bool is_there, is_known;
+    if (is_needed_by(l, folder, &is_known))
         return strdup(folder);
     char *parent = strndup(folder, (size_t)(strrchr(folder, '/') + 1 - folder));
     char *found = parent != NULL ? find_renamed(l, parent, &is_there) : NULL;
-    bool is_gone = lstat(folder, &info) != 0 && errno == ENOENT;
     *may_go = found == NULL && parent != NULL && is_there &&
-              (!is_gone || !has_records(l) || time(NULL) - l->info.st_mtime > KEPT_S);
+              (is_known || time(NULL) - l->info.st_mtime > KEPT_S);
     free(parent);
     return found;
 }
@@ -195,6 +198,18 @@ static bool move(const struct left *l, const char *folder)
     return is_moved;
 }
 
+/* An arena that stays keeps what is in its blocks, and its age. */
+static void give_memory_back(const struct left *l)
+{
+    const struct timespec times[2] = {l->info.st_atim, l->info.st_mtim};
+    for (uint32_t i = 0; i < l->page.head.block_ready; i++)
+        if (!is_used(l, i))
+            (void)fallocate(l->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            (off_t)(l->page.head.blocks_offset + (uint64_t)i * TTP_BLOCK_BYTES),
+                            TTP_BLOCK_BYTES);
+    (void)futimens(l->fd, times);
+}
+
 static void tell(const struct left *l, const char *folder, const char *what)
 {
     char *line = NULL;
@@ -214,7 +229,9 @@ static void clear(const struct left *l)
         may_go = move(l, folder);
         tell(l, folder, may_go ? "is moved into the folder of" : "cannot be moved into");
     }
-    if (may_go && unlinkat(l->directory_fd, "arena", 0) == 0)
+    if (!may_go)
+        give_memory_back(l);
+    else if (unlinkat(l->directory_fd, "arena", 0) == 0)
         (void)unlinkat(l->shared_fd, l->name, AT_REMOVEDIR);
     free(folder);
 }
@@ -234,7 +251,7 @@ void ttape_recover_left(ttape_recover_callback found, void *context)
         l->name = entry->d_name;
         l->shared_fd = dirfd(all);
         l->directory_fd = l->fd = -1;
-        if (open_arena(l) && read_head(l))
+        if (open_arena(l) && read_head(l) && !recorder_lives(l))
             clear(l);
         if (l->fd >= 0)
             (void)close(l->fd);

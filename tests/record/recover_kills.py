@@ -2,6 +2,7 @@
 Its input is as it was, nothing half-written has the output's name, what is left has the documented
 one, and the next `recover` gives all that an undisturbed one gives. Of a damaged trace and of a
 recording's folder, with and without --clean. For test_recover_killed.py and its slow form."""
+import os
 import re
 import shutil
 from pathlib import Path
@@ -34,12 +35,28 @@ class Input:
         if not self.saved.exists():
             self.copy(path, self.saved)
             if self.arena:
-                self.copy(self.arena.parent, self.saved.with_suffix(".arena"))
+                self.save_arena()
 
     @staticmethod
     def copy(source, target):
         """With its holes: an arena is a file of 512 MiB of which 4 are there."""
         setting.call(["cp", "-a", "--sparse=always", source, target])
+
+    def save_arena(self):
+        """From where it is: another test's `record` may have moved it into the folder. From then on
+        this process counts as its recorder, so that it stays where it is put."""
+        saved = self.saved.with_suffix(".arena")
+        saved.mkdir(mode=0o700)
+        moved = self.path / self.arena.parent.name
+        while not (saved / "arena").exists():
+            for place in (self.arena, moved / "arena"):
+                if setting.run(["cp", "-a", "--sparse=always", place, saved]).status == 0:
+                    break
+        with open(saved / "arena", "r+b") as file:
+            file.seek(28)  # writer/arena/arena.h
+            file.write(os.getpid().to_bytes(4, "little"))
+        shutil.rmtree(moved, ignore_errors=True)
+        shutil.rmtree(self.saved / moved.name, ignore_errors=True)
 
     def restore(self):
         if self.path.is_dir():
