@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/base/fail.h"
@@ -19,7 +18,6 @@
 
 #define SHARED "/dev/shm/"
 #define NAME   "arena"
-#define LOOKS  3000 /* half a minute: the kernel takes a lease back after that */
 
 ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *path)
 {
@@ -92,22 +90,10 @@ static int open_in(struct ttp_recovered_arena *arena)
     return fd;
 }
 
-/* A `record` that clears shared memory keeps others from opening the arena while it copies. */
-static int open_when_free(struct ttp_recovered_arena *arena)
-{
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    int fd = open_in(arena);
-    for (int i = 0; fd < 0 && errno == EWOULDBLOCK && i < LOOKS; i++) {
-        (void)nanosleep(&pause, NULL);
-        fd = open_in(arena);
-    }
-    return fd;
-}
-
 /* It may have been moved from shared memory into the folder: recover_left.c. */
 static int open_file(struct ttp_recovered_arena *arena, const char *folder)
 {
-    int fd = open_when_free(arena);
+    int fd = open_in(arena);
     if (fd >= 0 || errno != ENOENT || arena->is_in_folder)
         return fd;
     struct ttp_recovered_arena moved = {.directory_fd = -1, .is_in_folder = true};
