@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from ownlog import Stacks
-from setting import COMMAND, tracetape
+from setting import BUILD, COMMAND, tracetape
 
 SIGNAL_UNKNOWN = "signal 0"
 
@@ -61,17 +61,13 @@ def call_counts(path):
 
 @functools.lru_cache(maxsize=1)
 def counts_of(path, *_):
-    program = 'NR > 1 { n[$4 "," $7]++ } END { for (k in n) print n[k] "," k }'
-    with subprocess.Popen([COMMAND, "dump", "--format", "csv", path],
-                          stdout=subprocess.PIPE) as dump:
-        done = subprocess.run(["awk", "-F,", program], check=True, stdin=dump.stdout,
-                              capture_output=True, text=True, timeout=300)
-        dump.stdout.close()
-    if dump.returncode:
-        raise TraceError(f"dump ended with {dump.returncode}")
+    done = subprocess.run([BUILD / "tests" / "record_count_events", path], check=False,
+                          capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise TraceError(done.stderr)
     counts = collections.defaultdict(lambda: collections.defaultdict(int))
     for line in done.stdout.splitlines():
-        count, kind, symbol = line.split(",", 2)
+        count, kind, symbol = line.split("\t", 2)
         counts[kind][plain_name(symbol)] += int(count)
     return counts
 
