@@ -20,6 +20,8 @@
 #define DEFAULT_SPILL     (4ull << 30)
 #define DEFAULT_PARTITION 1000000u
 #define LIVE_PARTITION    65536u
+#define EVENT_BYTES       32u /* that encoding takes for each event of a partition, at most */
+#define ENCODING_SHARE    3u  /* of free memory; the arena takes a quarter */
 #define ENCODING_NICE     10
 #define DRAINING_NICE     (-20)
 #define DRAINING_SLICE_NS 100000u
@@ -213,6 +215,17 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
 
 /* Opening */
 
+/* Where memory is short, fewer partitions are encoded at a time, then smaller ones. */
+static void fit_memory(ttape_writer_options *w)
+{
+    uint64_t events = ttp_memory_free() / ENCODING_SHARE / EVENT_BYTES;
+    uint64_t jobs = events / w->partition_events;
+    if (jobs < w->jobs)
+        w->jobs = jobs == 0 ? 1 : (uint32_t)jobs;
+    if (jobs == 0 && w->partition_events > LIVE_PARTITION)
+        w->partition_events = events < LIVE_PARTITION ? LIVE_PARTITION : (uint32_t)events;
+}
+
 static ttape_status take_options(ttape_recording_options *o, const ttape_recording_options *options,
                                  ttape_error *err)
 {
@@ -226,6 +239,7 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
     if (o->clock > TTAPE_CLOCK_NONE || o->when_full > TTAPE_FULL_DROP ||
         o->writer.partition_events > 16000000u)
         return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "an option is out of range");
+    fit_memory(&o->writer);
     return TTAPE_OK;
 }
 

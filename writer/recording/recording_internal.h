@@ -394,7 +394,9 @@ void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_
 void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms);
 /* Programs that wait for a block look again. */
 void ttp_arena_wake(const struct ttp_arena_file *arena);
-/* arena_bound.c: bytes that an arena of own_bytes, a file in fd, may have. */
+/* arena_bound.c: bytes that this process may still take; that an arena of own_bytes, a file in fd,
+ * may have. */
+uint64_t ttp_memory_free(void);
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes);
 void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index);
 /* Stops it for the programs. */

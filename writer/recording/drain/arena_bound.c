@@ -110,10 +110,11 @@ static uint64_t share(uint64_t free_bytes, uint64_t own_bytes, uint64_t parts)
     return free_bytes > UINT64_MAX - own_bytes ? UINT64_MAX : (free_bytes + own_bytes) / parts;
 }
 
+uint64_t ttp_memory_free(void) { return least(free_memory(), free_in_groups()); }
+
 /* The arena shares in what it has itself, too: else the bound would rise as the arena grows. */
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes)
 {
-    uint64_t memory = least(free_memory(), free_in_groups());
-    return least(share(memory, own_bytes, MEMORY_SHARE),
+    return least(share(ttp_memory_free(), own_bytes, MEMORY_SHARE),
                  share(free_room(fd), own_bytes, ROOM_SHARE));
 }

@@ -235,6 +235,8 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     const ttape_allocator *allocator = &r->drain.allocator;
     uint64_t bytes_wanted = o->buffer_bytes == 0 ? FIRST_BYTES : o->buffer_bytes;
     uint64_t most = (uint64_t)TTP_ARENA_BLOCKS_MAX * TTP_BLOCK_BYTES;
+    uint64_t quarter = ttp_memory_free() / 4;
+    most = quarter < most ? quarter : most;
     uint32_t wanted = (uint32_t)((bytes_wanted < most ? bytes_wanted : most) / TTP_BLOCK_BYTES);
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
     arena->least = wanted;
