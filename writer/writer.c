@@ -279,6 +279,16 @@ ttape_status ttape_writer_seal(ttape_writer *w, ttape_error *err)
     return keep(w, ttp_seal(w, &w->failure), err);
 }
 
+ttape_status ttape_writer_set_level(ttape_writer *w, int32_t level, ttape_error *err)
+{
+    TTP_TRY(ttp_writer_check(w, err));
+    if (level < TTAPE_LEVEL_FAST || level > TTAPE_LEVEL_MAX)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no level '%d'",
+                        (int)level);
+    w->options.level = level;
+    return TTAPE_OK;
+}
+
 static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
 {
     TTP_TRY(ttp_seal(w, err));

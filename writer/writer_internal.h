@@ -195,6 +195,7 @@ struct ttp_job {
                              front */
     uint64_t category_bytes[4];    /* order, times, values, summaries */
     const struct ttp_model *model; /* to start from, or NULL */
+    int32_t level;                 /* the writer's when it was sealed */
     ttape_status status;
     ttape_error error;
     enum { TTP_JOB_FREE, TTP_JOB_QUEUED, TTP_JOB_DONE } state;
@@ -215,8 +216,8 @@ struct ttp_workers;
 struct ttape_writer {
     ttape_allocator allocator;
     ttape_sink sink;
-    ttape_file_sink *file; /* that the sink is of, where it was opened by path */
-    ttape_writer_options options;
+    ttape_file_sink *file;        /* that the sink is of, where it was opened by path */
+    ttape_writer_options options; /* the level may change between partitions */
     bool timed;
     uint64_t resolution; /* 1 or more; meaningless when not timed */
     ttape_status failed; /* permanent */

@@ -94,9 +94,16 @@ ttape_status ttp_raw_order_encode(const struct ttp_order *in, uint8_t *data, siz
     if (at == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "no room for the raw form of order");
-    for (uint32_t i = 0; i < in->event_count; i++)
-        for (unsigned b = 0; b < width; b++)
-            *at++ = (uint8_t)(in->codes[i] >> (8 * b));
+    if (width == 1) /* most partitions: the compiler makes vectors of these two */
+        for (uint32_t i = 0; i < in->event_count; i++)
+            at[i] = (uint8_t)in->codes[i];
+    else if (width == 2)
+        for (uint32_t i = 0; i < in->event_count; i++)
+            ttp_store16(at + (size_t)i * 2, (uint16_t)in->codes[i]);
+    else
+        for (uint32_t i = 0; i < in->event_count; i++)
+            for (unsigned b = 0; b < width; b++)
+                *at++ = (uint8_t)(in->codes[i] >> (8 * b));
     *size_bytes = ttp_written(&to);
     return TTAPE_OK;
 }

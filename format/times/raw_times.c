@@ -44,6 +44,48 @@ static void walk_to(struct walk *walk, const struct ttp_times *times, uint32_t e
     }
 }
 
+/* LEB128 of a number below 2^35 without a branch: its groups of 7 bits are spread over bytes. There
+ * is room for 8 bytes. */
+static inline uint8_t *put_small(uint8_t *to, uint64_t v)
+{
+    uint64_t spread = (v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3 |
+                      (v & 0x7f0000000) << 4;
+    unsigned bits = 64u - (unsigned)__builtin_clzll(v | 1), bytes = (bits + 6) / 7;
+    uint64_t below_last = (UINT64_C(1) << 8 * (bytes - 1)) - 1;
+
+    ttp_store64(to, spread | (below_last & UINT64_C(0x8080808080)));
+    return to + bytes;
+}
+
+/* Events of one block and one segment. */
+static void put_run(struct ttp_writer_cursor *to, const struct ttp_times *in, uint32_t from,
+                    uint32_t end, uint32_t *wide, uint64_t *time)
+{
+    bool has_room = (size_t)(to->end - to->at) >= (size_t)(end - from) * TTP_VARINT_MAX;
+
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t delta = in->delta[i];
+        if (delta != TTP_DELTA_WIDE && has_room) {
+            to->at = put_small(to->at, (uint64_t)delta << 1);
+            *time += delta;
+            continue;
+        }
+        int64_t number = delta != TTP_DELTA_WIDE ? (int64_t)delta : in->wide[(*wide)++];
+        ttp_write_svarint(to, number);
+        *time += (uint64_t)number;
+    }
+}
+
+/* Where the run that `event` is in ends: at the block's end, or where the next segment begins. */
+static uint32_t run_end(const struct walk *walk, const struct ttp_times *in, uint32_t event)
+{
+    uint32_t end = block_end(in->event_count, event / TTP_TIME_BLOCK_EVENTS);
+
+    return walk->segment < in->segment_count && in->segment_start[walk->segment] < end
+               ? in->segment_start[walk->segment]
+               : end;
+}
+
 ttape_status ttp_raw_times_encode(const struct ttp_times *in, uint8_t *data, size_t capacity,
                                   size_t *size_bytes, ttape_error *err)
 {
@@ -53,16 +95,15 @@ ttape_status ttp_raw_times_encode(const struct ttp_times *in, uint8_t *data, siz
     struct walk walk = {0, 0};
     uint32_t wide = 0;
 
-    for (uint32_t i = 0; i < in->event_count && !to.full; i++) {
+    for (uint32_t i = 0, end; i < in->event_count && !to.full; i = end) {
         walk_to(&walk, in, i);
         if (i % TTP_TIME_BLOCK_EVENTS == 0) {
             ttp_store64(entry, (uint64_t)(to.at - differences));
             ttp_store64(entry + 8, walk.time);
             entry += TTP_RAW_TIMES_ENTRY_BYTES;
         }
-        int64_t delta = in->delta[i] != TTP_DELTA_WIDE ? (int64_t)in->delta[i] : in->wide[wide++];
-        ttp_write_svarint(&to, delta);
-        walk.time += (uint64_t)delta;
+        end = run_end(&walk, in, i);
+        put_run(&to, in, i, end, &wide, &walk.time);
     }
     if (to.full)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,

@@ -13,6 +13,7 @@ import recordings
 MILLION = recordings.MILLION
 SETTINGS = {  # name: options of convert
     "default": [],
+    "level1": ["--level", "1"],
     "level9": ["--level", "9"],
     "literal": ["--level", "0"],
     "64ns": ["--time", "64ns"],

@@ -230,6 +230,38 @@ START_TEST(times_come_back)
 }
 END_TEST
 
+/* T-RAW-04: differences at both sides of each power of two take the bytes of their zigzag. */
+START_TEST(times_of_every_width)
+{
+    uint32_t delta[66], starts[2] = {0, 66}, n = 0;
+    size_t bytes, wanted = 16;
+    ttape_error err;
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        delta[n++] = (1u << bit) - 1;
+        delta[n++] = 1u << bit;
+    }
+    delta[n++] = TTP_DELTA_WIDE - 1;
+    delta[n++] = TTP_DELTA_WIDE - 2;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint64_t left = 2ull * delta[i], more = 1; more; left >>= 7, wanted++)
+            more = left >= 0x80;
+    struct ttp_times in = {NULL, starts, delta, NULL, n, 1, 0, 0, 0}, out = times_room(&in);
+    uint8_t *data = times_encode(&in, &bytes);
+    ck_assert_uint_eq(bytes, wanted);
+    ck_assert_int_eq(ttp_raw_times_decode(data, bytes, &out, &err), TTAPE_OK);
+    ck_assert_int_eq(memcmp(out.delta, delta, sizeof delta), 0);
+    uint8_t *tight = malloc(bytes); /* where there is no room to store eight bytes at once */
+    size_t again;
+    ck_assert_int_eq(ttp_raw_times_encode(&in, tight, bytes, &again, &err), TTAPE_OK);
+    ck_assert_uint_eq(again, bytes);
+    ck_assert_int_eq(memcmp(tight, data, bytes), 0);
+    ck_assert_int_eq(ttp_raw_times_encode(&in, tight, bytes - 1, &again, &err), TTAPE_E_ARGUMENT);
+    free(tight);
+    free(data);
+    times_free(&out);
+}
+END_TEST
+
 /* T-RAW-03: each block alone, against sums made here. */
 START_TEST(times_blocks_stand_alone)
 {
@@ -381,6 +413,7 @@ int main(void)
                         sizeof broken_orders / sizeof *broken_orders);
     tcase_add_test(tcase, damaged_order_stays_in_bounds);
     tcase_add_test(tcase, times_come_back);
+    tcase_add_test(tcase, times_of_every_width);
     tcase_add_test(tcase, times_blocks_stand_alone);
     tcase_add_test(tcase, times_example_byte_for_byte);
     tcase_add_loop_test(tcase, broken_times_are_named, 0,

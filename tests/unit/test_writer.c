@@ -315,6 +315,26 @@ START_TEST(bad_options)
 }
 END_TEST
 
+START_TEST(bad_levels)
+{
+    static const int32_t bad[] = {INT32_MIN, -1, 0, 10, INT32_MAX};
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer *w;
+    ttape_error err = {0};
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, NULL, &err), TTAPE_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_int_eq(ttape_writer_set_level(w, bad[i], &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_writer_set_level(w, 0, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_writer_set_level(w, TTAPE_LEVEL_FAST, &err), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_set_level(w, TTAPE_LEVEL_MAX, &err), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_finish(w, &err), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_set_level(w, TTAPE_LEVEL_FAST, &err), TTAPE_E_STATE);
+    ttape_writer_close(w);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 START_TEST(after_finish)
 {
     ttape_memory_sink memory = {0};
@@ -393,6 +413,7 @@ int main(void)
     tcase_add_test(cases, sync_is_passed_on);
     tcase_add_test(cases, bad_events);
     tcase_add_test(cases, bad_options);
+    tcase_add_test(cases, bad_levels);
     tcase_add_test(cases, after_finish);
     tcase_add_test(cases, bad_values);
     tcase_add_test(cases, more_than_half_of_all_memory);

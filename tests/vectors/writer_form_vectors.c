@@ -39,7 +39,7 @@ static void make_levels(const struct ttest_output *out)
                   &chains);
     put_loop(t, 1000, 100);
     ttest_emit_trace(out, t);
-    t = begin_one("level-1", "the full form, lowest level", &lowest);
+    t = begin_one("level-1", "raw order and raw times, compressed fast", &lowest);
     put_loop(t, 1000, 100);
     ttest_emit_trace(out, t);
     t = begin_one("level-3", "the full form, default level: static times", NULL);
@@ -47,6 +47,22 @@ static void make_levels(const struct ttest_output *out)
     ttest_emit_trace(out, t);
     t = begin_one("level-9", "the full form, highest level: mixed times", &best);
     put_loop(t, 1000, 100);
+    ttest_emit_trace(out, t);
+}
+
+/* Model chunks are of full forms only: partitions of level 1 neither make nor take one. */
+static void make_mixed_levels(const struct ttest_output *out)
+{
+    static const int32_t levels[] = {1, 3, 1, 3, 9, 1, 2};
+    ttape_writer_options options = {.model_period = 4};
+    ttape_error err = {0};
+    struct ttest_trace *t =
+        begin_one("levels-mixed", "seven partitions of the levels 1, 3, 1, 3, 9, 1, 2", &options);
+    for (uint32_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        ttest_require(ttape_writer_set_level(t->writer, levels[i], &err) == TTAPE_OK, "level");
+        put_loop(t, 1000 + 100000 * i, 60);
+        ttest_flush(t);
+    }
     ttest_emit_trace(out, t);
 }
 
@@ -96,9 +112,11 @@ static void put_hard_times(struct ttest_trace *t)
 
 static void make_hard_times(const struct ttest_output *out)
 {
-    static const char *const names[] = {"wide-level-0", "wide-level-3", "wide-level-9"};
-    for (uint32_t i = 0; i < 3; i++) {
-        ttape_writer_options options = {.literal = i == 0, .level = i == 0 ? 0 : i == 1 ? 3 : 9};
+    static const char *const names[] = {"wide-level-0", "wide-level-1", "wide-level-3",
+                                        "wide-level-9"};
+    static const int32_t levels[] = {0, 1, 3, 9};
+    for (uint32_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        ttape_writer_options options = {.literal = levels[i] == 0, .level = levels[i]};
         struct ttest_trace *t = begin_one(names[i],
                                           "a clock that steps backwards, differences around "
                                           "2^32 and 2^63, times at both ends of 64 bits",
@@ -176,6 +194,7 @@ static void make_resumed(const struct ttest_output *out)
 void ttest_make_writer_form_vectors(const struct ttest_output *out)
 {
     make_levels(out);
+    make_mixed_levels(out);
     make_resolutions(out);
     make_hard_times(out);
     make_late_definitions(out);

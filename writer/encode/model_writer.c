@@ -19,7 +19,8 @@
 
 bool ttp_model_due(const ttape_writer *w, const struct ttp_pending *p)
 {
-    if (w->options.literal || w->options.model_period == UINT32_MAX)
+    if (w->options.literal || w->options.level <= TTAPE_LEVEL_FAST ||
+        w->options.model_period == UINT32_MAX)
         return false;
     return w->model.scope != p->scope || w->model.age >= w->options.model_period;
 }

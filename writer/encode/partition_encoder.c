@@ -26,10 +26,26 @@
 #define RAW_ZSTD_LEVEL       3
 #define MIX_LEVEL            9 /* from this level on times are mixed */
 #define VALUES_ZSTD_LEVEL    6
+#define FAST_ZSTD_LEVEL      1 /* of everything, where TTAPE_LEVEL_FAST was asked for */
 #define LIGHT_ITEM_BYTES     48u
 #define ORDER_SLACK          4096u /* small partitions may be a little larger than their raw form */
 
 enum category { CATEGORY_ORDER, CATEGORY_TIMES, CATEGORY_VALUES, CATEGORY_SUMMARIES };
+
+/* Level 1: raw forms. The literal form has no levels. */
+static bool is_fast(const struct ttp_encoding *e)
+{
+    return !e->w->options.literal && e->job->level <= TTAPE_LEVEL_FAST;
+}
+
+/* How hard zstd tries where it is no fallback: values, depths. */
+static int side_zstd_level(const struct ttp_encoding *e, bool may_be_highest)
+{
+    bool highest = e->w->options.literal || e->job->level >= MIX_LEVEL;
+    return is_fast(e)                  ? FAST_ZSTD_LEVEL
+           : highest && may_be_highest ? LITERAL_ZSTD_LEVEL
+                                       : VALUES_ZSTD_LEVEL;
+}
 
 /* ---- sections ---- */
 
@@ -140,7 +156,8 @@ static ttape_status add_raw_order(struct ttp_encoding *e, const struct ttp_order
     size_t size, bound = ttp_raw_order_bound(order->event_count, order->symbol_count);
     TTP_TRY(section_room(e, bound, &at));
     TTP_TRY(ttp_raw_order_encode(order, at, bound, &size, e->err));
-    return add_packed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, size, RAW_ZSTD_LEVEL);
+    return add_packed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, size,
+                      is_fast(e) ? FAST_ZSTD_LEVEL : RAW_ZSTD_LEVEL);
 }
 
 static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_order *order)
@@ -197,7 +214,7 @@ static ttape_status add_raw_times(struct ttp_encoding *e, const struct ttp_times
 {
     uint8_t *at;
     size_t size, bound = ttp_raw_times_bound(times->event_count);
-    if (level < LITERAL_ZSTD_LEVEL) /* the fallback for noise: give its room back first */
+    if (level == RAW_ZSTD_LEVEL) /* the fallback for noise: give its room back first */
         ttp_grown_free(&e->w->allocator, &e->job->workspace);
     TTP_TRY(section_room(e, bound, &at));
     TTP_TRY(ttp_raw_times_encode(times, at, bound, &size, e->err));
@@ -268,8 +285,10 @@ static ttape_status add_times(struct ttp_encoding *e, const struct ttp_order *or
                               .wide_capacity = (uint32_t)wide->count};
     if (e->w->options.literal)
         TTP_TRY(add_raw_times(e, &times, LITERAL_ZSTD_LEVEL));
+    else if (is_fast(e))
+        TTP_TRY(add_raw_times(e, &times, FAST_ZSTD_LEVEL));
     else
-        TTP_TRY(add_coded_times(e, &times, e->w->options.level >= MIX_LEVEL));
+        TTP_TRY(add_coded_times(e, &times, job->level >= MIX_LEVEL));
     ttp_self_check_times(e->w, job, &times);
     return TTAPE_OK;
 }
@@ -315,10 +334,8 @@ static ttape_status add_values(struct ttp_encoding *e)
     size_t bound = ttp_values_bound(&in);
     ttape_status status = section_room(e, bound, &out);
     if (status == TTAPE_OK) {
-        int level = e->w->options.literal || e->w->options.level >= MIX_LEVEL ? LITERAL_ZSTD_LEVEL
-                                                                              : VALUES_ZSTD_LEVEL;
         status = add_packed(e, TTP_SECTION_VALUES, CATEGORY_VALUES,
-                            ttp_values_write(&in, out, bound), level);
+                            ttp_values_write(&in, out, bound), side_zstd_level(e, true));
     }
     ttp_grown_free(&e->w->allocator, &lists);
     return status;
@@ -343,7 +360,7 @@ static ttape_status add_depths(struct ttp_encoding *e)
     if (status == TTAPE_OK)
         status = add_packed(e, TTP_SECTION_DEPTHS, CATEGORY_ORDER,
                             ttp_depths_write(changes, (uint32_t)depths->count, out, bound),
-                            VALUES_ZSTD_LEVEL);
+                            side_zstd_level(e, false));
     ttp_grown_free(&e->w->allocator, &list);
     return status;
 }
@@ -400,6 +417,8 @@ static ttape_status encode(struct ttp_encoding *e)
     job->head.given_count = order.given_count;
     if (e->w->options.literal)
         TTP_TRY(add_literal_order(e, &order));
+    else if (is_fast(e))
+        TTP_TRY(add_raw_order(e, &order));
     else
         TTP_TRY(add_chain_order(e, &order));
     ttp_self_check_order(e->w, job, &order);

@@ -142,7 +142,8 @@ static ttape_status submit(ttape_writer *w, struct ttp_job *job, ttape_error *er
 {
     bool model_due = ttp_model_due(w, &job->pending);
     w->model.age++;
-    job->model = !model_due && w->model.ready ? &w->model : NULL;
+    job->level = w->options.level;
+    job->model = !model_due && w->model.ready && job->level > TTAPE_LEVEL_FAST ? &w->model : NULL;
     w->queued_jobs++;
     w->sealed_count++;
     if (w->workers == NULL)

@@ -52,6 +52,7 @@ TTAPE_API ttape_status ttape_file_sink_commit(ttape_file_sink *file, ttape_error
 TTAPE_API void ttape_file_sink_close(ttape_file_sink *file);
 
 #define TTAPE_LEVEL_LITERAL 0 /* the literal form: simple to write and to read */
+#define TTAPE_LEVEL_FAST    1 /* raw forms, compressed at once: to keep pace */
 #define TTAPE_LEVEL_DEFAULT 3
 #define TTAPE_LEVEL_MAX     9 /* spends what it takes: about 1 M events/s */
 #define TTAPE_TIME_NONE     UINT64_MAX
@@ -129,6 +130,11 @@ TTAPE_API ttape_status ttape_writer_resume(ttape_writer *writer, uint32_t stream
 /* Ends the open partition (nothing when it is empty). With jobs > 1 it may reach the sink later:
  * when progress.partition_count has come up to the sealed_count of now. */
 TTAPE_API ttape_status ttape_writer_seal(ttape_writer *writer, ttape_error *err);
+
+/* The level, 1..9, of the partitions that are sealed from now on, the open one included. Each may
+ * have another. A writer of the literal form takes it and does not change its form. */
+TTAPE_API ttape_status ttape_writer_set_level(ttape_writer *writer, int32_t level,
+                                              ttape_error *err);
 
 /* Seals, and waits until all is with the sink; sync also syncs the sink. */
 TTAPE_API ttape_status ttape_writer_flush(ttape_writer *writer, bool sync, ttape_error *err);
