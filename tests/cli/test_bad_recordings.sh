@@ -176,4 +176,19 @@ for seed in range(120):
         check = subprocess.run([tool, "verify", "random.ttape"], stdout=subprocess.PIPE, timeout=20)
         assert check.returncode == 0, (seed, check)
 END
+# One time has no tick: it is taken 1 ns earlier, and the rest stays.
+cat >late.py <<'END'
+import struct
+base, last = 0x555500001004, 2**63 - 1
+def record(time, kind, depth, address):
+    return struct.pack("<QQ", time, kind | 5 << 3 | depth << 6 | address << 16)
+with open("late/11.dat", "wb") as file:
+    file.write(b"".join(record(last + i - 2, i % 2, 0, base) for i in range(6)))
+END
+python3 make.py late
+python3 late.py
+status 3 "$T" convert late -o late.ttape
+has err 'time 9223372036854775807 cannot be stored'
+status 0 "$T" dump late.ttape --format csv
+[ "$(grep -c ',92233720368547758' out)" -eq 6 ] || fail "late events are missing: $(cat out)"
 verdict

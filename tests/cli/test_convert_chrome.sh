@@ -239,4 +239,16 @@ for turn in range(150):
                                check=False)
         assert check.returncode == 0, (turn, check.stdout[:300])
 END
+# A byte order mark counts, where a message says which byte; and one time that has no tick.
+bad='[{"ph":"B","ts":9223372036854775.807,"name":"a","pid":1,"tid":1},{"ph":"X","ts":}]'
+printf '%s' "$bad" >unmarked.json
+printf '\xef\xbb\xbf%s' "$bad" >marked.json
+for name in unmarked marked; do
+    status 3 "$T" convert "$name.json" -o "$name.ttape"
+    has err 'time 9223372036854775807 cannot be stored'
+    at=$(sed -n 's/.*event at byte \([0-9]*\) skipped.*/\1/p' err)
+    [ "$(tail -c +$((at + 1)) "$name.json")" = '{"ph":"X","ts":}]' ] || fail "no event at byte $at"
+    status 0 "$T" dump "$name.ttape" --format csv
+    has out ',9223372036854775806,enter,0,0x0,a$'
+done
 verdict

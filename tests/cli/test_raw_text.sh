@@ -197,4 +197,15 @@ printf '0 1 enter dos\r\n1 1 exit\r\n' >dos.txt
 status 0 "$T" convert dos.txt -o dos.ttape
 status 0 "$T" dump dos.ttape --format csv
 has out ',dos$'
+# the one time that has no tick: 1 ns earlier, and nothing else is lost
+printf '0 1 enter f\n9223372036854775807 1 exit\n9223372036854775808 1 enter g\n' >last.txt
+status 3 "$T" convert last.txt -o last.ttape
+lines err 1
+has err 'time 9223372036854775807 cannot be stored: taken 1 ns earlier$'
+status 0 "$T" dump last.ttape --format csv
+has out '^0,1,9223372036854775806,exit,0,0x0,f$'
+has out '^0,1,9223372036854775808,enter,0,0x0,g$'
+status 0 "$T" convert last.txt -o coarse.ttape --time 2ns
+status 4 "$T" convert last.txt -o strict.ttape --strict
+absent strict.ttape
 verdict

@@ -51,4 +51,22 @@ has out ' a$'
 if grep -q -e '-9223372036' out; then
     fail "a mean below zero"
 fi
+# Stacks of two threads whose times together pass 2^63: their line was left out, and with a sanitizer
+# the sum ended the command.
+cat >"sums.txt" <<'EOF'
+0 1 enter a
+1 1 enter b
+9223372036854775806 1 exit b
+9223372036854775806 1 exit a
+0 2 enter a
+1 2 enter b
+9223372036854775806 2 exit b
+9223372036854775806 2 exit a
+EOF
+status 0 "$T" convert "sums.txt" -o "sums.ttape"
+for least in 0 1; do
+    status 0 "$T" export "sums.ttape" --to folded --min-time "$least"
+    has out '^a;b 18446744073709551610$'
+    has out '^a 2$'
+done
 verdict

@@ -12,7 +12,8 @@
 #include "tools/command/tool.h"
 #include "tools/io/target.h"
 
-#define TOOL_HEAD_BYTES (64u * 1024u)
+#define TOOL_HEAD_BYTES        (64u * 1024u)
+#define TOOL_TIME_WITHOUT_TICK (UINT64_MAX / 2) /* F-PAR-12, F-TIM-02 */
 
 /* One conversion. A converter reads the fields above the line, and calls the functions below. */
 struct tool_conversion {
@@ -52,6 +53,10 @@ int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_
 
 /* Reports a failed call on the writer. */
 int tool_conversion_fail(struct tool_conversion *conversion, const ttape_error *err);
+
+/* A time as it can be stored: of all of 64 bits one has no tick at a resolution of 1 ns. It is
+ * taken 1 ns earlier, with a warning. */
+uint64_t tool_conversion_time(struct tool_conversion *conversion, uint64_t time_ns);
 
 /* Counts a loss and reports it; after the first twenty only counts. */
 void tool_conversion_warn(struct tool_conversion *conversion, const char *format, ...)

@@ -250,6 +250,8 @@ ttape_status tool_text_event(struct tool_text *text, const struct tool_token *ti
     struct tool_text_stream *stream = &text->streams[index];
     if (!parse_time(time, stream->last_ns, &event.time_ns))
         return tool_text_refuse(text, "the first word is no time");
+    if (!text->conversion->strict)
+        event.time_ns = tool_conversion_time(text->conversion, event.time_ns);
     status = take_verb(text, stream, verb.text, at, &event);
     if (status == TTAPE_OK)
         status = take_rest(text, at, &event, &value_count);

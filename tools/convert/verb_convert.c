@@ -140,6 +140,15 @@ int tool_conversion_fail(struct tool_conversion *conversion, const ttape_error *
     return tool_fail_error(to_stdout ? "standard output" : conversion->output, err);
 }
 
+uint64_t tool_conversion_time(struct tool_conversion *conversion, uint64_t time_ns)
+{
+    if (time_ns != TOOL_TIME_WITHOUT_TICK || conversion->options.resolution_ns > 1)
+        return time_ns;
+    tool_conversion_warn(conversion, "time %llu cannot be stored: taken 1 ns earlier",
+                         (unsigned long long)time_ns);
+    return time_ns - 1;
+}
+
 void tool_conversion_warn(struct tool_conversion *conversion, const char *format, ...)
 {
     if (conversion->warning_count++ >= WARNINGS_SHOWN)

@@ -1,7 +1,7 @@
 /* The tree, its runs, and their merge.
  *
  *   run: record record ...   in depth-first order, labels ascending; a record is one stack:
- *   record: depth (u32) | label (u32) | weight (i64)   its other labels are those of the last
+ *   record: depth (u32) | label (u32) | weight (u64)   its other labels are those of the last
  *                                                      records of the depths below */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 struct record {
     uint32_t depth, label;
-    int64_t weight;
+    uint64_t weight;
 };
 
 void tool_stacks_open(struct tool_stacks *stacks)
@@ -132,7 +132,7 @@ static void walk_tree(const struct tool_stacks *stacks, tool_stacks_visitor visi
 
 /* ---- runs ---- */
 
-static void write_record(void *context, uint32_t depth, uint32_t label, int64_t weight)
+static void write_record(void *context, uint32_t depth, uint32_t label, uint64_t weight)
 {
     struct tool_stacks *stacks = context;
     const struct record one = {depth, label, weight};
@@ -149,7 +149,7 @@ struct run_reader {
     uint32_t *path;
     size_t path_capacity;
     uint32_t depth; /* of the stack's last label */
-    int64_t weight;
+    uint64_t weight;
     bool ended;
 };
 
@@ -204,7 +204,7 @@ static void merge_readers(struct run_reader *readers, unsigned count, tool_stack
         }
         if (least == NULL)
             return;
-        int64_t weight = 0;
+        uint64_t weight = 0;
         for (unsigned i = 0; i < count; i++)
             weight += same[i] ? readers[i].weight : 0;
         visit(context, least->depth, least->path[least->depth], weight);

@@ -15,7 +15,7 @@
 
 struct tool_stacks_node {
     uint32_t parent, label;
-    int64_t weight;
+    uint64_t weight;
 };
 
 struct tool_stacks_run {
@@ -42,7 +42,7 @@ void tool_stacks_close(struct tool_stacks *stacks);
 /* The node of a stack: that of `parent` with a label on top. Made when it is new. */
 uint32_t tool_stacks_child(struct tool_stacks *stacks, uint32_t parent, uint32_t label);
 
-static inline void tool_stacks_add(struct tool_stacks *stacks, uint32_t node, int64_t weight)
+static inline void tool_stacks_add(struct tool_stacks *stacks, uint32_t node, uint64_t weight)
 {
     stacks->nodes[node].weight += weight;
 }
@@ -58,7 +58,7 @@ void tool_stacks_settle(struct tool_stacks *stacks);
 
 /* Visits every stack once, in the order of labels, each before those on top of it; depth 0 is a
  * stack of one. False: failed, reported. */
-typedef void (*tool_stacks_visitor)(void *context, uint32_t depth, uint32_t label, int64_t weight);
+typedef void (*tool_stacks_visitor)(void *context, uint32_t depth, uint32_t label, uint64_t weight);
 bool tool_stacks_visit(struct tool_stacks *stacks, tool_stacks_visitor visit, void *context);
 
 #endif

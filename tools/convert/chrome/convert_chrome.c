@@ -394,14 +394,10 @@ static int take_file(struct tool_chrome *chrome)
     struct tool_conversion *conversion = chrome->conversion;
     struct tool_json_stream json;
     struct stat status;
-    size_t skip = conversion->head_bytes >= 3 && memcmp(conversion->head, "\xEF\xBB\xBF", 3) == 0
-                      ? 3 /* a byte order mark */
-                      : 0;
     uint64_t total_bytes = fstat(conversion->fd, &status) == 0 && S_ISREG(status.st_mode)
                                ? (uint64_t)status.st_size
                                : 0;
-    tool_json_stream_open(&json, conversion->fd, conversion->head + skip,
-                          conversion->head_bytes - skip);
+    tool_json_stream_open(&json, conversion->fd, conversion->head, conversion->head_bytes);
     bool is_array = tool_json_stream_peek(&json) == '[';
     if (is_array)
         tool_json_stream_skip(&json);

@@ -62,6 +62,7 @@ static void add_event(struct chrome_feed *feed, uint32_t thread, ttape_event eve
     if (feed->batch_count == BATCH_EVENTS || feed->batch_thread != thread)
         flush(feed);
     event.depth = TTAPE_DEPTH_AUTO;
+    event.time_ns = tool_conversion_time(feed->chrome->conversion, event.time_ns);
     feed->batch_thread = thread;
     feed->batch[feed->batch_count++] = event;
 }

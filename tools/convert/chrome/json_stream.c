@@ -16,6 +16,7 @@ void tool_json_stream_open(struct tool_json_stream *json, int fd, const void *he
     tool_grow((void **)&json->buffer, &json->capacity, head_bytes + READ_BYTES, 1);
     memcpy(json->buffer, head, head_bytes);
     json->end = head_bytes;
+    json->at = head_bytes >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
 void tool_json_stream_close(struct tool_json_stream *json)

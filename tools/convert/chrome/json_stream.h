@@ -35,7 +35,8 @@ struct tool_json_object {
     bool is_too_long;
 };
 
-/* Reads fd from where it stands, after the bytes that were read before. */
+/* Reads fd from where it stands, after the bytes that were read before. Passes over a byte order
+ * mark at their start; offsets count it. */
 void tool_json_stream_open(struct tool_json_stream *json, int fd, const void *head,
                            size_t head_bytes);
 void tool_json_stream_close(struct tool_json_stream *json);

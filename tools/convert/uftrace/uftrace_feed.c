@@ -221,7 +221,8 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
         }
         size += payload == SIZE_MAX - 1 ? 0 : payload;
     }
-    feed->events[feed->event_count++] = event_of(tool_load_u64(at), word, site);
+    uint64_t time_ns = tool_conversion_time(feed->conversion, tool_load_u64(at));
+    feed->events[feed->event_count++] = event_of(time_ns, word, site);
     buffer->at += size;
     if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream))
         return RUN_FAILED;
@@ -277,6 +278,7 @@ static enum run_result run(struct feeding *feed, struct tool_uft_task *task, uin
             break;
         const struct tool_uft_session *session = &feed->recording->sessions[task->session];
         uint64_t stop_ns = limit_ns < task->next_session_ns ? limit_ns : task->next_session_ns;
+        stop_ns = stop_ns < TOOL_TIME_WITHOUT_TICK ? stop_ns : TOOL_TIME_WITHOUT_TICK;
         const uint8_t *at = take_plain(buffer->data + buffer->at, buffer->data + buffer->end,
                                        stop_ns, &session->sites, feed->events, &feed->event_count);
         moved = moved || at != buffer->data + buffer->at;

@@ -54,7 +54,7 @@ static uint32_t node_of(const struct tool_stack *stack, size_t shown)
 static void account(struct folded *out, const struct tool_stack *stack, size_t shown,
                     uint64_t time_ns)
 {
-    tool_stacks_add(&out->stacks, node_of(stack, shown), (int64_t)(time_ns - out->last_ns));
+    tool_stacks_add(&out->stacks, node_of(stack, shown), time_ns - out->last_ns);
     out->last_ns = time_ns;
 }
 
@@ -131,7 +131,7 @@ static void take_stream(void *context, struct tool_walk *walk)
     out->last_ns = walk->now_ns;
 }
 
-static void take_line(void *context, uint32_t depth, uint32_t label, int64_t weight)
+static void take_line(void *context, uint32_t depth, uint32_t label, uint64_t weight)
 {
     struct folded *out = context;
     struct tool_output *file = &out->export->out;
@@ -149,7 +149,7 @@ static void take_line(void *context, uint32_t depth, uint32_t label, int64_t wei
         tool_output_bytes(file, out->line.data, out->line.size_bytes);
         char *at = tool_output_reserve(file, 24);
         *at++ = ' ';
-        at = tool_put_decimal(at, (uint64_t)weight);
+        at = tool_put_decimal(at, weight);
         *at++ = '\n';
         tool_output_commit(file, at);
     }
