@@ -72,6 +72,8 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     w->resolution = o->resolution_ns == 0 || !w->timed ? 1 : o->resolution_ns;
     if (!w->timed)
         o->origin_ns = 0;
+    w->head_resolution_ns = w->resolution;
+    w->head_origin_ns = o->origin_ns;
     w->has_trace_id = o->has_trace_id;
     memcpy(w->trace_id, o->trace_id, TTP_TRACE_ID_BYTES);
     w->next_index_at = o->index_period;

@@ -220,6 +220,9 @@ struct ttape_writer {
     ttape_writer_options options; /* the level may change between partitions */
     bool timed;
     uint64_t resolution; /* 1 or more; meaningless when not timed */
+    /* What partitions say. Where ticks are copied, they are appended as times: resolution and
+     * options.origin_ns are 1 and 0 then. */
+    uint64_t head_resolution_ns, head_origin_ns;
     ttape_status failed; /* permanent */
     ttape_error failure;
     bool finished;

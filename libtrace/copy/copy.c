@@ -516,15 +516,18 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     if (from >= end)
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_VALUES, &loaded, err));
+    struct ttp_loaded ticks = *loaded; /* whole, so that nothing of it changes any more */
+    ticks.head.resolution_ns = loaded->head.resolution_ns != 0;
+    ticks.head.origin_ns = 0;
     uint32_t stream = ttp_local_stream(c->reader, seg->stream, &scope);
     uint32_t at = loaded->segment_start[segment] + (uint32_t)(from - seg->first_event);
     uint32_t stop = loaded->segment_start[segment] + (uint32_t)(end - seg->first_event);
-    TTP_TRY(resume_at(c, to, stream, loaded, segment, at, err));
-    struct ttp_walker walker = ttp_walker_at(loaded, segment, at);
+    TTP_TRY(resume_at(c, to, stream, &ticks, segment, at, err));
+    struct ttp_walker walker = ttp_walker_at(&ticks, segment, at);
     while (at < stop) {
         uint32_t count = stop - at < BATCH_EVENTS ? stop - at : BATCH_EVENTS;
-        ttp_walker_events(loaded, &walker, at + count, c->events);
-        TTP_TRY(append_batch(c, to, stream, loaded, at, count, err));
+        ttp_walker_events(&ticks, &walker, at + count, c->events);
+        TTP_TRY(append_batch(c, to, stream, &ticks, at, count, err));
         at += count;
     }
     return TTAPE_OK;
@@ -543,10 +546,13 @@ ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64
     TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
     TTP_TRY(
         ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
-    for (uint32_t i = 0; i < info.segment_count; i++) {
+    ttape_status status = TTAPE_OK;
+    ttp_writer_take_ticks(c->writer, true);
+    for (uint32_t i = 0; i < info.segment_count && status == TTAPE_OK; i++) {
         uint32_t stream = ttp_partition_segment(c->reader, partition, i)->stream;
-        TTP_TRY(
-            copy_segment_part(c, to, partition, i, from_number[stream], to_number[stream], err));
+        status =
+            copy_segment_part(c, to, partition, i, from_number[stream], to_number[stream], err);
     }
-    return ttp_seal(c->writer, err);
+    ttp_writer_take_ticks(c->writer, false);
+    return status == TTAPE_OK ? ttp_seal(c->writer, err) : status;
 }

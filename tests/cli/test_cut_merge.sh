@@ -81,4 +81,29 @@ same out a.csv
 status 2 "$T" merge -o none.ttape
 status 4 "$T" merge -o none.ttape in.txt
 absent none.ttape
+# Times whose ticks reach past 2^63 ns, where rounding took them: a piece says the same ones.
+cat >far.txt <<'END'
+0 1 enter a
+9223372036854774999 1 enter b
+9223372036854775807 1 enter c
+9223372036854775807 1 exit
+9223372036854775807 1 exit
+9223372036854775807 1 exit
+END
+status 0 "$T" convert far.txt -o far.ttape --time 1us
+status 0 "$T" dump far.ttape --format csv
+has out '^0,1,9223372036854776000,enter,2,0x0,c$'
+tail -n +3 out >want.csv
+status 0 "$T" cut far.ttape -o near.ttape --events 1..6
+status 0 "$T" verify near.ttape
+status 0 "$T" dump near.ttape --format csv
+tail -n +2 out >got.csv
+same got.csv want.csv
+status 0 "$T" report far.ttape --exact --json
+cp out want.json
+status 0 "$T" cut far.ttape -o first.ttape --events 0..1
+status 0 "$T" merge -o whole.ttape first.ttape near.ttape
+status 0 "$T" report whole.ttape --exact --json
+sed -i '/file/d; /partitions/d' out want.json
+same out want.json
 verdict

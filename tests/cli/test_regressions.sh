@@ -51,8 +51,8 @@ has out ' a$'
 if grep -q -e '-9223372036' out; then
     fail "a mean below zero"
 fi
-# Stacks of two threads whose times together pass 2^63: their line was left out, and with a sanitizer
-# the sum ended the command.
+# Stacks of two threads whose times together pass 2^63: their line was left out, and the sum of them
+# ended a command that was built with a sanitizer.
 cat >"sums.txt" <<'EOF'
 0 1 enter a
 1 1 enter b

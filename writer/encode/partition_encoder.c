@@ -381,8 +381,8 @@ static void start_head(struct ttp_encoding *e)
                                     .lost_count = p->lost_count};
     if (e->w->timed) {
         job->head.wide_count = (uint32_t)p->wide.count;
-        job->head.resolution_ns = e->w->resolution;
-        job->head.origin_ns = e->w->options.origin_ns;
+        job->head.resolution_ns = e->w->head_resolution_ns;
+        job->head.origin_ns = e->w->head_origin_ns;
         job->head.first_tick = p->first_tick;
         job->head.end_tick = p->last_tick + 1;
     }

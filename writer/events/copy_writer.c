@@ -15,14 +15,21 @@ ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint6
 {
     bool timed = resolution_ns != 0;
     if (timed == w->timed &&
-        (!timed || (resolution_ns == w->resolution && origin_ns == w->options.origin_ns)))
+        (!timed || (resolution_ns == w->head_resolution_ns && origin_ns == w->head_origin_ns)))
         return TTAPE_OK;
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err)); /* workers read the clock */
     w->timed = timed;
-    w->resolution = timed ? resolution_ns : 1;
-    w->options.origin_ns = timed ? origin_ns : 0;
+    w->head_resolution_ns = timed ? resolution_ns : 1;
+    w->head_origin_ns = timed ? origin_ns : 0;
+    ttp_writer_take_ticks(w, false);
     return TTAPE_OK;
+}
+
+void ttp_writer_take_ticks(ttape_writer *w, bool are_ticks)
+{
+    w->resolution = are_ticks ? 1 : w->head_resolution_ns;
+    w->options.origin_ns = are_ticks ? 0 : w->head_origin_ns;
 }
 
 ttape_status ttp_writer_new_scope(ttape_writer *w, const uint8_t trace_id[TTP_TRACE_ID_BYTES],

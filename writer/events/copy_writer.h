@@ -10,6 +10,10 @@
 ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns,
                                   ttape_error *err);
 
+/* Whether times and self times of what is appended are ticks of that clock already: not every tick
+ * of a file can be told from its time, of which there are 64 bits. */
+void ttp_writer_take_ticks(ttape_writer *w, bool are_ticks);
+
 /* A new scope of a known trace; not written until something of it is. */
 ttape_status ttp_writer_new_scope(ttape_writer *w, const uint8_t trace_id[TTP_TRACE_ID_BYTES],
                                   struct ttp_scope **out, ttape_error *err);
