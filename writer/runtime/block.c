@@ -38,8 +38,11 @@ static struct ttp_block_head *take_of(uint32_t from, uint32_t end, uint32_t proc
             !ttp_is_child_of(process) &&
             __atomic_compare_exchange_n(state, &expected, mine, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED)) {
+            struct ttp_block_head *block = ttp_arena_block(i);
+            block->thread_id =
+                ttp_thread.page->thread_id; /* for who jumps out of us: left_hooks.c */
             __atomic_store_n(&ttp_arena.head.free_from, i + 1, __ATOMIC_RELAXED);
-            return ttp_arena_block(i);
+            return block;
         }
     }
     return NULL;

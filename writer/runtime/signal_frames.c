@@ -50,14 +50,30 @@ bool ttp_is_signal_return(uintptr_t call_site)
            *(const uint64_t *)call_site == TTP_SIGNAL_RETURN_CODE;
 }
 
+static bool is_frame(const uint64_t *word)
+{
+    return word[WORD_FLAGS] < 16 && word[WORD_LINK] == 0 &&
+           (word[WORD_SEGMENTS] & 0xFFFF) == USER_CODE;
+}
+
+const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end)
+{
+    uintptr_t bytes = (WORD_MASK + 1) * sizeof(uint64_t);
+    for (from = (from + 7) & ~(uintptr_t)7; from < end && end - from >= bytes; from += 8) {
+        const uint64_t *word = (const uint64_t *)from;
+        if (ttp_is_signal_return(*word) && is_frame(word))
+            return word;
+    }
+    return NULL;
+}
+
 /* The return address is somewhere above sp, for the handler was called with it; copies of it may
  * lie before, but not with a context behind them. */
 static const uint64_t *find_frame(uintptr_t call_site, uintptr_t sp)
 {
     const uint64_t *word = (const uint64_t *)(sp & ~(uintptr_t)7);
     for (uint32_t i = 0; i < SCAN_WORDS; i++)
-        if (word[i] == call_site && word[i + WORD_FLAGS] < 16 && word[i + WORD_LINK] == 0 &&
-            (word[i + WORD_SEGMENTS] & 0xFFFF) == USER_CODE)
+        if (word[i] == call_site && is_frame(word + i))
             return word + i;
     return NULL;
 }

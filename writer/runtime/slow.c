@@ -583,6 +583,7 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
         page->operation_sp = 0;
     struct operation op = begin(sp);
     if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
+        ttp_hooks_left(sp, target);
         if (ttp_thread.page->deep_frames != 0 && target > ttp_thread.top->sp)
             forget_deep(&op);
         if (ttp_thread.page->deep_frames == 0)

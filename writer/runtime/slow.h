@@ -91,6 +91,12 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
  * signal, 0 where it is not known. */
 bool ttp_is_signal_return(uintptr_t call_site);
 uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
+/* The next frame that the kernel made for a handler, from its return address on, or NULL. */
+const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
+
+/* left_hooks.c: of those that handlers have interrupted, between sp and target, where a jump goes
+ */
+void ttp_hooks_left(uintptr_t sp, uintptr_t target);
 
 /* start.c: false: nothing to record into. */
 bool ttp_thread_start(uintptr_t sp);
@@ -119,6 +125,7 @@ void ttp_arena_map_ahead(void);
 uint32_t ttp_arena_mapped(void); /* blocks, from 0 */
 struct ttp_block_head *ttp_arena_block(uint32_t index);
 uint32_t ttp_arena_index(const struct ttp_block_head *block);
+bool ttp_arena_holds(uint64_t address); /* in one of the blocks that are mapped */
 
 /* wait.c: for a free block, as the arena's flags say. */
 struct ttp_wait {

@@ -85,6 +85,19 @@ uint32_t ttp_arena_index(const struct ttp_block_head *block)
     return 0;
 }
 
+bool ttp_arena_holds(uint64_t address)
+{
+    for (uint32_t extent = 0; extent < TTP_EXTENTS_MAX; extent++) {
+        const uint8_t *start = extent_at(extent);
+        if (start == NULL)
+            return false;
+        if (address - (uintptr_t)start <
+            (uint64_t)(extent_end(extent) - extent_start(extent)) * TTP_BLOCK_BYTES)
+            return true;
+    }
+    return false;
+}
+
 static long map_room(size_t bytes)
 {
     return ttp_syscall(SYS_mmap, 0, (long)bytes, PROT_NONE,
