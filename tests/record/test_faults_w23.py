@@ -83,7 +83,7 @@ def namespaces(checks, work):
         if name == "none" and trace:
             wanted = dict(traces.call_counts(trace)["enter"])
         elif checks.that(trace is not None, f"{outcome.label}: no trace") and \
-                "shm" not in name and "pid" not in name:  # there process ids mean others: off
+                "shm" not in name and name != "pid and /proc":  # ids cannot be asked for there: off
             faults.check_calls(checks, outcome.label, trace, wanted)
     outcome = host.run("recorder in a pid namespace", prefix=["unshare", "--pid", "--fork"])
     host.check_lives(checks, outcome, may_refuse=False)

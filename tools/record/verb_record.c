@@ -35,6 +35,7 @@
 #define GRACE_ROUNDS    50
 #define IDLE_ROUNDS     200u
 #define STATUS_SIGNALED 128
+#define ENDS_ASKED      2 /* signals, the last of them after the command has ended */
 #define STATUS_NO_EXEC  127
 #define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
 
@@ -133,7 +134,7 @@ static const struct tool_command command = {
 };
 
 /* Set by signals, read by the rounds. */
-static volatile sig_atomic_t wanted_mode = -1, ended_by;
+static volatile sig_atomic_t wanted_mode = -1, ended_by, end_count;
 
 static void on_mode(int number) { wanted_mode = number == SIGUSR1; }
 
@@ -151,7 +152,18 @@ static void on_bus(int number, siginfo_t *info, void *context)
     (void)raise(number);
 }
 
-static void on_end(int number) { ended_by = number; }
+static void on_end(int number)
+{
+    ended_by = number;
+    end_count++;
+}
+
+/* The terminal sends it to the command as well. */
+static void on_interrupt(int number)
+{
+    (void)number;
+    end_count++;
+}
 
 static bool take_clock(const char *name, uint32_t *clock)
 {
@@ -292,8 +304,9 @@ static void catch_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, mode = {.sa_handler = on_mode},
                      end = {.sa_handler = on_end},
+                     interrupt = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART},
                      bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
-    (void)sigaction(SIGINT, &ignore, NULL); /* the terminal sends them to the command as well */
+    (void)sigaction(SIGINT, &interrupt, NULL);
     (void)sigaction(SIGQUIT, &ignore, NULL);
     (void)sigaction(SIGPIPE, &ignore, NULL);
     (void)sigaction(SIGBUS, &bus, NULL);
@@ -329,6 +342,7 @@ static bool is_over(const ttape_recording *recording, uint32_t *round)
 static int run(ttape_recording *recording, pid_t child, int *status)
 {
     bool ended = false;
+    sig_atomic_t asked = 0;
     uint32_t idle = 0, users_round = 0, failures = 0;
     uint64_t drained = 0;
     ttape_recording_status now;
@@ -337,10 +351,11 @@ static int run(ttape_recording *recording, pid_t child, int *status)
         bool was_ended = ended;
         if (!ended)
             ended = waitpid(child, status, WNOHANG) == child;
-        if (ended_by != 0) {
+        if (ended_by != 0 && !ended)
             (void)kill(child, ended_by);
-            ended_by = 0;
-        }
+        ended_by = 0;
+        if (!ended)
+            asked = end_count;
         if (wanted_mode >= 0) {
             ttape_recording_set_mode(recording, wanted_mode != 0);
             wanted_mode = -1;
@@ -351,7 +366,7 @@ static int run(ttape_recording *recording, pid_t child, int *status)
         if (now.snapshot_failures != failures)
             tool_message("%s", err.message);
         failures = now.snapshot_failures;
-        if (was_ended && now.stopped)
+        if (was_ended && (now.stopped || (end_count != asked && end_count >= ENDS_ASKED)))
             return TOOL_OK;
         if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &users_round))
             return TOOL_OK;

@@ -70,7 +70,7 @@ struct ttp_arena_head {
     uint32_t recorder_pid;
     uint64_t blocks_offset; /* in the file */
     uint64_t pid_namespace; /* the recorder's: elsewhere, process ids mean others; 0: not known */
-    uint8_t reserved[8];
+    uint64_t proc_device;   /* of the /proc that the recorder looks into; 0: not known */
     /* written by the recorder, `control` and traced programs, read by everybody */
     uint32_t mode;    /* enum ttp_arena_mode */
     uint32_t periods; /* counts the times that mode went on */

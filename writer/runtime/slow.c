@@ -25,7 +25,7 @@ struct operation {
  * before it could say that it is back. */
 static bool is_child(void)
 {
-    uint32_t process = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    uint32_t process = ttp_process_number();
     if (process != ttp_thread.process_id || ttp_thread.parent_page == NULL)
         return true;
     ttp_thread.page = ttp_thread.parent_page;

@@ -103,6 +103,13 @@ bool ttp_thread_start(uintptr_t sp);
 void ttp_thread_end(void);
 void ttp_drop_try_last(void); /* of the thread, or of the process */
 void ttp_process_start(char **environment);
+/* ids.c. Finds the process's id as the recorder knows it; false: it cannot be known. */
+bool ttp_ids_find(const struct ttp_arena_head *head, bool is_forked);
+/* Whether a program that this process executes will know its id; also in a vfork child. */
+bool ttp_ids_ask(uint32_t *process_id);
+/* The ids of this process and thread, as the recorder knows them. */
+uint32_t ttp_process_number(void);
+uint32_t ttp_thread_number(void);
 bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
 char **ttp_environment_find(char **environment, const char *name, const char **value);
 void ttp_process_refuse(void);        /* never records */
@@ -117,7 +124,6 @@ void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
 /* arena_attach.c */
 bool ttp_arena_attach(const char *path, bool is_own);
-bool ttp_arena_is_of_namespace(const struct ttp_arena_head *head);
 /* Maps more blocks, or makes more where there are none; false: they cannot be had. Safe in
  * handlers, and in several threads at once. */
 bool ttp_arena_grow(void);

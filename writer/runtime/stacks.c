@@ -245,7 +245,7 @@ static uint32_t discover(uintptr_t sp)
     uintptr_t low, high, before;
     if (ttp_process.avoids_system_calls)
         return stacks->current;
-    if ((uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) != ttp_thread.page->thread_id)
+    if (ttp_thread_number() != ttp_thread.page->thread_id)
         return UINT32_MAX;
     if (!ttp_mapping_find(sp, &low, &high, &before))
         return stacks->current;

@@ -200,7 +200,8 @@ struct ttp_runtime_process {
     uint32_t signal_changes;       /* of handlers */
     uint32_t thread_key;
     bool has_thread_key;
-    bool has_no_tsc; /* threads that begin may not read a clock */
+    bool has_no_tsc;   /* threads that begin may not read a clock */
+    bool is_elsewhere; /* in another namespace of process ids than the recorder */
     bool
         avoids_system_calls; /* a filter of system calls may be on: none that can be done without */
 };

@@ -16,11 +16,12 @@
 
 #include "writer/recording/recording_internal.h"
 
-#define FEWEST_BLOCKS 4u
-#define FIRST_BYTES   (4u << 20)
-#define GROWTH_BLOCKS 256u /* 8 MiB: some 2 ms of making pages */
-#define BOUND_MS      200u /* how old the bound may be */
-#define QUIET_MS      500u /* after so long with most blocks free, memory goes back */
+#define FEWEST_BLOCKS  4u
+#define OWN_LINK_BYTES 32
+#define FIRST_BYTES    (4u << 20)
+#define GROWTH_BLOCKS  256u /* 8 MiB: some 2 ms of making pages */
+#define BOUND_MS       200u /* how old the bound may be */
+#define QUIET_MS       500u /* after so long with most blocks free, memory goes back */
 
 static uint64_t blocks_offset(void)
 {
@@ -138,8 +139,13 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     head->recorder_pid = (uint32_t)getpid();
     memcpy(head->trace_id, o->writer.trace_id, sizeof head->trace_id);
     head->blocks_offset = blocks_offset();
-    struct stat namespace;
+    struct stat namespace, processes;
     head->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;
+    /* Only where /proc has the processes by the numbers that we know. */
+    char own[OWN_LINK_BYTES] = "";
+    if (readlink("/proc/self", own, sizeof own - 1) > 0 && strtol(own, NULL, 10) == getpid() &&
+        stat("/proc", &processes) == 0)
+        head->proc_device = processes.st_dev;
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = arena->ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);

@@ -219,17 +219,6 @@ void ttp_arena_map_ahead(void)
         (void)map_to(capacity < AHEAD_BLOCKS ? capacity : AHEAD_BLOCKS);
 }
 
-/* In another namespace the same process ids are other processes: the recorder could not see deaths.
- */
-bool ttp_arena_is_of_namespace(const struct ttp_arena_head *head)
-{
-    struct stat here;
-    return head->pid_namespace == 0 ||
-           ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&here, 0, 0, 0) !=
-               0 ||
-           here.st_ino == head->pid_namespace;
-}
-
 static bool check_head(const struct ttp_arena_head *head, const struct stat *file)
 {
     return head->magic == TTP_ARENA_MAGIC && head->version == TTP_ARENA_VERSION &&
@@ -242,7 +231,7 @@ static bool check_head(const struct ttp_arena_head *head, const struct stat *fil
            ((uint64_t)file->st_size - head->blocks_offset) / TTP_BLOCK_BYTES >=
                head->block_capacity &&
            __atomic_load_n(&head->mode, __ATOMIC_RELAXED) != TTP_MODE_STOPPED &&
-           ttp_arena_is_of_namespace(head) && choose_clock(head->clock);
+           choose_clock(head->clock);
 }
 
 /* Zeroed in forked children: whoever finds it so knows that it is one. */
@@ -272,7 +261,8 @@ static bool map_arena(long fd, const struct stat *file)
     if (ttp_failed(head))
         return false;
     const struct ttp_arena_head *arena = (const struct ttp_arena_head *)head;
-    if (check_head(arena, file) && map_first(fd, arena->blocks_offset, arena->block_capacity)) {
+    if (check_head(arena, file) && ttp_ids_find(arena, false) &&
+        map_first(fd, arena->blocks_offset, arena->block_capacity)) {
         ttp_process.block_states = (uint32_t *)(head + TTP_ARENA_HEAD_BYTES);
         if (arena->blocks_offset >= bytes)
             ttp_process.notes = (struct ttp_note *)(head + TTP_NOTES_AT);

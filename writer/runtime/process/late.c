@@ -34,7 +34,7 @@ static bool is_gone(const struct late *one, uint32_t process_id, uint32_t thread
 {
     if (one->thread_id == thread_id)
         return true;
-    return !ttp_process.avoids_system_calls &&
+    return !ttp_process.avoids_system_calls && !ttp_process.is_elsewhere &&
            ttp_syscall(SYS_tgkill, process_id, one->thread_id, 0, 0, 0, 0) == -ESRCH;
 }
 

@@ -80,8 +80,6 @@ static uint32_t surroundings(char *const *environment)
         flags |= TTP_NOTE_ENVIRONMENT;
     if ((uint32_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) != ttp_process.user)
         flags |= TTP_NOTE_USER;
-    if (!ttp_arena_is_of_namespace(&ttp_arena.head))
-        flags |= TTP_NOTE_NAMESPACE;
     return flags;
 }
 
@@ -101,7 +99,8 @@ void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
                         ttp_syscall(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) != 0))
         return;
     /* Not what the page says: a vfork child has its parent's. */
-    noted->pid = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    if (!ttp_ids_ask(&noted->pid))
+        flags |= TTP_NOTE_NAMESPACE;
     noted->turn = ttp_note_turn();
     struct ttp_note note = {.kind = TTP_NOTE_EXEC,
                             .pid = noted->pid,
@@ -125,7 +124,7 @@ void ttp_note_failed(const struct ttp_noted *noted)
 void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t flags,
                       char *const *environment)
 {
-    if (!may_tell())
+    if (!may_tell() || ttp_process.is_elsewhere) /* the kernel's number is not the recorder's */
         return;
     struct ttp_note note = {.kind = TTP_NOTE_EXEC,
                             .pid = pid,

@@ -73,12 +73,10 @@ void ttp_process_refuse(void)
 bool ttp_process_attach(const char *path, bool is_own)
 {
     /* A filter may forbid even that; by a wrong number the recorder would take us for dead. */
-    long process = ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-    if (ttp_failed(process) || !ttp_arena_attach(path, is_own)) {
+    if (ttp_failed(ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0)) || !ttp_arena_attach(path, is_own)) {
         ttp_process_refuse();
         return false;
     }
-    ttp_process.page->process_id = (uint32_t)process;
     __atomic_add_fetch(&ttp_arena.head.lost, lost_before_environment, __ATOMIC_RELAXED);
     lost_before_environment = 0;
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_ON, __ATOMIC_RELEASE);
@@ -170,21 +168,27 @@ bool ttp_write_pending_process(void)
     return false;
 }
 
-static uint32_t process_id(void)
+static uint32_t process_id(void) { return ttp_process.page->process_id; }
+
+/* A forked child whose id the recorder cannot know never records: by a wrong one, the recorder
+ * would take it for another process, and might wait for that one's end. */
+static bool know_process(void)
 {
-    struct ttp_process_page *own = ttp_process.page;
-    if (own->process_id == 0)
-        own->process_id = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-    return own->process_id;
+    if (ttp_process.is_elsewhere && ttp_process.avoids_system_calls)
+        return false; /* nor can a thread's id be asked for */
+    if (process_id() != 0 || ttp_ids_find(&ttp_arena.head, true))
+        return true;
+    __atomic_store_n(&ttp_process.state, TTP_PROCESS_NEVER, __ATOMIC_RELEASE);
+    return false;
 }
 
 static uint32_t thread_id(bool is_child)
 {
     if (is_child) /* has one thread, that which forked */
         return process_id();
-    if (ttp_process.tid_offset != 0)
+    if (ttp_process.tid_offset != 0 && !ttp_process.is_elsewhere)
         return *(const uint32_t *)(ttp_thread_block() + ttp_process.tid_offset);
-    return (uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    return ttp_thread_number();
 }
 
 /* The first thread of a process image gives it its number. */
@@ -314,6 +318,8 @@ static bool begin_thread(uintptr_t sp)
         ttp_thread.is_starting = false;
         return ttp_has_state();
     }
+    if (!know_process())
+        return give_up();
     bool is_child = ttp_thread.page != &ttp_page_no_state;
     struct ttp_thread_page *page = is_child ? next_line(ttp_thread.page) : new_state(sp);
     if (page == NULL)

@@ -131,8 +131,7 @@ static uint32_t own_id(void)
 {
     if (ttp_has_state())
         return ttp_thread.page->thread_id;
-    return ttp_process.avoids_system_calls ? 0
-                                           : (uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    return ttp_process.avoids_system_calls ? 0 : ttp_thread_number();
 }
 
 /* NULL: nothing is to be told. The recorder's own threads are not the program's. */
