@@ -165,11 +165,12 @@ static bool copy_bytes(const struct left *l, int to, uint64_t at, uint64_t size)
     return is_done;
 }
 
-/* Free blocks are zero, and stay holes. */
+/* Free blocks are zero, and stay holes. Places of blocks that never were need no file. */
 static bool copy_arena(const struct left *l, int to)
 {
     const struct ttp_arena_head *head = &l->page.head;
-    bool is_done = ftruncate(to, l->info.st_size) == 0 && copy_bytes(l, to, 0, head->blocks_offset);
+    uint64_t bytes = head->blocks_offset + (uint64_t)head->block_ready * TTP_BLOCK_BYTES;
+    bool is_done = ftruncate(to, (off_t)bytes) == 0 && copy_bytes(l, to, 0, head->blocks_offset);
     for (uint32_t i = 0; i < head->block_ready && is_done; i++)
         if (is_used(l, i))
             is_done = copy_bytes(l, to, head->blocks_offset + (uint64_t)i * TTP_BLOCK_BYTES,

@@ -474,8 +474,8 @@ static int record(const struct options *options, char **argv,
     if (runtime == NULL)
         return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
                          " names it)");
-    ttape_recover_left(say_left, (void *)options);
     hold_size_signal(&size_action);
+    ttape_recover_left(say_left, (void *)options);
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK) {
         free(runtime);
         return fail_open(options, &err);
