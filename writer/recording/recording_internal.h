@@ -30,6 +30,7 @@
 #include "writer/os_status.h"
 #include "writer/recording/clock_lines.h"
 #include "writer/recording/decode/word_map.h"
+#include "writer/recording/pace.h"
 #include "writer/recording/snapshot.h"
 #include "writer/recording/unrecorded.h"
 
@@ -118,6 +119,7 @@ struct ttp_spill {
     size_t queue_first;
     struct ttp_growing free; /* uint32_t */
     uint32_t slot_count, slot_limit;
+    uint64_t refused_count;               /* how often there was no room */
     _Atomic uint32_t served_count;        /* marks that were reached, and answered */
     _Atomic uint32_t in_use, in_use_peak; /* also read without the lock, for the status */
     bool is_ended;                        /* no more slots will come */
@@ -214,6 +216,7 @@ struct ttp_output {
     int fd;
     uint32_t number;                 /* of the file in the recording, from 0 */
     uint64_t event_count, sealed_at; /* appended; how many of them when last sealed */
+    uint64_t counted;                /* partitions, when the pace was last judged */
     uint64_t opened_ms, last_event_ms, written_bytes;
 };
 
@@ -331,6 +334,7 @@ struct ttp_encode {
     struct ttp_growing touched;  /* struct ttp_thread *: changed since the last checkpoint */
     struct ttp_growing waiting;  /* struct ttp_checkpoint: sealed, not in the file yet */
     uint64_t sealed_ms;
+    struct ttp_pace pace;
     ttape_status status; /* how encoding went */
     ttape_error error;
     _Atomic uint64_t appended, lost, culled, written;
@@ -439,6 +443,8 @@ ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape
 ttape_status ttp_spill_mark(struct ttp_spill *spill, const struct ttp_mark *mark, ttape_error *err);
 void ttp_spill_take_mark(struct ttp_spill *spill, struct ttp_mark *mark);
 bool ttp_spill_has_mark(struct ttp_spill *spill);
+/* What waits in it, and how often it had no room. */
+void ttp_spill_backlog(struct ttp_spill *spill, struct ttp_backlog *backlog);
 /* Waits for a slot, or TTP_SLOT_MARK; false: none will come. */
 bool ttp_spill_take(struct ttp_spill *spill, uint32_t *number, uint32_t wait_ms, bool *timed_out);
 ttape_status ttp_spill_read(int fd, uint32_t number, struct ttp_slot *slot, ttape_error *err);

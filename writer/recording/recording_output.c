@@ -119,6 +119,7 @@ static ttape_status open_writer(struct ttp_encode *e, struct ttp_output *o, ttap
     options.partition_events += SLACK_EVENTS;
     if (e->options.rotate_bytes != 0 || keeps_last(e))
         options.model_period = UINT32_MAX; /* pieces are joined: each must do with its own */
+    options.level = e->pace.is_behind ? TTAPE_LEVEL_FAST : options.level;
     options.allocator = &e->allocator;
     if (e->options.clock == TTAPE_CLOCK_NONE)
         options.resolution_ns = TTAPE_TIME_NONE;
@@ -280,6 +281,7 @@ static ttape_status checkpoint(struct ttp_encode *e, ttape_error *err)
     struct ttp_thread **touched = e->touched.data;
     for (size_t i = 0; i < e->touched.count; i++)
         TTP_TRY(ttp_filter_settle(e, touched[i], err));
+    ttp_pace_set_levels(e);
     TTP_TRY(seal_all(e, err));
     for (size_t i = 0; i < e->touched.count; i++) {
         touched[i]->is_touched = false;
@@ -340,7 +342,8 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
         uint64_t value;
     } all[] = {{"dropped_events", ttp_arena_lost(e->shared)},
                {"culled_calls", e->culled},
-               {"overwritten_events", e->overwritten}};
+               {"overwritten_events", e->overwritten},
+               {"fast_partitions", e->pace.fast_partitions}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)
@@ -373,6 +376,7 @@ static ttape_status finish_output(struct ttp_encode *e, struct ttp_output *o, tt
 {
     if (o->writer == NULL)
         return TTAPE_OK;
+    ttp_pace_count(e);
     TTP_TRY(set_counts(e, o->writer, err));
     TTP_TRY(ttape_writer_finish(o->writer, err));
     if (!ttp_sync_file(o->fd))

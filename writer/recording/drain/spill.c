@@ -42,6 +42,7 @@ bool ttp_spill_has_room(struct ttp_spill *spill)
 {
     (void)pthread_mutex_lock(&spill->lock);
     bool room = spill->free.count != 0 || spill->slot_count < spill->slot_limit;
+    spill->refused_count += !room;
     (void)pthread_mutex_unlock(&spill->lock);
     return room;
 }
@@ -141,6 +142,16 @@ bool ttp_spill_has_mark(struct ttp_spill *spill)
     bool has_mark = spill->marks.count != 0;
     (void)pthread_mutex_unlock(&spill->lock);
     return has_mark;
+}
+
+void ttp_spill_backlog(struct ttp_spill *spill, struct ttp_backlog *backlog)
+{
+    (void)pthread_mutex_lock(&spill->lock);
+    backlog->slots = (uint32_t)(spill->queue.count - spill->queue_first);
+    backlog->slot_limit = spill->slot_limit;
+    backlog->stall_count = spill->refused_count;
+    backlog->is_final = spill->is_ended;
+    (void)pthread_mutex_unlock(&spill->lock);
 }
 
 ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape_error *err)
