@@ -21,6 +21,13 @@ uint32_t fuzz_number(struct fuzz_input *in, unsigned bytes)
     return value;
 }
 
+uint64_t fuzz_time(struct fuzz_input *in)
+{
+    uint32_t number = fuzz_number(in, 2), shift = number >> 10;
+    uint64_t digits = number & 1023, low = (UINT64_C(1) << shift) - 1;
+    return digits << shift | (digits & 1 ? low : 0);
+}
+
 struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most)
 {
     struct fuzz_input part = {in->data, most < in->size ? most : in->size};

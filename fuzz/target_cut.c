@@ -13,11 +13,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct fuzz_input *p = &trace.parameters;
     static const char *const choices[] = {"--events", "--partitions", "--from", "--tid"};
-    uint32_t choice = fuzz_number(p, 1) % 4, first = fuzz_number(p, 2);
+    uint32_t choice = fuzz_number(p, 1) % 4;
+    unsigned long long first = fuzz_time(p);
     if (choice < 2)
-        (void)snprintf(range, sizeof range, "%u..%u", first, first + fuzz_number(p, 2));
+        (void)snprintf(range, sizeof range, "%llu..", first);
     else
-        (void)snprintf(range, sizeof range, "%s%u", choice == 2 && first % 2 ? "+" : "", first);
+        (void)snprintf(range, sizeof range, "%s%llu", choice == 2 && first % 2 ? "+" : "", first);
+    if (choice < 2 && first < UINT16_MAX)
+        (void)snprintf(range, sizeof range, "%llu..%llu", first, first + fuzz_number(p, 2));
     const char *path = fuzz_verb_file(0, data + FUZZ_PARAMETER_BYTES, size - FUZZ_PARAMETER_BYTES);
     const char *argv[] = {"cut", path, "-o", "-", choices[choice], range, NULL};
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_cut, argv);

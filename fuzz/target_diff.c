@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((how & 2) && mode != 0)
         fuzz_word(&line, "--sort=%s", keys[(how >> 2) % 3]);
     if (how & 16)
-        fuzz_word(&line, "--min-time=%u", fuzz_number(&p, 2));
+        fuzz_word(&line, "--min-time=%llu", (unsigned long long)fuzz_time(&p));
     if (how & 32)
         fuzz_word(&line, "--min-change=%u%%", fuzz_number(&p, 1));
     if (how & 64)

@@ -36,10 +36,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_word(&line, "--jobs=%d", cut >= 0xf0 ? 2 : 1);
     for (unsigned i = 0; i < 3; i++)
         if (cut >> i & 1)
-            fuzz_word(&line, "%s=%u", cuts[i], fuzz_number(&p, 2));
+            fuzz_word(&line, "%s=%llu", cuts[i], (unsigned long long)fuzz_time(&p));
     if (cut & 8) {
-        uint32_t from = fuzz_number(&p, 2);
-        fuzz_word(&line, "--time=+%u..+%u", from, from + fuzz_number(&p, 2));
+        unsigned long long from = fuzz_time(&p), to = fuzz_time(&p);
+        fuzz_word(&line, cut & 16 ? "--time=%llu..%llu" : "--time=+%llu..+%llu",
+                  from < to ? from : to, from < to ? to : from);
     }
     if (fuzz_trace_look(in, 0).event_count <= FUZZ_PRINTED_EVENTS) {
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_export, line.words);

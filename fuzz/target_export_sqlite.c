@@ -126,13 +126,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size};
     char path[128];
     keep_memory();
-    (void)fuzz_part(&in, FUZZ_PARAMETER_BYTES);
+    struct fuzz_input p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
+    uint32_t cut = fuzz_number(&p, 1);
+    struct fuzz_words line = {0};
     (void)snprintf(path, sizeof path, "%s/base", fuzz_folder_make(data, 0));
-    const char *const argv[] = {"export",   "--to=sqlite", "--jobs=1",
-                                "--output", path,          fuzz_verb_file(0, in.data, in.size),
-                                NULL};
+    fuzz_word(&line, "export");
+    fuzz_word(&line, "--to=sqlite");
+    fuzz_word(&line, "--jobs=1");
+    fuzz_word(&line, "--output=%s", path);
+    fuzz_word(&line, "%s", fuzz_verb_file(0, in.data, in.size));
+    if (cut & 1)
+        fuzz_word(&line, "--min-time=%llu", (unsigned long long)fuzz_time(&p));
+    if (cut & 2)
+        fuzz_word(&line, "--time=+%llu..", (unsigned long long)fuzz_time(&p));
     if (fuzz_trace_look(in, 0).event_count <= FUZZ_PRINTED_EVENTS) {
-        struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_export, argv);
+        struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_export, line.words);
         if (fuzz_outcome_is_whole(&outcome))
             require_database(path);
     }

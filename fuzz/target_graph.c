@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_word(&line, "--json");
     for (unsigned i = 0; i < 3; i++)
         if (how >> i & 1)
-            fuzz_word(&line, "%s=%u", limits[i], fuzz_number(&p, 1));
+            fuzz_word(&line, "%s=%llu", limits[i],
+                      i == 0 ? (unsigned long long)fuzz_time(&p) : fuzz_number(&p, 1));
     if (how & 8)
         fuzz_word(&line, "--context=%s", how & 16 ? "*" : look.symbol);
     if (how & 32)
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 128)
         fuzz_word(&line, "--split-levels");
     if (how & 256)
-        fuzz_word(&line, "--time=+%u..", fuzz_number(&p, 2));
+        fuzz_word(&line, "--time=+%llu..", (unsigned long long)fuzz_time(&p));
     if (how & 512)
         fuzz_word(&line, "--min-share=%u%%", fuzz_number(&p, 1) % 100);
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {

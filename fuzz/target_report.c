@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 4)
         fuzz_word(&line, "--sort=%s", sorts[how >> 3 & 3]);
     if (how & 32)
-        fuzz_word(&line, "--time=+%u..", fuzz_number(&p, 2));
+        fuzz_word(&line, "--time=+%llu..", (unsigned long long)fuzz_time(&p));
     if (how & 64)
         fuzz_word(&line, "--stream=%u", fuzz_number(&p, 1) % 4);
     if (how & 128)

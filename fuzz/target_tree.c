@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (what == 4)
         fuzz_word(&line, "--open=s%up%u", fuzz_number(&p, 1) % 4, fuzz_number(&p, 1) % 8);
     else if (what == 5)
-        fuzz_word(&line, "--open=+%u", fuzz_number(&p, 2));
+        fuzz_word(&line, "--open=+%llu", (unsigned long long)fuzz_time(&p));
     else if (what == 6)
         fuzz_word(&line, how & 128 ? "--open=%s[1]" : "--open=%s", look.symbol);
     if (json)
@@ -31,9 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 4)
         fuzz_word(&line, "--depth=%u", 1 + fuzz_number(&p, 1));
     if (how & 8)
-        fuzz_word(&line, "--min-time=%u", fuzz_number(&p, 2));
+        fuzz_word(&line, "--min-time=%llu", (unsigned long long)fuzz_time(&p));
     if (how & 16)
-        fuzz_word(&line, "--time=+%u..", fuzz_number(&p, 2));
+        fuzz_word(&line, "--time=+%llu..", (unsigned long long)fuzz_time(&p));
     if (how & 32)
         fuzz_word(&line, "--stream=%u", fuzz_number(&p, 1) % 4);
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {
