@@ -1,5 +1,5 @@
 /* Workers add to rows of their own, which are merged at the end: sums do not depend on which
- * worker added them. */
+ * worker added them. Where a worker's share of the memory does not suffice, one does it all. */
 #include "reader/report/report_work.h"
 
 #include <string.h>
@@ -20,6 +20,7 @@ struct report_worker {
 struct work {
     ttape_report *report;
     struct report_worker *workers;
+    uint32_t said_end; /* behind the last partition whose damage was told: they come in order */
 };
 
 /* ---- which partitions ---- */
@@ -259,10 +260,12 @@ static ttape_status add_events(void *context, uint32_t worker, ttape_reader *r,
 
 static ttape_status leave_out(void *context, uint32_t partition, const ttape_error *problem)
 {
-    const struct work *work = context;
+    struct work *work = context;
     ttape_report *report = work->report;
     report->info.damaged_count++;
-    report->options.damage(report->options.context, partition, problem);
+    if (partition >= work->said_end)
+        report->options.damage(report->options.context, partition, problem);
+    work->said_end = partition + 1 > work->said_end ? partition + 1 : work->said_end;
     return TTAPE_OK;
 }
 
@@ -318,24 +321,36 @@ static ttape_status run_workers(struct work *work, const uint32_t *partitions, u
     return merge_workers(work, workers, err);
 }
 
+static ttape_status work_with(struct work *work, const uint32_t *partitions, uint32_t count,
+                              uint32_t jobs, ttape_error *err)
+{
+    struct ttp_memory *memory = &work->report->memory;
+    uint32_t workers = ttp_partition_workers(jobs, count);
+    work->workers = ttp_memory_take(memory, workers, sizeof *work->workers, err);
+    if (work->workers == NULL)
+        return memory->status;
+    memset(work->workers, 0, workers * sizeof *work->workers);
+    ttape_status status = run_workers(work, partitions, count, jobs, err);
+    for (uint32_t i = 0; i < workers; i++) {
+        ttp_account_close(work->workers[i].account);
+        ttp_account_rows_close(&work->workers[i].rows);
+    }
+    ttp_memory_give(memory, work->workers, workers, sizeof *work->workers);
+    return status;
+}
+
 static ttape_status work_on(ttape_report *report, const uint32_t *partitions, uint32_t count,
                             ttape_error *err)
 {
-    struct ttp_memory *memory = &report->memory;
     uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->reader->jobs;
-    uint32_t workers = ttp_partition_workers(jobs, count);
+    const ttape_report_info before = report->info;
     struct work work = {.report = report};
-    work.workers = ttp_memory_take(memory, workers, sizeof *work.workers, err);
-    if (work.workers == NULL)
-        return memory->status;
-    memset(work.workers, 0, workers * sizeof *work.workers);
-    ttape_status status = run_workers(&work, partitions, count, jobs, err);
-    for (uint32_t i = 0; i < workers; i++) {
-        ttp_account_close(work.workers[i].account);
-        ttp_account_rows_close(&work.workers[i].rows);
-    }
-    ttp_memory_give(memory, work.workers, workers, sizeof *work.workers);
-    return status;
+    ttape_status status = work_with(&work, partitions, count, jobs, err);
+    if (status != TTAPE_E_LIMIT || ttp_partition_workers(jobs, count) == 1)
+        return status;
+    ttp_account_rows_close(&report->rows);
+    report->info = before;
+    return work_with(&work, partitions, count, 1, err);
 }
 
 ttape_status ttp_report_work(ttape_report *report, ttape_error *err)

@@ -316,4 +316,11 @@ for options in "" "--by call" "--match a" "--json" "--callers 0x0"; do
     clean out
     clean err
 done
+# Deep stacks in little memory: where a half of it does not suffice, one thread has all of it.
+awk 'BEGIN { for (t = 1; t <= 2; t++) { for (i = 0; i < 60000; i++) print i, t, "enter f" i % 50
+    for (; i < 120000; i++) print i, t, "exit" } }' | "$T" convert - -o deep.ttape -p 120000
+report --exact -j 1 --memory 12M deep.ttape
+cp out want.json
+report --exact -j 2 --memory 12M deep.ttape
+same out want.json
 verdict
