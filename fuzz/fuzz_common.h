@@ -33,8 +33,8 @@ struct fuzz_input {
     size_t size;
 };
 uint32_t fuzz_number(struct fuzz_input *in, unsigned bytes);
-/* A time of any magnitude out of 2 bytes: those below 1024 stand for themselves, odd ones above have
- * all bits set that they do not say. */
+/* A time of any magnitude out of 2 bytes: those below 1024 stand for themselves, odd ones above
+ * have all bits set that they do not say. */
 uint64_t fuzz_time(struct fuzz_input *in);
 /* Up to `most` of the bytes that are left. */
 struct fuzz_input fuzz_part(struct fuzz_input *in, size_t most);

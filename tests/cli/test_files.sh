@@ -115,4 +115,22 @@ has err 'truncated'
 status 1 "$T" verify short.ttape
 status 3 "$T" info short.ttape
 has out 'truncated'
+# what is no trace any more afterwards is never written over its input, by no name
+printf '0 1 enter f\n5 1 exit\n' >own.txt
+status 0 "$T" convert own.txt -o own.ttape
+ln own.txt link.txt
+ln -s own.ttape soft.ttape
+cat own.txt own.ttape >own.before
+for name in own.txt ./own.txt link.txt; do
+    status 4 "$T" convert own.txt -o "$name" --force
+    has err 'in place'
+done
+for name in own.ttape soft.ttape; do
+    for format in folded sqlite chrome; do
+        status 4 "$T" export own.ttape --to "$format" -o "$name" --force
+        has err 'in place'
+    done
+done
+cat own.txt own.ttape >own.after
+same own.before own.after
 verdict

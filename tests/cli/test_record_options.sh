@@ -315,4 +315,16 @@ status 0 "$T" record -q -f -o got.ttape ./prog
 same out wanted
 status 2 "$T" record
 status 2 "$T" record --no-such-option ./prog
+# ---- never over the command itself, by no name ----
+cp prog own
+ln own own.link
+ln -s own own.soft
+sum=$(md5sum <own)
+for name in own ./own own.link own.soft "$work/own"; do
+    status 4 "$T" record -o "$name" --force ./own
+    has err "cannot record into '$name': it is the command"
+done
+status 4 env PATH="$PATH:$work" "$T" record -o own --force own
+status 4 env PATH="$PATH:" "$T" record -o own --force own
+[ "$sum" = "$(md5sum <own)" ] || fail "record changed the program"
 verdict

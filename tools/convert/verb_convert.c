@@ -122,6 +122,8 @@ static const struct tool_command command = {
 int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_hash *content)
 {
     ttape_error err = {0};
+    if (tool_target_is_input(conversion->output, conversion->input))
+        return tool_fail("cannot convert '%s' in place: it is the output too", conversion->input);
     int status = tool_target_open(&conversion->target, conversion->output, conversion->force);
     if (status != TOOL_OK)
         return status;

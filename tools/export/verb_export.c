@@ -154,6 +154,8 @@ static int run_format(struct tool_export *export, const struct tool_export_forma
 {
     struct tool_target target = {.fd = -1};
     int status = TOOL_OK;
+    if (tool_target_is_input(export->path, export->input->name))
+        return tool_fail("cannot export '%s' in place: it is the output too", export->input->name);
     bool is_stream = format->shape == TOOL_EXPORT_TEXT || format->shape == TOOL_EXPORT_BINARY;
     if (is_stream)
         status = open_stream(export, &target, format->shape == TOOL_EXPORT_TEXT);

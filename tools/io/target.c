@@ -1,4 +1,5 @@
 /* Outputs, and their registration for removal by the signal handler. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -51,6 +52,37 @@ int tool_target_open(struct tool_target *target, const char *path, bool force)
             return tool_fail("cannot write '%s': not a regular file", path);
     }
     return open_file(target, force);
+}
+
+bool tool_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* A directory that cannot be read has no such file, and is told so later. */
+static bool has_file(const char *directory, const struct stat *wanted)
+{
+    struct stat info;
+    const struct dirent *entry;
+    bool has = false;
+    DIR *stream = opendir(directory);
+    if (stream == NULL)
+        return false;
+    while (!has && (entry = readdir(stream)) != NULL)
+        has = fstatat(dirfd(stream), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) &&
+              tool_same_file(&info, wanted);
+    (void)closedir(stream);
+    return has;
+}
+
+bool tool_target_is_input(const char *path, const char *input_path)
+{
+    struct stat input, output;
+    bool is_there =
+        strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
+    return is_there && S_ISREG(output.st_mode) && stat(input_path, &input) == 0 &&
+           (tool_same_file(&output, &input) ||
+            (S_ISDIR(input.st_mode) && has_file(input_path, &output)));
 }
 
 int tool_target_write(struct tool_target *target, ttape_writer **writer, uint64_t resolution_ns,

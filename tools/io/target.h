@@ -4,6 +4,7 @@
 #define TOOL_TARGET_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include <tracetape/writer.h>
 
@@ -17,6 +18,11 @@ struct tool_target {
 /* Opens it; `path` "-" is standard output (refused when that is a terminal). Returns a tool_exit;
  * what failed has been reported. */
 int tool_target_open(struct tool_target *target, const char *path, bool force);
+
+/* Whether an output ("-": standard output) is an input too, or a file in an input that is a
+ * directory: by any name, and through links. */
+bool tool_target_is_input(const char *path, const char *input_path);
+bool tool_same_file(const struct stat *a, const struct stat *b);
 
 /* A writer into it for a copy of traces, with their id and resolution. Returns a tool_exit. */
 int tool_target_write(struct tool_target *target, ttape_writer **writer, uint64_t resolution_ns,

@@ -22,6 +22,7 @@
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 #include "tools/record/record_keep.h"
+#include "tools/record/record_output.h"
 #include "tools/record/record_rules.h"
 #include "tools/record/record_unrecorded.h"
 
@@ -470,6 +471,8 @@ static int record(const struct options *options, char **argv,
     ttape_recording *recording;
     struct sigaction size_action;
     int status = 0, code;
+    if (tool_record_is_command(options->output, argv[0]))
+        return tool_fail("cannot record into '%s': it is the command", options->output);
     char *runtime = find_runtime();
     if (runtime == NULL)
         return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"

@@ -195,38 +195,6 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
     return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* A directory that cannot be read has no such file, and is told so later. */
-static bool has_file(const char *directory, const struct stat *wanted)
-{
-    struct stat info;
-    const struct dirent *entry;
-    bool has = false;
-    DIR *stream = opendir(directory);
-    if (stream == NULL)
-        return false;
-    while (!has && (entry = readdir(stream)) != NULL)
-        has = fstatat(dirfd(stream), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) &&
-              is_same(&info, wanted);
-    (void)closedir(stream);
-    return has;
-}
-
-/* Never in place: not by another name either, nor through a link, nor over a recording's files. */
-static bool is_output(const char *output_path, const char *path, const struct stat *input)
-{
-    struct stat output;
-    bool is_there = strcmp(output_path, "-") == 0
-                        ? fstat(1, &output) == 0 && S_ISREG(output.st_mode)
-                        : stat(output_path, &output) == 0;
-    return is_there &&
-           (is_same(&output, input) || (S_ISDIR(input->st_mode) && has_file(path, &output)));
-}
-
 int tool_verb_recover(int argc, char **argv)
 {
     int count, status;
@@ -245,7 +213,7 @@ int tool_verb_recover(int argc, char **argv)
                          argv[0]);
     if (options.clean && !is_directory)
         return tool_usage("recover", "--clean is for directories of a recorder");
-    if (is_output(options.output, argv[0], &info))
+    if (tool_target_is_input(options.output, argv[0]))
         return tool_fail("cannot recover '%s' in place: it is the output too", argv[0]);
     tool_signals_catch();
     if (!options.no_symbols && is_directory) {
