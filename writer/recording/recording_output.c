@@ -16,8 +16,10 @@
 #include "writer/output/sync_file.h"
 #include "writer/recording/journal.h"
 
-#define LIVE_SEAL_MS 500u
-#define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */
+#define LIVE_SEAL_MS    500u
+#define PRESSED_SEAL_MS 200u   /* programs wait for the slots of a partition for a second at most */
+#define PRESSED_EVENTS  65536u /* smaller partitions are too long */
+#define SLACK_EVENTS    8192u /* that a slot and what the filter held back may add to a partition */
 
 /* OUTPUT with something before its last suffix: run.ttape -> run.0001.ttape */
 static char *numbered(const char *output, const char *middle)
@@ -475,6 +477,14 @@ static void check_limits(struct ttp_encode *e)
         e->shared->stopped = true;
 }
 
+/* Where the spill file is nearly full, its room is wanted back in smaller pieces: programs may come
+ * to wait for it. */
+static bool pressed(const struct ttp_encode *e, uint64_t ready)
+{
+    return e->spill->in_use > e->spill->slot_limit / 4 * 3 && ready >= PRESSED_EVENTS &&
+           ttp_now_ms() - e->sealed_ms >= PRESSED_SEAL_MS;
+}
+
 ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
 {
     uint64_t ready = 0, limit = e->options.writer.partition_events;
@@ -485,7 +495,7 @@ ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
     if (is_small(e))
         limit = events_wanted(e);
     bool by_time = e->options.keep_ns != 0 && rotation_due(e);
-    if (ready != 0 && (ready >= limit || now || live || by_time)) {
+    if (ready != 0 && (ready >= limit || now || live || by_time || pressed(e, ready))) {
         TTP_TRY(checkpoint(e, err));
         check_limits(e);
         if (rotation_due(e))
