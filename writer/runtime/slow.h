@@ -122,7 +122,14 @@ void ttp_late_forked(const void *memory, struct ttp_thread_page *page, uint32_t 
 /* Memory of one that is gone, or NULL. */
 void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id);
 
+/* room.c: private memory of ours, which a program that locks its memory does not lock. */
+long ttp_room_map(size_t bytes);
+void ttp_room_unmap(void *memory, size_t bytes);
+bool ttp_room_is_limited(void);          /* the program has a limit on memory that it maps */
+bool ttp_room_has(uint64_t block_bytes); /* whether so much may be mapped of blocks */
+
 /* arena_attach.c */
+void ttp_arena_unlock(void);
 bool ttp_arena_attach(const char *path, bool is_own);
 /* Maps more blocks, or makes more where there are none; false: they cannot be had. Safe in
  * handlers, and in several threads at once. */
@@ -188,7 +195,9 @@ void ttp_libc_find(void);
 /* maps.c */
 bool ttp_mapping_find(uintptr_t address, uintptr_t *low, uintptr_t *high, uintptr_t *before);
 size_t ttp_mapping_path(uintptr_t address, char *path, size_t room); /* 0: no file */
-bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t inode);
+typedef void (*ttp_mapping_visitor)(void *context, uintptr_t low, uintptr_t high, bool is_arena);
+bool ttp_mappings_visit(ttp_mapping_visitor visit, void *context);
+bool ttp_mapping_has_file(uint64_t device, uint64_t inode);
 
 /* prctl.c: what the program asks the kernel for */
 void ttp_prctl_seen(int option, uintptr_t argument);

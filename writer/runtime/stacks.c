@@ -107,17 +107,12 @@ static bool find_registered(uintptr_t sp, struct registered *found)
     return false;
 }
 
-static long map_memory(size_t bytes)
-{
-    return ttp_syscall(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
+static long map_memory(size_t bytes) { return ttp_room_map(bytes); }
 
 static void release_list(const struct ttp_stacks *stacks)
 {
     if (stacks->list != stacks->first)
-        ttp_syscall(SYS_munmap, (long)stacks->list,
-                    (long)(stacks->capacity * sizeof(struct ttp_runtime_stack)), 0, 0, 0, 0);
+        ttp_room_unmap(stacks->list, stacks->capacity * sizeof(struct ttp_runtime_stack));
 }
 
 static bool grow_stacks(struct ttp_stacks *stacks)
@@ -188,8 +183,7 @@ void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_runtime
 void ttp_stacks_close(struct ttp_stacks *stacks)
 {
     for (uint32_t i = 1; i < stacks->count; i++)
-        ttp_syscall(SYS_munmap, (long)stacks->list[i].base,
-                    TTP_FRAMES_OTHER * sizeof(struct ttp_runtime_frame), 0, 0, 0, 0);
+        ttp_room_unmap(stacks->list[i].base, TTP_FRAMES_OTHER * sizeof(struct ttp_runtime_frame));
     release_list(stacks);
 }
 

@@ -86,6 +86,7 @@ struct ttp_runtime_stack {
 /* The stacks of a thread; a forked child goes on with its copy. */
 struct ttp_stacks {
     uint32_t count, current, capacity;
+    uint32_t frame_count; /* of the thread's own stack */
     struct ttp_runtime_stack *list;
     uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
     uintptr_t first_sp;
@@ -198,9 +199,11 @@ struct ttp_runtime_process {
     uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
     uint32_t module_changes;       /* since the process began */
     uint32_t signal_changes;       /* of handlers */
+    uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;
     bool has_thread_key;
     bool has_no_tsc;   /* threads that begin may not read a clock */
+    bool locks_memory; /* mlockall was called */
     bool is_elsewhere; /* in another namespace of process ids than the recorder */
     bool
         avoids_system_calls; /* a filter of system calls may be on: none that can be done without */

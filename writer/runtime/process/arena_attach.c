@@ -11,8 +11,10 @@
 
 #define WIPE_ON_FORK   18 /* MADV_WIPEONFORK */
 #define OWN_BYTES      4096u
+#define ARENA_BYTES    (TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note))
 #define PAGE           4096u
 #define FIRST_BLOCKS   16u
+#define LIMITED_BLOCKS 4u /* where address space is limited */
 #define GROWTH_BLOCKS  16u
 #define POPULATE_WRITE 23    /* MADV_POPULATE_WRITE, from Linux 5.14 on */
 #define AHEAD_BLOCKS   1024u /* 32 MiB */
@@ -113,8 +115,8 @@ static void unmap(long from, long end)
 /* Blocks lie at multiples of their size, so that an address says where in its block it is. */
 static bool map_first(long fd, uint64_t offset, uint32_t capacity)
 {
-    uint32_t count = 1;
-    while (count * 2 <= capacity && count < FIRST_BLOCKS)
+    uint32_t count = 1, wanted = ttp_room_is_limited() ? LIMITED_BLOCKS : FIRST_BLOCKS;
+    while (count * 2 <= capacity && count < wanted)
         count *= 2;
     size_t bytes = (size_t)count * TTP_BLOCK_BYTES, room = bytes + TTP_BLOCK_BYTES;
     long start = map_room(room);
@@ -139,6 +141,8 @@ static bool map_first(long fd, uint64_t offset, uint32_t capacity)
  * more, and all that lies behind it in the file. */
 static bool map_extent(uint32_t extent)
 {
+    if (extent == 0 || !ttp_room_has((uint64_t)extent_end(extent) * TTP_BLOCK_BYTES))
+        return false;
     uint32_t first = extent_start(extent), last = extent - 1;
     size_t bytes = (size_t)(extent_end(extent) - first) * TTP_BLOCK_BYTES;
     long source = (long)extent_at(last) +
@@ -234,17 +238,29 @@ static bool check_head(const struct ttp_arena_head *head, const struct stat *fil
            choose_clock(head->clock);
 }
 
+void ttp_arena_unlock(void)
+{
+    uint32_t count = count_extents();
+    ttp_syscall(SYS_munlock, (long)&ttp_arena, sizeof(ttp_arena), 0, 0, 0, 0);
+    ttp_syscall(SYS_munlock, (long)ttp_process.block_states - TTP_ARENA_HEAD_BYTES, ARENA_BYTES, 0,
+                0, 0, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t bytes = (size_t)(extent_end(i) - extent_start(i)) * TTP_BLOCK_BYTES;
+        long page = i == 0 ? 0 : (long)PAGE; /* doubled, and in front of the blocks */
+        ttp_syscall(SYS_munlock, (long)extent_at(i) - page, (long)bytes + page, 0, 0, 0, 0);
+    }
+}
+
 /* Zeroed in forked children: whoever finds it so knows that it is one. */
 static bool map_own(void)
 {
     if (ttp_process.page != NULL)
         return true;
-    long own = ttp_syscall(SYS_mmap, 0, OWN_BYTES, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long own = ttp_room_map(OWN_BYTES);
     if (ttp_failed(own))
         return false;
     if (ttp_syscall(SYS_madvise, own, OWN_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
-        ttp_syscall(SYS_munmap, own, OWN_BYTES, 0, 0, 0, 0);
+        ttp_room_unmap((void *)own, OWN_BYTES);
         return false;
     }
     ttp_process.page = (struct ttp_process_page *)own;
@@ -253,7 +269,7 @@ static bool map_own(void)
 
 static bool map_arena(long fd, const struct stat *file)
 {
-    size_t bytes = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
+    size_t bytes = ARENA_BYTES;
     int protection = PROT_READ | PROT_WRITE;
     if ((uint64_t)file->st_size < TTP_NOTES_AT || !map_own())
         return false;
@@ -277,7 +293,7 @@ static bool map_arena(long fd, const struct stat *file)
 /* Another copy of the runtime in this process has it already. */
 static bool is_taken(const struct stat *file)
 {
-    return ttp_mapping_has_file(major(file->st_dev), minor(file->st_dev), file->st_ino);
+    return ttp_mapping_has_file(file->st_dev, file->st_ino);
 }
 
 bool ttp_arena_attach(const char *path, bool is_own)
@@ -292,6 +308,8 @@ bool ttp_arena_attach(const char *path, bool is_own)
         file.st_uid == (uid_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
         (file.st_mode & 077) == 0 && (is_own || !is_taken(&file)) && map_arena(fd, &file);
     ttp_process.user = file.st_uid;
+    ttp_process.arena_device = file.st_dev;
+    ttp_process.arena_file = file.st_ino;
     ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
     return attached;
 }

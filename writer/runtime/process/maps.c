@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "writer/runtime/slow.h"
 
@@ -41,7 +42,7 @@ static int read_number(struct maps_reader *in, uint32_t base, uint64_t *value)
     *value = 0;
     while ((c = next_char(in)) >= 0) {
         uint32_t digit = c >= 'a' ? (uint32_t)c - 'a' + 10 : (uint32_t)c - '0';
-        if (digit >= base)
+        if (digit >= base || (c > '9' && c < 'a'))
             break;
         *value = *value * base + digit;
     }
@@ -116,23 +117,45 @@ size_t ttp_mapping_path(uintptr_t address, char *path, size_t room)
     return size != 0 && path[0] == '/' ? size : 0;
 }
 
-bool ttp_mapping_has_file(uint64_t device_major, uint64_t device_minor, uint64_t inode)
+/* From behind the range on to the line's end; whether the mapping is of that file. */
+static bool is_of_file(struct maps_reader *in, uint64_t device, uint64_t inode)
+{
+    uint64_t major, minor, number;
+    skip_to(in, ' '); /* rights */
+    skip_to(in, ' '); /* offset */
+    if (read_number(in, 16, &major) != ':' || read_number(in, 16, &minor) != ' ')
+        return false;
+    int c = read_number(in, 10, &number);
+    if (c != '\n')
+        skip_to(in, '\n');
+    return makedev((uint32_t)major, (uint32_t)minor) == device && number == inode;
+}
+
+bool ttp_mapping_has_file(uint64_t device, uint64_t inode)
 {
     struct maps_reader in;
-    uint64_t low, high, major, minor, number;
+    uint64_t low, high;
     bool found = false;
     if (!open_maps(&in))
         return false;
-    while (!found && next_mapping(&in, &low, &high)) {
-        skip_to(&in, ' '); /* rights */
-        skip_to(&in, ' '); /* offset */
-        if (read_number(&in, 16, &major) != ':' || read_number(&in, 16, &minor) != ' ')
-            break;
-        int c = read_number(&in, 10, &number);
-        found = major == device_major && minor == device_minor && number == inode;
-        if (c != '\n' && skip_to(&in, '\n') != '\n')
-            break;
-    }
+    while (!found && next_mapping(&in, &low, &high))
+        found = is_of_file(&in, device, inode);
     close_maps(&in);
     return found;
+}
+
+/* Not the kernel's own page, which is above all addresses of a process. */
+bool ttp_mappings_visit(ttp_mapping_visitor visit, void *context)
+{
+    struct maps_reader in;
+    uint64_t low, high;
+    if (!open_maps(&in))
+        return false;
+    while (next_mapping(&in, &low, &high)) {
+        bool is_arena = is_of_file(&in, ttp_process.arena_device, ttp_process.arena_file);
+        if (high <= INTPTR_MAX)
+            visit(context, low, high, is_arena);
+    }
+    close_maps(&in);
+    return true;
 }

@@ -22,7 +22,7 @@
 
 #define PAGE         4096u
 #define LINES_BYTES  (4 * PAGE)
-#define STATE_BYTES  (LINES_BYTES + PAGE + TTP_FRAMES_MAIN * sizeof(struct ttp_runtime_frame))
+#define FRAMES_AT    (LINES_BYTES + PAGE)
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 #define KEPT_STATES  64u
 #define PR_GET_NAME  16
@@ -106,6 +106,18 @@ void ttp_process_start(char **environment)
 
 /* -- a thread's memory -- */
 
+static struct ttp_stacks *stacks_of(void *memory)
+{
+    return (struct ttp_stacks *)((uint8_t *)memory + LINES_BYTES);
+}
+
+static void *memory_of(struct ttp_stacks *stacks) { return (uint8_t *)stacks - LINES_BYTES; }
+
+static size_t state_bytes(void *memory)
+{
+    return FRAMES_AT + stacks_of(memory)->frame_count * sizeof(struct ttp_runtime_frame);
+}
+
 static void *take_kept(void)
 {
     for (uint32_t i = 0; i < KEPT_STATES; i++) {
@@ -126,19 +138,21 @@ static void keep_or_unmap(void *state)
                                         __ATOMIC_RELAXED))
             return;
     }
-    ttp_syscall(SYS_munmap, (long)state, STATE_BYTES, 0, 0, 0, 0);
+    ttp_room_unmap(state, state_bytes(state));
 }
 
 static void *map_state(void)
 {
-    long memory = ttp_syscall(SYS_mmap, 0, STATE_BYTES, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t frames = ttp_room_is_limited() ? TTP_FRAMES_OTHER : TTP_FRAMES_MAIN;
+    size_t bytes = FRAMES_AT + frames * sizeof(struct ttp_runtime_frame);
+    long memory = ttp_room_map(bytes);
     if (ttp_failed(memory))
         return NULL;
     if (ttp_syscall(SYS_madvise, memory, LINES_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
-        ttp_syscall(SYS_munmap, memory, STATE_BYTES, 0, 0, 0, 0);
+        ttp_room_unmap((void *)memory, bytes);
         return NULL;
     }
+    stacks_of((void *)memory)->frame_count = (uint32_t)frames;
     return (void *)memory;
 }
 
@@ -221,13 +235,6 @@ static void fill_line(struct ttp_thread_page *page, bool is_child)
         ttp_syscall(SYS_prctl, PR_GET_NAME, (long)page->name, 0, 0, 0, 0);
 }
 
-static struct ttp_stacks *stacks_of(void *memory)
-{
-    return (struct ttp_stacks *)((uint8_t *)memory + LINES_BYTES);
-}
-
-static void *memory_of(struct ttp_stacks *stacks) { return (uint8_t *)stacks - LINES_BYTES; }
-
 static struct ttp_thread_page *next_line(struct ttp_thread_page *page)
 {
     uint8_t *first = memory_of(ttp_thread.stacks), *next = (uint8_t *)page + PAGE;
@@ -261,8 +268,8 @@ static struct ttp_thread_page *new_state(uintptr_t sp)
     struct ttp_thread_page *page = (struct ttp_thread_page *)memory;
     struct ttp_stacks *stacks = stacks_of(memory);
     *page = (struct ttp_thread_page){.gate = TTP_GATE_UNUSABLE};
-    ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + LINES_BYTES + PAGE),
-                    TTP_FRAMES_MAIN);
+    ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + FRAMES_AT),
+                    stacks->frame_count);
     ttp_thread.stacks = stacks;
     ttp_thread.top = stacks->list[0].base;
     return page;
