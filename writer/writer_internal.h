@@ -79,7 +79,8 @@ struct ttp_stream_state {
 struct ttp_definitions {
     struct ttp_growing modules, files, processes, streams; /* rows, encoded */
     struct ttp_growing sites;                              /* struct ttp_pending_site */
-    struct ttp_growing text;                               /* symbols of sites */
+    struct ttp_growing text;                               /* symbols of sites, and names */
+    struct ttp_growing names;                              /* of stream_names.c */
     uint32_t first_module, module_count, first_file, file_count, first_site, site_count;
     uint32_t first_process, process_count, first_stream, stream_count;
     struct ttp_growing metadata; /* encoded CBOR pairs ... */

@@ -76,7 +76,8 @@ enum ttp_message {
     TTP_MESSAGE_SITE = 4,        /* defines a site of the API by its address */
     TTP_MESSAGE_LEAF = 5,        /* a marker or counter with values */
     TTP_MESSAGE_THREAD = 6,      /* the thread's name */
-    TTP_MESSAGE_VALUES = 7       /* values of the event before */
+    TTP_MESSAGE_VALUES = 7,      /* values of the event before */
+    TTP_MESSAGE_NAMED = 8        /* another thread's name */
 };
 
 static inline uint64_t ttp_record_call(uint64_t tag, uint64_t clock, uint64_t address)

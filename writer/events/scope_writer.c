@@ -10,6 +10,7 @@
 #include "format/base/sized.h"
 #include "format/container/definitions.h"
 #include "writer/events/metadata_pairs.h"
+#include "writer/events/stream_names.h"
 #include "writer/secret.h"
 #include "writer/writer_internal.h"
 
@@ -53,6 +54,7 @@ static void free_definitions(ttape_writer *w, struct ttp_definitions *d)
     ttp_grown_free(&w->allocator, &d->streams);
     ttp_grown_free(&w->allocator, &d->sites);
     ttp_grown_free(&w->allocator, &d->text);
+    ttp_grown_free(&w->allocator, &d->names);
     ttp_grown_free(&w->allocator, &d->metadata);
     ttp_grown_free(&w->allocator, &d->pairs);
 }
@@ -357,11 +359,12 @@ static ttape_status collect_sites(ttape_writer *w, const struct ttp_scope *scope
     return TTAPE_OK;
 }
 
-static ttape_status collect_streams(ttape_writer *w, const struct ttp_scope *scope,
+static ttape_status collect_streams(ttape_writer *w, struct ttp_scope *scope,
                                     struct ttp_growing *out, ttape_error *err)
 {
-    const struct ttp_definitions *d = &scope->fresh;
+    struct ttp_definitions *d = &scope->fresh;
     struct ttp_writer_cursor c;
+    TTP_TRY(ttp_stream_names_apply(w, d, err));
     TTP_TRY(begin_rows(w, out, 4 * (size_t)TTP_VARINT_MAX + d->processes.count + d->streams.count,
                        &c, err));
     ttp_range_write(&c, d->first_process, d->process_count);

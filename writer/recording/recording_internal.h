@@ -480,6 +480,9 @@ struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread 
                                   uint32_t index);
 struct ttp_output *ttp_output_of(struct ttp_encode *e, const struct ttp_thread *thread);
 ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+/* A message about its name, or another thread's of its image. */
+void ttp_thread_named(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,
+                      const uint8_t *bytes, size_t size_bytes);
 ttape_status ttp_thread_touch(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
 /* Defines everything again, with the same ids, in the file that is current now. */
 ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err);

@@ -182,10 +182,12 @@ enum ttp_fact {
     TTP_FACT_THREAD_CREATE,
     TTP_FACT_THREAD_CREATE_FAILED,
     TTP_FACT_THREAD_START,
-    TTP_FACT_PROCESS_CREATE
+    TTP_FACT_PROCESS_CREATE,
+    TTP_FACT_THREAD_NAME
 };
 /* Of a thread that is in a call; nothing otherwise. */
 void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_t sp);
+void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, uintptr_t sp);
 void ttp_fact_write_start(void); /* where the thread's own is still to be written, and can be */
 
 /* modules.c */
@@ -199,8 +201,10 @@ typedef void (*ttp_mapping_visitor)(void *context, uintptr_t low, uintptr_t high
 bool ttp_mappings_visit(ttp_mapping_visitor visit, void *context);
 bool ttp_mapping_has_file(uint64_t device, uint64_t inode);
 
-/* prctl.c: what the program asks the kernel for */
+/* prctl.c: what the program asks the kernel for; names of threads */
 void ttp_prctl_seen(int option, uintptr_t argument);
+void ttp_name_of(uint32_t thread_id, const char *name); /* of another thread */
+void ttp_name_check(void);                              /* others may have given us one */
 
 /* lifetime.c */
 void ttp_thread_watch(void);   /* calls ttp_thread_end at the current thread's end */

@@ -9,6 +9,7 @@
 
 #include "format/base/bytes.h"
 #include "writer/arena/record.h"
+#include "writer/events/stream_names.h"
 #include "writer/recording/decode/layouts.h"
 #include "writer/recording/journal.h"
 
@@ -183,6 +184,41 @@ ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, t
     TTP_TRY(ttape_writer_add_stream(layout->output->writer, &stream, &thread->stream, err));
     e->thread_count++;
     return note_id(e, &e->streams, ttp_map_find(&e->thread_by_serial, thread->serial), err);
+}
+
+/* Every file of the recording has the same name of a stream, so that they can be joined. */
+static bool may_rename(const struct ttp_encode *e)
+{
+    const ttape_recording_options *o = &e->options;
+    return o->rotate_bytes == 0 && o->keep_bytes == 0 && o->keep_ns == 0;
+}
+
+static struct ttp_thread *find_named(struct ttp_encode *e, uint32_t image, uint32_t tid)
+{
+    for (size_t i = e->threads.count; i-- > 0;)
+        if (ttp_thread_at(e, i)->tid == tid && ttp_thread_at(e, i)->image == image)
+            return ttp_thread_at(e, i);
+    return NULL;
+}
+
+void ttp_thread_named(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,
+                      const uint8_t *bytes, size_t size_bytes)
+{
+    if (kind == TTP_MESSAGE_NAMED) {
+        if (size_bytes < sizeof(uint32_t))
+            return;
+        thread = find_named(e, thread->image, ttp_load32(bytes));
+        bytes += sizeof(uint32_t);
+        size_bytes -= sizeof(uint32_t);
+    }
+    size_bytes = size_bytes < sizeof thread->name ? size_bytes : sizeof thread->name - 1;
+    ttape_string name = {(const char *)bytes, size_bytes};
+    if (thread == NULL || (thread->stream != TTAPE_NONE &&
+                           (!may_rename(e) || !ttp_stream_rename(ttp_output_of(e, thread)->writer,
+                                                                 thread->stream, name))))
+        return;
+    memset(thread->name, 0, sizeof thread->name);
+    memcpy(thread->name, bytes, size_bytes);
 }
 
 static ttape_status define_module(struct ttp_encode *e, const struct ttp_image *image,

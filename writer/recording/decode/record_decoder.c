@@ -282,11 +282,8 @@ static ttape_status message(struct decoding *d, uint64_t record)
         return put_leaf(d, ns, bytes, size);
     if (kind == TTP_MESSAGE_VALUES)
         return attach(d, bytes, bytes + size);
-    if (kind == TTP_MESSAGE_THREAD && d->thread->stream != TTAPE_NONE)
-        return TTAPE_OK; /* the stream has its name, and every file of the recording the same */
-    if (kind == TTP_MESSAGE_THREAD) {
-        memset(d->thread->name, 0, sizeof d->thread->name);
-        memcpy(d->thread->name, bytes, size < sizeof d->thread->name ? size : 15);
+    if (kind == TTP_MESSAGE_THREAD || kind == TTP_MESSAGE_NAMED) {
+        ttp_thread_named(d->e, d->thread, kind, bytes, size);
         return TTAPE_OK;
     }
     TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));

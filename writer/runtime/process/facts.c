@@ -11,7 +11,8 @@
 static ttape_rt_site sites[] = {[TTP_FACT_THREAD_CREATE] = FACT("thread_create"),
                                 [TTP_FACT_THREAD_CREATE_FAILED] = FACT("thread_create_failed"),
                                 [TTP_FACT_THREAD_START] = FACT("thread_start"),
-                                [TTP_FACT_PROCESS_CREATE] = FACT("process_create")};
+                                [TTP_FACT_PROCESS_CREATE] = FACT("process_create"),
+                                [TTP_FACT_THREAD_NAME] = FACT("thread_name")};
 static const uint32_t second_types[] = {[TTP_FACT_THREAD_CREATE] = TTAPE_VALUE_POINTER,
                                         [TTP_FACT_THREAD_CREATE_FAILED] = TTAPE_VALUE_UNSIGNED,
                                         [TTP_FACT_THREAD_START] = TTAPE_VALUE_UNSIGNED,
@@ -34,6 +35,15 @@ void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_
         return;
     make(values, fact, first, second);
     ttp_marker_pass(&sites[fact], values, VALUES, sp);
+}
+
+void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, uintptr_t sp)
+{
+    if (ttp_arena.head.mode != TTP_MODE_ON || !is_in_call())
+        return;
+    ttape_value values[VALUES] = {{.type = TTAPE_VALUE_UNSIGNED, .number = thread_id},
+                                  {.type = TTAPE_VALUE_STRING, .bytes = {name, size_bytes}}};
+    ttp_marker_pass(&sites[TTP_FACT_THREAD_NAME], values, VALUES, sp);
 }
 
 void ttp_fact_write_start(void)

@@ -257,14 +257,19 @@ BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
 }
 IN_FRONT_OF(syscall, ttp_before_syscall);
 
-void *ttp_before_setname(pthread_t thread, const char *name);
-BEFORE void *ttp_before_setname(pthread_t thread, const char *name)
+/* Where the C library has the id of a thread of its own is where it has that of another one. */
+TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
+    int (*set_name)(pthread_t, const char *) = (int (*)(pthread_t, const char *))real(REAL_SETNAME);
+    int result = set_name(thread, name);
+    if (result != 0)
+        return result;
     if (pthread_equal(thread, pthread_self()))
         ttp_prctl_seen(PR_SET_NAME, (uintptr_t)name);
-    return real(REAL_SETNAME);
+    else if (ttp_process.tid_offset != 0)
+        ttp_name_of(*(const uint32_t *)((uintptr_t)thread + ttp_process.tid_offset), name);
+    return 0;
 }
-IN_FRONT_OF(pthread_setname_np, ttp_before_setname);
 
 /* -- ends without destructors: what a drop period lost has not been counted yet, and the recorder
  * may be a thread of this process -- */

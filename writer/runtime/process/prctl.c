@@ -10,18 +10,59 @@
 #include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
+#define NAME_BYTES sizeof(ttp_thread.page->name)
+
+static uint32_t cut(char *out, const char *name)
+{
+    uint32_t size = 0;
+    for (; size < NAME_BYTES - 1 && name[size] != '\0'; size++)
+        out[size] = name[size];
+    for (uint32_t i = size; i < NAME_BYTES; i++)
+        out[i] = '\0';
+    return size;
+}
+
+/* Blocks that the thread takes from here on have the name in their heads. */
 static void name_changes(const char *name)
 {
     struct ttp_thread_page *page = ttp_thread.page;
-    uint32_t size = 0;
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
     if (name == NULL || !ttp_has_state())
         return;
-    for (; size < sizeof(page->name) - 1 && name[size] != '\0'; size++)
-        page->name[size] = name[size];
-    page->name[size] = '\0';
+    uint32_t size = cut(page->name, name);
     struct ttp_message_field field = {page->name, size};
-    if (ttp_thread_ready((uintptr_t)__builtin_frame_address(0)) && page == ttp_thread.page)
+    if (ttp_thread_ready(sp) && page == ttp_thread.page)
         ttp_message(TTP_MESSAGE_THREAD, &field, 1);
+    ttp_fact_name(page->thread_id, page->name, size, sp);
+}
+
+void ttp_name_of(uint32_t thread_id, const char *name)
+{
+    char own[NAME_BYTES];
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+    if (!ttp_has_state())
+        return;
+    uint32_t size = cut(own, name);
+    struct ttp_message_field fields[2] = {{&thread_id, sizeof(thread_id)}, {own, size}};
+    if (ttp_thread_ready(sp))
+        ttp_message(TTP_MESSAGE_NAMED, fields, 2);
+    ttp_fact_name(thread_id, own, size, sp);
+}
+
+void ttp_name_check(void)
+{
+    char now[NAME_BYTES];
+    bool is_other = false;
+    if (ttp_process.avoids_system_calls || ttp_is_dropping() ||
+        ttp_syscall(SYS_prctl, PR_GET_NAME, (long)now, 0, 0, 0, 0) != 0)
+        return;
+    for (uint32_t i = 0; i < NAME_BYTES && !is_other; i++) {
+        is_other = now[i] != ttp_thread.page->name[i];
+        if (now[i] == '\0')
+            break;
+    }
+    if (is_other)
+        name_changes(now);
 }
 
 /* A thread that may not read the counter any more, and threads that it makes. In its first mode

@@ -411,6 +411,7 @@ void ttp_thread_end(void)
     struct ttp_thread_page *page = ttp_thread.page;
     if (!ttp_has_state())
         return;
+    ttp_name_check();
     write_end(page);
     page->gate = TTP_GATE_UNUSABLE;
     ttp_block_end();
