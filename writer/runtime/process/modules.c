@@ -1,9 +1,11 @@
 /* Which objects are mapped where: messages in the stream of the thread that asks, complete lists
  * each time, so that a reader needs no history. Not for signal handlers: the loader's lock.
- */
+ *
+ * No function of the C library but the loader's is called: the program may have one of that name,
+ * as a sanitizer's, which is not ready before its own constructor has run. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <string.h>
 
 #include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
@@ -18,6 +20,30 @@ struct ttp_module_seen {
     uint32_t build_id_size;
 };
 
+typedef int (*iterate_function)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+/* The loader's own, where the program has one in front of it. */
+static void iterate(int (*see)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    iterate_function real = dl_iterate_phdr;
+#ifdef TTP_RUNTIME_SHARED
+    void *found = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    dlerror();
+    if (found != NULL)
+        real = (iterate_function)found;
+#endif
+    real(see, data);
+}
+
+static bool begins_with(const char *text, const char *wanted)
+{
+    while (*wanted != '\0' && *text == *wanted) {
+        text++;
+        wanted++;
+    }
+    return *wanted == '\0';
+}
+
 static size_t rounded(size_t size) { return (size + 3) & ~(size_t)3; }
 
 /* The build id among the notes of one segment. Sizes are the object's own words: checked. */
@@ -31,7 +57,8 @@ static void find_build_id(const uint8_t *notes, size_t size, struct ttp_module_s
         if (head.n_namesz > size || head.n_descsz > size || whole > size)
             return;
         if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
-            memcmp(notes + sizeof(head), "GNU", 4) == 0 && head.n_descsz <= BUILD_ID_MAX) {
+            begins_with((const char *)notes + sizeof(head), "GNU") &&
+            head.n_descsz <= BUILD_ID_MAX) {
             module->build_id = notes + sizeof(head) + name;
             module->build_id_size = head.n_descsz;
             return;
@@ -79,7 +106,10 @@ static size_t path_of(const char *name, uint64_t start, char *buffer, const char
             return size;
         }
     }
-    return strnlen(name, PATH_BYTES_MAX);
+    size_t size = 0;
+    while (size < PATH_BYTES_MAX && name[size] != '\0')
+        size++;
+    return size;
 }
 
 struct ttp_telling {
@@ -114,7 +144,7 @@ static int tell_all(struct dl_phdr_info *info, size_t size, void *data)
     struct ttp_telling *telling = data;
     (void)info;
     (void)size;
-    dl_iterate_phdr(tell_one, telling);
+    iterate(tell_one, telling);
     if (!telling->failed) {
         struct ttp_message_field count = {&telling->count, sizeof(telling->count)};
         telling->failed = !ttp_message(TTP_MESSAGE_MODULES_END, &count, 1);
@@ -128,20 +158,17 @@ bool ttp_modules_write(void)
     if (!ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
         return false;
     telling.failed = false;
-    dl_iterate_phdr(tell_all, &telling);
+    iterate(tell_all, &telling);
     return !telling.failed;
 }
 
 /* -- the C library's code -- */
 
-static bool begins_with(const char *text, const char *wanted)
-{
-    return strncmp(text, wanted, strlen(wanted)) == 0;
-}
-
 static bool is_libc(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    const char *name = path;
+    for (const char *at = path; *at != '\0'; at++)
+        name = *at == '/' ? at + 1 : name;
     return begins_with(name, "libc.so") || begins_with(name, "libc-2") ||
            begins_with(name, "ld-musl") || begins_with(name, "libc.musl");
 }
@@ -169,5 +196,5 @@ static int look_for_libc(struct dl_phdr_info *info, size_t size, void *data)
 void ttp_libc_find(void)
 {
     uint32_t count = 0;
-    dl_iterate_phdr(look_for_libc, &count);
+    iterate(look_for_libc, &count);
 }
