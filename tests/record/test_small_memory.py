@@ -3,9 +3,11 @@
 64 MiB (as containers have it), one that others have nearly filled. Nothing is killed, the program
 ends as it does alone, and what is lost is said. Recorder and program are an ordinary user's and
 root's."""
+import contextlib
 import os
+import select
 import shutil
-from contextlib import contextmanager
+import signal
 from pathlib import Path
 
 import faults
@@ -49,11 +51,21 @@ class Group:
         words = self.kills.read_text(encoding="ascii").split()
         return int(words[words.index("oom_kill") + 1])
 
+    def close(self):
+        """What is left of a recording that was killed goes, too."""
+        for word in (self.path / "cgroup.procs").read_text(encoding="ascii").split():
+            with contextlib.suppress(ProcessLookupError):
+                handle = os.pidfd_open(int(word))
+                os.kill(int(word), signal.SIGKILL)
+                select.select([handle], [], [], 60)
+                os.close(handle)
+        self.path.rmdir()
+
     def peak_bytes(self):
         return int(self.peak.read_text(encoding="ascii")) if self.peak.exists() else 0
 
 
-@contextmanager
+@contextlib.contextmanager
 def small_group(mebibytes):
     """A Group, or None where there can be none here."""
     kinds = [("/sys/fs/cgroup", "memory.max", "memory.peak", "memory.events"),
@@ -70,7 +82,7 @@ def small_group(mebibytes):
         yield group
     finally:
         if group:
-            group.path.rmdir()
+            group.close()
 
 
 # ---- runs ----
