@@ -14,6 +14,7 @@ THREADS = 2
 ARENA_MOST = (512 << 20) + (96 << 10)
 OWN_MOST = 128 << 20  # of the recorder; partitions of a million events, two threads that encode
 SPILL_DEFAULT = 4 << 30
+VERIFY_MOST = 1500  # seconds, for some billion events
 OUTER_EVENTS = 4 * THREADS + 8  # main, the threads' function, their starts
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--bounding-set=-all",
         "--inh-caps=-all"]
@@ -107,7 +108,8 @@ def run(seconds, spill=None):
         checks.equal(traces.lost_and_told(about), 0, "lost events")
         checks.that(made <= about["events"] <= made + OUTER_EVENTS,
                     f"{about['events']} events, of {made} and some")
-        checks.that(traces.verify(trace) is None, "the trace does not verify")
+        verified = setting.tracetape("verify", trace, timeout=VERIFY_MOST)
+        checks.equal(verified.status, 0, f"verify; {verified.err}")
         for what in peaks.beyond.values():
             checks.that(False, what)
         print(f"{made} events in {seconds} s of the program: {made / seconds / 1e6:.1f} M/s; "
