@@ -150,3 +150,52 @@ void ttp_hooks_left(uintptr_t sp, uintptr_t target)
     if (ttp_stack_holds(own, sp) && sp < target)
         (void)settle_range(sp, target - sp < SCAN_BYTES ? target : sp + SCAN_BYTES, target);
 }
+
+/* -- forks in handlers -- */
+
+/* Private, and so each process's own: what is stored there is nobody's record. */
+static uint8_t nowhere[2 * TTP_BLOCK_BYTES];
+
+static uint64_t place_nowhere(uint64_t place)
+{
+    uint64_t start = ((uint64_t)nowhere + TTP_BLOCK_MASK) & ~TTP_BLOCK_MASK;
+    return start + (place & TTP_BLOCK_MASK);
+}
+
+static uintptr_t redirect_range(uintptr_t from, uintptr_t to)
+{
+    uintptr_t below = 0;
+    const uint64_t *found;
+    while ((found = ttp_signal_next(from, to)) != NULL) {
+        uint64_t *frame = (uint64_t *)(uintptr_t)found;
+        below = frame[WORD_SP];
+        for (uint32_t i = FIRST_WORD; is_ours(frame[WORD_PLACE]) && i < WORD_SP; i++)
+            if (ttp_has_room(frame[i]) && ttp_arena_holds(frame[i]))
+                frame[i] = place_nowhere(frame[i]);
+        from = (uintptr_t)(found + 1);
+    }
+    return below;
+}
+
+void ttp_hooks_before_fork(void)
+{
+    if (ttp_process.signal_changes != 0 && ttp_has_state())
+        ttp_stack_exact();
+}
+
+void ttp_hooks_forked(uintptr_t sp)
+{
+    const struct ttp_stacks *stacks = ttp_thread.stacks;
+    if (ttp_process.signal_changes == 0 || stacks == NULL || ttp_process.page == NULL)
+        return;
+    if (sp >= stacks->alternate_low && sp < stacks->alternate_high) {
+        sp = redirect_range(sp, stacks->alternate_high);
+        if (!is_readable(sp))
+            return;
+    }
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        const struct ttp_runtime_stack *stack = &stacks->list[i];
+        if (stack->exact && ttp_stack_holds(stack, sp))
+            (void)redirect_range(sp, stack->high - sp < SCAN_BYTES ? stack->high : sp + SCAN_BYTES);
+    }
+}

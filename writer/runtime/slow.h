@@ -97,6 +97,10 @@ const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
 /* left_hooks.c: of those that handlers have interrupted, between sp and target, where a jump goes
  */
 void ttp_hooks_left(uintptr_t sp, uintptr_t target);
+/* In a child that a handler forks: hooks that it interrupted have places in their parent's blocks,
+ * which may be others' when they store. */
+void ttp_hooks_before_fork(void);
+void ttp_hooks_forked(uintptr_t sp);
 
 /* start.c: false: nothing to record into. */
 bool ttp_thread_start(uintptr_t sp);

@@ -339,6 +339,7 @@ static bool begin_thread(uintptr_t sp)
     ttp_thread.cursor = ttp_no_block(ttp_thread.sequence);
     fill_line(page, is_child);
     if (is_child) {
+        ttp_hooks_forked(sp);
         ttp_thread.start_number = 0; /* its parent's, if any */
         ttp_late_forked(memory_of(ttp_thread.stacks), page, page->thread_id);
         inherit(page);

@@ -198,7 +198,10 @@ TTP_EXPORT pid_t fork(void)
 {
     uintptr_t sp = TTP_CALLER_SP(), caller = (uintptr_t)__builtin_return_address(0);
     FIND(real_fork, "fork");
+    ttp_hooks_before_fork();
     pid_t child = real_fork();
+    if (child == 0)
+        ttp_hooks_forked(sp);
     if (child > 0)
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
     return child;
@@ -209,7 +212,10 @@ TTP_EXPORT pid_t _Fork(void)
 {
     uintptr_t sp = TTP_CALLER_SP(), caller = (uintptr_t)__builtin_return_address(0);
     FIND(real__Fork, "_Fork");
+    ttp_hooks_before_fork();
     pid_t child = real__Fork();
+    if (child == 0)
+        ttp_hooks_forked(sp);
     if (child > 0)
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
     return child;
