@@ -28,8 +28,10 @@ def free_memory():
 
 
 def on_disk(path):
+    """Without the blocks in which a file system keeps where the others are."""
     try:
-        return os.stat(path).st_blocks * 512
+        state = os.stat(path)
+        return min(state.st_blocks * 512, state.st_size)
     except OSError:
         return 0
 
