@@ -367,7 +367,7 @@ class Stream:
             address, _, _, length = struct.unpack_from("<QIIH", data)
             self.names.sites[address] = site = data[18:18 + length].decode()
         if site.startswith(FACT):
-            if kind == 5:
+            if kind == 5 and data[8] == data[17]:  # two numbers; the second of others is text
                 self.facts.append((site[len(FACT):], *struct.unpack("<xQxQ", data[8:])))
         else:
             self.messages.append((MESSAGES.get(kind, kind), data))

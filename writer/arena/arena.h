@@ -104,6 +104,9 @@ struct ttp_arena_head {
     char snapshot_names[TTP_ARENA_NAMES_BYTES];
     /* notes that were written, that found no place; the last one's turn */
     uint32_t note_count, notes_missed, note_turn;
+    /* before the magic: filters of system calls that the recorder is under; a program under more
+     * may be ended for a call that the recorder may make */
+    uint32_t filters;
 };
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.

@@ -107,6 +107,12 @@ bool ttp_thread_start(uintptr_t sp);
 void ttp_thread_end(void);
 void ttp_drop_try_last(void); /* of the thread, or of the process */
 void ttp_process_start(char **environment);
+/* status.c. filters: of system calls; where the kernel does not count them, not 0 if any. */
+struct ttp_status {
+    uint32_t process_id, parent_id, filters;
+};
+bool ttp_status_read(struct ttp_status *status);
+
 /* ids.c. Finds the process's id as the recorder knows it; false: it cannot be known. */
 bool ttp_ids_find(const struct ttp_arena_head *head, bool is_forked);
 /* Whether a program that this process executes will know its id; also in a vfork child. */
@@ -116,7 +122,8 @@ uint32_t ttp_process_number(void);
 uint32_t ttp_thread_number(void);
 bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
 char **ttp_environment_find(char **environment, const char *name, const char **value);
-void ttp_process_refuse(void);        /* never records */
+void ttp_process_refuse(void); /* never records */
+size_t ttp_program_path(char *path, size_t room);
 bool ttp_write_pending_process(void); /* writes what has to come before all other records */
 
 /* late.c: a thread that its own destructors do not end any more. False: no room for one more. */

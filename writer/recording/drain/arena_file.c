@@ -125,6 +125,22 @@ static void name_folder(struct ttp_arena_head *head, const char *folder)
     free(path);
 }
 
+/* As writer/runtime/process/status.c counts them. */
+static uint32_t count_filters(void)
+{
+    char line[128];
+    unsigned mode = 0, count = 0;
+    bool is_counted = false;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+        (void)sscanf(line, "Seccomp: %u", &mode);
+        is_counted |= sscanf(line, "Seccomp_filters: %u", &count) == 1;
+    }
+    if (status != NULL)
+        (void)fclose(status);
+    return is_counted ? count : mode;
+}
+
 static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o,
                       const char *folder)
 {
@@ -146,6 +162,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     if (readlink("/proc/self", own, sizeof own - 1) > 0 && strtol(own, NULL, 10) == getpid() &&
         stat("/proc", &processes) == 0)
         head->proc_device = processes.st_dev;
+    head->filters = count_filters();
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = arena->ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);

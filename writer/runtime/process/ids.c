@@ -33,21 +33,33 @@ static bool look_where(const struct ttp_arena_head *head, uint32_t own_id, bool 
     *is_elsewhere = ttp_process.is_elsewhere;
     if (head->pid_namespace == 0)
         return true;
-    if (ttp_process.avoids_system_calls || stat_of("/proc/self/ns/pid", &here) != 0)
+    if ((is_forked && ttp_process.avoids_system_calls) || stat_of("/proc/self/ns/pid", &here) != 0)
         return !*is_elsewhere && !(is_forked && own_id == 1);
     *is_elsewhere = here.st_ino != head->pid_namespace;
     return !*is_elsewhere || (head->proc_device != 0 && stat_of("/proc", &here) == 0 &&
                               here.st_dev == head->proc_device);
 }
 
+/* Under a filter: as the C library knows it of a child that it forked; at the start, of /proc. */
+static long ask_own_id(bool is_forked)
+{
+    struct ttp_status status;
+    if (!ttp_process.avoids_system_calls || ttp_process.tid_offset == 0)
+        return !is_forked && ttp_process.avoids_system_calls
+                   ? (ttp_status_read(&status) ? (long)status.process_id : -1)
+                   : ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    uint32_t id = *(const uint32_t *)(ttp_thread_block() + ttp_process.tid_offset);
+    return id == ttp_thread.process_id ? -1 : (long)id; /* not forked by the C library */
+}
+
 bool ttp_ids_find(const struct ttp_arena_head *head, bool is_forked)
 {
-    long own_id = ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    long own_id = ask_own_id(is_forked);
     bool is_elsewhere = false;
     if (ttp_failed(own_id) || !look_where(head, (uint32_t)own_id, is_forked, &is_elsewhere))
         return false;
     ttp_process.is_elsewhere = is_elsewhere;
-    ttp_process.page->process_id = ttp_process_number();
+    ttp_process.page->process_id = is_elsewhere ? linked_number("/proc/self") : (uint32_t)own_id;
     return ttp_process.page->process_id != 0;
 }
 

@@ -55,8 +55,10 @@ static void find_thread_ids(void)
     dlerror();
     if (field == NULL || field[0] != TID_BITS || field[2] == 0 || field[2] > TID_AT_MOST)
         return;
-    if (*(const uint32_t *)(ttp_thread_block() + field[2]) ==
-        (uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0))
+    uint32_t own = ttp_process.avoids_system_calls /* and this is the first thread */
+                       ? ttp_process.page->process_id
+                       : (uint32_t)ttp_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    if (*(const uint32_t *)(ttp_thread_block() + field[2]) == own)
         ttp_process.tid_offset = field[2];
 #endif
 }

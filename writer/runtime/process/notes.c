@@ -53,9 +53,7 @@ static struct ttp_note *put(const struct ttp_note *content, const char *path)
 void ttp_note_came(void)
 {
     char path[TTP_NOTE_PATH_BYTES];
-    long size =
-        ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path) - 1, 0, 0, 0);
-    path[size > 0 ? size : 0] = '\0';
+    path[ttp_program_path(path, sizeof(path) - 1)] = '\0';
     struct ttp_note note = {
         .kind = TTP_NOTE_CAME, .pid = ttp_process.page->process_id, .turn = ttp_note_turn()};
     put(&note, path);

@@ -72,8 +72,7 @@ void ttp_process_refuse(void)
 
 bool ttp_process_attach(const char *path, bool is_own)
 {
-    /* A filter may forbid even that; by a wrong number the recorder would take us for dead. */
-    if (ttp_failed(ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0)) || !ttp_arena_attach(path, is_own)) {
+    if (!ttp_arena_attach(path, is_own)) {
         ttp_process_refuse();
         return false;
     }
@@ -158,6 +157,28 @@ static void *map_state(void)
 
 /* -- beginnings -- */
 
+/* Under a filter, what the kernel has told already. */
+size_t ttp_program_path(char *path, size_t room)
+{
+    if (!ttp_process.avoids_system_calls) {
+        long size =
+            ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, (long)room, 0, 0, 0);
+        return size > 0 ? (size_t)size : 0;
+    }
+    const char *executed = (const char *)getauxval(AT_EXECFN);
+    size_t size = 0;
+    for (; executed != NULL && size < room && executed[size] != '\0'; size++)
+        path[size] = executed[size];
+    return size;
+}
+
+static uint32_t parent_id(void)
+{
+    if (ttp_process.avoids_system_calls)
+        return 0;
+    return (uint32_t)ttp_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
 /* The process's first message; false: not yet. */
 bool ttp_write_pending_process(void)
 {
@@ -166,12 +187,9 @@ bool ttp_write_pending_process(void)
     if (!page->has_pending_process)
         return true;
     uint64_t numbers[4] = {ttp_process.page->image, page->pending_parent, ttp_thread.started,
-                           (uint64_t)ttp_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) << 32 |
-                               ttp_thread.process_id};
-    long size =
-        ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
-    struct ttp_message_field fields[2] = {{numbers, sizeof(numbers)},
-                                          {path, size > 0 ? (size_t)size : 0}};
+                           (uint64_t)parent_id() << 32 | ttp_thread.process_id};
+    size_t size = ttp_program_path(path, sizeof(path));
+    struct ttp_message_field fields[2] = {{numbers, sizeof(numbers)}, {path, size}};
     page->has_pending_process = false; /* a handler must not write it once more */
     if (ttp_message(TTP_MESSAGE_PROCESS, fields, 2)) {
         /* Only now: children cannot name a parent that has not written its own message. */
@@ -202,6 +220,9 @@ static uint32_t thread_id(bool is_child)
         return process_id();
     if (ttp_process.tid_offset != 0 && !ttp_process.is_elsewhere)
         return *(const uint32_t *)(ttp_thread_block() + ttp_process.tid_offset);
+    uint64_t image = ttp_process.page->image;
+    if (ttp_process.avoids_system_calls && (image == 0 || image == ttp_thread.serial))
+        return process_id(); /* its first thread */
     return ttp_thread_number();
 }
 

@@ -202,7 +202,7 @@ TTP_EXPORT pid_t fork(void)
     pid_t child = real_fork();
     if (child == 0)
         ttp_hooks_forked(sp);
-    if (child > 0)
+    if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
     return child;
 }
@@ -216,7 +216,7 @@ TTP_EXPORT pid_t _Fork(void)
     pid_t child = real__Fork();
     if (child == 0)
         ttp_hooks_forked(sp);
-    if (child > 0)
+    if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
     return child;
 }
