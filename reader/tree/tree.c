@@ -63,6 +63,8 @@ void ttape_tree_close(ttape_tree *tree)
     ttp_memory_give(&memory, tree, 1, sizeof *tree);
 }
 
+uint64_t ttape_tree_get_work(const ttape_tree *tree) { return tree != NULL ? tree->work : 0; }
+
 /* ---- by name ---- */
 
 static ttape_status get_frame(ttape_tree *tree, const ttape_node_id *id, ttape_tree_mode mode,

@@ -152,8 +152,13 @@ static bool frame_less(const void *context, uint32_t a, uint32_t b)
 static void find_selfs(struct finding *f, uint32_t start_count)
 {
     struct ttp_tree_frame *frames = f->outline->frames;
-    for (uint32_t i = 0; i < start_count; i++)
+    uint32_t asked = 0; /* of a million frames that stay none is */
+    for (uint32_t i = 0; i < start_count; i++) {
         f->order[i] = i;
+        asked += !frames[i].self_known && frames[i].end_known;
+    }
+    if (asked == 0)
+        return;
     ttp_sort(f->order, start_count, frame_less, frames);
     for (uint32_t i = 0; i < start_count; i++) {
         struct ttp_tree_frame *frame = &frames[f->order[i]];

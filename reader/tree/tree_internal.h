@@ -88,7 +88,9 @@ struct ttape_tree {
     uint32_t jobs, batch; /* partitions that are read at once where one is missed */
     uint32_t outline_capacity;
     ttape_tree_walk *walks;
-    struct ttp_scan_memo *memo; /* tree_scan.c: NULL until there is something to remember */
+    uint64_t work;                     /* events that were looked at, each time counted */
+    struct ttp_stack_memo *stack_memo; /* tree_scan.c: of the segment that was asked for last */
+    struct ttp_scan_memo *memo;        /* tree_scan.c: NULL until there is something to remember */
 };
 
 /* The reader works with the tree's jobs, until it gets back its own, which this returns. */

@@ -280,6 +280,13 @@ static ttape_status fill_stream_segment(struct ttape_tree *tree, uint32_t stream
     bool there;
     uint32_t partition = ttp_tree_entry(tree, stream, ordinal)->partition;
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
+    bool is_done;
+    scan = (struct ttp_scan){0};
+    TTP_TRY(ttp_scan_stacks(tree, partition, segment, &is_done, &scan.node, err));
+    if (is_done) {
+        add_scan(f, &scan);
+        return TTAPE_OK;
+    }
     for (uint32_t stack, from = 0;; from = stack + 1) {
         TTP_TRY(ttp_scan_next_stack(tree, partition, segment, from, &stack, err));
         if (stack == TTAPE_NONE)

@@ -91,12 +91,6 @@ static struct ttp_scan_memo *memo_of(struct ttape_tree *tree)
     return tree->memo;
 }
 
-void ttp_scan_forget(struct ttape_tree *tree)
-{
-    ttp_memory_give(&tree->memory, tree->memo, 1, sizeof *tree->memo);
-    tree->memo = NULL;
-}
-
 static bool recall_step(const struct ttape_tree *tree, struct ttp_scan *s, ttape_status *status)
 {
     const struct ttp_scan_memo *m = tree->memo;
@@ -305,6 +299,7 @@ ttape_status ttp_scan_next(struct ttp_scan *s, struct ttape_tree *tree, ttape_er
     if (recall_step(tree, s, &status))
         return status;
     status = go_on(s, tree, err);
+    tree->work += s->event - before.event;
     if ((status == TTAPE_OK || status == TTAPE_END) && s->event - before.event >= LONG_STEP_EVENTS)
         remember_step(tree, &before, s, status);
     return status;
@@ -379,6 +374,139 @@ ttape_status ttp_scan_next_stack(struct ttape_tree *tree, uint32_t partition, ui
          !has_one_stack(p) && i < p->segment_start[segment + 1]; i++)
         if (p->views[p->codes[i]].event_class == TTP_CLASS_SWITCH)
             consider(p->views[p->codes[i]].argument, from, out);
+    if (!has_one_stack(p))
+        tree->work += g->event_count;
+    return TTAPE_OK;
+}
+
+/* ---- all stacks at once ---- */
+
+/* Of one segment, by slot of its partition's stacks. */
+struct ttp_stack_memo {
+    uint32_t partition, segment, count;
+    struct ttp_scan_frame sum;
+    struct stack_state {
+        uint32_t height;
+        bool is_own;    /* the outermost frame was entered in the segment */
+        bool has_child; /* such a frame ended */
+    } states[];
+};
+
+static size_t memo_bytes(uint32_t count)
+{
+    return sizeof(struct ttp_stack_memo) + count * sizeof(struct stack_state);
+}
+
+static void drop_stacks(struct ttape_tree *tree)
+{
+    if (tree->stack_memo != NULL)
+        ttp_memory_give(&tree->memory, tree->stack_memo, memo_bytes(tree->stack_memo->count), 1);
+    tree->stack_memo = NULL;
+}
+
+static void pass_frames(struct ttp_stack_memo *m, struct stack_state *state,
+                        const struct ttp_code_view *v)
+{
+    uint32_t frames = (uint32_t)-v->before;
+    if (v->before != 0) {
+        state->height = frames > state->height ? 0 : state->height - frames;
+        state->has_child = state->has_child || (state->is_own && state->height == 0);
+        state->is_own = state->is_own && state->height != 0;
+    } else if (v->after != 0) {
+        state->is_own = state->is_own || state->height == 0;
+        state->height++;
+        m->sum.call_count += v->event_class == TTP_CLASS_ENTER;
+    }
+}
+
+static void pass_stacks(const struct ttp_loaded *p, uint32_t segment, struct ttp_stack_memo *m)
+{
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    const struct ttp_stack_numbers *n = &p->stack_numbers;
+    struct stack_state *state = &m->states[ttp_stack_slot(n, g->start.stack)];
+    uint32_t first = p->segment_start[segment];
+    uint32_t wide = p->delta != NULL ? ttp_loaded_wide_from(p, first) : 0;
+    for (uint32_t i = 0; i < g->start.frame_count; i++)
+        m->states[ttp_stack_slot(n, p->segments.start_frames[g->start.frame_start + i].stack)]
+            .height++;
+    for (uint32_t event = first; event < p->segment_start[segment + 1]; event++) {
+        const struct ttp_code_view *v = &p->views[p->codes[event]];
+        uint64_t d = p->delta != NULL ? p->delta[event] : 0;
+        if (p->delta != NULL && d == TTP_DELTA_WIDE)
+            d = (uint64_t)p->wide[wide++];
+        if (state->height == 0)
+            m->sum.self_ns = (int64_t)((uint64_t)m->sum.self_ns + d * p->head.resolution_ns);
+        m->sum.event_count++;
+        if (v->event_class == TTP_CLASS_SWITCH)
+            state = &m->states[ttp_stack_slot(n, v->argument)];
+        else
+            pass_frames(m, state, v);
+    }
+}
+
+/* *out is NULL where the partition has one stack. */
+static ttape_status find_stacks(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                                struct ttp_stack_memo **out, ttape_error *err)
+{
+    const struct ttp_loaded *p;
+    *out = tree->stack_memo;
+    if (*out != NULL && (*out)->partition == partition && (*out)->segment == segment)
+        return TTAPE_OK;
+    *out = NULL;
+    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
+    if (has_one_stack(p))
+        return TTAPE_OK;
+    TTP_TRY(reach(tree, partition, p->segment_start[segment], p->segment_start[segment + 1],
+                  p->head.resolution_ns != 0, &p, err));
+    drop_stacks(tree);
+    uint32_t count = p->stack_numbers.count;
+    struct ttp_stack_memo *m = ttp_memory_take(&tree->memory, memo_bytes(count), 1, err);
+    if (m == NULL)
+        return tree->memory.status;
+    memset(m, 0, memo_bytes(count));
+    m->partition = partition;
+    m->segment = segment;
+    m->count = count;
+    pass_stacks(p, segment, m);
+    tree->work += m->sum.event_count;
+    *out = tree->stack_memo = m;
+    return TTAPE_OK;
+}
+
+void ttp_scan_forget(struct ttape_tree *tree)
+{
+    ttp_memory_give(&tree->memory, tree->memo, 1, sizeof *tree->memo);
+    tree->memo = NULL;
+    drop_stacks(tree);
+}
+
+ttape_status ttp_scan_stacks(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                             bool *is_done, struct ttp_scan_frame *out, ttape_error *err)
+{
+    struct ttp_stack_memo *m;
+    TTP_TRY(find_stacks(tree, partition, segment, &m, err));
+    *is_done = m != NULL;
+    if (m != NULL)
+        *out = m->sum;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_scan_next_parent(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                                  uint32_t from, uint32_t *out, ttape_error *err)
+{
+    struct ttp_stack_memo *m;
+    const struct ttp_loaded *p;
+    *out = TTAPE_NONE;
+    if (from == TTAPE_NONE)
+        return TTAPE_OK;
+    TTP_TRY(find_stacks(tree, partition, segment, &m, err));
+    if (m == NULL)
+        return ttp_scan_next_stack(tree, partition, segment, from, out, err);
+    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
+    uint32_t slot = ttp_count_below(p->stack_numbers.numbers, 1, m->count, from);
+    while (slot < m->count && !m->states[slot].has_child)
+        slot++;
+    *out = slot < m->count ? p->stack_numbers.numbers[slot] : TTAPE_NONE;
     return TTAPE_OK;
 }
 
@@ -437,6 +565,7 @@ ttape_status ttp_scan_enter_of(struct ttape_tree *tree, uint32_t partition, uint
         if (*event == TTAPE_NONE)
             break;
     }
+    tree->work += p->segment_start[segment + 1] - back.event;
     if (*event == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-EDG-05", p->payload_offset,
                         "edge of a partition has a frame that its events do not open");

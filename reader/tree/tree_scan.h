@@ -48,6 +48,14 @@ ttape_status ttp_scan_stack(struct ttape_tree *tree, uint32_t partition, uint32_
  * is none. */
 ttape_status ttp_scan_next_stack(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                                  uint32_t from, uint32_t *out, ttape_error *err);
+/* What a segment has on all its stacks together; self time is that below all frames. Not done where
+ * there is one stack: a scan need not look at all of it. */
+ttape_status ttp_scan_stacks(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                             bool *is_done, struct ttp_scan_frame *out, ttape_error *err);
+/* ttp_scan_next_stack, where it is about outermost frames that begin and end in the segment: stacks
+ * without such may be passed over. */
+ttape_status ttp_scan_next_parent(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
+                                  uint32_t from, uint32_t *out, ttape_error *err);
 /* Backwards from an event, which the partition is reached up to: the events that entered the frames
  * which are open on `stack` then, innermost first. */
 struct ttp_scan_back {

@@ -67,7 +67,8 @@ static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *st
     uint32_t segment = ttp_tree_segment_number(w->tree, w->stream, w->ordinal);
     uint32_t from = w->next_stack;
     w->next_stack = TTAPE_NONE; /* also where it fails */
-    TTP_TRY(ttp_scan_next_stack(w->tree, partition, segment, from, stack, err));
+    TTP_TRY((is_stream(w) ? ttp_scan_next_parent : ttp_scan_next_stack)(w->tree, partition, segment,
+                                                                        from, stack, err));
     if (*stack == TTAPE_NONE)
         return TTAPE_OK;
     w->next_stack = *stack + 1;

@@ -317,4 +317,39 @@ status 2 "$T" tree
 status 2 "$T" tree --min-time +5 a.ttape
 status 2 "$T" tree --depth x a.ttape
 status 4 "$T" tree in.txt
+# A small file whose whole tree would take hours, by its levels or by its stacks: what is left out
+# is said, and the work depends on the number of events.
+awk 'BEGIN { for (i = 0; i < 60000; i++) print i, 1, "enter f" i % 7 }' >deep.txt
+awk 'BEGIN { for (i = 0; i < 200000; i++) printf "%d 1 switch %d\n- 1 enter f\n", i, i }' >wide.txt
+for name in deep wide; do
+    status 0 "$T" convert "$name.txt" -o "$name.ttape"
+    status 3 timeout 100 "$T" tree --full "$name.ttape"
+    has err 'the whole tree would take too long: calls are left out'
+    has out ' f[0-9]* .*\.\.\.$'
+done
+
+# Stacks side by side: the counts of a thread are those of all of them.
+cat >stacks.txt <<'END'
+0 1 enter a
+1 1 switch 5
+2 1 enter b
+4 1 exit
+5 1 switch 9
+6 1 enter c
+8 1 switch 0
+9 1 exit
+10 1 switch 9
+12 1 exit
+13 1 switch 7
+20 1 enter d
+END
+status 0 "$T" convert stacks.txt -o stacks.ttape
+status 0 "$T" tree --full --json --min-time 0 stacks.ttape
+python3 - out <<'END' || fail "several stacks"
+import json, sys
+top, *children = json.load(open(sys.argv[1]))["nodes"]
+assert top["events_below"] == 12 and top["calls_below"] == 4 and top["self_ns"] == 12, top
+names = [(item["name"], item["stack"], item["time_ns"]) for item in children]
+assert names == [("a", 0, 9), ("b", 5, 2), ("c", 9, 6), ("d", 7, 0)], names
+END
 verdict

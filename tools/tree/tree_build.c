@@ -151,6 +151,14 @@ struct building {
 static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
                            ttape_tree_mode mode);
 
+/* A small file can have so many levels and stacks that each event is looked at for each of them. */
+static bool is_worked_off(struct tool_tree *view)
+{
+    bool is_over = ttape_tree_get_work(view->tree) > view->work_most;
+    view->is_bounded = view->is_bounded || is_over;
+    return is_over;
+}
+
 static void add_parts(struct tool_item *parent, const struct tool_item *part)
 {
     struct tool_item *last =
@@ -207,6 +215,10 @@ static void walk(struct building *b, struct tool_item *parent, const ttape_node_
             add_child(b, parent, &node);
         else if (status == TTAPE_END || !tool_tree_go_on(view, &err))
             break;
+        if (is_worked_off(view)) {
+            parent->deeper = true;
+            break;
+        }
     }
     ttape_tree_walk_close(walk);
 }
@@ -228,7 +240,7 @@ static void build_children(struct tool_tree *view, struct tool_item *item, uint3
     struct building b = {.view = view, .depth = depth > 0 ? depth - 1 : 0};
     if (!has_more(&item->node))
         return;
-    if (depth == 0) {
+    if (depth == 0 || is_worked_off(view)) {
         item->deeper = true;
         return;
     }

@@ -36,7 +36,7 @@ struct tool_item {
     uint64_t hash, shape; /* tree_fold.c: of what makes items equal, with and without the count */
     int64_t time_ns;      /* what is shown: of the range only */
     bool is_cut;          /* by the range: no more than time_ns is known */
-    bool deeper;          /* has children that --depth leaves out */
+    bool deeper;          /* has children that --depth, or the bound of work, leaves out */
     bool repeats;         /* tree_fold.c: can be equal to others */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
     struct tool_shorts shorts; /* of its children */
@@ -58,6 +58,8 @@ struct tool_tree {
     struct tool_shorts shorts; /* streams */
     int status;                /* TOOL_OK, or the worst that happened */
     uint64_t error_count;
+    uint64_t work_most; /* events to look at: then nothing more is opened */
+    bool is_bounded;    /* calls were left out for that */
 };
 
 /* Appends an item to a list. */

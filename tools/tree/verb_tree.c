@@ -11,6 +11,9 @@
 #include "tools/tree/tree_view.h"
 
 #define OPEN_DEPTH_USUAL 2u
+/* Events that are looked at: so many, and each of the trace for so many levels of calls. */
+#define WORK_MOST        (UINT64_C(1) << 26)
+#define WORK_LEVELS_MOST 64u
 
 struct options {
     const char *open;
@@ -85,6 +88,9 @@ static void set_up(const struct options *options, struct tool_tree *view)
                                                                   : TOOL_TREE_DEPTH_MOST;
     }
     view->min_ns = options->min_time.given ? (int64_t)options->min_time.value_ns : -1;
+    if (options->min_time.given && view->min_ns < 0)
+        view->min_ns = INT64_MAX;
+    view->work_most = WORK_MOST + WORK_LEVELS_MOST * info.event_count;
 }
 
 static int show(const struct options *options, struct tool_tree *view)
@@ -100,6 +106,12 @@ static int show(const struct options *options, struct tool_tree *view)
     if (status == TOOL_OK || status == TOOL_LOSS) {
         int printed = print(options, view);
         status = printed != TOOL_OK ? printed : status;
+    }
+    if (view->is_bounded && status < TOOL_CANNOT) {
+        tool_message("'%s': the whole tree would take too long: calls are left out where it says "
+                     "'...' (--depth and --open ask for less)",
+                     view->input->name);
+        status = TOOL_LOSS;
     }
     tool_items_close(view->items, view->item_count);
     tool_site_names_close(&view->names);

@@ -146,6 +146,10 @@ TTAPE_API ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, u
                                             ttape_node_id *ids, size_t capacity, size_t *count,
                                             ttape_error *err);
 
+/* How many events the tree has looked at so far, each time counted: a small file can have so many
+ * levels and stacks that all of its tree takes hours. Who goes through one can stop in time. */
+TTAPE_API uint64_t ttape_tree_get_work(const ttape_tree *tree);
+
 #ifdef __cplusplus
 }
 #endif
