@@ -122,6 +122,8 @@ struct ttp_thread_page {
     uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has announced, by hash */
 };
 
+#define TTP_SHARERS 8u /* that are told apart */
+
 struct ttp_thread_state {
     uint64_t cursor; /* address of the next record; TTP_NO_BLOCK in it: no block */
     struct ttp_runtime_frame *top;
@@ -139,6 +141,10 @@ struct ttp_thread_state {
     uint64_t start_number;      /* of the thread's start, 0: not known, or written already */
     uint32_t starter_id;        /* of the thread that started this one */
     bool is_starting;
+    /* while processes have this thread's state as well: sharing.c */
+    uint32_t sharer_count, sharers[TTP_SHARERS];
+    uint32_t sharing_lost; /* events meanwhile */
+    struct ttp_thread_page *shared_page;
 };
 
 /* The cursor without a block: different after each block and in each process, and without room as

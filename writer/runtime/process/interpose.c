@@ -12,6 +12,7 @@
 #include <link.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -50,6 +51,9 @@
             "popq %rdi\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
             "jmp *%r11\n\t.cfi_endproc\n\t.size " #name ", . - " #name "\n\t"                      \
             ".globl " #name "\n")
+
+/* With CLONE_VFORK the parent waits. */
+#define CLONES (CLONE_VM | CLONE_SETTLS | CLONE_THREAD | CLONE_VFORK)
 
 #define BEFORE __attribute__((used, visibility("hidden")))
 
@@ -253,6 +257,10 @@ BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
                                                                         : SECCOMP_MODE_FILTER);
     else if (number == SYS_prctl)
         ttp_prctl_seen((int)first, second);
+    else if (number == SYS_clone && (first & CLONES) == CLONE_VM) {
+        ttp_sharing_begin();
+        ttp_sharing_is_with(-1); /* it returns twice, and we do not see it */
+    }
     return real(REAL_SYSCALL);
 }
 IN_FRONT_OF(syscall, ttp_before_syscall);

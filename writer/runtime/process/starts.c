@@ -12,7 +12,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -249,3 +251,26 @@ static int spawn(spawn_function real, pid_t *child, const char *path,
     }
 SPAWN(posix_spawn, real_spawn)
 SPAWN(posix_spawnp, real_spawnp)
+
+TTP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
+{
+    static __typeof__(&clone) real_clone;
+    va_list more;
+    va_start(more, argument);
+    void *parent_id = va_arg(more, void *), *tls = va_arg(more, void *);
+    void *child_id = va_arg(more, void *);
+    va_end(more);
+    if (real_clone == NULL)
+        *(void **)&real_clone = dlsym(RTLD_NEXT, "clone");
+    if (real_clone == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    bool shares = (flags & (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)) == CLONE_VM;
+    if (shares)
+        ttp_sharing_begin();
+    int child = real_clone(function, stack, flags, argument, parent_id, tls, child_id);
+    if (shares)
+        ttp_sharing_is_with(child > 0 && (flags & CLONE_VFORK) == 0 ? child : 0);
+    return child;
+}
