@@ -26,15 +26,8 @@ struct operation {
 static bool is_child(void)
 {
     uint32_t process = ttp_process_number();
-    if (ttp_thread.shared_page != NULL && process == ttp_thread.process_id) {
-        if (!ttp_sharing_goes_on()) {
-            ttp_sharing_end();
-            return ttp_thread.page->gate == TTP_GATE_VFORK_CHILD;
-        }
-        ttp_thread.sharing_lost++;
-        ttp_event_lost();
-        return true;
-    }
+    if (ttp_thread.shared_page != NULL && process == ttp_thread.process_id)
+        return ttp_sharing_stays();
     if (process != ttp_thread.process_id || ttp_thread.parent_page == NULL)
         return true;
     ttp_thread.page = ttp_thread.parent_page;

@@ -120,11 +120,11 @@ bool ttp_ids_ask(uint32_t *process_id);
 /* The ids of this process and thread, as the recorder knows them. */
 uint32_t ttp_process_number(void);
 /* sharing.c: a child will have this thread's state; it has, by its process id (0: there is none, or
- * it is another program by now; -1: not known, for ever); whether any still has it; none has. */
+ * it is another program by now; -1: not known, for ever); whether an event of the thread is lost for
+ * it, which is counted. */
 void ttp_sharing_begin(void);
 void ttp_sharing_is_with(long child);
-bool ttp_sharing_goes_on(void);
-void ttp_sharing_end(void);
+bool ttp_sharing_stays(void);
 uint32_t ttp_thread_number(void);
 bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
 char **ttp_environment_find(char **environment, const char *name, const char **value);

@@ -25,7 +25,7 @@ static bool is_sharing(uint32_t child)
     return failed == 0 && info.si_pid == 0;
 }
 
-bool ttp_sharing_goes_on(void)
+static bool goes_on(void)
 {
     if (ttp_thread.sharing_lost % LOOK_EVERY != 0 || ttp_process.avoids_system_calls)
         return true;
@@ -45,7 +45,7 @@ void ttp_sharing_begin(void)
     ttp_thread.page = &ttp_page_vfork_child;
 }
 
-void ttp_sharing_end(void)
+static void end(void)
 {
     struct ttp_thread_page *page = ttp_thread.shared_page;
     ttp_thread.sharer_count = 0;
@@ -65,5 +65,16 @@ void ttp_sharing_is_with(long child)
     if (child != 0 && ttp_thread.sharer_count <= TTP_SHARERS)
         ttp_thread.sharer_count += child > 0 ? 1 : TTP_SHARERS + 1 - ttp_thread.sharer_count;
     if (ttp_thread.sharer_count == 0 && ttp_thread.shared_page != NULL)
-        ttp_sharing_end();
+        end();
+}
+
+bool ttp_sharing_stays(void)
+{
+    if (!goes_on()) {
+        end();
+        return ttp_thread.page->gate == TTP_GATE_VFORK_CHILD;
+    }
+    ttp_thread.sharing_lost++;
+    ttp_event_lost();
+    return true;
 }
