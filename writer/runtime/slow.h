@@ -119,9 +119,9 @@ bool ttp_ids_find(const struct ttp_arena_head *head, bool is_forked);
 bool ttp_ids_ask(uint32_t *process_id);
 /* The ids of this process and thread, as the recorder knows them. */
 uint32_t ttp_process_number(void);
-/* sharing.c: a child will have this thread's state; it has, by its process id (0: there is none, or
- * it is another program by now; -1: not known, for ever); whether an event of the thread is lost for
- * it, which is counted. */
+/* sharing.c: a child will have this thread's state; it has, by its process id (0: there is none,
+ * or it is another program by now; -1: not known, for ever); whether an event of the thread is lost
+ * for it, which is counted. */
 void ttp_sharing_begin(void);
 void ttp_sharing_is_with(long child);
 bool ttp_sharing_stays(void);
