@@ -9,7 +9,7 @@
 #include "fuzz_folder.h"
 #include "fuzz_verb.h"
 #include "tools/command/tool.h"
-#include "tools/convert/ctf/convert_ctf.h"
+#include "tools/convert/ctf/convert_ctf_events.h"
 #include "tools/io/child.h"
 
 static struct fuzz_bytes said;
@@ -44,6 +44,18 @@ bool tool_child_send(int fd, const void *data, size_t size_bytes, uint64_t deadl
     (void)size_bytes;
     (void)deadline_ms;
     return false;
+}
+
+/* Mending asks babeltrace2 again and again: here nothing is found to mend. */
+int tool_ctf_mend(struct tool_ctf *ctf, char *const *folders, size_t count)
+{
+    FUZZ_REQUIRE(ctf->is_refused && folders != NULL && count > 0);
+    return TOOL_OK;
+}
+
+void tool_ctf_close_mended(struct tool_ctf_mended *mended)
+{
+    FUZZ_REQUIRE(mended->root == NULL && mended->count == 0);
 }
 
 /* A record of 64 bytes, those that are missing 0, and its texts, whose size is right in seven cases

@@ -156,6 +156,45 @@ for turn in range(60):
 assert statuses == {0, 3, 4}, statuses
 END
 
+# A stream file that ends in a packet, or whose packet has no head: what comes before it is kept,
+# and all of the other streams; the message says which file, and where.
+python3 - <<'END'
+from pathlib import Path
+from ctf_writer import *
+A, B = 0x401000, 0x401100
+one = [[(10, 7, 7, ENTRY, A), (20, 7, 7, ENTRY, B)], [(30, 7, 7, EXIT, B), (40, 7, 7, ENTRY, B)],
+       [(100, 7, 7, EXIT, B), (110, 7, 7, EXIT, A)]]
+two = [([(15, 7, 8, ENTRY, A), (25, 7, 8, ENTRY, B)], 0), ([(120, 7, 8, EXIT, B)], 0)]
+size = len(packet(one[0], 0))
+def damage(name, change):
+    write(f"{name}/inner", [[(events, 0) for events in one], two])
+    file = Path(name, "inner/channel0_0")
+    file.write_bytes(change(file.read_bytes()))
+damage("truncated", lambda data: data[:2 * size - 20])
+damage("headless", lambda data: data[:size] + bytes(size) + data[2 * size:])
+damage("first", lambda data: data[:size - 1])
+END
+for name in truncated headless; do
+    status 3 env TMPDIR="$PWD/empty" "$T" convert "$name" -o "$name.ttape"
+    has err "'inner/channel0_0' is damaged in the packet at byte 142"
+    lines err 1
+    events "$name" <<'END'
+7,10,enter,0,0x401000
+7,20,enter,1,0x401100
+8,15,enter,0,0x401000
+8,25,enter,1,0x401100
+8,120,exit,1,0x401100
+END
+done
+status 3 env TMPDIR="$PWD/empty" "$T" convert first -o first.ttape
+has err "at byte 0: what is there and behind it, 141 bytes, is missing"
+events first <<'END'
+8,15,enter,0,0x401000
+8,25,enter,1,0x401100
+8,120,exit,1,0x401100
+END
+[ -z "$(ls -A empty)" ] || fail "temporary folders are left: $(ls -A empty)"
+
 # When the library dies over a trace, what it read until then is kept.
 if [ -z "${TTAPE_SANITIZE:-}" ]; then
     cat >die.c <<'END'

@@ -95,8 +95,8 @@ static int take_records(struct tool_ctf *ctf, struct ctf_pipe *in)
             break;
         }
         if (wire.kind == TOOL_CTF_WIRE_FAILED) {
-            tool_conversion_warn(ctf->conversion, "babeltrace2 stopped: %.*s", (int)wire.text_bytes,
-                                 text);
+            ctf->is_refused = wire.a != 0;
+            ctf->failure = tool_copy_text(text, strnlen(text, wire.text_bytes));
             return TOOL_OK;
         }
         if (wire.kind > TOOL_CTF_WIRE_EVENTS)
@@ -168,16 +168,40 @@ static void say_losses(const struct tool_ctf *ctf)
                              "out of range",
                              ctf->refused_count);
     }
+    if (ctf->untimed_count > 0) {
+        tool_conversion_warn(conversion,
+                             "%" PRIu64 " events left out: their times cannot be told in "
+                             "nanoseconds",
+                             ctf->untimed_count);
+    }
     if (ctf->other_count > 0 && conversion->verbose) {
         tool_message("'%s': %" PRIu64 " events of other kinds left out", conversion->input,
                      ctf->other_count);
     }
 }
 
+/* Where babeltrace2 opens nothing because of damaged stream files, it is given what is sound. */
+static int read_or_mend(struct tool_ctf *ctf, char *const *folders, size_t count)
+{
+    int status = read_trace(ctf, folders, count);
+    if (status == TOOL_OK && ctf->is_refused) {
+        status = tool_ctf_mend(ctf, folders, count);
+        if (status == TOOL_OK && ctf->mended.damaged_count > 0) {
+            tool_scratch_close(&ctf->events);
+            free(ctf->failure);
+            ctf->failure = NULL;
+            status = read_trace(ctf, ctf->mended.folders, count);
+        }
+    }
+    if (ctf->failure != NULL)
+        tool_conversion_warn(ctf->conversion, "babeltrace2 stopped: %s", ctf->failure);
+    return status;
+}
+
 static int convert(struct tool_ctf *ctf, char *const *folders, size_t count)
 {
     struct tool_conversion *conversion = ctf->conversion;
-    int status = read_trace(ctf, folders, count);
+    int status = read_or_mend(ctf, folders, count);
     if (status == TOOL_OK && ctf->event_count == 0) {
         status = tool_fail("'%s' holds no event of lttng-ust-cyg-profile%s", conversion->input,
                            ctf->is_done ? "" : " that could be read");
@@ -204,6 +228,8 @@ static int run(struct tool_conversion *conversion)
     for (size_t i = 0; i < count; i++)
         free(folders[i]);
     free(folders);
+    tool_ctf_close_mended(&ctf.mended);
+    free(ctf.failure);
     tool_ctf_close(&ctf);
     return status;
 }

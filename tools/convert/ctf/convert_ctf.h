@@ -32,9 +32,9 @@ enum tool_ctf_kind {
     TOOL_CTF_WIRE_MODULE,   /* a start, b bytes; text: path */
     TOOL_CTF_WIRE_BUILD_ID, /* a start; text: the bytes */
     TOOL_CTF_WIRE_CLOCK,    /* text: name */
-    TOOL_CTF_WIRE_OTHER,    /* a events of other kinds, at the end */
+    TOOL_CTF_WIRE_OTHER,    /* a events of other kinds, b whose time has no ns, at the end */
     TOOL_CTF_WIRE_DONE,     /* read to the end */
-    TOOL_CTF_WIRE_FAILED    /* text: why */
+    TOOL_CTF_WIRE_FAILED    /* text: why; a 1: before it read anything */
 };
 
 enum tool_ctf_left {
@@ -64,6 +64,8 @@ struct tool_ctf_folders {
 /* convert_ctf_graph.c: reads the folders and writes records to a descriptor. Only ever called in a
  * process of its own; returns its exit status. */
 int tool_ctf_read(char *const *folders, size_t count, int fd);
+/* Whether babeltrace2 can open a trace's folder. Only ever called in a process of its own. */
+bool tool_ctf_is_sound(const char *folder);
 
 /* convert_ctf_folders.c. is_any: whether there is a trace at or below a folder. find: the folders
  * below one that hold a CTF trace each, as paths that start with

@@ -170,7 +170,10 @@ void tool_ctf_take_definition(struct tool_ctf *ctf, const struct tool_ctf_wire *
     case TOOL_CTF_WIRE_MODULE: take_module(ctf, wire, text, end); break;
     case TOOL_CTF_WIRE_BUILD_ID: take_build_id(ctf, wire, text); break;
     case TOOL_CTF_WIRE_CLOCK: set_text(&ctf->clock, next_text(&text, end)); break;
-    case TOOL_CTF_WIRE_OTHER: ctf->other_count = wire->a; break;
+    case TOOL_CTF_WIRE_OTHER:
+        ctf->other_count = wire->a;
+        ctf->untimed_count = wire->b;
+        break;
     default: break;
     }
 }

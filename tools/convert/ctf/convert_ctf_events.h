@@ -49,6 +49,14 @@ struct tool_ctf_lost {
     uint64_t count;
 };
 
+/* Temporary folders that stand for those of a damaged trace. */
+struct tool_ctf_mended {
+    char *root; /* NULL: there are none */
+    char **folders;
+    size_t count;
+    uint64_t damaged_count; /* stream files */
+};
+
 struct tool_ctf {
     struct tool_conversion *conversion;
     struct tool_names process_of, thread_of, site_of, path_of;
@@ -64,11 +72,14 @@ struct tool_ctf {
     struct tool_ctf_lost *lost; /* by CTF stream */
     size_t lost_count, lost_capacity;
     struct tool_scratch events;
-    uint64_t event_count, other_count, refused_count;
+    uint64_t event_count, other_count, refused_count, untimed_count;
     struct tool_hash content;
     char *clock;
     bool lacks_threads; /* some event has no vtid */
     bool is_done;       /* the child read to the end */
+    bool is_refused;    /* babeltrace2 opened nothing: why is in failure */
+    char *failure;
+    struct tool_ctf_mended mended;
     ttape_error err;
 };
 
@@ -86,5 +97,10 @@ void tool_ctf_close(struct tool_ctf *ctf);
 
 /* convert_ctf_feed.c. Feeds the events; returns a tool_exit. */
 int tool_ctf_feed(struct tool_ctf *ctf);
+
+/* convert_ctf_mend.c. Makes folders that babeltrace2 can open of those that it cannot, with what
+ * comes before the damage; names each damaged file. Returns a tool_exit. */
+int tool_ctf_mend(struct tool_ctf *ctf, char *const *folders, size_t count);
+void tool_ctf_close_mended(struct tool_ctf_mended *mended);
 
 #endif

@@ -73,7 +73,7 @@ struct graph_reader {
     bool failed, has_clock;
     char *out;
     size_t used;
-    uint64_t other_count;
+    uint64_t other_count, untimed_count;
     struct known_class classes[CLASSES];
     struct known_stream *streams;
     size_t stream_count;
@@ -330,8 +330,10 @@ static void take_event(struct graph_reader *reader, const bt_message *message)
     }
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
     if (bt_clock_snapshot_get_ns_from_origin(clock, &time_ns) !=
-        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
+        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+        reader->untimed_count++;
         return;
+    }
     wire.time_ns = time_ns > 0 ? (uint64_t)time_ns : 0;
     if (!reader->has_clock) {
         struct tool_ctf_wire said = {.kind = TOOL_CTF_WIRE_CLOCK};
@@ -516,12 +518,14 @@ int tool_ctf_read(char *const *folders, size_t count, int fd)
     if (reader == NULL || graph == NULL || (reader->out = malloc(OUT_BYTES)) == NULL)
         return 1;
     reader->fd = fd;
-    bool is_done =
-        build(graph, reader, folders, count) && bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
-    struct tool_ctf_wire wire = {.kind = TOOL_CTF_WIRE_OTHER, .a = reader->other_count};
+    bool is_built = build(graph, reader, folders, count);
+    bool is_done = is_built && bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
+    struct tool_ctf_wire wire = {
+        .kind = TOOL_CTF_WIRE_OTHER, .a = reader->other_count, .b = reader->untimed_count};
     reader->text_bytes = 0;
     send(reader, &wire);
-    wire = (struct tool_ctf_wire){.kind = is_done ? TOOL_CTF_WIRE_DONE : TOOL_CTF_WIRE_FAILED};
+    wire = (struct tool_ctf_wire){.kind = is_done ? TOOL_CTF_WIRE_DONE : TOOL_CTF_WIRE_FAILED,
+                                  .a = !is_built};
     const bt_error *error = is_done ? NULL : bt_current_thread_take_error();
     if (error != NULL && bt_error_get_cause_count(error) > 0)
         add_text(reader, bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
@@ -530,4 +534,19 @@ int tool_ctf_read(char *const *folders, size_t count, int fd)
     send(reader, &wire);
     flush(reader);
     return reader->failed; /* the process ends: nothing is freed */
+}
+
+bool tool_ctf_is_sound(const char *folder)
+{
+    const bt_plugin *ctf = NULL;
+    const bt_component_source *source = NULL;
+    bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
+    bt_graph *graph = bt_graph_create(0);
+    bt_value *params = make_params(folder, false);
+    return graph != NULL && params != NULL &&
+           bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf) ==
+               BT_PLUGIN_FIND_STATUS_OK &&
+           bt_graph_add_source_component(
+               graph, bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs"), "source",
+               params, BT_LOGGING_LEVEL_NONE, &source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK;
 }
