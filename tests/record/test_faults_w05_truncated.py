@@ -13,6 +13,7 @@ import traces
 
 BLOCKS_AT, BLOCK = 98304, 32768
 SAID = "somebody truncated the memory"
+MS, LONG_MS = 4000, 60_000
 
 
 def arena_of(process):
@@ -78,9 +79,10 @@ def main():
         setting.skip("no /dev/shm here")
     checks = setting.Checks("W5, truncated")
     with setting.work_dir() as work:
-        host = faults.Host(work, "p_steady.c", [4000, 3, 1000])
+        host = faults.Host(work, "p_steady.c", [MS, 3, 1000])
         for size in (0, BLOCKS_AT + BLOCK):
             for kills in (False, True):
+                host.args[0] = LONG_MS if kills or size == 0 else MS  # it does not come to its end
                 one(checks, host, size, kills)
     checks.verdict()
 
