@@ -160,13 +160,13 @@ static ttape_status find_birth(ttape_tree *tree, uint32_t stream, uint32_t ordin
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     for (bool goes_on = true; goes_on; ordinal--) {
-        TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
+        TTP_TRY(ttp_tree_bare_outline(tree, stream, ordinal, &o, &g, err));
         uint32_t number = g == NULL ? TTAPE_NONE : ttp_tree_start_at(o, g, stack, level);
         *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_START, stream, o->partition, number};
         TTP_TRY(ttp_tree_continues(tree, stream, ordinal, &goes_on, err));
         if (!goes_on || number == TTAPE_NONE)
             return TTAPE_OK;
-        TTP_TRY(ttp_tree_outline(tree, stream, ordinal - 1, &o, &g, err));
+        TTP_TRY(ttp_tree_bare_outline(tree, stream, ordinal - 1, &o, &g, err));
         number = g == NULL ? TTAPE_NONE : ttp_tree_end_at(o, g, stack, level);
         *id = (ttape_node_id){TTAPE_NODE_FRAME, TTAPE_NODE_BY_END, stream, o->partition, number};
         if (number == TTAPE_NONE || level >= ttp_tree_stay_height(o, g, stack))

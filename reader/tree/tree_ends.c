@@ -101,8 +101,8 @@ static void list_endings(struct finding *f)
         uint64_t length = g->end_ns - g->base_ns;
         f->local_most_ns = length > f->local_most_ns ? length : f->local_most_ns;
         for (uint32_t i = g->kept; i < g->start_count; i++)
-            if (o->frames[g->start_first + i].site != TTAPE_NONE)
-                f->endings[f->ending_count++] = (struct ending){g->start_first + i, s};
+            if (ttp_tree_start_frame(o, g, i)->site != TTAPE_NONE)
+                f->endings[f->ending_count++] = (struct ending){ttp_tree_start_index(g, i), s};
     }
     for (uint32_t i = 0; i < f->ending_count; i++)
         f->order[i] = i;
@@ -148,6 +148,22 @@ static bool frame_less(const void *context, uint32_t a, uint32_t b)
     return frames[a].site != frames[b].site ? frames[a].site < frames[b].site : a < b;
 }
 
+/* True where a start frame that the outline left out is of the function. */
+static bool is_left_out(const struct finding *f, uint32_t site)
+{
+    const struct ttp_outline *o = f->outline;
+    for (uint32_t s = 0; s < o->segment_count; s++) {
+        const struct ttp_frame *start =
+            f->p->segments.start_frames + f->p->segments.segments[s].start.frame_start;
+        for (uint32_t i = 0; i < o->segments[s].left_out; i++)
+            if (start[i].event_class != TTP_CLASS_SIGNAL &&
+                ttp_definitions_find(f->d, f->p->scope, TTP_DEFINES_SITES, start[i].argument) ==
+                    site)
+                return true;
+    }
+    return false;
+}
+
 /* A function of which one frame was open and none came: its self time is that frame's. */
 static void find_selfs(struct finding *f, uint32_t start_count)
 {
@@ -167,7 +183,7 @@ static void find_selfs(struct finding *f, uint32_t start_count)
         if (frame->self_known || !frame->end_known || !alone)
             continue;
         const struct ttp_measure *row = find_row(f, frame->site);
-        if (row == NULL || row->call_count != 0)
+        if (row == NULL || row->call_count != 0 || is_left_out(f, frame->site))
             continue;
         frame->self_known = true;
         frame->end_self_ns = (int64_t)((uint64_t)frame->self_ns +
@@ -188,26 +204,28 @@ static void bound_ends(struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
     uint64_t bound = g->base_ns;
     for (uint32_t i = g->start_count; i-- > g->kept;) {
-        struct ttp_tree_frame *f = &o->frames[g->start_first + i];
+        struct ttp_tree_frame *f = &o->frames[ttp_tree_start_index(g, i)];
         bound = f->end_known ? f->end_ns : bound;
         f->end_ns = bound;
     }
 }
 
 /* The same way. */
-static void add_up_known(struct ttp_outline *o, const struct ttp_tree_segment *g)
+static void add_up_known(struct ttp_outline *o, struct ttp_tree_segment *g)
 {
     struct ttp_tree_frame *start = o->frames + g->start_first;
     struct ttp_tree_frame *added = o->frames + g->added_first;
     int64_t known = 0;
     if (!g->one_stack)
         return;
-    for (uint32_t i = g->start_count; i-- > 0; start[i].known_ns = known)
+    for (uint32_t i = g->start_count - g->left_out; i-- > 0; start[i].known_ns = known)
         if (start[i].self_known)
             ttp_add_ns(&known, ttp_minus(start[i].end_self_ns, start[i].self_ns));
+    g->start_known_ns = known;
     known = 0;
     for (uint32_t i = g->end_count - g->kept; i-- > 0; added[i].known_ns = known)
         ttp_add_ns(&known, added[i].self_ns);
+    g->added_known_ns = known;
 }
 
 /* ---- the holder ---- */
@@ -231,8 +249,9 @@ static void find_untimed_holder(struct ttp_tree_segment *g)
 
 static void find_holder(const struct ttp_outline *o, struct ttp_tree_segment *g, bool timed)
 {
-    const struct ttp_tree_frame *start = o->frames + g->start_first;
+    const struct ttp_tree_frame *start = o->frames + g->start_first; /* [i - out]: number i */
     const struct ttp_tree_frame *added = o->frames + g->added_first;
+    uint32_t out = g->left_out;
     uint32_t added_count = g->end_count - g->kept;
     g->holder = g->kept > 0 ? TTP_HOLDER_STAYS : TTP_HOLDER_STREAM;
     g->holder_level = g->kept > 0 ? g->kept - 1 : 0;
@@ -247,18 +266,18 @@ static void find_holder(const struct ttp_outline *o, struct ttp_tree_segment *g,
         return;
     }
     if (g->kept > 0)
-        best =
-            ttp_minus(best, ttp_minus(start[g->kept - 1].end_self_ns, start[g->kept - 1].self_ns));
+        best = ttp_minus(best, ttp_minus(start[g->kept - 1 - out].end_self_ns,
+                                         start[g->kept - 1 - out].self_ns));
     if (g->start_count > g->kept)
-        best = ttp_minus(best, ttp_between(g->base_ns, start[g->kept].end_ns));
+        best = ttp_minus(best, ttp_between(g->base_ns, start[g->kept - out].end_ns));
     if (added_count > 0)
         best = ttp_minus(best, ttp_between(added[0].enter_ns, g->end_ns));
     int64_t middle = best;
     for (uint32_t i = g->kept; i < g->start_count; i++) {
-        uint64_t child_end = i + 1 < g->start_count ? start[i + 1].end_ns : g->base_ns;
-        int64_t self = start[i].self_known ? ttp_minus(start[i].end_self_ns, start[i].self_ns) : 0;
-        offer(g, &best, TTP_HOLDER_ENDS, i,
-              ttp_minus(ttp_between(child_end, start[i].end_ns), self));
+        const struct ttp_tree_frame *f = &start[i - out];
+        uint64_t child_end = i + 1 < g->start_count ? (f + 1)->end_ns : g->base_ns;
+        int64_t self = f->self_known ? ttp_minus(f->end_self_ns, f->self_ns) : 0;
+        offer(g, &best, TTP_HOLDER_ENDS, i, ttp_minus(ttp_between(child_end, f->end_ns), self));
     }
     for (uint32_t i = 0; i < added_count; i++) {
         uint64_t child_enter = i + 1 < added_count ? added[i + 1].enter_ns : g->end_ns;
@@ -320,7 +339,7 @@ ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *
                                 const struct ttp_measure *rows, uint32_t row_count,
                                 struct ttp_memory *memory, ttape_error *err)
 {
-    uint32_t start_count = p->segments.start_frame_count;
+    uint32_t start_count = o->start_frame_count;
     struct finding f = {.outline = o, .p = p, .d = d, .rows = rows, .row_count = row_count};
     f.endings = ttp_memory_take(memory, start_count, sizeof *f.endings, err);
     if (f.endings == NULL)

@@ -7,14 +7,14 @@ const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_outline *o,
                                                   const struct ttp_tree_segment *segment,
                                                   uint32_t number)
 {
-    return &o->frames[segment->start_first + number];
+    return &o->frames[ttp_tree_start_index(segment, number)];
 }
 
 const struct ttp_tree_frame *ttp_tree_end_frame(const struct ttp_outline *o,
                                                 const struct ttp_tree_segment *segment,
                                                 uint32_t number)
 {
-    return number < segment->kept ? &o->frames[segment->start_first + number]
+    return number < segment->kept ? &o->frames[ttp_tree_start_index(segment, number)]
                                   : &o->frames[segment->added_first + number - segment->kept];
 }
 
@@ -40,6 +40,8 @@ static uint32_t first_of(const struct ttp_outline *o, const struct ttp_tree_segm
 static uint32_t find(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                      frame_at at, uint32_t count, uint32_t stack, uint32_t level)
 {
+    if (segment->one_stack)
+        return stack == 0 && level < count ? level : TTAPE_NONE;
     uint32_t first = first_of(o, segment, at, count, stack);
     if (level >= count - first || at(o, segment, first + level)->stack != stack)
         return TTAPE_NONE;
@@ -61,6 +63,8 @@ uint32_t ttp_tree_end_at(const struct ttp_outline *o, const struct ttp_tree_segm
 uint32_t ttp_tree_level(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                         uint32_t number, bool at_start)
 {
+    if (segment->one_stack)
+        return number;
     frame_at at = at_start ? ttp_tree_start_frame : ttp_tree_end_frame;
     uint32_t count = at_start ? segment->start_count : segment->end_count;
     return number - first_of(o, segment, at, count, at(o, segment, number)->stack);
@@ -69,6 +73,8 @@ uint32_t ttp_tree_level(const struct ttp_outline *o, const struct ttp_tree_segme
 uint32_t ttp_tree_start_height(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                                uint32_t stack)
 {
+    if (segment->one_stack)
+        return stack == 0 ? segment->start_count : 0;
     return first_of(o, segment, ttp_tree_start_frame, segment->start_count, stack + 1ull) -
            first_of(o, segment, ttp_tree_start_frame, segment->start_count, stack);
 }
@@ -97,12 +103,12 @@ static bool is_same(const struct ttp_tree_frame *a, const struct ttp_tree_frame 
  * does and the end edge has the same frame on its level. */
 static void find_timed(struct ttp_outline *o, const struct ttp_tree_segment *g)
 {
-    struct ttp_tree_frame *start = o->frames + g->start_first;
-    for (uint32_t i = 0; i < g->start_count; i++) {
+    for (uint32_t i = g->left_out; i < g->start_count; i++) {
+        struct ttp_tree_frame *f = &o->frames[ttp_tree_start_index(g, i)];
         uint32_t level = ttp_tree_level(o, g, i, true);
-        uint32_t end = ttp_tree_end_at(o, g, start[i].stack, level);
-        start[i].stays = i < g->kept || (end != TTAPE_NONE && (level == 0 || start[i - 1].stays) &&
-                                         is_same(&start[i], ttp_tree_end_frame(o, g, end)));
+        uint32_t end = ttp_tree_end_at(o, g, f->stack, level);
+        f->stays = i < g->kept || (end != TTAPE_NONE && (level == 0 || (f - 1)->stays) &&
+                                   is_same(f, ttp_tree_end_frame(o, g, end)));
     }
 }
 

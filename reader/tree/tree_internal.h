@@ -54,37 +54,52 @@ enum ttp_tree_holder {
     TTP_HOLDER_COMES   /* one that comes in the segment and stays */
 };
 
-/* Start frames; the first `kept` of them are the end edge's first too, and then come the added. */
+/* Start frames; the first `kept` of them are the end edge's first too, and then come the added.
+ *
+ * Of a million frames that are open at an edge nearly all wait below others: of the first `quiet`
+ * start frames of a segment on one stack the segment tells nothing but that they stay. All but one
+ * of them are left out where the segment before tells what they are. */
 struct ttp_tree_segment {
     uint64_t first_event, base_ns, end_ns;
     uint64_t call_count;
     int64_t held_ns;   /* the part's time */
     int64_t middle_ns; /* unsplit time of what stays, or of the stream, if that is not the
                           holder */
+    int64_t start_known_ns, added_known_ns; /* on one stack: of the first start and added frame */
     uint32_t stream, event_count;
     uint32_t start_first, start_count, added_first, end_count, kept;
+    uint32_t quiet, left_out;
     uint32_t holder_level;
     uint8_t holder;   /* enum ttp_tree_holder; a frame on stack 0 */
     bool one_stack;   /* stack 0, as far as the edges tell */
     bool calls_exact; /* otherwise shared out */
 };
 
-/* What the tree keeps of a partition; segments and frames stand behind it in one block. */
+/* What the tree keeps of a partition; segments stand behind it in one block. Frames go first where
+ * room is short. */
 struct ttp_outline {
     struct ttp_outline *newer, *older;
-    uint64_t size_bytes;
+    uint64_t size_bytes; /* without frames */
     uint32_t partition, segment_count, frame_count;
-    bool damaged; /* it could not be read: no segments */
+    uint32_t start_frame_count; /* of all segments; added frames follow */
+    bool damaged;               /* it could not be read: no segments */
+    bool has_frames;
     struct ttp_tree_segment *segments;
     struct ttp_tree_frame *frames;
+};
+
+struct ttp_outline_list {
+    struct ttp_outline *newest, *oldest;
 };
 
 struct ttape_tree {
     ttape_reader *reader;
     struct ttp_memory memory;
-    struct ttp_outline **outlines; /* by partition; NULL: not in the cache */
-    struct ttp_outline *newest, *oldest;
-    uint64_t cache_bytes, used_bytes;
+    struct ttp_outline **outlines;                /* by partition; NULL: not in the cache */
+    bool *whole;                                  /* by partition: no frame may be left out */
+    struct ttp_outline_list lists[2];             /* of outlines without and with frames */
+    uint64_t cache_bytes, used_bytes, bare_bytes; /* bare: of outlines without frames */
+    uint64_t made_count;                          /* outlines that were read, each time counted */
     uint32_t jobs, batch; /* partitions that are read at once where one is missed */
     uint32_t outline_capacity;
     ttape_tree_walk *walks;
@@ -117,6 +132,14 @@ uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32
 ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                               const struct ttp_outline **o, const struct ttp_tree_segment **segment,
                               ttape_error *err);
+/* The same for who asks for no frames: where the segment is on one stack there may be none. */
+ttape_status ttp_tree_bare_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                   const struct ttp_outline **o,
+                                   const struct ttp_tree_segment **segment, ttape_error *err);
+/* The same for who asks for start frames that no segment before tells: none is left out. */
+ttape_status ttp_tree_whole_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                    const struct ttp_outline **o,
+                                    const struct ttp_tree_segment **segment, ttape_error *err);
 /* Why a partition is damaged. */
 ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err);
 
@@ -141,6 +164,11 @@ uint32_t ttp_tree_start_at(const struct ttp_outline *o, const struct ttp_tree_se
                            uint32_t stack, uint32_t level);
 uint32_t ttp_tree_end_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                          uint32_t stack, uint32_t level);
+/* Where a start frame stands in the outline; of what is left out, a frame like it. */
+static inline uint32_t ttp_tree_start_index(const struct ttp_tree_segment *segment, uint32_t number)
+{
+    return segment->start_first + (number > segment->left_out ? number - segment->left_out : 0);
+}
 const struct ttp_tree_frame *ttp_tree_start_frame(const struct ttp_outline *o,
                                                   const struct ttp_tree_segment *segment,
                                                   uint32_t number);

@@ -20,7 +20,7 @@ ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uin
     const struct ttp_tree_segment *g;
     struct ttp_loaded *p;
     *there = false;
-    TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(tree, stream, ordinal, &o, &g, err));
     if (g == NULL)
         return ttp_tree_damage(tree, o->partition, err);
     bool root = level == TTAPE_NONE;
@@ -109,7 +109,7 @@ static ttape_status id_at_end(struct ttape_tree *tree, uint32_t stream, uint32_t
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(tree, stream, ordinal, &o, &g, err));
     uint32_t number = g == NULL ? TTAPE_NONE : ttp_tree_end_at(o, g, stack, level);
     if (number == TTAPE_NONE)
         return no_frame(err);
@@ -308,7 +308,7 @@ ttape_status ttp_tree_fill_stream(struct ttape_tree *tree, ttape_node *node, tta
     struct filling f = {0};
     uint32_t stream = node->id.stream;
     for (uint32_t i = 0; i < ttp_tree_segment_count(tree, stream); i++) {
-        TTP_TRY(ttp_tree_outline(tree, stream, i, &o, &g, err));
+        TTP_TRY(ttp_tree_bare_outline(tree, stream, i, &o, &g, err));
         if (g != NULL)
             TTP_TRY(fill_stream_segment(tree, stream, i, &f, err));
     }

@@ -23,46 +23,98 @@ ttape_status ttp_outlines_open(struct ttape_tree *tree, ttape_error *err)
     if (tree->outlines == NULL)
         return tree->memory.status;
     memset(tree->outlines, 0, tree->outline_capacity * sizeof *tree->outlines);
+    tree->whole = ttp_memory_take(&tree->memory, tree->outline_capacity, sizeof *tree->whole, err);
+    if (tree->whole == NULL)
+        return tree->memory.status;
+    memset(tree->whole, 0, tree->outline_capacity * sizeof *tree->whole);
     return TTAPE_OK;
+}
+
+static uint64_t frame_bytes(const struct ttp_outline *o)
+{
+    return o->has_frames ? o->frame_count * sizeof(struct ttp_tree_frame) : 0;
 }
 
 static void unlink_outline(struct ttape_tree *tree, struct ttp_outline *o)
 {
-    *(o->newer != NULL ? &o->newer->older : &tree->newest) = o->older;
-    *(o->older != NULL ? &o->older->newer : &tree->oldest) = o->newer;
+    struct ttp_outline_list *list = &tree->lists[o->has_frames];
+    *(o->newer != NULL ? &o->newer->older : &list->newest) = o->older;
+    *(o->older != NULL ? &o->older->newer : &list->oldest) = o->newer;
     o->newer = o->older = NULL;
+    tree->bare_bytes -= o->has_frames ? 0 : o->size_bytes;
 }
 
 static void link_newest(struct ttape_tree *tree, struct ttp_outline *o)
 {
-    o->older = tree->newest;
-    *(tree->newest != NULL ? &tree->newest->newer : &tree->oldest) = o;
-    tree->newest = o;
+    struct ttp_outline_list *list = &tree->lists[o->has_frames];
+    o->older = list->newest;
+    *(list->newest != NULL ? &list->newest->newer : &list->oldest) = o;
+    list->newest = o;
+    tree->bare_bytes += o->has_frames ? 0 : o->size_bytes;
+}
+
+static void put(struct ttape_tree *tree, struct ttp_outline *o)
+{
+    tree->outlines[o->partition] = o;
+    tree->used_bytes += o->size_bytes + frame_bytes(o);
+    link_newest(tree, o);
+}
+
+static void give_outline(struct ttape_tree *tree, struct ttp_outline *o)
+{
+    if (o->has_frames)
+        ttp_memory_give(&tree->memory, o->frames, o->frame_count, sizeof *o->frames);
+    ttp_memory_give(&tree->memory, o, o->size_bytes, 1);
 }
 
 static void drop(struct ttape_tree *tree, struct ttp_outline *o)
 {
     unlink_outline(tree, o);
     tree->outlines[o->partition] = NULL;
-    tree->used_bytes -= o->size_bytes;
-    ttp_memory_give(&tree->memory, o, o->size_bytes, 1);
+    tree->used_bytes -= o->size_bytes + frame_bytes(o);
+    give_outline(tree, o);
+}
+
+static void drop_frames(struct ttape_tree *tree, struct ttp_outline *o)
+{
+    unlink_outline(tree, o);
+    tree->used_bytes -= frame_bytes(o);
+    ttp_memory_give(&tree->memory, o->frames, o->frame_count, sizeof *o->frames);
+    o->frames = NULL;
+    o->has_frames = false;
+    link_newest(tree, o);
 }
 
 void ttp_outlines_close(struct ttape_tree *tree)
 {
-    while (tree->oldest != NULL)
-        drop(tree, tree->oldest);
+    for (uint32_t i = 0; i < 2; i++)
+        while (tree->lists[i].oldest != NULL)
+            drop(tree, tree->lists[i].oldest);
     ttp_memory_give(&tree->memory, tree->outlines, tree->outline_capacity, sizeof *tree->outlines);
+    if (tree->whole != NULL)
+        ttp_memory_give(&tree->memory, tree->whole, tree->outline_capacity, sizeof *tree->whole);
 }
 
-/* Makes room for so much more, out of all but what is still wanted. */
+/* The oldest but what is still wanted, or NULL. */
+static struct ttp_outline *oldest_of(const struct ttp_outline_list *list, uint32_t wanted)
+{
+    struct ttp_outline *o = list->oldest;
+    return o != NULL && o->partition == wanted ? o->newer : o;
+}
+
+/* Makes room for so much more, out of all but what is still wanted: of outlines without frames no
+ * more than half is kept. */
 static void trim(struct ttape_tree *tree, uint64_t more_bytes, uint32_t wanted)
 {
-    for (struct ttp_outline *o = tree->oldest, *newer;
-         o != NULL && tree->used_bytes + more_bytes > tree->cache_bytes; o = newer) {
-        newer = o->newer;
-        if (o->partition != wanted)
-            drop(tree, o);
+    while (tree->used_bytes + more_bytes > tree->cache_bytes) {
+        struct ttp_outline *bare = oldest_of(&tree->lists[0], wanted);
+        struct ttp_outline *framed = oldest_of(&tree->lists[1], wanted);
+        if (bare != NULL && tree->bare_bytes > tree->cache_bytes / 2)
+            drop(tree, bare);
+        else if (framed != NULL)
+            drop_frames(tree, framed);
+        else
+            return;
     }
 }
 
@@ -77,7 +129,7 @@ static uint64_t size_of(uint32_t segments, uint64_t frames)
 static struct ttp_outline *take_outline(struct ttape_tree *tree, uint32_t partition,
                                         uint32_t segments, uint32_t frames, ttape_error *err)
 {
-    uint64_t size_bytes = size_of(segments, frames);
+    uint64_t size_bytes = size_of(segments, 0);
     struct ttp_outline *o = ttp_memory_take(&tree->memory, size_bytes, 1, err);
     if (o == NULL)
         return NULL;
@@ -86,8 +138,14 @@ static struct ttp_outline *take_outline(struct ttape_tree *tree, uint32_t partit
                               .segment_count = segments,
                               .frame_count = frames};
     o->segments = (struct ttp_tree_segment *)(o + 1);
-    o->frames = (struct ttp_tree_frame *)(o->segments + segments);
-    return o;
+    if (segments == 0)
+        return o;
+    o->frames = ttp_memory_take(&tree->memory, frames, sizeof *o->frames, err);
+    o->has_frames = o->frames != NULL;
+    if (o->has_frames)
+        return o;
+    give_outline(tree, o);
+    return NULL;
 }
 
 static int64_t to_ns(const struct ttp_loaded *p, int64_t ticks)
@@ -120,41 +178,76 @@ static void fill_frame(struct ttp_tree_frame *to, const struct ttp_loaded *p, co
     to->site = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, from->argument);
 }
 
-static bool on_one_stack(const struct ttp_outline *o, const struct ttp_segment *g,
-                         const struct ttp_tree_segment *s)
+static bool on_one_stack(const struct ttp_loaded *p, const struct ttp_segment *g)
 {
-    uint32_t last_start =
-        s->start_count != 0 ? ttp_tree_start_frame(o, s, s->start_count - 1)->stack : 0;
-    uint32_t last_end = s->end_count != 0 ? ttp_tree_end_frame(o, s, s->end_count - 1)->stack : 0;
-    return last_start == 0 && last_end == 0 && g->start.stack == 0 && g->end.stack == 0;
+    const struct ttp_frame *start = p->segments.start_frames + g->start.frame_start;
+    const struct ttp_frame *added = p->segments.end_frames + g->end.frame_start;
+    uint32_t starts = g->start.frame_count, ends = g->end.frame_count, last = 0;
+    if (ends != 0)
+        last = ends > g->kept ? added[ends - g->kept - 1].stack : start[ends - 1].stack;
+    return (starts == 0 || start[starts - 1].stack == 0) && last == 0 && g->start.stack == 0 &&
+           g->end.stack == 0;
 }
 
-/* Frames stand in the outline as in the partition: all start frames, then all added ones. */
+static uint32_t count_quiet(const struct ttp_loaded *p, const struct ttp_segment *g)
+{
+    const struct ttp_frame *start = p->segments.start_frames + g->start.frame_start;
+    uint32_t quiet = 0;
+    if (!on_one_stack(p, g))
+        return 0;
+    while (quiet < g->kept && start[quiet].stack == 0 &&
+           start[quiet].end_self_ticks == start[quiet].self_ticks)
+        quiet++;
+    return quiet;
+}
+
+/* Where the segment goes on with the one before it, that one tells what its frames are. */
+static uint32_t count_left_out(const struct ttape_tree *tree, const struct ttp_loaded *p,
+                               uint32_t segment)
+{
+    const ttape_reader *r = tree->reader;
+    const struct ttp_segment_entry *seg =
+        &r->segments[r->partitions[p->partition].first_segment + segment];
+    uint32_t quiet = count_quiet(p, &p->segments.segments[segment]);
+    if (quiet < 2 || tree->whole[p->partition])
+        return 0;
+    uint32_t ordinal = ttp_tree_ordinal(tree, seg->stream, p->partition);
+    if (ordinal == TTAPE_NONE || ordinal == 0)
+        return 0;
+    const struct ttp_segment_entry *before = ttp_tree_entry(tree, seg->stream, ordinal - 1);
+    return before->first_event + before->event_count == seg->first_event ? quiet - 1 : 0;
+}
+
+/* Frames stand in the outline as in the partition: all start frames, then all added ones.
+ * `start_first`: where the segment's stand. */
 static void fill_segment(struct ttp_outline *o, const struct ttp_loaded *p, const ttape_reader *r,
-                         uint32_t segment)
+                         uint32_t segment, uint32_t start_first)
 {
     const struct ttp_segment *g = &p->segments.segments[segment];
+    const struct ttp_frame *start = p->segments.start_frames + g->start.frame_start;
     const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     struct ttp_tree_segment *s = &o->segments[segment];
+    uint32_t left_out = s->left_out;
     *s = (struct ttp_tree_segment){
         .first_event = g->first_event,
         .base_ns = time_of(p, g->base_tick),
         .end_ns = time_of(p, g->end_tick),
         .stream = r->segments[entry->first_segment + segment].stream,
         .event_count = g->event_count,
-        .start_first = g->start.frame_start,
+        .start_first = start_first,
         .start_count = g->start.frame_count,
-        .added_first = p->segments.start_frame_count + g->end.frame_start,
+        .added_first = o->start_frame_count + g->end.frame_start,
         .end_count = g->end.frame_count,
         .kept = g->kept,
+        .quiet = count_quiet(p, g),
+        .left_out = left_out,
+        .one_stack = on_one_stack(p, g),
     };
-    for (uint32_t i = 0; i < s->start_count; i++)
-        fill_frame(&o->frames[s->start_first + i], p, r,
-                   &p->segments.start_frames[s->start_first + i], i < s->kept);
+    for (uint32_t i = left_out; i < s->start_count; i++)
+        fill_frame(&o->frames[ttp_tree_start_index(s, i)], p, r, &start[i], i < s->kept);
     for (uint32_t i = 0; i < s->end_count - s->kept; i++)
         fill_frame(&o->frames[s->added_first + i], p, r,
                    &p->segments.end_frames[g->end.frame_start + i], false);
-    s->one_stack = on_one_stack(o, g, s);
 }
 
 struct making {
@@ -170,7 +263,10 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
 {
     struct ttape_tree *tree = m->tree;
     const struct ttp_segments *g = &p->segments;
-    uint32_t frames = g->start_frame_count + g->end_frame_count;
+    uint32_t starts = g->start_frame_count, first = 0;
+    for (uint32_t s = 0; s < g->segment_count; s++)
+        starts -= count_left_out(tree, p, s);
+    uint32_t frames = starts + g->end_frame_count;
     pthread_mutex_lock(&m->mutex);
     trim(tree, size_of(g->segment_count, frames), m->wanted); /* before it costs more */
     struct ttp_outline *o = take_outline(tree, p->partition, g->segment_count, frames, err);
@@ -178,19 +274,24 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
     pthread_mutex_unlock(&m->mutex);
     if (o == NULL)
         return status;
-    for (uint32_t s = 0; s < g->segment_count; s++)
-        fill_segment(o, p, r, s);
+    o->start_frame_count = starts;
+    for (uint32_t s = 0; s < g->segment_count; s++) {
+        o->segments[s].left_out = count_left_out(tree, p, s);
+        fill_segment(o, p, r, s, first);
+        first += o->segments[s].start_count - o->segments[s].left_out;
+    }
     ttp_tree_find_stays(o, p);
     status = ttp_tree_find_ends(o, p, &r->definitions, rows, row_count, &r->memory, err);
     pthread_mutex_lock(&m->mutex);
     if (status == TTAPE_OK) {
-        tree->outlines[p->partition] = o;
-        tree->used_bytes += o->size_bytes;
-        link_newest(tree, o);
-        m->made_bytes += o->size_bytes;
+        if (tree->outlines[p->partition] != NULL)
+            drop(tree, tree->outlines[p->partition]);
+        put(tree, o);
+        tree->made_count++;
+        m->made_bytes += o->size_bytes + frame_bytes(o);
         trim(tree, 0, m->wanted);
     } else {
-        ttp_memory_give(&tree->memory, o, o->size_bytes, 1);
+        give_outline(tree, o);
     }
     pthread_mutex_unlock(&m->mutex);
     return status;
@@ -236,21 +337,27 @@ static ttape_status take_damage(void *context, uint32_t partition, const ttape_e
     if (o == NULL)
         return tree->memory.status;
     o->damaged = true;
-    tree->outlines[partition] = o;
-    tree->used_bytes += o->size_bytes;
-    link_newest(tree, o);
+    if (tree->outlines[partition] != NULL)
+        drop(tree, tree->outlines[partition]);
+    put(tree, o);
     return TTAPE_OK;
+}
+
+static bool is_missing(const struct ttape_tree *tree, uint32_t partition, bool frames)
+{
+    const struct ttp_outline *o = tree->outlines[partition];
+    return o == NULL || (frames && !o->has_frames && !o->damaged);
 }
 
 /* The missing partitions of the stream's segments from `ordinal` on, as many as are read at
  * once. */
 static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                             uint32_t *list)
+                             bool frames, uint32_t *list)
 {
     uint32_t count = 0, segments = ttp_tree_segment_count(tree, stream);
     for (; ordinal < segments && count < tree->batch; ordinal++) {
         uint32_t partition = ttp_tree_entry(tree, stream, ordinal)->partition;
-        if (tree->outlines[partition] == NULL)
+        if (is_missing(tree, partition, frames))
             list[count++] = partition;
     }
     return count;
@@ -258,7 +365,7 @@ static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uin
 
 /* A tree that misses again and again is being gone through: more are read at once. */
 static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                                 ttape_error *err)
+                                 bool frames, ttape_error *err)
 {
     uint32_t list[BATCH_MOST];
     struct making m = {.tree = tree};
@@ -267,7 +374,7 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
                                             .summary = take_summary,
                                             .events = take_events,
                                             .damaged = take_damage};
-    uint32_t count = list_missing(tree, stream, ordinal, list), first = list[0];
+    uint32_t count = list_missing(tree, stream, ordinal, frames, list), first = list[0];
     m.wanted = first;
     pthread_mutex_init(&m.mutex, NULL);
     ttape_status status = ttp_partition_work(tree->reader, list, count, tree->jobs, &work, err);
@@ -329,16 +436,16 @@ uint32_t ttp_tree_ordinal(const struct ttape_tree *tree, uint32_t stream, uint32
     return TTAPE_NONE;
 }
 
-ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
-                              const struct ttp_outline **o, const struct ttp_tree_segment **segment,
-                              ttape_error *err)
+static ttape_status get_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                bool frames, const struct ttp_outline **o,
+                                const struct ttp_tree_segment **segment, ttape_error *err)
 {
     const ttape_reader *r = tree->reader;
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
-    if (tree->outlines[seg->partition] == NULL)
-        TTP_TRY(read_missing(tree, stream, ordinal, err));
+    if (is_missing(tree, seg->partition, frames))
+        TTP_TRY(read_missing(tree, stream, ordinal, frames, err));
     struct ttp_outline *found = tree->outlines[seg->partition];
-    if (found != tree->newest) {
+    if (found != tree->lists[found->has_frames].newest) {
         unlink_outline(tree, found);
         link_newest(tree, found);
     }
@@ -346,4 +453,34 @@ ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t
     *o = found;
     *segment = found->damaged || number >= found->segment_count ? NULL : &found->segments[number];
     return TTAPE_OK;
+}
+
+ttape_status ttp_tree_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                              const struct ttp_outline **o, const struct ttp_tree_segment **segment,
+                              ttape_error *err)
+{
+    return get_outline(tree, stream, ordinal, true, o, segment, err);
+}
+
+ttape_status ttp_tree_bare_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                   const struct ttp_outline **o,
+                                   const struct ttp_tree_segment **segment, ttape_error *err)
+{
+    TTP_TRY(get_outline(tree, stream, ordinal, false, o, segment, err));
+    if (*segment == NULL || (*segment)->one_stack)
+        return TTAPE_OK;
+    return get_outline(tree, stream, ordinal, true, o, segment, err);
+}
+
+ttape_status ttp_tree_whole_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
+                                    const struct ttp_outline **o,
+                                    const struct ttp_tree_segment **segment, ttape_error *err)
+{
+    TTP_TRY(get_outline(tree, stream, ordinal, true, o, segment, err));
+    if (*segment == NULL || (*segment)->left_out == 0)
+        return TTAPE_OK;
+    uint32_t partition = (*o)->partition;
+    tree->whole[partition] = true;
+    drop(tree, tree->outlines[partition]);
+    return get_outline(tree, stream, ordinal, true, o, segment, err);
 }

@@ -16,7 +16,7 @@ ttape_status ttp_tree_continues(struct ttape_tree *tree, uint32_t stream, uint32
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     if (before->first_event + before->event_count != seg->first_event)
         return TTAPE_OK;
-    TTP_TRY(ttp_tree_outline(tree, stream, ordinal - 1, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(tree, stream, ordinal - 1, &o, &g, err));
     *out = g != NULL;
     return TTAPE_OK;
 }
@@ -55,25 +55,24 @@ static void count_part(struct ttp_span *s, const struct ttp_tree_segment *g,
 
 /* ---- one segment's share ---- */
 
-/* Self time in a segment of the frames above `number` frames of the end edge, that came in the
- * segment. */
-static int64_t added_known(const struct ttp_outline *o, const struct ttp_tree_segment *g,
-                           uint32_t number)
+/* A frame that the segment tells no more of than that it stays: none is looked at for it. */
+static bool is_quiet(const struct ttp_span *s, const struct ttp_tree_segment *g)
 {
-    if (number < g->kept)
-        number = g->kept;
-    return number < g->end_count ? ttp_tree_end_frame(o, g, number)->known_ns : 0;
+    return g->one_stack && s->stack == 0 && s->level < g->quiet;
 }
 
 static void add_stay(struct ttp_span *s, const struct ttp_outline *o,
                      const struct ttp_tree_segment *g, int64_t *known)
 {
-    uint32_t start = ttp_tree_start_at(o, g, s->stack, s->level);
-    uint32_t end = ttp_tree_end_at(o, g, s->stack, s->level);
-    const struct ttp_tree_frame *a = ttp_tree_start_frame(o, g, start);
-    const struct ttp_tree_frame *b = ttp_tree_end_frame(o, g, end);
-    int64_t self = ttp_minus(end < g->kept ? b->end_self_ns : b->self_ns, a->self_ns);
-    int64_t here = g->one_stack ? ttp_plus(a->known_ns, added_known(o, g, g->kept)) : self;
+    int64_t self = 0, here = ttp_plus(g->start_known_ns, g->added_known_ns);
+    if (!is_quiet(s, g)) {
+        uint32_t start = ttp_tree_start_at(o, g, s->stack, s->level);
+        uint32_t end = ttp_tree_end_at(o, g, s->stack, s->level);
+        const struct ttp_tree_frame *a = ttp_tree_start_frame(o, g, start);
+        const struct ttp_tree_frame *b = ttp_tree_end_frame(o, g, end);
+        self = ttp_minus(end < g->kept ? b->end_self_ns : b->self_ns, a->self_ns);
+        here = g->one_stack ? ttp_plus(a->known_ns, g->added_known_ns) : self;
+    }
     ttp_add_ns(&s->node.self_ns, self);
     ttp_add_ns(known, here);
     ttp_add_ns(&s->between_ns, ttp_minus(ttp_between(g->base_ns, g->end_ns), here));
@@ -145,7 +144,9 @@ static ttape_status follow(struct ttape_tree *tree, struct ttp_span *s, uint32_t
         bool goes_on = true;
         if (ordinal != s->first)
             TTP_TRY(ttp_tree_continues(tree, s->stream, ordinal, &goes_on, err));
-        TTP_TRY(ttp_tree_outline(tree, s->stream, ordinal, &o, &g, err));
+        TTP_TRY(ttp_tree_bare_outline(tree, s->stream, ordinal, &o, &g, err));
+        if (g != NULL && !is_quiet(s, g))
+            TTP_TRY(ttp_tree_outline(tree, s->stream, ordinal, &o, &g, err));
         enum ttp_span_fate fate = TTP_SPAN_LOST;
         if (goes_on && g != NULL)
             fate = ttp_tree_fate(o, g, s->stack, s->level);
@@ -207,16 +208,21 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
         return ttp_tree_damage(tree, o->partition, err);
     if (id->place >= (s->from_start ? g->start_count : g->end_count))
         return no_frame(err);
+    if (s->from_start) {
+        bool goes_on;
+        TTP_TRY(ttp_tree_continues(tree, id->stream, s->first, &goes_on, err));
+        if (goes_on)
+            return no_frame(err);
+        TTP_TRY(ttp_tree_whole_outline(tree, id->stream, s->first, &o, &g, err));
+        if (g == NULL)
+            return ttp_tree_damage(tree, o->partition, err);
+    }
     uint32_t number = (uint32_t)id->place;
     s->level = ttp_tree_level(o, g, number, s->from_start);
     describe(s, id,
              s->from_start ? ttp_tree_start_frame(o, g, number) : ttp_tree_end_frame(o, g, number),
              g);
     if (s->from_start) {
-        bool goes_on;
-        TTP_TRY(ttp_tree_continues(tree, id->stream, s->first, &goes_on, err));
-        if (goes_on)
-            return no_frame(err);
         TTP_TRY(follow(tree, s, s->first, &known, err));
     } else {
         if (s->level < ttp_tree_stay_height(o, g, s->stack))
@@ -232,14 +238,9 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
 /* ---- parts, streams, the trace ---- */
 
 /* What the frames of a segment's edges were on top for in it. */
-static int64_t known_of(const struct ttp_outline *o, const struct ttp_tree_segment *g)
+static int64_t known_of(const struct ttp_tree_segment *g)
 {
-    int64_t known = 0;
-    if (!g->one_stack)
-        return 0;
-    if (g->start_count != 0)
-        known = ttp_tree_start_frame(o, g, 0)->known_ns;
-    return ttp_plus(known, added_known(o, g, g->kept));
+    return ttp_plus(g->start_known_ns, g->added_known_ns);
 }
 
 ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
@@ -247,7 +248,7 @@ ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    TTP_TRY(ttp_tree_outline(tree, stream, ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(tree, stream, ordinal, &o, &g, err));
     if (g == NULL)
         return ttp_tree_damage(tree, o->partition, err);
     *out =
@@ -265,7 +266,7 @@ ttape_status ttp_tree_part_node(struct ttape_tree *tree, uint32_t stream, uint32
                                 .event_count = g->event_count,
                                 .call_count = g->call_count,
                                 .calls_exact = g->calls_exact}};
-    out->pruned.time_ns = ttp_minus(ttp_between(g->base_ns, g->end_ns), known_of(o, g));
+    out->pruned.time_ns = ttp_minus(ttp_between(g->base_ns, g->end_ns), known_of(g));
     return TTAPE_OK;
 }
 
@@ -282,7 +283,7 @@ static void add_segment(ttape_node *node, const struct ttp_outline *o,
     ttp_add_ns(&node->time_ns, time);
     if (g->kept == 0)
         ttp_add_ns(&node->rest_ns, g->middle_ns);
-    ttp_add_ns(&node->pruned.time_ns, ttp_minus(time, known_of(o, g)));
+    ttp_add_ns(&node->pruned.time_ns, ttp_minus(time, known_of(g)));
     node->pruned.part_count++;
     node->pruned.event_count += g->event_count;
     node->pruned.call_count += g->call_count;
@@ -300,7 +301,7 @@ ttape_status ttp_tree_stream_node(struct ttape_tree *tree, uint32_t stream, ttap
                         .is_spanning = true,
                         .pruned.calls_exact = true};
     for (uint32_t i = 0; i < ttp_tree_segment_count(tree, stream); i++) {
-        TTP_TRY(ttp_tree_outline(tree, stream, i, &o, &g, err));
+        TTP_TRY(ttp_tree_bare_outline(tree, stream, i, &o, &g, err));
         if (g == NULL)
             continue;
         add_segment(out, o, g, first);

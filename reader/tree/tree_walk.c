@@ -72,7 +72,7 @@ static ttape_status next_stack(ttape_tree_walk *w, uint32_t *stack, uint32_t *st
     if (*stack == TTAPE_NONE)
         return TTAPE_OK;
     w->next_stack = *stack + 1;
-    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     *stay = g == NULL ? 0 : ttp_tree_stay_height(o, g, *stack);
     return TTAPE_OK;
 }
@@ -102,6 +102,7 @@ static uint32_t next_number(ttape_tree_walk *w, const struct ttp_outline *o,
 {
     uint32_t count = at_start ? g->start_count : g->end_count;
     if (is_stream(w)) {
+        count = g->one_stack && count > 1 ? 1 : count;
         while (w->number < count) {
             uint32_t number = w->number++;
             if (ttp_tree_level(o, g, number, at_start) == 0)
@@ -125,7 +126,7 @@ static ttape_status do_start(ttape_tree_walk *w, ttape_node *out, ttape_error *e
         TTP_TRY(ttp_tree_continues(w->tree, w->stream, w->ordinal, &goes_on, err));
     else
         goes_on = !w->span.from_start || w->ordinal != w->span.first;
-    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     uint32_t number = goes_on || g == NULL ? TTAPE_NONE : next_number(w, o, g, true);
     if (number != TTAPE_NONE)
         return edge_child(w, TTAPE_NODE_BY_START, o->partition, number, out, err);
@@ -138,10 +139,10 @@ static ttape_status do_added(ttape_tree_walk *w, ttape_node *out, ttape_error *e
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
-    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     uint32_t number, wanted = is_stream(w) ? 0 : w->span.level + 1;
     while (g != NULL && (number = next_number(w, o, g, false)) != TTAPE_NONE) {
-        uint32_t stack = ttp_tree_end_frame(o, g, number)->stack;
+        uint32_t stack = g->one_stack ? 0 : ttp_tree_end_frame(o, g, number)->stack;
         if (ttp_tree_stay_height(o, g, stack) <= wanted)
             return edge_child(w, TTAPE_NODE_BY_END, o->partition, number, out, err);
     }
@@ -178,7 +179,7 @@ static ttape_status do_local(ttape_tree_walk *w, ttape_node *out, ttape_error *e
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     uint32_t level = is_stream(w) ? TTAPE_NONE : w->span.level, stack = w->span.stack;
-    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (g == NULL) {
         w->phase = NEXT;
         return ttp_tree_damage(w->tree, o->partition, err);
@@ -204,7 +205,7 @@ static ttape_status do_head(ttape_tree_walk *w, ttape_node *out, ttape_error *er
     const struct ttp_tree_segment *g;
     w->phase = ADDED;
     w->number = 0;
-    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (w->mode == TTAPE_TREE_PRUNED) {
         bool holds = g != NULL && ttp_tree_holds(g, TTP_HOLDER_COMES, w->span.stack, w->span.level);
         return holds ? ttp_tree_part_node(w->tree, w->stream, w->ordinal, out, err) : TTAPE_END;
@@ -258,7 +259,7 @@ static ttape_status start_part_scan(ttape_tree_walk *w, ttape_error *err)
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
     uint32_t stay = 0, stack = TTAPE_NONE;
-    TTP_TRY(ttp_tree_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
     if (g == NULL || w->next_stack == TTAPE_NONE) {
         w->next_stack = TTAPE_NONE;
         return g == NULL ? ttp_tree_damage(w->tree, o->partition, err) : TTAPE_END;

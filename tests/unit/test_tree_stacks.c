@@ -99,11 +99,12 @@ START_TEST(a_frame_on_another_stack)
 END_TEST
 
 /* Frames that stay open: 10,000 in each of four partitions, and in those behind it. */
-static void write_deep(ttape_memory_sink *memory)
+static void write_deep(ttape_memory_sink *memory, uint32_t stack)
 {
     ttape_error err = {0};
     ttape_writer *w = open_writer(memory, 10000);
-    for (uint64_t i = 0; i < 40000; i++)
+    append(w, 0, TTAPE_EVENT_SWITCH, stack);
+    for (uint64_t i = 1; i < 40000; i++)
         append(w, i, TTAPE_EVENT_ENTER, 0);
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_writer_close(w);
@@ -119,7 +120,7 @@ START_TEST(records_go_before_others_come)
     ttape_tree *tree;
     ttape_node node;
     ttape_node_id first = {.kind = TTAPE_NODE_FRAME, .by = TTAPE_NODE_BY_END, .place = 17};
-    write_deep(&memory);
+    write_deep(&memory, 5);
     ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
     ttape_reader_options options = {.size = sizeof options, .limits.memory_bytes = 11000000};
     ttape_tree_options small = {.size = sizeof small, .cache_bytes = 1};
@@ -136,6 +137,34 @@ START_TEST(records_go_before_others_come)
 }
 END_TEST
 
+/* Frames that wait below others cost nothing in the partitions that they wait in: where a cache has
+ * room for one partition's frames, going through levels reads no partition again. */
+START_TEST(waiting_frames_are_not_read_again)
+{
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_reader *r;
+    ttape_tree *tree;
+    ttape_node node;
+    ttape_node_id id = {.kind = TTAPE_NODE_FRAME, .by = TTAPE_NODE_BY_END};
+    write_deep(&memory, 0);
+    ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
+    ttape_tree_options small = {.size = sizeof small, .cache_bytes = 1 << 20};
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    TTEST_OK(ttape_tree_open(&tree, r, &small, &err));
+    for (id.place = 0; id.place < 500; id.place++) {
+        TTEST_OK(ttape_tree_get_node(tree, &id, TTAPE_TREE_PRUNED, &node, &err));
+        ck_assert_uint_eq(node.enter_ns, id.place + 1);
+        ck_assert_uint_eq(node.last_partition, 3);
+        ck_assert_int_eq(node.self_ns, 1);
+    }
+    ck_assert_uint_le(tree->made_count, 12);
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tree_stacks");
@@ -143,6 +172,7 @@ int main(void)
     tcase_add_test(tests, heights_end_with_the_segment);
     tcase_add_test(tests, a_frame_on_another_stack);
     tcase_add_test(tests, records_go_before_others_come);
+    tcase_add_test(tests, waiting_frames_are_not_read_again);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
