@@ -183,7 +183,8 @@ class Names:
 
 
 def snapshot_soon(process, _):
-    """Asks for a snapshot while the program runs."""
+    """Asks for a snapshot while the program runs, which takes a while to begin below strace."""
+    faults.wait_for_start(process, "p_steady")
     for _ in range(200):
         pid = faults.child_named(process, "p_steady")
         if pid and setting.tracetape("control", pid, "snapshot").status == 0:
