@@ -203,6 +203,11 @@ static bool move(const struct left *l, const char *folder)
 static void give_memory_back(const struct left *l)
 {
     const struct timespec times[2] = {l->info.st_atim, l->info.st_mtim};
+    uint64_t bytes = l->page.head.blocks_offset;
+    for (uint32_t i = 0; i < l->page.head.block_ready; i++)
+        bytes += is_used(l, i) ? TTP_BLOCK_BYTES : 0;
+    if ((uint64_t)l->info.st_blocks * 512 <= bytes) /* it has none too many: as each time but one */
+        return;
     for (uint32_t i = 0; i < l->page.head.block_ready; i++)
         if (!is_used(l, i))
             (void)fallocate(l->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
