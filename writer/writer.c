@@ -268,6 +268,13 @@ ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_v
     return keep(w, ttp_attach(w, own_scope(w), stream, values, count, &w->failure), err);
 }
 
+ttape_status ttape_writer_add_off(ttape_writer *w, uint32_t stream, const ttape_off_span *spans,
+                                  size_t count, ttape_error *err)
+{
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_add_off(w, own_scope(w), stream, spans, count, &w->failure), err);
+}
+
 ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_edge *edge,
                                  ttape_error *err)
 {

@@ -17,6 +17,7 @@
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
+#include "format/container/switches.h"
 #include "format/container/values.h"
 #include "format/order/order.h"
 #include "writer/growing.h"
@@ -73,6 +74,9 @@ struct ttp_stream_state {
     bool started;             /* has a base: an event or a resumed edge */
     bool stale;               /* partitions were copied: resume before the next append */
     bool valued;              /* its last event has values already */
+    bool is_known;            /* its switches are, from event known_from on */
+    uint64_t known_from;
+    struct ttp_growing spans; /* ttape_off_span: by event number, not sealed yet */
 };
 
 /* A scope's definitions that no chunk holds yet, in the form in which they will be written. */
@@ -168,6 +172,9 @@ struct ttp_pending {
     struct ttp_growing values;        /* struct ttp_value */
     struct ttp_growing value_bytes;
     struct ttp_growing measures; /* struct ttp_measure, filled at the seal */
+    struct ttp_growing known;    /* uint8_t, filled at the seal: segments of known switches ... */
+    struct ttp_growing spans;    /* ... and struct ttp_off_span, segment by segment; event: in it */
+    struct ttp_growing span_counts; /* uint32_t, of each segment */
     uint64_t gap_count, lost_count;
     int64_t first_tick, last_tick; /* least and greatest of the partition's events */
     uint32_t symbol_total;         /* scope-wide symbols at the seal */
@@ -194,7 +201,7 @@ struct ttp_job {
     uint32_t light_bytes;
     size_t section_start; /* where the first section stands in the payload until the head is put in
                              front */
-    uint64_t category_bytes[4];    /* order, times, values, summaries */
+    uint64_t category_bytes[5];    /* order, times, values, summaries, none */
     const struct ttp_model *model; /* to start from, or NULL */
     int32_t level;                 /* the writer's when it was sealed */
     ttape_status status;
@@ -304,6 +311,13 @@ ttape_status ttp_pending_grow(ttape_writer *w, struct ttp_pending *p, ttape_erro
 /* Fetches (makes) the stack `id` of a stream. */
 ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
                               uint32_t *index, ttape_error *err);
+
+/* off_spans.c */
+ttape_status ttp_add_off(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                         const ttape_off_span *spans, size_t count, ttape_error *err);
+/* What is known of the pending partition's switches; nothing: its lists are empty. */
+ttape_status ttp_collect_switches(ttape_writer *w, struct ttp_pending *p, ttape_error *err);
+void ttp_forget_switches(struct ttp_stream_state *s);
 
 /* seal.c */
 ttape_status ttp_seal(ttape_writer *w, ttape_error *err);

@@ -132,7 +132,8 @@ enum ttp_section_kind {
     TTP_SECTION_TIMES_MIX = 33,
     TTP_SECTION_TIMES_RAW = 34,
     TTP_SECTION_VALUES = 48,
-    TTP_SECTION_DEPTHS = 49
+    TTP_SECTION_DEPTHS = 49,
+    TTP_SECTION_SWITCHES = 50
 };
 
 static_assert(TTP_FILE_HASH_AT + 8 == TTP_FILE_HEADER_BYTES, "the hash ends the file header");

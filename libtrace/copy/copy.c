@@ -29,6 +29,7 @@ struct ttape_copier {
     struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
     struct ttp_growing segments; /* struct ttp_index_segment */
     struct ttp_growing values;   /* ttape_value */
+    struct ttp_growing spans;    /* ttape_off_span */
     struct ttp_growing models;   /* struct ttp_copied_model */
     struct ttp_edge_frames frames;
     ttape_event events[BATCH_EVENTS];
@@ -358,6 +359,7 @@ void ttape_copier_close(ttape_copier *c)
     ttp_grown_free(a, &c->scopes);
     ttp_grown_free(a, &c->segments);
     ttp_grown_free(a, &c->values);
+    ttp_grown_free(a, &c->spans);
     ttp_grown_free(a, &c->models);
     ttp_memory_give(&c->reader->memory, c->frames.items, c->frames.capacity,
                     sizeof *c->frames.items);
@@ -503,6 +505,29 @@ static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t st
     return ttp_resume(c->writer, to, stream, &edge, err);
 }
 
+/* Tells what is known of the switches in the intervals of events [first, stop) of a segment. */
+static ttape_status copy_switches(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
+                                  const struct ttp_loaded *loaded, uint32_t segment, uint32_t first,
+                                  uint32_t stop, ttape_error *err)
+{
+    const struct ttp_switches *s = &loaded->switches;
+    if (s->segment_count == 0 || s->is_known[segment] == 0)
+        return TTAPE_OK;
+    c->spans.count = 0;
+    for (uint32_t i = s->span_start[segment]; i < s->span_start[segment + 1]; i++) {
+        if (s->spans[i].event < first || s->spans[i].event >= stop)
+            continue;
+        ttape_off_span *span = ttp_push(&c->writer->allocator, &c->spans, sizeof *span, err);
+        if (span == NULL)
+            return TTAPE_E_MEMORY;
+        *span = (ttape_off_span){.event = s->spans[i].event - first,
+                                 .start_ns = s->spans[i].start_ns,
+                                 .length_ns = s->spans[i].length_ns,
+                                 .kind = (ttape_off_kind)s->spans[i].kind};
+    }
+    return ttp_add_off(c->writer, to, stream, c->spans.data, c->spans.count, err);
+}
+
 static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uint32_t partition,
                                       uint32_t segment, uint64_t from, uint64_t to_number,
                                       ttape_error *err)
@@ -523,6 +548,7 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     uint32_t at = loaded->segment_start[segment] + (uint32_t)(from - seg->first_event);
     uint32_t stop = loaded->segment_start[segment] + (uint32_t)(end - seg->first_event);
     TTP_TRY(resume_at(c, to, stream, &ticks, segment, at, err));
+    TTP_TRY(copy_switches(c, to, stream, loaded, segment, at, stop, err));
     struct ttp_walker walker = ttp_walker_at(&ticks, segment, at);
     while (at < stop) {
         uint32_t count = stop - at < BATCH_EVENTS ? stop - at : BATCH_EVENTS;

@@ -28,7 +28,7 @@ static bool known(uint16_t kind)
     return (kind >= TTP_SECTION_SEGMENTS && kind <= TTP_SECTION_SUMMARY) ||
            (kind >= TTP_SECTION_CHAIN_HEADER && kind <= TTP_SECTION_ORDER_RAW) ||
            (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_RAW) ||
-           kind == TTP_SECTION_VALUES || kind == TTP_SECTION_DEPTHS;
+           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_SWITCHES);
 }
 
 static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
@@ -43,6 +43,9 @@ static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
     if (!timed && (has(head, TTP_SECTION_BASES) || count_kinds(head, time_kinds) != 0))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-12", p->payload_offset,
                         "partition without times has a section of times");
+    if (!timed && has(head, TTP_SECTION_SWITCHES))
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-SWI-05", p->payload_offset,
+                        "partition without times has a section of switches");
     if (count_kinds(head, order_kinds) != 1 || count_kinds(head, time_kinds) != timed ||
         has(head, TTP_SECTION_CHAIN_HEADER) != has(head, TTP_SECTION_CHAIN_DATA) ||
         has(head, TTP_SECTION_LITERAL_HEADER) != has(head, TTP_SECTION_LITERAL_DATA) ||

@@ -200,6 +200,27 @@ static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p, const st
     return ttp_values_read(c->data, c->size_bytes, p->head.event_count, v, err);
 }
 
+static ttape_status parse_switches(ttape_reader *r, struct ttp_loaded *p,
+                                   const struct ttp_content *c, ttape_error *err)
+{
+    struct ttp_switches *s = &p->switches;
+    struct ttp_memory *m = &r->memory;
+    uint32_t segments = p->head.segment_count, spans = 0;
+    TTP_TRY(ttp_switches_count(c->data, c->size_bytes, segments, &spans, err));
+    s->is_known = ttp_memory_take(m, segments, 1, err);
+    if (s->is_known == NULL)
+        return m->status;
+    s->segment_count = segments;
+    s->span_start = ttp_memory_take(m, segments + 1ull, sizeof *s->span_start, err);
+    if (s->span_start == NULL)
+        return m->status;
+    s->spans = ttp_memory_take(m, spans, sizeof *s->spans, err);
+    if (s->spans == NULL)
+        return m->status;
+    s->span_count = spans;
+    return ttp_switches_read(c->data, c->size_bytes, p->segment_start, s, err);
+}
+
 typedef ttape_status (*content_parser)(ttape_reader *r, struct ttp_loaded *p,
                                        const struct ttp_content *c, ttape_error *err);
 
@@ -245,6 +266,7 @@ ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_err
     TTP_TRY(ttp_loaded_make_views(r, p, err));
     TTP_TRY(ttp_times_open(r, p, err));
     TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
+    TTP_TRY(parse_optional(r, p, TTP_SECTION_SWITCHES, parse_switches, err));
     if (has_gaps(p))
         TTP_TRY(ttp_loaded_read_values(r, p, err));
     return ttp_loaded_check_open(r, p, err);
@@ -301,6 +323,15 @@ static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
     p->has_values = false;
 }
 
+static void drop_switches(struct ttp_memory *m, struct ttp_loaded *p)
+{
+    struct ttp_switches *s = &p->switches;
+    ttp_memory_give(m, s->is_known, s->segment_count, 1);
+    ttp_memory_give(m, s->span_start, s->segment_count + 1ull, sizeof *s->span_start);
+    ttp_memory_give(m, s->spans, s->span_count, sizeof *s->spans);
+    *s = (struct ttp_switches){0};
+}
+
 /* Times and checks start from nothing again. */
 static void rewind_events(struct ttp_loaded *p)
 {
@@ -325,6 +356,7 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
                     sizeof *p->checkpoints);
     ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
     ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
+    drop_switches(m, p);
     ttp_memory_give(m, p->stack_numbers.numbers, p->stack_numbers.count, sizeof(uint32_t));
     p->stack_numbers = (struct ttp_stack_numbers){0};
     p->codes = p->open = NULL;

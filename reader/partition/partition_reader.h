@@ -15,6 +15,7 @@
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
+#include "format/container/switches.h"
 #include "format/container/values.h"
 #include "format/order/order.h"
 #include "reader/partition/frame_stacks.h"
@@ -24,8 +25,9 @@ struct ttp_edge_frames;
 
 /* How much of a partition is decoded; each includes those before it. */
 enum ttp_stage {
-    TTP_STAGE_LIGHT = 1,  /* head, segments with bases and edges */
-    TTP_STAGE_ORDER = 2,  /* codes, symbols, depths, values of gaps; and times and checks as far as
+    TTP_STAGE_LIGHT = 1, /* head, segments with bases and edges */
+    TTP_STAGE_ORDER =
+        2, /* codes, symbols, depths, switches, values of gaps; and times and checks as far as
                              ttp_loaded_reach was asked for them */
     TTP_STAGE_EVENTS = 3, /* all times; everything is checked */
     TTP_STAGE_VALUES = 4  /* values */
@@ -112,6 +114,7 @@ struct ttp_loaded {
     uint32_t special_count, special_capacity;
     struct ttp_depth_change *changes;
     uint32_t change_count;
+    struct ttp_switches switches; /* no segments: there is no such section */
     /* values */
     struct ttp_values values;
     bool has_values;

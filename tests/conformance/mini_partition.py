@@ -6,10 +6,10 @@ from xxh3 import xxh3_64
 
 HEAD = 96
 ENTRY = 24
-SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS = 1, 2, 3, 4, 48, 49
+SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES = 1, 2, 3, 4, 48, 49, 50
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
 TIMES = {(32,): "static", (33,): "mixed", (34,): "raw"}
-KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49}
+KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49, 50}
 ENTER, LEAF, OPEN, SIGNAL, EXIT_UNSEEN, UNWIND, EXIT_ACROSS, SWITCH, GAP = range(9)
 PUSHING = (ENTER, OPEN, SIGNAL)          # F-EVT-01
 NO_MODEL = (1 << 32) - 1
@@ -321,3 +321,47 @@ class Partition:
             need(abs(changes[last]) <= DEPTH_MAX, "F-DEP-04", f"offset {changes[last]}")
         cursor.end()
         return changes
+
+    def read_switches(self):
+        """F-SWI: for each segment None, or its spans as (event, kind, start, length)."""
+        if SWITCHES not in self.entries:
+            return [None] * len(self.segments)
+        need(self.times, "F-SWI-05", "switches without times")
+        cursor, found, at = Cursor(self.section(SWITCHES), "F-SWI-02"), [], 0
+        for _ in self.segments:
+            seen = cursor.varint()
+            need(seen <= len(cursor.data), "F-SWI-02", f"{seen - 1} spans")
+            found.append([[] for _ in range(seen - 1)] if seen else None)
+        spans = [span for of_segment in found if of_segment for span in of_segment]
+        need(4 * len(spans) <= cursor.left(), "F-SWI-02", f"{len(spans)} spans")
+        for segment, of_segment in zip(self.segments, found):
+            event = at
+            for span in of_segment or ():
+                event += cursor.varint()
+                need(event < at + segment.events, "F-SWI-03", f"event {event}")
+                span.append(event)
+            at += segment.events
+        for span in spans:
+            span.append(min(cursor.take(1)[0], 4))
+        for span in spans:
+            span.append(cursor.svarint())
+            need(abs(span[2]) < 1 << 62, "F-SWI-04", f"start {span[2]}")
+        for span in spans:
+            span.append(cursor.varint())
+            need(span[3] < 1 << 62, "F-SWI-04", f"length {span[3]}")
+        cursor.end()
+        return found
+
+
+def spent(spans, event, length):
+    """F-SWI-06: [preempted, blocked, not known] of an interval; spans: of its segment, or None."""
+    length, done, sums = max(length, 0), 0, [0, 0, 0]
+    mine = [] if spans is None else [span for span in spans if span[0] == event]
+    if spans is None or any(kind == 4 for _, kind, _, _ in mine):
+        return [0, 0, length]
+    for _, kind, start, taken in mine:
+        first, end = max(start, done), min(start + taken, length)
+        if first < end:
+            sums[min(kind, 2)] += end - first
+            done = end
+    return sums

@@ -86,6 +86,7 @@ class Reader:
         ticks = read_ticks(partition, codes)
         depths = partition.read_depths()
         partition.read_values()
+        partition.read_switches()
         lines, kinds = self.format(partition, scope, (symbols, codes, ticks, depths))
         self.decoded.append((chunk, partition, (symbols, codes, ticks, depths)))
         for stream, rows in lines.items():       # all of a partition, or nothing

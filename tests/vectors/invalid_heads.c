@@ -206,6 +206,11 @@ static void untimed_bases(struct ttest_file *file)
     ttest_insert_section(second(file), TTP_SECTION_BASES);
 }
 
+static void untimed_switches(struct ttest_file *file)
+{
+    ttest_put(&ttest_insert_section(second(file), TTP_SECTION_SWITCHES)->content, "\0\0", 2);
+}
+
 static void drop(struct ttest_file *file, uint16_t kind) { ttest_drop_section(second(file), kind); }
 
 static void no_order(struct ttest_file *file) { drop(file, TTP_SECTION_ORDER_RAW); }
@@ -316,6 +321,8 @@ static const struct ttest_break untimed_breaks[] = {
      untimed_times, NULL},
     {"par-12-untimed-bases", "F-PAR-12", C, LEFT, "a bases section without a resolution",
      untimed_bases, NULL},
+    {"swi-05-untimed", "F-SWI-05", C, LEFT, "a switches section without a resolution",
+     untimed_switches, NULL},
 };
 
 void ttest_make_invalid_heads(const struct ttest_output *out)

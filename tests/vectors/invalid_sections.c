@@ -162,6 +162,24 @@ DEPTHS(dep_offset, "\2\2\x80\x80\x80\x80\x10\0\2")
 DEPTHS(dep_below, "\2\2\x0f\0\0")
 DEPTHS(dep_above, "\2\2\xfe\xff\xff\xff\x0f\0\0")
 
+/* A section that partition 1, of 6 and 2 events, does not have: spans + 1 of both | event
+ * differences | kinds | starts | lengths. */
+#define SWITCHES(name, bytes)                                                                      \
+    static void name(struct ttest_file *file)                                                      \
+    {                                                                                              \
+        ttest_put(&ttest_insert_section(second(file), TTP_SECTION_SWITCHES)->content, bytes,       \
+                  sizeof(bytes) - 1);                                                              \
+    }
+
+SWITCHES(swi_cut, "\2")
+SWITCHES(swi_many, "\3\1\0\0\0\2\2\5")
+SWITCHES(swi_trailing, "\2\1\0\0\2\5\0")
+SWITCHES(swi_short, "\2\1\0\0\2")
+SWITCHES(swi_event, "\2\1\6\0\2\5")
+SWITCHES(swi_second, "\1\2\2\0\2\5")
+SWITCHES(swi_start, "\2\1\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x7f\5")
+SWITCHES(swi_length, "\2\1\0\0\2\x80\x80\x80\x80\x80\x80\x80\x80\x40")
+
 #define C    TTAPE_E_CORRUPT
 #define LEFT TTEST_FIRST
 #define ALL  TTEST_ALL
@@ -250,6 +268,14 @@ static const struct ttest_break value_breaks[] = {
     {"dep-02-trailing", "F-DEP-02", C, LEFT, "a byte behind the last change", dep_trailing, NULL},
     {"dep-03-event", "F-DEP-03", C, LEFT, "a change at event 10 of 8", dep_event, NULL},
     {"dep-04-offset", "F-DEP-04", C, LEFT, "an offset of 2^31", dep_offset, NULL},
+    {"swi-02-cut", "F-SWI-02", C, LEFT, "no count of the second segment", swi_cut, NULL},
+    {"swi-02-many", "F-SWI-02", C, LEFT, "more spans than bytes", swi_many, NULL},
+    {"swi-02-trailing", "F-SWI-02", C, LEFT, "a byte behind the last length", swi_trailing, NULL},
+    {"swi-02-short", "F-SWI-02", C, LEFT, "a length is missing", swi_short, NULL},
+    {"swi-03-event", "F-SWI-03", C, LEFT, "a span of event 6 of 6", swi_event, NULL},
+    {"swi-03-second", "F-SWI-03", C, LEFT, "a span of event 2 of 2", swi_second, NULL},
+    {"swi-04-start", "F-SWI-04", C, LEFT, "a start of -2^62", swi_start, NULL},
+    {"swi-04-length", "F-SWI-04", C, LEFT, "a length of 2^62", swi_length, NULL},
     {"evt-05-below", "F-EVT-05", C, LEFT, "a depth below 0", dep_below, NULL},
     {"evt-05-above", "F-EVT-05", C, LEFT, "a depth above 2^31 - 1", dep_above, NULL},
 };

@@ -260,6 +260,13 @@ void ttest_attach(struct ttest_trace *t, uint32_t stream, const ttape_value *val
     must(ttape_writer_attach(t->writer, stream, values, count, &err), &err);
 }
 
+void ttest_add_off(struct ttest_trace *t, uint32_t stream, const ttape_off_span *spans,
+                   size_t count)
+{
+    ttape_error err = {0};
+    must(ttape_writer_add_off(t->writer, stream, spans, count, &err), &err);
+}
+
 void ttest_flush(struct ttest_trace *t)
 {
     ttape_error err = {0};

@@ -61,6 +61,8 @@ void ttest_special(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uin
 void ttest_gap(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t reason,
                uint64_t count);
 void ttest_attach(struct ttest_trace *t, uint32_t stream, const ttape_value *values, size_t count);
+void ttest_add_off(struct ttest_trace *t, uint32_t stream, const ttape_off_span *spans,
+                   size_t count);
 void ttest_flush(struct ttest_trace *t);
 /* Ends the trace with index and footer; the expectation is complete then. */
 struct ttest_bytes ttest_finish(struct ttest_trace *t);

@@ -349,6 +349,36 @@ static void make_names(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* Of three streams one has spans of every kind, one none, and of one nothing is known. */
+static void make_switches(const struct ttest_output *out)
+{
+    struct ttest_trace *t = begin_one(
+        "switches", "when threads did not run: spans of every kind, over two partitions", NULL);
+    static const ttape_off_span spans[] = {
+        {.event = 1, .start_ns = 10, .length_ns = 50, .kind = TTAPE_OFF_PREEMPTED},
+        {.event = 1, .start_ns = 70, .length_ns = 5, .kind = TTAPE_OFF_BLOCKED},
+        {.event = 2, .start_ns = -3, .length_ns = 60, .kind = TTAPE_OFF_PREEMPTED_NEAR},
+        {.event = 4, .start_ns = 95, .length_ns = 20, .kind = TTAPE_OFF_BLOCKED_NEAR},
+        {.event = 5, .kind = TTAPE_OFF_UNKNOWN},
+        {.event = 6, .start_ns = 0, .length_ns = 2000000000, .kind = TTAPE_OFF_BLOCKED}};
+    ttest_stream(t, 0, 101, "runs");
+    ttest_stream(t, 0, 102, "unknown");
+    uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
+    ttest_add_off(t, 0, spans, sizeof spans / sizeof spans[0]);
+    ttest_add_off(t, 1, NULL, 0);
+    for (uint32_t stream = 0; stream < 3; stream++)
+        for (uint32_t i = 0; i < 4; i++)
+            (i % 2 == 0 ? ttest_enter : ttest_exit)(t, stream, 100 * (i + 1), f);
+    ttest_flush(t);
+    for (uint32_t stream = 0; stream < 3; stream++) {
+        ttest_enter(t, stream, 500, f);
+        ttest_exit(t, stream, 600, f);
+    }
+    ttest_enter(t, 0, 3000000000, f);
+    ttest_exit(t, 0, 3000000100, f);
+    ttest_emit_trace(out, t);
+}
+
 void ttest_make_writer_vectors(const struct ttest_output *out)
 {
     make_empty(out);
@@ -356,6 +386,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_values(out);
     make_facts(out);
     make_depths(out);
+    make_switches(out);
     make_unseen(out);
     make_many_streams(out);
     make_partitions(out);

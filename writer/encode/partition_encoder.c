@@ -30,7 +30,13 @@
 #define LIGHT_ITEM_BYTES     48u
 #define ORDER_SLACK          4096u /* small partitions may be a little larger than their raw form */
 
-enum category { CATEGORY_ORDER, CATEGORY_TIMES, CATEGORY_VALUES, CATEGORY_SUMMARIES };
+enum category {
+    CATEGORY_ORDER,
+    CATEGORY_TIMES,
+    CATEGORY_VALUES,
+    CATEGORY_SUMMARIES,
+    CATEGORY_NONE
+};
 
 /* Level 1: raw forms. The literal form has no levels. */
 static bool is_fast(const struct ttp_encoding *e)
@@ -365,6 +371,57 @@ static ttape_status add_depths(struct ttp_encoding *e)
     return status;
 }
 
+/* Spans stand by pending segments; they go out in the order of streams. */
+static void arrange_spans(const struct ttp_job *job, struct ttp_switches *to, uint32_t *first_of)
+{
+    const struct ttp_pending *p = &job->pending;
+    const struct ttp_off_span *from = p->spans.data;
+    const uint32_t *rank = job->rank.data, *start = job->segment_start.data;
+    const uint32_t *counts = p->span_counts.data;
+    const uint8_t *known = p->known.data;
+    for (uint32_t s = 0; s < to->segment_count; s++) {
+        to->is_known[rank[s]] = known[s];
+        to->span_start[rank[s] + 1] = counts[s];
+    }
+    to->span_start[0] = 0;
+    for (uint32_t s = 0; s < to->segment_count; s++) {
+        to->span_start[s + 1] += to->span_start[s];
+        first_of[s] = to->span_start[s];
+    }
+    for (uint32_t s = 0, at = 0; s < to->segment_count; s++)
+        for (uint32_t i = 0; i < counts[s]; i++, at++) {
+            struct ttp_off_span *span = &to->spans[first_of[rank[s]]++];
+            *span = from[at];
+            span->event += start[rank[s]];
+        }
+}
+
+static ttape_status add_switches(struct ttp_encoding *e)
+{
+    struct ttp_job *job = e->job;
+    const struct ttp_pending *p = &job->pending;
+    uint32_t segments = (uint32_t)p->known.count, spans = (uint32_t)p->spans.count;
+    if (segments == 0)
+        return TTAPE_OK;
+    struct ttp_growing lists = {0}; /* spans, starts, places, what is known */
+    TTP_TRY(ttp_encoding_room(e, &lists,
+                              spans * sizeof(struct ttp_off_span) +
+                                  (2 * segments + 1) * sizeof(uint32_t) + segments));
+    struct ttp_switches in = {.spans = lists.data, .segment_count = segments, .span_count = spans};
+    in.span_start = (uint32_t *)(in.spans + spans);
+    in.is_known = (uint8_t *)(in.span_start + 2 * segments + 1);
+    arrange_spans(job, &in, in.span_start + segments + 1);
+    uint8_t *out;
+    size_t bound = ttp_switches_bound(&in);
+    ttape_status status = section_room(e, bound, &out);
+    if (status == TTAPE_OK)
+        status = add_packed(e, TTP_SECTION_SWITCHES, CATEGORY_NONE,
+                            ttp_switches_write(&in, job->segment_start.data, out, bound),
+                            side_zstd_level(e, true));
+    ttp_grown_free(&e->w->allocator, &lists);
+    return status;
+}
+
 /* ---- finish ---- */
 
 static void start_head(struct ttp_encoding *e)
@@ -426,6 +483,7 @@ static ttape_status encode(struct ttp_encoding *e)
         TTP_TRY(add_times(e, &order));
     TTP_TRY(add_values(e));
     TTP_TRY(add_depths(e));
+    TTP_TRY(add_switches(e));
     finish_head(job);
     return TTAPE_OK;
 }
@@ -453,7 +511,9 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
                                  &p->depths,        &p->valued,
                                  &p->values,        &p->value_bytes,
                                  &p->measures,      &p->sites_chunk,
-                                 &p->streams_chunk, &p->metadata_chunk};
+                                 &p->streams_chunk, &p->metadata_chunk,
+                                 &p->known,         &p->spans,
+                                 &p->span_counts};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     size_t bytes = p->event_room * sizeof(uint32_t);

@@ -103,6 +103,7 @@ void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
     struct ttp_growing order = {s->stack_order, 0, s->order_capacity * sizeof *s->stack_order};
     ttp_grown_free(&w->allocator, &list);
     ttp_grown_free(&w->allocator, &order);
+    ttp_grown_free(&w->allocator, &s->spans);
 }
 
 static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, ttape_error *err)
@@ -586,6 +587,7 @@ ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
     s->last_tick = w->timed ? ttp_tick_of(edge->time_ns, w->options.origin_ns, w->resolution) : 0;
     s->unknown_depth = edge->unknown_depth;
     s->depth_offset = edge->depth_offset;
+    ttp_forget_switches(s);
     s->started = true;
     s->stale = false;
     return TTAPE_OK;

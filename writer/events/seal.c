@@ -105,6 +105,7 @@ static void reset_pending(struct ttp_pending *p)
     p->stretches.count = p->segments.count = p->start_frames.count = p->start_symbols.count = 0;
     p->end_frames.count = p->wide.count = p->depths.count = p->valued.count = 0;
     p->values.count = p->value_bytes.count = p->measures.count = 0;
+    p->known.count = p->spans.count = p->span_counts.count = 0;
     p->sites_chunk.count = p->streams_chunk.count = p->metadata_chunk.count = 0;
     p->metadata_pairs = 0;
     p->gap_count = p->lost_count = 0;
@@ -170,6 +171,7 @@ ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
         TTP_TRY(close_segment(w, p, &segments[i], &streams[segments[i].stream], err));
     }
     TTP_TRY(collect_measures(w, p, err));
+    TTP_TRY(ttp_collect_switches(w, p, err));
     TTP_TRY(ttp_scope_collect(w, p->scope, p, err));
     p->symbol_total = p->scope->symbol_count;
     w->event_count += p->event_count;

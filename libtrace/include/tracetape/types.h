@@ -147,6 +147,23 @@ typedef struct ttape_value {
     ttape_string bytes; /* TTAPE_VALUE_BYTES and _STRING */
 } ttape_value;
 
+/* Why a thread did not run. Numbers are on disk (F-SWI-06). */
+typedef enum ttape_off_kind {
+    TTAPE_OFF_PREEMPTED = 0,      /* it could have run on */
+    TTAPE_OFF_BLOCKED = 1,        /* it waited for something */
+    TTAPE_OFF_PREEMPTED_NEAR = 2, /* in this interval or in one near it */
+    TTAPE_OFF_BLOCKED_NEAR = 3,
+    TTAPE_OFF_UNKNOWN = 4 /* nothing is known of the interval; start and length are 0 */
+} ttape_off_kind;
+
+/* A time in which a thread did not run, in the interval between two neighbouring events. */
+typedef struct ttape_off_span {
+    uint64_t event;     /* that ends the interval */
+    int64_t start_ns;   /* since the interval's start */
+    uint64_t length_ns; /* both below 2^62 */
+    ttape_off_kind kind;
+} ttape_off_span;
+
 /* A frame that is open at an edge (the boundary between two partitions of a stream). */
 typedef struct ttape_open_frame {
     ttape_event_kind kind; /* what opened it: TTAPE_EVENT_ENTER, _OPEN or _SIGNAL_BEGIN */

@@ -123,7 +123,17 @@ TTAPE_API ttape_status ttape_writer_attach(ttape_writer *writer, uint32_t stream
                                            const ttape_value *values, size_t count,
                                            ttape_error *err);
 
-/* Starts (or restarts) a stream at an edge: its next event follows frames that are already open. */
+/* Says when the stream's thread did not run, in intervals that end with events to come: of a span,
+ * event 0 is the stream's next event, 1 the one behind it, and so on. Spans come in the order of
+ * events, those of an interval in the order of their starts. From the first call on (its count may
+ * be 0), switches of the stream are known: what no span says was time on the CPU. A call between
+ * two events of a partition holds from the next partition on. TTAPE_E_ARGUMENT: without times. */
+TTAPE_API ttape_status ttape_writer_add_off(ttape_writer *writer, uint32_t stream,
+                                            const ttape_off_span *spans, size_t count,
+                                            ttape_error *err);
+
+/* Starts (or restarts) a stream at an edge: its next event follows frames that are already open,
+ * and nothing is known of its switches. */
 TTAPE_API ttape_status ttape_writer_resume(ttape_writer *writer, uint32_t stream,
                                            const ttape_edge *edge, ttape_error *err);
 
