@@ -52,6 +52,7 @@ def kill(checks, host, label, meanwhile=None):
         pid = faults.child_named(process, "p_steady")
         found.append(arena_of(process))
         if meanwhile is None:
+            process.send_signal(signal.SIGSTOP)  # or it may end well, seeing the program's end
             os.kill(pid, signal.SIGKILL)
         process.kill()
         if meanwhile is not None:
