@@ -1,5 +1,4 @@
-/* Strict readers of the formats that `tracetape export` writes and `graph --dot`, JSON and CSV
- * apart. */
+/* Strict readers of what `tracetape export` and `graph --format dot` write, JSON and CSV apart. */
 #define _GNU_SOURCE
 #include "fuzz_scan.h"
 #include "fuzz_verb.h"

@@ -55,7 +55,7 @@ void fuzz_require_csv(const struct fuzz_bytes *text, unsigned columns);
 void fuzz_require_folded(const struct fuzz_bytes *text);
 void fuzz_require_callgrind(const struct fuzz_bytes *text);
 void fuzz_require_perfetto(const struct fuzz_bytes *bytes);
-/* Graphviz's language as graph --dot uses it. */
+/* Graphviz's language as graph --format dot uses it. */
 void fuzz_require_dot(const struct fuzz_bytes *text);
 
 #endif

@@ -12,13 +12,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!fuzz_trace_open(&trace, data, size))
         return 0;
     struct fuzz_input *p = &trace.parameters;
-    static const char *const choices[] = {"--events", "--partitions", "--from", "--tid"};
+    static const char *const choices[] = {"--events", "--partition", "--time", "--thread"};
     uint32_t choice = fuzz_number(p, 1) % 4;
     unsigned long long first = fuzz_time(p);
     if (choice < 2)
         (void)snprintf(range, sizeof range, "%llu..", first);
     else
-        (void)snprintf(range, sizeof range, "%s%llu", choice == 2 && first % 2 ? "+" : "", first);
+        (void)snprintf(range, sizeof range, "%s%llu%s", choice == 2 && first % 2 ? "+" : "", first,
+                       choice == 2 ? ".." : "");
     if (choice < 2 && first < UINT16_MAX)
         (void)snprintf(range, sizeof range, "%llu..%llu", first, first + fuzz_number(p, 2));
     const char *path = fuzz_verb_file(0, data + FUZZ_PARAMETER_BYTES, size - FUZZ_PARAMETER_BYTES);

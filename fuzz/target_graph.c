@@ -8,8 +8,8 @@ enum { TREE, LIST, SUMMARY, JSON, JSON_SUMMARY, DOT, FORMS };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const forms[FORMS] = {"--jobs=1", "--list",    "--summary",
-                                             "--json",   "--summary", "--dot"};
-    static const char *const limits[] = {"--min-time", "--min-calls", "--top"};
+                                             "--json",   "--summary", "--format=dot"};
+    static const char *const limits[] = {"--min-time", "--min-calls", "--limit"};
     struct fuzz_input in = {data, size}, p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
     /* Seeds have no parameters, but all sizes. */
     uint32_t form = (fuzz_number(&p, 1) + (uint32_t)in.size) % FORMS, how = fuzz_number(&p, 2);
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 8)
         fuzz_word(&line, "--context=%s", how & 16 ? "*" : look.symbol);
     if (how & 32)
-        fuzz_word(&line, how & 64 ? "--by=self" : "--all");
+        fuzz_word(&line, how & 64 ? "--weight=self" : "--all");
     if (how & 128)
         fuzz_word(&line, "--split-levels");
     if (how & 256)

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const subjects[] = {
         "--by=function", "--by=name",   "--by=module", "--by=file",  "--by=thread", "--by=process",
-        "--by=call",     "--match=^.+", "--callers=",  "--callees=", "--butterfly="};
+        "--by=call",     "--group=^.+", "--callers=",  "--callees=", "--butterfly="};
     static const char *const sorts[] = {"name", "self,mean,name", "calls,min,max,deviation",
                                         "idle,span,p50,p90,p95,p99"};
     struct fuzz_input in = {data, size}, p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 512)
         fuzz_word(&line, "--limit=%u", fuzz_number(&p, 1));
     if (how & 1024)
-        fuzz_word(&line, "--filter=[a-m]");
+        fuzz_word(&line, "--function=[a-m]");
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_report, line.words);
         fuzz_require_view(&outcome, json);

@@ -22,7 +22,7 @@ def run(*words, good=(0,)):
 
 def has_format(name):
     return f"  {name} ".encode() in run("export", "--help") and subprocess.run(
-        [TOOL, "export", "--to", name, "/nonexistent", "-o", "/nonexistent/x"], check=False,
+        [TOOL, "export", "--format", name, "/nonexistent", "-o", "/nonexistent/x"], check=False,
         capture_output=True).stderr.find(b"not in this build") < 0
 
 
@@ -48,7 +48,7 @@ def lengths(frame):
 # ---- one check a format ----
 
 def check_chrome(trace, options, wanted, work):
-    data = run("export", "--to", "chrome", trace, *options)
+    data = run("export", "--format", "chrome", trace, *options)
     tracks, threads, processes = readers.read_chrome(data)
     got, points = Counter(), Counter()
     for key, track in tracks.items():
@@ -67,7 +67,7 @@ def check_chrome(trace, options, wanted, work):
 
 def check_perfetto(trace, options, wanted, work):
     place = work / "out.pftrace"
-    run("export", "--to", "perfetto", trace, *options, "-o", place, "--force")
+    run("export", "--format", "perfetto", trace, *options, "-o", place, "--force")
     packets = readers.decode_perfetto(place, PROTO)
     if packets is None:
         MISSING.add("protoc")
@@ -85,7 +85,7 @@ def check_perfetto(trace, options, wanted, work):
 
 def check_speedscope(trace, options, wanted, work):
     """Frames of other stacks are cut there: own times must be the same, function by function."""
-    profiles = readers.read_speedscope(run("export", "--to", "speedscope", trace, *options))
+    profiles = readers.read_speedscope(run("export", "--format", "speedscope", trace, *options))
     names = {name.split(" (")[0] for name in profiles}
     assert names == {NAMES["thread"].format(n) for n in wanted.shown_streams}
     got = Counter()
@@ -102,7 +102,7 @@ def check_speedscope(trace, options, wanted, work):
 
 
 def check_folded(trace, options, wanted, work):
-    got = readers.read_folded(run("export", "--to", "folded", trace, *options))
+    got = readers.read_folded(run("export", "--format", "folded", trace, *options))
     want = {tuple(name.replace(";", ":") for name in path): time
             for path, time in wanted.folded().items()}
     same(Counter(got), Counter(want), "stacks")
@@ -132,7 +132,7 @@ def callgrind_want(wanted):
 
 def check_callgrind(trace, options, wanted, work):
     place = work / "callgrind.out"
-    run("export", "--to", "callgrind", trace, *options, "-o", place, "--force")
+    run("export", "--format", "callgrind", trace, *options, "-o", place, "--force")
     own, edges, _ = readers.read_callgrind(place.read_bytes())
     want_own, want_edges = callgrind_want(wanted)
     same(+Counter({k[0]: v for k, v in own.items()}), +want_own, "own times")
@@ -157,7 +157,7 @@ def check_callgrind(trace, options, wanted, work):
 
 
 def check_csv(trace, options, wanted, work):
-    rows = readers.read_csv(run("export", "--to", "csv", trace, *options))
+    rows = readers.read_csv(run("export", "--format", "csv", trace, *options))
     ends = {"exit": "exit", "signal_end": "exit", "unwind": "unwind", "still_open": "open"}
     got = Counter()
     for row in rows:
@@ -176,7 +176,7 @@ def check_csv(trace, options, wanted, work):
 
 def check_sqlite(trace, options, wanted, work):
     place = work / "out.db"
-    run("export", "--to", "sqlite", trace, *options, "-o", place, "--force")
+    run("export", "--format", "sqlite", trace, *options, "-o", place, "--force")
     base = readers.open_sqlite(place)
     rows = base.execute(
         "SELECT stream, start_ns, start_ns + duration_ns,"
@@ -204,7 +204,7 @@ def check_sqlite(trace, options, wanted, work):
 
 def check_ctf(trace, options, wanted, work):
     place = work / "out.ctf"
-    run("export", "--to", "ctf", trace, *options, "-o", place, "--force")
+    run("export", "--format", "ctf", trace, *options, "-o", place, "--force")
     events = readers.read_ctf(place)
     if events is None:
         MISSING.add("babeltrace2")

@@ -198,14 +198,14 @@ def run(*words, good=(0,), data=None):
     assert done.returncode in good, done.stderr
     return done.stdout
 def frames(trace):
-    tracks, threads, _ = export_readers.read_chrome(run("export", "--to", "chrome", trace))
+    tracks, threads, _ = export_readers.read_chrome(run("export", "--format", "chrome", trace))
     return Counter((threads[key], *frame[:3], *(v for _, v in frame[4]))
                    for key, track in tracks.items() for frame in track.frames)
 for name, base in (("plain", 0), ("epoch", 1_700_000_000_000_000_000)):
     source = export_model.make_text(7, 2000, base=base)
     run("convert", "-", "-o", f"{name}.ttape", data=source.encode())
     with open(f"{name}.json", "wb") as file:
-        file.write(run("export", "--to", "chrome", f"{name}.ttape"))
+        file.write(run("export", "--format", "chrome", f"{name}.ttape"))
     run("convert", f"{name}.json", "-o", f"{name}2.ttape")
     want, got = frames(f"{name}.ttape"), frames(f"{name}2.ttape")
     assert want == got and sum(want.values()) > 1000, \

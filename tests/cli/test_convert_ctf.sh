@@ -60,7 +60,7 @@ status 0 "$T" convert plain/ust/uid/0/64-bit -o inner.ttape
 cmp -s plain.ttape inner.ttape || fail "the folder above gives another trace"
 status 0 "$T" convert --verbose plain -o again.ttape --force
 has err '1 events of other kinds left out'
-status 0 "$T" export --to csv plain.ttape
+status 0 "$T" export --format csv plain.ttape
 has out '/usr/bin/traced'
 has out '/usr/lib/libx.so'
 
@@ -118,7 +118,7 @@ def shape(trace):
         Counter((tid[p.stream], p.time, p.kind, p.name, tuple(map(value, p.values)), p.detail)
                 for p in seen.points)
 run("convert", "-", "-o", "model.ttape", data=export_model.make_text(8, 2000).encode())
-run("export", "--to", "ctf", "model.ttape", "-o", "model.ctf")
+run("export", "--format", "ctf", "model.ttape", "-o", "model.ctf")
 run("convert", "model.ctf", "-o", "back.ttape")
 run("verify", "back.ttape")
 for want, got in zip(shape("model.ttape"), shape("back.ttape")):

@@ -78,11 +78,11 @@ awk -F, 'NR > 1 && $4 == "enter" { calls[$6]++ } END { for (a in calls) print ca
 [ "$(cat counts)" = "1 2 40 120" ] || fail "calls by function: $(cat counts)"
 awk -F, 'NR > 1 && $5 > 3' out >deep
 lines deep 0
-status 0 "$T" export --to csv run.ttape
+status 0 "$T" export --format csv run.ttape
 has out ",$work/program,"
 if "$T" help symbolize >/dev/null 2>&1; then
     status 0 "$T" symbolize run.ttape -o named.ttape
-    status 0 "$T" export --to folded named.ttape
+    status 0 "$T" export --format folded named.ttape
     has out '^main;work;middle;leaf [0-9]+$'
 fi
 verdict

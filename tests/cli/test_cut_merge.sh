@@ -44,12 +44,12 @@ compare events "${pieces[@]}"
 
 status 0 "$T" info --json a.ttape
 count=$(python3 -c 'import json; print(json.load(open("out"))["partitions"])')
-status 0 "$T" cut a.ttape -o p1.ttape --partitions 0..4
-status 0 "$T" cut a.ttape -o p2.ttape --partitions "4..$count"
+status 0 "$T" cut a.ttape -o p1.ttape --partition 0..4
+status 0 "$T" cut a.ttape -o p2.ttape --partition "4..$count"
 compare parts p2.ttape p1.ttape
 
 for i in 1 2 3; do
-    status 0 "$T" cut a.ttape -o "tid$i.ttape" --tid $i
+    status 0 "$T" cut a.ttape -o "tid$i.ttape" --thread $i
     status 0 "$T" dump "tid$i.ttape" --format csv
     awk -F, -v t=$i 'NR == 1 || $2 == t' a.csv >want.csv
     same out want.csv

@@ -220,7 +220,7 @@ def check_text():
     assert "(1 more: --limit)" in text and "slow" in text, text
     assert "no difference in 6 events" in run("diff", "--first", one, two)
     order = make("order", (head + body).format("x", 0x1010, 0x1020, 0x1030, 10, 20, 40, 50),
-                 "--time", "none")
+                 "--resolution", "none")
     assert json.loads(run("diff", "--json", one, order))["functions"]["rows"] == []
     assert "no difference" in run("diff", "--first", one, order)
 

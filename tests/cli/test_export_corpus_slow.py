@@ -38,7 +38,7 @@ def calls(trace):
 def check_piece(name, first, count, work):
     whole, piece = work / "whole.ttape", work / "piece.ttape"
     run("convert", unpack(name, work), "-o", whole, good=(0, 3))
-    run("cut", whole, "-o", piece, "--events", f"{first}..{first + count}", "--tid",
+    run("cut", whole, "-o", piece, "--events", f"{first}..{first + count}", "--thread",
         tid_of(whole))
     streams = export_model.dump(TOOL, piece)
     if first > 0:  # frames are open at its start, of which the events do not tell
@@ -58,21 +58,21 @@ def check_counts(piece, streams, work):
     """All exports tell of the same calls."""
     entered = Counter(e["symbol"] or e["address"] for e in list(streams.values())[0]
                       if e["kind"] == "enter")
-    rows = export_checks.readers.read_csv(run("export", "--to", "csv", piece))
+    rows = export_checks.readers.read_csv(run("export", "--format", "csv", piece))
     open_before = Counter(r["symbol"] or r["address"] for r in rows if r["kind"] == "open")
     assert Counter(r["symbol"] or r["address"] for r in rows if r["kind"] == "enter") == entered
     assert sum(r["duration_ns"] != "" for r in rows) == sum((entered + open_before).values())
-    tracks, _, _ = export_checks.readers.read_chrome(run("export", "--to", "chrome", piece))
+    tracks, _, _ = export_checks.readers.read_chrome(run("export", "--format", "chrome", piece))
     got = Counter(f[2] for t in tracks.values() for f in t.frames)
     assert got == entered + open_before
     place = work / "callgrind.out"
-    run("export", "--to", "callgrind", piece, "-o", place, "--force")
+    run("export", "--format", "callgrind", piece, "-o", place, "--force")
     _, edges, summary = export_checks.readers.read_callgrind(place.read_bytes())
     found = Counter()
     for (_, callee), (count, _) in edges.items():
         found[callee[0].removesuffix("'2")] += count
     assert found == entered + open_before
-    folded = export_checks.readers.read_folded(run("export", "--to", "folded", piece))
+    folded = export_checks.readers.read_folded(run("export", "--format", "folded", piece))
     assert sum(folded.values()) == summary
 
 

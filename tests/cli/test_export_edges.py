@@ -32,7 +32,7 @@ def run(*words, good=0, data=None):
 
 
 def export(name, trace, *options, good=0):
-    return run("export", "--to", name, trace, *options, good=good)
+    return run("export", "--format", name, trace, *options, good=good)
 
 
 def convert(place, text, *options, good=0):
@@ -41,7 +41,7 @@ def convert(place, text, *options, good=0):
 
 
 def has(name):
-    return b"not in this build" not in call("export", "--to", name, "/nonexistent").stderr
+    return b"not in this build" not in call("export", "--format", name, "/nonexistent").stderr
 
 
 def frames_of_chrome(data):
@@ -52,7 +52,7 @@ def frames_of_chrome(data):
 
 def without_times(work):
     """An event's number stands for its time: a frame is as long as the events in it."""
-    trace = convert(work / "order.ttape", export_model.make_text(4, 300), "--time", "none",
+    trace = convert(work / "order.ttape", export_model.make_text(4, 300), "--resolution", "none",
                     "--partition-events", "500")
     wanted = export_model.Selection(export_model.dump(TOOL, trace))
     got = Counter(f[:4] for t in readers.read_chrome(export("chrome", trace))[0].values()
@@ -137,7 +137,7 @@ def stepping_back(work):
     trace = convert(work / "steps.ttape", "5 1 enter a\n9 1 enter b\n7 1 exit\n6 1 exit\n"
                     "3 2 enter c\n2 2 exit\n", "--strict")
     for name in TEXTS:
-        done = call("export", "--to", name, trace)
+        done = call("export", "--format", name, trace)
         assert done.returncode == 3 and b"steps back 3 times" in done.stderr, (name, done.stderr)
     assert frames_of_chrome(export("chrome", trace, good=3)) == Counter(
         [(9, 9, "b", "exit"), (5, 9, "a", "exit"), (3, 3, "c", "exit")])
@@ -204,7 +204,7 @@ def deep(work):
     """A stack deeper than a folded line may be: the time is kept, at the depth that is."""
     lines = [f"{i} 1 enter r" for i in range(5000)] + ["5007 1 gap 1"]
     trace = convert(work / "deep.ttape", "\n".join(lines) + "\n")
-    done = call("export", "--to", "folded", trace)
+    done = call("export", "--format", "folded", trace)
     assert done.returncode == 3 and b"deeper than 4096" in done.stderr
     stacks = readers.read_folded(done.stdout)
     assert sum(stacks.values()) == 5007 and max(map(len, stacks)) == 4096
@@ -216,24 +216,24 @@ def deep(work):
 def statuses(work):
     trace = convert(work / "small.ttape", calls(10))
     run("export", trace, good=2)
-    run("export", "--to", "nothing", trace, good=2)
-    run("export", "--to", "folded", good=2)
-    run("export", "--to", "folded", trace, "--time", "5", good=2)
-    run("export", "--to", "folded", trace, "--min-time", "long", good=2)
-    run("export", "--to", "folded", trace, "--time", "9..5", good=4)
-    run("export", "--to", "folded", trace, "--thread", "99", good=4)
-    run("export", "--to", "folded", trace, "--process", "99", good=4)
-    run("export", "--to", "folded", work / "absent", good=4)
-    run("export", "--to", "sqlite", trace, good=2 if has("sqlite") else 4)
-    run("export", "--to", "ctf", trace, "-o", "-", good=2 if has("ctf") else 4)
+    run("export", "--format", "nothing", trace, good=2)
+    run("export", "--format", "folded", good=2)
+    run("export", "--format", "folded", trace, "--time", "5", good=2)
+    run("export", "--format", "folded", trace, "--min-time", "long", good=2)
+    run("export", "--format", "folded", trace, "--time", "9..5", good=2)
+    run("export", "--format", "folded", trace, "--thread", "99", good=4)
+    run("export", "--format", "folded", trace, "--process", "99", good=4)
+    run("export", "--format", "folded", work / "absent", good=4)
+    run("export", "--format", "sqlite", trace, good=2 if has("sqlite") else 4)
+    run("export", "--format", "ctf", trace, "-o", "-", good=2 if has("ctf") else 4)
     whole = export("folded", trace)
-    assert run("export", "--to", "folded", "-", data=trace.read_bytes()) == whole
+    assert run("export", "--format", "folded", "-", data=trace.read_bytes()) == whole
     place = work / "there"
     export("folded", trace, "-o", place)
     export("folded", trace, "-o", place, good=4)
     export("folded", trace, "-o", place, "--force")
     assert place.read_bytes() == whole
-    assert call("export", "--to", "csv", trace, "-o", "/dev/full").returncode == 4
+    assert call("export", "--format", "csv", trace, "-o", "/dev/full").returncode == 4
     for name, extra in (("sqlite", ()), ("ctf", ("file",))):
         if not has(name):
             continue
@@ -256,7 +256,7 @@ def interrupted(work):
             continue
         place = work / f"signals-{name}"
         place.mkdir()
-        with subprocess.Popen([TOOL, "export", "--to", name, trace, "-o", place / "out"],
+        with subprocess.Popen([TOOL, "export", "--format", name, trace, "-o", place / "out"],
                               stderr=subprocess.PIPE) as process:
             for _ in range(2000):
                 if list(place.iterdir()):
@@ -269,8 +269,9 @@ def interrupted(work):
             continue  # it was faster
         assert process.returncode == -signal.SIGTERM and not left, (name, process.returncode, left,
                                                                     said)
-    done = subprocess.run(["bash", "-c", f"'{TOOL}' export --to chrome '{trace}' | head -c 1000 "
-                           "| wc -c; exit ${PIPESTATUS[0]}"], check=False, capture_output=True)
+    done = subprocess.run(["bash", "-c", f"'{TOOL}' export --format chrome '{trace}' "
+                           "| head -c 1000 | wc -c; "
+                           "exit ${PIPESTATUS[0]}"], check=False, capture_output=True)
     assert done.stdout.strip() == b"1000" and done.returncode in (0, 141) and not done.stderr, done
 
 

@@ -47,24 +47,24 @@ def run(*words):
 
 
 def check_texts(trace, work):
-    tracks, threads, processes = readers.read_chrome(run("export", "--to", "chrome", trace))
+    tracks, threads, processes = readers.read_chrome(run("export", "--format", "chrome", trace))
     frames = list(tracks.values())[0].frames
     assert len(tracks) == 1 and len(frames) == len(NAMES) and len(threads) == len(processes) == 1
     names = [frame[2] for frame in reversed(frames)]
     assert names[0] == "\x1b[31mred\x1b[0m" and names[3] == "nul\0byte" and names[5] == "</script>"
     assert names[10] == r"\xff\xfe\x80bad" and names[11] == "back\\slash \\x1b"
-    assert b"</script>" not in run("export", "--to", "chrome", trace), "</script> in JSON"
-    profiles = readers.read_speedscope(run("export", "--to", "speedscope", trace))
+    assert b"</script>" not in run("export", "--format", "chrome", trace), "</script> in JSON"
+    profiles = readers.read_speedscope(run("export", "--format", "speedscope", trace))
     assert [len(p) for p in profiles.values()] == [len(NAMES)]
     assert list(profiles.values())[0][-1][2]["file"] == "\x1b[31mred\x1b[0m"
-    stacks = readers.read_folded(run("export", "--to", "folded", trace))
+    stacks = readers.read_folded(run("export", "--format", "folded", trace))
     assert sorted(map(len, stacks)) == list(range(1, len(NAMES) + 1))
     assert [p for p in stacks if len(p) == len(NAMES)][0][18] == "semi:colon 7"
-    rows = readers.read_csv(run("export", "--to", "csv", trace))
+    rows = readers.read_csv(run("export", "--format", "csv", trace))
     assert len(rows) == EVENTS and rows[8]["symbol"] == 'comma,quote"'
     assert rows[8]["file"] == 'comma,quote"' and rows[8]["module"] == r"\xff\xfe\x80bad"
     place = work / "callgrind.out"
-    run("export", "--to", "callgrind", trace, "-o", place)
+    run("export", "--format", "callgrind", trace, "-o", place)
     own, edges, _ = readers.read_callgrind(place.read_bytes())
     assert len(own) == len(NAMES) + 1 and len(edges) == len(NAMES)
     readers.callgrind_annotate(place)
@@ -76,7 +76,7 @@ def check_binaries(trace, work):
     usage = run("export", "--help").decode()
     for name in ("perfetto", "ctf", "sqlite"):
         assert f"  {name} " in usage
-        done = subprocess.run([TOOL, "export", "--to", name, str(trace), "-o",
+        done = subprocess.run([TOOL, "export", "--format", name, str(trace), "-o",
                                str(work / f"out.{name}")], check=False, capture_output=True)
         if b"not in this build" in done.stderr:
             missing.append(name)

@@ -108,7 +108,7 @@ def main():
         work = Path(folder)
         (work / "in.txt").write_text(EVENTS, encoding="utf-8")
         subprocess.run([TOOL, "convert", work / "in.txt", "-o", work / "in.ttape"], check=True)
-        done = subprocess.run([TOOL, "export", "--to", "perfetto", work / "in.ttape", "-o",
+        done = subprocess.run([TOOL, "export", "--format", "perfetto", work / "in.ttape", "-o",
                                work / "out"], check=False, capture_output=True)
         if b"not in this build" in done.stderr:
             print("SKIPPED: the command was built without protobuf-c")

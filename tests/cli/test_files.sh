@@ -127,7 +127,7 @@ for name in own.txt ./own.txt link.txt; do
 done
 for name in own.ttape soft.ttape; do
     for format in folded sqlite chrome; do
-        status 4 "$T" export own.ttape --to "$format" -o "$name" --force
+        status 4 "$T" export own.ttape --format "$format" -o "$name" --force
         has err 'in place'
     done
 done

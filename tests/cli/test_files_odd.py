@@ -15,9 +15,9 @@ from bounded import run
 EXBIBYTE = 1 << 60
 HEADER_BYTES = 64
 READING = [["info"], ["verify"], ["dump", "--format", "csv"], ["report"], ["report", "--exact"],
-           ["tree"], ["graph"], ["export", "--to", "chrome"], ["export", "--to", "folded"]]
-WRITING = [["cut", "--events", "0..4"], ["merge"], ["symbolize"], ["export", "--to", "csv"],
-           ["export", "--to", "speedscope"], ["export", "--to", "callgrind"]]
+           ["tree"], ["graph"], ["export", "--format", "chrome"], ["export", "--format", "folded"]]
+WRITING = [["cut", "--events", "0..4"], ["merge"], ["symbolize"], ["export", "--format", "csv"],
+           ["export", "--format", "speedscope"], ["export", "--format", "callgrind"]]
 FILES_ONLY = [["recover"], ["convert"]]
 
 
@@ -119,8 +119,8 @@ def paused(words, path, change):
 def check_paused(work, first, second):
     """The pipe is full long before the trace ends: most of it is read after the change."""
     path, more = work / "paused.ttape", work / "more.ttape"
-    for words in (["dump", "--format", "csv"], ["export", "--to", "csv"],
-                  ["export", "--to", "chrome"]):
+    for words in (["dump", "--format", "csv"], ["export", "--format", "csv"],
+                  ["export", "--format", "chrome"]):
         want = run(*words, first).out
         assert len(want) > 2 << 20, "more than any pipe holds"
         path.write_bytes(first.read_bytes())

@@ -108,7 +108,7 @@ def check_top(path, whole):
     full, _ = whole
     order = sorted((n for n in full.nodes if n != START),
                    key=lambda n: (-full.nodes[n]["self"], -full.nodes[n]["calls"]))
-    graph = Graph(path, "--top", "3")
+    graph = Graph(path, "--limit", "3")
     assert len(graph.nodes) == 4
     least = min(full.nodes[n]["self"] for n in graph.nodes if n != START)
     assert least == full.nodes[order[2]]["self"]

@@ -108,7 +108,7 @@ grep -E '^ *0->[1-7] ' out >threads
 lines threads 6
 
 if command -v dot >/dev/null; then
-    status 0 "$T" graph --svg --all --context 'foo->start_thread [1]' run.ttape
+    status 0 "$T" graph --format svg --all --context 'foo->start_thread [1]' run.ttape
     cp out run.svg
     has run.svg '\*\*START\*\*'
     has run.svg 'rc=126'

@@ -303,7 +303,7 @@ def check_cycle():
 
 
 def check_order_only():
-    path = make("order", NESTED, "--time", "none")
+    path = make("order", NESTED, "--resolution", "none")
     graph = Graph(path)
     assert not graph.json["has_times"] and graph.json["span_ns"] == 0
     check(graph.nodes[("foo", 0)]["calls"], 2)
@@ -323,7 +323,7 @@ def check_hostile():
                                       for c in b) + b'"'
     lines = [b"%d 1 enter %s" % (i, quote(name)) for i, name in enumerate(NAMES)]
     path = make("hostile", b"\n".join(lines) + b"\n")
-    for arguments in (["--all"], ["--list", "--all"], ["--summary"], ["--dot", "--all"],
+    for arguments in (["--all"], ["--list", "--all"], ["--summary"], ["--format", "dot", "--all"],
                       ["--context", "*"]):
         out = run("graph", path, "--no-pager", *arguments, text=False)
         out.decode("utf-8", "strict")
@@ -336,7 +336,8 @@ def check_hostile():
     if shutil.which("dot") is None:
         print("SKIPPED: the pictures (no Graphviz)")
         return
-    svg = ElementTree.fromstring(run("graph", path, "--svg", "--all", "--context", "*", text=False))
+    svg = ElementTree.fromstring(run("graph", path, "--format", "svg", "--all", "--context", "*",
+                                     text=False))
     texts = ["".join(e.itertext()) for e in svg.iter("{http://www.w3.org/2000/svg}text")]
     for name in (r"\x1b[31mred\x1b[0m", '"]; x [', "</svg><script>", "&lt;&amp;", "\\", '"',
                  "back\\slash\\n", "<b>html</b>", "gr\u00fc\u00df \u51fd\u6570", "\\N\\G\\l"):
@@ -354,7 +355,7 @@ def check_shades():
         text += f"{now + 10} 1 enter {name}\n{now + 10 + length} 1 exit\n"
         now += 10 + length
     path = make("shades", text + f"{now + 10} 1 exit\n")
-    dot = run("graph", path, "--dot", "--all")
+    dot = run("graph", path, "--format", "dot", "--all")
     shade = {l.split('label="')[1].split("\\n")[0]: "#696969" in l and "dark" or
              "#d3d3d3" in l and "light" or "plain" for l in dot.splitlines() if "(1, " in l
              and "->" not in l}
@@ -371,10 +372,11 @@ def fails(status, *arguments):
 def check_refusals():
     path = WORK / "nested.ttape"
     fails(2)
-    fails(2, path, "--dot", "--svg")
+    fails(2, path, "--format", "dot", "--json")
+    fails(2, path, "--format", "png")
     fails(2, path, "--min-share", "120%")
     fails(2, path, "--min-share", "x")
-    fails(2, path, "--by", "name")
+    fails(2, path, "--weight", "name")
     assert "no node or edge" in fails(4, path, "--context", "nothing")
     fails(4, path, "--thread", "77")
     fails(4, WORK / "absent.ttape")
@@ -382,12 +384,14 @@ def check_refusals():
     (WORK / "short.ttape").write_bytes(whole[:-30])
     assert "truncated" in fails(3, WORK / "short.ttape", "--json")
     environment = dict(os.environ, PATH=str(WORK))
-    done = subprocess.run([os.environ["TTAPE_BIN"], "graph", str(path), "--svg"], text=True,
+    done = subprocess.run([os.environ["TTAPE_BIN"], "graph", str(path), "--format", "svg"],
+                          text=True,
                           capture_output=True, env=environment, check=False)
     assert done.returncode == 4 and "not installed" in done.stderr, done
     (WORK / "dot").write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
     (WORK / "dot").chmod(0o755)
-    done = subprocess.run([os.environ["TTAPE_BIN"], "graph", str(path), "--svg"], text=True,
+    done = subprocess.run([os.environ["TTAPE_BIN"], "graph", str(path), "--format", "svg"],
+                          text=True,
                           capture_output=True, env=environment, check=False)
     assert done.returncode == 4, "dot failed, and nobody said so"
     empty = make("empty", "")

@@ -89,7 +89,7 @@ def check_json(trace, other):
 
 def check_dot(trace, work):
     """Statements of one line each; and Graphviz takes it, where there is one."""
-    data = run("graph", "--dot", trace).out
+    data = run("graph", "--format", "dot", trace).out
     string = r'"(?:[^"\\]|\\.)*"'
     for line in text_of(data).splitlines():
         assert '"' not in re.sub(string, "", line), line[:200]

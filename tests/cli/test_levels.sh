@@ -48,14 +48,14 @@ forms l1.ttape
 all_are "20 34 -"
 forms l3.ttape
 has out '^16 17 32 model$'
-status 0 "$T" convert in.txt -o none.ttape --level 1 --time none
+status 0 "$T" convert in.txt -o none.ttape --level 1 --resolution none
 forms none.ttape
 all_are "20 -"
 
 # Files of three levels, cut apart and put together, with models of those that have them.
-status 0 "$T" cut l3.ttape -o a.ttape --to 20000
-status 0 "$T" cut l1.ttape -o b.ttape --from 20000 --to 40000
-status 0 "$T" cut l9.ttape -o c.ttape --from 40000
+status 0 "$T" cut l3.ttape -o a.ttape --time ..20000
+status 0 "$T" cut l1.ttape -o b.ttape --time 20000..40000
+status 0 "$T" cut l9.ttape -o c.ttape --time 40000..
 status 0 "$T" merge -o mixed.ttape b.ttape c.ttape a.ttape
 status 0 "$T" verify mixed.ttape
 status 0 "$T" dump mixed.ttape --format ndjson

@@ -15,7 +15,7 @@ VERBS = [["info"], ["verify"], ["dump", "--limit", "2"], ["tree"], ["report", "-
          ["report", "--exact", "--limit", "2"], ["graph"], ["diff", "{}", "--limit", "2"],
          ["cut", "--events", "2..", "-o", "{out}"], ["merge", "-o", "{out}"],
          ["recover", "-o", "{out}"], ["symbolize", "-o", "{out}"],
-         ["export", "--to", "callgrind"], ["export", "--to", "folded"]]
+         ["export", "--format", "callgrind"], ["export", "--format", "folded"]]
 WRITING = ("cut", "merge", "recover", "symbolize")  # the bound is of what they read
 ALWAYS = {"info", "verify", "dump", "tree", "recover"}  # that many are read by default
 HINT = b"--memory allows more"

@@ -31,8 +31,9 @@ done
 [ ! -s err ] || fail "with SIGPIPE ignored: $(cat err)"
 
 # The same of each verb that prints; and a terminal of one column changes no status.
-for words in "tree" "tree --full" "tree --json" "report" "report --json" "graph" "graph --dot" \
-    "info --all" "verify" "export --to chrome -o -" "export --to folded -o -"; do
+for words in "tree" "tree --full" "tree --json" "report" "report --json" "graph" \
+    "graph --format dot" "info --all" \
+    "verify" "export --format chrome -o -" "export --format folded -o -"; do
     checks=$((checks + 1))
     # shellcheck disable=SC2086 # words
     "$T" $words a.ttape 2>err | head -n 1 >/dev/null
@@ -56,19 +57,19 @@ status 0 "$T" dump a.ttape --format csv --events 40000..
 lines out 3
 status 0 "$T" dump a.ttape --format csv --events 99999..
 lines out 1
-status 0 "$T" dump a.ttape --format csv --from 100ns --to 0.2us
+status 0 "$T" dump a.ttape --format csv --time 100ns..0.2us
 awk -F, 'NR == 1 || ($3 >= 100 && $3 < 200)' a.csv >want.csv
 same out want.csv
-status 0 "$T" dump a.ttape --format csv --from +100 --to +200
+status 0 "$T" dump a.ttape --format csv --time +100..+200
 same out want.csv
-status 0 "$T" dump a.ttape --format csv --from 150us
+status 0 "$T" dump a.ttape --format csv --time 150us..
 awk -F, 'NR == 1 || $3 >= 150000' a.csv >want.csv
 same out want.csv
-status 0 "$T" dump a.ttape --format csv --to 0
+status 0 "$T" dump a.ttape --format csv --time ..0
 lines out 1
-status 0 "$T" dump a.ttape --format csv --tid 1
+status 0 "$T" dump a.ttape --format csv --thread 1
 same out a.csv
-status 4 "$T" dump a.ttape --tid 99
+status 4 "$T" dump a.ttape --thread 99
 status 0 "$T" dump a.ttape --format csv --stream 0 --events 3..6
 lines out 4
 

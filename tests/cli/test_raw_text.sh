@@ -128,10 +128,10 @@ status 0 "$T" info id.ttape
 has out 'trace 000102030405060708090a0b0c0d0e0f'
 
 # Without times.
-status 0 "$T" convert all.txt -o order.ttape --time none
+status 0 "$T" convert all.txt -o order.ttape --resolution none
 status 0 "$T" dump order.ttape --format csv
 has out '^0,70,,enter,0,0x1010,main$'
-status 4 "$T" dump order.ttape --from 1s
+status 4 "$T" dump order.ttape --time 1s..
 status 0 "$T" info --json order.ttape
 has out '"resolution_ns": null'
 

@@ -156,10 +156,10 @@ for clock in auto tsc monotonic coarse; do
         "${clock/coarse/monotonic-coarse}" 'the clock'
 done
 status 2 "$T" record --clock sundial ./prog
-status 0 record got.ttape --block --time 64ns ./threads 2000
+status 0 record got.ttape --block --resolution 64ns ./threads 2000
 status 0 "$T" verify got.ttape
 equals "$(field got.ttape resolution_ns)" 64 'resolution'
-status 0 record got.ttape --block --time none ./threads 2000
+status 0 record got.ttape --block --resolution none ./threads 2000
 csv got.ttape
 status 0 model same none.ttape.csv got.ttape.csv
 

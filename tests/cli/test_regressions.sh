@@ -34,7 +34,7 @@ cat >"last.txt" <<'EOF'
 18446744073709551615 1 exit a
 EOF
 status 0 "$T" convert "last.txt" -o "last.ttape"
-for form in --json --dot --summary; do
+for form in --json --format=dot --summary; do
     status 0 timeout 10 "$T" graph "$form" "last.ttape"
 done
 status 0 "$T" diff "last.ttape" "last.ttape"
@@ -65,7 +65,7 @@ cat >"sums.txt" <<'EOF'
 EOF
 status 0 "$T" convert "sums.txt" -o "sums.ttape"
 for least in 0 1; do
-    status 0 "$T" export "sums.ttape" --to folded --min-time "$least"
+    status 0 "$T" export "sums.ttape" --format folded --min-time "$least"
     has out '^a;b 18446744073709551610$'
     has out '^a 2$'
 done

@@ -157,12 +157,12 @@ rows out '
 assert [x["role"] for x in r["rows"]] == ["caller"] * 3 + ["function", "callee"], r["rows"]
 assert r["rows"][3]["total_ns"] == 120 and r["rows"][4]["total_ns"] == 70
 '
-report --match 'fact|helper' --match '^epoll' a.ttape
+report --group 'fact|helper' --group '^epoll' a.ttape
 rows out '
 assert rows["fact|helper"]["calls"] == 6 and rows["fact|helper"]["total_ns"] == 320
 assert rows["^epoll"]["total_ns"] == 90 and len(rows) == 2
 '
-status 0 "$T" report --json --match 'no such' a.ttape
+status 0 "$T" report --json --group 'no such' a.ttape
 has err "nothing that was called matches 'no such'"
 
 # Orders, filters, limits.
@@ -170,7 +170,7 @@ report --sort self --limit 2 a.ttape
 rows out 'assert [x["name"] for x in r["rows"]] == ["main", "fact"] and r["rows_left_out"] == 4'
 report --sort calls,name --reverse --limit 1 a.ttape
 rows out 'assert r["rows"][0]["calls"] == 1 and r["rows"][0]["name"] == "wait_for_it", r["rows"]'
-report --filter '^h' a.ttape
+report --function '^h' a.ttape
 rows out 'assert [x["name"] for x in r["rows"]] == ["helper", "helper"]'
 for key in total self calls mean min max deviation idle span name; do
     status 0 "$T" report --sort "$key" a.ttape
@@ -190,7 +190,7 @@ status 0 "$T" report --butterfly fact a.ttape
 has out '^callers:$'
 
 # Without times there are calls.
-status 0 "$T" convert in.txt -o order.ttape --time none
+status 0 "$T" convert in.txt -o order.ttape --resolution none
 report order.ttape
 rows out 'assert rows["fact"]["calls"] == 4 and not {"self_ns", "span_ns"} & {*rows["fact"], *r}'
 status 0 "$T" report order.ttape
@@ -199,7 +199,7 @@ status 4 "$T" report --time 1..2 order.ttape
 has err 'has no times'
 
 # Coarse times: the tick is the unit, sums still agree.
-status 0 "$T" convert in.txt -o coarse.ttape --time 64ns --partition-events 4
+status 0 "$T" convert in.txt -o coarse.ttape --resolution 64ns --partition-events 4
 report coarse.ttape
 cp out one.json
 report --exact coarse.ttape
@@ -234,8 +234,8 @@ status 2 "$T" report --by nothing a.ttape
 has err "unknown kind of rows 'nothing'"
 status 2 "$T" report --by name --callers fact a.ttape
 status 2 "$T" report --sort nothing a.ttape
-status 2 "$T" report --match '(' a.ttape
-status 2 "$T" report --filter '(' a.ttape
+status 2 "$T" report --group '(' a.ttape
+status 2 "$T" report --function '(' a.ttape
 status 2 "$T" report --time 5 a.ttape
 status 2 "$T" report --time 5..2 a.ttape
 status 2 "$T" report --thread x a.ttape
@@ -310,7 +310,7 @@ status 0 python3 terminal.py 200 /nonexistent/pager "$T" report a.ttape
 # Hostile names do nothing.
 printf '0 1 enter "\\x1b[31mred"\n5 1 enter "a\\x00b"\n6 1 exit\n9 1 exit\n' |
     "$T" convert - -o hostile.ttape
-for options in "" "--by call" "--match a" "--json" "--callers 0x0"; do
+for options in "" "--by call" "--group a" "--json" "--callers 0x0"; do
     # shellcheck disable=SC2086 # words
     "$T" report $options hostile.ttape >out 2>err
     clean out

@@ -280,7 +280,7 @@ assert again["name"] == "main"
 END
 
 # Without times, through a pipe, spoilt, hostile.
-status 0 "$T" convert in.txt -o order.ttape --time none --partition-events 50
+status 0 "$T" convert in.txt -o order.ttape --resolution none --partition-events 50
 status 0 "$T" tree order.ttape
 has out ' main +\[ends in partition 8\]$'
 status 0 "$T" tree --full --fold order.ttape

@@ -15,13 +15,14 @@ EXITS, THREADS, BACK = 60_000, 2_000, 20_000
 COUNTED = (b"\n", b'"ph":"B"', b'"ph":"E"')
 MOST_LEVELS = 4096  # of `tree`
 DEEP = [["info"], ["verify"], ["report"], ["report", "--exact"], ["tree"], ["graph"],
-        ["dump", "--format", "csv"], ["export", "--to", "chrome"]]
-ODD = [*DEEP, ["export", "--to", "csv"], ["export", "--to", "speedscope"],
-       ["export", "--to", "folded"], ["export", "--to", "callgrind"],
+        ["dump", "--format", "csv"], ["export", "--format", "chrome"]]
+ODD = [*DEEP, ["export", "--format", "csv"], ["export", "--format", "speedscope"],
+       ["export", "--format", "folded"], ["export", "--format", "callgrind"],
        ["report", "--exact", "--by", "call"], ["report", "--by", "thread"],
-       ["tree", "--full", "--fold"], ["tree", "--json"], ["graph", "--dot"], ["graph", "--json"],
-       ["dump"], ["dump", "--format", "ndjson"], ["export", "--to", "perfetto"],
-       ["export", "--to", "sqlite"], ["export", "--to", "ctf"], ["cut", "--events", "5.."],
+       ["tree", "--full", "--fold"], ["tree", "--json"], ["graph", "--format", "dot"],
+       ["graph", "--json"],
+       ["dump"], ["dump", "--format", "ndjson"], ["export", "--format", "perfetto"],
+       ["export", "--format", "sqlite"], ["export", "--format", "ctf"], ["cut", "--events", "5.."],
        ["merge"], ["recover"], ["symbolize"]]
 INTO_FILES = ("perfetto", "sqlite", "ctf", "callgrind", "cut", "merge", "recover", "symbolize")
 
@@ -69,7 +70,7 @@ def check_open(work):
     assert note in said["report"] and note in said["report --exact"], said["report"][-300:]
     assert said["dump --format csv"][b"\n"] == OPEN + 1
     assert said["tree"].count(b"[open at the end]") == MOST_LEVELS, said["tree"].count(b"[open")
-    slices = said["export --to chrome"]
+    slices = said["export --format chrome"]
     assert slices[b'"ph":"B"'] == slices[b'"ph":"E"'] == OPEN, slices
     report = json.loads(run("report", "--json", trace).out)
     assert report["open_frames"] == report["calls"] == OPEN

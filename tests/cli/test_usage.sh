@@ -41,8 +41,8 @@ status 2 "$T" convert in -o
 has err "needs FILE"
 status 2 "$T" convert in -o out.ttape --level 10
 status 2 "$T" convert in -o out.ttape --level x
-status 2 "$T" convert in -o out.ttape --time 0ns
-status 2 "$T" convert in -o out.ttape --time sometimes
+status 2 "$T" convert in -o out.ttape --resolution 0ns
+status 2 "$T" convert in -o out.ttape --resolution sometimes
 status 2 "$T" convert in -o out.ttape --jobs 0
 status 2 "$T" convert in -o out.ttape --partition-events 99999999
 status 2 "$T" convert in -o out.ttape --trace-id 12
@@ -52,10 +52,11 @@ status 2 "$T" convert in -o out.ttape --force=yes
 status 2 "$T" dump x --format yaml
 status 2 "$T" dump x --events 5..3
 status 2 "$T" dump x --events 99999999999999999999..
-status 2 "$T" dump x --from 1.0000000001s
-status 2 "$T" dump x --from 20000000000s
-status 2 "$T" dump x --from soon
+status 2 "$T" dump x --time 1.0000000001s..
+status 2 "$T" dump x --time ..20000000000s
+status 2 "$T" dump x --time soon..
 status 2 "$T" dump x --limit -1
+status 2 "$T" convert in -o out.ttape --time sometimes
 status 2 "$T" cut x -o y
 has err 'nothing says what to cut'
 status 4 "$T" info missing

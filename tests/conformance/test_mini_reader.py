@@ -20,8 +20,8 @@ from xxh3 import xxh3_64
 
 SOURCE = pathlib.Path(os.environ.get("TTAPE_SRC", pathlib.Path(__file__).parents[2]))
 BIN = os.environ.get("TTAPE_BIN", "")
-OPTIONS = ([], ["--level", "0"], ["--level", "1"], ["--level", "9"], ["--time", "none"],
-           ["--time", "64ns"], ["--partition-events", "100"],
+OPTIONS = ([], ["--level", "0"], ["--level", "1"], ["--level", "9"], ["--resolution", "none"],
+           ["--resolution", "64ns"], ["--partition-events", "100"],
            ["--level", "0", "--partition-events", "7"])
 
 PLAIN = "0 1 enter main\n5 1 enter work\n9 1 exit\n12 1 exit\n"

@@ -3,8 +3,8 @@
 
 Reads the .dat files, memory maps, symbol and debug files of every recording in the corpus without
 any of tracetape's code, prints the CSV that `tracetape dump --format csv` must print, and compares
-byte for byte: order, times, depths, addresses, names. Then `--time 64ns` (every time within half
-a step) and `--time none` (the same order).
+byte for byte: order, times, depths, addresses, names. Then `--resolution 64ns` (every time within
+half a step) and `--resolution none` (the same order).
 
 The first 20,000 records of each task are compared, 200,000 with TTAPE_THOROUGH=1; all of them with
 TTAPE_SLOW=1 (or TTAPE_RECORDS=N, 0: all). Exit 77: no corpus here."""
@@ -256,9 +256,9 @@ def check(name, folder, work):
     coarse = work / "coarse"
     shorten(folder, coarse, COARSE_RECORDS)
     recording = Recording(coarse)
-    convert(coarse, trace, "--time", "none")
-    compare_bytes(f"{name} --time none", recording, trace, False)
-    convert(coarse, trace, "--time", "64ns")
+    convert(coarse, trace, "--resolution", "none")
+    compare_bytes(f"{name} --resolution none", recording, trace, False)
+    convert(coarse, trace, "--resolution", "64ns")
     compare_coarse(name, recording, trace, 64)
 
 

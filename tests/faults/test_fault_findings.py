@@ -25,14 +25,14 @@ def cases(run):
     formats = verb_cases.formats(run)
     if "sqlite" in formats:  # names became NULL
         yield "sqlite_text_without_memory", Case("export sqlite", [
-            "export", "--to", "sqlite", "tiny.ttape", "-o", "new.sqlite"], ("new.sqlite",)), \
+            "export", "--format", "sqlite", "tiny.ttape", "-o", "new.sqlite"], ("new.sqlite",)), \
             ["alloc"], ["fail"], 300
     if "ctf" in formats:
-        export = ["export", "--to", "ctf", "tiny.ttape", "-o", "new.ctf"]
+        export = ["export", "--format", "ctf", "tiny.ttape", "-o", "new.ctf"]
         folder = ("new.ctf",)
         helper = Case("export ctf", export, folder, varies=True, in_child=True)
         yield "babeltrace2_aborts", helper, ["open", "name", "write"], ["fail"], None
-        run.tracetape("export", "--to", "ctf", "tiny.ttape", "-o", "in.ctf")
+        run.tracetape("export", "--format", "ctf", "tiny.ttape", "-o", "in.ctf")
         yield "ctf_folder_that_cannot_be_read", Case("convert ctf", [
             "convert", "in.ctf", "-o", "new.ttape"], out, loss=True), ["read", "open"], \
             ["fail", "short", "eintr"], None

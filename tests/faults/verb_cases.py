@@ -86,7 +86,7 @@ def answers():
         Case("tree --full", ["tree", "--full", "--fold", "--jobs", "1", "a.ttape"]),
         Case("tree --json", ["tree", "--json", "--jobs", "1", "a.ttape"]),
         Case("graph", ["graph", "a.ttape"]),
-        Case("graph --dot", ["graph", "--dot", "--all", "a.ttape"]),
+        Case("graph --format dot", ["graph", "--format", "dot", "--all", "a.ttape"]),
         Case("graph --json", ["graph", "--json", "a.ttape"]),
         Case("graph --summary", ["graph", "--summary", "a.ttape"]),
         Case("diff", ["diff", "one.ttape", "two.ttape"]),
@@ -124,13 +124,13 @@ def files(run):
     ]
     for name in formats(run):
         output = "new." + name
-        cases.append(Case(f"export {name}", ["export", "--to", name, "--jobs", "2", "a.ttape", "-o",
-                                             output], (output,), varies=name == "ctf"))
+        words = ["export", "--format", name, "--jobs", "2", "a.ttape", "-o", output]
+        cases.append(Case(f"export {name}", words, (output,), varies=name == "ctf"))
     if "ctf" in formats(run):
-        cases.append(Case("export ctf, its helper", ["export", "--to", "ctf", "a.ttape", "-o",
+        cases.append(Case("export ctf, its helper", ["export", "--format", "ctf", "a.ttape", "-o",
                                                      "new.ctf"], ("new.ctf",), varies=True,
                           in_child=True))
-        run.tracetape("export", "--to", "ctf", "a.ttape", "-o", "in.ctf")
+        run.tracetape("export", "--format", "ctf", "a.ttape", "-o", "in.ctf")
         cases.append(Case("convert ctf", ["convert", "in.ctf", "-o", "new.ttape"], ("new.ttape",),
                           loss=True))
         cases.append(Case("convert ctf, its helper", ["convert", "in.ctf", "-o", "new.ttape"],

@@ -56,7 +56,7 @@ for name in head indexed; do
     status 4 timeout 20 "$T" merge "$name.ttape" -o "merged-$name.ttape"
     has err 'F-PAR-03|F-CHK-03|F-IDX-08'
     absent "merged-$name.ttape"
-    status 4 timeout 20 "$T" cut "$name.ttape" --partitions 0..9 -o "cut-$name.ttape"
+    status 4 timeout 20 "$T" cut "$name.ttape" --partition 0..9 -o "cut-$name.ttape"
     absent "cut-$name.ttape"
 done
 

@@ -23,7 +23,7 @@ def check(checks, work, compiler):
     checks.equal(traces.lost_and_told(about), 0, f"{compiler}: lost")
     first = work / f"parent-{compiler}.ttape"
     stream = min(about["stream_list"], key=lambda one: one["start_time_ns"])
-    cut = setting.tracetape("cut", trace, "-o", first, "--tid", stream["tid"])
+    cut = setting.tracetape("cut", trace, "-o", first, "--thread", stream["tid"])
     checks.equal(cut.status, 0, f"{compiler}: the parent alone; {cut.err}")
     counts = traces.call_counts(first)
     for name, count in ran.items():

@@ -71,12 +71,12 @@ static const struct {
 } cases[] = {
     {tool_verb_info, "info", "--json --all --memory 64M"},
     {tool_verb_verify, "verify", "--json --jobs 2"},
-    {tool_verb_dump, "dump", "--format csv --events 1..3 --from 110 --tid 2 --limit 3"},
+    {tool_verb_dump, "dump", "--format csv --events 1..3 --time 110.. --thread 2 --limit 3"},
     {tool_verb_tree, "tree", "--json --full --thread 1 --time 105..120 --min-time 1ns"},
-    {tool_verb_report, "report", "--json --match ^leaf --sort name --reverse --exact --limit 1"},
+    {tool_verb_report, "report", "--json --group ^leaf --sort name --reverse --exact --limit 1"},
     {tool_verb_report, "report", "--by thread --thread 2 --time 205..220 --idle leaf1"},
-    {tool_verb_graph, "graph", "--summary --top 1 --stream 0 --by self --min-calls 2"},
-    {tool_verb_graph, "graph", "--dot --split-levels --min-share 50%"},
+    {tool_verb_graph, "graph", "--summary --limit 1 --stream 0 --weight self --min-calls 2"},
+    {tool_verb_graph, "graph", "--format dot --split-levels --min-share 50%"},
 };
 
 /* Without options, with many of them, without: the third is the first; and with them again. */

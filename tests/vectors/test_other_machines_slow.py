@@ -43,7 +43,7 @@ UNITS = ["format_blocks", "format_bounds", "format_content", "format_light", "or
          "report_stacks", "spec_rules", "tree_stacks", "wide"]
 LONGER_UNITS = ["literal", "raw", "recover_folder", "report", "writer"]  # too long when emulated
 VERBS = [["verify", "--json"], ["dump", "--format", "csv"], ["info", "--json", "--all"],
-         ["report", "--json"], ["tree", "--json"], ["export", "--to", "chrome"]]
+         ["report", "--json"], ["tree", "--json"], ["export", "--format", "chrome"]]
 
 
 class Missing(Exception):

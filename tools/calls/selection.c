@@ -64,18 +64,16 @@ uint64_t tool_absolute_ns(const struct tool_time *time, const ttape_info *info)
     return value;
 }
 
-static int select_time(struct tool_selection *selection, const struct tool_input *input,
-                       const struct tool_span *span)
+int tool_select_time(struct tool_selection *selection, const char *trace, const ttape_info *info,
+                     const struct tool_span *span)
 {
-    ttape_info info;
-    if (!span->given)
+    if (!span->from.given && !span->to.given)
         return TOOL_OK;
-    ttape_reader_get_info(input->reader, &info);
-    if (info.resolution_ns == TTAPE_TIME_NONE)
-        return tool_fail("'%s' has no times: --time cannot be used", input->name);
+    if (info->resolution_ns == TTAPE_TIME_NONE)
+        return tool_fail("'%s' has no times: --time cannot be used", trace);
     selection->has_range = true;
-    selection->from_ns = span->from.given ? tool_absolute_ns(&span->from, &info) : 0;
-    selection->to_ns = span->to.given ? tool_absolute_ns(&span->to, &info) : UINT64_MAX;
+    selection->from_ns = span->from.given ? tool_absolute_ns(&span->from, info) : 0;
+    selection->to_ns = span->to.given ? tool_absolute_ns(&span->to, info) : UINT64_MAX;
     if (selection->from_ns > selection->to_ns)
         return tool_usage(NULL, "the range of --time ends before it starts");
     return TOOL_OK;
@@ -89,21 +87,42 @@ static bool has(const struct tool_numbers *list, uint64_t value)
     return false;
 }
 
+bool tool_choice_names(const struct tool_choice *choice)
+{
+    return choice->tids.count + choice->pids.count + choice->streams.count > 0;
+}
+
+bool tool_choice_has(const struct tool_choice *choice, uint32_t stream,
+                     const ttape_stream_info *info)
+{
+    bool is_named = choice->tids.count + choice->streams.count == 0 ||
+                    has(&choice->streams, stream) || has(&choice->tids, info->stream.tid);
+    return is_named && (choice->pids.count == 0 || has(&choice->pids, info->pid));
+}
+
+int tool_choice_fail(const struct tool_choice *choice, const char *trace)
+{
+    return tool_fail("'%s' has no such %s", trace,
+                     choice->tids.count > 0      ? "thread"
+                     : choice->streams.count > 0 ? "stream"
+                                                 : "process");
+}
+
 static int select_streams(struct tool_selection *selection, const struct tool_input *input,
                           const struct tool_choice *choice)
 {
     ttape_info info;
     ttape_stream_info stream;
-    if (choice->tids.count == 0 && choice->streams.count == 0)
+    if (!tool_choice_names(choice))
         return TOOL_OK;
     ttape_reader_get_info(input->reader, &info);
     selection->streams = tool_allocate(info.stream_count + 1u, sizeof(uint32_t));
     for (uint32_t i = 0; i < info.stream_count; i++)
         if (ttape_reader_get_stream(input->reader, i, &stream) == TTAPE_OK &&
-            (has(&choice->streams, i) || has(&choice->tids, stream.stream.tid)))
+            tool_choice_has(choice, i, &stream))
             selection->streams[selection->stream_count++] = i;
     if (selection->stream_count == 0)
-        return tool_fail("'%s' has no such thread", input->name);
+        return tool_choice_fail(choice, input->name);
     return TOOL_OK;
 }
 
@@ -111,13 +130,16 @@ int tool_select(struct tool_selection *selection, const struct tool_input *input
                 const struct tool_choice *choice)
 {
     *selection = (struct tool_selection){.to_ns = UINT64_MAX};
-    int status = select_time(selection, input, &choice->time);
+    ttape_info info;
+    ttape_reader_get_info(input->reader, &info);
+    int status = tool_select_time(selection, input->name, &info, &choice->time);
     return status != TOOL_OK ? status : select_streams(selection, input, choice);
 }
 
 void tool_choice_close(struct tool_choice *choice)
 {
     free(choice->tids.numbers);
+    free(choice->pids.numbers);
     free(choice->streams.numbers);
 }
 

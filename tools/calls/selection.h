@@ -1,5 +1,4 @@
-/* Which threads and which time: --thread, --stream and --time FROM..TO, as several verbs have
- * them. */
+/* Which threads and which time: --thread, --process, --stream and --time A..B of many verbs. */
 #ifndef TOOL_SELECTION_H
 #define TOOL_SELECTION_H
 
@@ -36,25 +35,55 @@ struct tool_selection {
 
 /* What options choose, and these options. */
 struct tool_choice {
-    struct tool_numbers tids, streams;
+    struct tool_numbers tids, pids, streams;
     struct tool_span time;
 };
 
 #define TOOL_TIME_OPTION                                                                           \
     {                                                                                              \
-        "time", 't', "FROM..TO", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",  \
+        "time", 't', "A..B", "only this time: 1.5s..2s, +20ms.. (+: from the trace's start)",      \
             tool_parse_span, TOOL_AT(choice.time)                                                  \
     }
 #define TOOL_THREAD_OPTION                                                                         \
     {                                                                                              \
-        "thread", 0, "TID,...", "only threads with these numbers", tool_parse_numbers,             \
+        "thread", 'T', "TID,...", "only threads with these numbers", tool_parse_numbers,           \
             TOOL_AT(choice.tids)                                                                   \
+    }
+#define TOOL_PROCESS_OPTION                                                                        \
+    {                                                                                              \
+        "process", 'P', "PID,...", "only processes with these numbers", tool_parse_numbers,        \
+            TOOL_AT(choice.pids)                                                                   \
     }
 #define TOOL_STREAM_OPTION                                                                         \
     {                                                                                              \
         "stream", 0, "N,...", "only these streams (tracetape info lists them)",                    \
             tool_parse_numbers, TOOL_AT(choice.streams)                                            \
     }
+
+/* Old spellings: --from TIME and --to TIME for --time, --tid for --thread. */
+#define TOOL_OLD_FROM_OPTION                                                                       \
+    {                                                                                              \
+        "from", 0, "TIME", NULL, tool_parse_time, TOOL_AT(choice.time.from)                        \
+    }
+#define TOOL_OLD_TO_OPTION                                                                         \
+    {                                                                                              \
+        "to", 0, "TIME", NULL, tool_parse_time, TOOL_AT(choice.time.to)                            \
+    }
+#define TOOL_OLD_TID_OPTION                                                                        \
+    {                                                                                              \
+        "tid", 0, "TID,...", NULL, tool_parse_numbers, TOOL_AT(choice.tids)                        \
+    }
+
+/* Whether a thread, process or stream is named at all, and whether this stream is chosen. */
+bool tool_choice_names(const struct tool_choice *choice);
+bool tool_choice_has(const struct tool_choice *choice, uint32_t stream,
+                     const ttape_stream_info *info);
+/* Says that nothing in the trace is what was named; returns TOOL_CANNOT. */
+int tool_choice_fail(const struct tool_choice *choice, const char *trace);
+
+/* The time alone; `trace` is the file's name. */
+int tool_select_time(struct tool_selection *selection, const char *trace, const ttape_info *info,
+                     const struct tool_span *span);
 
 /* Returns a tool_exit; what is wrong has been reported: no such thread, a trace without times, a
  * range that ends before it starts. */

@@ -30,6 +30,8 @@ static int print_help(const struct tool_command *command)
     tool_output_printf(&out, "\n%s\n\nOptions:\n", command->about);
     for (const struct tool_option *option = command->options; option->name != NULL; option++) {
         char name[64];
+        if (option->help == NULL)
+            continue;
         snprintf(name, sizeof(name), "%c%c%s--%s%s%s", option->letter != 0 ? '-' : ' ',
                  option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ",
                  option->name, option->argument != NULL ? " " : "",
@@ -51,12 +53,26 @@ static const struct tool_option *find_option(const struct tool_command *command,
     return NULL;
 }
 
-static const struct tool_option *find_letter(const struct tool_command *command, char letter)
+/* What a letter means, and what it meant before (NULL, or the same where it has no new meaning). */
+static const struct tool_option *find_letter(const struct tool_command *command, char letter,
+                                             const struct tool_option **old)
 {
+    const struct tool_option *now = NULL;
+    *old = NULL;
     for (const struct tool_option *option = command->options; option->name != NULL; option++)
         if (option->letter == letter)
-            return option;
-    return NULL;
+            *(option->help != NULL ? &now : old) = option;
+    return now != NULL ? now : *old;
+}
+
+/* A letter that is going to mean something else still works, and says what to write. */
+static void say_old(const struct tool_command *command, const struct tool_option *old)
+{
+    const struct tool_option *now = command->options;
+    while (now->name != NULL && (now->help == NULL || now->at != old->at))
+        now++;
+    tool_message("option '-%c' is going to mean something else: write '--%s'", old->letter,
+                 now->name != NULL ? now->name : old->name);
 }
 
 /* The place in a command line. */
@@ -67,15 +83,29 @@ struct place {
     char **argv;
 };
 
-/* Takes the option's argument: attached (may be NULL), or the next word. */
-static int take(struct place *line, const struct tool_option *option, const char *attached)
+/* False: the argument is not understood. */
+static bool store(struct place *line, const struct tool_option *option, const char *text)
+{
+    void *into = line->options + option->at;
+    if (option->parse != NULL)
+        return option->parse(text, into);
+    if (option->argument == NULL)
+        *(bool *)into = true;
+    else
+        *(const char **)into = text;
+    return true;
+}
+
+/* Takes the option's argument: attached (may be NULL), or the next word. `old` (may be NULL): what
+ * a letter meant before: it gets an argument that cannot be meant in the new way. */
+static int take(struct place *line, const struct tool_option *option, const char *attached,
+                const struct tool_option *old)
 {
     const char *verb = line->command->verb;
-    void *into = line->options + option->at;
     if (option->argument == NULL) {
         if (attached != NULL)
             return tool_usage(verb, "option '--%s' takes no argument", option->name);
-        *(bool *)into = true;
+        (void)store(line, option, NULL);
         return TOOL_OK;
     }
     if (attached == NULL) {
@@ -83,15 +113,14 @@ static int take(struct place *line, const struct tool_option *option, const char
             return tool_usage(verb, "option '--%s' needs %s", option->name, option->argument);
         attached = line->argv[++line->at];
     }
-    if (option->parse == NULL) {
-        *(const char **)into = attached;
+    if (store(line, option, attached))
+        return TOOL_OK;
+    if (old != NULL && old != option && old->argument != NULL && store(line, old, attached)) {
+        say_old(line->command, old);
         return TOOL_OK;
     }
-    if (!option->parse(attached, into)) {
-        return tool_usage(verb, "cannot use '%s' as %s of option '--%s'", attached,
-                          option->argument, option->name);
-    }
-    return TOOL_OK;
+    return tool_usage(verb, "cannot use '%s' as %s of option '--%s'", attached, option->argument,
+                      option->name);
 }
 
 static int take_long(struct place *line, const char *name)
@@ -101,18 +130,20 @@ static int take_long(struct place *line, const char *name)
     const struct tool_option *option = find_option(line->command, name, length);
     if (option == NULL)
         return tool_usage(line->command->verb, "unknown option '--%.*s'", (int)length, name);
-    return take(line, option, equals != NULL ? equals + 1 : NULL);
+    return take(line, option, equals != NULL ? equals + 1 : NULL, NULL);
 }
 
 static int take_short(struct place *line, const char *letters)
 {
     for (; *letters != '\0'; letters++) {
-        const struct tool_option *option = find_letter(line->command, *letters);
+        const struct tool_option *old, *option = find_letter(line->command, *letters, &old);
         if (option == NULL)
             return tool_usage(line->command->verb, "unknown option '-%c'", *letters);
+        if (option == old)
+            say_old(line->command, old);
         if (option->argument != NULL)
-            return take(line, option, letters[1] != '\0' ? letters + 1 : NULL);
-        int status = take(line, option, NULL);
+            return take(line, option, letters[1] != '\0' ? letters + 1 : NULL, old);
+        int status = take(line, option, NULL, NULL);
         if (status != TOOL_OK)
             return status;
     }

@@ -14,8 +14,9 @@ struct tool_option {
     const char *name;     /* long name without dashes */
     char letter;          /* short name, or 0 */
     const char *argument; /* what the argument is called; NULL: a flag, the field is a bool */
-    const char *help;
-    tool_option_parser parse; /* NULL: the field is a const char * */
+    const char *help; /* NULL: an old spelling, which --help leaves out. Its letter says so: it is
+                           * going to mean something else. */
+    tool_option_parser parse; /* NULL: the field is a const char *, or a bool without argument */
     size_t at;                /* the field's offset in the verb's options: TOOL_AT(field) */
 };
 

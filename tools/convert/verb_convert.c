@@ -85,7 +85,7 @@ static const struct tool_option table[] = {
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL,
      TOOL_AT(format)},
-    {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
+    {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
      TOOL_AT(level)},
@@ -99,6 +99,7 @@ static const struct tool_option table[] = {
     {"strict", 0, NULL, "text: fail at the first bad line instead of skipping it", NULL,
      TOOL_AT(strict)},
     {"verbose", 'v', NULL, "say what is read and what is left out", NULL, TOOL_AT(verbose)},
+    {"time", 't', "HOW", NULL, tool_parse_resolution, TOOL_AT(resolution_ns)},
     {0}};
 
 static const struct tool_command command = {
@@ -111,7 +112,7 @@ static const struct tool_command command = {
         "input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
-                "  tracetape convert run.uftrace -o small.ttape --time 64ns --level 9\n"
+                "  tracetape convert run.uftrace -o small.ttape --resolution 64ns --level 9\n"
                 "  tracetape convert trace.json -o run.ttape\n"
                 "  printf '0 1 enter main\\n9 1 exit\\n' | tracetape convert - -o tiny.ttape\n"
                 "  tracetape convert run.uftrace -o - | tracetape verify -\n",

@@ -53,7 +53,7 @@ struct tool_dump {
     size_t realtime_count, realtime_capacity;
     struct tool_time from, to; /* absolute once it is prepared */
     struct tool_range events;
-    struct tool_id tid, stream;
+    const struct tool_choice *choice;
     bool *selected;    /* by stream */
     uint32_t *streams; /* selected ones, by (process, thread, start) */
     uint32_t stream_count;

@@ -15,9 +15,9 @@
 
 struct options {
     const char *format;
-    struct tool_time from, to;
+    struct tool_choice choice;
     struct tool_range events;
-    struct tool_id tid, stream, limit;
+    struct tool_id limit;
     uint32_t jobs;
     enum tool_origin origin;
     bool follow, places;
@@ -29,26 +29,31 @@ static const struct tool_dump_format *const formats[] = {&tool_dump_text, &tool_
                                                          &tool_dump_ndjson};
 
 static const struct tool_option table[] = {
-    {"format", 'f', "FORMAT", "text (default), csv or ndjson", NULL, TOOL_AT(format)},
-    {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
-     tool_parse_time, TOOL_AT(from)},
-    {"to", 0, "TIME", "end before TIME", tool_parse_time, TOOL_AT(to)},
+    {"format", 0, "FORMAT", "text (default), csv or ndjson", NULL, TOOL_AT(format)},
+    TOOL_TIME_OPTION,
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
      TOOL_AT(events)},
-    {"tid", 0, "N", "threads with this number only", tool_parse_id, TOOL_AT(tid)},
-    {"stream", 's', "N", "this stream only (tracetape info lists them)", tool_parse_id,
-     TOOL_AT(stream)},
+    TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
+    TOOL_STREAM_OPTION,
     {"limit", 'n', "N", "at most N lines", tool_parse_id, TOOL_AT(limit)},
     {"origin", 0, "WHEN", "times since: monotonic (default: as recorded), start, utc",
      tool_dump_parse_origin, TOOL_AT(origin)},
-    {"places", 'p', NULL, "where functions are: file and line, or module and offset (not csv)",
-     NULL, TOOL_AT(places)},
+    {"places", 0, NULL, "where functions are: file and line, or module and offset (not csv)", NULL,
+     TOOL_AT(places)},
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
-    {"follow", 'F', NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
+    {"follow", 0, NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
      TOOL_AT(follow)},
     {"wait", 'w', "TIME", "with --follow: how long FILE may not be there yet (default 60s)",
      tool_parse_time, TOOL_AT(wait)},
     TOOL_MEMORY_OPTION,
+    TOOL_OLD_FROM_OPTION,
+    TOOL_OLD_TO_OPTION,
+    TOOL_OLD_TID_OPTION,
+    {"format", 'f', "FORMAT", NULL, NULL, TOOL_AT(format)},
+    {"stream", 's', "N,...", NULL, tool_parse_numbers, TOOL_AT(choice.streams)},
+    {"places", 'p', NULL, NULL, NULL, TOOL_AT(places)},
+    {"follow", 'F', NULL, NULL, NULL, TOOL_AT(follow)},
     {0}};
 
 static const struct tool_command command = {
@@ -59,7 +64,7 @@ static const struct tool_command command = {
         "stream; ndjson: one JSON object per event, merged by time. Names are escaped.",
     .options = table,
     .examples = "  tracetape dump run.ttape --limit 40\n"
-                "  tracetape dump run.ttape --from +1.5s --to +1.6s --tid 4711\n"
+                "  tracetape dump run.ttape --time +1.5s..+1.6s --thread 4711\n"
                 "  tracetape dump run.ttape --format csv > run.csv\n"
                 "  tracetape dump run.ttape --origin utc\n"
                 "  tracetape dump --follow live.ttape\n",
@@ -198,8 +203,7 @@ static int select_streams(struct tool_dump *dump)
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info stream;
         bool found = ttape_reader_get_stream(dump->reader, i, &stream) == TTAPE_OK;
-        if (!found || (dump->stream.given && dump->stream.value != i) ||
-            (dump->tid.given && dump->tid.value != stream.stream.tid))
+        if (!found || !tool_choice_has(dump->choice, i, &stream))
             continue;
         order[dump->stream_count++] =
             (struct ordered){stream.pid, stream.stream.tid, stream.stream.start_time_ns, i};
@@ -210,8 +214,8 @@ static int select_streams(struct tool_dump *dump)
     for (uint32_t i = 0; i < dump->stream_count; i++)
         dump->streams[i] = order[i].stream;
     free(order);
-    if (dump->stream_count == 0 && (dump->stream.given || dump->tid.given) && !dump->is_followed)
-        return tool_fail("'%s' has no such stream", dump->input->name);
+    if (dump->stream_count == 0 && tool_choice_names(dump->choice) && !dump->is_followed)
+        return tool_choice_fail(dump->choice, dump->input->name);
     return TOOL_OK;
 }
 
@@ -219,15 +223,18 @@ static int select_streams(struct tool_dump *dump)
 static int choose(struct tool_dump *dump)
 {
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
-    dump->from.value_ns = tool_absolute_ns(&dump->from, &dump->info);
-    dump->to.value_ns = tool_absolute_ns(&dump->to, &dump->info);
+    const char *name = dump->input->name;
+    struct tool_selection selection = {.to_ns = UINT64_MAX};
+    int status = tool_select_time(&selection, name, &dump->info, &dump->choice->time);
+    if (status != TOOL_OK)
+        return status;
+    dump->from.value_ns = selection.from_ns;
+    dump->to.value_ns = selection.to_ns;
     dump->from.relative = dump->to.relative = false;
     dump->is_prepared = true;
     dump->start_ns = dump->info.time_first_ns;
     if (!dump->has_times && dump->origin != TOOL_ORIGIN_MONOTONIC)
-        return tool_fail("'%s' has no times: --origin cannot be used", dump->input->name);
-    if (!dump->has_times && (dump->from.given || dump->to.given))
-        return tool_fail("'%s' has no times: --from and --to cannot be used", dump->input->name);
+        return tool_fail("'%s' has no times: --origin cannot be used", name);
     return TOOL_OK;
 }
 
@@ -306,15 +313,16 @@ int tool_verb_dump(int argc, char **argv)
     if (options.places && format == &tool_dump_csv)
         return tool_usage("dump", "--places does not go with the fixed columns of csv");
     struct tool_dump dump = {.format = format,
-                             .from = options.from,
-                             .to = options.to,
+                             .choice = &options.choice,
+                             .from = options.choice.time.from,
+                             .to = options.choice.time.to,
                              .events = options.events,
-                             .tid = options.tid,
-                             .stream = options.stream,
                              .places = options.places,
                              .origin = options.origin,
                              .lines_left = options.limit.given ? options.limit.value : UINT64_MAX,
                              .memory_bytes = options.memory_bytes,
                              .is_followed = options.follow};
-    return print_all(&options, &dump, argv[0]);
+    status = print_all(&options, &dump, argv[0]);
+    tool_choice_close(&options.choice);
+    return status;
 }

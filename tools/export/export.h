@@ -10,6 +10,7 @@
 
 #include <tracetape/calls.h>
 
+#include "tools/calls/selection.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/export/export_text.h"
@@ -62,12 +63,8 @@ extern const struct tool_export_format tool_export_chrome, tool_export_perfetto,
 
 /* ---- export_select.c ---- */
 
-struct tool_export_choice {
-    struct tool_id thread, process;
-};
-
 /* Fills streams; TOOL_CANNOT (reported) where the choice leaves none. */
-int tool_export_select(struct tool_export *export, const struct tool_export_choice *choice);
+int tool_export_select(struct tool_export *export, const struct tool_choice *choice);
 /* A number that no process or thread of the output has. */
 uint32_t tool_export_number(struct tool_export *export);
 /* What formats whose readers keep times as floating point numbers take off every time: 0, unless

@@ -105,7 +105,7 @@ static void number_all(struct tool_export *export)
     free(tids);
 }
 
-int tool_export_select(struct tool_export *export, const struct tool_export_choice *choice)
+int tool_export_select(struct tool_export *export, const struct tool_choice *choice)
 {
     uint32_t count = export->info.stream_count;
     struct ordered *order = tool_allocate(count, sizeof(*order));
@@ -114,8 +114,7 @@ int tool_export_select(struct tool_export *export, const struct tool_export_choi
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info info;
         if (ttape_reader_get_stream(export->reader, i, &info) != TTAPE_OK ||
-            (choice->thread.given && choice->thread.value != info.stream.tid) ||
-            (choice->process.given && choice->process.value != info.pid))
+            !tool_choice_has(choice, i, &info))
             continue;
         order[export->stream_count++] = (struct ordered){
             info.stream.start_time_ns,
@@ -127,10 +126,8 @@ int tool_export_select(struct tool_export *export, const struct tool_export_choi
         export->streams[i] = order[i].stream;
     free(order);
     number_all(export);
-    if (export->stream_count == 0 && (choice->thread.given || choice->process.given)) {
-        return tool_fail("'%s' has no such %s", export->input->name,
-                         choice->thread.given ? "thread" : "process");
-    }
+    if (export->stream_count == 0 && tool_choice_names(choice))
+        return tool_choice_fail(choice, export->input->name);
     return TOOL_OK;
 }
 

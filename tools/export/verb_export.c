@@ -28,13 +28,6 @@ static const struct tool_export_format *const formats[] = {
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
-/* FROM..TO, one of them may be left out. */
-static bool parse_times(const char *text, void *into)
-{
-    const struct tool_span *span = into;
-    return tool_parse_span(text, into) && (span->from.given || span->to.given);
-}
-
 static bool parse_length(const char *text, void *into)
 {
     return tool_scan_time(&text, into) && *text == '\0';
@@ -44,32 +37,32 @@ struct options {
     const char *format, *output;
     const struct tool_export_format *chosen;
     bool force;
-    struct tool_span times;
-    struct tool_export_choice choice;
+    struct tool_choice choice;
     uint64_t min_ns;
     uint32_t jobs;
     uint64_t memory_bytes;
 };
 
 static const struct tool_option table[] = {
-    {"to", 't', "FORMAT", "one of those below", NULL, TOOL_AT(format)},
+    {"format", 0, "FORMAT", "one of those below", NULL, TOOL_AT(format)},
     {"output", 'o', "OUT", "write to OUT (default: standard output, where the format allows it)",
      NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace OUT where it exists", NULL, TOOL_AT(force)},
-    {"time", 0, "FROM..TO", "only this time: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
-     parse_times, TOOL_AT(times)},
-    {"thread", 0, "T", "threads with this number only", tool_parse_id, TOOL_AT(choice.thread)},
-    {"process", 0, "P", "processes with this number only", tool_parse_id, TOOL_AT(choice.process)},
-    {"min-time", 0, "TIME", "leave out frames that are shorter, and points", parse_length,
+    TOOL_TIME_OPTION,
+    TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
+    TOOL_STREAM_OPTION,
+    {"min-time", 'm', "TIME", "leave out frames that are shorter, and points", parse_length,
      TOOL_AT(min_ns)},
     {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
      tool_parse_u32, TOOL_AT(jobs)},
     TOOL_MEMORY_OPTION,
+    {"to", 't', "FORMAT", NULL, NULL, TOOL_AT(format)},
     {0}};
 
 static const struct tool_command command = {
     .verb = "export",
-    .usage = "--to FORMAT [OPTION]... FILE|- [-o OUT]",
+    .usage = "--format FORMAT [OPTION]... FILE|- [-o OUT]",
     .about = "Writes a trace, or a cut of it, in a format that other tools read:\n"
              "  chrome      Chrome trace JSON, for chrome://tracing and ui.perfetto.dev\n"
              "  perfetto    Perfetto's protobuf, for ui.perfetto.dev and trace_processor\n"
@@ -80,9 +73,9 @@ static const struct tool_command command = {
              "  csv         a table of events, for anything\n"
              "  sqlite      a database of calls and events, for SQL",
     .options = table,
-    .examples = "  tracetape export --to chrome run.ttape --time +1s..+1.2s -o part.json\n"
-                "  tracetape export --to folded run.ttape | flamegraph.pl > run.svg\n"
-                "  tracetape export --to perfetto run.ttape --min-time 10us -o run.pftrace\n",
+    .examples = "  tracetape export --format chrome run.ttape --time +1s..+1.2s -o part.json\n"
+                "  tracetape export --format folded run.ttape | flamegraph.pl > run.svg\n"
+                "  tracetape export --format perfetto run.ttape --min-time 10us -o run.pftrace\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  done, but the file is damaged or its clock steps back: a message says how\n"
@@ -95,17 +88,18 @@ static int prepare(const struct options *options, struct tool_export *export)
 {
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
-    export->has_from = options->times.from.given;
-    export->has_to = options->times.to.given;
-    export->from_ns = tool_absolute_ns(&options->times.from, &export->info);
-    export->to_ns = tool_absolute_ns(&options->times.to, &export->info);
+    struct tool_selection selection = {.to_ns = UINT64_MAX};
+    const struct tool_span *time = &options->choice.time;
+    int status = tool_select_time(&selection, export->input->name, &export->info, time);
+    if (status != TOOL_OK)
+        return status;
+    export->has_from = time->from.given;
+    export->has_to = time->to.given;
+    export->from_ns = selection.from_ns;
+    export->to_ns = selection.to_ns;
     export->min_ns = options->min_ns;
-    if (!export->has_times && (export->has_from || export->has_to || export->min_ns > 0)) {
-        return tool_fail("'%s' has no times: --time and --min-time cannot be used",
-                         export->input->name);
-    }
-    if (export->has_from && export->has_to && export->from_ns > export->to_ns)
-        return tool_fail("the time to start at is after the time to end at");
+    if (!export->has_times && export->min_ns > 0)
+        return tool_fail("'%s' has no times: --min-time cannot be used", export->input->name);
     return tool_export_select(export, &options->choice);
 }
 
@@ -215,7 +209,7 @@ int tool_verb_export(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.format == NULL)
-        return tool_usage("export", "--to FORMAT is missing");
+        return tool_usage("export", "--format FORMAT is missing");
     const struct tool_export_format *format = options.chosen = find_format(options.format);
     if (format == NULL)
         return fail_format(options.format);
@@ -225,5 +219,7 @@ int tool_verb_export(int argc, char **argv)
     if (options.jobs == 0)
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     tool_memory_bound(options.memory_bytes);
-    return tool_input_run(argv[0], options.jobs, options.memory_bytes, export_all, &options);
+    status = tool_input_run(argv[0], options.jobs, options.memory_bytes, export_all, &options);
+    tool_choice_close(&options.choice);
+    return status;
 }

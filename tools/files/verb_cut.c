@@ -16,38 +16,41 @@
 struct options {
     const char *output;
     bool force;
-    struct tool_time from, to;
+    struct tool_choice choice;
     struct tool_range events, partitions;
-    struct tool_id tid;
     uint64_t memory_bytes;
 };
 
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the part to FILE; - is standard output", NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
-    {"from", 0, "TIME", "start at TIME: 12345 (ns), 1.5s, 20ms; +TIME: from the start",
-     tool_parse_time, TOOL_AT(from)},
-    {"to", 0, "TIME", "end before TIME", tool_parse_time, TOOL_AT(to)},
+    TOOL_TIME_OPTION,
     {"events", 'e', "A..B", "events A up to before B of every stream", tool_parse_range,
      TOOL_AT(events)},
-    {"tid", 0, "N", "threads with this number only", tool_parse_id, TOOL_AT(tid)},
-    {"partitions", 0, "A..B", "whole partitions A up to before B", tool_parse_range,
+    TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
+    TOOL_STREAM_OPTION,
+    {"partition", 0, "A..B", "whole partitions A up to before B", tool_parse_range,
      TOOL_AT(partitions)},
     TOOL_MEMORY_OPTION,
+    TOOL_OLD_FROM_OPTION,
+    TOOL_OLD_TO_OPTION,
+    TOOL_OLD_TID_OPTION,
+    {"partitions", 0, "A..B", NULL, tool_parse_range, TOOL_AT(partitions)},
     {0}};
 
 static const struct tool_command command = {
     .verb = "cut",
     .usage = "[OPTION]... FILE -o OUT",
     .about =
-        "Copies a part of a trace: a range of time, of event numbers, of partitions, or a thread.\n"
+        "Copies a part of a trace: a range of time, of event numbers, of partitions, or threads.\n"
         "Several choices hold together. The part opens alone, knows the frames that are open at "
         "its\n"
         "start, and can be merged again.",
     .options = table,
-    .examples = "  tracetape cut run.ttape -o part.ttape --from +1.5s --to +2s\n"
-                "  tracetape cut run.ttape -o one.ttape --tid 4711\n"
-                "  tracetape cut run.ttape -o first.ttape --partitions 0..4\n",
+    .examples = "  tracetape cut run.ttape -o part.ttape --time +1.5s..+2s\n"
+                "  tracetape cut run.ttape -o one.ttape --thread 4711\n"
+                "  tracetape cut run.ttape -o first.ttape --partition 0..4\n",
     .operands_min = 1,
     .operands_max = 1,
 };
@@ -58,7 +61,9 @@ struct cutting {
     const struct tool_input *input;
     ttape_reader *reader;
     ttape_info info;
+    struct tool_selection selection; /* the time */
     uint64_t *from, *to;
+    uint32_t chosen_count; /* streams */
     struct tool_target target;
     ttape_writer *writer;
     ttape_copier *copier;
@@ -89,13 +94,15 @@ static ttape_status select_stream(struct cutting *cut, uint32_t stream)
     ttape_stream_info found;
     ttape_status status = ttape_reader_get_stream(cut->reader, stream, &found);
     uint64_t *from = &cut->from[stream], *to = &cut->to[stream];
-    if (status != TTAPE_OK || (options->tid.given && found.stream.tid != options->tid.value))
+    if (status != TTAPE_OK || !tool_choice_has(&options->choice, stream, &found))
         return status; /* both are 0: nothing of it */
     *to = UINT64_MAX;
-    if (options->from.given)
-        status = number_at(cut, stream, tool_absolute_ns(&options->from, &cut->info), from);
-    if (options->to.given && status == TTAPE_OK)
-        status = number_at(cut, stream, tool_absolute_ns(&options->to, &cut->info), to);
+    cut->chosen_count++;
+    const struct tool_span *time = &options->choice.time;
+    if (time->from.given)
+        status = number_at(cut, stream, cut->selection.from_ns, from);
+    if (time->to.given && status == TTAPE_OK)
+        status = number_at(cut, stream, cut->selection.to_ns, to);
     if (options->events.given) {
         *from = *from > options->events.from ? *from : options->events.from;
         *to = *to < options->events.to ? *to : options->events.to;
@@ -170,14 +177,17 @@ static int open_output(struct cutting *cut)
 static int select_all(struct cutting *cut)
 {
     uint32_t count = cut->info.stream_count;
-    bool has_times = cut->info.resolution_ns != TTAPE_TIME_NONE;
-    if (!has_times && (cut->options->from.given || cut->options->to.given))
-        return tool_fail("'%s' has no times: --from and --to cannot be used", cut->input->name);
+    const struct tool_choice *choice = &cut->options->choice;
+    int status = tool_select_time(&cut->selection, cut->input->name, &cut->info, &choice->time);
+    if (status != TOOL_OK)
+        return status;
     cut->from = tool_allocate(count, sizeof(uint64_t));
     cut->to = tool_allocate(count, sizeof(uint64_t));
     for (uint32_t i = 0; i < count; i++)
         if (select_stream(cut, i) != TTAPE_OK)
             return tool_fail_error(cut->input->name, &cut->err);
+    if (cut->chosen_count == 0 && tool_choice_names(choice))
+        return tool_choice_fail(choice, cut->input->name);
     return TOOL_OK;
 }
 
@@ -210,10 +220,13 @@ int tool_verb_cut(int argc, char **argv)
         return status;
     if (options.output == NULL)
         return tool_usage("cut", "-o FILE is missing");
-    if (!options.from.given && !options.to.given && !options.events.given && !options.tid.given &&
-        !options.partitions.given) {
-        return tool_usage("cut", "nothing says what to cut out: --from, --to, --events, --tid or "
-                                 "--partitions");
+    const struct tool_span *time = &options.choice.time;
+    if (!time->from.given && !time->to.given && !options.events.given &&
+        !tool_choice_names(&options.choice) && !options.partitions.given) {
+        return tool_usage("cut", "nothing says what to cut out: --time, --events, --thread, "
+                                 "--process, --stream or --partition");
     }
-    return tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    tool_choice_close(&options.choice);
+    return status;
 }

@@ -154,7 +154,8 @@ static int start_dot(pid_t *child, int input)
         (void)posix_spawn_file_actions_destroy(&actions);
     }
     if (code == ENOENT)
-        return tool_fail("cannot draw: Graphviz's 'dot' is not installed (--dot needs none)");
+        return tool_fail(
+            "cannot draw: Graphviz's 'dot' is not installed (--format dot needs none)");
     return code != 0 ? tool_fail("cannot start 'dot': %s", strerror(code)) : TOOL_OK;
 }
 

@@ -16,13 +16,13 @@ struct share_option {
 };
 
 struct options {
-    const char *context, *by;
+    const char *context, *weight, *format;
     struct share_option min_share;
     struct tool_time min_time;
-    struct tool_id min_calls, top;
+    struct tool_id min_calls, limit;
     struct tool_choice choice;
     uint32_t jobs;
-    bool all, dot, svg, json, list, summary, split_levels, no_pager;
+    bool all, json, list, summary, split_levels, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -42,33 +42,58 @@ static bool parse_share(const char *text, void *into)
     return *end == '\0' && share->value >= 0 && share->value <= 1;
 }
 
+/* --dot and --svg */
+static bool set_dot(const char *text, void *into)
+{
+    *(const char **)into = "dot";
+    return text == NULL;
+}
+
+static bool set_svg(const char *text, void *into)
+{
+    *(const char **)into = "svg";
+    return text == NULL;
+}
+
+static bool is_format(const struct options *options, const char *name)
+{
+    return options->format != NULL && strcmp(options->format, name) == 0;
+}
+
 static const struct tool_option table[] = {
-    {"dot", 'd', NULL, "print Graphviz's language", NULL, TOOL_AT(dot)},
-    {"svg", 0, NULL, "print a picture, drawn by Graphviz", NULL, TOOL_AT(svg)},
+    {"format", 0, "FORMAT", "text (default), dot (Graphviz's language), svg (a picture) or json",
+     NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
-    {"list", 'l', NULL, "list nodes and edges instead of opening them from the start", NULL,
+    {"list", 0, NULL, "list nodes and edges instead of opening them from the start", NULL,
      TOOL_AT(list)},
     {"summary", 0, NULL, "sizes, kinds of calls, recursion, the hottest, modules", NULL,
      TOOL_AT(summary)},
-    {"context", 'c', "WHAT", "what each thread has of a node, an edge A->B, or of all (*)", NULL,
+    {"context", 0, "WHAT", "what each thread has of a node, an edge A->B, or of all (*)", NULL,
      TOOL_AT(context)},
     {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
      parse_share, TOOL_AT(min_share)},
-    {"min-time", 0, "TIME", "prune what took less", tool_parse_time, TOOL_AT(min_time)},
+    {"min-time", 'm', "TIME", "prune what took less", tool_parse_time, TOOL_AT(min_time)},
     {"min-calls", 0, "N", "prune what was called less often", tool_parse_id, TOOL_AT(min_calls)},
-    {"top", 'n', "N", "keep the N functions with most time of their own", tool_parse_id,
-     TOOL_AT(top)},
-    {"by", 'b', "TIME", "total (default) or self: the time of nodes that limits look at", NULL,
-     TOOL_AT(by)},
+    {"limit", 'n', "N", "keep the N functions with most time of their own", tool_parse_id,
+     TOOL_AT(limit)},
+    {"weight", 0, "TIME", "total (default) or self: the time of nodes that limits look at", NULL,
+     TOOL_AT(weight)},
     {"all", 'a', NULL, "prune nothing", NULL, TOOL_AT(all)},
     {"split-levels", 0, NULL, "functions of threads of each nesting level are nodes of their own",
      NULL, TOOL_AT(split_levels)},
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
+    {"dot", 'd', NULL, NULL, set_dot, TOOL_AT(format)},
+    {"svg", 0, NULL, NULL, set_svg, TOOL_AT(format)},
+    {"top", 0, "N", NULL, tool_parse_id, TOOL_AT(limit)},
+    {"by", 'b', "TIME", NULL, NULL, TOOL_AT(weight)},
+    {"list", 'l', NULL, NULL, NULL, TOOL_AT(list)},
+    {"context", 'c', "WHAT", NULL, NULL, TOOL_AT(context)},
     {0}};
 
 static const struct tool_command command = {
@@ -81,7 +106,7 @@ static const struct tool_command command = {
     .options = table,
     .examples = "  tracetape graph run.ttape\n"
                 "  tracetape graph run.ttape --summary\n"
-                "  tracetape graph run.ttape --svg --min-share 1% > run.svg\n"
+                "  tracetape graph run.ttape --format svg --min-share 1% > run.svg\n"
                 "  tracetape graph run.ttape --context 'main->worker [1]'\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
@@ -94,7 +119,7 @@ static const struct tool_command command = {
 static struct tool_graph_limits limits_of(const struct options *options)
 {
     bool is_given = options->min_share.given || options->min_time.given ||
-                    options->min_calls.given || options->top.given;
+                    options->min_calls.given || options->limit.given;
     bool is_whole = options->all || options->json || options->summary || is_given;
     return (struct tool_graph_limits){
         .min_share = options->min_share.given ? options->min_share.value
@@ -102,17 +127,17 @@ static struct tool_graph_limits limits_of(const struct options *options)
                                               : DEFAULT_SHARE,
         .min_ns = options->min_time.given ? options->min_time.value_ns : 0,
         .min_calls = options->min_calls.given ? options->min_calls.value : 0,
-        .top = options->top.given ? options->top.value : 0,
-        .by_self = options->by != NULL && strcmp(options->by, "self") == 0};
+        .top = options->limit.given ? options->limit.value : 0,
+        .by_self = options->weight != NULL && strcmp(options->weight, "self") == 0};
 }
 
 static int print_text(const struct options *options, struct tool_graph_view *view)
 {
     struct tool_output out;
-    tool_pager_open(&out, !options->json && !options->dot && !options->no_pager);
+    tool_pager_open(&out, !options->json && !is_format(options, "dot") && !options->no_pager);
     if (options->json)
         tool_graph_json(view, &out);
-    else if (options->dot)
+    else if (is_format(options, "dot"))
         tool_graph_dot(view, &out);
     else if (options->summary)
         tool_graph_print_summary(view, &out);
@@ -132,7 +157,7 @@ static int show(const struct options *options, struct tool_graph *graph)
     if (options->context != NULL && !tool_graph_has_context(&view))
         status = tool_fail("'%s' is no node or edge of the graph", options->context);
     if (status == TOOL_OK)
-        status = options->svg ? tool_graph_svg(&view) : print_text(options, &view);
+        status = is_format(options, "svg") ? tool_graph_svg(&view) : print_text(options, &view);
     tool_graph_view_close(&view);
     return status;
 }
@@ -161,17 +186,22 @@ static int run(void *context, const struct tool_input *input)
     return status;
 }
 
-static int check_options(const struct options *options)
+static int check_options(struct options *options)
 {
-    if (options->dot + options->svg + options->json + options->list + (options->summary ? 1 : 0) >
-            1 &&
-        !(options->json && options->summary)) {
-        return tool_usage("graph", "only one of --dot, --svg, --json, --list, --summary is "
-                                   "possible");
-    }
-    if (options->by != NULL && strcmp(options->by, "self") != 0 &&
-        strcmp(options->by, "total") != 0)
-        return tool_usage("graph", "unknown time '%s'", options->by);
+    static const char *const names[] = {"text", "dot", "svg", "json"};
+    size_t format = 0;
+    while (options->format != NULL && format < 4 && strcmp(options->format, names[format]) != 0)
+        format++;
+    if (format == 4)
+        return tool_usage("graph", "unknown format '%s'", options->format);
+    bool is_picture = format == 1 || format == 2;
+    options->json |= format == 3;
+    if (is_picture + options->json + options->list + (options->summary ? 1 : 0) > 1 &&
+        !(options->json && options->summary && !is_picture && !options->list))
+        return tool_usage("graph", "only one of dot, svg, --json, --list, --summary is possible");
+    if (options->weight != NULL && strcmp(options->weight, "self") != 0 &&
+        strcmp(options->weight, "total") != 0)
+        return tool_usage("graph", "unknown time '%s'", options->weight);
     return TOOL_OK;
 }
 

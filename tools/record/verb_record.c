@@ -57,7 +57,7 @@ static const struct tool_option table[] = {
      TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
     {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, TOOL_AT(clock)},
-    {"time", 't', "HOW", "exact (default), none, or a resolution such as 64ns, 1us",
+    {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
      TOOL_AT(level)},
@@ -87,8 +87,8 @@ static const struct tool_option table[] = {
      TOOL_AT(rules.no_source)},
     {"below", 'B', "REGEX", "only calls of matching functions and what they call",
      tool_parse_pattern, TOOL_AT(rules.below)},
-    {"depth", 'D', "N", "no more than N calls in one another", tool_parse_u32, TOOL_AT(depth)},
-    {"min-time", 0, "TIME", "leave out calls that take less and hold none that takes more",
+    {"depth", 'd', "N", "no more than N calls in one another", tool_parse_u32, TOOL_AT(depth)},
+    {"min-time", 'm', "TIME", "leave out calls that take less and hold none that takes more",
      tool_parse_time, TOOL_AT(min_time)},
     {"cull-hot", 0, NULL, "leave out functions that are called very often and do little", NULL,
      TOOL_AT(cull_hot)},
@@ -113,6 +113,8 @@ static const struct tool_option table[] = {
     {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, TOOL_AT(no_symbols)},
     {"no-lines", 0, NULL, "names, but no source files and lines", NULL, TOOL_AT(no_lines)},
     {"quiet", 'q', NULL, "say nothing at the end", NULL, TOOL_AT(quiet)},
+    {"time", 't', "HOW", NULL, tool_parse_resolution, TOOL_AT(resolution_ns)},
+    {"depth", 'D', "N", NULL, tool_parse_u32, TOOL_AT(depth)},
     {0}};
 
 static const struct tool_command command = {

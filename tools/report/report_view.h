@@ -39,7 +39,7 @@ struct tool_report {
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
     struct tool_report_row *rows;
-    size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --filter */
+    size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --function */
     struct tool_site_names names;
     char name[TOOL_REPORT_NAME_BYTES + 1]; /* of the last row that tool_report_name was asked for */
 };

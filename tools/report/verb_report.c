@@ -20,7 +20,7 @@ struct word_list {
 
 struct options {
     const char *by, *callers, *callees, *butterfly, *filter, *sort;
-    struct word_list match, idle;
+    struct word_list group, idle;
     struct tool_choice choice;
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
@@ -42,13 +42,14 @@ static const struct tool_option table[] = {
     {"callers", 0, "F", "who calls function F", NULL, TOOL_AT(callers)},
     {"callees", 0, "F", "whom function F calls", NULL, TOOL_AT(callees)},
     {"butterfly", 0, "F", "both, with F between them", NULL, TOOL_AT(butterfly)},
-    {"match", 'm', "REGEX", "one row of all functions that match; may be repeated", add_word,
-     TOOL_AT(match)},
-    {"filter", 0, "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
+    {"group", 0, "REGEX", "one row of all functions that match; may be repeated", add_word,
+     TOOL_AT(group)},
+    {"function", 'F', "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
-    {"exact", 'e', NULL, "decode every event; adds percentiles", NULL, TOOL_AT(exact)},
+    {"exact", 0, NULL, "decode every event; adds percentiles", NULL, TOOL_AT(exact)},
     {"sort", 's', "KEY,...", "total, self, calls, mean, min, max, deviation, idle, name, p50 ...",
      NULL, TOOL_AT(sort)},
     {"reverse", 'r', NULL, "the other way round", NULL, TOOL_AT(reverse)},
@@ -60,6 +61,9 @@ static const struct tool_option table[] = {
      TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
+    {"match", 'm', "REGEX", NULL, add_word, TOOL_AT(group)},
+    {"filter", 0, "REGEX", NULL, NULL, TOOL_AT(filter)},
+    {"exact", 'e', NULL, NULL, NULL, TOOL_AT(exact)},
     {0}};
 
 static const struct tool_command command = {
@@ -73,7 +77,7 @@ static const struct tool_command command = {
     .examples = "  tracetape report run.ttape --limit 20\n"
                 "  tracetape report run.ttape --sort self --time +1s..+2s\n"
                 "  tracetape report run.ttape --butterfly malloc\n"
-                "  tracetape report run.ttape --match '^sqlite3Vdbe' --match '^btree'\n",
+                "  tracetape report run.ttape --group '^sqlite3Vdbe' --group '^btree'\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  the file is truncated or damaged: what is there was reported\n"
@@ -187,7 +191,7 @@ static int add_report(struct tool_report *view, const ttape_report_options *how,
 static int add_matches(struct tool_report *view, struct asking *ask)
 {
     int status = TOOL_OK;
-    const struct word_list *match = &ask->options->match;
+    const struct word_list *match = &ask->options->group;
     view->by = TTAPE_REPORT_BY_GROUP;
     for (size_t i = 0; i < match->count && status == TOOL_OK; i++) {
         regex_t regex;
@@ -269,7 +273,7 @@ static int add_neighbours(struct tool_report *view, struct asking *ask, const ch
 static int collect(struct tool_report *view, struct asking *ask)
 {
     const struct options *options = ask->options;
-    if (options->match.count > 0)
+    if (options->group.count > 0)
         return add_matches(view, ask);
     if (options->butterfly != NULL)
         return add_neighbours(view, ask, options->butterfly, true, true);
@@ -351,10 +355,10 @@ static int parse_by(struct options *options)
 static int check_options(const struct options *options)
 {
     int subjects = (options->by != NULL) + (options->callers != NULL) + (options->callees != NULL) +
-                   (options->butterfly != NULL) + (options->match.count > 0);
+                   (options->butterfly != NULL) + (options->group.count > 0);
     if (subjects > 1) {
         return tool_usage(
-            "report", "only one of --by, --callers, --callees, --butterfly, --match is possible");
+            "report", "only one of --by, --callers, --callees, --butterfly, --group is possible");
     }
     return TOOL_OK;
 }
@@ -371,7 +375,7 @@ int tool_verb_report(int argc, char **argv)
         return status;
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
-    free(options.match.words);
+    free(options.group.words);
     free(options.idle.words);
     tool_choice_close(&options.choice);
     return status;

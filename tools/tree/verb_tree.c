@@ -26,22 +26,25 @@ struct options {
 };
 
 static const struct tool_option table[] = {
-    {"open", 'o', "WHAT", "a node (s0p3), a time (+1.5s) or a path (main/run[2]): decode it", NULL,
+    {"open", 0, "WHAT", "a node (s0p3), a time (+1.5s) or a path (main/run[2]): decode it", NULL,
      TOOL_AT(open)},
     {"depth", 'd', "N", "levels below what is shown; 2 with --open, all otherwise", tool_parse_id,
      TOOL_AT(depth)},
     {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
      tool_parse_time, TOOL_AT(min_time)},
     TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
     TOOL_TIME_OPTION,
-    {"fold", 'f', NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
+    {"fold", 0, NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
     {"full", 0, NULL, "decode everything, prune nothing", NULL, TOOL_AT(full)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
      TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
+    {"open", 'o', "WHAT", NULL, NULL, TOOL_AT(open)},
+    {"fold", 'f', NULL, NULL, NULL, TOOL_AT(fold)},
     {0}};
 
 static const struct tool_command command = {
