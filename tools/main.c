@@ -7,6 +7,7 @@
 
 #include <tracetape/types.h>
 
+#include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/command/signals.h"
 #include "tools/command/tool.h"
@@ -78,6 +79,18 @@ static const struct tool_verb *find_verb(const char *name)
     return NULL;
 }
 
+static int say_unknown(const char *name)
+{
+    struct tool_nearest nearest = {.word = name, .length = strlen(name)};
+    if (name[0] == '-')
+        return tool_usage(NULL, "unknown option '%s'", name);
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        tool_nearest_try(&nearest, verbs[i].name);
+    if (nearest.found == NULL)
+        return tool_usage(NULL, "unknown verb '%s'", name);
+    return tool_usage(NULL, "unknown verb '%s': is it '%s'?", name, nearest.found);
+}
+
 /* A closed standard descriptor would be taken by the next file that is opened: messages would end
  * up in it. */
 static void guard_descriptors(void)
@@ -95,7 +108,7 @@ static int help_verb(int argc, char **argv)
         return print_help();
     const struct tool_verb *verb = find_verb(argv[2]);
     if (verb == NULL)
-        return tool_usage(NULL, "unknown verb '%s'", argv[2]);
+        return say_unknown(argv[2]);
     char help[] = "--help";
     char *arguments[] = {argv[2], help, NULL};
     return verb->run(2, arguments);
@@ -115,6 +128,6 @@ int main(int argc, char **argv)
         return help_verb(argc, argv);
     const struct tool_verb *verb = find_verb(argv[1]);
     if (verb == NULL)
-        return tool_usage(NULL, "unknown %s '%s'", argv[1][0] == '-' ? "option" : "verb", argv[1]);
+        return say_unknown(argv[1]);
     return verb->run(argc - 1, argv + 1);
 }

@@ -30,7 +30,20 @@ rm -f first
 
 status 2 "$T"
 status 2 "$T" frobnicate
-has err "^tracetape: unknown verb 'frobnicate'"
+has err "^tracetape: unknown verb 'frobnicate' \\(see"
+# near VERB|- WORDS -- MEANT: what a mistyped word is said to be
+near() { status 2 "$T" $1; lines err 1; has err ": is it '$2'\\? \\(see "; }
+near "reprot x" report
+near "dmup x" dump
+near "help sym" symbolize
+near "dump --limt 3 x" --limit
+near "dump --thraed=3 x" --thread
+near "graph --min-cals 3 x" --min-calls
+near "record --checkpoint-evry 3 x" --checkpoint-every
+status 2 "$T" dump --tame 3 x
+has err "is it '--time'"
+status 2 "$T" dump --frm 3 x
+has err "unknown option '--frm' \\(see"
 lines err 1
 status 2 "$T" help frobnicate
 status 2 "$T" --frobnicate

@@ -123,13 +123,25 @@ static int take(struct place *line, const struct tool_option *option, const char
                       option->name);
 }
 
+static int say_unknown(const struct tool_command *command, const char *name, size_t length)
+{
+    struct tool_nearest nearest = {.word = name, .length = length};
+    for (const struct tool_option *option = command->options; option->name != NULL; option++)
+        if (option->help != NULL)
+            tool_nearest_try(&nearest, option->name);
+    if (nearest.found == NULL)
+        return tool_usage(command->verb, "unknown option '--%.*s'", (int)length, name);
+    return tool_usage(command->verb, "unknown option '--%.*s': is it '--%s'?", (int)length, name,
+                      nearest.found);
+}
+
 static int take_long(struct place *line, const char *name)
 {
     const char *equals = strchr(name, '=');
     size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
     const struct tool_option *option = find_option(line->command, name, length);
     if (option == NULL)
-        return tool_usage(line->command->verb, "unknown option '--%.*s'", (int)length, name);
+        return say_unknown(line->command, name, length);
     return take(line, option, equals != NULL ? equals + 1 : NULL, NULL);
 }
 

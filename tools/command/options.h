@@ -47,6 +47,16 @@ enum tool_parsed {
 enum tool_parsed tool_options_parse(const struct tool_command *command, int argc, char **argv,
                                     void *options, int *operand_count, int *status);
 
+/* The candidate that a mistyped word is closest to, if one is close. */
+struct tool_nearest {
+    const char *word;
+    size_t length;
+    const char *found; /* NULL: none */
+    size_t distance;
+};
+
+void tool_nearest_try(struct tool_nearest *nearest, const char *candidate);
+
 /* How many threads --jobs asks for; 0: one per processor, 64 at most. */
 uint32_t tool_jobs(uint32_t asked);
 
