@@ -5,6 +5,7 @@
 
 #include "format/base/fail.h"
 #include "writer/events/frames.h"
+#include "writer/events/stream_edge.h"
 #include "writer/writer_internal.h"
 
 /* Frames still open give what they have spent so far to their sites; the rest belongs to later
@@ -178,4 +179,12 @@ ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
     w->epoch++;
     job->status = TTAPE_OK;
     return submit(w, job, err);
+}
+
+void ttp_writer_rest(ttape_writer *w)
+{
+    for (uint32_t i = 0; w->queued_jobs == 0 && i < w->job_count; i++)
+        if (w->jobs[i].pending.event_count == 0)
+            ttp_job_free(w, &w->jobs[i]);
+    ttp_grown_free(&w->allocator, &w->scratch);
 }

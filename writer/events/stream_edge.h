@@ -24,4 +24,8 @@ uint64_t ttp_stream_next_event(const ttape_writer *w, uint32_t stream);
 ttape_status ttp_stream_get_edge(const ttape_writer *w, uint32_t stream, ttape_edge *edge,
                                  struct ttp_growing *frames, ttape_error *err);
 
+/* Gives back the memory that only a partition needs while it is filled and encoded. All is sealed
+ * and in the file: behind a flush. */
+void ttp_writer_rest(ttape_writer *w);
+
 #endif

@@ -9,6 +9,7 @@
  *                           images.c          finds their processes, modules, sites and streams
  *                           call_filter.c     leaves out calls, by the filters
  *                           recording_output.c  writes trace files, makes checkpoints
+ *                           output_file.c     one of them: its name, descriptor and writer
  *                           journal.c         writes what a recovery has to know
  *
  * Every record goes through the spill file, also when encoding keeps up: so no record depends on
@@ -212,8 +213,9 @@ struct ttp_checkpoint {
 /* A trace file that is being written. */
 struct ttp_output {
     ttape_writer *writer;
-    char *path, *final_path; /* final_path: what it will be called; NULL: path is final */
-    int fd;
+    const struct ttp_directory *directory;
+    char *path, *final_path;         /* final_path: what it will be called; NULL: path is final */
+    int fd;                          /* -1: it is opened when something is written */
     uint32_t number;                 /* of the file in the recording, from 0 */
     uint64_t event_count, sealed_at; /* appended; how many of them when last sealed */
     uint64_t counted;                /* partitions, when the pace was last judged */
@@ -499,12 +501,15 @@ bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call);
 ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
 void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread);
 
-/* recording_output.c */
+/* output_file.c */
+/* Of many files, one that was flushed: neither memory for a partition nor a descriptor. */
+ttape_status ttp_output_rest(const struct ttp_encode *e, struct ttp_output *o, ttape_error *err);
 /* The name of a file of a rotation: run.ttape -> run.0001.ttape; NULL: no memory. */
 char *ttp_output_piece(const char *output, uint32_t number);
 /* A new file; pid is in its name where each process has its own (0: no). */
 ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
                               ttape_error *err);
+/* recording_output.c */
 ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                                const ttape_event *events, size_t count, ttape_error *err);
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "writer/events/stream_edge.h"
@@ -19,141 +18,6 @@
 #define LIVE_SEAL_MS    500u
 #define PRESSED_SEAL_MS 200u   /* programs wait for the slots of a partition for a second at most */
 #define PRESSED_EVENTS  65536u /* smaller partitions are too long */
-#define SLACK_EVENTS    8192u /* that a slot and what the filter held back may add to a partition */
-
-/* OUTPUT with something before its last suffix: run.ttape -> run.0001.ttape */
-static char *numbered(const char *output, const char *middle)
-{
-    const char *slash = strrchr(output, '/');
-    const char *dot = strrchr(slash != NULL ? slash : output, '.');
-    char *name = NULL;
-    size_t stem = dot != NULL ? (size_t)(dot - output) : strlen(output);
-    if (asprintf(&name, "%.*s.%s%s", (int)stem, output, middle, dot != NULL ? dot : "") < 0)
-        return NULL;
-    return name;
-}
-
-char *ttp_output_piece(const char *output, uint32_t number)
-{
-    char middle[32];
-    (void)snprintf(middle, sizeof middle, "%04u", number + 1);
-    return numbered(output, middle);
-}
-
-static bool keeps_last(const struct ttp_encode *e)
-{
-    return e->options.keep_bytes != 0 || e->options.keep_ns != 0;
-}
-
-static char *final_name(const struct ttp_encode *e, uint32_t pid, uint32_t number)
-{
-    char middle[32];
-    if (keeps_last(e))
-        return NULL;
-    if (pid == 0 && e->options.rotate_bytes == 0)
-        return strdup(e->directory->output);
-    if (pid == 0)
-        return ttp_output_piece(e->directory->output, number);
-    (void)snprintf(middle, sizeof middle, "%u-%u", pid, number);
-    return numbered(e->directory->output, middle);
-}
-
-static ttape_status name_output(const struct ttp_encode *e, struct ttp_output *o, uint32_t pid,
-                                ttape_error *err)
-{
-    o->final_path = final_name(e, pid, o->number);
-    if (o->final_path == NULL && !keeps_last(e))
-        return ttp_fail_memory(err);
-    if (e->options.live && o->final_path != NULL) {
-        o->path = o->final_path;
-        o->final_path = NULL;
-        return TTAPE_OK;
-    }
-    if (asprintf(&o->path, "%s/trace.%u", e->directory->path, o->number) < 0) {
-        o->path = NULL;
-        return ttp_fail_memory(err);
-    }
-    return TTAPE_OK;
-}
-
-static const char *clock_name(ttape_clock clock)
-{
-    static const char *const names[] = {"", "tsc", "monotonic", "monotonic-coarse", "none"};
-    return names[clock <= TTAPE_CLOCK_NONE ? clock : 0];
-}
-
-static ttape_status set_text(ttape_writer *w, const char *key, const char *value, ttape_error *err)
-{
-    if (value == NULL || *value == '\0')
-        return TTAPE_OK;
-    return ttape_writer_set_text(w, key, (ttape_string){value, strlen(value)}, err);
-}
-
-static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, ttape_error *err)
-{
-    struct utsname system;
-    char recorder[64];
-    (void)snprintf(recorder, sizeof recorder, "tracetape %s", ttape_version_string());
-    TTP_TRY(set_text(w, "recorder", recorder, err));
-    TTP_TRY(set_text(w, "producer", recorder, err));
-    TTP_TRY(set_text(w, "command", e->options.command, err));
-    TTP_TRY(set_text(w, "clock", clock_name(e->options.clock), err));
-    if (e->options.clock != TTAPE_CLOCK_NONE)
-        TTP_TRY(ttape_writer_set_number(w, "realtime_offset_ns", e->shared->realtimes[0].offset_ns,
-                                        err));
-    if (uname(&system) != 0)
-        return TTAPE_OK;
-    TTP_TRY(set_text(w, "host", system.nodename, err));
-    return set_text(w, "kernel", system.release, err);
-}
-
-/* A lock shows readers that follow the file that a recorder still writes it. */
-static void hold(int fd)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(fd, F_OFD_SETLK, &lock); /* not every file system can: no failure */
-}
-
-static ttape_status open_writer(struct ttp_encode *e, struct ttp_output *o, ttape_error *err)
-{
-    ttape_writer_options options = e->options.writer;
-    options.size = sizeof options;
-    options.partition_events += SLACK_EVENTS;
-    if (e->options.rotate_bytes != 0 || keeps_last(e))
-        options.model_period = UINT32_MAX; /* pieces are joined: each must do with its own */
-    options.level = e->pace.is_behind ? TTAPE_LEVEL_FAST : options.level;
-    options.allocator = &e->allocator;
-    if (e->options.clock == TTAPE_CLOCK_NONE)
-        options.resolution_ns = TTAPE_TIME_NONE;
-    o->fd = e->options.live && o->final_path == NULL
-                ? ttp_directory_create_final(e->directory, o->path)
-                : ttp_directory_create(e->directory, ttp_directory_base(o->path), O_WRONLY);
-    if (o->fd < 0)
-        return ttp_directory_fail(err, "creating", o->path);
-    if (e->options.live)
-        hold(o->fd);
-    ttape_sink sink = ttape_sink_fd(o->fd);
-    TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
-    return set_metadata(e, o->writer, err);
-}
-
-ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
-                              ttape_error *err)
-{
-    struct ttp_output **place = ttp_push(&e->allocator, &e->outputs, sizeof *place, err);
-    struct ttp_output *o = place == NULL ? NULL : calloc(1, sizeof *o);
-    if (o == NULL) {
-        e->outputs.count -= place != NULL;
-        return ttp_fail_memory(err);
-    }
-    *place = *out = o;
-    o->fd = -1;
-    o->number = e->next_file++;
-    o->opened_ms = o->last_event_ms = ttp_now_ms();
-    e->file_count++;
-    TTP_TRY(name_output(e, o, pid, err));
-    return open_writer(e, o, err);
-}
 
 /* In a new file a stream goes on with the frames that it had. */
 static ttape_status resume(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
@@ -237,6 +101,14 @@ static bool is_small(const struct ttp_encode *e)
     return wanted != 0 && wanted < e->options.writer.partition_events;
 }
 
+static ttape_status flush_output(const struct ttp_encode *e, struct ttp_output *o, ttape_error *err)
+{
+    TTP_TRY(ttape_writer_flush(o->writer, false, err));
+    if (e->options.separate_files)
+        return ttp_output_rest(e, o, err);
+    return TTAPE_OK;
+}
+
 static ttape_status seal_all(struct ttp_encode *e, ttape_error *err)
 {
     struct ttp_output **outputs = e->outputs.data;
@@ -247,7 +119,7 @@ static ttape_status seal_all(struct ttp_encode *e, ttape_error *err)
         if (e->current != NULL && !e->options.live && !is_small(e))
             TTP_TRY(ttape_writer_seal(outputs[i]->writer, err));
         else
-            TTP_TRY(ttape_writer_flush(outputs[i]->writer, false, err));
+            TTP_TRY(flush_output(e, outputs[i], err));
     }
     return TTAPE_OK;
 }
@@ -512,7 +384,7 @@ ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
     TTP_TRY(checkpoint(e, err));
     for (size_t i = 0; i < e->outputs.count; i++)
         if (outputs[i]->writer != NULL)
-            TTP_TRY(ttape_writer_flush(outputs[i]->writer, false, err));
+            TTP_TRY(flush_output(e, outputs[i], err));
     check_limits(e);
     return reap(e, err);
 }
