@@ -113,6 +113,23 @@ static void seed_bytes(const char *corpus, const char *name, const void *data, s
     fuzz_seed(corpus, name, &bytes);
 }
 
+static void seed_names(void)
+{
+    static const char *const names[] = {
+        "void app::fill<int>(std::vector<int, std::allocator<int> >&, int)",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::"
+        "basic_string(char const*) [clone .cold]",
+        "f(int)::{lambda(auto:1)#2}::operator()<int>(int) const",
+        "void (*A::pick<int>(int) const)(char)",
+        "bool operator< <int>(A<int> const&, (anonymous namespace)::B[abi:v1])",
+        "A::operator int (*)(int)() const",
+        "<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop",
+        "decltype (((a)->(b))>(c)) g<&A::operator->>(int)",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        seed_bytes("simple_name", NULL, names[i], strlen(names[i]));
+}
+
 void fuzz_seed_texts(void)
 {
     static const char nested[] = "\xa3\x61"
@@ -131,4 +148,5 @@ void fuzz_seed_texts(void)
     seed_bytes("metadata", "nested", nested, sizeof nested - 1);
     seed_bytes("metadata", "giant", "\xba\xff\xff\xff\xff", 5);
     seed_bytes("canary", "near", "BUG?", 4);
+    seed_names();
 }

@@ -14,7 +14,7 @@
 
 #include "tests/asserts.h"
 #include "tests/unit/every.h"
-#include "tools/symbols/demangle.h"
+#include "tools/names/demangle.h"
 #include "tools/symbols/symbols.h"
 
 static char folder[64], path[128], self[512];

@@ -3,25 +3,64 @@
 #ifndef TOOL_SITE_NAME_H
 #define TOOL_SITE_NAME_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <tracetape/reader.h>
 
-struct tool_site_names {
-    const ttape_reader *reader;
-    char **names; /* by site; NULL: not asked for yet */
-    uint32_t site_count;
+#include "tools/command/options.h"
+
+/* --names. Not said: simple for people, full for programs. */
+enum tool_name_style {
+    TOOL_NAMES_USUAL,
+    TOOL_NAMES_SIMPLE, /* app::fill; more only where two functions would be called the same */
+    TOOL_NAMES_FULL,   /* with types and parameters */
+    TOOL_NAMES_MANGLED /* as the trace has them */
 };
 
+bool tool_parse_names(const char *text, void *into); /* enum tool_name_style */
+#define TOOL_NAMES_OPTION                                                                          \
+    {                                                                                              \
+        "names", 0, "HOW", "of C++ and Rust: simple, full (with types), mangled (as stored)",      \
+            tool_parse_names, TOOL_AT(names)                                                       \
+    }
+/* What is meant where nothing was said. */
+static inline enum tool_name_style tool_name_style(enum tool_name_style said, bool for_programs)
+{
+    return said != TOOL_NAMES_USUAL ? said : for_programs ? TOOL_NAMES_FULL : TOOL_NAMES_SIMPLE;
+}
+
+struct tool_site_names {
+    const ttape_reader *reader;
+    enum tool_name_style style;
+    char **names;           /* by site, escaped; NULL: not asked for yet */
+    ttape_string *readable; /* by site: demangled; no data: the symbol is it */
+    ttape_string *chosen;   /* by site: simple; no data: as it is */
+    uint32_t site_count;
+    bool is_shortened; /* some are shown shorter than they are */
+};
+
+/* Simple names. */
 void tool_site_names_open(struct tool_site_names *names, const ttape_reader *reader);
+void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
+                             enum tool_name_style style);
+/* Of two traces: their functions are told apart from each other, too. */
+void tool_site_names_open_pair(struct tool_site_names names[2], const ttape_reader *const reader[2],
+                               enum tool_name_style style);
 void tool_site_names_close(struct tool_site_names *names);
 
-/* The symbol; "module+0x12", or "0x..." where no module is known, where there is none; "?" for no
+/* The name; "module+0x12", or "0x..." where no module is known, where there is none; "?" for no
  * site at all. */
 const char *tool_site_name(struct tool_site_names *names, uint32_t site);
-/* The same, to be freed. */
-char *tool_site_label(const ttape_reader *reader, uint32_t site);
+/* The name, not escaped; where there is none an empty one. Lives as long as `names`. */
+ttape_string tool_site_text(const struct tool_site_names *names, uint32_t site);
+/* The same, or "0x..." in `buffer` (20 bytes), "?" for no site at all: for programs. */
+ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, char *buffer);
+/* With types and parameters; as the trace has it where that is no mangled name. */
+ttape_string tool_site_full(const struct tool_site_names *names, uint32_t site);
+/* Does the name match as it is shown, in full, or as the trace has it? */
+bool tool_site_matches(struct tool_site_names *names, uint32_t site, const regex_t *regex);
 /* The symbol as it is, or "0x..." in `buffer` (20 bytes): for programs. */
 ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer);
 #define TOOL_LABEL_BYTES 128u /* what ttape_site_name writes of a site without a symbol */
@@ -32,9 +71,10 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
 /* The same by number. */
 const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buffer);
 
-/* Sites whose symbol is `name`, or where they have no symbol whose address ("0x...") or place
- * ("module+0x12") it is: the first `capacity` of them in `sites`; returns how many there are. */
-uint32_t tool_find_sites(const ttape_reader *reader, const char *name, uint32_t *sites,
+/* Sites that are called `name`, in short or in full, or where they have no symbol whose address
+ * ("0x...") or place ("module+0x12") it is: the first `capacity` of them in `sites`; returns how
+ * many there are. */
+uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity);
 
 #endif

@@ -74,7 +74,7 @@ static uint32_t find(struct tool_diff *diff, struct tool_map *map, int side, uin
         uint32_t *place = tool_map_at(map, hash, TTAPE_NONE);
         if (*place == TTAPE_NONE) {
             *place = diff->key_count++;
-            diff->keys[*place] = (struct tool_diff_key){{TTAPE_NONE, TTAPE_NONE}, NULL};
+            diff->keys[*place] = (struct tool_diff_key){{TTAPE_NONE, TTAPE_NONE}};
         } else {
             struct identity other = identity_of(diff, &diff->keys[*place], with_files);
             if (!is_identity(&id, &other))
@@ -98,14 +98,12 @@ void tool_diff_make_keys(struct tool_diff *diff)
         for (uint32_t i = 0; i < count; i++)
             diff->key_of[side][i] = find(diff, &map, side, i, with_files);
     }
-    diff->keys[diff->key_count++] = (struct tool_diff_key){{TTAPE_NONE, TTAPE_NONE}, NULL};
+    diff->keys[diff->key_count++] = (struct tool_diff_key){{TTAPE_NONE, TTAPE_NONE}};
     tool_map_close(&map);
 }
 
 void tool_diff_close_keys(struct tool_diff *diff)
 {
-    for (uint32_t i = 0; i < diff->key_count; i++)
-        free(diff->keys[i].name);
     free(diff->keys);
     free(diff->key_of[0]);
     free(diff->key_of[1]);
@@ -119,16 +117,14 @@ void tool_diff_describe(const struct tool_diff *diff, uint32_t number, char *buf
     const ttape_reader *reader = diff->inputs[side].reader;
     ttape_site site = {.module = TTAPE_NONE};
     (void)ttape_reader_get_site(reader, key->site[side], &site);
-    *symbol = tool_site_symbol(reader, key->site[side], buffer);
+    *symbol = tool_site_word(&diff->names[side], key->site[side], buffer);
     *module = tool_module_path(reader, site.module);
     *file = site.file;
 }
 
 const char *tool_diff_name(struct tool_diff *diff, uint32_t number)
 {
-    struct tool_diff_key *key = &diff->keys[number];
+    const struct tool_diff_key *key = &diff->keys[number];
     int side = key->site[0] != TTAPE_NONE ? 0 : 1;
-    if (key->name == NULL)
-        key->name = tool_site_label(diff->inputs[side].reader, key->site[side]);
-    return key->name;
+    return tool_site_name(&diff->names[side], key->site[side]);
 }

@@ -133,7 +133,10 @@ void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *r
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)
             put_row(diff, rows, rows->order[i], &table, &scratch);
-        tool_table_print(&table, out, tool_terminal_columns(), tool_terminal_colours());
+        tool_table_print(
+            &table, out,
+            tool_table_width(&table, diff->names[0].is_shortened || diff->names[1].is_shortened),
+            tool_terminal_colours());
         tool_table_close(&table);
     }
     if (shown < rows->order_count)

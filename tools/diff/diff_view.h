@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 
@@ -19,11 +20,11 @@
 /* A function of either trace: the same symbol in a module and file of the same name. */
 struct tool_diff_key {
     uint32_t site[2]; /* one of its sites in each, or TTAPE_NONE */
-    char *name;       /* escaped; made when asked for */
 };
 
 struct tool_diff {
     struct tool_input inputs[2];
+    struct tool_site_names names[2];
     ttape_info infos[2];
     struct tool_diff_key *keys; /* the last is of unknown functions */
     uint32_t key_count;
@@ -41,7 +42,7 @@ static inline uint32_t tool_diff_key_of(const struct tool_diff *diff, int side, 
     return site < diff->infos[side].site_count ? diff->key_of[side][site] : diff->key_count - 1;
 }
 const char *tool_diff_name(struct tool_diff *diff, uint32_t key);
-/* The symbol as it is, or the address in `buffer` (20 bytes); the module's path; the file. */
+/* The name as --names has it, or the address in `buffer` (20 bytes); the module; the file. */
 void tool_diff_describe(const struct tool_diff *diff, uint32_t key, char *buffer,
                         ttape_string *symbol, ttape_string *module, ttape_string *file);
 

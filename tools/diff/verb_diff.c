@@ -14,6 +14,7 @@
 #define DEPTH_DEFAULT 64u
 
 struct options {
+    enum tool_name_style names;
     const char *by, *sort;
     struct tool_time min_time;
     double min_change;
@@ -46,6 +47,7 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N rows of each kind (20; with --json: all)", tool_parse_id,
      TOOL_AT(limit)},
     {"depth", 'd', "N", "call paths of at most N functions (64)", tool_parse_u32, TOOL_AT(depth)},
+    TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read", tool_parse_u32, TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
@@ -182,6 +184,8 @@ static int open_inputs(struct tool_diff *diff, char **paths)
 
 static int run(const struct options *options, struct tool_diff *diff)
 {
+    const ttape_reader *const readers[] = {diff->inputs[0].reader, diff->inputs[1].reader};
+    tool_site_names_open_pair(diff->names, readers, tool_name_style(options->names, options->json));
     tool_diff_make_keys(diff);
     int status = options->first ? show_first(options, diff) : show_rows(options, diff);
     for (int side = 0; side < 2; side++) {
@@ -189,6 +193,8 @@ static int run(const struct options *options, struct tool_diff *diff)
         status = status == TOOL_OK ? end : status;
     }
     tool_diff_close_keys(diff);
+    tool_site_names_close(&diff->names[0]);
+    tool_site_names_close(&diff->names[1]);
     return status;
 }
 

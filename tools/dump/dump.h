@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/calls/site_name.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
@@ -64,6 +65,8 @@ struct tool_dump {
     struct tool_output out;
     struct tool_output scratch; /* a sink for site texts; never written out */
     tool_site_printer print_site;
+    enum tool_name_style name_style;
+    struct tool_site_names names;
     struct tool_site_text *sites;
     size_t site_count, site_capacity;
     uint64_t memory_bytes;

@@ -21,6 +21,7 @@ struct options {
     uint32_t jobs;
     enum tool_origin origin;
     bool follow, places;
+    enum tool_name_style names;
     struct tool_time wait;
     uint64_t memory_bytes;
 };
@@ -41,6 +42,7 @@ static const struct tool_option table[] = {
      tool_dump_parse_origin, TOOL_AT(origin)},
     {"places", 0, NULL, "where functions are: file and line, or module and offset (not csv)", NULL,
      TOOL_AT(places)},
+    TOOL_NAMES_OPTION,
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"follow", 0, NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
      TOOL_AT(follow)},
@@ -81,6 +83,7 @@ const struct tool_site_text *tool_dump_make_site(struct tool_dump *dump, uint32_
     ttape_site site = {0};
     struct tool_site_text *text = &dump->sites[number];
     (void)ttape_reader_get_site(dump->reader, number, &site);
+    site.symbol = tool_site_text(&dump->names, number);
     if (site.symbol.size_bytes * TOOL_ESCAPE_MAX > TOOL_OUTPUT_BYTES / 2) {
         /* Names of 1 MiB are legal; the scratch buffer holds less, and the rest is cut off. */
         site.symbol.size_bytes = TOOL_OUTPUT_BYTES / 2 / TOOL_ESCAPE_MAX;
@@ -242,6 +245,10 @@ int tool_dump_prepare(struct tool_dump *dump)
 {
     ttape_reader_get_info(dump->reader, &dump->info);
     int status = dump->is_prepared ? TOOL_OK : choose(dump);
+    if (dump->names.site_count < dump->info.site_count || dump->names.reader != dump->reader) {
+        tool_site_names_close(&dump->names);
+        tool_site_names_open_as(&dump->names, dump->reader, dump->name_style);
+    }
     tool_grow((void **)&dump->sites, &dump->site_capacity, dump->info.site_count,
               sizeof(struct tool_site_text));
     for (; dump->site_count < dump->info.site_count; dump->site_count++)
@@ -282,6 +289,7 @@ static int print_all(const struct options *options, struct tool_dump *dump, cons
     int closed = tool_output_close(&dump->out);
     for (size_t i = 0; i < dump->site_count; i++)
         free(dump->sites[i].text);
+    tool_site_names_close(&dump->names);
     free(dump->scratch.data);
     free(dump->sites);
     free(dump->selected);
@@ -318,6 +326,8 @@ int tool_verb_dump(int argc, char **argv)
                              .to = options.choice.time.to,
                              .events = options.events,
                              .places = options.places,
+                             .name_style =
+                                 tool_name_style(options.names, format != &tool_dump_text),
                              .origin = options.origin,
                              .lines_left = options.limit.given ? options.limit.value : UINT64_MAX,
                              .memory_bytes = options.memory_bytes,

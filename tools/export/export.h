@@ -11,6 +11,7 @@
 #include <tracetape/calls.h>
 
 #include "tools/calls/selection.h"
+#include "tools/calls/site_name.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/export/export_text.h"
@@ -47,6 +48,7 @@ struct tool_export {
     struct tool_output out; /* of formats that are written front to back */
     tool_site_writer write_site;
     struct tool_buffer *sites; /* by site, empty until asked for */
+    struct tool_site_names names;
 };
 
 /* A format. `run` writes everything and returns a tool_exit. */
@@ -78,6 +80,8 @@ static inline const struct tool_buffer *tool_export_site(struct tool_export *exp
     return text->data != NULL ? text : tool_export_make_site(export, site);
 }
 /* The symbol, or the address where there is none; `room` may hold it. */
+/* The site, with its name as --names has it. */
+void tool_export_get_site(const struct tool_export *export, uint32_t number, ttape_site *site);
 ttape_string tool_export_label(const ttape_site *site, char room[24]);
 /* The path of a site's module, "" where it is not known. */
 ttape_string tool_export_module(const struct tool_export *export, const ttape_site *site);

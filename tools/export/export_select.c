@@ -133,6 +133,12 @@ int tool_export_select(struct tool_export *export, const struct tool_choice *cho
 
 /* ---- names ---- */
 
+void tool_export_get_site(const struct tool_export *export, uint32_t number, ttape_site *site)
+{
+    if (ttape_reader_get_site(export->reader, number, site) == TTAPE_OK)
+        site->symbol = tool_site_text(&export->names, number);
+}
+
 ttape_string tool_export_label(const ttape_site *site, char room[24])
 {
     if (site->symbol.size_bytes > 0)
@@ -145,7 +151,7 @@ const struct tool_buffer *tool_export_make_site(struct tool_export *export, uint
 {
     ttape_site site = {.module = TTAPE_NONE};
     struct tool_buffer *text = &export->sites[number];
-    (void)ttape_reader_get_site(export->reader, number, &site);
+    tool_export_get_site(export, number, &site);
     export->write_site(export, text, &site);
     tool_buffer_add(text, "", 0);
     return text;
@@ -192,5 +198,6 @@ void tool_export_close(struct tool_export *export)
     for (uint32_t i = 0; export->sites != NULL && i < export->info.site_count; i++)
         tool_buffer_close(&export->sites[i]);
     free(export->sites);
+    tool_site_names_close(&export->names);
     free(export->streams);
 }

@@ -37,6 +37,7 @@ struct options {
     const char *format, *output;
     const struct tool_export_format *chosen;
     bool force;
+    enum tool_name_style names;
     struct tool_choice choice;
     uint64_t min_ns;
     uint32_t jobs;
@@ -47,6 +48,7 @@ static const struct tool_option table[] = {
     {"format", 0, "FORMAT", "one of those below", NULL, TOOL_AT(format)},
     {"output", 'o', "OUT", "write to OUT (default: standard output, where the format allows it)",
      NULL, TOOL_AT(output)},
+    TOOL_NAMES_OPTION,
     {"force", 'f', NULL, "replace OUT where it exists", NULL, TOOL_AT(force)},
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
@@ -100,6 +102,7 @@ static int prepare(const struct options *options, struct tool_export *export)
     export->min_ns = options->min_ns;
     if (!export->has_times && export->min_ns > 0)
         return tool_fail("'%s' has no times: --min-time cannot be used", export->input->name);
+    tool_site_names_open_as(&export->names, export->reader, tool_name_style(options->names, true));
     return tool_export_select(export, &options->choice);
 }
 

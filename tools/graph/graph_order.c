@@ -25,7 +25,7 @@ ttape_string tool_graph_name(const struct tool_graph_view *view, uint32_t node, 
         return (ttape_string){buffer, (size_t)size};
     }
     uint32_t site = view->graph->functions.functions[n->function].site;
-    return tool_site_symbol(view->graph->input->reader, site, buffer);
+    return tool_site_word(&view->names, site, buffer);
 }
 
 const char *tool_graph_label(struct tool_graph_view *view, uint32_t node)
@@ -136,10 +136,10 @@ static void order_contexts(struct tool_graph_view *view)
 }
 
 void tool_graph_view_open(struct tool_graph_view *view, struct tool_graph *graph,
-                          const char *context)
+                          const char *context, enum tool_name_style style)
 {
     *view = (struct tool_graph_view){.graph = graph, .context = context};
-    tool_site_names_open(&view->names, graph->input->reader);
+    tool_site_names_open_as(&view->names, graph->input->reader, style);
     view->labels = tool_allocate(graph->node_count, sizeof(char *));
     order_contexts(view);
 }

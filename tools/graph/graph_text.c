@@ -162,7 +162,9 @@ static void open_table(struct printing *print, const char *share, const char *ti
 
 static void close_table(struct printing *print)
 {
-    tool_table_print(&print->table, print->out, tool_terminal_columns(), tool_terminal_colours());
+    tool_table_print(&print->table, print->out,
+                     tool_table_width(&print->table, print->view->names.is_shortened),
+                     tool_terminal_colours());
     tool_table_close(&print->table);
 }
 

@@ -22,7 +22,7 @@ struct tool_graph_view {
 };
 
 void tool_graph_view_open(struct tool_graph_view *view, struct tool_graph *graph,
-                          const char *context);
+                          const char *context, enum tool_name_style style);
 void tool_graph_view_close(struct tool_graph_view *view);
 
 /* "main", "worker [1]" for a first routine of threads of level 1, "**START**"; escaped. */

@@ -22,6 +22,7 @@ struct options {
     struct tool_id min_calls, limit;
     struct tool_choice choice;
     uint32_t jobs;
+    enum tool_name_style names;
     bool all, json, list, summary, split_levels, no_pager;
     uint64_t memory_bytes;
 };
@@ -70,6 +71,7 @@ static const struct tool_option table[] = {
      TOOL_AT(summary)},
     {"context", 0, "WHAT", "what each thread has of a node, an edge A->B, or of all (*)", NULL,
      TOOL_AT(context)},
+    TOOL_NAMES_OPTION,
     {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
      parse_share, TOOL_AT(min_share)},
     {"min-time", 'm', "TIME", "prune what took less", tool_parse_time, TOOL_AT(min_time)},
@@ -152,7 +154,8 @@ static int show(const struct options *options, struct tool_graph *graph)
 {
     struct tool_graph_view view;
     int status = TOOL_OK;
-    tool_graph_view_open(&view, graph, options->context);
+    tool_graph_view_open(&view, graph, options->context,
+                         tool_name_style(options->names, options->json));
     view.as_list = options->list;
     if (options->context != NULL && !tool_graph_has_context(&view))
         status = tool_fail("'%s' is no node or edge of the graph", options->context);

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/io/table.h"
 
-#define GAP       2u /* blanks between columns */
-#define CUT       "..."
-#define LEAST_CUT 16u /* columns that the one which gives way keeps, while others can be left out */
+#define GAP           2u /* blanks between columns */
+#define CUT           "..."
+#define LEAST_CUT     16u  /* columns that the one which gives way keeps while it can */
+#define PLAIN_COLUMNS 120u /* of files and pipes */
+#define LEAST_PLAIN   64u  /* LEAST_CUT there */
 
 struct tool_cell {
     size_t start, size_bytes;
@@ -22,7 +25,8 @@ struct tool_cell {
 void tool_table_open(struct tool_table *table, const struct tool_column *columns,
                      size_t column_count)
 {
-    *table = (struct tool_table){.columns = columns, .column_count = column_count};
+    *table =
+        (struct tool_table){.columns = columns, .column_count = column_count, .least = LEAST_CUT};
 }
 
 void tool_table_close(struct tool_table *table)
@@ -175,7 +179,7 @@ static void fit(const struct tool_table *table, struct layout *to, unsigned colu
         soft = table->columns[i].gives_way ? i : soft;
     size_t wanted = soft < table->column_count ? to->widths[soft] : 0;
     for (;;) {
-        size_t least = wanted < LEAST_CUT ? wanted : LEAST_CUT;
+        size_t least = wanted < table->least ? wanted : table->least;
         if (soft < table->column_count)
             to->widths[soft] = least;
         size_t width = total_width(table, to), next = least_wanted(table, to);
@@ -243,6 +247,15 @@ static void put_titles(const struct tool_table *table, struct tool_output *out,
         first = false;
     }
     tool_output_text(out, colours ? "\033[0m\n" : "\n");
+}
+
+unsigned tool_table_width(struct tool_table *table, bool is_shortened)
+{
+    unsigned columns = tool_terminal_columns();
+    if (columns > 0 || !is_shortened)
+        return columns;
+    table->least = LEAST_PLAIN;
+    return PLAIN_COLUMNS;
 }
 
 void tool_table_print(const struct tool_table *table, struct tool_output *out, unsigned columns,

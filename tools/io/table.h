@@ -28,6 +28,7 @@ struct tool_table {
     size_t column_count, row_count, cell_count, cell_capacity, text_count, text_capacity;
     struct tool_cell *cells;
     char *text;
+    size_t least; /* columns that the one which gives way keeps, while others can be left out */
 };
 
 void tool_table_open(struct tool_table *table, const struct tool_column *columns,
@@ -45,6 +46,9 @@ void tool_table_count(struct tool_table *table, enum tool_tone tone, uint64_t co
 /* A time with three digits after the point: "12.345 us"; "0" is printed as such. */
 void tool_table_time(struct tool_table *table, enum tool_tone tone, int64_t time_ns);
 
+/* Columns to print within: the terminal's; where there is none, 120 for names that were shortened
+ * to fit there, and any number for others. */
+unsigned tool_table_width(struct tool_table *table, bool is_shortened);
 /* Title line and rows. `columns`: of the terminal, 0: any; `colours`: use them. */
 void tool_table_print(const struct tool_table *table, struct tool_output *out, unsigned columns,
                       bool colours);

@@ -19,7 +19,7 @@ static void put_site(struct printing *print, const char *key, uint32_t number)
     else if (number == TTAPE_REPORT_SIGNAL)
         tool_json_text(&print->json, key, "(signal)");
     else
-        tool_json_string(&print->json, key, tool_site_symbol(print->view->reader, number, buffer));
+        tool_json_string(&print->json, key, tool_site_word(&print->view->names, number, buffer));
 }
 
 static void put_module(struct printing *print, uint32_t number)

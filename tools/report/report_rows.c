@@ -82,6 +82,15 @@ const char *tool_report_name(struct tool_report *view, const struct tool_report_
 
 /* ---- filters ---- */
 
+static bool is_wanted(struct tool_report *view, const struct tool_report_row *row,
+                      const regex_t *regex)
+{
+    if (view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME ||
+        view->by == TTAPE_REPORT_BY_CALL)
+        return tool_site_matches(&view->names, row->row.site, regex);
+    return regexec(regex, tool_report_name(view, row), 0, NULL, 0) == 0;
+}
+
 int tool_report_filter(struct tool_report *view, const char *expression)
 {
     regex_t regex;
@@ -89,7 +98,7 @@ int tool_report_filter(struct tool_report *view, const char *expression)
     if (regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB) != 0)
         return tool_usage("report", "cannot use '%s' as a regular expression", expression);
     for (size_t i = 0; i < view->row_count; i++)
-        if (regexec(&regex, tool_report_name(view, &view->rows[i]), 0, NULL, 0) == 0)
+        if (is_wanted(view, &view->rows[i], &regex))
             view->rows[kept++] = view->rows[i];
     regfree(&regex);
     view->hidden_count += view->row_count - kept;

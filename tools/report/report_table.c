@@ -58,7 +58,6 @@ struct printing {
     struct tool_column columns[COLUMN_COUNT];
     enum column_id ids[COLUMN_COUNT];
     size_t count;
-    unsigned width;
     bool colours;
 };
 
@@ -264,7 +263,9 @@ static void put_rows(struct printing *print, size_t first, size_t end)
     for (size_t i = first; i < end; i++)
         for (size_t column = 0; column < print->count; column++)
             put_cell(print, &print->view->rows[i], print->ids[column]);
-    tool_table_print(&print->table, print->out, print->width, print->colours);
+    tool_table_print(&print->table, print->out,
+                     tool_table_width(&print->table, print->view->names.is_shortened),
+                     print->colours);
     tool_table_close(&print->table);
 }
 
@@ -303,10 +304,7 @@ static void put_notes(const struct printing *print)
 
 void tool_report_table(struct tool_report *view, struct tool_output *out)
 {
-    struct printing print = {.view = view,
-                             .out = out,
-                             .width = tool_terminal_columns(),
-                             .colours = tool_terminal_colours()};
+    struct printing print = {.view = view, .out = out, .colours = tool_terminal_colours()};
     choose_columns(&print);
     put_head(&print);
     for (size_t first = 0, end; first < view->row_count; first = end) {

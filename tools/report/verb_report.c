@@ -24,6 +24,7 @@ struct options {
     struct tool_choice choice;
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
+    enum tool_name_style names;
     bool exact, json, reverse, no_idle, no_pager;
     uint64_t memory_bytes;
 };
@@ -45,6 +46,7 @@ static const struct tool_option table[] = {
     {"group", 0, "REGEX", "one row of all functions that match; may be repeated", add_word,
      TOOL_AT(group)},
     {"function", 'F', "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
+    TOOL_NAMES_OPTION,
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
     TOOL_PROCESS_OPTION,
@@ -102,7 +104,7 @@ static uint32_t group_of(void *context, uint32_t site)
 {
     struct asking *ask = context;
     struct tool_site_names names = *ask->names;
-    return regexec(ask->regex, tool_site_name(&names, site), 0, NULL, 0) == 0 ? 0 : TTAPE_NONE;
+    return tool_site_matches(&names, site, ask->regex) ? 0 : TTAPE_NONE;
 }
 
 static bool has_focus(void *context, uint32_t site)
@@ -244,7 +246,7 @@ static void repeat_recursion(struct tool_report *view, struct asking *ask)
 static int add_neighbours(struct tool_report *view, struct asking *ask, const char *name,
                           bool callers, bool callees)
 {
-    ask->site_count = tool_find_sites(view->reader, name, ask->sites, SITES_MOST);
+    ask->site_count = tool_find_sites(&view->names, name, ask->sites, SITES_MOST);
     if (ask->site_count == 0 || ask->site_count > SITES_MOST) {
         return tool_fail(ask->site_count == 0 ? "'%s' has no function '%s'"
                                               : "'%s' has too many functions '%s'",
@@ -323,7 +325,8 @@ static int run(void *context, const struct tool_input *input)
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,
                                .selection = &selection};
     int status = tool_select(&selection, input, &options->choice);
-    tool_site_names_open(&view.names, input->reader);
+    tool_site_names_open_as(&view.names, input->reader,
+                            tool_name_style(options->names, options->json));
     ask->options = options;
     ask->input = input;
     ask->names = &view.names;

@@ -11,7 +11,7 @@
 #include "tools/binary/elf_symbols.h"
 #include "tools/command/tool.h"
 #include "tools/io/child.h"
-#include "tools/symbols/demangle.h"
+#include "tools/names/demangle.h"
 #include "tools/symbols/symbols_wire.h"
 
 #define STACK_BYTES (8u * 1024u * 1024u) /* what demangling may need, where the user allows it */

@@ -30,7 +30,7 @@ static void put_name(struct printing *print, const struct tool_item *item)
         tool_json_number(&print->json, "signal", node->argument);
     } else {
         tool_json_string(&print->json, "name",
-                         tool_site_symbol(print->view->reader, node->site, buffer));
+                         tool_site_word(&print->view->names, node->site, buffer));
         tool_json_number(&print->json, "site", node->site);
     }
 }

@@ -309,7 +309,7 @@ static int find_path(struct tool_tree *view, const char *path, uint32_t stream, 
     ttape_node_id id = {.kind = TTAPE_NODE_STREAM, .stream = stream};
     for (const char *rest = path; rest != NULL;) {
         rest = next_component(rest, &s.wanted);
-        s.site_count = tool_find_sites(view->reader, s.wanted.name, s.sites,
+        s.site_count = tool_find_sites(&view->names, s.wanted.name, s.sites,
                                        sizeof(s.sites) / sizeof(s.sites[0]));
         if (s.wanted.number == 0 || s.site_count == 0 ||
             !search_children(&s, &id, TTAPE_TREE_OPENED))

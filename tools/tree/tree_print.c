@@ -268,6 +268,7 @@ void tool_tree_print(struct tool_tree *view, struct tool_output *out)
     for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);
     put_shorts(&print, &view->shorts, 0, "thread");
-    tool_table_print(&print.table, out, tool_terminal_columns(), print.colours);
+    tool_table_print(&print.table, out, tool_table_width(&print.table, view->names.is_shortened),
+                     print.colours);
     tool_table_close(&print.table);
 }

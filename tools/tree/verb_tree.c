@@ -21,6 +21,7 @@ struct options {
     struct tool_time min_time;
     struct tool_choice choice;
     uint32_t jobs;
+    enum tool_name_style names;
     bool full, fold, json, no_pager;
     uint64_t memory_bytes;
 };
@@ -32,6 +33,7 @@ static const struct tool_option table[] = {
      TOOL_AT(depth)},
     {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
      tool_parse_time, TOOL_AT(min_time)},
+    TOOL_NAMES_OPTION,
     TOOL_THREAD_OPTION,
     TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
@@ -100,7 +102,8 @@ static int show(const struct options *options, struct tool_tree *view)
 {
     int status = TOOL_OK;
     set_up(options, view);
-    tool_site_names_open(&view->names, view->reader);
+    tool_site_names_open_as(&view->names, view->reader,
+                            tool_name_style(options->names, options->json));
     if (options->open != NULL)
         status = tool_tree_open(view, options->open, options->min_time.given);
     else

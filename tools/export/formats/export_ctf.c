@@ -239,7 +239,7 @@ static const bt_message *make_site(struct ctf *out, bt_self_message_iterator *se
                                    const struct tool_record *record)
 {
     ttape_site site = {.module = TTAPE_NONE};
-    (void)ttape_reader_get_site(out->export->reader, record->site, &site);
+    tool_export_get_site(out->export, record->site, &site);
     const struct field_value values[] = {
         {record->site, NULL},
         {0, ttape_site_kind_name(site.kind)},

@@ -173,7 +173,7 @@ static void set_site(struct perfetto *out, struct making *make, uint32_t number,
     ttape_site site = {.module = TTAPE_NONE};
     char room[24];
     if (*known == 0) {
-        (void)ttape_reader_get_site(out->export->reader, number, &site);
+        tool_export_get_site(out->export, number, &site);
         *known = (uint8_t)((site.kind <= TTAPE_SITE_MARKER ? site.kind : TTAPE_SITE_MARKER) + 1);
         out->name.size_bytes = 0;
         tool_buffer_name(&out->name, TOOL_ESCAPE_TERMINAL, tool_export_label(&site, room));

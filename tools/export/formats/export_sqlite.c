@@ -217,7 +217,7 @@ static void put_sites(struct database *base, ttape_reader *reader)
         bind_text(row, 2, ttape_site_kind_name(site.kind));
         bind_id(row, 3, site.module);
         bind_number(row, 4, site.address);
-        bind_name(base, row, 5, site.symbol);
+        bind_name(base, row, 5, tool_site_text(&base->export->names, i));
         bind_name(base, row, 6, site.file);
         bind_number(row, 7, site.line);
         step(base, row);

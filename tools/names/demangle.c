@@ -16,7 +16,7 @@
 
 #include <libiberty/demangle.h>
 
-#include "tools/symbols/demangle.h"
+#include "tools/names/demangle.h"
 
 #define TIME_MAX_US          100000 /* of CPU, for one name */
 #define STACK_BYTES_PER_BYTE 1536u /* of input; the deepest nestings that were tried take a fifth */
