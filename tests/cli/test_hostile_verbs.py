@@ -24,10 +24,12 @@ NAMES = [C1, bytes(range(0x80, 0xa0)), BIDI, bytes(range(0x20)) + b"\x7f", b'"]}
 PRINTING = [["tree"], ["tree", "--full"], ["tree", "--fold"], ["tree", "--open", "s0"], ["report"],
             ["report", "--by", "name"], ["report", "--by", "module"], ["report", "--by", "file"],
             ["report", "--by", "thread"], ["report", "--by", "process"], ["report", "--by", "call"],
-            ["report", "--exact"], ["graph"], ["dump"], ["dump", "--places"], ["info"],
+            ["report", "--exact"], ["slow"],
+            ["slow", "--self"], ["graph"], ["dump"], ["dump", "--places"], ["info"],
             ["info", "--all"], ["verify"]]
 JSON = [["tree", "--json"], ["report", "--json"], ["report", "--json", "--by", "call"],
-        ["report", "--json", "--by", "thread"], ["graph", "--json"], ["info", "--json"],
+        ["report", "--json", "--by", "thread"], ["slow", "--json"],
+        ["graph", "--json"], ["info", "--json"],
         ["verify", "--json"]]
 
 

@@ -418,6 +418,11 @@ static ttape_status make_reports(struct ttest_run *run, ttape_reader *reader)
     return TTAPE_OK;
 }
 
+static ttape_status longest(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, false, ttest_find_longest);
+}
+
 static ttape_status report(struct ttest_run *run)
 {
     return with_reader(run, "a.ttape", 1, false, make_reports);
@@ -547,6 +552,7 @@ const struct ttest_api_run ttest_api_runs[] = {
     {.name = "verify", .run = verify_sound},
     {.name = "verify, damaged", .run = verify_damaged},
     {.name = "report", .run = report},
+    {.name = "longest", .run = longest},
     {.name = "tree", .run = tree},
     {.name = "copy", .run = copy},
     {.name = "recover", .run = recover},

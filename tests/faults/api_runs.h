@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <tracetape/error.h>
+#include <tracetape/reader.h>
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
 
@@ -45,6 +46,8 @@ void ttest_api_mix(struct ttest_run *run, const void *data, size_t size_bytes);
 /* Writes out.ttape, under a name that is there when all is. */
 ttape_status ttest_api_with_file(struct ttest_run *run,
                                  ttape_status (*fill)(struct ttest_run *, const ttape_sink *));
+/* answer_runs.c */
+ttape_status ttest_find_longest(struct ttest_run *run, ttape_reader *reader);
 /* recording_runs.c: a killed recorder's folder is recovered, or removed. */
 ttape_status ttest_recover_left(struct ttest_run *run);
 ttape_status ttest_remove_left(struct ttest_run *run);

@@ -81,6 +81,8 @@ def answers():
     return [
         Case("report", ["report", "--jobs", "2", "a.ttape"]),
         Case("report --exact", ["report", "--exact", "--json", "--jobs", "1", "a.ttape"]),
+        Case("slow", ["slow", "--jobs", "2", "a.ttape"]),
+        Case("slow --self", ["slow", "--self", "--json", "--jobs", "1", "a.ttape", "f3"]),
         Case("report --callers", ["report", "--callers", "f3", "--jobs", "2", "a.ttape"]),
         Case("tree", ["tree", "--jobs", "2", "a.ttape"]),
         Case("tree --full", ["tree", "--full", "--fold", "--jobs", "1", "a.ttape"]),

@@ -19,6 +19,12 @@ static bool scan_number(const char **text, uint64_t *value)
     return tool_parse_u64(digits, value);
 }
 
+void tool_add_number(struct tool_numbers *list, uint64_t number)
+{
+    tool_grow((void **)&list->numbers, &list->capacity, list->count + 1, sizeof(uint64_t));
+    list->numbers[list->count++] = number;
+}
+
 bool tool_parse_numbers(const char *text, void *into)
 {
     struct tool_numbers *list = into;
@@ -26,8 +32,7 @@ bool tool_parse_numbers(const char *text, void *into)
         uint64_t value = 0;
         if (!scan_number(&text, &value))
             return false;
-        tool_grow((void **)&list->numbers, &list->capacity, list->count + 1, sizeof(uint64_t));
-        list->numbers[list->count++] = value;
+        tool_add_number(list, value);
         if (*text == '\0')
             return true;
         if (*text++ != ',')

@@ -22,6 +22,7 @@ struct tool_span {
     struct tool_time from, to; /* not given: open */
 };
 
+void tool_add_number(struct tool_numbers *numbers, uint64_t number);
 bool tool_parse_numbers(const char *text, void *into); /* tool_numbers: "1,2,3"; adds to them */
 bool tool_parse_span(const char *text, void *into);    /* tool_span: "1s..2s", "+20ms..", "..5" */
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/calls/call_id.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
@@ -55,8 +56,9 @@ struct tool_dump {
     struct tool_time from, to; /* absolute once it is prepared */
     struct tool_range events;
     const struct tool_choice *choice;
-    bool *selected;    /* by stream */
-    uint32_t *streams; /* selected ones, by (process, thread, start) */
+    struct tool_call_id call; /* its stream is chosen; becomes `events` */
+    bool *selected;           /* by stream */
+    uint32_t *streams;        /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
     bool places;         /* where functions are, too */
     uint64_t lines_left; /* of --limit */
@@ -75,6 +77,8 @@ struct tool_dump {
 
 /* Takes in what the reader holds now: its definitions, the selection among its streams. */
 int tool_dump_prepare(struct tool_dump *dump);
+/* Selects the events of dump->call. Returns a tool_exit; that there is none has been reported. */
+int tool_dump_choose_call(struct tool_dump *dump);
 
 /* The site's text; `site` is below info.site_count. */
 const struct tool_site_text *tool_dump_make_site(struct tool_dump *dump, uint32_t site);

@@ -18,6 +18,7 @@ struct options {
     struct tool_choice choice;
     struct tool_range events;
     struct tool_id limit;
+    struct tool_call_id open;
     uint32_t jobs;
     enum tool_origin origin;
     bool follow, places;
@@ -37,6 +38,8 @@ static const struct tool_option table[] = {
     TOOL_THREAD_OPTION,
     TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
+    {"open", 0, "CALL", "one call, from enter to end: s0e4711, as slow and tree name it",
+     tool_parse_call, TOOL_AT(open)},
     {"limit", 'n', "N", "at most N lines", tool_parse_id, TOOL_AT(limit)},
     {"origin", 0, "WHEN", "times since: monotonic (default: as recorded), start, utc",
      tool_dump_parse_origin, TOOL_AT(origin)},
@@ -238,7 +241,7 @@ static int choose(struct tool_dump *dump)
     dump->start_ns = dump->info.time_first_ns;
     if (!dump->has_times && dump->origin != TOOL_ORIGIN_MONOTONIC)
         return tool_fail("'%s' has no times: --origin cannot be used", name);
-    return TOOL_OK;
+    return dump->call.given ? tool_dump_choose_call(dump) : TOOL_OK;
 }
 
 int tool_dump_prepare(struct tool_dump *dump)
@@ -320,11 +323,18 @@ int tool_verb_dump(int argc, char **argv)
         return tool_usage("dump", "--wait goes with --follow");
     if (options.places && format == &tool_dump_csv)
         return tool_usage("dump", "--places does not go with the fixed columns of csv");
+    if (options.open.given &&
+        (options.follow || options.events.given || tool_choice_names(&options.choice)))
+        return tool_usage("dump",
+                          "--open goes without --events, --follow, threads, processes and streams");
+    if (options.open.given)
+        tool_add_number(&options.choice.streams, options.open.stream);
     struct tool_dump dump = {.format = format,
                              .choice = &options.choice,
                              .from = options.choice.time.from,
                              .to = options.choice.time.to,
                              .events = options.events,
+                             .call = options.open,
                              .places = options.places,
                              .name_style =
                                  tool_name_style(options.names, format != &tool_dump_text),

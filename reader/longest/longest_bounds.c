@@ -1,0 +1,197 @@
+/* How long a call of each partition may be, out of its summary; and calls that are open at the end,
+ * out of its edges. */
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "reader/base/sort.h"
+#include "reader/cache/partition_jobs.h"
+#include "reader/longest/longest_internal.h"
+
+static bool in_range(const struct ttape_longest *l, const struct ttp_partition_entry *entry)
+{
+    const struct ttp_long_plan *plan = &l->plan;
+    uint64_t first = ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns);
+    uint64_t last = ttp_time_of((int64_t)((uint64_t)entry->end_tick - 1), entry->origin_ns,
+                                entry->resolution_ns);
+    /* times that wrap may be anywhere */
+    return !plan->has_range || last < first || (last >= plan->from_ns && first < plan->to_ns);
+}
+
+static bool has_stream(const struct ttape_longest *l, const ttape_reader *r, uint32_t partition)
+{
+    const struct ttp_partition_entry *entry = &r->partitions[partition];
+    bool found = l->plan.streams == NULL;
+    for (uint32_t s = 0; s < entry->segment_count && !found; s++)
+        found = l->plan.streams[r->segments[entry->first_segment + s].stream] != 0;
+    return found;
+}
+
+static bool is_within(int64_t tick, int64_t most) { return tick >= -most && tick <= most; }
+
+/* Durations of the summary are differences of these ticks: in nanoseconds they fit 64 bits. */
+static bool durations_fit(const struct ttp_loaded *p)
+{
+    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / p->head.resolution_ns);
+    bool fit = is_within(p->head.first_tick, most) && is_within(p->head.end_tick, most);
+    for (uint32_t i = 0; fit && i < p->head.start_frame_count; i++)
+        fit = is_within(p->segments.start_frames[i].enter_tick, most);
+    return fit;
+}
+
+static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+                                    const struct ttp_loaded *p)
+{
+    struct ttape_longest *l = context;
+    (void)worker;
+    (void)r;
+    if (p->head.resolution_ns != 0 && durations_fit(p) &&
+        ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL)
+        return TTP_WISH_SUMMARY;
+    l->bounds[p->partition] = p->head.resolution_ns != 0 ? INT64_MAX : TTP_LONGEST_NONE;
+    return TTP_WISH_NOTHING;
+}
+
+/* A call's own time is no longer than the call, unless a clock steps back in what it calls. */
+static int64_t bound_of(const struct ttape_longest *l, const struct ttp_loaded *p,
+                        const struct ttp_measure *m)
+{
+    if (l->plan.by == TTAPE_LONGEST_BY_SELF)
+        return INT64_MAX;
+    return m->max_ticks * (int64_t)p->head.resolution_ns;
+}
+
+static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
+                                 const struct ttp_loaded *p, const struct ttp_measure *measures,
+                                 uint32_t count, ttape_error *err)
+{
+    struct ttape_longest *l = context;
+    int64_t *bound = &l->bounds[p->partition];
+    (void)worker;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t site =
+            ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
+        if (site == TTAPE_NONE)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
+                            "summary names site '%u', which is not defined", measures[i].site);
+        if (l->plan.sites[site] == 0 || measures[i].exit_count == 0)
+            continue;
+        int64_t most = bound_of(l, p, &measures[i]);
+        *bound = most > *bound ? most : *bound;
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_longest_damaged(struct ttape_longest *l, uint32_t partition,
+                                 const ttape_error *problem)
+{
+    l->info.damaged_count++;
+    l->options.damage(l->options.context, partition, problem);
+    return TTAPE_OK;
+}
+
+static ttape_status damaged(void *context, uint32_t partition, const ttape_error *problem)
+{
+    return ttp_longest_damaged(context, partition, problem);
+}
+
+static bool larger_bound(const void *context, uint32_t a, uint32_t b)
+{
+    const int64_t *bounds = context;
+    return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
+}
+
+ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
+{
+    ttape_reader *r = l->reader;
+    const struct ttp_partition_work work = {.context = l,
+                                            .wish = wish,
+                                            .summary = take_summary,
+                                            .damaged = l->options.damage != NULL ? damaged : NULL};
+    for (uint32_t p = 0; p < r->partition_count; p++) {
+        const struct ttp_partition_entry *entry = &r->partitions[p];
+        l->bounds[p] = TTP_LONGEST_NONE;
+        if (entry->damaged || (has_stream(l, r, p) && in_range(l, entry)))
+            l->partitions[l->partition_count++] = p;
+        l->info.has_times = l->info.has_times || entry->resolution_ns != 0;
+    }
+    l->info.partition_count = l->partition_count;
+    TTP_TRY(ttp_partition_work(r, l->partitions, l->partition_count, l->options.jobs, &work, err));
+    l->partition_count = 0;
+    for (uint32_t p = 0; p < r->partition_count; p++)
+        if (l->bounds[p] != TTP_LONGEST_NONE)
+            l->partitions[l->partition_count++] = p;
+    ttp_sort(l->partitions, l->partition_count, larger_bound, l->bounds);
+    return TTAPE_OK;
+}
+
+/* ---- open at the end ---- */
+
+static void add_frame(struct ttape_longest *l, const struct ttp_loaded *p, uint32_t segment,
+                      const struct ttp_frame *f, uint32_t height)
+{
+    const struct ttp_long_plan *plan = &l->plan;
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    uint64_t step = p->head.resolution_ns;
+    uint32_t site = f->event_class == TTP_CLASS_SIGNAL
+                        ? TTAPE_NONE
+                        : ttp_definitions_find(&l->reader->definitions, p->scope, TTP_DEFINES_SITES,
+                                               f->argument);
+    struct ttp_long_call call = {.partition = p->partition,
+                                 .segment = segment,
+                                 .end_event = p->head.event_count,
+                                 .enter_event = TTP_LONGEST_NO_EVENT,
+                                 .site = site,
+                                 .stack = f->stack,
+                                 .height = height,
+                                 .end = TTAPE_CALL_LEFT,
+                                 .enter_ns = ttp_time_of(f->enter_tick, p->head.origin_ns, step),
+                                 .end_ns = ttp_time_of(g->end_tick, p->head.origin_ns, step),
+                                 .self_ns = (int64_t)((uint64_t)f->self_ticks * step)};
+    if (site == TTAPE_NONE || plan->sites[site] == 0)
+        return;
+    if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
+        return;
+    call.rank_ns =
+        plan->by == TTAPE_LONGEST_BY_SELF ? call.self_ns : (int64_t)(call.end_ns - call.enter_ns);
+    ttp_long_heap_add(&l->heap, &call);
+}
+
+static void add_segment(struct ttape_longest *l, const struct ttp_loaded *p, uint32_t segment)
+{
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    uint32_t stack = UINT32_MAX, height = 0;
+    for (uint32_t i = 0; i < g->end.frame_count; i++) {
+        struct ttp_frame f;
+        if (i < g->kept) {
+            f = p->segments.start_frames[g->start.frame_start + i];
+            f.self_ticks = f.end_self_ticks;
+        } else {
+            f = p->segments.end_frames[g->end.frame_start + i - g->kept];
+        }
+        height = f.stack == stack ? height + 1 : 0;
+        stack = f.stack;
+        add_frame(l, p, segment, &f, height);
+    }
+}
+
+ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err)
+{
+    ttape_reader *r = l->reader;
+    for (uint32_t s = 0; s < r->indexed_streams; s++) {
+        uint32_t count = r->stream_first[s + 1] - r->stream_first[s];
+        if (count == 0 || (l->plan.streams != NULL && l->plan.streams[s] == 0))
+            continue;
+        const struct ttp_segment_entry *seg = ttp_stream_segment(r, s, count - 1);
+        struct ttp_loaded *p;
+        if (r->partitions[seg->partition].damaged ||
+            r->partitions[seg->partition].resolution_ns == 0)
+            continue;
+        ttape_status status = ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err);
+        if (status == TTAPE_OK)
+            add_segment(l, p, ttp_segment_number(r, seg));
+        else if (l->options.damage == NULL || status < TTAPE_E_TRUNCATED)
+            return status; /* otherwise ttp_longest_bounds has told it */
+    }
+    return TTAPE_OK;
+}

@@ -1,0 +1,105 @@
+/* The longest calls: what its files share.
+ *
+ *   summaries -> longest_bounds.c -> how long a call of each partition may be
+ *   partitions, the likeliest first -> longest_walk.c -> the longest calls, as ends
+ *   ends -> longest_enter.c -> enters, paths, values */
+#ifndef TTP_READER_LONGEST_INTERNAL_H
+#define TTP_READER_LONGEST_INTERNAL_H
+
+#include <tracetape/longest.h>
+
+#include "reader/partition/frame_stacks.h"
+#include "reader/partition/partition_reader.h"
+#include "reader/reader_internal.h"
+
+#define TTP_LONGEST_NO_EVENT UINT32_MAX
+
+/* A call by its end. */
+struct ttp_long_call {
+    int64_t rank_ns;              /* what it is chosen by */
+    uint32_t partition, segment;  /* where it ends ... */
+    uint32_t end_event;           /* ... events of that partition; past all of them: left */
+    uint32_t enter_event;         /* or TTP_LONGEST_NO_EVENT: it was entered before */
+    uint32_t site, stack, height; /* height: frames below it on its stack */
+    ttape_call_end end;
+    uint64_t enter_ns, end_ns;
+    int64_t self_ns;
+};
+
+/* The `capacity` longest so far; the root is the shortest of them. */
+struct ttp_long_heap {
+    struct ttp_long_call *calls;
+    uint32_t count, capacity;
+};
+
+/* What is looked for, for all partitions. */
+struct ttp_long_plan {
+    const uint8_t *sites;   /* by site, 1: selected */
+    const uint8_t *streams; /* by stream, 1: selected; NULL: all */
+    bool has_range;
+    uint64_t from_ns, to_ns;
+    ttape_longest_by by;
+};
+
+struct ttape_longest {
+    struct ttp_memory memory;
+    ttape_reader *reader;
+    ttape_longest_options options;
+    ttape_longest_info info;
+    struct ttp_long_plan plan;
+    uint8_t *sites, *streams;
+    int64_t *bounds;      /* by partition: no call that ends in it is longer */
+    uint32_t *partitions; /* those with a bound, the largest first */
+    uint32_t partition_count, partition_capacity;
+    struct ttp_long_heap heap;
+    ttape_longest_call *calls;
+    struct ttp_long_block *blocks; /* paths and values */
+};
+
+/* No call. */
+#define TTP_LONGEST_NONE INT64_MIN
+
+/* ---- longest_heap.c ---- */
+/* True where `a` comes before `b` in the answer: a total order. */
+bool ttp_long_before(const struct ttp_long_call *a, const struct ttp_long_call *b);
+/* Takes a call in where it is among the longest. */
+void ttp_long_heap_add(struct ttp_long_heap *heap, const struct ttp_long_call *call);
+/* The answer's order; then it is no heap any more. */
+void ttp_long_heap_sort(struct ttp_long_heap *heap);
+/* True where a call so long, ending in that partition at the earliest, may come in. */
+bool ttp_long_heap_wants(const struct ttp_long_heap *heap, int64_t rank_ns, uint32_t partition);
+
+/* ---- longest_bounds.c ---- */
+/* Fills bounds and partitions. */
+ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err);
+/* Adds the calls that are open where streams end. */
+ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err);
+ttape_status ttp_longest_damaged(struct ttape_longest *l, uint32_t partition,
+                                 const ttape_error *problem);
+
+/* ---- longest_walk.c ---- */
+/* The stacks of one partition's segments, one after the other. */
+struct ttp_long_walk {
+    const struct ttp_loaded *p;
+    const struct ttp_long_plan *plan; /* NULL: nothing is selected */
+    struct ttp_long_heap *heap;
+    struct ttp_frame_stacks stacks; /* flags of a frame: the event that opened it */
+    uint32_t segment, wide;
+    int64_t tick;
+};
+
+ttape_status ttp_long_walk_open(struct ttp_long_walk *w, struct ttp_memory *memory,
+                                const struct ttp_loaded *p, ttape_error *err);
+void ttp_long_walk_close(struct ttp_long_walk *w);
+/* Goes through a segment, and leaves its stacks as they are at its end. */
+ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, ttape_error *err);
+/* The frame with so many below it on that stack, or NULL. */
+const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w, uint32_t stack,
+                                                  uint32_t height);
+
+/* ---- longest_enter.c ---- */
+/* Makes l->calls of l->heap. */
+ttape_status ttp_longest_tell(struct ttape_longest *l, ttape_error *err);
+void ttp_longest_forget(struct ttape_longest *l);
+
+#endif

@@ -1,0 +1,144 @@
+/* The loop over events: frames with when and by which event they were entered. */
+#include "reader/longest/longest_internal.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "reader/partition/partition_decoder.h"
+
+ttape_status ttp_long_walk_open(struct ttp_long_walk *w, struct ttp_memory *memory,
+                                const struct ttp_loaded *p, ttape_error *err)
+{
+    w->p = p;
+    return ttp_stacks_open(&w->stacks, memory, &p->stack_numbers, err);
+}
+
+void ttp_long_walk_close(struct ttp_long_walk *w) { ttp_stacks_close(&w->stacks); }
+
+const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w, uint32_t stack,
+                                                  uint32_t height)
+{
+    const struct ttp_frame_stacks *s = &w->stacks;
+    uint32_t slot = ttp_stack_slot(&s->numbers, stack);
+    if (slot >= s->stack_count || s->numbers.numbers[slot] != stack ||
+        s->stacks[slot].epoch != s->epoch || s->stacks[slot].height <= height)
+        return NULL;
+    uint32_t frame = s->stacks[slot].top;
+    for (uint32_t above = s->stacks[slot].height - height - 1; above > 0; above--)
+        frame = s->frames[frame].below;
+    return &s->frames[frame];
+}
+
+/* How the n-th of the frames that an event pops ends: an exit across leaves all but the last. */
+static ttape_call_end end_of(const struct ttp_code_view *v, int32_t left)
+{
+    bool unwound = v->event_class == TTP_CLASS_UNWIND ||
+                   (v->event_class == TTP_CLASS_EXIT_ACROSS && left != -1);
+    return unwound ? TTAPE_CALL_UNWOUND : TTAPE_CALL_RETURNED;
+}
+
+/* A frame that is long enough, as it seems. */
+static void add(struct ttp_long_walk *w, const struct ttp_stack_frame *f, int64_t rank_ns,
+                uint32_t site, uint32_t event, ttape_call_end end)
+{
+    const struct ttp_partition_head *head = &w->p->head;
+    const struct ttp_long_plan *plan = w->plan;
+    struct ttp_long_call call = {
+        .rank_ns = rank_ns,
+        .partition = w->p->partition,
+        .segment = w->segment,
+        .end_event = event,
+        .enter_event = f->start == TTP_NO_FRAME ? f->flags : TTP_LONGEST_NO_EVENT,
+        .site = site,
+        .stack = w->stacks.current_number,
+        .height = w->stacks.current->height - 1,
+        .end = end,
+        .enter_ns = ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
+        .end_ns = ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
+        .self_ns = (int64_t)((uint64_t)f->self_ticks * head->resolution_ns)};
+    if (!plan->has_range || (call.end_ns >= plan->from_ns && call.end_ns < plan->to_ns))
+        ttp_long_heap_add(w->heap, &call);
+}
+
+static inline void pop(struct ttp_long_walk *w, const struct ttp_code_view *v, uint32_t event,
+                       int32_t left)
+{
+    const struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
+    const struct ttp_code_view *opened = &w->p->views[2 * f->symbol];
+    if (w->plan != NULL && opened->site != TTAPE_NONE && w->plan->sites[opened->site] != 0) {
+        uint64_t ticks = w->plan->by == TTAPE_LONGEST_BY_SELF
+                             ? (uint64_t)f->self_ticks
+                             : (uint64_t)w->tick - (uint64_t)f->enter_tick;
+        int64_t rank_ns = (int64_t)(ticks * w->p->head.resolution_ns);
+        if (ttp_long_heap_wants(w->heap, rank_ns, w->p->partition))
+            add(w, f, rank_ns, opened->site, event, end_of(v, left));
+    }
+    ttp_stacks_pop(&w->stacks);
+}
+
+static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t event, ttape_error *err)
+{
+    TTP_TRY(ttp_stacks_push(&w->stacks, symbol, err));
+    struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
+    f->start = TTP_NO_FRAME;
+    f->flags = event;
+    f->enter_tick = w->tick;
+    f->self_ticks = 0;
+    return TTAPE_OK;
+}
+
+/* The interval that ends with this event belongs to what was there before it. */
+static inline void pass_time(struct ttp_long_walk *w, uint32_t event)
+{
+    const struct ttp_loaded *p = w->p;
+    uint32_t delta = p->delta[event];
+    uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[w->wide++];
+    w->tick = (int64_t)((uint64_t)w->tick + step);
+    uint32_t top = w->stacks.current->top;
+    if (top != TTP_NO_FRAME)
+        w->stacks.frames[top].self_ticks =
+            (int64_t)((uint64_t)w->stacks.frames[top].self_ticks + step);
+}
+
+static ttape_status walk_events(struct ttp_long_walk *w, uint32_t first, uint32_t end,
+                                ttape_error *err)
+{
+    const struct ttp_loaded *p = w->p;
+    for (uint32_t event = first; event < end; event++) {
+        uint32_t code = p->codes[event];
+        const struct ttp_code_view *v = &p->views[code];
+        if (p->delta != NULL)
+            pass_time(w, event);
+        for (int32_t left = v->before; left != 0; left++)
+            pop(w, v, event, left);
+        if (v->after != 0)
+            TTP_TRY(push(w, code >> 1, event, err));
+        else if (v->event_class == TTP_CLASS_SWITCH && (code & 1) == 0)
+            ttp_stacks_switch(&w->stacks, v->argument);
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, ttape_error *err)
+{
+    const struct ttp_loaded *p = w->p;
+    const struct ttp_segment *g = &p->segments.segments[segment];
+    struct ttp_frame_stacks *s = &w->stacks;
+    uint32_t first = p->segment_start[segment], end = p->segment_start[segment + 1];
+    ttp_stacks_start(s);
+    w->segment = segment;
+    w->wide = p->delta != NULL ? ttp_loaded_wide_from(p, first) : 0;
+    w->tick = g->base_tick;
+    for (uint32_t i = 0; i < g->start.frame_count; i++) {
+        const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];
+        ttp_stacks_switch(s, from->stack);
+        TTP_TRY(push(w, p->open[g->start.frame_start + i], 0, err));
+        struct ttp_stack_frame *f = &s->frames[s->current->top];
+        f->start = i;
+        f->enter_tick = from->enter_tick;
+        f->self_ticks = from->self_ticks;
+    }
+    ttp_stacks_switch(s, g->start.stack);
+    return walk_events(w, first, end, err);
+}

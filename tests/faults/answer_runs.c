@@ -1,0 +1,23 @@
+/* Runs of the library that ask a reader something. Nothing in here asserts. */
+#include <tracetape/longest.h>
+
+#include "api_runs.h"
+
+#include "../unit/test_reader_fixture.h"
+
+/* Few calls and many, with what is decoded for each. */
+ttape_status ttest_find_longest(struct ttest_run *run, ttape_reader *reader)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        ttape_longest *longest;
+        uint32_t count;
+        const ttape_longest_options o = {
+            .size = sizeof o, .by = (ttape_longest_by)(i % 2), .count = i < 2 ? 3 : 100};
+        TTP_TRY(ttape_longest_find(&longest, reader, &o, &run->err));
+        const ttape_longest_call *calls = ttape_longest_get_calls(longest, &count);
+        for (uint32_t c = 0; c < count; c++)
+            ttest_api_mix(run, &calls[c].duration_ns, sizeof calls[c].duration_ns);
+        ttape_longest_close(longest);
+    }
+    return TTAPE_OK;
+}

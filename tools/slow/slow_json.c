@@ -1,0 +1,88 @@
+/* The same for programs: one object. Times are nanoseconds; null: not known. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/io/dump_values.h"
+#include "tools/io/json.h"
+#include "tools/slow/slow_view.h"
+
+struct printing {
+    struct tool_slow *view;
+    struct tool_json json;
+    struct tool_output text;
+};
+
+static void put_name(struct printing *print, const char *key, uint32_t site)
+{
+    char buffer[20];
+    tool_json_string(&print->json, key, tool_site_word(&print->view->names, site, buffer));
+}
+
+static void put_values(struct printing *print, const char *key, const ttape_value *values,
+                       uint32_t count)
+{
+    tool_json_begin(&print->json, key, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        print->text.size_bytes = 0;
+        tool_dump_value(&print->text, &values[i]);
+        tool_json_string(&print->json, NULL,
+                         (ttape_string){print->text.data, print->text.size_bytes});
+    }
+    tool_json_end(&print->json, ']');
+}
+
+static void put_path(struct printing *print, const ttape_longest_call *call)
+{
+    tool_json_begin(&print->json, "path", '[');
+    for (uint32_t i = 0; i < call->path_count; i++)
+        if (call->path[i].kind == TTAPE_EVENT_SIGNAL_BEGIN)
+            tool_json_text(&print->json, NULL, "(signal)");
+        else
+            put_name(print, NULL, call->path[i].site);
+    tool_json_end(&print->json, ']');
+}
+
+static void put_call(struct printing *print, const ttape_longest_call *call)
+{
+    struct tool_json *json = &print->json;
+    char id[TOOL_CALL_ID_BYTES];
+    tool_json_begin(json, NULL, '{');
+    put_name(print, "name", call->site);
+    tool_json_number(json, "site", call->site);
+    tool_json_string_if(json, "id", (ttape_string){id, strlen(tool_slow_id(call, id))});
+    tool_json_number(json, "stream", call->stream);
+    tool_json_number(json, "tid", tool_slow_tid(print->view, call));
+    tool_json_number(json, "start_ns", call->enter_ns);
+    tool_json_signed(json, "duration_ns", call->duration_ns);
+    tool_json_signed(json, "self_ns", call->self_ns);
+    tool_json_text(json, "end", tool_slow_end(call));
+    tool_json_number_if(json, "event", !call->is_found, call->enter_number);
+    tool_json_number(json, "end_event", call->end_number);
+    tool_json_number(json, "depth", call->depth);
+    put_values(print, "arguments", call->arguments, call->argument_count);
+    put_values(print, "results", call->results, call->result_count);
+    put_path(print, call);
+    tool_json_end(json, '}');
+}
+
+void tool_slow_json(struct tool_slow *view, struct tool_output *out)
+{
+    struct printing print = {.view = view};
+    struct tool_json *json = &print.json;
+    tool_output_open(&print.text, -1);
+    tool_json_open(json, out);
+    tool_json_begin(json, NULL, '{');
+    tool_json_text(json, "by", view->by == TTAPE_LONGEST_BY_SELF ? "self" : "duration");
+    tool_json_number(json, "first_ns", view->start_ns);
+    tool_json_number(json, "partitions", view->info.partition_count);
+    tool_json_number(json, "decoded", view->info.decoded_count);
+    tool_json_number(json, "decoded_for_enters", view->info.enter_count);
+    tool_json_number(json, "damaged", view->info.damaged_count);
+    tool_json_begin(json, "calls", '[');
+    for (uint32_t i = 0; i < view->call_count; i++)
+        put_call(&print, &view->calls[i]);
+    tool_json_end(json, ']');
+    tool_json_end(json, '}');
+    free(print.text.data);
+}

@@ -1,0 +1,108 @@
+/* A table for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/command/pager.h"
+#include "tools/io/dump_values.h"
+#include "tools/io/table.h"
+#include "tools/slow/slow_view.h"
+
+#define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
+
+enum column { DURATION, SELF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
+
+static const struct tool_column columns[COLUMN_COUNT] = {
+    [DURATION] = {.title = "DURATION"},
+    [SELF] = {.title = "SELF"},
+    [START] = {.title = "START", .rank = 2},
+    [TID] = {.title = "TID", .rank = 1},
+    [CALL] = {.title = "CALL", .is_text = true},
+    [FUNCTION] = {.title = "FUNCTION", .is_text = true},
+    [PATH] = {.title = "CALLED BY", .is_text = true, .gives_way = true, .rank = 3},
+};
+
+struct printing {
+    struct tool_slow *view;
+    struct tool_table table;
+    struct tool_output text; /* a cell in the making */
+};
+
+/* "name(1, 2) = 3", and what is not usual about its end. */
+static void put_function(struct printing *print, const ttape_longest_call *call)
+{
+    struct tool_output *text = &print->text;
+    text->size_bytes = 0;
+    if (call->argument_count > 0)
+        tool_dump_values(text, call->arguments, call->argument_count);
+    if (call->result_count > 0) {
+        tool_output_text(text, " = ");
+        for (uint32_t i = 0; i < call->result_count; i++) {
+            if (i > 0)
+                tool_output_text(text, ", ");
+            tool_dump_value(text, &call->results[i]);
+        }
+    }
+    size_t size = tool_text_cut(text->data, text->size_bytes, VALUES_BYTES_MOST);
+    const char *cut = size < text->size_bytes ? "..." : "";
+    const char *end = call->end == TTAPE_CALL_LEFT      ? " (open at the end)"
+                      : call->end == TTAPE_CALL_UNWOUND ? " (unwound)"
+                                                        : "";
+    tool_table_printf(&print->table, TOOL_PLAIN, "%s%.*s%s%s",
+                      tool_site_name(&print->view->names, call->site), (int)size, text->data, cut,
+                      end);
+}
+
+/* Innermost first: where the table is cut, the next caller stays. */
+static void put_path(struct printing *print, const ttape_longest_call *call)
+{
+    struct tool_output *text = &print->text;
+    text->size_bytes = 0;
+    for (uint32_t i = call->path_count; i > 0; i--) {
+        const ttape_open_frame *frame = &call->path[i - 1];
+        const char *name = frame->kind == TTAPE_EVENT_SIGNAL_BEGIN
+                               ? "(signal)"
+                               : tool_site_name(&print->view->names, frame->site);
+        size_t size = strlen(name) + 3;
+        if (text->size_bytes + size > TOOL_OUTPUT_BYTES / 2)
+            break;
+        tool_output_printf(text, "%s%s", text->size_bytes > 0 ? " < " : "", name);
+    }
+    tool_table_bytes(&print->table, TOOL_FAINT, text->data, text->size_bytes);
+}
+
+/* Since the trace's first event, as --time takes it. */
+static void put_start(struct printing *print, const ttape_longest_call *call)
+{
+    uint64_t origin = print->view->start_ns;
+    bool before = call->enter_ns < origin;
+    uint64_t since = before ? origin - call->enter_ns : call->enter_ns - origin;
+    tool_table_printf(&print->table, TOOL_PLAIN, "%c%" PRIu64 ".%09" PRIu64 "s", before ? '-' : '+',
+                      since / 1000000000u, since % 1000000000u);
+}
+
+static void put_row(struct printing *print, const ttape_longest_call *call)
+{
+    struct tool_table *table = &print->table;
+    char id[TOOL_CALL_ID_BYTES];
+    bool self = print->view->by == TTAPE_LONGEST_BY_SELF;
+    tool_table_time(table, self ? TOOL_PLAIN : TOOL_HOT, call->duration_ns);
+    tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
+    put_start(print, call);
+    tool_table_printf(table, TOOL_PLAIN, "%" PRIu64, tool_slow_tid(print->view, call));
+    tool_table_text(table, TOOL_PLAIN, tool_slow_id(call, id));
+    put_function(print, call);
+    put_path(print, call);
+}
+
+void tool_slow_table(struct tool_slow *view, struct tool_output *out)
+{
+    struct printing print = {.view = view};
+    tool_output_open(&print.text, -1);
+    tool_table_open(&print.table, columns, COLUMN_COUNT);
+    for (uint32_t i = 0; i < view->call_count; i++)
+        put_row(&print, &view->calls[i]);
+    tool_table_print(&print.table, out, tool_terminal_columns(), tool_terminal_colours());
+    tool_table_close(&print.table);
+    free(print.text.data);
+}

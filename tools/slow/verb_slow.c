@@ -1,0 +1,207 @@
+/* tracetape slow: the longest calls of a function, or of all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calls/selection.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/pager.h"
+#include "tools/command/tool.h"
+#include "tools/slow/slow_view.h"
+
+#define DAMAGE_SHOWN 20u
+#define LIMIT_USUAL  10u
+#define LIMIT_MOST   (1u << 20)
+
+struct options {
+    const char *function;
+    struct tool_choice choice;
+    uint32_t limit, jobs;
+    enum tool_name_style names;
+    bool self, json, no_pager;
+    uint64_t memory_bytes;
+};
+
+static const struct tool_option table[] = {
+    {"limit", 'n', "N", "at most N calls; default 10", tool_parse_u32, TOOL_AT(limit)},
+    {"self", 0, NULL, "by the time that a call spent itself, not in what it called", NULL,
+     TOOL_AT(self)},
+    TOOL_NAMES_OPTION,
+    TOOL_TIME_OPTION,
+    TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
+    TOOL_STREAM_OPTION,
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
+     TOOL_AT(jobs)},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const struct tool_command command = {
+    .verb = "slow",
+    .usage = "[OPTION]... FILE|- [FUNCTION]",
+    .about =
+        "Shows the longest calls of a function, or of all: when, how long, in which thread,\n"
+        "from where, with which values. `tree --open` and `dump --open` take what stands under\n"
+        "CALL.",
+    .options = table,
+    .examples = "  tracetape slow run.ttape\n"
+                "  tracetape slow run.ttape parse_line --limit 3\n"
+                "  tracetape slow run.ttape --self --time +1s..+2s\n"
+                "  tracetape tree run.ttape --open s0e4711\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  3  the file is truncated or damaged: what is there was searched\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 2,
+};
+
+/* What the callbacks look at. */
+struct asking {
+    const struct tool_input *input;
+    uint8_t *selected; /* by site; NULL: all */
+    uint64_t damage_count;
+};
+
+static bool selects(void *context, uint32_t site)
+{
+    const struct asking *ask = context;
+    return ask->selected == NULL || ask->selected[site] != 0;
+}
+
+static void note_damage(void *context, uint32_t partition, const ttape_error *error)
+{
+    struct asking *ask = context;
+    (void)partition;
+    if (ask->damage_count++ < DAMAGE_SHOWN)
+        tool_fail_error(ask->input->name, error);
+}
+
+const char *tool_slow_id(const ttape_longest_call *call, char *buffer)
+{
+    buffer[0] = '\0';
+    return call->is_found ? buffer : tool_put_call(buffer, call->stream, call->enter_number);
+}
+
+const char *tool_slow_end(const ttape_longest_call *call)
+{
+    switch (call->end) {
+    case TTAPE_CALL_LEFT: return "open";
+    case TTAPE_CALL_UNWOUND: return "unwound";
+    default: return "returned";
+    }
+}
+
+uint64_t tool_slow_tid(const struct tool_slow *view, const ttape_longest_call *call)
+{
+    ttape_stream_info stream = {0};
+    (void)ttape_reader_get_stream(view->reader, call->stream, &stream);
+    return stream.stream.tid;
+}
+
+/* ask->selected is the caller's. */
+static int choose_function(struct asking *ask, const struct tool_site_names *names,
+                           const char *function)
+{
+    ttape_info info;
+    const ttape_reader *reader = ask->input->reader;
+    if (function == NULL)
+        return TOOL_OK;
+    ttape_reader_get_info(reader, &info);
+    uint32_t count = tool_find_sites(names, function, NULL, 0);
+    if (count == 0)
+        return tool_fail("'%s' has no function '%s'", ask->input->name, function);
+    uint32_t *sites = tool_allocate(count, sizeof(*sites));
+    ask->selected = tool_allocate(info.site_count, 1);
+    memset(ask->selected, 0, info.site_count);
+    count = tool_find_sites(names, function, sites, count);
+    for (uint32_t i = 0; i < count; i++)
+        ask->selected[sites[i]] = 1;
+    free(sites);
+    return TOOL_OK;
+}
+
+static int print(const struct options *options, struct tool_slow *view)
+{
+    struct tool_output out;
+    tool_pager_open(&out, !options->json && !options->no_pager);
+    if (options->json)
+        tool_slow_json(view, &out);
+    else
+        tool_slow_table(view, &out);
+    return tool_pager_close(&out);
+}
+
+static int find(const struct options *options, struct tool_slow *view, struct asking *ask,
+                const struct tool_selection *selection)
+{
+    ttape_error err = {0};
+    ttape_longest *longest;
+    const ttape_longest_options how = {.size = sizeof(how),
+                                       .by = view->by,
+                                       .count = options->limit,
+                                       .has_range = selection->has_range,
+                                       .from_ns = selection->from_ns,
+                                       .to_ns = selection->to_ns,
+                                       .streams = selection->streams,
+                                       .stream_count = selection->stream_count,
+                                       .jobs = tool_jobs(options->jobs),
+                                       .memory_bytes = options->memory_bytes,
+                                       .selects = selects,
+                                       .damage = note_damage,
+                                       .context = ask};
+    if (ttape_longest_find(&longest, view->input->reader, &how, &err) != TTAPE_OK)
+        return tool_fail_error(view->input->name, &err);
+    ttape_longest_get_info(longest, &view->info);
+    view->calls = ttape_longest_get_calls(longest, &view->call_count);
+    int status = TOOL_OK;
+    if (!view->info.has_times && view->info.partition_count > 0)
+        status = tool_fail("'%s' has no times", view->input->name);
+    if (status == TOOL_OK)
+        status = print(options, view);
+    ttape_longest_close(longest);
+    return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
+}
+
+static int run(void *context, const struct tool_input *input)
+{
+    const struct options *options = context;
+    ttape_info info;
+    struct tool_selection selection = {0};
+    struct asking ask = {.input = input};
+    struct tool_slow view = {.input = input,
+                             .reader = input->reader,
+                             .function = options->function,
+                             .by =
+                                 options->self ? TTAPE_LONGEST_BY_SELF : TTAPE_LONGEST_BY_DURATION};
+    ttape_reader_get_info(input->reader, &info);
+    view.start_ns = info.time_first_ns;
+    int status = tool_select(&selection, input, &options->choice);
+    tool_site_names_open_as(&view.names, input->reader,
+                            tool_name_style(options->names, options->json));
+    if (status == TOOL_OK)
+        status = choose_function(&ask, &view.names, options->function);
+    if (status == TOOL_OK)
+        status = find(options, &view, &ask, &selection);
+    tool_site_names_close(&view.names);
+    tool_selection_close(&selection);
+    free(ask.selected);
+    return status;
+}
+
+int tool_verb_slow(int argc, char **argv)
+{
+    int count, status;
+    struct options options = {.limit = LIMIT_USUAL};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    if (options.limit > LIMIT_MOST)
+        return tool_usage("slow", "--limit is at most %u", LIMIT_MOST);
+    options.function = count > 1 ? argv[1] : NULL;
+    tool_memory_bound(options.memory_bytes);
+    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    tool_choice_close(&options.choice);
+    return status;
+}
