@@ -24,8 +24,9 @@ static uint32_t state_here(uint32_t state) { return ttp_thread.process_id << 2 |
 static void end_filling(const struct ttp_block_head *block, uint32_t next)
 {
     uint32_t filling = state_here(TTP_BLOCK_FILLING);
-    __atomic_compare_exchange_n(state_of(block), &filling, next, false, __ATOMIC_RELEASE,
-                                __ATOMIC_RELAXED);
+    if (ttp_arena_holds((uint64_t)block)) /* not where such a child stores: left_hooks.c */
+        __atomic_compare_exchange_n(state_of(block), &filling, next, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
 }
 
 static struct ttp_block_head *take_of(uint32_t from, uint32_t end, uint32_t process)
@@ -39,8 +40,9 @@ static struct ttp_block_head *take_of(uint32_t from, uint32_t end, uint32_t proc
             __atomic_compare_exchange_n(state, &expected, mine, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED)) {
             struct ttp_block_head *block = ttp_arena_block(i);
-            block->thread_id =
-                ttp_thread.page->thread_id; /* for who jumps out of us: left_hooks.c */
+            /* For who jumps out of us: left_hooks.c. A child of a handler that comes here may go on
+             * when the block is another thread's. */
+            ttp_swap_word_here(&block->thread_id, 0, ttp_thread.page->thread_id);
             __atomic_store_n(&ttp_arena.head.free_from, i + 1, __ATOMIC_RELAXED);
             return block;
         }

@@ -153,13 +153,14 @@ void ttp_hooks_left(uintptr_t sp, uintptr_t target)
 
 /* -- forks in handlers -- */
 
-/* Private, and so each process's own: what is stored there is nobody's record. */
-static uint8_t nowhere[2 * TTP_BLOCK_BYTES];
+/* Private, and so each process's own: what is stored there is nobody's record. A hook that has the
+ * end of a block, where the next one starts, looks at the block before it. */
+static uint8_t nowhere[3 * TTP_BLOCK_BYTES];
 
 static uint64_t place_nowhere(uint64_t place)
 {
     uint64_t start = ((uint64_t)nowhere + TTP_BLOCK_MASK) & ~TTP_BLOCK_MASK;
-    return start + (place & TTP_BLOCK_MASK);
+    return start + TTP_BLOCK_BYTES + (place & TTP_BLOCK_MASK);
 }
 
 static uintptr_t redirect_range(uintptr_t from, uintptr_t to)
@@ -170,7 +171,7 @@ static uintptr_t redirect_range(uintptr_t from, uintptr_t to)
         uint64_t *frame = (uint64_t *)(uintptr_t)found;
         below = frame[WORD_SP];
         for (uint32_t i = FIRST_WORD; is_ours(frame[WORD_PLACE]) && i < WORD_SP; i++)
-            if (ttp_has_room(frame[i]) && ttp_arena_holds(frame[i]))
+            if (ttp_arena_holds(frame[i]))
                 frame[i] = place_nowhere(frame[i]);
         from = (uintptr_t)(found + 1);
     }
