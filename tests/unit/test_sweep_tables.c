@@ -13,7 +13,7 @@
 #include "reader/base/active.h"
 #include "reader/report/account.h"
 #include "tests/asserts.h"
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_map.h"
 #include "tools/export/export_stacks.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/secret.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/graph_functions.h"
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_functions.h"
+#include "tools/callgraph/graph_map.h"
 #include "tools/calls/site_name.h"
 #include "tools/diff/diff_view.h"
 

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/calls/graph_calls.h"
-#include "tools/calls/graph_functions.h"
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_calls.h"
+#include "tools/callgraph/graph_functions.h"
+#include "tools/callgraph/graph_map.h"
 #include "tools/calls/selection.h"
 #include "tools/io/input.h"
 

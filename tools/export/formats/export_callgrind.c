@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_map.h"
 #include "tools/calls/name_table.h"
 #include "tools/export/export.h"
 

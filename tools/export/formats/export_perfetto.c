@@ -9,7 +9,7 @@
 
 #include <export_perfetto.pb-c.h>
 
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_map.h"
 #include "tools/export/export.h"
 
 typedef Perfetto__Protos__Trace pf_trace;

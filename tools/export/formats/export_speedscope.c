@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_map.h"
 #include "tools/export/export.h"
 
 #define LINE_BYTES 96u

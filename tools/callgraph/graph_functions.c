@@ -1,13 +1,13 @@
 /* Namesakes in one module (static functions of several files) stay apart: by file where it is
  * known, otherwise by their place in the module. */
-#include "tools/calls/graph_functions.h"
+#include "tools/callgraph/graph_functions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <tracetape/report.h>
 
-#include "tools/calls/graph_map.h"
+#include "tools/callgraph/graph_map.h"
 
 ttape_string tool_module_path(const ttape_reader *reader, uint32_t module)
 {

@@ -1,5 +1,5 @@
 /* Stacks are kept from stream to stream, so that hundreds of short threads allocate little. */
-#include "tools/calls/graph_calls.h"
+#include "tools/callgraph/graph_calls.h"
 #include "tools/calls/time_sum.h"
 
 #include <stdlib.h>
