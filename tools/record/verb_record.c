@@ -24,11 +24,10 @@
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
 #include "tools/record/record_rules.h"
+#include "tools/record/record_start.h"
 #include "tools/record/record_unrecorded.h"
 
 #define RUNTIME_NAME    "libtracetape-rt.so.0"
-#define ENV_ARENA       "TRACETAPE_ARENA"
-#define ENV_PRELOAD     "LD_PRELOAD"
 #define POLL_BUSY_NS    300000
 #define POLL_SHORT_NS   1000000
 #define POLL_LONG_NS    4000000
@@ -48,7 +47,7 @@ struct options {
     uint32_t partition_events, depth, jobs;
     int32_t level;
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
-        quiet;
+        no_switches, quiet;
     struct tool_record_rules rules;
 };
 
@@ -112,6 +111,8 @@ static const struct tool_option table[] = {
      TOOL_AT(no_children)},
     {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, TOOL_AT(no_symbols)},
     {"no-lines", 0, NULL, "names, but no source files and lines", NULL, TOOL_AT(no_lines)},
+    {"no-switches", 0, NULL, "do not ask the kernel when threads do not run", NULL,
+     TOOL_AT(no_switches)},
     {"quiet", 'q', NULL, "say nothing at the end", NULL, TOOL_AT(quiet)},
     {"time", 't', "HOW", NULL, tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"depth", 'D', "N", NULL, tool_parse_u32, TOOL_AT(depth)},
@@ -208,99 +209,12 @@ static char *find_runtime(void)
     return NULL;
 }
 
-static bool names(const char *entry, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(entry, name, length) == 0 && entry[length] == '=';
-}
-
-/* The command's environment: ours, with two entries anew. It is made before the fork, while the
- * recorder can still say that memory is missing. */
-struct surroundings {
-    char **entries; /* of `environ`, but for the two */
-    char *arena, *preload;
-    const struct sigaction *size_action; /* what SIGXFSZ did before hold_size_signal */
-};
-
-static void free_surroundings(struct surroundings *s)
-{
-    free(s->entries);
-    free(s->arena);
-    free(s->preload);
-    *s = (struct surroundings){0};
-}
-
-static bool make_surroundings(struct surroundings *s, const char *arena, const char *runtime)
-{
-    const char *before = getenv(ENV_PRELOAD);
-    size_t count = 0, used = 0;
-    bool joins = before != NULL && *before != '\0';
-    *s = (struct surroundings){0};
-    while (environ[count] != NULL)
-        count++;
-    s->entries = calloc(count + 3, sizeof *s->entries);
-    if (asprintf(&s->arena, ENV_ARENA "=%s", arena) < 0)
-        s->arena = NULL;
-    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime, joins ? ":" : "",
-                 joins ? before : "") < 0)
-        s->preload = NULL;
-    if (s->entries == NULL || s->arena == NULL || s->preload == NULL) {
-        free_surroundings(s);
-        return false;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD))
-            s->entries[used++] = environ[i];
-    s->entries[used++] = s->arena;
-    s->entries[used] = s->preload;
-    return true;
-}
-
 /* A file that may not grow is an error to report, not our death; the command's own choice of it is
  * given back before it starts. */
 static void hold_size_signal(struct sigaction *before)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGXFSZ, &ignore, before);
-}
-
-/* Nothing in here needs memory: execvpe finds the command on the stack. */
-static void become(char **argv, const struct surroundings *around, int report)
-{
-    (void)sigaction(SIGXFSZ, around->size_action, NULL);
-    (void)execvpe(argv[0], argv, around->entries);
-    int why = errno;
-    (void)!write(report, &why, sizeof why);
-    _exit(STATUS_NO_EXEC);
-}
-
-/* Starts the command; tells whether it could be executed. */
-static pid_t start(char **argv, const char *arena, const char *runtime,
-                   const struct sigaction *size_action, int *code)
-{
-    int report[2];
-    struct surroundings around;
-    *code = ENOMEM;
-    if (!make_surroundings(&around, arena, runtime))
-        return -1;
-    around.size_action = size_action;
-    *code = 0;
-    pid_t child = -1;
-    if (pipe2(report, O_CLOEXEC) != 0) {
-        *code = errno;
-    } else {
-        child = fork();
-        if (child == 0)
-            become(argv, &around, report[1]);
-        if (child < 0)
-            *code = errno;
-        (void)close(report[1]);
-        while (child > 0 && read(report[0], code, sizeof *code) < 0 && errno == EINTR) {
-        }
-        (void)close(report[0]);
-    }
-    free_surroundings(&around);
-    return child;
 }
 
 static void catch_signals(void)
@@ -486,7 +400,8 @@ static int record(const struct options *options, char **argv,
         return fail_open(options, &err);
     }
     shared = recording;
-    pid_t child = start(argv, ttape_recording_arena(recording), runtime, &size_action, &code);
+    pid_t child = tool_record_start(argv, recording, runtime, recording_options->follows,
+                                    &size_action, &code);
     catch_signals();
     if (child < 0 || code != 0) {
         if (child > 0)
@@ -548,6 +463,7 @@ static void fill_options(const struct options *options, ttape_recording_options 
                                        .level = options->level,
                                        .literal = options->level == TTAPE_LEVEL_LITERAL,
                                        .jobs = options->jobs == 0 ? 2 : options->jobs};
+    o->follows = !options->no_switches && options->resolution_ns != TTAPE_TIME_NONE;
     o->rules.max_depth = options->depth;
     o->rules.min_ns = options->min_time.value_ns;
     o->rules.cull_hot = options->cull_hot;

@@ -198,7 +198,7 @@ static ttape_status add_steps(struct ttp_encode *e, struct ttp_growing *list, tt
     return TTAPE_OK;
 }
 
-static uint64_t error_ns(const struct ttp_encode *e)
+uint64_t ttp_clock_error_ns(const struct ttp_encode *e)
 {
     struct timespec step = {0};
     if (e->options.clock == TTAPE_CLOCK_COARSE)
@@ -211,7 +211,7 @@ ttape_status ttp_clock_numbers(struct ttp_encode *e, struct ttp_growing *list, t
     const struct ttp_shared *s = e->shared;
     if (e->options.clock == TTAPE_CLOCK_NONE)
         return TTAPE_OK;
-    TTP_TRY(ttp_number_add(e, list, "clock_error_ns", error_ns(e), err));
+    TTP_TRY(ttp_number_add(e, list, "clock_error_ns", ttp_clock_error_ns(e), err));
     if (s->clock_drift_ppb != 0)
         TTP_TRY(ttp_number_add(e, list, "clock_drift_ppb", s->clock_drift_ppb, err));
     if (s->clock_jumps != 0)

@@ -271,6 +271,8 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     TTP_TRY(take_options(o, options, err));
     e->allocator = r->drain.allocator = r->spill.allocator =
         ttp_allocator_or_default(o->writer.allocator);
+    ttp_follower_init(&r->switches, &e->allocator);
+    e->switches = &r->switches;
     e->directory = &r->directory;
     e->spill = r->drain.spill = &r->spill;
     e->shared = r->drain.shared = &r->shared;
@@ -281,6 +283,8 @@ static ttape_status set_up(ttape_recording *r, const char *output,
         return ttp_fail_memory(err);
     r->directory.replaces_output = o->replace;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
+    if (o->follows)
+        ttp_follower_prepare(&r->switches);
     set_clock(r);
     TTP_TRY(draw_trace_id(&o->writer, err));
     TTP_TRY(ttp_spill_open(&r->spill, &r->directory, o->spill_bytes, err));
@@ -322,6 +326,8 @@ static void free_all(ttape_recording *r)
         ttp_spill_close(&r->spill);
     }
     close_drain(&r->drain);
+    if (r->encoder.switches != NULL)
+        ttp_follower_close(&r->switches);
     if (e->journal_fd >= 0)
         (void)close(e->journal_fd);
     for (size_t i = 0; i < e->files.count; i++)
@@ -422,6 +428,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     read_lost(r);
     ttp_unrecorded_take(&d->unrecorded, &d->allocator, head);
     ttape_status status = ttp_drain_round(d, everything, false, err);
+    ttp_follower_read(&r->switches);
     *drained = d->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->encoder.appended, __ATOMIC_RELAXED);
     __atomic_store_n(&head->lost_count, d->lost + r->encoder.lost + r->encoder.uncounted,
@@ -530,6 +537,19 @@ const char *ttape_recording_file(const ttape_recording *r, uint32_t index)
 void ttape_recording_note_started(ttape_recording *r, uint32_t pid, const char *command)
 {
     ttp_unrecorded_started(&r->drain.unrecorded, &r->drain.allocator, pid, command);
+}
+
+ttape_status ttape_recording_follow(ttape_recording *r, uint32_t pid, ttape_error *err)
+{
+    if (r->encoder.options.clock == TTAPE_CLOCK_NONE ||
+        r->encoder.options.writer.resolution_ns == TTAPE_TIME_NONE)
+        return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "without times there are no switches");
+    if (r->switches.is_open)
+        return ttp_fail_plain(err, TTAPE_E_STATE, "a process is followed already");
+    int code = ttp_follower_open(&r->switches, pid);
+    return code == 0 ? TTAPE_OK
+                     : ttp_fail_plain(err, TTAPE_E_UNSUPPORTED,
+                                      "the kernel does not tell of switches: %s", strerror(code));
 }
 
 uint64_t ttape_recording_get_unrecorded(const ttape_recording *r, ttape_unrecorded reason,

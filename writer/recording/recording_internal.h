@@ -10,6 +10,7 @@
  *                           call_filter.c     leaves out calls, by the filters
  *                           recording_output.c  writes trace files, makes checkpoints
  *                           output_file.c     one of them: its name, descriptor and writer
+ *                           switches/         when threads did not run, which the kernel tells both
  *                           journal.c         writes what a recovery has to know
  *
  * Every record goes through the spill file, also when encoding keeps up: so no record depends on
@@ -33,6 +34,7 @@
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/pace.h"
 #include "writer/recording/snapshot.h"
+#include "writer/recording/switches/switch_threads.h"
 #include "writer/recording/unrecorded.h"
 
 #define TTP_SLOT_MAGIC      0x746f6c7370617474ull /* "ttapslot" */
@@ -194,6 +196,9 @@ struct ttp_thread {
     bool has_signals; /* handlers have run */
     bool has_hole;    /* of a recovery: what it could not read comes before the next record */
     bool may_attach;  /* its last event is the stream's, and may still get values */
+    bool is_followed; /* its switches are known */
+    bool has_placed;  /* an event of it was appended, at placed_ns */
+    uint64_t placed_ns;
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
     uint32_t stack;
@@ -299,7 +304,8 @@ struct ttp_encode {
     const struct ttp_directory *directory;
     struct ttp_spill *spill;
     struct ttp_shared *shared;
-    bool is_replaying; /* a recovery: nothing is journaled */
+    struct ttp_follower *switches; /* NULL: a recovery */
+    bool is_replaying;             /* a recovery: nothing is journaled */
     uint64_t opened_ms;
     struct ttp_clock clock;
     /* the processes and threads of the records */
@@ -366,6 +372,7 @@ struct ttape_recording {
     struct ttp_drain drain;
     struct ttp_encode encoder;
     struct ttp_snapshots snapshots;
+    struct ttp_follower switches;
     /* the caller's thread, which starts and ends the encoding thread */
     pthread_t thread;
     pthread_cond_t started;       /* with spill.lock */
@@ -422,6 +429,9 @@ ttape_status ttp_clock_sample(struct ttp_drain *d, bool before_slot, ttape_error
 ttape_status ttp_clock_take(struct ttp_encode *e, ttape_error *err);
 /* What the metadata says of the clock: adds struct ttp_number. */
 ttape_status ttp_clock_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err);
+
+/* The most by which times were seen to differ from CLOCK_MONOTONIC. */
+uint64_t ttp_clock_error_ns(const struct ttp_encode *e);
 
 /* 0: the clock does not go on, or in steps that are too long. */
 static inline uint64_t ttp_clock_ticks(ttape_clock clock, const struct ttp_tick_rate *rate,

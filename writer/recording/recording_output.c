@@ -18,6 +18,7 @@
 #define LIVE_SEAL_MS    500u
 #define PRESSED_SEAL_MS 200u   /* programs wait for the slots of a partition for a second at most */
 #define PRESSED_EVENTS  65536u /* smaller partitions are too long */
+#define KERNEL_ERROR_NS 1000u  /* the kernel's own reading of the clock, and ours */
 
 /* In a new file a stream goes on with the frames that it had. */
 static ttape_status resume(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
@@ -26,6 +27,38 @@ static ttape_status resume(struct ttp_encode *e, struct ttp_thread *thread, ttap
     thread->edge.frames = thread->frames.data;
     return ttape_writer_resume(ttp_output_of(e, thread)->writer, thread->stream, &thread->edge,
                                err);
+}
+
+/* Switches of which nothing is known any more. */
+static ttape_status put_unknown(ttape_writer *writer, uint32_t stream, size_t count,
+                                ttape_error *err)
+{
+    ttape_off_span span = {.kind = TTAPE_OFF_UNKNOWN};
+    for (; span.event < count; span.event++)
+        TTP_TRY(ttape_writer_add_off(writer, stream, &span, 1, err));
+    return TTAPE_OK;
+}
+
+/* When the thread did not run, in the intervals that end with these events. */
+static ttape_status put_switches(struct ttp_encode *e, struct ttp_thread *thread,
+                                 ttape_writer *writer, const ttape_event *events, size_t count,
+                                 ttape_error *err)
+{
+    const ttape_off_span *spans;
+    size_t span_count;
+    struct ttp_switch_place place = {.tid = thread->tid,
+                                     .before_ns = thread->placed_ns,
+                                     .has_before = thread->has_placed,
+                                     .error_ns = ttp_clock_error_ns(e) + KERNEL_ERROR_NS};
+    if (e->switches == NULL || !e->switches->is_open || count == 0)
+        return TTAPE_OK;
+    bool is_known = ttp_follower_place(e->switches, &place, events, count, &spans, &span_count);
+    thread->placed_ns = events[count - 1].time_ns;
+    thread->has_placed = true;
+    if (!is_known)
+        return thread->is_followed ? put_unknown(writer, thread->stream, count, err) : TTAPE_OK;
+    thread->is_followed = true;
+    return ttape_writer_add_off(writer, thread->stream, spans, span_count, err);
 }
 
 ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
@@ -37,6 +70,7 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
     struct ttp_output *o = ttp_output_of(e, thread);
     o->event_count += count;
     e->appended += count;
+    TTP_TRY(put_switches(e, thread, o->writer, events, count, err));
     return ttape_writer_append(o->writer, thread->stream, events, count, err);
 }
 
@@ -217,7 +251,8 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
     } all[] = {{"dropped_events", ttp_arena_lost(e->shared)},
                {"culled_calls", e->culled},
                {"overwritten_events", e->overwritten},
-               {"fast_partitions", e->pace.fast_partitions}};
+               {"fast_partitions", e->pace.fast_partitions},
+               {"lost_switches", e->switches != NULL ? e->switches->lost_count : 0}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)

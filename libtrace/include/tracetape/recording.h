@@ -85,6 +85,7 @@ typedef struct ttape_recording_options {
      * behind it, are made as one. */
     uint64_t checkpoint_ns; /* 0: never */
     bool (*is_checkpoint)(void *context, const ttape_site *site, const ttape_module *module);
+    bool follows; /* ttape_recording_follow will be called: saves it 10 ms */
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {
@@ -154,6 +155,12 @@ TTAPE_API void ttape_recording_find_users(const ttape_recording *recording, uint
  * it executes, a path or a name to be looked for in PATH. Before the next poll. */
 TTAPE_API void ttape_recording_note_started(ttape_recording *recording, uint32_t pid,
                                             const char *command);
+/* Asks the kernel when threads of the process, and of all that it starts, do not run: the trace
+ * then says so. The caller has started the process, which has one thread, executes nothing yet, and
+ * waits; once in a recording. TTAPE_E_UNSUPPORTED: the kernel refuses (its setting
+ * perf_event_paranoid is above 2, a filter of system calls), and recording goes on without. */
+TTAPE_API ttape_status ttape_recording_follow(ttape_recording *recording, uint32_t pid,
+                                              ttape_error *err);
 /* After finish: how many processes recorded nothing for that reason; *example: the program of one
  * of them (valid until close), NULL where it is not known. */
 TTAPE_API uint64_t ttape_recording_get_unrecorded(const ttape_recording *recording,

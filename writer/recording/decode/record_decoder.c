@@ -425,6 +425,8 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
     if (e->options.only_first && slot->block.process_id != e->first_pid)
         return TTAPE_OK;
     TTP_TRY(ttp_clock_take(e, err));
+    if (e->switches != NULL)
+        ttp_follower_read(e->switches);
     TTP_TRY(ttp_thread_of(e, &slot->block, &d.thread, err));
     d.epoch = slot->head.first == 0 ? epoch_of(slot->block.epoch) : d.thread->epoch;
     TTP_TRY(check_place(&d, &is_next));

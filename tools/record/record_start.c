@@ -1,0 +1,130 @@
+/* Starting the command: its environment, the fork, and what the kernel is asked before that. */
+#define _GNU_SOURCE /* asprintf, pipe2 */
+#include "tools/record/record_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENV_ARENA      "TRACETAPE_ARENA"
+#define ENV_PRELOAD    "LD_PRELOAD"
+#define STATUS_NO_EXEC 127
+
+static bool names(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=';
+}
+
+/* The command's environment: ours, with two entries anew. It is made before the fork, while the
+ * recorder can still say that memory is missing. */
+struct surroundings {
+    char **entries; /* of `environ`, but for the two */
+    char *arena, *preload;
+    const struct sigaction *size_action; /* what SIGXFSZ did before hold_size_signal */
+};
+
+static void free_surroundings(struct surroundings *s)
+{
+    free(s->entries);
+    free(s->arena);
+    free(s->preload);
+    *s = (struct surroundings){0};
+}
+
+static bool make_surroundings(struct surroundings *s, const char *arena, const char *runtime)
+{
+    const char *before = getenv(ENV_PRELOAD);
+    size_t count = 0, used = 0;
+    bool joins = before != NULL && *before != '\0';
+    *s = (struct surroundings){0};
+    while (environ[count] != NULL)
+        count++;
+    s->entries = calloc(count + 3, sizeof *s->entries);
+    if (asprintf(&s->arena, ENV_ARENA "=%s", arena) < 0)
+        s->arena = NULL;
+    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime, joins ? ":" : "",
+                 joins ? before : "") < 0)
+        s->preload = NULL;
+    if (s->entries == NULL || s->arena == NULL || s->preload == NULL) {
+        free_surroundings(s);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD))
+            s->entries[used++] = environ[i];
+    s->entries[used++] = s->arena;
+    s->entries[used] = s->preload;
+    return true;
+}
+
+/* Nothing in here needs memory: execvpe finds the command on the stack. */
+static void become(char **argv, const struct surroundings *around, int go, int report)
+{
+    char byte;
+    while (read(go, &byte, 1) < 0 && errno == EINTR) { /* until its other end is closed */
+    }
+    (void)sigaction(SIGXFSZ, around->size_action, NULL);
+    (void)execvpe(argv[0], argv, around->entries);
+    int why = errno;
+    (void)!write(report, &why, sizeof why);
+    _exit(STATUS_NO_EXEC);
+}
+
+/* Before it goes on, the kernel is asked to tell when it does not run. */
+static void follow(ttape_recording *recording, pid_t child, bool follows)
+{
+    ttape_error err = {0};
+    if (follows)
+        (void)ttape_recording_follow(recording, (uint32_t)child, &err);
+}
+
+/* Forks. The child waits until the other end of its pipe is closed. */
+static pid_t fork_command(char **argv, const struct surroundings *around, int report[2],
+                          ttape_recording *recording, bool follows)
+{
+    int go[2];
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)close(go[1]);
+        become(argv, around, go[0], report[1]);
+    }
+    if (child > 0)
+        follow(recording, child, follows);
+    int code = errno;
+    (void)close(go[0]);
+    (void)close(go[1]);
+    errno = code;
+    return child;
+}
+
+pid_t tool_record_start(char **argv, ttape_recording *recording, const char *runtime, bool follows,
+                        const struct sigaction *size_action, int *code)
+{
+    int report[2];
+    struct surroundings around;
+    *code = ENOMEM;
+    if (!make_surroundings(&around, ttape_recording_arena(recording), runtime))
+        return -1;
+    around.size_action = size_action;
+    *code = 0;
+    pid_t child = -1;
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        *code = errno;
+    } else {
+        child = fork_command(argv, &around, report, recording, follows);
+        if (child < 0)
+            *code = errno;
+        (void)close(report[1]);
+        while (child > 0 && read(report[0], code, sizeof *code) < 0 && errno == EINTR) {
+        }
+        (void)close(report[0]);
+    }
+    free_surroundings(&around);
+    return child;
+}
