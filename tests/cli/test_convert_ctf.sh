@@ -195,6 +195,58 @@ events first <<'END'
 END
 [ -z "$(ls -A empty)" ] || fail "temporary folders are left: $(ls -A empty)"
 
+# Damage inside of a packet ends that stream and no other; so does a file that has nothing, or that
+# only its index tells of.
+python3 - <<'END'
+from pathlib import Path
+from ctf_writer import *
+A, B = 0x401000, 0x401100
+one = [[(10, 7, 7, ENTRY, A), (20, 7, 7, ENTRY, B)], [(30, 7, 7, EXIT, B), (40, 7, 7, ENTRY, B)],
+       [(100, 7, 7, EXIT, B), (110, 7, 7, EXIT, A)]]
+two = [([(15, 7, 8, ENTRY, A), (25, 7, 8, ENTRY, B)], 0), ([(120, 7, 8, EXIT, B)], 0)]
+late = [([(130, 7, 9, ENTRY, A), (1 << 63, 7, 9, EXIT, A)], 0)]
+def channels(name, *cpus):
+    write(f"{name}/inner", [[(events, 0) for events in one], two, *cpus])
+    return Path(name, "inner/channel0_0")
+file = channels("inside")
+data = file.read_bytes()
+at = len(packet(one[0], 0) + packet(one[1][:1], 0))
+file.write_bytes(data[:at] + b"\xff\xff" + data[at + 2:])
+channels("hollow").write_bytes(b"")
+file = channels("gone")
+Path(file.parent, "index").mkdir()
+for number, bytes_ in ((0, 96), (1, 96), (7, 24)):
+    Path(file.parent, f"index/channel0_{number}.idx").write_bytes(bytes(bytes_))
+file.unlink()
+file = channels("late", late).with_name("channel0_2")
+data = file.read_bytes()
+file.write_bytes(data[:32] + (130).to_bytes(8, "little") + data[40:])  # the packet's end is told
+END
+other='8,15,enter,0,0x401000
+8,25,enter,1,0x401100
+8,120,exit,1,0x401100'
+status 3 "$T" convert inside -o inside.ttape
+has err "'inner/channel0_0' is damaged behind 3 events: the rest of it is missing"
+lines err 1
+events inside <<END
+7,10,enter,0,0x401000
+7,20,enter,1,0x401100
+7,30,exit,1,0x401100
+$other
+END
+status 3 "$T" convert hollow -o hollow.ttape
+has err "'inner/channel0_0' is empty: what was in it is missing"
+lines err 1
+events hollow <<<"$other"
+status 3 "$T" convert gone -o gone.ttape
+has err "'inner/channel0_0' is not there, and its index is: what was in it is missing"
+lines err 1
+events gone <<<"$other"
+status 3 "$T" convert late -o late.ttape
+has err '1 events left out: their times cannot be told in nanoseconds'
+status 0 "$T" dump --format csv late.ttape
+has out ',9,.*130,enter'
+
 # When the library dies over a trace, what it read until then is kept.
 if [ -z "${TTAPE_SANITIZE:-}" ]; then
     cat >die.c <<'END'

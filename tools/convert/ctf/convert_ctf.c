@@ -80,6 +80,18 @@ static bool take_event(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, c
            tool_scratch_write(&ctf->events, text, wire->text_bytes);
 }
 
+static void say_damage(const struct tool_ctf *ctf, const struct tool_ctf_wire *wire,
+                       const char *text)
+{
+    const char *folder = wire->b < ctf->folders.count ? ctf->folders.paths[wire->b] : "";
+    folder += strlen(folder) > 0 ? strlen(ctf->conversion->input) : 0; /* it begins with that */
+    folder += strspn(folder, "/");
+    tool_conversion_warn(
+        ctf->conversion,
+        "'%s%s%.*s' is damaged behind %" PRIu64 " events: the rest of it is missing", folder,
+        *folder != '\0' ? "/" : "", (int)strnlen(text, wire->text_bytes), text, wire->a);
+}
+
 /* Everything that the child says. Returns a tool_exit. */
 static int take_records(struct tool_ctf *ctf, struct ctf_pipe *in)
 {
@@ -99,7 +111,9 @@ static int take_records(struct tool_ctf *ctf, struct ctf_pipe *in)
             ctf->failure = tool_copy_text(text, strnlen(text, wire.text_bytes));
             return TOOL_OK;
         }
-        if (wire.kind > TOOL_CTF_WIRE_EVENTS)
+        if (wire.kind == TOOL_CTF_WIRE_DAMAGE)
+            say_damage(ctf, &wire, text);
+        else if (wire.kind > TOOL_CTF_WIRE_EVENTS)
             tool_ctf_take_definition(ctf, &wire, text);
         else if (wire.kind < TOOL_CTF_WIRE_EVENTS && !take_event(ctf, &wire, text))
             return TOOL_CANNOT;
@@ -201,6 +215,8 @@ static int read_or_mend(struct tool_ctf *ctf, char *const *folders, size_t count
 static int convert(struct tool_ctf *ctf, char *const *folders, size_t count)
 {
     struct tool_conversion *conversion = ctf->conversion;
+    ctf->folders = (struct tool_ctf_folders){folders, count};
+    tool_ctf_warn_empty(conversion, &ctf->folders);
     int status = read_or_mend(ctf, folders, count);
     if (status == TOOL_OK && ctf->event_count == 0) {
         status = tool_fail("'%s' holds no event of lttng-ust-cyg-profile%s", conversion->input,

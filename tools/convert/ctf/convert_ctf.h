@@ -33,8 +33,26 @@ enum tool_ctf_kind {
     TOOL_CTF_WIRE_BUILD_ID, /* a start; text: the bytes */
     TOOL_CTF_WIRE_CLOCK,    /* text: name */
     TOOL_CTF_WIRE_OTHER,    /* a events of other kinds, b whose time has no ns, at the end */
+    TOOL_CTF_WIRE_DAMAGE,   /* a events read, b folder; text: the file that ends there */
     TOOL_CTF_WIRE_DONE,     /* read to the end */
     TOOL_CTF_WIRE_FAILED    /* text: why; a 1: before it read anything */
+};
+
+/* What an event's name makes of it. */
+enum tool_ctf_event {
+    TOOL_CTF_EVENT_OTHER = 1,
+    TOOL_CTF_EVENT_ENTRY,
+    TOOL_CTF_EVENT_EXIT,
+    TOOL_CTF_EVENT_POINT,
+    TOOL_CTF_EVENT_UNSEEN,
+    TOOL_CTF_EVENT_GAP,
+    TOOL_CTF_EVENT_SWITCH,
+    TOOL_CTF_EVENT_SIGNAL,
+    TOOL_CTF_EVENT_SIGNAL_END,
+    TOOL_CTF_EVENT_SITE,
+    TOOL_CTF_EVENT_THREAD,
+    TOOL_CTF_EVENT_MODULE,
+    TOOL_CTF_EVENT_BUILD_ID
 };
 
 enum tool_ctf_left {
@@ -55,6 +73,24 @@ struct tool_ctf_wire {
     uint32_t source, flags;
 };
 
+/* The child's end of the pipe: records that are collected, and the text of the next one. */
+struct tool_ctf_out {
+    int fd;
+    bool failed;
+    char *bytes;
+    size_t used;
+    char text[TOOL_CTF_TEXT_MAX];
+    size_t text_bytes;
+};
+
+/* convert_ctf_out.c. False: no memory. */
+bool tool_ctf_out_begin(struct tool_ctf_out *out, int fd);
+void tool_ctf_out_flush(struct tool_ctf_out *out);
+/* Sends a record with the text. */
+void tool_ctf_out_send(struct tool_ctf_out *out, struct tool_ctf_wire *wire);
+/* Adds a text to the next record, cut where it is too long. */
+void tool_ctf_out_text(struct tool_ctf_out *out, const char *text);
+
 /* What convert_ctf.c gives to that child (tools/io/child.h). */
 struct tool_ctf_folders {
     char *const *paths;
@@ -64,6 +100,8 @@ struct tool_ctf_folders {
 /* convert_ctf_graph.c: reads the folders and writes records to a descriptor. Only ever called in a
  * process of its own; returns its exit status. */
 int tool_ctf_read(char *const *folders, size_t count, int fd);
+/* convert_ctf_names.c. */
+enum tool_ctf_event tool_ctf_event_of(const char *name);
 /* Whether babeltrace2 can open a trace's folder. Only ever called in a process of its own. */
 bool tool_ctf_is_sound(const char *folder);
 

@@ -79,6 +79,7 @@ struct tool_ctf {
     bool is_done;       /* the child read to the end */
     bool is_refused;    /* babeltrace2 opened nothing: why is in failure */
     char *failure;
+    struct tool_ctf_folders folders; /* of the traces, as they are */
     struct tool_ctf_mended mended;
     ttape_error err;
 };
@@ -94,6 +95,11 @@ ttape_status tool_ctf_define(struct tool_ctf *ctf);
 ttape_status tool_ctf_find_site(struct tool_ctf *ctf, const struct tool_ctf_wire *wire,
                                 uint32_t *site);
 void tool_ctf_close(struct tool_ctf *ctf);
+
+/* convert_ctf_folders.c. Warns of stream files that are empty, or not there though their index is:
+ * babeltrace2 passes over them. */
+void tool_ctf_warn_empty(struct tool_conversion *conversion,
+                         const struct tool_ctf_folders *folders);
 
 /* convert_ctf_feed.c. Feeds the events; returns a tool_exit. */
 int tool_ctf_feed(struct tool_ctf *ctf);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,12 @@
 #include <unistd.h>
 
 #include "tools/command/tool.h"
-#include "tools/convert/ctf/convert_ctf.h"
+#include "tools/convert/ctf/convert_ctf_events.h"
 #include "tools/io/scratch_file.h"
 
-#define DEPTH_MAX 12
-#define MAGIC     UINT32_C(0x75D11D57)
+#define DEPTH_MAX        12
+#define INDEX_HEAD_BYTES 24 /* of a file of LTTng's index/ */
+#define MAGIC            UINT32_C(0x75D11D57)
 
 struct finding {
     bool is_probe; /* quiet; the first one is enough */
@@ -134,4 +136,64 @@ int tool_ctf_find(int directory, const char *path, char ***folders, size_t *coun
     *folders = found.folders;
     *count = found.count;
     return found.status;
+}
+
+/* LTTng writes an index beside each stream file: without packets, it is a head alone. */
+static bool has_packets(int directory, const char *name, bool otherwise)
+{
+    char path[NAME_MAX + sizeof("index/.idx")];
+    struct stat status;
+    snprintf(path, sizeof(path), "index/%s.idx", name);
+    return fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0
+               ? status.st_size > INDEX_HEAD_BYTES
+               : otherwise;
+}
+
+static void warn_of(struct tool_conversion *conversion, const char *folder, const char *name,
+                    const char *what)
+{
+    folder += strlen(conversion->input);
+    folder += strspn(folder, "/");
+    tool_conversion_warn(conversion, "'%s%s%s' %s: what was in it is missing", folder,
+                         *folder != '\0' ? "/" : "", name, what);
+}
+
+static void warn_in(struct tool_conversion *conversion, const char *folder, int directory,
+                    const char *listed)
+{
+    bool is_index = *listed != '.';
+    int fd = openat(directory, listed, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        struct stat status;
+        char *end = strrchr(entry->d_name, '.');
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0)
+            continue;
+        if (!is_index) {
+            if (fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISREG(status.st_mode) && status.st_size == 0 &&
+                has_packets(directory, entry->d_name, true))
+                warn_of(conversion, folder, entry->d_name, "is empty");
+        } else if (end != NULL && strcmp(end, ".idx") == 0) {
+            *end = '\0';
+            if (fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 &&
+                errno == ENOENT && has_packets(directory, entry->d_name, false))
+                warn_of(conversion, folder, entry->d_name, "is not there, and its index is");
+        }
+    }
+    if (listing != NULL)
+        closedir(listing);
+}
+
+void tool_ctf_warn_empty(struct tool_conversion *conversion, const struct tool_ctf_folders *folders)
+{
+    for (size_t i = 0; i < folders->count; i++) {
+        int fd = open(folders->paths[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        warn_in(conversion, folders->paths[i], fd, ".");
+        warn_in(conversion, folders->paths[i], fd, "index");
+        close(fd);
+    }
 }

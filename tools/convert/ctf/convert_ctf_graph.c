@@ -1,4 +1,4 @@
-/* Reading CTF: babeltrace2's src.ctf.fs and muxer into a sink of our own, which writes what it gets
+/* Reading CTF: babeltrace2's src.ctf.fs into a sink of our own, which writes what it gets
  * to a pipe. Runs in a process of its own. This is a door to babeltrace2. */
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,56 +8,16 @@
 
 #include <babeltrace2/babeltrace.h>
 
+#include "tools/command/ordered.h"
 #include "tools/convert/ctf/convert_ctf.h"
-#include "tools/export/formats/export_ctf.h"
-#include "tools/io/child.h"
 
-#define OUT_BYTES     (256u * 1024u)
 #define HELD_BYTES    (16u * 1024u) /* at most what a sudden end takes along */
 #define EPOCH_SECONDS 500000000     /* no machine is up that long */
 #define CLASSES       1024u         /* event classes whose kind is remembered; a power of two */
 
-/* What an event's name makes of it. */
-enum event_kind {
-    KIND_OTHER = 1,
-    KIND_ENTRY,
-    KIND_EXIT,
-    KIND_POINT,
-    KIND_UNSEEN,
-    KIND_GAP,
-    KIND_SWITCH,
-    KIND_SIGNAL,
-    KIND_SIGNAL_END,
-    KIND_SITE,
-    KIND_THREAD,
-    KIND_MODULE,
-    KIND_BUILD_ID
-};
-
-static const struct {
-    const char *name;
-    enum event_kind kind;
-} event_names[] = {{TOOL_CTF_ENTRY, KIND_ENTRY},
-                   {TOOL_CTF_EXIT, KIND_EXIT},
-                   {"lttng_ust_cyg_profile_fast:func_entry", KIND_ENTRY},
-                   {"lttng_ust_cyg_profile_fast:func_exit", KIND_EXIT},
-                   {TOOL_CTF_POINT, KIND_POINT},
-                   {TOOL_CTF_EXIT_UNSEEN, KIND_UNSEEN},
-                   {TOOL_CTF_GAP, KIND_GAP},
-                   {TOOL_CTF_SWITCH, KIND_SWITCH},
-                   {TOOL_CTF_SIGNAL, KIND_SIGNAL},
-                   {TOOL_CTF_SIGNAL_END, KIND_SIGNAL_END},
-                   {TOOL_CTF_SITE, KIND_SITE},
-                   {TOOL_CTF_THREAD, KIND_THREAD},
-                   {"lttng_ust_statedump:bin_info", KIND_MODULE},
-                   {"lttng_ust_lib:load", KIND_MODULE},
-                   {"lttng_ust_dl:dlopen", KIND_MODULE},
-                   {"lttng_ust_statedump:build_id", KIND_BUILD_ID},
-                   {"lttng_ust_lib:build_id", KIND_BUILD_ID}};
-
 struct known_class {
     const bt_event_class *event_class;
-    enum event_kind kind;
+    enum tool_ctf_event kind;
 };
 
 /* A CTF stream: its number, and the thread that was named last. */
@@ -67,52 +27,32 @@ struct known_stream {
     bool is_named;
 };
 
-struct graph_reader {
+/* What a stream file gives, message by message: babeltrace2's own muxer would end all of them with
+ * the first that is damaged. */
+struct stream_port {
     bt_message_iterator *iterator;
-    int fd;
-    bool failed, has_clock;
-    char *out;
-    size_t used;
+    bt_message_array_const messages;
+    uint64_t at, count; /* of the messages */
+    int64_t time_ns;    /* of the next message */
+    uint64_t event_count;
+    uint32_t folder;
+    const bt_port_output *output;
+    const char *file; /* the path of its file, or of the first of several */
+    bool has_clock;
+};
+
+struct graph_reader {
+    struct stream_port *ports;
+    size_t port_count;
+    uint32_t *order; /* of ports that go on, a heap */
+    struct tool_heap heap;
+    struct tool_ctf_out out;
+    bool has_clock;
     uint64_t other_count, untimed_count;
     struct known_class classes[CLASSES];
     struct known_stream *streams;
     size_t stream_count;
-    char text[TOOL_CTF_TEXT_MAX];
-    size_t text_bytes;
 };
-
-/* ---- the pipe ---- */
-
-static void flush(struct graph_reader *reader)
-{
-    reader->failed = reader->failed || !tool_child_send(reader->fd, reader->out, reader->used, 0);
-    reader->used = 0;
-}
-
-/* Sends a record with what is in reader->text. */
-static void send(struct graph_reader *reader, struct tool_ctf_wire *wire)
-{
-    wire->text_bytes = (uint32_t)reader->text_bytes;
-    if (OUT_BYTES - reader->used < sizeof(*wire) + reader->text_bytes)
-        flush(reader);
-    memcpy(reader->out + reader->used, wire, sizeof(*wire));
-    reader->used += sizeof(*wire);
-    memcpy(reader->out + reader->used, reader->text, reader->text_bytes);
-    reader->used += reader->text_bytes;
-    reader->text_bytes = 0;
-}
-
-/* Adds a text to the next record, cut where it is too long. */
-static void add_text(struct graph_reader *reader, const char *text)
-{
-    size_t room = TOOL_CTF_TEXT_MAX / 4 - 1; /* of each: there are at most four */
-    size_t size = text != NULL ? strlen(text) : 0;
-    size = size < room ? size : room;
-    if (size > 0)
-        memcpy(reader->text + reader->text_bytes, text, size);
-    reader->text[reader->text_bytes + size] = '\0';
-    reader->text_bytes += size + 1;
-}
 
 /* ---- fields ---- */
 
@@ -167,17 +107,14 @@ static const char *get_text(const bt_event *event, const char *name)
 
 /* ---- events ---- */
 
-static enum event_kind kind_of(struct graph_reader *reader, const bt_event_class *event_class)
+static enum tool_ctf_event kind_of(struct graph_reader *reader, const bt_event_class *event_class)
 {
     size_t at = ((uintptr_t)event_class >> 4) & (CLASSES - 1);
     struct known_class *known = &reader->classes[at];
     if (known->event_class == event_class)
         return known->kind;
     const char *name = bt_event_class_get_name(event_class);
-    *known = (struct known_class){event_class, KIND_OTHER};
-    for (size_t i = 0; name != NULL && i < sizeof(event_names) / sizeof(event_names[0]); i++)
-        if (strcmp(name, event_names[i].name) == 0)
-            known->kind = event_names[i].kind;
+    *known = (struct known_class){event_class, tool_ctf_event_of(name != NULL ? name : "")};
     return known->kind;
 }
 
@@ -225,8 +162,8 @@ static void set_thread(struct graph_reader *reader, const bt_event *event,
         known->is_named = true;
         struct tool_ctf_wire said = *wire;
         said.kind = TOOL_CTF_WIRE_NAME;
-        add_text(reader, name);
-        send(reader, &said);
+        tool_ctf_out_text(&reader->out, name);
+        tool_ctf_out_send(&reader->out, &said);
     }
 }
 
@@ -249,12 +186,12 @@ static void send_build_id(struct graph_reader *reader, const bt_event *event,
     for (uint64_t i = 0; i < length && i < 64; i++) {
         if (!field_number(bt_field_array_borrow_element_field_by_index_const(array, i), &byte))
             return;
-        reader->text[reader->text_bytes++] = (char)byte;
+        reader->out.text[reader->out.text_bytes++] = (char)byte;
     }
     wire->kind = TOOL_CTF_WIRE_BUILD_ID;
     if (get_number(event, "baddr", &wire->a))
-        send(reader, wire);
-    reader->text_bytes = 0;
+        tool_ctf_out_send(&reader->out, wire);
+    reader->out.text_bytes = 0;
 }
 
 static void send_site(struct graph_reader *reader, const bt_event *event,
@@ -264,11 +201,11 @@ static void send_site(struct graph_reader *reader, const bt_event *event,
     (void)get_number(event, "addr", &wire->a);
     (void)get_number(event, "site", &wire->b);
     (void)get_number(event, "line", &wire->c);
-    add_text(reader, get_text(event, "kind"));
-    add_text(reader, get_text(event, "symbol"));
-    add_text(reader, get_text(event, "module"));
-    add_text(reader, get_text(event, "file"));
-    send(reader, wire);
+    tool_ctf_out_text(&reader->out, get_text(event, "kind"));
+    tool_ctf_out_text(&reader->out, get_text(event, "symbol"));
+    tool_ctf_out_text(&reader->out, get_text(event, "module"));
+    tool_ctf_out_text(&reader->out, get_text(event, "file"));
+    tool_ctf_out_send(&reader->out, wire);
 }
 
 /* What a call, a point or the like says of its place. */
@@ -279,32 +216,35 @@ static void set_place(const bt_event *event, struct tool_ctf_wire *wire)
     wire->b = get_number(event, "site", &site) && site < UINT32_MAX ? site + 1 : 0;
 }
 
-static void send_event(struct graph_reader *reader, const bt_event *event, enum event_kind kind,
+static void send_event(struct graph_reader *reader, const bt_event *event, enum tool_ctf_event kind,
                        struct tool_ctf_wire *wire)
 {
-    static const uint32_t kinds[] = {
-        [KIND_ENTRY] = TOOL_CTF_WIRE_ENTRY,   [KIND_EXIT] = TOOL_CTF_WIRE_EXIT,
-        [KIND_POINT] = TOOL_CTF_WIRE_POINT,   [KIND_UNSEEN] = TOOL_CTF_WIRE_UNSEEN,
-        [KIND_GAP] = TOOL_CTF_WIRE_GAP,       [KIND_SWITCH] = TOOL_CTF_WIRE_SWITCH,
-        [KIND_SIGNAL] = TOOL_CTF_WIRE_SIGNAL, [KIND_SIGNAL_END] = TOOL_CTF_WIRE_SIGNAL_END};
+    static const uint32_t kinds[] = {[TOOL_CTF_EVENT_ENTRY] = TOOL_CTF_WIRE_ENTRY,
+                                     [TOOL_CTF_EVENT_EXIT] = TOOL_CTF_WIRE_EXIT,
+                                     [TOOL_CTF_EVENT_POINT] = TOOL_CTF_WIRE_POINT,
+                                     [TOOL_CTF_EVENT_UNSEEN] = TOOL_CTF_WIRE_UNSEEN,
+                                     [TOOL_CTF_EVENT_GAP] = TOOL_CTF_WIRE_GAP,
+                                     [TOOL_CTF_EVENT_SWITCH] = TOOL_CTF_WIRE_SWITCH,
+                                     [TOOL_CTF_EVENT_SIGNAL] = TOOL_CTF_WIRE_SIGNAL,
+                                     [TOOL_CTF_EVENT_SIGNAL_END] = TOOL_CTF_WIRE_SIGNAL_END};
     wire->kind = kinds[kind];
     set_place(event, wire);
-    if (kind == KIND_GAP) {
+    if (kind == TOOL_CTF_EVENT_GAP) {
         (void)get_number(event, "lost", &wire->a);
-        add_text(reader, get_text(event, "reason"));
-    } else if (kind == KIND_SWITCH) {
+        tool_ctf_out_text(&reader->out, get_text(event, "reason"));
+    } else if (kind == TOOL_CTF_EVENT_SWITCH) {
         (void)get_number(event, "stack", &wire->a);
-    } else if (kind == KIND_SIGNAL || kind == KIND_SIGNAL_END) {
+    } else if (kind == TOOL_CTF_EVENT_SIGNAL || kind == TOOL_CTF_EVENT_SIGNAL_END) {
         (void)get_number(event, "signal", &wire->a);
     }
-    if (kind == KIND_ENTRY || kind == KIND_SIGNAL)
+    if (kind == TOOL_CTF_EVENT_ENTRY || kind == TOOL_CTF_EVENT_SIGNAL)
         (void)get_number(event, "was_open", &wire->c);
-    else if (kind == KIND_EXIT || kind == KIND_SIGNAL_END)
+    else if (kind == TOOL_CTF_EVENT_EXIT || kind == TOOL_CTF_EVENT_SIGNAL_END)
         wire->c = left_of(event);
     const char *values = get_text(event, "values");
-    if (*values != '\0' && kind != KIND_GAP)
-        add_text(reader, values);
-    send(reader, wire);
+    if (*values != '\0' && kind != TOOL_CTF_EVENT_GAP)
+        tool_ctf_out_text(&reader->out, values);
+    tool_ctf_out_send(&reader->out, wire);
 }
 
 /* LTTng calls its clock monotonic, but adds what makes it count from 1970. */
@@ -318,19 +258,20 @@ static const char *clock_name(const bt_clock_class *clock_class)
                : bt_clock_class_get_name(clock_class);
 }
 
-static void take_event(struct graph_reader *reader, const bt_message *message)
+static void take_event(struct graph_reader *reader, const bt_message *message, bool has_clock)
 {
     const bt_event *event = bt_message_event_borrow_event_const(message);
-    enum event_kind kind = kind_of(reader, bt_event_borrow_class_const(event));
+    enum tool_ctf_event kind = kind_of(reader, bt_event_borrow_class_const(event));
     struct tool_ctf_wire wire = {0};
     int64_t time_ns = 0;
-    if (kind == KIND_OTHER) {
+    if (kind == TOOL_CTF_EVENT_OTHER) {
         reader->other_count++;
         return;
     }
-    const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
-    if (bt_clock_snapshot_get_ns_from_origin(clock, &time_ns) !=
-        BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+    const bt_clock_snapshot *clock =
+        has_clock ? bt_message_event_borrow_default_clock_snapshot_const(message) : NULL;
+    if (clock == NULL || bt_clock_snapshot_get_ns_from_origin(clock, &time_ns) !=
+                             BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
         reader->untimed_count++;
         return;
     }
@@ -338,28 +279,29 @@ static void take_event(struct graph_reader *reader, const bt_message *message)
     if (!reader->has_clock) {
         struct tool_ctf_wire said = {.kind = TOOL_CTF_WIRE_CLOCK};
         reader->has_clock = true;
-        add_text(reader, clock_name(bt_clock_snapshot_borrow_clock_class_const(clock)));
-        send(reader, &said);
+        tool_ctf_out_text(&reader->out,
+                          clock_name(bt_clock_snapshot_borrow_clock_class_const(clock)));
+        tool_ctf_out_send(&reader->out, &said);
     }
     set_thread(reader, event, &wire);
-    if (kind == KIND_BUILD_ID) {
+    if (kind == TOOL_CTF_EVENT_BUILD_ID) {
         send_build_id(reader, event, &wire);
-    } else if (kind == KIND_SITE) {
+    } else if (kind == TOOL_CTF_EVENT_SITE) {
         send_site(reader, event, &wire);
-    } else if (kind == KIND_MODULE) {
+    } else if (kind == TOOL_CTF_EVENT_MODULE) {
         wire.kind = TOOL_CTF_WIRE_MODULE;
-        add_text(reader, get_text(event, "path"));
+        tool_ctf_out_text(&reader->out, get_text(event, "path"));
         if (get_number(event, "baddr", &wire.a) && get_number(event, "memsz", &wire.b))
-            send(reader, &wire);
-        reader->text_bytes = 0;
-    } else if (kind == KIND_THREAD) {
+            tool_ctf_out_send(&reader->out, &wire);
+        reader->out.text_bytes = 0;
+    } else if (kind == TOOL_CTF_EVENT_THREAD) {
         wire.kind = TOOL_CTF_WIRE_THREAD;
         (void)get_number(event, "pid", &wire.a);
         (void)get_number(event, "tid", &wire.b);
         (void)get_number(event, "parent_pid", &wire.c);
-        add_text(reader, get_text(event, "process"));
-        add_text(reader, get_text(event, "thread"));
-        send(reader, &wire);
+        tool_ctf_out_text(&reader->out, get_text(event, "process"));
+        tool_ctf_out_text(&reader->out, get_text(event, "thread"));
+        tool_ctf_out_send(&reader->out, &wire);
     } else {
         send_event(reader, event, kind, &wire);
     }
@@ -376,38 +318,125 @@ static void take_discarded(struct graph_reader *reader, const bt_message *messag
     if (!are_packets && bt_message_discarded_events_get_count(message, &wire.a) !=
                             BT_PROPERTY_AVAILABILITY_AVAILABLE)
         wire.a = 0;
-    send(reader, &wire);
+    tool_ctf_out_send(&reader->out, &wire);
 }
 
 /* ---- the sink ---- */
+
+static bool is_port_before(const void *context, const void *a, const void *b)
+{
+    const struct stream_port *ports = context;
+    uint32_t one, two;
+    memcpy(&one, a, sizeof(one));
+    memcpy(&two, b, sizeof(two));
+    return ports[one].time_ns != ports[two].time_ns ? ports[one].time_ns < ports[two].time_ns
+                                                    : one < two;
+}
+
+/* Messages without a time come with the one before them. */
+static const bt_clock_snapshot *clock_of(const struct stream_port *port, const bt_message *message)
+{
+    const bt_stream_class *stream_class;
+    switch (bt_message_get_type(message)) {
+    case BT_MESSAGE_TYPE_EVENT:
+        return port->has_clock ? bt_message_event_borrow_default_clock_snapshot_const(message)
+                               : NULL;
+    case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+        stream_class =
+            bt_stream_borrow_class_const(bt_message_discarded_events_borrow_stream_const(message));
+        return bt_stream_class_discarded_events_have_default_clock_snapshots(stream_class)
+                   ? bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(
+                         message)
+                   : NULL;
+    default: return NULL;
+    }
+}
+
+/* A stream file that is damaged ends there. */
+static void send_damage(struct graph_reader *reader, const struct stream_port *port)
+{
+    struct tool_ctf_wire wire = {
+        .kind = TOOL_CTF_WIRE_DAMAGE, .a = port->event_count, .b = port->folder};
+    const bt_error *error = bt_current_thread_take_error();
+    if (error != NULL)
+        bt_error_release(error);
+    const char *slash = strrchr(port->file, '/');
+    tool_ctf_out_text(&reader->out, slash != NULL ? slash + 1 : port->file);
+    tool_ctf_out_send(&reader->out, &wire);
+}
+
+/* Makes a message the port's next. False: there is none. */
+static bool find_next(struct graph_reader *reader, struct stream_port *port)
+{
+    const bt_clock_snapshot *clock;
+    while (port->at == port->count) {
+        port->at = port->count = 0;
+        bt_message_iterator_next_status status =
+            bt_message_iterator_next(port->iterator, &port->messages, &port->count);
+        if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK ||
+            status == BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN)
+            continue;
+        if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
+            send_damage(reader, port);
+        return false;
+    }
+    int64_t time_ns = 0;
+    clock = clock_of(port, port->messages[port->at]);
+    if (clock != NULL && bt_clock_snapshot_get_ns_from_origin(clock, &time_ns) ==
+                             BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
+        port->time_ns = time_ns;
+    return true;
+}
+
+static void begin_stream(struct stream_port *port, const bt_stream *stream)
+{
+    const char *name = bt_stream_get_name(stream);
+    port->file = name != NULL ? name : port->file;
+    port->has_clock = bt_stream_class_borrow_default_clock_class_const(
+                          bt_stream_borrow_class_const(stream)) != NULL;
+}
+
+static void take_message(struct graph_reader *reader, struct stream_port *port)
+{
+    const bt_message *message = port->messages[port->at++];
+    switch (bt_message_get_type(message)) {
+    case BT_MESSAGE_TYPE_STREAM_BEGINNING:
+        begin_stream(port, bt_message_stream_beginning_borrow_stream_const(message));
+        break;
+    case BT_MESSAGE_TYPE_EVENT:
+        port->event_count++;
+        take_event(reader, message, port->has_clock);
+        break;
+    case BT_MESSAGE_TYPE_DISCARDED_EVENTS: take_discarded(reader, message, false); break;
+    case BT_MESSAGE_TYPE_DISCARDED_PACKETS: take_discarded(reader, message, true); break;
+    default: break;
+    }
+    bt_message_put_ref(message);
+}
 
 static bt_component_class_sink_consume_method_status consume(bt_self_component_sink *self)
 {
     struct graph_reader *reader =
         bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
-    bt_message_array_const messages;
-    uint64_t count = 0;
-    bt_message_iterator_next_status status =
-        bt_message_iterator_next(reader->iterator, &messages, &count);
-    if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK) {
-        for (uint64_t i = 0; i < count; i++) {
-            switch (bt_message_get_type(messages[i])) {
-            case BT_MESSAGE_TYPE_EVENT: take_event(reader, messages[i]); break;
-            case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
-                take_discarded(reader, messages[i], false);
-                break;
-            case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
-                take_discarded(reader, messages[i], true);
-                break;
-            default: break;
-            }
-            bt_message_put_ref(messages[i]);
-        }
+    struct tool_heap *heap = &reader->heap;
+    for (uint32_t i = 0; i < reader->port_count && heap->elements == NULL; i++)
+        if (find_next(reader, &reader->ports[i]))
+            reader->order[heap->count++] = i;
+    *heap = (struct tool_heap){reader->order, heap->count, sizeof(uint32_t), is_port_before,
+                               reader->ports};
+    tool_heap_make(heap);
+    while (heap->count > 0 && !reader->out.failed) {
+        struct stream_port *port = &reader->ports[reader->order[0]];
+        take_message(reader, port);
+        if (find_next(reader, port))
+            tool_heap_sink(heap, 0);
+        else
+            tool_heap_drop(heap);
+        if (reader->out.used > HELD_BYTES)
+            tool_ctf_out_flush(&reader->out);
     }
-    if (reader->used > HELD_BYTES)
-        flush(reader);
-    return reader->failed ? BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR
-                          : (bt_component_class_sink_consume_method_status)status;
+    return reader->out.failed ? BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR
+                              : BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_END;
 }
 
 static bt_component_class_sink_graph_is_configured_method_status
@@ -415,24 +444,31 @@ configured(bt_self_component_sink *self)
 {
     struct graph_reader *reader =
         bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
-    return bt_message_iterator_create_from_sink_component(
-               self, bt_self_component_sink_borrow_input_port_by_index(self, 0),
-               &reader->iterator) == BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK
-               ? BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_OK
-               : BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_ERROR;
+    for (size_t i = 0; i < reader->port_count; i++)
+        if (bt_message_iterator_create_from_sink_component(
+                self, bt_self_component_sink_borrow_input_port_by_index(self, i),
+                &reader->ports[i].iterator) !=
+            BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK)
+            return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_ERROR;
+    return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_OK;
 }
 
 static bt_component_class_initialize_method_status
 initialize(bt_self_component_sink *self, bt_self_component_sink_configuration *configuration,
            const bt_value *params, void *data)
 {
+    const struct graph_reader *reader = data;
+    char name[32];
     (void)configuration;
     (void)params;
     bt_self_component_set_data(bt_self_component_sink_as_self_component(self), data);
-    return bt_self_component_sink_add_input_port(self, "in", NULL, NULL) ==
-                   BT_SELF_COMPONENT_ADD_PORT_STATUS_OK
-               ? BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK
-               : BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+    for (size_t i = 0; i < reader->port_count; i++) {
+        snprintf(name, sizeof(name), "in%zu", i);
+        if (bt_self_component_sink_add_input_port(self, name, NULL, NULL) !=
+            BT_SELF_COMPONENT_ADD_PORT_STATUS_OK)
+            return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+    }
+    return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
 }
 
 /* ---- the graph ---- */
@@ -453,61 +489,80 @@ static bt_value *make_params(const char *folder, bool is_one_of_many)
     return is_made ? params : NULL;
 }
 
-/* Adds the source of one folder and connects its ports to the muxer. */
-static bool add_source(bt_graph *graph, const bt_component_class_source *source_class,
-                       const bt_component_filter *muxer, const char *folder, size_t number,
-                       bool is_one_of_many)
+/* Adds the source of one folder. NULL: it cannot be opened. */
+static const bt_component_source *add_source(bt_graph *graph, const char *folder, size_t number,
+                                             bool is_one_of_many)
 {
     char name[32];
+    const bt_plugin *ctf = NULL;
     const bt_component_source *source = NULL;
     bt_value *params = make_params(folder, is_one_of_many);
     snprintf(name, sizeof(name), "source%zu", number);
-    bool is_added = params != NULL && bt_graph_add_source_component(
-                                          graph, source_class, name, params, BT_LOGGING_LEVEL_NONE,
-                                          &source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK;
+    if (params != NULL && bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE,
+                                         &ctf) == BT_PLUGIN_FIND_STATUS_OK)
+        (void)bt_graph_add_source_component(
+            graph, bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs"), name, params,
+            BT_LOGGING_LEVEL_NONE, &source);
     bt_value_put_ref(params);
-    uint64_t count = is_added ? bt_component_source_get_output_port_count(source) : 0;
-    for (uint64_t i = 0; i < count && is_added; i++) {
-        uint64_t inputs = bt_component_filter_get_input_port_count(muxer);
-        is_added = bt_graph_connect_ports(
-                       graph, bt_component_source_borrow_output_port_by_index_const(source, i),
-                       bt_component_filter_borrow_input_port_by_index_const(muxer, inputs - 1),
-                       NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
+    return source;
+}
+
+static bool add_ports(struct graph_reader *reader, const bt_component_source *source,
+                      uint32_t folder)
+{
+    size_t count = bt_component_source_get_output_port_count(source);
+    struct stream_port *ports =
+        realloc(reader->ports, (reader->port_count + count + 1) * sizeof(*ports));
+    if (ports == NULL)
+        return false;
+    reader->ports = ports;
+    for (size_t i = 0; i < count; i++) {
+        const bt_port_output *output =
+            bt_component_source_borrow_output_port_by_index_const(source, i);
+        ports[reader->port_count++] =
+            (struct stream_port){.time_ns = INT64_MIN,
+                                 .folder = folder,
+                                 .output = output,
+                                 .file = bt_port_get_name(bt_port_output_as_port_const(output))};
     }
-    return is_added;
+    return true;
+}
+
+/* babeltrace2 lists files as their folder does, in any order; what is made of them must not depend
+ * on that. */
+static int compare_ports(const void *a, const void *b)
+{
+    const struct stream_port *one = a, *two = b;
+    return one->folder != two->folder ? (one->folder < two->folder ? -1 : 1)
+                                      : strcmp(one->file, two->file);
 }
 
 static bool build(bt_graph *graph, struct graph_reader *reader, char *const *folders, size_t count)
 {
-    const bt_plugin *ctf = NULL, *utils = NULL;
-    const bt_component_filter *muxer = NULL;
     const bt_component_sink *sink = NULL;
     bt_component_class_sink *sink_class = bt_component_class_sink_create("tracetape", consume);
-    if (sink_class == NULL ||
-        bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf) !=
-            BT_PLUGIN_FIND_STATUS_OK ||
-        bt_plugin_find("utils", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &utils) !=
-            BT_PLUGIN_FIND_STATUS_OK)
+    if (sink_class == NULL)
         return false;
     (void)bt_component_class_sink_set_initialize_method(sink_class, initialize);
     (void)bt_component_class_sink_set_graph_is_configured_method(sink_class, configured);
-    const bt_component_class_source *source_class =
-        bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs");
-    const bt_component_class_filter *muxer_class =
-        bt_plugin_borrow_filter_component_class_by_name_const(utils, "muxer");
-    bool is_built =
-        source_class != NULL && muxer_class != NULL &&
-        bt_graph_add_filter_component(graph, muxer_class, "muxer", NULL, BT_LOGGING_LEVEL_NONE,
-                                      &muxer) == BT_GRAPH_ADD_COMPONENT_STATUS_OK &&
-        bt_graph_add_sink_component_with_initialize_method_data(
-            graph, sink_class, "sink", NULL, reader, BT_LOGGING_LEVEL_NONE, &sink) ==
-            BT_GRAPH_ADD_COMPONENT_STATUS_OK;
-    for (size_t i = 0; i < count && is_built; i++)
-        is_built = add_source(graph, source_class, muxer, folders[i], i, count > 1);
-    return is_built && bt_graph_connect_ports(
-                           graph, bt_component_filter_borrow_output_port_by_index_const(muxer, 0),
-                           bt_component_sink_borrow_input_port_by_index_const(sink, 0),
-                           NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        const bt_component_source *source = add_source(graph, folders[i], i, count > 1);
+        if (source == NULL || !add_ports(reader, source, (uint32_t)i))
+            return false;
+    }
+    if (reader->port_count > 0)
+        qsort(reader->ports, reader->port_count, sizeof(*reader->ports), compare_ports);
+    reader->order = calloc(reader->port_count + 1, sizeof(uint32_t));
+    bool is_built = reader->order != NULL && reader->port_count > 0 &&
+                    bt_graph_add_sink_component_with_initialize_method_data(
+                        graph, sink_class, "sink", NULL, reader, BT_LOGGING_LEVEL_NONE, &sink) ==
+                        BT_GRAPH_ADD_COMPONENT_STATUS_OK;
+    for (size_t i = 0; i < reader->port_count && is_built; i++)
+        is_built =
+            bt_graph_connect_ports(graph, reader->ports[i].output,
+                                   bt_component_sink_borrow_input_port_by_index_const(sink, i),
+                                   NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
+    return is_built;
 }
 
 int tool_ctf_read(char *const *folders, size_t count, int fd)
@@ -515,38 +570,30 @@ int tool_ctf_read(char *const *folders, size_t count, int fd)
     struct graph_reader *reader = calloc(1, sizeof(*reader));
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
     bt_graph *graph = bt_graph_create(0);
-    if (reader == NULL || graph == NULL || (reader->out = malloc(OUT_BYTES)) == NULL)
+    if (reader == NULL || graph == NULL || !tool_ctf_out_begin(&reader->out, fd))
         return 1;
-    reader->fd = fd;
     bool is_built = build(graph, reader, folders, count);
     bool is_done = is_built && bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
     struct tool_ctf_wire wire = {
         .kind = TOOL_CTF_WIRE_OTHER, .a = reader->other_count, .b = reader->untimed_count};
-    reader->text_bytes = 0;
-    send(reader, &wire);
+    reader->out.text_bytes = 0;
+    tool_ctf_out_send(&reader->out, &wire);
     wire = (struct tool_ctf_wire){.kind = is_done ? TOOL_CTF_WIRE_DONE : TOOL_CTF_WIRE_FAILED,
                                   .a = !is_built};
     const bt_error *error = is_done ? NULL : bt_current_thread_take_error();
     if (error != NULL && bt_error_get_cause_count(error) > 0)
-        add_text(reader, bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
+        tool_ctf_out_text(&reader->out,
+                          bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
     else if (!is_done)
-        add_text(reader, "its plugins 'ctf' and 'utils' were not found");
-    send(reader, &wire);
-    flush(reader);
-    return reader->failed; /* the process ends: nothing is freed */
+        tool_ctf_out_text(&reader->out, "its plugin 'ctf' was not found, or there is no stream");
+    tool_ctf_out_send(&reader->out, &wire);
+    tool_ctf_out_flush(&reader->out);
+    return reader->out.failed; /* the process ends: nothing is freed */
 }
 
 bool tool_ctf_is_sound(const char *folder)
 {
-    const bt_plugin *ctf = NULL;
-    const bt_component_source *source = NULL;
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
     bt_graph *graph = bt_graph_create(0);
-    bt_value *params = make_params(folder, false);
-    return graph != NULL && params != NULL &&
-           bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf) ==
-               BT_PLUGIN_FIND_STATUS_OK &&
-           bt_graph_add_source_component(
-               graph, bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs"), "source",
-               params, BT_LOGGING_LEVEL_NONE, &source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK;
+    return graph != NULL && add_source(graph, folder, 0, false) != NULL;
 }
