@@ -110,6 +110,16 @@ status 0 "$T" dump --format csv mangled.ttape --names mangled
 has out ',_ZN3app4fill'
 status 0 "$T" diff run.ttape mangled.ttape --names full
 
+# without symbols
+cp names stripped
+strip stripped
+status 0 "$T" record -o stripped.ttape ./stripped
+has err "'.*/stripped' is stripped: functions that it does not export have no names"
+status 3 "$T" symbolize stripped.ttape -o again.ttape
+has err 'at [0-9]+ of [0-9]+ addresses, 0x[0-9a-f]+ the first: it is stripped'
+status 0 "$T" report stripped.ttape
+has out ' stripped\+0x'
+
 # a name that the demangler does not get over stays, the others do not
 cat >in.txt <<'END'
 1 1 enter _ZN1a1bEv

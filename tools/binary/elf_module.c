@@ -83,11 +83,12 @@ const char *tool_elf_module_open(struct tool_elf_module *module, const struct to
         take_debug(module, where, with_lines, &found);
     }
     if (reason == NULL) {
+        module->is_stripped = !found;
         found = found || take_dynamic(module);
         tool_elf_table_add_stubs(&module->table, &module->main_file);
     }
     tool_elf_table_settle(&module->table);
-    return found ? NULL : "it has no symbols";
+    return found ? NULL : "it is stripped: it has no symbols";
 }
 
 void tool_elf_module_close(struct tool_elf_module *module)

@@ -102,6 +102,7 @@ struct tool_elf_module {
     struct tool_elf_table table;
     struct tool_elf_lines *lines;
     uint64_t lines_move; /* ELF address minus this: address in the line tables */
+    bool is_stripped;    /* it has at most the symbols that others link to */
 };
 
 /* Opens a module whose build id is known to be build_id (none: any file will do). Returns NULL,

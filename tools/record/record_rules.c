@@ -8,6 +8,8 @@
 #include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
 
+#define PATH_SHOWN 1024u
+
 bool tool_parse_pattern(const char *text, void *into)
 {
     struct tool_patterns *patterns = into;
@@ -67,6 +69,23 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
     return matches(rules, &rules->checkpoint, site->symbol);
 }
 
+/* One message, not one a module. */
+static void warn(struct tool_record_rules *rules, struct tool_symbols_module *opened,
+                 const ttape_module *module)
+{
+    enum tool_symbols_state state = tool_symbols_module_state(opened);
+    if (rules->has_warned)
+        return;
+    if (state == TOOL_SYMBOLS_FAILED) {
+        rules->has_warned = tool_symbols_module_warn(opened);
+    } else if (tool_symbols_module_is_stripped(opened)) {
+        ttape_string path = module->path;
+        tool_message("'%.*s' is stripped: functions that it does not export have no names",
+                     (int)(path.size_bytes < PATH_SHOWN ? path.size_bytes : PATH_SHOWN), path.data);
+        rules->has_warned = true;
+    }
+}
+
 static void name_site(void *context, ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
@@ -80,11 +99,11 @@ static void name_site(void *context, ttape_site *site, const ttape_module *modul
     if (head == NULL ||
         !tool_elf_address_in_module(head, module->start, site->address, &query.elf_address) ||
         !tool_symbols_find(rules->symbols, opened, &query, &found)) {
-        /* one message, not one a module */
-        if (tool_symbols_module_state(opened) == TOOL_SYMBOLS_FAILED && !rules->has_warned)
-            rules->has_warned = tool_symbols_module_warn(opened);
+        warn(rules, opened, module);
         return;
     }
+    if (found.name.size_bytes == 0)
+        warn(rules, opened, module);
     site->symbol = found.name;
     site->file = found.file;
     site->line = found.line;

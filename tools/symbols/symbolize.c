@@ -298,9 +298,10 @@ static bool report(const struct tool_symbolizing *work)
         if (tool_symbols_module_warn(file->module)) {
             complete = false;
         } else if (file->silent > 0) {
-            tool_message("no symbols of '%.*s' at %zu of %zu addresses, 0x%" PRIx64 " the first",
+            tool_message("no symbols of '%.*s' at %zu of %zu addresses, 0x%" PRIx64 " the first%s",
                          (int)(file->path.size_bytes < 1024 ? file->path.size_bytes : 1024),
-                         file->path.data, file->silent, file->count, file->first_silent);
+                         file->path.data, file->silent, file->count, file->first_silent,
+                         tool_symbols_module_is_stripped(file->module) ? ": it is stripped" : "");
             complete = false;
         }
     }

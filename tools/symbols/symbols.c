@@ -29,7 +29,7 @@ struct tool_symbols_module {
     uint32_t number;
     uint32_t generation; /* of the helper that has it open; 0: none */
     enum tool_symbols_state state;
-    bool warned;
+    bool warned, is_stripped;
     struct tool_elf_head *head; /* NULL: none */
     char reason[TOOL_WIRE_REASON];
 };
@@ -161,6 +161,7 @@ static bool take_opened(struct tool_symbols_module *module, struct tool_wire_ope
         module->head = tool_allocate(1, sizeof(struct tool_elf_head));
         *module->head = opened->head;
     }
+    module->is_stripped = opened->is_stripped != 0;
     if (opened->has_symbols != 0)
         set_reason(module, TOOL_SYMBOLS_READY, "");
     else if (opened->has_head != 0)
@@ -332,6 +333,11 @@ struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbol
 enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module)
 {
     return module->state;
+}
+
+bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module)
+{
+    return module->is_stripped;
 }
 
 const char *tool_symbols_module_reason(const struct tool_symbols_module *module)

@@ -63,6 +63,8 @@ enum tool_symbols_state {
 struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbols,
                                                      ttape_string path, ttape_string build_id);
 enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module);
+/* Once it was asked: has it at most the symbols that others link to? */
+bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module);
 /* Why it is not READY: lower case, without the path. */
 const char *tool_symbols_module_reason(const struct tool_symbols_module *module);
 /* Head of the file (or of the debug file that stands in for it), whatever the state, for

@@ -93,6 +93,7 @@ static void open_module(struct helping *help, const struct tool_wire_request *re
     const char *reason = tool_elf_module_open(module, &help->where, path, build_id, request->count,
                                               !help->options->no_lines);
     opened.has_symbols = reason == NULL;
+    opened.is_stripped = module->is_stripped;
     if (module->head != NULL) {
         opened.has_head = 1;
         opened.head = *module->head;

@@ -31,7 +31,7 @@ struct tool_wire_query {
 
 /* Answer to OPEN. */
 struct tool_wire_opened {
-    uint32_t has_symbols, has_head;
+    uint32_t has_symbols, has_head, is_stripped;
     char reason[TOOL_WIRE_REASON]; /* "" or why it has no symbols */
     struct tool_elf_head head;
 };
