@@ -279,6 +279,6 @@ void ttape_longest_get_info(const ttape_longest *l, ttape_longest_info *info) { 
 
 const ttape_longest_call *ttape_longest_get_calls(const ttape_longest *l, uint32_t *call_count)
 {
-    *call_count = l->info.call_count;
-    return l->calls;
+    *call_count = l != NULL ? l->info.call_count : 0;
+    return l != NULL ? l->calls : NULL;
 }

@@ -35,6 +35,7 @@ SECTIONS = {  # name: generator of rows
     "report": sections_report.report,
     "report_exact": sections_report.report_exact,
     "tree_open": sections_report.tree_open,
+    "slow": sections_report.slow,
     "answers": sections_report.answers,
     "export": sections_export.chrome,
     "record": sections_record.record,

@@ -103,6 +103,37 @@ def tree_open(bench):
         trace.unlink()
 
 
+def slow_row(bench, label, path, target):
+    """The worst of all functions together and of some busy ones: wall time, partitions decoded."""
+    rows = json.loads(bench.call([bench.command, "report", "--json", "--sort", "calls", "--limit",
+                                  "40", path]))["rows"]
+    names = [row["name"] for row in rows]
+    draw = random.Random(3)
+    questions = [[]] + [[name] for name in draw.sample(names, min(len(names), 5))]
+    walls, details = [], []
+    for question in questions:
+        runs = [bench.run([bench.command, "slow", path, *question]) for _ in range(3)]
+        answer = json.loads(bench.call([bench.command, "slow", "--json", path, *question]))
+        walls.append(median([r["wall"] for r in runs]) * 1000)
+        details.append(f"{question[0] if question else 'all functions'}: {walls[-1]:.0f} ms, user "
+                       f"+ system {median([r['cpu'] for r in runs]) * 1000:.0f} ms, decoded "
+                       f"{answer['decoded']} of {answer['partitions']} partitions, peak "
+                       f"{max(r['max_rss_kib'] for r in runs) / 1024:.0f} MiB")
+    return Row(f"slow of {label}, ms", "-", f"{median(walls):.0f} ms, {max(walls):.0f} at most",
+               max(walls), target, target / 3, details=details)
+
+
+def slow(bench):
+    """The ten longest calls of the largest recording."""
+    name = max(bench.names, key=lambda n: sum(size for _, size in
+                                              recordings.tasks(bench.recording(n))))
+    trace = bench.work / "slow.ttape"
+    bench.convert(bench.recording(name), trace, jobs=2)
+    yield slow_row(bench, f"{name}, {bench.info(trace)['events'] / MILLION:.0f} M events", trace,
+                   300)
+    trace.unlink()
+
+
 def answers(bench):
     """Report and tree overview of a large file, and opening its nodes."""
     events = (100 if bench.quick else 1000) * MILLION
@@ -124,5 +155,6 @@ def answers(bench):
             yield Row(f"bytes read by that, of the file of {label}", "-", f"{100 * share:.2f} %",
                       share, 0.02, 0.02)
         yield open_rows(bench, label, path, nodes_of(bench, path))
+        yield slow_row(bench, label, path, 1000)
     finally:
         path.unlink(missing_ok=True)

@@ -1,4 +1,6 @@
 /* Relative times count from the trace's first event. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +40,22 @@ bool tool_parse_numbers(const char *text, void *into)
         if (*text++ != ',')
             return false;
     }
+}
+
+bool tool_parse_call(const char *text, void *into)
+{
+    struct tool_call_id *id = into;
+    uint64_t stream = 0;
+    id->given = *text++ == 's' && scan_number(&text, &stream) && stream <= UINT32_MAX &&
+                *text++ == 'e' && scan_number(&text, &id->event) && *text == '\0';
+    id->stream = (uint32_t)stream;
+    return id->given;
+}
+
+const char *tool_put_call(char *buffer, uint32_t stream, uint64_t event)
+{
+    snprintf(buffer, TOOL_CALL_ID_BYTES, "s%" PRIu32 "e%" PRIu64, stream, event);
+    return buffer;
 }
 
 /* One end of a range: all of text[0, length); nothing: open. */

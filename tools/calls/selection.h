@@ -26,6 +26,20 @@ void tool_add_number(struct tool_numbers *numbers, uint64_t number);
 bool tool_parse_numbers(const char *text, void *into); /* tool_numbers: "1,2,3"; adds to them */
 bool tool_parse_span(const char *text, void *into);    /* tool_span: "1s..2s", "+20ms..", "..5" */
 
+/* The name of a call, that every verb takes and prints: "s0e4711" is the call that event 4711 of
+ * stream 0 entered. It stays what it is as long as the file. */
+#define TOOL_CALL_ID_BYTES 40u
+
+struct tool_call_id {
+    bool given;
+    uint32_t stream;
+    uint64_t event;
+};
+
+bool tool_parse_call(const char *text, void *into); /* tool_call_id */
+/* Into `buffer`, of TOOL_CALL_ID_BYTES; returns it. */
+const char *tool_put_call(char *buffer, uint32_t stream, uint64_t event);
+
 /* What was selected in a trace. */
 struct tool_selection {
     uint32_t *streams; /* ascending; NULL: all */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/calls/call_id.h"
+#include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"

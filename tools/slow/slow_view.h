@@ -4,7 +4,7 @@
 
 #include <tracetape/longest.h>
 
-#include "tools/calls/call_id.h"
+#include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"

@@ -86,7 +86,7 @@ TTAPE_API ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *rea
 TTAPE_API void ttape_longest_close(ttape_longest *longest);
 
 TTAPE_API void ttape_longest_get_info(const ttape_longest *longest, ttape_longest_info *info);
-/* The longest first; they live as long as the answer. */
+/* The longest first; they live as long as the answer. Of NULL: none. */
 TTAPE_API const ttape_longest_call *ttape_longest_get_calls(const ttape_longest *longest,
                                                             uint32_t *call_count);
 

@@ -1,0 +1,186 @@
+/* The longest calls against the model of analysis_fixture.h, which has every call: of all functions
+ * and of one, by duration and by own time, of streams and time ranges. Traces hold events of every
+ * kind, in partitions of many sizes. */
+#include <stdlib.h>
+
+#include <tracetape/longest.h>
+
+#include "tests/unit/report_model.h"
+
+struct asked {
+    ttape_longest_options options;
+    uint32_t site; /* TTAPE_NONE: all */
+};
+
+static bool selects(void *context, uint32_t site)
+{
+    const struct asked *a = context;
+    return a->site == TTAPE_NONE || a->site == site;
+}
+
+static ttape_longest *find(ttape_reader *r, struct asked *a)
+{
+    ttape_longest *longest;
+    ttape_error err = {0};
+    a->options.size = sizeof a->options;
+    a->options.selects = selects;
+    a->options.context = a;
+    TTEST_OK(ttape_longest_find(&longest, r, &a->options, &err));
+    return longest;
+}
+
+static int64_t length_of(const struct asked *a, uint64_t enter_ns, uint64_t end_ns, int64_t self_ns)
+{
+    return a->options.by == TTAPE_LONGEST_BY_SELF ? self_ns : (int64_t)(end_ns - enter_ns);
+}
+
+static int compare_lengths(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a, two = *(const int64_t *)b;
+    return one < two ? 1 : one > two ? -1 : 0;
+}
+
+/* The lengths of all calls that are asked for, the longest first. */
+static int64_t *lengths_of(const struct ttest_model *m, const struct asked *a, size_t *count)
+{
+    const ttape_longest_options *o = &a->options;
+    int64_t *lengths = malloc((m->frame_count + 1) * sizeof *lengths);
+    *count = 0;
+    for (size_t i = 0; i < m->frame_count; i++) {
+        const struct ttest_frame *f = &m->frames[i];
+        if (f->site == TTAPE_NONE || (a->site != TTAPE_NONE && f->site != a->site) ||
+            (o->streams != NULL && f->stream != o->streams[0]) ||
+            (o->has_range && (f->end_ns < o->from_ns || f->end_ns >= o->to_ns)))
+            continue;
+        lengths[(*count)++] = length_of(a, f->enter_ns, f->end_ns, f->self_ns);
+    }
+    qsort(lengths, *count, sizeof *lengths, compare_lengths);
+    return lengths;
+}
+
+static void check_call(const struct ttest_model *m, const ttape_longest_call *call)
+{
+    const struct ttest_frame *f = NULL;
+    for (size_t i = 0; i < m->frame_count && f == NULL; i++)
+        if (m->frames[i].stream == call->stream && m->frames[i].event == call->enter_number)
+            f = &m->frames[i];
+    ck_assert_ptr_nonnull(f);
+    const ttape_event *events = m->streams[f->stream].events;
+    ck_assert_uint_eq(call->site, f->site);
+    ck_assert_uint_eq(call->stack, f->stack);
+    ck_assert_uint_eq(call->path_count, f->level);
+    ck_assert_uint_eq(call->depth, events[f->event].depth);
+    ck_assert_uint_eq(call->enter_ns, f->enter_ns);
+    ck_assert_uint_eq(call->end_ns, f->end_ns);
+    ck_assert_int_eq(call->self_ns, f->self_ns);
+    ck_assert_int_eq(call->duration_ns, (int64_t)(f->end_ns - f->enter_ns));
+    ck_assert_int_eq(call->end == TTAPE_CALL_LEFT, !f->ended);
+    ck_assert(!call->is_found);
+    if (f->ended) {
+        ttape_event_kind kind = events[call->end_number].kind;
+        ck_assert_uint_eq(events[call->end_number].time_ns, f->end_ns);
+        ck_assert(ttest_pops(&events[call->end_number]) > 0);
+        ck_assert(kind != TTAPE_EVENT_EXIT || call->end == TTAPE_CALL_RETURNED);
+        ck_assert(kind != TTAPE_EVENT_UNWIND || call->end == TTAPE_CALL_UNWOUND);
+    }
+    for (uint32_t i = 0; i < call->path_count; i++)
+        ck_assert_uint_eq(call->path[i].stack, call->stack);
+}
+
+/* Returns a hash of the answer. */
+static uint64_t check_asked(const struct ttest_opened *o, struct asked a)
+{
+    struct ttest_sum sum = {0};
+    ttape_longest *longest = find(o->reader, &a);
+    ttape_longest_info info;
+    uint32_t count;
+    size_t all;
+    ttape_longest_get_info(longest, &info);
+    const ttape_longest_call *calls = ttape_longest_get_calls(longest, &count);
+    int64_t *wanted = lengths_of(&o->model, &a, &all);
+    uint32_t most = a.options.count != 0 ? a.options.count : 10;
+    ck_assert_uint_eq(count, info.call_count);
+    ck_assert_uint_eq(count, !info.has_times ? 0 : all < most ? all : most);
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_int_eq(length_of(&a, calls[i].enter_ns, calls[i].end_ns, calls[i].self_ns),
+                         wanted[i]);
+        check_call(&o->model, &calls[i]);
+        ttest_mix(&sum, &calls[i].stream, sizeof calls[i].stream);
+        ttest_mix(&sum, &calls[i].enter_number, sizeof calls[i].enter_number);
+    }
+    if (a.options.streams == NULL && !a.options.has_range &&
+        a.options.by == TTAPE_LONGEST_BY_DURATION)
+        ck_assert_uint_le(info.decoded_count, most);
+    ttape_longest_close(longest);
+    free(wanted);
+    return sum.hash;
+}
+
+START_TEST(calls_are_those_of_the_model)
+{
+    struct ttest_opened o = open_plan(_i);
+    static const uint32_t counts[] = {0, 1, 3, 100, 100000};
+    uint64_t seed = 3, length = o.info.time_last_ns - o.info.time_first_ns;
+    for (uint32_t i = 0; i < 30; i++) {
+        struct asked a = {.options = {.by = (ttape_longest_by)(i % 2), .count = counts[i % 5]},
+                          .site = i < 6 ? TTAPE_NONE : ttest_random(&seed, o.info.site_count)};
+        uint32_t stream = i % o.info.stream_count;
+        if (i % 4 == 3) {
+            a.options.streams = &stream;
+            a.options.stream_count = 1;
+        }
+        if (i % 3 == 2) {
+            a.options.has_range = true;
+            a.options.from_ns = o.info.time_first_ns + ttest_random(&seed, (uint32_t)length + 2);
+            a.options.to_ns = a.options.from_ns + ttest_random(&seed, (uint32_t)length + 2);
+        }
+        uint64_t hash = check_asked(&o, a);
+        a.options.jobs = 3;
+        ck_assert_uint_eq(check_asked(&o, a), hash);
+    }
+    close_plan(&o);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_refused)
+{
+    struct ttest_opened o = open_plan(0);
+    ttape_longest *longest = (ttape_longest *)1;
+    ttape_error err = {0};
+    uint32_t count = 1, stream = 99;
+    const ttape_longest_options bad[] = {
+        {.size = sizeof bad[0], .by = 2},
+        {.size = sizeof bad[0], .count = (1u << 20) + 1},
+        {.size = sizeof bad[0], .has_range = true, .from_ns = 2, .to_ns = 1},
+        {.size = sizeof bad[0], .stream_count = 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_int_eq(ttape_longest_find(&longest, o.reader, &bad[i], &err), TTAPE_E_ARGUMENT);
+        ck_assert_ptr_null(longest);
+    }
+    ttape_longest_options none = {.size = sizeof none, .streams = &stream, .stream_count = 1};
+    ck_assert_int_eq(ttape_longest_find(&longest, o.reader, &none, &err), TTAPE_E_NOT_FOUND);
+    ttape_longest_options small = {.size = sizeof small, .memory_bytes = 2000, .count = 1000};
+    ck_assert_int_eq(ttape_longest_find(&longest, o.reader, &small, &err), TTAPE_E_LIMIT);
+    ck_assert_int_eq(ttape_longest_find(&longest, NULL, NULL, &err), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_longest_find(NULL, o.reader, NULL, &err), TTAPE_E_ARGUMENT);
+    ttape_longest_close(NULL);
+    ck_assert_ptr_null(ttape_longest_get_calls(NULL, &count));
+    ck_assert_uint_eq(count, 0);
+    close_plan(&o);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("longest");
+    TCase *tests = tcase_create("longest");
+    tcase_set_timeout(tests, 240);
+    tcase_add_loop_test(tests, calls_are_those_of_the_model, 0, TTEST_PLANS);
+    tcase_add_test(tests, what_cannot_be_is_refused);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
