@@ -118,8 +118,9 @@ alike --module 'libplug\.so$' --function '^plug_'
 alike --no-module 'libplug\.so$' --no-function '^plug_'
 alike --source 'work\.c$' --function '^(leaf|mid|recurse|top)$'
 alike --no-source 'work\.c$' --no-function '^(leaf|mid|recurse|top)$'
-status 0 "$T" record -f -o got.ttape --function 'no such function' ./prog
-has err 'has no events'
+status 4 "$T" record -f -o no.ttape --function 'no such function' ./prog
+has err "^tracetape: nothing was recorded, and 'no.ttape' not written: "
+absent no.ttape no.ttape.recording
 status 2 "$T" record --function '(' ./prog
 
 status 0 record got.ttape --min-time 2us ./prog
@@ -247,13 +248,55 @@ status 0 model same ref.ttape.csv named.ttape.csv
 # ---- outputs ----
 printf 'mine' >there.ttape
 status 4 "$T" record -o there.ttape ./prog
-has err "'there.ttape' exists already; --force"
+has err "'there.ttape' exists already, and is no trace; --force replaces it"
 printf 'mine' >wanted
 same there.ttape wanted
 absent there.ttape.recording
 status 0 "$T" record -f -o there.ttape ./prog
 status 0 "$T" verify there.ttape
 equals "$(stat -c %a there.ttape)" 600 'mode of the file'
+# A trace that is there becomes FILE.old, which is replaced by the next; nothing else is touched.
+cp there.ttape first
+status 0 "$T" record -o there.ttape ./prog
+same there.ttape.old first
+cp there.ttape second
+status 0 "$T" record --live -o there.ttape ./prog
+same there.ttape.old second
+cp there.ttape third
+status 5 "$T" record -o there.ttape ./plain
+same there.ttape third
+same there.ttape.old second
+status 5 "$T" record --live -o other.ttape ./plain
+status 5 "$T" record --files -o other.ttape ./plain
+status 5 "$T" record --rotate 64k -o other.ttape ./plain
+status 5 "$T" record --keep-last 64k -o other.ttape ./plain
+absent other*
+status 0 "$T" record --keep-last 64k -o there.ttape ./prog
+same there.ttape.old third
+printf mine >there.ttape.old
+cp there.ttape fourth
+status 4 "$T" record -o there.ttape ./prog
+has err "'there.ttape' exists already, and 'there.ttape.old' is no trace"
+same there.ttape fourth
+equals "$(cat there.ttape.old)" mine 'a file called .old'
+status 0 "$T" record -f -o there.ttape ./prog
+equals "$(cat there.ttape.old)" mine 'a file called .old, with --force'
+rm there.ttape.old
+ln -s fourth link.ttape
+status 4 "$T" record -o link.ttape ./prog
+has err "'link.ttape' exists already"
+
+# To standard output: the trace alone, what the command says goes to standard error.
+status 0 env TMPDIR="$work" "$T" record -o - ./prog
+cp out piped.ttape
+equals "$(grep -cxE -- '-?[0-9]+' err)" 1 'what the command says'
+status 0 "$T" verify piped.ttape
+status 5 "$T" record -q -o - ./plain
+lines out 0
+status 2 "$T" record --live -o - ./prog
+status 4 sh -c '"$0" record -q -o - ./prog >/dev/full' "$T"
+has err 'cannot write standard output'
+absent tracetape.*
 status 4 "$T" record -o no/such/folder.ttape ./prog
 if [ "$(id -u)" -ne 0 ]; then
     mkdir locked && chmod 500 locked
@@ -262,7 +305,7 @@ fi
 status 4 "$T" record -f -o . ./prog
 mkdir taken.ttape.recording
 status 4 "$T" record -o taken.ttape ./prog
-has err 'taken.ttape.recording'
+has err "'taken.ttape.recording' exists: .*'tracetape recover taken.ttape.recording -o taken.ttape'"
 rm -f prog.ttape
 status 0 "$T" record ./prog
 status 0 "$T" verify prog.ttape
@@ -297,18 +340,23 @@ done
 # ---- the command ----
 status 127 "$T" record -o never.ttape ./no-such-command
 has err 'cannot run'
+printf 'int x;' >data
+status 126 "$T" record -o never.ttape ./data
+mkdir -p folder
+status 126 "$T" record -o never.ttape ./folder
 absent never.ttape never.ttape.recording
 status 5 "$T" record -f -o got.ttape ./plain
-has err 'has no events: 1 process: 1 not compiled with -finstrument-functions'
+has err "nothing was recorded, and 'got.ttape' not written: 1 process: 1 not compiled with "
 status 137 "$T" record -f -o got.ttape sh -c 'kill -9 $$'
 status 143 "$T" record -f -o got.ttape sh -c 'kill -15 $$'
 status 7 "$T" record -f -o got.ttape -- sh -c 'exit 7' -o not.ttape
 absent not.ttape
 checks=$((checks + 1))
-[ "$(printf 'a\0b' | "$T" record -q -f -o got.ttape cat 2>&1 | od -An -c | tr -d ' ')" = 'a\0b' ] ||
+[ "$(printf 'a\0b' | "$T" record -q -f -o got.ttape cat 2>/dev/null |
+    od -An -c | tr -d ' ')" = 'a\0b' ] ||
     fail 'standard input and output do not pass through'
-status 0 "$T" record -q -f -o got.ttape sh -c 'echo out; echo err >&2'
-equals "$(cat out)/$(cat err)" out/err 'outputs of the command'
+status 4 "$T" record -q -f -o got.ttape sh -c 'echo out; echo err >&2'
+equals "$(cat out)/$(head -n 1 err)" out/err 'outputs of the command'
 status 0 ./prog
 cp out wanted
 status 0 "$T" record -q -f -o got.ttape ./prog

@@ -77,7 +77,7 @@ bool tool_parse_u32(const char *text, void *into);        /* uint32_t, 1 .. UINT
 bool tool_parse_time(const char *text, void *into);       /* tool_time */
 bool tool_parse_range(const char *text, void *into);      /* tool_range */
 bool tool_parse_id(const char *text, void *into);         /* tool_id: "123" */
-bool tool_parse_size(const char *text, void *into);       /* uint64_t: "4096", "64K", "1.5G" */
+bool tool_parse_size(const char *text, void *into);       /* uint64_t: "4096", "64k", "1.5G" */
 bool tool_parse_resolution(const char *text, void *into); /* uint64_t: exact, none, "64ns" */
 bool tool_parse_level(const char *text, void *into);      /* int32_t, of ttape_writer_options */
 

@@ -146,7 +146,7 @@ bool tool_parse_level(const char *text, void *into)
 /* Binary multiples, as file sizes are. */
 bool tool_parse_size(const char *text, void *into)
 {
-    static const char units[] = "KMGT";
+    static const char units[] = "KMGTkmgt";
     uint64_t whole = 0, tenths = 0;
     if (!scan_u64(&text, &whole))
         return false;
@@ -155,7 +155,7 @@ bool tool_parse_size(const char *text, void *into)
         text += 2;
     }
     const char *unit = *text != '\0' ? strchr(units, *text) : NULL;
-    uint32_t shift = unit != NULL ? 10 * (uint32_t)(unit - units + 1) : 0;
+    uint32_t shift = unit != NULL ? 10 * ((uint32_t)(unit - units) % 4 + 1) : 0;
     text += unit != NULL;
     if (*text != '\0' || whole == 0 || whole >> (63 - shift) != 0 || (tenths != 0 && shift == 0))
         return false;

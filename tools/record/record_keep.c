@@ -7,6 +7,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/record/record_output.h"
 
 #define FIXED_WORDS 5u /* verb, -o, output, --force, the end */
 
@@ -32,6 +33,8 @@ int tool_keep_merge(const ttape_recording *recording, const char *output, bool f
     words[used++] = output;
     if (force)
         words[used++] = "--force";
+    else
+        (void)tool_record_put_aside(output); /* what stays, merge does not overwrite */
     for (uint32_t i = 0; i < count; i++)
         words[used++] = ttape_recording_file(recording, i);
     words[used] = NULL;

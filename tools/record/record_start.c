@@ -9,9 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENV_ARENA      "TRACETAPE_ARENA"
-#define ENV_PRELOAD    "LD_PRELOAD"
-#define STATUS_NO_EXEC 127
+#define ENV_ARENA   "TRACETAPE_ARENA"
+#define ENV_PRELOAD "LD_PRELOAD"
 
 static bool names(const char *entry, const char *name)
 {
@@ -71,7 +70,7 @@ static void become(char **argv, const struct surroundings *around, int go, int r
     (void)execvpe(argv[0], argv, around->entries);
     int why = errno;
     (void)!write(report, &why, sizeof why);
-    _exit(STATUS_NO_EXEC);
+    _exit(EXIT_FAILURE);
 }
 
 /* Before it goes on, the kernel is asked to tell when it does not run. */

@@ -156,6 +156,28 @@ static int print_files(const ttape_control *control, bool as_json)
     return tool_output_close(&out);
 }
 
+/* What was done, and to what. */
+static int print_done(const ttape_control *control, uint32_t pid, uint32_t request,
+                      const ttape_control_status *before)
+{
+    struct tool_output out;
+    ttape_control_status now;
+    ttape_control_get_status(control, &now);
+    tool_output_open(&out, STDOUT_FILENO);
+    if (request == TTAPE_CONTROL_FLUSH)
+        tool_output_printf(&out,
+                           "process %" PRIu32 ": %" PRIu64 " events are in the trace, %" PRIu64
+                           " are lost\n",
+                           pid, now.event_count, now.lost_count);
+    else if (request == TTAPE_CONTROL_STOP)
+        tool_output_printf(&out, "process %" PRIu32 ": recording is stopped for good, it was %s\n",
+                           pid, mode_name(before->mode));
+    else
+        tool_output_printf(&out, "process %" PRIu32 ": recording is %s, it was %s\n", pid,
+                           request == TTAPE_CONTROL_ON ? "on" : "off", mode_name(before->mode));
+    return tool_output_close(&out);
+}
+
 static uint64_t wait_ns(const struct options *options)
 {
     if (options->no_wait)
@@ -167,15 +189,19 @@ static int send(const struct options *options, uint32_t pid, uint32_t request)
 {
     ttape_error err = {0};
     ttape_control *control;
-    int status = TOOL_OK;
+    ttape_control_status before;
+    int status;
     if (ttape_control_open(&control, pid, &err) != TTAPE_OK)
         return tool_fail("%s", err.message);
+    ttape_control_get_status(control, &before);
     if (request == REQUEST_STATUS)
         status = print_status(control, pid, options->json);
     else if (ttape_control_send(control, request, wait_ns(options), &err) != TTAPE_OK)
         status = tool_fail("%s", err.message);
     else if (request == TTAPE_CONTROL_SNAPSHOT)
         status = print_files(control, options->json);
+    else
+        status = print_done(control, pid, request, &before);
     ttape_control_close(control);
     return status;
 }

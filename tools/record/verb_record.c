@@ -35,12 +35,14 @@
 #define GRACE_ROUNDS    50
 #define IDLE_ROUNDS     200u
 #define STATUS_SIGNALED 128
-#define ENDS_ASKED      2 /* signals, the last of them after the command has ended */
-#define STATUS_NO_EXEC  127
+#define ENDS_ASKED      2   /* signals, the last of them after the command has ended */
+#define STATUS_NO_EXEC  126 /* as shells have it */
+#define STATUS_ABSENT   127
 #define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
 
 struct options {
     const char *output, *clock;
+    const char *shown; /* what messages call the output */
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
     struct tool_time max_time, min_time, checkpoint_every;
     struct tool_keep keep;
@@ -52,9 +54,11 @@ struct options {
 };
 
 static const struct tool_option table[] = {
-    {"output", 'o', "FILE", "the trace (default: the command's name with .ttape)", NULL,
+    {"output", 'o', "FILE",
+     "the trace (default: the command's name with .ttape); - is standard output", NULL,
      TOOL_AT(output)},
-    {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
+    {"force", 'f', NULL, "replace FILE; else a trace becomes FILE.old, and other files stay", NULL,
+     TOOL_AT(force)},
     {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, TOOL_AT(clock)},
     {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, TOOL_AT(resolution_ns)},
@@ -130,8 +134,10 @@ static const struct tool_command command = {
                 "  tracetape record -o run.ttape --min-time 1us -- ./program --its-option\n"
                 "  tracetape record --keep-last 64M -o last.ttape -- ./server\n",
     .statuses = "  COMMAND's own (128 + N when signal N ended it), and where that is 0:\n"
-                "  3  recorded, with events lost\n"
-                "  4  not recorded\n",
+                "  3    recorded, with events lost\n"
+                "  4    not recorded, or nothing to record: there is no file\n"
+                "  126  COMMAND cannot be executed\n"
+                "  127  there is no COMMAND\n",
     .operands_min = 1,
     .operands_max = INT_MAX,
     .runs_command = true,
@@ -298,21 +304,21 @@ static void say_unrecorded(const struct options *options, const ttape_recording 
     if (has_events && text != NULL)
         tool_message("not recorded: %s", text);
     else if (!has_events)
-        tool_message("'%s' has no events: %s", options->output,
+        tool_message("nothing was recorded, and '%s' not written: %s", options->shown,
                      text != NULL ? text : "filters left none, or tracing was off");
     free(text);
 }
 
 static void say(const struct options *options, const ttape_recording *recording)
 {
-    const char *output = options->output;
+    const char *output = options->shown;
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
     say_unrecorded(options, recording, s.event_count != 0);
     if (s.event_count == 0)
         return;
     struct stat file;
-    if (options->keep.given && stat(output, &file) == 0)
+    if (options->keep.given && stat(options->output, &file) == 0)
         tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
                      output, (unsigned long long)file.st_size, (unsigned long long)s.event_count,
                      s.process_count, s.thread_count);
@@ -354,15 +360,17 @@ static int finish(const struct options *options, ttape_recording *recording, int
                      options->output);
         return result != 0 ? result : TOOL_CANNOT;
     }
-    if (options->keep.given &&
+    ttape_recording_get_status(recording, &s);
+    if (options->keep.given && s.event_count != 0 &&
         tool_keep_merge(recording, options->output, options->force) != TOOL_OK)
         return result != 0 ? result : TOOL_CANNOT;
-    ttape_recording_get_status(recording, &s);
     if (is_cut)
         tool_message("somebody truncated the memory that is shared with the command: recording "
                      "ended there");
-    if (!options->quiet)
+    if (!options->quiet || s.event_count == 0) /* without a file, the reason */
         say(options, recording);
+    if (result == 0 && s.event_count == 0)
+        return TOOL_CANNOT;
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
 }
 
@@ -370,6 +378,12 @@ static int finish(const struct options *options, ttape_recording *recording, int
 static int fail_open(const struct options *options, const ttape_error *err)
 {
     bool is_there = err->status == TTAPE_E_EXISTS && is_file(options->output) && !options->force;
+    if (err->status == TTAPE_E_EXISTS && tool_record_is_left(options->output)) {
+        return tool_fail(
+            "'%s.recording' exists: a recorder is at work there, or was killed; what it "
+            "left, 'tracetape recover %s.recording -o %s' makes a trace of",
+            options->output, options->output, options->output);
+    }
     return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
 }
 
@@ -409,7 +423,7 @@ static int record(const struct options *options, char **argv,
         ttape_recording_discard(recording);
         free(runtime);
         (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
-        return code == ENOENT ? STATUS_NO_EXEC : TOOL_CANNOT;
+        return child < 0 ? TOOL_CANNOT : code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
     }
     ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
     (void)run(recording, child, &status);
@@ -443,6 +457,8 @@ static void fill_options(const struct options *options, ttape_recording_options 
 {
     *o = (ttape_recording_options){.size = sizeof *o,
                                    .replace = options->force,
+                                   .keep_old = true,
+                                   .drop_empty = true,
                                    .when_full = options->blocking   ? TTAPE_FULL_BLOCK
                                                 : options->dropping ? TTAPE_FULL_DROP
                                                                     : TTAPE_FULL_WAIT,
@@ -490,8 +506,15 @@ int tool_verb_record(int argc, char **argv)
         return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
     if (options.live && options.files)
         return tool_usage("record", "--live and --files exclude each other");
+    struct tool_record_stdout standard = {.fd = -1};
+    bool to_stdout = options.output != NULL && strcmp(options.output, "-") == 0;
+    if (to_stdout && (options.live || options.files || options.rotate != 0))
+        return tool_usage("record", "-o - goes with none of --live, --files, --rotate");
+    if (to_stdout && (status = tool_record_stdout_open(&standard)) != TOOL_OK)
+        return status;
     char *made = options.output == NULL ? default_output(argv[0]) : NULL;
-    options.output = options.output == NULL ? made : options.output;
+    options.shown = options.output == NULL ? made : options.output;
+    options.output = to_stdout ? standard.path : options.shown;
     if (!options.no_symbols) {
         struct tool_symbols_options symbols = {.no_lines = options.no_lines};
         options.rules.symbols = tool_symbols_open(&symbols);
@@ -502,6 +525,8 @@ int tool_verb_record(int argc, char **argv)
     char *line = join(argv);
     recording_options.command = line;
     status = record(&options, argv, &recording_options);
+    if (to_stdout)
+        status = tool_record_stdout_close(&standard, status);
     tool_record_rules_close(&options.rules);
     free(line);
     free(made);

@@ -136,12 +136,21 @@ static void say_pieces(const ttape_recover_report *report)
         tool_message("%" PRIu64 " gap events mark the losses", report->gap_count);
 }
 
-static void say_report(const struct options *options, const ttape_recover_report *report)
+/* Of a file of which nothing was lost, one line is enough. */
+static bool is_sound(const ttape_recover_report *report)
+{
+    return report->loss_count == 0 && report->lost_events == 0 && report->gap_count == 0 &&
+           report->uncounted_losses == 0;
+}
+
+static void say_report(const struct options *options, const ttape_recover_report *report,
+                       bool is_directory)
 {
     char uncounted[80] = "";
     if (options->quiet)
         return;
-    say_pieces(report);
+    if (options->verbose || is_directory || !is_sound(report))
+        say_pieces(report);
     if (report->uncounted_losses != 0)
         (void)snprintf(uncounted, sizeof uncounted,
                        ", and those of %" PRIu64 " losses, which are not known",
@@ -189,7 +198,7 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
     tool_target_close(&target);
     if (status != TOOL_OK)
         return status;
-    say_report(options, &report);
+    say_report(options, &report, is_directory);
     if (options->clean && ttape_recover_remove(path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
     return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;

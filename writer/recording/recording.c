@@ -282,6 +282,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     if (r->drain.slot == NULL)
         return ttp_fail_memory(err);
     r->directory.replaces_output = o->replace;
+    r->directory.keeps_old = o->keep_old && !o->replace;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
     if (o->follows)
         ttp_follower_prepare(&r->switches);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/container/layout.h"
 #include "writer/recording/recording_internal.h"
 
 #define SUFFIX ".recording"
@@ -45,6 +46,63 @@ const char *ttp_directory_base(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* Whether a file in the output's folder begins as a trace does. */
+static bool is_trace(const struct ttp_directory *d, const char *name)
+{
+    uint8_t head[TTP_FILE_MAJOR_AT];
+    struct stat info;
+    int fd = openat(d->parent_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    bool is = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+              pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+              memcmp(head, TTP_FILE_MAGIC, sizeof head) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return is;
+}
+
+/* The name that an older trace gets; NULL: it must stay where it is. */
+static char *old_name(const struct ttp_directory *d, const char *name)
+{
+    char *old = NULL;
+    struct stat info;
+    if (!d->keeps_old || !is_trace(d, name) || asprintf(&old, "%s.old", name) < 0)
+        return NULL;
+    if (fstatat(d->parent_fd, old, &info, AT_SYMLINK_NOFOLLOW) != 0 || is_trace(d, old))
+        return old;
+    free(old);
+    return NULL;
+}
+
+/* False, with errno as it was: what has the name must keep it. */
+static bool put_aside(const struct ttp_directory *d, const char *name)
+{
+    int code = errno;
+    char *old = old_name(d, name);
+    bool done = old != NULL && renameat(d->parent_fd, name, d->parent_fd, old) == 0;
+    free(old);
+    errno = code;
+    return done;
+}
+
+static ttape_status check_output(const struct ttp_directory *d, ttape_error *err)
+{
+    struct stat info;
+    const char *name = ttp_directory_base(d->output);
+    if (fstatat(d->parent_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (d->replaces_output && S_ISREG(info.st_mode)))
+        return TTAPE_OK;
+    char *old = old_name(d, name);
+    bool may = old != NULL;
+    free(old);
+    if (may)
+        return TTAPE_OK;
+    if (d->keeps_old && is_trace(d, name))
+        return ttp_fail_plain(err, TTAPE_E_EXISTS, "'%s' exists already, and '%s.old' is no trace",
+                              d->output, d->output);
+    return ttp_fail_plain(err, TTAPE_E_EXISTS, "'%s' exists already%s", d->output,
+                          d->keeps_old && S_ISREG(info.st_mode) ? ", and is no trace" : "");
+}
+
 static ttape_status make(struct ttp_directory *d, ttape_error *err)
 {
     const char *base = ttp_directory_base(d->path);
@@ -64,7 +122,6 @@ static ttape_status make(struct ttp_directory *d, ttape_error *err)
 
 ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, ttape_error *err)
 {
-    struct stat info;
     d->output = strdup(output);
     if (d->output == NULL || asprintf(&d->path, "%s" SUFFIX, output) < 0) {
         d->path = NULL;
@@ -73,9 +130,7 @@ ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, tta
     if (*ttp_directory_base(output) == '\0')
         return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "'%s' is not the name of a file", output);
     TTP_TRY(open_parent(d, err));
-    if (fstatat(d->parent_fd, ttp_directory_base(output), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        (!d->replaces_output || !S_ISREG(info.st_mode)))
-        return ttp_fail_plain(err, TTAPE_E_EXISTS, "'%s' exists already", output);
+    TTP_TRY(check_output(d, err));
     return make(d, err);
 }
 
@@ -89,6 +144,8 @@ int ttp_directory_create_final(const struct ttp_directory *d, const char *path)
     const char *base = ttp_directory_base(path);
     if (d->replaces_output)
         (void)unlinkat(d->parent_fd, base, 0);
+    else
+        (void)put_aside(d, base);
     return openat(d->parent_fd, base, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
@@ -101,6 +158,7 @@ ttape_status ttp_directory_publish(const struct ttp_directory *d, const char *na
             return ttp_directory_fail(err, "renaming to", path);
         return TTAPE_OK;
     }
+    (void)put_aside(d, base);
     if (linkat(d->fd, name, d->parent_fd, base, 0) == 0) {
         (void)unlinkat(d->fd, name, 0);
         return TTAPE_OK;

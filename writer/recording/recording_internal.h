@@ -238,6 +238,7 @@ struct ttp_directory {
     int parent_fd, fd;    /* of the output's folder, of our own */
     bool is_made;         /* our own */
     bool replaces_output; /* files that are there already */
+    bool keeps_old;       /* traces that are there already, as NAME.old */
 };
 
 /* What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, from when on. */

@@ -424,11 +424,33 @@ ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
     return reap(e, err);
 }
 
+/* Of a recording without an event nothing is left, if that is wanted. */
+static void drop_all(struct ttp_encode *e)
+{
+    struct ttp_output **outputs = e->outputs.data;
+    for (size_t i = 0; i < e->outputs.count; i++) {
+        struct ttp_output *o = outputs[i];
+        bool is_named = e->options.live && o->final_path == NULL;
+        ttape_writer_close(o->writer);
+        o->writer = NULL;
+        if (o->path != NULL)
+            (void)unlinkat(is_named ? e->directory->parent_fd : e->directory->fd,
+                           ttp_directory_base(o->path), 0);
+        free(o->path);
+        o->path = NULL;
+    }
+}
+
 ttape_status ttp_outputs_finish(struct ttp_encode *e, ttape_error *err)
 {
-    if (e->outputs.count == 0 && e->current == NULL && e->options.separate_files)
+    if (e->outputs.count == 0 && e->current == NULL && e->options.separate_files &&
+        !e->options.drop_empty)
         TTP_TRY(ttp_output_begin(e, 0, &e->current, err));
     TTP_TRY(ttp_outputs_flush(e, err));
+    if (e->options.drop_empty && e->appended == 0) {
+        drop_all(e);
+        return TTAPE_OK;
+    }
     /* From here on nothing may fail for want of memory: a file that has its name is done. */
     TTP_TRY(
         ttp_grow(&e->allocator, &e->files, sizeof(char *), e->files.count + e->outputs.count, err));

@@ -58,7 +58,7 @@ typedef struct ttape_site_rules {
 
 typedef struct ttape_recording_options {
     size_t size;         /* sizeof(ttape_recording_options) */
-    bool replace;        /* OUTPUT may exist */
+    bool replace;        /* files that are there already are replaced */
     bool start_off;      /* wait for set_mode */
     bool live;           /* OUTPUT is there from the start and grows in short partitions */
     bool separate_files; /* one file for each process image: OUTPUT.PID-N */
@@ -85,7 +85,10 @@ typedef struct ttape_recording_options {
      * behind it, are made as one. */
     uint64_t checkpoint_ns; /* 0: never */
     bool (*is_checkpoint)(void *context, const ttape_site *site, const ttape_module *module);
-    bool follows; /* ttape_recording_follow will be called: saves it 10 ms */
+    bool follows;    /* ttape_recording_follow will be called: saves it 10 ms */
+    bool keep_old;   /* a trace that is there already is renamed to OUTPUT.old, over a trace of that
+                      * name; other files stay, as without replace */
+    bool drop_empty; /* no file where no event was recorded */
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {
@@ -122,7 +125,8 @@ typedef enum ttape_unrecorded {
     TTAPE_UNRECORDED_COUNT = 10
 } ttape_unrecorded;
 
-/* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when either is there already. */
+/* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when that is there already, or OUTPUT is and
+ * must stay. */
 TTAPE_API ttape_status ttape_recording_open(ttape_recording **out, const char *output,
                                             const ttape_recording_options *options,
                                             ttape_error *err);
