@@ -24,6 +24,17 @@ def compile_plain(work, name, *flags):
     return program if done.returncode == 0 else None
 
 
+def compile_lacking(work):
+    """A program for a sanitizer's library that is not there: the loader ends it."""
+    library = work / "libasan.so.99"
+    made = subprocess.run(["gcc", "-shared", "-o", library, "-Wl,-soname,libasan.so.99", "-x", "c",
+                           "/dev/null"], check=False, capture_output=True, timeout=60)
+    program = compile_plain(work, "lacking", "-finstrument-functions", "-Wl,--no-as-needed",
+                            library) if made.returncode == 0 else None
+    library.unlink(missing_ok=True)
+    return program
+
+
 def record(work, *words, options=()):
     trace = work / "run.ttape"
     trace.unlink(missing_ok=True)
@@ -72,6 +83,9 @@ def reasons(checks, work, executes, works):
         check(checks, "static below", work, [executes, "execve", static], {"static": 1})
     check(checks, "without our environment", work, [executes, "bare", works], {"environment": 1})
     check(checks, "no calls", work, [works], {"no_calls": 1}, options=["--off"])
+    lacking = compile_lacking(work)
+    if checks.that(lacking is not None, "a program can lack a sanitizer's library"):
+        check(checks, "sanitizer", work, [lacking], {"sanitizer": 1})
     script = work / "script"
     script.write_text(f"#!/bin/sh\n{plain}\n{works}\nexec {plain}\n", encoding="ascii")
     script.chmod(0o755)
@@ -82,6 +96,27 @@ def reasons(checks, work, executes, works):
     if os.geteuid() == 0 and shutil.which("setpriv"):
         check(checks, "other user", work, ["setpriv", "--reuid", "65534", works],
               {"not_instrumented": 1, "other_user": 1})
+
+
+def namespaces(checks, work):
+    """The id that a process has there is not one that the recorder knows."""
+    words = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--pid",
+             "--fork", "--mount-proc"]
+    alone = setting.run([*words, "true"])
+    if alone.status != 0:
+        print(f"left out: the kernel refuses this user a namespace: {alone.err}")
+        return
+    check(checks, "other namespace", work, [*words, work / "lacking"],
+          {"not_instrumented": 1, "other_namespace": 1})
+
+
+def bad_pointers(checks, work):
+    """What cannot be read is the kernel's to refuse."""
+    program = setting.build("p_bad_exec.c", flags=("-O1",), log=False)
+    alone = setting.run([program])
+    _, done = record(work, program)
+    checks.equal((done.status, done.out), (alone.status, alone.out), f"bad pointers; {done.err}")
+    checks.equal(alone.out.count(b"Bad address"), 6, "pointers that are refused")
 
 
 def ways(checks, work, executes, works):
@@ -109,6 +144,8 @@ def main():
     with setting.work_dir() as folder:
         work = Path(folder)
         reasons(checks, work, executes, works)
+        namespaces(checks, work)
+        bad_pointers(checks, work)
         ways(checks, work, executes, works)
     checks.verdict()
 

@@ -131,10 +131,10 @@ static uint32_t why_not(const struct ttp_program_file *file, uint32_t flags)
         return TTAPE_UNRECORDED_STATIC;
     if ((flags & TTP_NOTE_ENVIRONMENT) != 0)
         return TTAPE_UNRECORDED_ENVIRONMENT;
+    if ((flags & TTP_NOTE_NAMESPACE) != 0) /* it may call the same user by another number */
+        return TTAPE_UNRECORDED_OTHER_NAMESPACE;
     if ((flags & TTP_NOTE_USER) != 0)
         return TTAPE_UNRECORDED_OTHER_USER;
-    if ((flags & TTP_NOTE_NAMESPACE) != 0)
-        return TTAPE_UNRECORDED_OTHER_NAMESPACE;
     return file->has_sanitizer ? TTAPE_UNRECORDED_SANITIZER : TTAPE_UNRECORDED_UNKNOWN;
 }
 
