@@ -82,7 +82,8 @@ bool tool_parse_span(const char *text, void *into)
 uint64_t tool_absolute_ns(const struct tool_time *time, const ttape_info *info)
 {
     uint64_t value = time->value_ns;
-    if (time->relative && __builtin_add_overflow(value, info->time_first_ns, &value))
+    bool is_early = time->has_unit && value < info->time_first_ns; /* 1s.. of a run */
+    if ((time->relative || is_early) && __builtin_add_overflow(value, info->time_first_ns, &value))
         return UINT64_MAX;
     return value;
 }

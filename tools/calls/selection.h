@@ -14,7 +14,8 @@ struct tool_numbers {
     size_t count, capacity;
 };
 
-/* An absolute time: what the option gave, or that from the trace's first event on. */
+/* An absolute time: what the option gave, or that from the trace's first event on, which a time
+ * like 1s that is before this event means as well. */
 uint64_t tool_absolute_ns(const struct tool_time *time, const ttape_info *info);
 
 struct tool_span {

@@ -64,6 +64,7 @@ uint32_t tool_jobs(uint32_t asked);
  * or ns. */
 struct tool_time {
     bool given, relative; /* relative: from the trace's first event */
+    bool has_unit;        /* 1s, and not a plain number of nanoseconds */
     uint64_t value_ns;
 };
 

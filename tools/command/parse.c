@@ -100,6 +100,7 @@ bool tool_parse_time(const char *text, void *into)
     time->given = true;
     time->relative = *text == '+';
     text += time->relative;
+    time->has_unit = text[strspn(text, "0123456789")] != '\0';
     return tool_scan_time(&text, &time->value_ns) && *text == '\0';
 }
 

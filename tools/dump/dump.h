@@ -9,6 +9,7 @@
 #include "tools/calls/site_name.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
+#include "tools/dump/dump_filter.h"
 #include "tools/io/input.h"
 
 /* A site as a format prints it, made once: `text` may hold any number of bytes. */
@@ -18,7 +19,12 @@ struct tool_site_text {
 };
 
 /* Since when times are counted. */
-enum tool_origin { TOOL_ORIGIN_MONOTONIC = 0, TOOL_ORIGIN_START = 1, TOOL_ORIGIN_UTC = 2 };
+enum tool_origin {
+    TOOL_ORIGIN_USUAL, /* the start as text, monotonic for programs */
+    TOOL_ORIGIN_MONOTONIC,
+    TOOL_ORIGIN_START,
+    TOOL_ORIGIN_UTC
+};
 
 /* What CLOCK_REALTIME was ahead of a scope's times, from when on. */
 struct tool_realtime {
@@ -60,6 +66,8 @@ struct tool_dump {
     bool *selected;           /* by stream */
     uint32_t *streams;        /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
+    struct tool_dump_filter filter;
+    bool colours;        /* text */
     bool places;         /* where functions are, too */
     uint64_t lines_left; /* of --limit */
     int status;          /* TOOL_OK, or the worst that happened */
@@ -74,6 +82,13 @@ struct tool_dump {
     uint64_t memory_bytes;
     bool is_prepared, is_followed;
 };
+
+/* Is it chosen by the filter? */
+static inline bool tool_dump_filter_has(struct tool_dump *dump, const ttape_event_item *item)
+{
+    return (!dump->filter.is_given && dump->filter.first == NULL) ||
+           tool_dump_filter_asks(dump, item);
+}
 
 /* Takes in what the reader holds now: its definitions, the selection among its streams. */
 int tool_dump_prepare(struct tool_dump *dump);

@@ -167,7 +167,12 @@ static void put_range(struct csv_state *csv, ttape_cursor *cursor)
                 return;
             continue;
         }
-        if (item.number >= csv->dump->events.to || !put_batch(csv, &item.event, 1))
+        if (csv->dump->events.given && item.number >= csv->dump->events.to)
+            return;
+        if (!tool_dump_filter_has(csv->dump, &item) ||
+            tool_dump_filter_hides(&csv->dump->filter, &item.event))
+            continue;
+        if (!put_batch(csv, &item.event, 1))
             return;
     }
 }
@@ -194,7 +199,7 @@ static void print_csv(struct tool_dump *dump)
         if (cursor == NULL)
             continue;
         open_stream(csv, dump->streams[i]);
-        if (dump->events.given)
+        if (dump->events.given || dump->filter.is_given || dump->filter.first != NULL)
             put_range(csv, cursor);
         else
             put_stream(csv, cursor);

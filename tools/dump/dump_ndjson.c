@@ -108,7 +108,7 @@ static void take_item(void *context, const ttape_event_item *item)
     const ttape_event *event = &item->event;
     const struct tool_site_text *site =
         event->site != TTAPE_NONE ? tool_dump_site(dump, event->site) : NULL;
-    if (tool_dump_done(dump))
+    if (tool_dump_done(dump) || tool_dump_filter_hides(&dump->filter, event))
         return;
     dump->lines_left--;
     put_key(out, "{\"stream\":", item->stream);

@@ -19,7 +19,7 @@ bool tool_dump_parse_origin(const char *text, void *into)
                                         [TOOL_ORIGIN_START] = "start",
                                         [TOOL_ORIGIN_UTC] = "utc"};
     enum tool_origin *origin = into;
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (uint32_t i = TOOL_ORIGIN_MONOTONIC; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(text, names[i]) == 0) {
             *origin = (enum tool_origin)i;
             return true;

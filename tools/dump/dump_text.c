@@ -68,6 +68,15 @@ static void put_name(struct text_state *text, uint32_t site)
     tool_output_bytes(&text->dump->out, name->text, name->size_bytes);
 }
 
+/* "f(int)" needs no other brackets. */
+static bool ends_in_parameters(struct text_state *text, uint32_t site)
+{
+    if (site == TTAPE_NONE)
+        return false;
+    const struct tool_site_text *name = tool_dump_site(text->dump, site);
+    return name->size_bytes > 0 && name->text[name->size_bytes - 1] == ')' && !text->dump->places;
+}
+
 static struct follow *follow_of(struct text_state *text, uint32_t number)
 {
     if (text->streams[number] == NULL) {
@@ -164,10 +173,14 @@ static void put_columns(struct text_state *text, const ttape_event *event,
     char digits[24];
     char *start = tool_output_reserve(out, TOOL_DUMP_LINE_BYTES);
     char *at = start;
+    if (text->dump->colours)
+        at = tool_put_bytes(at, "\033[2m", 4);
     if (text->dump->has_times)
         at = put_time(at, text->dump, stream->number, event->time_ns);
     char *end = tool_put_decimal(digits, stream->tid);
     at = pad_left(at, digits, (size_t)(end - digits), 9);
+    if (text->dump->colours)
+        at = tool_put_bytes(at, "\033[0m", 4);
     at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, DURATION_WIDTH);
     text->column = (size_t)(at - out->data);
     uint32_t indent = event->depth < INDENT_MAX ? event->depth : INDENT_MAX;
@@ -209,7 +222,8 @@ static void take_enter(struct text_state *text, struct follow *stream, const tta
     text->pending_column = text->column;
     text->pending_flush = text->dump->out.flush_count;
     put_name(text, event->site);
-    tool_dump_values(&text->dump->out, item->values, item->value_count);
+    if (item->value_count > 0 || !ends_in_parameters(text, event->site))
+        tool_dump_values(&text->dump->out, item->values, item->value_count);
     if (open) {
         tool_output_text(&text->dump->out, " { /* open before the start */\n");
         return;
@@ -301,6 +315,10 @@ static void take_item(void *context, const ttape_event_item *item)
     struct follow *stream = follow_of(text, item->stream);
     bool exits = event->kind == TTAPE_EVENT_EXIT || event->kind == TTAPE_EVENT_EXIT_UNSEEN ||
                  event->kind == TTAPE_EVENT_EXIT_ACROSS;
+    if (tool_dump_filter_hides(&text->dump->filter, event)) {
+        stream->stack = event->argument;
+        return;
+    }
     if (text->pending && event->kind == TTAPE_EVENT_EXIT && item->stream == text->pending_stream &&
         event->site == text->pending_event.site && event->depth == text->pending_event.depth) {
         uint64_t duration_ns = 0;
@@ -343,11 +361,13 @@ static void open_text(struct tool_dump *dump)
     text->dump = dump;
     dump->state = text;
     dump->print_site = print_site;
+    tool_output_text(&dump->out, dump->colours ? "\033[1m" : "");
     tool_output_text(&dump->out, !dump->has_times ? ""
                                  : dump->origin == TOOL_ORIGIN_UTC
                                      ? "                    TIME (UTC)"
                                      : "          TIME (s)");
-    tool_output_text(&dump->out, "      TID  DURATION  EVENT\n");
+    tool_output_text(&dump->out, dump->colours ? "      TID  DURATION  EVENT\033[0m\n"
+                                               : "      TID  DURATION  EVENT\n");
 }
 
 static void print_text(struct tool_dump *dump)

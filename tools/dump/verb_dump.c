@@ -7,6 +7,7 @@
 
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
+#include "tools/command/pager.h"
 #include "tools/dump/dump.h"
 
 #define ERRORS_SHOWN   20u
@@ -21,7 +22,8 @@ struct options {
     struct tool_call_id open;
     uint32_t jobs;
     enum tool_origin origin;
-    bool follow, places;
+    bool follow, places, no_pager;
+    struct tool_dump_wishes wishes;
     enum tool_name_style names;
     struct tool_time wait;
     uint64_t memory_bytes;
@@ -40,8 +42,15 @@ static const struct tool_option table[] = {
     TOOL_STREAM_OPTION,
     {"open", 0, "CALL", "one call, from enter to end: s0e4711, as slow and tree name it",
      tool_parse_call, TOOL_AT(open)},
+    {"function", 'F', "REGEX", "only calls of functions whose names match", NULL,
+     TOOL_AT(wishes.function)},
+    {"depth", 'd', "N", "only calls that have less than N others around them", tool_parse_id,
+     TOOL_AT(wishes.depth)},
+    {"min-time", 'm', "TIME", "only calls that took so long", tool_parse_time,
+     TOOL_AT(wishes.min_time)},
+    {"last", 0, "N", "only the last N events of those", tool_parse_id, TOOL_AT(wishes.last)},
     {"limit", 'n', "N", "at most N lines", tool_parse_id, TOOL_AT(limit)},
-    {"origin", 0, "WHEN", "times since: monotonic (default: as recorded), start, utc",
+    {"origin", 0, "WHEN", "times since: start (as text), monotonic (as recorded; else), utc",
      tool_dump_parse_origin, TOOL_AT(origin)},
     {"places", 0, NULL, "where functions are: file and line, or module and offset (not csv)", NULL,
      TOOL_AT(places)},
@@ -49,6 +58,7 @@ static const struct tool_option table[] = {
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"follow", 0, NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
      TOOL_AT(follow)},
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     {"wait", 'w', "TIME", "with --follow: how long FILE may not be there yet (default 60s)",
      tool_parse_time, TOOL_AT(wait)},
     TOOL_MEMORY_OPTION,
@@ -69,7 +79,9 @@ static const struct tool_command command = {
         "stream; ndjson: one JSON object per event, merged by time. Names are escaped.",
     .options = table,
     .examples = "  tracetape dump run.ttape --limit 40\n"
-                "  tracetape dump run.ttape --time +1.5s..+1.6s --thread 4711\n"
+                "  tracetape dump run.ttape --last 40\n"
+                "  tracetape dump run.ttape --function '^read' --min-time 1ms\n"
+                "  tracetape dump run.ttape --time 1.5s..1.6s --thread 4711\n"
                 "  tracetape dump run.ttape --format csv > run.csv\n"
                 "  tracetape dump run.ttape --origin utc\n"
                 "  tracetape dump --follow live.ttape\n",
@@ -119,6 +131,8 @@ static ttape_status seek(const struct tool_dump *dump, ttape_cursor *cursor, boo
     ttape_status status = TTAPE_OK;
     if (dump->from.given)
         status = ttape_cursor_seek_time(cursor, dump->from.value_ns, err);
+    else if (dump->filter.first_ns > 0)
+        status = ttape_cursor_seek_time(cursor, dump->filter.first_ns, err);
     if (status == TTAPE_OK && single && dump->events.given)
         status = ttape_cursor_seek_event(cursor, dump->events.from, err);
     return status == TTAPE_END ? TTAPE_OK : status;
@@ -175,7 +189,7 @@ void tool_dump_merged(struct tool_dump *dump, tool_item_taker take, tool_edge_ta
         if ((dump->to.given && item.event.time_ns >= dump->to.value_ns) ||
             (single && dump->events.given && item.number >= dump->events.to))
             break;
-        if (is_selected(dump, &item))
+        if (is_selected(dump, &item) && tool_dump_filter_has(dump, &item))
             take(context, &item);
     }
     ttape_cursor_close(cursor);
@@ -239,6 +253,10 @@ static int choose(struct tool_dump *dump)
     dump->from.relative = dump->to.relative = false;
     dump->is_prepared = true;
     dump->start_ns = dump->info.time_first_ns;
+    if (dump->origin == TOOL_ORIGIN_USUAL) {
+        bool is_text = dump->format == &tool_dump_text;
+        dump->origin = is_text && dump->has_times ? TOOL_ORIGIN_START : TOOL_ORIGIN_MONOTONIC;
+    }
     if (!dump->has_times && dump->origin != TOOL_ORIGIN_MONOTONIC)
         return tool_fail("'%s' has no times: --origin cannot be used", name);
     return dump->call.given ? tool_dump_choose_call(dump) : TOOL_OK;
@@ -267,6 +285,8 @@ static int print_file(void *context, const struct tool_input *input)
     dump->input = input;
     dump->reader = input->reader;
     int status = tool_dump_prepare(dump);
+    if (status == TOOL_OK)
+        status = tool_dump_filter_prepare(dump);
     if (status == TOOL_OK) {
         dump->format->open(dump);
         dump->format->print(dump);
@@ -279,7 +299,8 @@ static int print_file(void *context, const struct tool_input *input)
 
 static int print_all(const struct options *options, struct tool_dump *dump, const char *path)
 {
-    tool_output_open(&dump->out, STDOUT_FILENO);
+    tool_pager_open(&dump->out,
+                    !options->no_pager && !options->follow && dump->format == &tool_dump_text);
     tool_output_open(&dump->scratch, -1);
     int status;
     if (options->follow) {
@@ -289,9 +310,10 @@ static int print_all(const struct options *options, struct tool_dump *dump, cons
         tool_memory_bound(options->memory_bytes);
         status = tool_input_run(path, options->jobs, options->memory_bytes, print_file, dump);
     }
-    int closed = tool_output_close(&dump->out);
+    int closed = tool_pager_close(&dump->out);
     for (size_t i = 0; i < dump->site_count; i++)
         free(dump->sites[i].text);
+    tool_dump_filter_close(&dump->filter);
     tool_site_names_close(&dump->names);
     free(dump->scratch.data);
     free(dump->sites);
@@ -327,6 +349,8 @@ int tool_verb_dump(int argc, char **argv)
         (options.follow || options.events.given || tool_choice_names(&options.choice)))
         return tool_usage("dump",
                           "--open goes without --events, --follow, threads, processes and streams");
+    if (options.follow && (options.wishes.last.given || options.wishes.min_time.given))
+        return tool_usage("dump", "--last and --min-time go without --follow");
     if (options.open.given)
         tool_add_number(&options.choice.streams, options.open.stream);
     struct tool_dump dump = {.format = format,
@@ -336,13 +360,16 @@ int tool_verb_dump(int argc, char **argv)
                              .events = options.events,
                              .call = options.open,
                              .places = options.places,
+                             .colours = tool_terminal_colours(),
                              .name_style =
                                  tool_name_style(options.names, format != &tool_dump_text),
                              .origin = options.origin,
                              .lines_left = options.limit.given ? options.limit.value : UINT64_MAX,
                              .memory_bytes = options.memory_bytes,
                              .is_followed = options.follow};
-    status = print_all(&options, &dump, argv[0]);
+    status = tool_dump_filter_open(&dump.filter, &options.wishes);
+    if (status == TOOL_OK)
+        status = print_all(&options, &dump, argv[0]);
     tool_choice_close(&options.choice);
     return status;
 }
