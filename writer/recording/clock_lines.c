@@ -19,6 +19,7 @@
 #define BRIDGE_NS    1000000u /* how long the old line and the new one take to meet */
 #define JUMP_NS      1000000u /* no clock drifts so much between two pairs */
 #define WIDTH_MAX_NS 1000u    /* a pair that was interrupted says nothing */
+#define MEASURED_NS  20000000u
 #define LINES_MAX    (1u << 20)
 
 static uint64_t value_at(const struct ttp_tick_rate *line, uint64_t ticks)
@@ -45,6 +46,8 @@ void ttp_clock_track(struct ttp_clock_tracker *t, const struct ttp_tick_rate *fi
                                     .used = first->base,
                                     .mark = first->base,
                                     .mark_ns = first->base_ns,
+                                    .first = first->base,
+                                    .first_ns = first->base_ns,
                                     .first_scale = first->scale};
 }
 
@@ -83,11 +86,23 @@ static uint32_t correct(struct ttp_clock_tracker *t, uint64_t ticks, uint64_t ns
     return 2;
 }
 
+/* The line that begins is of a short time, in which the width of a pair is much: the rate that
+ * drift is counted from is that over a longer one. */
+static void measure_first(struct ttp_clock_tracker *t, uint64_t ticks, uint64_t ns)
+{
+    if (t->is_measured || ns < t->first_ns + MEASURED_NS || ticks <= t->first)
+        return;
+    t->first_scale = scale_of(ns - t->first_ns, ticks - t->first);
+    t->is_measured = true;
+}
+
 uint32_t ttp_clock_follow(struct ttp_clock_tracker *t, uint64_t ticks, uint64_t ns,
                           uint64_t width_ns)
 {
     if (ticks < t->used)
         return t->used - ticks > ticks_of(JUMP_NS, t->line.scale) ? start_again(t, ticks, ns) : 0;
+    if (width_ns <= WIDTH_MAX_NS)
+        measure_first(t, ticks, ns);
     uint64_t said = now_by_lines(t, ticks), off = said > ns ? said - ns : ns - said;
     bool jumped = off >= JUMP_NS, is_bridged = ticks < t->line.base;
     if (width_ns > WIDTH_MAX_NS || (off <= TOLERANCE_NS + width_ns / 2) ||

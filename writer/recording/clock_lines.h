@@ -10,6 +10,7 @@
 #ifndef TTP_RECORDING_CLOCK_LINES_H
 #define TTP_RECORDING_CLOCK_LINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/base/wide.h"
@@ -28,7 +29,9 @@ struct ttp_clock_tracker {
     struct ttp_tick_rate bridge, line; /* bridge: up to the line's base */
     uint64_t used;                     /* no record that was converted is later */
     uint64_t mark, mark_ns;            /* the pair with which the line was corrected */
-    uint64_t first_scale;              /* as it was measured at the start */
+    uint64_t first, first_ns;          /* the pair at the start */
+    uint64_t first_scale;              /* as it was measured behind that */
+    bool is_measured;                  /* over long enough */
     uint64_t error_ns;                 /* the most by which a pair was beside the line */
     uint32_t jump_count;               /* pairs that were further off: the machine slept, say */
 };

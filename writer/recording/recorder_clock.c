@@ -3,7 +3,7 @@
  * The time stamp counter is taken where the kernel itself keeps time by it: then it is constant and
  * the same on all cores to within what the kernel checks (tens of nanoseconds). The kernel goes on
  * adjusting the rate at which it counts, for that of a time server. So pairs of readings are taken
- * all the time: at the start over 20 ms, then in each round, and before a slot is queued. Each pair
+ * all the time: at the start over 2 ms, then in each round, and before a slot is queued. Each pair
  * is the closest of a few. (clock_lines.c makes lines of them.)
  *
  * CLOCK_REALTIME is looked at in each round: how far it is ahead of CLOCK_MONOTONIC changes only
@@ -17,7 +17,7 @@
 
 #define START_TRIES      50
 #define SAMPLE_TRIES     3
-#define CALIBRATION_NS   20000000
+#define CALIBRATION_NS   2000000    /* the program waits for it; what it is off is corrected soon */
 #define SLOT_TICKS       (1u << 18) /* slots within so short a time do with one pair */
 #define REALTIME_SAME_NS 1000u      /* two readings one after the other are not one */
 

@@ -46,12 +46,12 @@ static ttape_status put_switches(struct ttp_encode *e, struct ttp_thread *thread
 {
     const ttape_off_span *spans;
     size_t span_count;
+    if (e->switches == NULL || !e->switches->is_open || count == 0)
+        return TTAPE_OK; /* recovering: what the clock's error was is not known either */
     struct ttp_switch_place place = {.tid = thread->tid,
                                      .before_ns = thread->placed_ns,
                                      .has_before = thread->has_placed,
                                      .error_ns = ttp_clock_error_ns(e) + KERNEL_ERROR_NS};
-    if (e->switches == NULL || !e->switches->is_open || count == 0)
-        return TTAPE_OK;
     bool is_known = ttp_follower_place(e->switches, &place, events, count, &spans, &span_count);
     thread->placed_ns = events[count - 1].time_ns;
     thread->has_placed = true;

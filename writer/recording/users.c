@@ -85,6 +85,7 @@ struct search {
     char *entry;
     uint32_t own; /* as /proc numbers us, which may be another namespace's */
     uint32_t users, starting;
+    bool is_alone; /* nobody but us had the arena when the search began */
 };
 
 /* Looks at those that were not there before; false: there are none. */
@@ -98,7 +99,7 @@ static bool look(struct search *s, const struct ttp_growing *now, const struct t
             continue;
         is_any = true;
         (void)snprintf(name, sizeof name, "%u", processes[i]);
-        if (ttp_process_maps(name, s->arena.st_dev, s->arena.st_ino) > 0)
+        if (!s->is_alone && ttp_process_maps(name, s->arena.st_dev, s->arena.st_ino) > 0)
             s->users++;
         else if (is_named(name, s->entry))
             s->starting++;
@@ -132,6 +133,15 @@ void ttape_recording_find_users(const ttape_recording *r, uint32_t *users, uint3
         asprintf(&s.entry, TTP_ENV_ARENA "=%s", r->drain.arena.path) < 0)
         return; /* no /proc: processes cannot be found */
     s.own = (uint32_t)strtoul(own, NULL, 10);
+    /* Mappings of all processes are long to read: the kernel is asked first. Who takes the arena
+     * after that has it in its environment, or forks from one that has. */
+    int asked = ask_lease(r->drain.arena.fd);
+    *users = asked == IN_USE;
+    if (*users != 0) {
+        free(s.entry);
+        return;
+    }
+    s.is_alone = asked == ALONE;
     bool is_sure = search(&s);
     switch (ask_lease(r->drain.arena.fd)) { /* last: one that was starting may use it by now */
     case ALONE: s.users = 0; break;
