@@ -52,6 +52,13 @@ def check_levels(checks, trace, program, words, splits):
     checks.equal(found, wanted, f"{label}: parents")
     checks.equal([t["known_by"] for t in threads], ["start"] + 15 * ["recorded"],
                  f"{label}: how parents are known")
+    lines = setting.tracetape("tree", "--depth", 0, trace).out.decode()
+    found = {int(own): int(by) for own, by in
+             re.findall(r"thread (\d+) of process .*, started by thread (\d+)$", lines, re.M)}
+    checks.equal(found, wanted, f"{label}: starters that tree names")
+    nodes = json.loads(setting.tracetape("tree", "--depth", 0, "--json", trace).out)["nodes"]
+    found = {n["tid"]: n["started_by"] for n in nodes if "started_by" in n}
+    checks.equal(found, wanted, f"{label}: starters in tree's JSON")
     said = summary_of(trace, *splits)
     checks.equal((said["threads"], said["threading levels"], said["that threads close"]),
                  (16, 5, 0), f"{label}: threads, levels, cycles that threads close")

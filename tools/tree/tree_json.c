@@ -16,6 +16,7 @@ static void put_name(struct printing *print, const struct tool_item *item)
     ttape_stream_info stream = {0};
     ttape_process process = {0};
     char buffer[20];
+    uint64_t starter;
     if (item->kind != TOOL_ITEM_NODE)
         return;
     if (node->id.kind == TTAPE_NODE_STREAM) {
@@ -25,6 +26,8 @@ static void put_name(struct printing *print, const struct tool_item *item)
                          stream.stream.name.size_bytes > 0 ? stream.stream.name : process.name);
         tool_json_number(&print->json, "tid", stream.stream.tid);
         tool_json_number(&print->json, "pid", stream.pid);
+        if (tool_tree_starter(print->view, node->id.stream, &starter))
+            tool_json_number(&print->json, "started_by", starter);
     } else if (node->frame_kind == TTAPE_EVENT_SIGNAL_BEGIN) {
         tool_json_text(&print->json, "name", "(signal)");
         tool_json_number(&print->json, "signal", node->argument);

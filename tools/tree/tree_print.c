@@ -60,8 +60,13 @@ static size_t put_stream(struct printing *print, char *at, size_t size_bytes, ui
     ttape_string shown = stream.stream.name.size_bytes > 0 ? stream.stream.name : process.name;
     size_t size = tool_escape(name, TOOL_ESCAPE_TERMINAL, shown.data,
                               shown.size_bytes < 256 ? shown.size_bytes : 256);
-    int length = snprintf(at, size_bytes, "thread %" PRIu64 " of process %" PRIu64 "%s%.*s",
-                          stream.stream.tid, stream.pid, size > 0 ? ", " : "", (int)size, name);
+    uint64_t starter;
+    char started[48] = "";
+    if (tool_tree_starter(print->view, number, &starter))
+        snprintf(started, sizeof(started), ", started by thread %" PRIu64, starter);
+    int length =
+        snprintf(at, size_bytes, "thread %" PRIu64 " of process %" PRIu64 "%s%.*s%s",
+                 stream.stream.tid, stream.pid, size > 0 ? ", " : "", (int)size, name, started);
     return length < 0 ? 0 : (size_t)length < size_bytes ? (size_t)length : size_bytes - 1;
 }
 

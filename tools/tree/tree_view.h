@@ -52,7 +52,7 @@ struct tool_tree {
     struct tool_site_names names;
     uint32_t depth; /* levels below an item that is shown */
     int64_t min_ns;
-    bool full, fold, has_times;
+    bool full, fold, has_times, has_starters;
     struct tool_item *items; /* the topmost ones */
     size_t item_count, item_capacity;
     struct tool_shorts shorts; /* streams */
@@ -96,6 +96,14 @@ void tool_items_fold(struct tool_item *items, size_t *count);
 int tool_tree_open(struct tool_tree *view, const char *what, bool has_min);
 /* Writes a node's name; `at` has room for 64 bytes. Returns its length. */
 size_t tool_put_node(char *at, const ttape_node_id *id);
+
+/* ---- tree_starter.c ---- */
+
+/* Looks whether starters are to be told: some are recorded, and finding them costs little beside
+ * the rest. Names are open. */
+void tool_tree_find_starters(struct tool_tree *view, bool decodes_anyway);
+/* The id of the thread that started a stream's. False: it is not known. Decodes its beginning. */
+bool tool_tree_starter(const struct tool_tree *view, uint32_t stream, uint64_t *tid);
 
 /* ---- tree_print.c, tree_json.c ---- */
 

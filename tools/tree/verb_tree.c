@@ -104,6 +104,7 @@ static int show(const struct options *options, struct tool_tree *view)
     set_up(options, view);
     tool_site_names_open_as(&view->names, view->reader,
                             tool_name_style(options->names, options->json));
+    tool_tree_find_starters(view, options->full || options->open != NULL);
     if (options->open != NULL)
         status = tool_tree_open(view, options->open, options->min_time.given);
     else
