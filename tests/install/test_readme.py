@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every command of README.md runs, in its order, with a program of a reader's own; those that cannot
-run here are listed with the reason."""
+"""Every command of README.md runs, in its order, with a program of a reader's own; those that
+cannot run here are listed with the reason."""
 import os
 import re
 import shlex
