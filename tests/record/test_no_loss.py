@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """As it comes, recording loses nothing: threads that do nothing but call, with as many busy
 processes beside them as a machine may have. Run as root and as an ordinary user, whose recorder has
-no priority before others."""
+no priority before others. Words THREADS BUSY: that case only."""
 import subprocess
 import sys
 import time
@@ -46,7 +46,7 @@ def main():
     checks = setting.Checks("no loss")
     with setting.work_dir() as work:
         program = setting.build("p_tight.c", log=False)
-        for threads, busy in CASES:
+        for threads, busy in [tuple(map(int, sys.argv[1:3]))] if sys.argv[2:] else CASES:
             for _ in range(RUNS):
                 run_once(checks, work, program, threads, busy)
     checks.verdict()
