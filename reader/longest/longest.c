@@ -12,7 +12,7 @@
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define COUNT_DEFAULT        10u
 #define COUNT_MOST           (1u << 20)
-#define BATCH_PARTITIONS     16u /* where bounds are not exact */
+#define BATCH_PARTITIONS     4u /* where bounds are not exact */
 
 /* ---- options ---- */
 
@@ -190,10 +190,11 @@ static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, 
     return status;
 }
 
-/* A bound of INT64_MAX is none. */
+/* A bound of INT64_MAX is none, one of own time an upper one. */
 static bool is_exact(const struct ttape_longest *l, uint32_t partition)
 {
-    return l->plan.streams == NULL && !l->plan.has_range && l->bounds[partition] != INT64_MAX;
+    return l->plan.streams == NULL && !l->plan.has_range && l->bounds[partition] != INT64_MAX &&
+           l->plan.by == TTAPE_LONGEST_BY_DURATION;
 }
 
 static ttape_status search(struct ttape_longest *l, ttape_error *err)

@@ -52,13 +52,37 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     return TTP_WISH_NOTHING;
 }
 
-/* A call's own time is no longer than the call, unless a clock steps back in what it calls. */
+static uint32_t site_of(const ttape_reader *r, const struct ttp_loaded *p, uint32_t argument)
+{
+    return ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, argument);
+}
+
+/* What a call of a function had for itself in this partition is no more than what all its calls had
+ * here, and where it was entered here, no more than it took. Where the clock stepped back, which is
+ * a wide difference (F-TIM-03), none of that is so. */
+static int64_t bound_self(const struct ttp_loaded *p, const struct ttp_measure *m)
+{
+    int64_t most = m->max_ticks < m->self_ticks ? m->max_ticks : m->self_ticks;
+    for (uint32_t i = 0; i < p->head.start_frame_count; i++) {
+        const struct ttp_frame *f = &p->segments.start_frames[i];
+        if (f->event_class == TTP_CLASS_SIGNAL || f->argument != m->site)
+            continue;
+        int64_t with = (int64_t)((uint64_t)f->self_ticks + (uint64_t)m->self_ticks);
+        most = with > most ? with : most;
+    }
+    return most;
+}
+
 static int64_t bound_of(const struct ttape_longest *l, const struct ttp_loaded *p,
                         const struct ttp_measure *m)
 {
-    if (l->plan.by == TTAPE_LONGEST_BY_SELF)
-        return INT64_MAX;
-    return m->max_ticks * (int64_t)p->head.resolution_ns;
+    int64_t step = (int64_t)p->head.resolution_ns, ticks = m->max_ticks, ns;
+    if (l->plan.by == TTAPE_LONGEST_BY_SELF) {
+        if (p->head.wide_count != 0)
+            return INT64_MAX;
+        ticks = bound_self(p, m);
+    }
+    return __builtin_mul_overflow(ticks, step, &ns) ? INT64_MAX : ns;
 }
 
 static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
@@ -69,8 +93,7 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
     int64_t *bound = &l->bounds[p->partition];
     (void)worker;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t site =
-            ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
+        uint32_t site = site_of(r, p, measures[i].site);
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
