@@ -214,6 +214,8 @@ static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *ca
     TTP_TRY(ttape_cursor_open(&cursor, r, seg->stream, err));
     ttape_status status = tell_with(l, cursor, call, seg, out, &problem);
     ttape_cursor_close(cursor);
+    if (status == TTAPE_OK)
+        status = ttp_longest_off(l, seg, out, &problem);
     return pass_damage(l, call->partition, status, &problem, err);
 }
 

@@ -2,7 +2,7 @@
  *
  *   summaries -> longest_bounds.c -> how long a call of each partition may be
  *   partitions, the likeliest first -> longest_walk.c -> the longest calls, as ends
- *   ends -> longest_enter.c -> enters, paths, values */
+ *   ends -> longest_enter.c, longest_off.c -> enters, paths, values, time off the CPU */
 #ifndef TTP_READER_LONGEST_INTERNAL_H
 #define TTP_READER_LONGEST_INTERNAL_H
 
@@ -101,5 +101,10 @@ const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w,
 /* Makes l->calls of l->heap. */
 ttape_status ttp_longest_tell(struct ttape_longest *l, ttape_error *err);
 void ttp_longest_forget(struct ttape_longest *l);
+
+/* ---- longest_off.c ---- */
+/* Fills in how long the thread did not run, if it is known. `end`: where the call ends. */
+ttape_status ttp_longest_off(struct ttape_longest *l, const struct ttp_segment_entry *end,
+                             ttape_longest_call *call, ttape_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <tracetape/longest.h>
+#include <tracetape/writer.h>
 
 #include "tests/unit/report_model.h"
 
@@ -142,6 +143,88 @@ START_TEST(calls_are_those_of_the_model)
 }
 END_TEST
 
+/* ---- off the CPU ---- */
+
+static void append(ttape_writer *w, uint32_t stream, uint64_t time_ns, ttape_event_kind kind,
+                   uint32_t argument, const ttape_off_span *span)
+{
+    ttape_event e = {.time_ns = time_ns, .kind = kind, .depth = TTAPE_DEPTH_AUTO};
+    e.site = kind == TTAPE_EVENT_SWITCH ? TTAPE_NONE : argument;
+    e.argument = kind == TTAPE_EVENT_SWITCH ? argument : 0;
+    if (stream == 0)
+        ck_assert_int_eq(ttape_writer_add_off(w, stream, span, span != NULL, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_append(w, stream, &e, 1, NULL), TTAPE_OK);
+}
+
+/* main calls one function that is blocked, and one that is preempted on its own stack, and while
+ * another one is current. Of the second thread nothing is known. */
+static void write_off(ttape_writer *w)
+{
+    const ttape_off_span blocked = {.start_ns = 100, .length_ns = 500, .kind = TTAPE_OFF_BLOCKED};
+    const ttape_off_span preempted = {.start_ns = 10, .length_ns = 30, .kind = TTAPE_OFF_PREEMPTED};
+    const ttape_off_span near = {.length_ns = 7, .kind = TTAPE_OFF_BLOCKED_NEAR};
+    ttape_process process = {.pid = 1, .parent = TTAPE_NONE};
+    uint32_t id;
+    ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        ttape_site site = {.address = 16 * i + 16, .module = TTAPE_NONE};
+        ck_assert_int_eq(ttape_writer_add_site(w, &site, &id, NULL), TTAPE_OK);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        ttape_stream stream = {.tid = i + 1};
+        ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
+    }
+    for (uint32_t s = 0; s < 2; s++) {
+        append(w, s, 1000, TTAPE_EVENT_ENTER, 0, NULL);
+        append(w, s, 1100, TTAPE_EVENT_ENTER, 1, NULL);
+        append(w, s, 2100, TTAPE_EVENT_EXIT, 1, &blocked);
+        append(w, s, 2200, TTAPE_EVENT_ENTER, 2, NULL);
+        append(w, s, 2300, TTAPE_EVENT_SWITCH, 1, &preempted);
+        append(w, s, 2500, TTAPE_EVENT_SWITCH, 0, &preempted);
+        append(w, s, 2600, TTAPE_EVENT_EXIT, 2, &near);
+        append(w, s, 9000, TTAPE_EVENT_EXIT, 0, NULL);
+    }
+}
+
+static void check_off(const ttape_longest_call *call, int64_t preempted, int64_t blocked,
+                      int64_t unknown)
+{
+    ck_assert_int_eq(call->off_known, call->stream == 0);
+    ck_assert_int_eq(call->preempted_ns, call->stream == 0 ? preempted : 0);
+    ck_assert_int_eq(call->blocked_ns, call->stream == 0 ? blocked : 0);
+    ck_assert_int_eq(call->unknown_ns, call->stream == 0 ? unknown : 0);
+}
+
+START_TEST(time_off_the_cpu_is_that_of_the_stack)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer_options options = {.size = sizeof options, .partition_events = (uint32_t)_i + 1};
+    ttape_writer *w;
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, &options, NULL), TTAPE_OK);
+    write_off(w);
+    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
+    ttape_writer_close(w);
+    const struct ttest_file file = {.data = memory.data, .size_bytes = memory.size_bytes};
+    ttape_reader *r = ttest_open(&file);
+    struct asked all = {.site = TTAPE_NONE};
+    ttape_longest *longest = find(r, &all);
+    uint32_t count;
+    const ttape_longest_call *calls = ttape_longest_get_calls(longest, &count);
+    ck_assert_uint_eq(count, 6);
+    for (uint32_t i = 0; i < count; i++)
+        if (calls[i].site == 0)
+            check_off(&calls[i], 30, 500, 7);
+        else if (calls[i].site == 1)
+            check_off(&calls[i], 0, 500, 0);
+        else
+            check_off(&calls[i], 30, 0, 7);
+    ttape_longest_close(longest);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_refused)
 {
     struct ttest_opened o = open_plan(0);
@@ -176,6 +259,7 @@ int main(void)
     TCase *tests = tcase_create("longest");
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, calls_are_those_of_the_model, 0, TTEST_PLANS);
+    tcase_add_loop_test(tests, time_off_the_cpu_is_that_of_the_stack, 0, 20);
     tcase_add_test(tests, what_cannot_be_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

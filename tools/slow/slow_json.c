@@ -43,6 +43,15 @@ static void put_path(struct printing *print, const ttape_longest_call *call)
     tool_json_end(&print->json, ']');
 }
 
+static void put_off(struct printing *print, const char *key, const ttape_longest_call *call,
+                    int64_t time_ns)
+{
+    if (call->off_known)
+        tool_json_signed(&print->json, key, time_ns);
+    else
+        tool_json_null(&print->json, key);
+}
+
 static void put_call(struct printing *print, const ttape_longest_call *call)
 {
     struct tool_json *json = &print->json;
@@ -56,6 +65,9 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     tool_json_number(json, "start_ns", call->enter_ns);
     tool_json_signed(json, "duration_ns", call->duration_ns);
     tool_json_signed(json, "self_ns", call->self_ns);
+    put_off(print, "preempted_ns", call, call->preempted_ns);
+    put_off(print, "blocked_ns", call, call->blocked_ns);
+    put_off(print, "off_unknown_ns", call, call->unknown_ns);
     tool_json_text(json, "end", tool_slow_end(call));
     tool_json_number_if(json, "event", !call->is_found, call->enter_number);
     tool_json_number(json, "end_event", call->end_number);

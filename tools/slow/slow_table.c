@@ -10,11 +10,12 @@
 
 #define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
 
-enum column { DURATION, SELF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
+enum column { DURATION, SELF, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
 
-static const struct tool_column columns[COLUMN_COUNT] = {
+static const struct tool_column all_columns[COLUMN_COUNT] = {
     [DURATION] = {.title = "DURATION"},
     [SELF] = {.title = "SELF"},
+    [OFF] = {.title = "OFF CPU"},
     [START] = {.title = "START", .rank = 2},
     [TID] = {.title = "TID", .rank = 1},
     [CALL] = {.title = "CALL", .is_text = true},
@@ -81,6 +82,17 @@ static void put_start(struct printing *print, const ttape_longest_call *call)
                       since / 1000000000u, since % 1000000000u);
 }
 
+/* "?" where nothing is known, and behind what may be more. */
+static void put_off(struct printing *print, const ttape_longest_call *call)
+{
+    char time[48];
+    size_t size = 0;
+    if (call->off_known)
+        size = tool_put_time(time, call->preempted_ns + call->blocked_ns);
+    tool_table_printf(&print->table, TOOL_PLAIN, "%.*s%s", (int)size, time,
+                      !call->off_known || call->unknown_ns > 0 ? "?" : "");
+}
+
 static void put_row(struct printing *print, const ttape_longest_call *call)
 {
     struct tool_table *table = &print->table;
@@ -88,6 +100,8 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
     bool self = print->view->by == TTAPE_LONGEST_BY_SELF;
     tool_table_time(table, self ? TOOL_PLAIN : TOOL_HOT, call->duration_ns);
     tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
+    if (print->view->has_off)
+        put_off(print, call);
     put_start(print, call);
     tool_table_printf(table, TOOL_PLAIN, "%" PRIu64, tool_slow_tid(print->view, call));
     tool_table_text(table, TOOL_PLAIN, tool_slow_id(call, id));
@@ -98,8 +112,13 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
 void tool_slow_table(struct tool_slow *view, struct tool_output *out)
 {
     struct printing print = {.view = view};
+    struct tool_column columns[COLUMN_COUNT];
+    size_t count = 0;
     tool_output_open(&print.text, -1);
-    tool_table_open(&print.table, columns, COLUMN_COUNT);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (i != OFF || view->has_off)
+            columns[count++] = all_columns[i];
+    tool_table_open(&print.table, columns, count);
     for (uint32_t i = 0; i < view->call_count; i++)
         put_row(&print, &view->calls[i]);
     tool_table_print(&print.table, out, tool_terminal_columns(), tool_terminal_colours());

@@ -18,6 +18,7 @@ struct tool_slow {
     ttape_longest_info info;
     const ttape_longest_call *calls;
     uint32_t call_count;
+    bool has_off;      /* of a call it is known how long its thread did not run */
     uint64_t start_ns; /* the trace's first event */
 };
 

@@ -156,6 +156,8 @@ static int find(const struct options *options, struct tool_slow *view, struct as
         return tool_fail_error(view->input->name, &err);
     ttape_longest_get_info(longest, &view->info);
     view->calls = ttape_longest_get_calls(longest, &view->call_count);
+    for (uint32_t i = 0; i < view->call_count; i++)
+        view->has_off = view->has_off || view->calls[i].off_known;
     int status = TOOL_OK;
     if (!view->info.has_times && view->info.partition_count > 0)
         status = tool_fail("'%s' has no times", view->input->name);

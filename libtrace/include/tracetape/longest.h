@@ -63,6 +63,11 @@ typedef struct ttape_longest_call {
     uint64_t end_number;   /* of the event that ended it, or behind the last one (left) */
     uint64_t enter_ns, end_ns;
     int64_t duration_ns, self_ns;
+    /* Time in which the thread did not run, while the call's stack was the current one; unknown:
+     * part of it that may be either. All 0 where nothing is known: without switches in the trace,
+     * or of a call over more than 32 partitions. */
+    int64_t preempted_ns, blocked_ns, unknown_ns;
+    bool off_known;
     const ttape_open_frame *path; /* the calls below it on its stack, outermost first */
     uint32_t path_count;
     uint32_t argument_count, result_count;
