@@ -130,6 +130,40 @@ for options in (["--depth", "2"], ["--depth", "1"], ["--depth", "0"], ["--min-ti
             _.get("shorter", {}).get("time_ns", 0) == top[0]["time_ns"], options
 END
 
+# --find opens the way to what slow finds: the same call, the same callers, in time and threads
+# that are selected.
+check_python <<'END'
+from tree import *
+def longest(name, *options):
+    command = [os.environ["TTAPE_BIN"], "slow", "--json", "--limit", "1", *options, "a.ttape", name]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["calls"][0]
+nodes = {n["node"]: n for t in tree("a.ttape", "--full", "--min-time", "0")[0] for n in t.walk()}
+for name in ("main", "step", "work", "sub", "tail", "last"):
+    for options in ([], ["--time", "..+2us"], ["--stream", "0"]):
+        if options[:1] == ["--time"] and name in ("main", "tail", "last"):
+            continue  # they end later
+        call = longest(name, *options)
+        found, _ = tree("a.ttape", "--find", name, "--min-time", "0", *options, checked=False)
+        way = [found[0]]
+        while len(way) < len(call["path"]) + 2:
+            assert len(way[-1].children) == 1, way[-1]
+            way.append(way[-1].children[0])
+        assert [n["name"] for n in way[1:]] == [*call["path"], name], (name, options)
+        if not options:
+            assert way[-1]["time_ns"] == call["duration_ns"], (way[-1], call)
+            assert way[-1]["enter_ns"] == call["start_ns"] and way[-1]["self_ns"] == call["self_ns"]
+            below = {n["name"] for n in way[-1].children if n["kind"] == "call"}
+            assert below <= {"step", "tail", "work", "sub", "last"}, below
+            whole = nodes[next(k for k, n in nodes.items()
+                               if (n.get("enter_ns"), n.get("name")) == (call["start_ns"], name))]
+            assert name != "step" or len(way[-1].children) == len(whole.children) == 3, way[-1]
+END
+status 4 "$T" tree a.ttape --find nothing
+has err "'a.ttape' has no function 'nothing'"
+status 4 "$T" tree a.ttape --find last --time ..+1us
+has err "'a.ttape' has no call of 'last' there"
+status 2 "$T" tree a.ttape --find main --open s0
+
 # --fold: equal siblings once; the sums of calls and times stay.
 check_python <<'END'
 from tree import *

@@ -1,9 +1,11 @@
-/* What --open names. A path goes down by function names; whether a part can hold the next one its
- * partition's summary tells, so that few have to be decoded. */
+/* What --open and --find name. A path goes down by function names; whether a part can hold the next
+ * one its partition's summary tells, so that few have to be decoded. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <tracetape/longest.h>
 
 #include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
@@ -344,4 +346,112 @@ int tool_tree_open(struct tool_tree *view, const char *what, bool has_min)
     if (tool_parse_time(what, &time))
         return open_time(view, &time, has_min);
     return open_named(view, what, has_min);
+}
+
+/* ---- by function: its longest call ---- */
+
+struct function {
+    struct tool_tree *view;
+    uint32_t *sites;
+    uint32_t site_count;
+};
+
+static bool is_of_function(void *context, uint32_t site)
+{
+    const struct function *f = context;
+    for (uint32_t i = 0; i < f->site_count; i++)
+        if (f->sites[i] == site)
+            return true;
+    return false;
+}
+
+static void note_damage(void *context, uint32_t partition, const ttape_error *error)
+{
+    const struct function *f = context;
+    (void)partition;
+    (void)tool_tree_go_on(f->view, error);
+}
+
+/* The names of the calls that lead to it. Where times do not tell these, a thread's stands for
+ * them. */
+static void name_callers(struct tool_tree *view, const ttape_longest_call *call, ttape_node_id *ids)
+{
+    ttape_node node;
+    size_t count = 0;
+    if (ttape_tree_find_time(view->tree, call->stream, call->enter_ns, ids, PATH_MOST, &count,
+                             NULL) != TTAPE_OK)
+        count = 0;
+    for (size_t i = 0; i < call->path_count && i < PATH_MOST; i++)
+        if (i >= count ||
+            ttape_tree_get_node(view->tree, &ids[i], TTAPE_TREE_PRUNED, &node, NULL) != TTAPE_OK ||
+            node.site != call->path[i].site)
+            ids[i] = (ttape_node_id){.kind = TTAPE_NODE_STREAM, .stream = call->stream};
+}
+
+static int open_call(struct tool_tree *view, const ttape_longest_call *call, bool has_min)
+{
+    ttape_error err = {0};
+    ttape_node node;
+    const ttape_node_id stream = {.kind = TTAPE_NODE_STREAM, .stream = call->stream};
+    const ttape_node_id id = {.kind = TTAPE_NODE_FRAME,
+                              .by = TTAPE_NODE_BY_EVENT,
+                              .stream = call->stream,
+                              .place = call->enter_number};
+    struct place at = {&view->items, &view->item_count, &view->item_capacity};
+    if (call->is_found)
+        return tool_fail("the longest call begins before what '%s' has: --open takes its time",
+                         view->input->name);
+    if (ttape_tree_get_node(view->tree, &id, view->full ? TTAPE_TREE_FULL : TTAPE_TREE_OPENED,
+                            &node, &err) != TTAPE_OK)
+        return tool_fail_error(view->input->name, &err);
+    ttape_node_id *ids = tool_allocate(PATH_MOST, sizeof(*ids));
+    name_callers(view, call, ids);
+    at = put_shell(at, &stream, NULL);
+    for (size_t i = 0; i < call->path_count && i < PATH_MOST; i++)
+        at = put_shell(at, &ids[i], &call->path[i]);
+    free(ids);
+    if (!has_min)
+        view->min_ns = tool_tree_usual_min(node.time_ns);
+    tool_tree_build_node(view, &node, true, at.list, at.count, at.capacity);
+    return view->status;
+}
+
+static int open_longest(struct function *f, const char *name, uint32_t jobs, bool has_min)
+{
+    ttape_error err = {0};
+    ttape_longest *longest;
+    uint32_t count = 0;
+    struct tool_tree *view = f->view;
+    const ttape_longest_options how = {.size = sizeof(how),
+                                       .count = 1,
+                                       .has_range = view->selection->has_range,
+                                       .from_ns = view->selection->from_ns,
+                                       .to_ns = view->selection->to_ns,
+                                       .streams = view->selection->streams,
+                                       .stream_count = view->selection->stream_count,
+                                       .jobs = jobs,
+                                       .selects = is_of_function,
+                                       .damage = note_damage,
+                                       .context = f};
+    if (!view->has_times)
+        return tool_fail("'%s' has no times: --open takes a path", view->input->name);
+    if (ttape_longest_find(&longest, view->reader, &how, &err) != TTAPE_OK)
+        return tool_fail_error(view->input->name, &err);
+    const ttape_longest_call *call = ttape_longest_get_calls(longest, &count);
+    int status = count > 0 ? open_call(view, call, has_min)
+                           : tool_fail("'%s' has no call of '%s' there", view->input->name, name);
+    ttape_longest_close(longest);
+    return status;
+}
+
+int tool_tree_find(struct tool_tree *view, const char *name, uint32_t jobs, bool has_min)
+{
+    struct function f = {.view = view, .site_count = tool_find_sites(&view->names, name, NULL, 0)};
+    if (f.site_count == 0)
+        return tool_fail("'%s' has no function '%s'", view->input->name, name);
+    f.sites = tool_allocate(f.site_count, sizeof(*f.sites));
+    f.site_count = tool_find_sites(&view->names, name, f.sites, f.site_count);
+    int status = open_longest(&f, name, jobs, has_min);
+    free(f.sites);
+    return status;
 }

@@ -94,6 +94,8 @@ void tool_items_fold(struct tool_item *items, size_t *count);
 /* Builds what `what` names: a node ("s0p3", "s0e17"), a time ("+1.5s"), a path ("main/run[2]").
  * Returns a tool_exit. */
 int tool_tree_open(struct tool_tree *view, const char *what, bool has_min);
+/* The longest selected call of a function, and those that lead to it. Returns a tool_exit. */
+int tool_tree_find(struct tool_tree *view, const char *name, uint32_t jobs, bool has_min);
 /* Writes a node's name; `at` has room for 64 bytes. Returns its length. */
 size_t tool_put_node(char *at, const ttape_node_id *id);
 

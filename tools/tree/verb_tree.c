@@ -16,7 +16,7 @@
 #define WORK_LEVELS_MOST 64u
 
 struct options {
-    const char *open;
+    const char *open, *find;
     struct tool_id depth;
     struct tool_time min_time;
     struct tool_choice choice;
@@ -29,6 +29,7 @@ struct options {
 static const struct tool_option table[] = {
     {"open", 0, "WHAT", "a node (s0p3), a time (+1.5s) or a path (main/run[2]): decode it", NULL,
      TOOL_AT(open)},
+    {"find", 0, "FUNCTION", "its longest call, and the calls that lead to it", NULL, TOOL_AT(find)},
     {"depth", 'd', "N", "levels below what is shown; 2 with --open, all otherwise", tool_parse_id,
      TOOL_AT(depth)},
     {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
@@ -59,6 +60,7 @@ static const struct tool_command command = {
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
                 "  tracetape tree run.ttape --open s0p17 --fold\n"
+                "  tracetape tree run.ttape --find parse_line\n"
                 "  tracetape tree run.ttape --open +1.25s --depth 1\n"
                 "  tracetape tree run.ttape --open 'main/run[2]' --min-time 10us\n",
     .statuses = "  0  done\n"
@@ -87,7 +89,8 @@ static void set_up(const struct options *options, struct tool_tree *view)
     view->has_times = info.resolution_ns != TTAPE_TIME_NONE;
     view->full = options->full;
     view->fold = options->fold;
-    view->depth = options->open != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
+    view->depth =
+        options->open != NULL || options->find != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
     if (options->depth.given) {
         view->depth = options->depth.value < TOOL_TREE_DEPTH_MOST ? (uint32_t)options->depth.value
                                                                   : TOOL_TREE_DEPTH_MOST;
@@ -104,9 +107,12 @@ static int show(const struct options *options, struct tool_tree *view)
     set_up(options, view);
     tool_site_names_open_as(&view->names, view->reader,
                             tool_name_style(options->names, options->json));
-    tool_tree_find_starters(view, options->full || options->open != NULL);
+    tool_tree_find_starters(view, options->full || options->open != NULL || options->find != NULL);
     if (options->open != NULL)
         status = tool_tree_open(view, options->open, options->min_time.given);
+    else if (options->find != NULL)
+        status =
+            tool_tree_find(view, options->find, tool_jobs(options->jobs), options->min_time.given);
     else
         tool_tree_build_streams(view);
     status = status != TOOL_OK ? status : view->status;
@@ -150,6 +156,8 @@ int tool_verb_tree(int argc, char **argv)
         return status;
     if (options.min_time.relative || options.min_time.value_ns > INT64_MAX)
         return tool_usage("tree", "--min-time takes a length of time");
+    if (options.open != NULL && options.find != NULL)
+        return tool_usage("tree", "--open and --find exclude each other");
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
     tool_choice_close(&options.choice);
