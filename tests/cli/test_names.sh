@@ -57,7 +57,7 @@ has out ' app::Store::operator std::string$'
 has out ' app::\(anonymous namespace\)::hidden$'
 has out ' main::\{lambda#1\}::operator\(\)$'
 cp out shown
-for verb in "tree --full" tree graph "graph --list" "diff run.ttape"; do
+for verb in slow "tree --full" tree graph "graph --list" "diff run.ttape"; do
     # shellcheck disable=SC2086 # words
     status 0 "$T" $verb run.ttape
     wide out

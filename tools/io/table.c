@@ -254,7 +254,9 @@ unsigned tool_table_width(struct tool_table *table, bool is_shortened)
     unsigned columns = tool_terminal_columns();
     if (columns > 0 || !is_shortened)
         return columns;
-    table->least = LEAST_PLAIN;
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].gives_way && table->columns[i].rank == 0)
+            table->least = LEAST_PLAIN; /* a column that may go altogether is cut first */
     return PLAIN_COLUMNS;
 }
 

@@ -121,7 +121,8 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     tool_table_open(&print.table, columns, count);
     for (uint32_t i = 0; i < view->call_count; i++)
         put_row(&print, &view->calls[i]);
-    tool_table_print(&print.table, out, tool_terminal_columns(), tool_terminal_colours());
+    tool_table_print(&print.table, out, tool_table_width(&print.table, view->names.is_shortened),
+                     tool_terminal_colours());
     tool_table_close(&print.table);
     free(print.text.data);
 }
