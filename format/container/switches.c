@@ -125,9 +125,17 @@ struct ttp_switch_walk ttp_switch_walk_init(const struct ttp_switches *in, uint3
                                     in->spans + in->span_start[segment + 1], true};
 }
 
+/* What [from, to) and the range share. */
+static uint64_t shared(int64_t from, int64_t to, int64_t range_from, int64_t range_to)
+{
+    from = from > range_from ? from : range_from;
+    to = to < range_to ? to : range_to;
+    return from < to ? (uint64_t)(to - from) : 0;
+}
+
 /* F-SWI-06 */
 struct ttp_off_time ttp_switch_walk_take(struct ttp_switch_walk *w, uint32_t event,
-                                         int64_t length_ns)
+                                         int64_t length_ns, int64_t from_ns, int64_t to_ns)
 {
     struct ttp_off_time off = {0};
     int64_t all = length_ns > 0 ? length_ns : 0, done = 0;
@@ -142,8 +150,8 @@ struct ttp_off_time ttp_switch_walk_take(struct ttp_switch_walk *w, uint32_t eve
         uint64_t *sum = s->kind == TTP_SPAN_PREEMPTED ? &off.preempted_ns
                         : s->kind == TTP_SPAN_BLOCKED ? &off.blocked_ns
                                                       : &off.unknown_ns;
-        *sum += (uint64_t)(to - from);
+        *sum += shared(from, to, from_ns, to_ns);
         done = to;
     }
-    return is_unknown ? (struct ttp_off_time){.unknown_ns = (uint64_t)all} : off;
+    return is_unknown ? (struct ttp_off_time){.unknown_ns = shared(0, all, from_ns, to_ns)} : off;
 }

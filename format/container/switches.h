@@ -60,9 +60,10 @@ struct ttp_switch_walk {
 };
 
 struct ttp_switch_walk ttp_switch_walk_init(const struct ttp_switches *in, uint32_t segment);
-/* The interval that ends with `event` and takes length_ns; events ascend. */
+/* The interval that ends with `event` and takes length_ns; events ascend. Of what is in it counts
+ * what is in [from_ns, to_ns) of it. */
 struct ttp_off_time ttp_switch_walk_take(struct ttp_switch_walk *w, uint32_t event,
-                                         int64_t length_ns);
+                                         int64_t length_ns, int64_t from_ns, int64_t to_ns);
 /* The next event whose interval must be taken; the others were on the CPU. */
 static inline uint32_t ttp_switch_walk_next(const struct ttp_switch_walk *w)
 {

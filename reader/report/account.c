@@ -14,7 +14,11 @@
 #include "reader/partition/partition_decoder.h"
 #include "reader/report/report_work.h"
 
+/* The loop's shapes: one stack and no time range; everything; and with switches. */
+enum shape { SIMPLE, GENERAL, SWITCHED };
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NOINLINE      __attribute__((noinline))
 
 #define FRAME_OUTERMOST 1u /* the first of its row on its stack */
 #define FRAME_IDLE      2u
@@ -30,7 +34,8 @@ struct account_frame {
 struct account_stack {
     uint32_t top, idle_depth; /* frames on it that block */
     uint32_t epoch;
-    uint64_t clock, idle_clock;
+    uint64_t clock, idle_clock;              /* where switches are known, that of blocked time */
+    uint64_t unknown_clock; /* only there */ /* of its stack, when it was entered */
 };
 
 /* What a symbol means here. */
@@ -46,12 +51,16 @@ struct ttp_account {
     struct account_frame *frames;
     struct account_stack *stacks;
     struct account_symbol *symbols;
+    uint64_t *unknown_clocks;       /* by frame: when it was entered, where switches are known */
     struct ttp_active_table active; /* frames of a row on a stack, where there are several */
-    uint32_t frame_count, frame_capacity, free_frame, stack_capacity, symbol_capacity;
+    uint32_t frame_count, frame_capacity, clock_capacity, free_frame, stack_capacity,
+        symbol_capacity;
     uint32_t current; /* the current stack's slot; the epoch is that of `active` */
     /* the partition at hand */
     const struct ttp_loaded *p;
     uint32_t stack_count, wide;
+    struct ttp_switch_walk walk;   /* of the segment, where switches are known */
+    uint32_t next_off;             /* its next event with spans */
     uint64_t time_ns, event_count; /* events in the range */
 };
 
@@ -76,6 +85,7 @@ void ttp_account_close(struct ttp_account *a)
         return;
     struct ttp_memory *memory = a->rows->memory;
     ttp_memory_give(memory, a->frames, a->frame_capacity, sizeof *a->frames);
+    ttp_memory_give(memory, a->unknown_clocks, a->clock_capacity, sizeof *a->unknown_clocks);
     ttp_memory_give(memory, a->stacks, a->stack_capacity, sizeof *a->stacks);
     ttp_memory_give(memory, a->symbols, a->symbol_capacity, sizeof *a->symbols);
     ttp_active_close(&a->active);
@@ -96,6 +106,15 @@ static ttape_status new_frame(struct ttp_account *a, uint32_t *out, ttape_error 
                                    a->frame_count + 2ull, sizeof *a->frames, err));
     }
     *out = ++a->frame_count;
+    return TTAPE_OK;
+}
+
+static ttape_status start_unknown(struct ttp_account *a, const struct account_stack *st,
+                                  uint32_t frame, ttape_error *err)
+{
+    TTP_TRY(ttp_memory_reserve(a->rows->memory, &a->unknown_clocks, &a->clock_capacity,
+                               frame + 1ull, sizeof *a->unknown_clocks, err));
+    a->unknown_clocks[frame] = st->unknown_clock;
     return TTAPE_OK;
 }
 
@@ -120,14 +139,17 @@ static ttape_status find_call(struct ttp_account *a, struct account_symbol *s, u
 }
 
 ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st, uint32_t symbol,
-                                const bool general, ttape_error *err)
+                                const enum shape shape, ttape_error *err)
 {
+    const bool general = shape != SIMPLE;
     struct account_symbol *s = &a->symbols[symbol];
     uint32_t frame = a->free_frame;
     if (frame != 0)
         a->free_frame = a->frames[frame].below;
     else
         TTP_TRY(new_frame(a, &frame, err));
+    if (shape == SWITCHED)
+        TTP_TRY(start_unknown(a, st, frame, err));
     if (general && a->plan->by_call && s->caller != a->frames[st->top].key)
         TTP_TRY(find_call(a, s, a->frames[st->top].key, err));
     struct account_frame *f = &a->frames[frame];
@@ -155,13 +177,17 @@ static inline void add_signed(int64_t *to, uint64_t value)
 }
 
 /* The frame's part of its row's total, up to now. */
-static inline void leave(struct ttp_account_row *row, const struct account_frame *f,
-                         const struct account_stack *st)
+ALWAYS_INLINE void leave(const struct ttp_account *a, struct ttp_account_row *row, uint32_t frame,
+                         const struct account_stack *st, const enum shape shape)
 {
+    const struct account_frame *f = &a->frames[frame];
     if ((f->flags & FRAME_OUTERMOST) == 0)
         return;
     add_signed(&row->total_ns, st->clock - f->clock);
-    add_signed(&row->idle_ns, st->idle_clock - f->idle_clock);
+    add_signed(shape == SWITCHED ? &row->total_blocked_ns : &row->idle_ns,
+               st->idle_clock - f->idle_clock);
+    if (shape == SWITCHED)
+        add_signed(&row->total_unknown_ns, st->unknown_clock - a->unknown_clocks[frame]);
 }
 
 ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_row *row,
@@ -177,8 +203,9 @@ ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_r
 
 /* The top frame ends. */
 ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, const bool counts,
-                               const bool general, ttape_error *err)
+                               const enum shape shape, ttape_error *err)
 {
+    const bool general = shape != SIMPLE;
     uint32_t frame = st->top;
     struct account_frame *f = &a->frames[frame];
     struct ttp_account_row *row = &a->rows->rows[f->row];
@@ -188,7 +215,7 @@ ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, 
         row->active--;
     else
         ttp_active_find(&a->active, active_key(a, f->row))->count--;
-    leave(row, f, st);
+    leave(a, row, frame, st, shape);
     st->idle_depth -= (f->flags & FRAME_IDLE) / FRAME_IDLE;
     st->top = f->below;
     f->below = a->free_frame;
@@ -208,10 +235,36 @@ static struct account_stack *switch_to(struct ttp_account *a, uint32_t number)
 
 /* ---- events ---- */
 
+/* What of the interval, from before_ns on, was not on the CPU. Of a cut one counts what is in the
+ * range. */
+static NOINLINE void pass_off(struct ttp_account *a, struct account_stack *st, uint32_t event,
+                              uint64_t before_ns)
+{
+    const struct ttp_account_plan *plan = a->plan;
+    struct ttp_account_row *row = &a->rows->rows[a->frames[st->top].row];
+    int64_t from = 0, to = INT64_MAX;
+    if (plan->has_range) {
+        from = (int64_t)(ttp_account_cut(plan, before_ns) - before_ns);
+        to = (int64_t)(ttp_account_cut(plan, a->time_ns) - before_ns);
+    }
+    struct ttp_off_time off =
+        ttp_switch_walk_take(&a->walk, event, (int64_t)(a->time_ns - before_ns), from, to);
+    a->next_off = ttp_switch_walk_next(&a->walk);
+    st->idle_clock += off.blocked_ns;
+    st->unknown_clock += off.unknown_ns;
+    add_signed(&row->preempted_ns, off.preempted_ns);
+    add_signed(&row->blocked_ns, off.blocked_ns);
+    add_signed(&row->unknown_ns, off.unknown_ns);
+    add_signed(&a->rows->preempted_ns, off.preempted_ns);
+    add_signed(&a->rows->blocked_ns, off.blocked_ns);
+    add_signed(&a->rows->unknown_ns, off.unknown_ns);
+}
+
 /* The interval that ends with this event belongs to what was there before it. */
 ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, uint32_t event,
-                             const bool general)
+                             const enum shape shape)
 {
+    const bool general = shape != SIMPLE;
     const struct ttp_loaded *p = a->p;
     uint32_t delta = p->delta[event];
     uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[a->wide++];
@@ -221,6 +274,12 @@ ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, ui
     if (general && a->plan->has_range)
         step = ttp_account_cut(a->plan, a->time_ns) - ttp_account_cut(a->plan, before);
     st->clock += step;
+    if (shape == SWITCHED) {
+        add_signed(&a->rows->rows[a->frames[st->top].row].known_self_ns, step);
+        if (event >= a->next_off)
+            pass_off(a, st, event, before);
+        return;
+    }
     st->idle_clock += st->idle_depth != 0 ? step : 0;
     add_signed(&a->rows->rows[a->frames[st->top].row].self_ns, step);
     if (st->idle_depth != 0)
@@ -228,8 +287,9 @@ ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, ui
 }
 
 ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t end,
-                              const bool general, ttape_error *err)
+                              const enum shape shape, ttape_error *err)
 {
+    const bool general = shape != SIMPLE;
     const struct ttp_loaded *p = a->p;
     const struct ttp_account_plan *plan = a->plan;
     struct account_stack *st = &a->stacks[a->current];
@@ -238,15 +298,15 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
         uint32_t code = p->codes[event];
         const struct ttp_code_view *v = &p->views[code];
         if (p->delta != NULL)
-            pass_time(a, st, event, general);
+            pass_time(a, st, event, shape);
         bool counts = !general || !plan->has_range ||
                       (a->time_ns >= plan->from_ns && a->time_ns < plan->to_ns);
         if (general)
             a->event_count += counts;
         for (int32_t frames = v->before; frames != 0; frames++)
-            TTP_TRY(pop(a, st, counts, general, err));
+            TTP_TRY(pop(a, st, counts, shape, err));
         if (v->after != 0) {
-            TTP_TRY(push(a, st, code >> 1, general, err));
+            TTP_TRY(push(a, st, code >> 1, shape, err));
             struct ttp_account_row *row = &a->rows->rows[a->frames[st->top].row];
             uint64_t one = v->event_class == TTP_CLASS_ENTER && counts;
             row->call_count += one;
@@ -265,25 +325,32 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
 
 static ttape_status go_simple(struct ttp_account *a, uint32_t first, uint32_t end, ttape_error *err)
 {
-    return go(a, first, end, false, err);
+    return go(a, first, end, SIMPLE, err);
 }
 
 static ttape_status go_general(struct ttp_account *a, uint32_t first, uint32_t end,
                                ttape_error *err)
 {
-    return go(a, first, end, true, err);
+    return go(a, first, end, GENERAL, err);
+}
+
+static ttape_status go_switched(struct ttp_account *a, uint32_t first, uint32_t end,
+                                ttape_error *err)
+{
+    return go(a, first, end, SWITCHED, err);
 }
 
 /* ---- segments ---- */
 
-static ttape_status push_open(struct ttp_account *a, const struct ttp_segment *g, ttape_error *err)
+static ttape_status push_open(struct ttp_account *a, const struct ttp_segment *g, enum shape shape,
+                              ttape_error *err)
 {
     const struct ttp_loaded *p = a->p;
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         uint32_t at = g->start.frame_start + i;
         const struct ttp_frame *from = &p->segments.start_frames[at];
         struct account_stack *st = switch_to(a, from->stack);
-        TTP_TRY(push(a, st, p->open[at], true, err));
+        TTP_TRY(push(a, st, p->open[at], shape, err));
         a->frames[st->top].enter_ns =
             ttp_time_of(from->enter_tick, p->head.origin_ns, p->head.resolution_ns);
     }
@@ -312,7 +379,7 @@ static void add_open(struct ttp_account *a, uint32_t top)
 }
 
 /* What is still open counts to the totals. */
-static void leave_all(struct ttp_account *a, bool is_last)
+static void leave_all(struct ttp_account *a, enum shape shape, bool is_last)
 {
     for (uint32_t slot = 0; slot < a->stack_count; slot++) {
         struct account_stack *st = &a->stacks[slot];
@@ -321,7 +388,7 @@ static void leave_all(struct ttp_account *a, bool is_last)
         for (uint32_t top = st->epoch == a->active.epoch ? st->top : 0; top != 0;
              top = a->frames[top].below) {
             struct ttp_account_row *row = &a->rows->rows[a->frames[top].row];
-            leave(row, &a->frames[top], st);
+            leave(a, row, top, st, shape);
             row->active = 0;
         }
     }
@@ -353,6 +420,8 @@ static void add_segment(struct ttp_account *a, const struct ttp_segment *g)
         to = ttp_account_cut(a->plan, to);
     }
     add_signed(&a->rows->span_ns, to - from);
+    if (a->walk.is_known)
+        add_signed(&a->rows->known_ns, to - from);
     if (a->plan->stream_keys != NULL)
         add_signed(&a->rows->rows[a->symbols[0].row].span_ns, to - from);
 }
@@ -362,17 +431,24 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
 {
     const struct ttp_loaded *p = a->p;
     const struct ttp_segment *g = &p->segments.segments[segment];
-    bool general = a->stack_count != 1 || a->plan->has_range || a->plan->by_call;
+    enum shape shape =
+        a->stack_count != 1 || a->plan->has_range || a->plan->by_call ? GENERAL : SIMPLE;
+    a->walk = ttp_switch_walk_init(&p->switches, segment);
+    a->next_off = ttp_switch_walk_next(&a->walk);
+    shape = a->walk.is_known ? SWITCHED : shape;
+    a->rows->has_switches = a->rows->has_switches || a->walk.is_known;
     ttp_active_start(&a->active);
     a->frame_count = a->free_frame = 0;
     (void)switch_to(a, 0);
-    TTP_TRY(push_open(a, g, err));
+    TTP_TRY(push_open(a, g, shape == SIMPLE ? GENERAL : shape, err));
     (void)switch_to(a, g->start.stack);
     a->time_ns = ttp_time_of(g->base_tick, p->head.origin_ns, p->head.resolution_ns);
     uint32_t first = p->segment_start[segment], end = p->segment_start[segment + 1];
-    a->event_count = general ? 0 : end - first;
-    TTP_TRY(general ? go_general(a, first, end, err) : go_simple(a, first, end, err));
-    leave_all(a, is_last);
+    a->event_count = shape != SIMPLE ? 0 : end - first;
+    TTP_TRY(shape == SIMPLE    ? go_simple(a, first, end, err)
+            : shape == GENERAL ? go_general(a, first, end, err)
+                               : go_switched(a, first, end, err));
+    leave_all(a, shape, is_last);
     add_segment(a, g);
     return TTAPE_OK;
 }

@@ -20,6 +20,10 @@ struct ttp_account_row {
     uint32_t key, caller; /* caller: a key, TTAPE_REPORT_SIGNAL or TTAPE_NONE */
     uint32_t active;      /* frames on the stack, while events of one stack are gone through */
     int64_t self_ns, total_ns, idle_ns;
+    /* where switches are known, in place of self_ns and idle_ns: self; of it preempted, blocked,
+     * and not known after all; blocked and not known of total */
+    int64_t known_self_ns, preempted_ns, blocked_ns, unknown_ns;
+    int64_t total_blocked_ns, total_unknown_ns;
     uint64_t call_count, exit_count;
     int64_t min_ns, max_ns;
     ttape_wide squares;
@@ -40,10 +44,10 @@ struct ttp_account_rows {
     uint32_t stamp; /* ttp_account_add_open */
     struct ttp_durations_store store;
     /* over all threads, whatever the rows are */
-    int64_t span_ns, idle_ns;
+    int64_t span_ns, idle_ns, known_ns, preempted_ns, blocked_ns, unknown_ns;
     uint64_t call_count, unseen_count;
     uint64_t open_count; /* ttp_account_add_open */
-    bool has_idle;
+    bool has_idle, has_switches;
 };
 
 ttape_status ttp_account_rows_open(struct ttp_account_rows *rows, struct ttp_memory *memory,

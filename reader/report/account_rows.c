@@ -117,6 +117,12 @@ static void add_row_to(struct ttp_account_row *to, const struct ttp_account_row 
     add_signed(&to->self_ns, from->self_ns);
     add_signed(&to->total_ns, from->total_ns);
     add_signed(&to->idle_ns, from->idle_ns);
+    add_signed(&to->known_self_ns, from->known_self_ns);
+    add_signed(&to->preempted_ns, from->preempted_ns);
+    add_signed(&to->blocked_ns, from->blocked_ns);
+    add_signed(&to->unknown_ns, from->unknown_ns);
+    add_signed(&to->total_blocked_ns, from->total_blocked_ns);
+    add_signed(&to->total_unknown_ns, from->total_unknown_ns);
     add_signed(&to->duration_ns, from->duration_ns);
     add_signed(&to->span_ns, from->span_ns);
     add_signed(&to->open_ns, from->open_ns);
@@ -142,9 +148,14 @@ ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_r
     }
     add_signed(&to->span_ns, from->span_ns);
     add_signed(&to->idle_ns, from->idle_ns);
+    add_signed(&to->known_ns, from->known_ns);
+    add_signed(&to->preempted_ns, from->preempted_ns);
+    add_signed(&to->blocked_ns, from->blocked_ns);
+    add_signed(&to->unknown_ns, from->unknown_ns);
     to->call_count += from->call_count;
     to->unseen_count += from->unseen_count;
     to->open_count += from->open_count;
     to->has_idle = to->has_idle || from->has_idle;
+    to->has_switches = to->has_switches || from->has_switches;
     return TTAPE_OK;
 }

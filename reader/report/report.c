@@ -47,6 +47,19 @@ static ttape_status take_mask(ttape_report *report, uint32_t count, uint8_t **ou
     return TTAPE_OK;
 }
 
+/* F-SWI-07: where there are blocking system calls, functions of such names are not asked: they are
+ * around them. */
+static void prefer_system_calls(ttape_report *report)
+{
+    const struct ttp_definition_tables *d = &report->reader->definitions;
+    for (uint32_t site = 0; site < d->site_count; site++)
+        report->has_idle_calls =
+            report->has_idle_calls ||
+            (report->idle_sites[site] != 0 && d->sites[site].kind == TTAPE_SITE_SYSCALL);
+    for (uint32_t site = 0; report->has_idle_calls && site < d->site_count; site++)
+        report->idle_sites[site] &= d->sites[site].kind == TTAPE_SITE_SYSCALL;
+}
+
 static ttape_status mark_sites(ttape_report *report, ttape_error *err)
 {
     const struct ttp_definition_tables *d = &report->reader->definitions;
@@ -55,6 +68,8 @@ static ttape_status mark_sites(ttape_report *report, ttape_error *err)
     for (uint32_t site = 0; site < d->site_count; site++)
         report->idle_sites[site] = o->is_idle != NULL ? o->is_idle(o->context, site)
                                                       : ttape_is_idle_name(d->sites[site].symbol);
+    if (o->is_idle == NULL)
+        prefer_system_calls(report);
     report->plan.idle_sites = report->idle_sites;
     if (o->focus == NULL || o->by != TTAPE_REPORT_BY_CALL)
         return TTAPE_OK;
@@ -121,6 +136,17 @@ static ttape_status make_plan(ttape_report *report, ttape_error *err)
 
 /* ---- rows that are shown ---- */
 
+static int64_t self_of(const struct ttp_account_row *row)
+{
+    return (int64_t)((uint64_t)row->self_ns + (uint64_t)row->known_self_ns);
+}
+
+/* Of other functions that are on the stack meanwhile only self is known to be unseen. */
+static int64_t unseen_total(const ttape_report *report, const struct ttp_account_row *row)
+{
+    return report->rows.known_ns == report->rows.span_ns ? 0 : row->self_ns != 0 ? row->self_ns : 1;
+}
+
 /* Without the mathematical library: Newton's method from above. */
 static double root_of(long double value)
 {
@@ -182,6 +208,13 @@ static void set_subject(const ttape_report *report, const struct ttp_account_row
 static void set_idle(const ttape_report *report, const struct ttp_account_row *row,
                      ttape_report_row *out)
 {
+    if (report->info.idle_source == TTAPE_IDLE_SWITCHES) {
+        int64_t unknown_ns = row->total_unknown_ns + unseen_total(report, row);
+        out->idle_ns = row->total_blocked_ns;
+        out->idle_known = unknown_ns == 0;
+        out->is_idle_least = unknown_ns != 0 && out->idle_ns != 0;
+        return;
+    }
     out->idle_ns = row->idle_ns;
     out->idle_known = report->all_decoded || !report->info.has_idle;
     if (report->options.by == TTAPE_REPORT_BY_FUNCTION && report->idle_sites[out->site] != 0) {
@@ -194,9 +227,13 @@ static void set_idle(const ttape_report *report, const struct ttp_account_row *r
 
 static ttape_report_row show(const ttape_report *report, const struct ttp_account_row *row)
 {
+    bool switches = report->info.idle_source == TTAPE_IDLE_SWITCHES;
     ttape_report_row out = {.call_count = row->call_count,
                             .exit_count = row->exit_count,
-                            .self_ns = row->self_ns,
+                            .self_ns = self_of(row),
+                            .preempted_ns = row->preempted_ns,
+                            .blocked_ns = row->blocked_ns,
+                            .unknown_ns = switches ? row->unknown_ns + row->self_ns : 0,
                             .total_ns = row->total_ns,
                             .min_ns = row->min_ns,
                             .max_ns = row->max_ns,
@@ -219,7 +256,7 @@ static ttape_report_row show(const ttape_report *report, const struct ttp_accoun
 static bool is_empty(const struct ttp_account_row *row)
 {
     return row->call_count == 0 && row->exit_count == 0 && row->event_count == 0 &&
-           row->self_ns == 0 && row->total_ns == 0;
+           self_of(row) == 0 && row->total_ns == 0;
 }
 
 static bool row_less(const void *context, uint32_t a, uint32_t b)
@@ -249,7 +286,19 @@ static ttape_status order_rows(ttape_report *report, ttape_error *err)
 static void sum_idle(ttape_report *report)
 {
     ttape_report_info *info = &report->info;
+    if (report->rows.has_switches) {
+        info->idle_source = TTAPE_IDLE_SWITCHES;
+        info->has_idle = true;
+        info->preempted_ns = report->rows.preempted_ns;
+        info->idle_ns = info->blocked_ns = report->rows.blocked_ns;
+        info->unknown_ns = report->rows.unknown_ns + report->rows.span_ns - report->rows.known_ns;
+        info->idle_known = info->unknown_ns == 0;
+        return;
+    }
     info->has_idle = report->rows.has_idle;
+    info->idle_source = !info->has_idle          ? TTAPE_IDLE_NOTHING
+                        : report->has_idle_calls ? TTAPE_IDLE_SYSTEM_CALLS
+                                                 : TTAPE_IDLE_FUNCTIONS;
     info->idle_known = report->all_decoded || !info->has_idle;
     info->idle_ns = info->idle_known ? report->rows.idle_ns : 0;
     for (uint32_t i = 0; !info->idle_known && i < report->shown_count; i++) {

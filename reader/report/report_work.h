@@ -17,7 +17,7 @@ struct ttape_report {
     uint32_t *order; /* of shown rows: indexes of rows */
     uint32_t shown_count, shown_capacity;
     ttape_report_info info;
-    bool all_decoded;
+    bool all_decoded, has_idle_calls; /* blocking system calls */
 };
 
 /* True for the last segment of its stream. */

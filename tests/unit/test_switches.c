@@ -288,19 +288,19 @@ START_TEST(how_spent)
         struct ttp_switches in = {known, start, spans, 1, spent[i].count + 1};
         struct ttp_switch_walk w = ttp_switch_walk_init(&in, 0);
         ck_assert_uint_eq(ttp_switch_walk_next(&w), spent[i].count != 0 ? 3 : 4);
-        struct ttp_off_time off = ttp_switch_walk_take(&w, 3, 100);
+        struct ttp_off_time off = ttp_switch_walk_take(&w, 3, 100, 0, INT64_MAX);
         ck_assert_msg(off.preempted_ns == spent[i].off.preempted_ns &&
                           off.blocked_ns == spent[i].off.blocked_ns &&
                           off.unknown_ns == spent[i].off.unknown_ns,
                       "%s: %d, %d, %d", spent[i].what, (int)off.preempted_ns, (int)off.blocked_ns,
                       (int)off.unknown_ns);
         ck_assert_uint_eq(ttp_switch_walk_next(&w), 4);
-        ck_assert_uint_eq(ttp_switch_walk_take(&w, 4, -5).blocked_ns, 0);
+        ck_assert_uint_eq(ttp_switch_walk_take(&w, 4, -5, 0, INT64_MAX).blocked_ns, 0);
         ck_assert_uint_eq(ttp_switch_walk_next(&w), UINT32_MAX);
         known[0] = 0;
         w = ttp_switch_walk_init(&in, 0);
         ck_assert_uint_eq(ttp_switch_walk_next(&w), 0);
-        ck_assert_uint_eq(ttp_switch_walk_take(&w, 3, 100).unknown_ns, 100);
+        ck_assert_uint_eq(ttp_switch_walk_take(&w, 3, 100, 0, INT64_MAX).unknown_ns, 100);
     }
 }
 END_TEST

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/command/tool.h"
+
 #define ENV_ARENA   "TRACETAPE_ARENA"
 #define ENV_PRELOAD "LD_PRELOAD"
 
@@ -74,16 +76,17 @@ static void become(char **argv, const struct surroundings *around, int go, int r
 }
 
 /* Before it goes on, the kernel is asked to tell when it does not run. */
-static void follow(ttape_recording *recording, pid_t child, bool follows)
+static void follow(ttape_recording *recording, pid_t child, const struct tool_record_start *how)
 {
     ttape_error err = {0};
-    if (follows)
-        (void)ttape_recording_follow(recording, (uint32_t)child, &err);
+    if (how->follows && ttape_recording_follow(recording, (uint32_t)child, &err) != TTAPE_OK &&
+        !how->is_quiet)
+        tool_message("%s: time off the CPU is not known", err.message);
 }
 
 /* Forks. The child waits until the other end of its pipe is closed. */
 static pid_t fork_command(char **argv, const struct surroundings *around, int report[2],
-                          ttape_recording *recording, bool follows)
+                          ttape_recording *recording, const struct tool_record_start *how)
 {
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0)
@@ -94,7 +97,7 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
         become(argv, around, go[0], report[1]);
     }
     if (child > 0)
-        follow(recording, child, follows);
+        follow(recording, child, how);
     int code = errno;
     (void)close(go[0]);
     (void)close(go[1]);
@@ -102,21 +105,21 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
     return child;
 }
 
-pid_t tool_record_start(char **argv, ttape_recording *recording, const char *runtime, bool follows,
-                        const struct sigaction *size_action, int *code)
+pid_t tool_record_start(char **argv, ttape_recording *recording,
+                        const struct tool_record_start *how, int *code)
 {
     int report[2];
     struct surroundings around;
     *code = ENOMEM;
-    if (!make_surroundings(&around, ttape_recording_arena(recording), runtime))
+    if (!make_surroundings(&around, ttape_recording_arena(recording), how->runtime))
         return -1;
-    around.size_action = size_action;
+    around.size_action = how->size_action;
     *code = 0;
     pid_t child = -1;
     if (pipe2(report, O_CLOEXEC) != 0) {
         *code = errno;
     } else {
-        child = fork_command(argv, &around, report, recording, follows);
+        child = fork_command(argv, &around, report, recording, how);
         if (child < 0)
             *code = errno;
         (void)close(report[1]);

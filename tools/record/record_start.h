@@ -8,9 +8,15 @@
 
 #include <tracetape/recording.h>
 
-/* The child, or -1; *code: errno of what failed, in the child too. follows: the kernel is asked
- * when its threads do not run. size_action: what SIGXFSZ did before we changed it. */
-pid_t tool_record_start(char **argv, ttape_recording *recording, const char *runtime, bool follows,
-                        const struct sigaction *size_action, int *code);
+struct tool_record_start {
+    const char *runtime;
+    const struct sigaction *size_action; /* what SIGXFSZ did before we changed it */
+    bool follows;                        /* the kernel is asked when its threads do not run ... */
+    bool is_quiet;                       /* ... and that it refuses is not said */
+};
+
+/* The child, or -1; *code: errno of what failed, in the child too. */
+pid_t tool_record_start(char **argv, ttape_recording *recording,
+                        const struct tool_record_start *how, int *code);
 
 #endif

@@ -414,8 +414,9 @@ static int record(const struct options *options, char **argv,
         return fail_open(options, &err);
     }
     shared = recording;
-    pid_t child = tool_record_start(argv, recording, runtime, recording_options->follows,
-                                    &size_action, &code);
+    const struct tool_record_start how = {runtime, &size_action, recording_options->follows,
+                                          options->quiet};
+    pid_t child = tool_record_start(argv, recording, &how, &code);
     catch_signals();
     if (child < 0 || code != 0) {
         if (child > 0)

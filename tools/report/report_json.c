@@ -96,6 +96,13 @@ static void put_times(struct printing *print, const ttape_report_row *row)
     struct tool_json *json = &print->json;
     bool ended = row->exit_count > 0;
     tool_json_signed(json, "self_ns", row->self_ns);
+    if (print->view->info.idle_source == TTAPE_IDLE_SWITCHES) {
+        tool_json_signed(json, "on_cpu_ns",
+                         row->self_ns - row->preempted_ns - row->blocked_ns - row->unknown_ns);
+        tool_json_signed(json, "preempted_ns", row->preempted_ns);
+        tool_json_signed(json, "blocked_ns", row->blocked_ns);
+        tool_json_signed(json, "unknown_ns", row->unknown_ns);
+    }
     tool_json_signed(json, "total_ns", row->total_ns);
     tool_json_fixed(json, "mean_ns", row->mean_ns);
     if (ended) {
@@ -107,7 +114,7 @@ static void put_times(struct printing *print, const ttape_report_row *row)
         tool_json_null(json, "max_ns");
         tool_json_null(json, "deviation_ns");
     }
-    if (row->idle_known)
+    if (row->idle_known || row->is_idle_least)
         tool_json_signed(json, "idle_ns", row->idle_ns);
     else
         tool_json_null(json, "idle_ns");
@@ -153,10 +160,16 @@ static void put_head(struct printing *print)
         tool_json_number(json, "unseen_exits", info->unseen_count);
     if (!view->selection->has_range)
         tool_json_number(json, "open_frames", info->open_count);
+    static const char *const sources[] = {"nothing", "switches", "system calls", "functions"};
     if (info->has_times) {
         tool_json_signed(json, "span_ns", info->span_ns);
         tool_json_signed(json, "idle_ns", info->idle_ns);
         tool_json_bool(json, "idle_exact", info->idle_known);
+        tool_json_text(json, "idle_source", sources[info->idle_source]);
+        if (info->idle_source == TTAPE_IDLE_SWITCHES) {
+            tool_json_signed(json, "preempted_ns", info->preempted_ns);
+            tool_json_signed(json, "unknown_ns", info->unknown_ns);
+        }
     }
     if (view->has_percentiles)
         tool_json_real(json, "percentile_error", info->percentile_error);

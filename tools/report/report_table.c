@@ -11,6 +11,7 @@
 enum column_id {
     TOTAL,
     SELF,
+    OFF,
     SHARE,
     CALLS,
     MEAN,
@@ -33,6 +34,7 @@ enum column_id {
 static const struct tool_column titles[COLUMN_COUNT] = {
     [TOTAL] = {"TOTAL", .rank = 0},
     [SELF] = {"SELF", .rank = 0},
+    [OFF] = {"OFF CPU", .rank = 2},
     [SHARE] = {"SELF %", .rank = 1},
     [CALLS] = {"CALLS", .rank = 0},
     [MEAN] = {"MEAN", .rank = 3},
@@ -73,6 +75,7 @@ static bool wanted(const struct tool_report *view, enum column_id id)
     case TOTAL: return times && !thread;
     case SELF:
     case SHARE: return times;
+    case OFF: return times && view->info.idle_source == TTAPE_IDLE_SWITCHES;
     case MEAN:
     case MIN:
     case MAX:
@@ -160,9 +163,33 @@ static void put_percentile(struct printing *print, const struct tool_report_row 
         tool_table_time(&print->table, TOOL_PLAIN, row->percentiles[number]);
 }
 
+/* A time of which more may be not known. */
+static void put_at_least(struct printing *print, int64_t time_ns)
+{
+    char text[40];
+    text[tool_put_time(text, time_ns)] = '\0';
+    tool_table_printf(&print->table, TOOL_FAINT, "%s?", text);
+}
+
+/* Self time off the CPU. */
+static void put_off(struct printing *print, const ttape_report_row *row)
+{
+    int64_t off_ns = row->preempted_ns + row->blocked_ns;
+    if (row->unknown_ns != 0 && off_ns == 0)
+        tool_table_text(&print->table, TOOL_FAINT, "?");
+    else if (row->unknown_ns != 0)
+        put_at_least(print, off_ns);
+    else if (off_ns == 0)
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    else
+        tool_table_time(&print->table, TOOL_PLAIN, off_ns);
+}
+
 static void put_idle(struct printing *print, const ttape_report_row *row)
 {
-    if (!row->idle_known)
+    if (row->is_idle_least)
+        put_at_least(print, row->idle_ns);
+    else if (!row->idle_known)
         tool_table_text(&print->table, TOOL_FAINT, "?");
     else if (row->idle_ns == 0)
         tool_table_text(&print->table, TOOL_FAINT, "-");
@@ -212,6 +239,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     switch (id) {
     case TOTAL: tool_table_time(table, TOOL_PLAIN, row->total_ns); break;
     case SELF: tool_table_time(table, tone, row->self_ns); break;
+    case OFF: put_off(print, row); break;
     case SHARE: put_share(print, tone, row->self_ns); break;
     case CALLS: tool_table_count(table, TOOL_PLAIN, row->call_count); break;
     case MEAN: put_mean(print, row); break;
@@ -247,8 +275,15 @@ static void put_head(struct printing *print)
         tool_output_text(out, info->stream_count == 1 ? " long" : " together");
     }
     if (info->has_idle) {
+        static const char *const sources[] = {"", " (blocked)", " (blocking system calls)",
+                                              " (blocking functions)"};
         tool_output_text(out, info->idle_known ? ", of which idle " : ", of which idle at least ");
         tool_output_bytes(out, text, tool_put_time(text, info->idle_ns));
+        tool_output_text(out, sources[info->idle_source]);
+    }
+    if (info->preempted_ns != 0) {
+        tool_output_text(out, ", preempted ");
+        tool_output_bytes(out, text, tool_put_time(text, info->preempted_ns));
     }
     tool_output_printf(
         out, "; %s%" PRIu64 " partition%s\n\n",
@@ -286,7 +321,7 @@ static void put_notes(const struct printing *print)
     struct tool_output *out = print->out;
     char text[40];
     bool backwards = goes_below_zero(print->view);
-    if (info->open_count > 0 || info->unseen_count > 0 || backwards)
+    if (info->open_count > 0 || info->unseen_count > 0 || info->unknown_ns != 0 || backwards)
         tool_output_text(out, "\n");
     if (info->open_count > 0) {
         tool_output_text(out, "open at the end, without a duration: ");
@@ -297,6 +332,11 @@ static void put_notes(const struct printing *print)
         tool_output_text(out, "without a call in the trace: ");
         tool_output_bytes(out, text, tool_put_count(text, info->unseen_count));
         tool_output_printf(out, " exit%s\n", info->unseen_count == 1 ? "" : "s");
+    }
+    if (info->unknown_ns != 0) {
+        tool_output_text(out, "?: whether threads ran is not known for ");
+        tool_output_bytes(out, text, tool_put_time(text, info->unknown_ns));
+        tool_output_text(out, "\n");
     }
     if (backwards)
         tool_output_text(out, "times below zero: the clock of a thread steps backwards\n");

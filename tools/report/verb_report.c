@@ -10,8 +10,9 @@
 #include "tools/command/tool.h"
 #include "tools/report/report_view.h"
 
-#define DAMAGE_SHOWN 20u
-#define SITES_MOST   1024u /* functions of one name */
+#define DAMAGE_SHOWN    20u
+#define SWITCHES_EVENTS 30000000u /* a second of decoding */
+#define SITES_MOST      1024u     /* functions of one name */
 
 struct word_list {
     const char **words;
@@ -147,6 +148,20 @@ static void note_damage(void *context, uint32_t partition, const ttape_error *er
 
 /* ---- making ---- */
 
+/* Who says what blocks is not told more. */
+static bool names_idle(const struct options *options)
+{
+    return options->no_idle || options->idle.count > 0;
+}
+
+/* Summaries do not have them: of very long traces they are not asked for. */
+static bool looks_at_switches(const struct tool_report *view, const struct options *options)
+{
+    ttape_info info;
+    ttape_reader_get_info(view->reader, &info);
+    return info.event_count <= SWITCHES_EVENTS && !names_idle(options);
+}
+
 static ttape_report_options base_options(const struct tool_report *view, struct asking *ask)
 {
     const struct tool_selection *selection = view->selection;
@@ -160,7 +175,8 @@ static ttape_report_options base_options(const struct tool_report *view, struct 
                                   .to_ns = selection->to_ns,
                                   .streams = selection->streams,
                                   .stream_count = selection->stream_count,
-                                  .is_idle = is_idle,
+                                  .switches = looks_at_switches(view, options),
+                                  .is_idle = names_idle(options) ? is_idle : NULL,
                                   .damage = note_damage,
                                   .context = ask,
                                   .memory_bytes = options->memory_bytes,

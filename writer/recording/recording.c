@@ -548,9 +548,10 @@ ttape_status ttape_recording_follow(ttape_recording *r, uint32_t pid, ttape_erro
     if (r->switches.is_open)
         return ttp_fail_plain(err, TTAPE_E_STATE, "a process is followed already");
     int code = ttp_follower_open(&r->switches, pid);
-    return code == 0 ? TTAPE_OK
-                     : ttp_fail_plain(err, TTAPE_E_UNSUPPORTED,
-                                      "the kernel does not tell of switches: %s", strerror(code));
+    return code == 0
+               ? TTAPE_OK
+               : ttp_fail_plain(err, TTAPE_E_UNSUPPORTED,
+                                "the kernel does not tell when threads run (%s)", strerror(code));
 }
 
 uint64_t ttape_recording_get_unrecorded(const ttape_recording *r, ttape_unrecorded reason,

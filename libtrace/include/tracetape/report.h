@@ -1,14 +1,14 @@
 /* Where the time went: calls, self and total time, durations and idle time per function, module,
  * file, thread, process, call or group of functions.
  *
- *   self    time in which a frame of the row's is the top of its thread's current stack
- *   total   time in which a frame of the row's is anywhere on it: recursion counts once, so that no
- *           total exceeds the time of the threads
- *   calls   enters. A frame that was open when its thread's recording began is no call, but has
- *           time
- *   min, max, squares, percentiles: over whole durations (from enter to end) of the frames that
- *           ended, by return or by unwinding. A frame that is still open has self and total only
- *   idle    the part of total in which a blocking call (a wait, a sleep, I/O) is on the stack
+ * self    time in which a frame of the row's is the top of its thread's current stack total   time
+ * in which a frame of the row's is anywhere on it: recursion counts once, so that no total exceeds
+ * the time of the threads calls   enters. A frame that was open when its thread's recording began
+ * is no call, but has time min, max, squares, percentiles: over whole durations (from enter to end)
+ * of the frames that ended, by return or by unwinding. A frame that is still open has self and
+ * total only idle    the part of total in which the thread was blocked, as its switches say. Where
+ * a trace knows of none: in which a blocking system call (a wait, a sleep, I/O) is on the stack;
+ * where it has none of these: a blocking function, by its name. Never two of them added up
  *
  * A frame's time ends with its thread's last event. Time between two events of a thread belongs to
  * what was on the stack before the later one. All are sums over intervals and events, so reports of
@@ -65,14 +65,24 @@ typedef struct ttape_report_options {
     uint32_t (*group)(void *context, uint32_t site);
     /* BY_CALL: only calls by or of these functions; NULL: all. */
     bool (*focus)(void *context, uint32_t site);
-    /* What blocks; NULL: what ttape_is_idle_name says of the symbol. */
+    /* What blocks, where `switches` does not say; NULL: what ttape_is_idle_name says of the symbol,
+     * and where there are such system calls, these only. */
     bool (*is_idle)(void *context, uint32_t site);
     /* A partition that cannot be read and is left out, in file order; NULL: the call fails. */
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
     void *context; /* of all four, which are called from the calling thread only */
+    bool switches; /* time off the CPU, too: decodes partitions that know of switches */
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */
+
+/* What idle times are made of: the first of these that there is anything of. */
+typedef enum ttape_idle_source {
+    TTAPE_IDLE_NOTHING = 0,      /* nothing is known to block */
+    TTAPE_IDLE_SWITCHES = 1,     /* threads were seen to be blocked */
+    TTAPE_IDLE_SYSTEM_CALLS = 2, /* blocking system calls were on the stack */
+    TTAPE_IDLE_FUNCTIONS = 3,    /* blocking functions were, by their names */
+} ttape_idle_source;
 
 typedef struct ttape_report_row {
     uint32_t site;    /* a site of the row's; TTAPE_NONE: none (threads, processes), or unknown */
@@ -91,8 +101,9 @@ typedef struct ttape_report_row {
     double sum_of_squares;  /* of durations */
     ttape_wide squares;     /* the same exactly */
     int64_t idle_ns;
-    bool idle_known; /* summaries tell idle_ns of blocking functions, and where there are none */
-    bool decoded;    /* the rest of the row is known */
+    bool is_idle_least; /* idle_ns is known in part: it is at least as much */
+    bool idle_known;    /* summaries tell idle_ns of blocking functions, and where there are none */
+    bool decoded;       /* the rest of the row is known */
     /* Decoded rows: of durations as they are. Summaries lack their sum; for mean_ns and
      * deviation_ns the total stands for it, which counts recursion once. */
     int64_t duration_ns;
@@ -101,7 +112,10 @@ typedef struct ttape_report_row {
     uint64_t unseen_count;    /* exits whose enter is not in the trace; no calls, no time */
     uint64_t event_count;     /* BY_THREAD, BY_PROCESS */
     int64_t span_ns;          /* BY_THREAD, BY_PROCESS: time between events, on any stack or none */
-    uint64_t reserved[4];
+    /* Of decoded partitions that know of switches: parts of self_ns. The rest was on the CPU. */
+    int64_t preempted_ns, blocked_ns;
+    int64_t unknown_ns; /* where nothing is known */
+    uint64_t reserved[1];
 } ttape_report_row;
 
 typedef struct ttape_report_info {
@@ -119,8 +133,10 @@ typedef struct ttape_report_info {
     bool idle_known;          /* otherwise idle_ns is the self time of blocking functions */
     bool has_idle;            /* there are blocking functions */
     bool has_times;           /* of any partition that was looked at */
-    double percentile_error;  /* percentiles are at most this part too low; 0: exact */
-    uint64_t reserved[4];
+    ttape_idle_source idle_source;
+    double percentile_error; /* percentiles are at most this part too low; 0: exact */
+    int64_t preempted_ns, blocked_ns, unknown_ns; /* of span_ns, as in rows */
+    uint64_t reserved[1];
 } ttape_report_info;
 
 /* *out is NULL on failure. Rows come by descending total, then by their number. Limits:

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""When threads did not run, as `record` has it from the kernel: time on the CPU is what the kernel
+itself counts, on a busy machine; report and the second decoder say the same; merging and cutting
+keep it; where the kernel refuses, recording goes on and nothing is claimed. Run as root and as an
+ordinary user."""
+import contextlib
+import ctypes
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+import traces
+
+sys.path.insert(0, str(setting.SOURCE / "tests" / "conformance"))
+from mini_partition import spent  # noqa: E402
+import mini_reader  # noqa: E402
+
+RUNS = setting.cut(10, 1)
+NAP_NS = 2000000
+SLACK_NS, SLACK_PART = 3000000, 0.2  # the kernel counts switching itself to one thread or the other
+PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+PUSHING, CALL = (0, 2, 3), 4
+
+
+@contextlib.contextmanager
+def busy(count):
+    """Processes that compute meanwhile."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def deny_perf():
+    """In the recorder's process: perf_event_open fails, as in a container."""
+    number = PERF_EVENT_OPEN[setting.os.uname().machine]
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001),
+            (0x06, 0, 0, 0x7fff0000)]
+    program = b"".join(struct.pack("HBBI", *line) for line in code)
+    room = ctypes.create_string_buffer(program)
+    filter_ = ctypes.create_string_buffer(struct.pack("HP", len(code), ctypes.addressof(room)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter_, 0, 0):
+        setting.os._exit(99)
+
+
+def report(trace, *options):
+    done = subprocess.run([setting.COMMAND, "report", "--json", *options, trace], check=True,
+                          capture_output=True, timeout=60)
+    return json.loads(done.stdout)
+
+
+def times_of(rows):
+    return {row["name"]: [row["self_ns"], row["preempted_ns"], row["blocked_ns"], row["unknown_ns"]]
+            for row in rows["rows"]}
+
+
+def second_decoder(trace):
+    """Self times by function, and how they were spent (F-SWI-06)."""
+    reader, sums = mini_reader.Reader(trace.read_bytes()), {}
+    for chunk, partition, (symbols, codes, ticks, _) in reader.decoded:
+        at = 0
+        sites = reader.file.scopes[chunk.scope].sites
+        for segment, spans in zip(partition.segments, partition.read_switches()):
+            stack, last = [frame.argument for frame in segment.frames], segment.base
+            for event in range(at, at + segment.events):
+                length, last = ticks[event] - last, ticks[event]
+                if stack:
+                    row = sums.setdefault(sites[stack[-1]][5].decode(), [0] * CALL)
+                    for i, part in enumerate([length, *spent(spans, event, length)]):
+                        row[i] += part
+                kind, argument = symbols[codes[event] >> 1]
+                if codes[event] & 1:
+                    stack.pop()
+                elif kind in PUSHING:
+                    stack.append(argument)
+            at += segment.events
+    return sums
+
+
+def check_threads(checks, trace, told, label):
+    rows = {row["tid"]: row for row in report(trace, "--by", "thread")["rows"]}
+    for tid, cpu_ns, _ in told:
+        row = rows[tid]
+        off = row["preempted_ns"] + row["blocked_ns"]
+        checks.that(row["unknown_ns"] * 100 <= row["span_ns"], f"{label}: little is unknown", row)
+        on_ns, slack = row["span_ns"] - off, SLACK_NS + SLACK_PART * cpu_ns
+        checks.that(abs(on_ns - cpu_ns) <= slack + row["unknown_ns"],
+                    f"{label}: on the CPU {on_ns} ns, the kernel counts {cpu_ns}", row)
+
+
+def check(checks, work, program, label, options=()):
+    trace = work / "run.ttape"
+    with busy(2):
+        done = setting.tracetape("record", "-q", "-f", "-o", trace, *options, "--", program)
+    checks.equal((done.status, done.err), (0, b""), f"{label}: status, messages")
+    checks.equal(traces.verify(trace), None, f"{label}: verify")
+    told = [tuple(map(int, line.split())) for line in done.out.decode().splitlines()]
+    checks.equal(len(told), 4, f"{label}: threads")
+    found = report(trace)
+    checks.equal(found["idle_source"], "switches", f"{label}: what idle is made of")
+    rows = times_of(found)
+    checks.equal(rows, second_decoder(trace), f"{label}: as the second decoder has it")
+    naps = sum(count for _, _, count in told)
+    checks.that(rows["nap"][1] + rows["nap"][2] >= naps * NAP_NS * 0.9,
+                f"{label}: {naps} naps off the CPU", rows["nap"])
+    checks.that(found["preempted_ns"] > 0, f"{label}: preempted", rows)
+    check_threads(checks, trace, told, label)
+    return trace, found
+
+
+def check_pieces(checks, work, trace, whole):
+    """What is cut in two adds up, and joins again."""
+    halves = [work / "a.ttape", work / "b.ttape"]
+    for half, events in zip(halves, ("0..20", "20..")):
+        done = setting.tracetape("cut", trace, "-f", "-o", half, "--events", events)
+        checks.equal(done.status, 0, f"cut: {done.err}")
+    sums = {}
+    for half in halves:
+        for name, times in times_of(report(half)).items():
+            sums[name] = [a + b for a, b in zip(sums.get(name, [0] * CALL), times)]
+    checks.equal(sums, times_of(whole), "two pieces together")
+    joined = work / "joined.ttape"
+    done = setting.tracetape("merge", *halves, "-f", "-o", joined)
+    checks.equal(done.status, 0, f"merge: {done.err}")
+    checks.equal(times_of(report(joined)), times_of(whole), "joined again")
+    checks.equal(times_of(report(trace, "--time", "..+5ms")) != {}, True, "a part of the time")
+    parts = [report(trace, "--time", part) for part in ("..+9ms", "+9ms..")]
+    for key in ("preempted_ns", "idle_ns", "unknown_ns"):
+        checks.equal(sum(part[key] for part in parts), whole[key], f"{key} of two ranges")
+
+
+def check_without(checks, work, program):
+    trace = work / "without.ttape"
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, "--no-switches", "--", program)
+    checks.equal((done.status, done.err), (0, b""), "--no-switches")
+    checks.that(report(trace)["idle_source"] != "switches", "--no-switches: source of idle")
+    if setting.os.uname().machine not in PERF_EVENT_OPEN:
+        return
+    done = subprocess.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program],
+                          capture_output=True, check=False, preexec_fn=deny_perf, timeout=60)
+    checks.equal(done.returncode, 0, f"refused: status; {done.stderr}")
+    checks.equal(done.stderr.count(b"does not tell when threads run"), 1, "refused: said once")
+    checks.that(report(trace)["idle_source"] != "switches", "refused: source of idle")
+    checks.equal(traces.verify(trace), None, "refused: verify")
+
+
+def main():
+    setting.need_verb("record", "report")
+    checks = setting.Checks("switches")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        program = setting.build("p_switches.c", "gcc", flags=("-O1",), log=False)
+        for _ in range(RUNS):
+            trace, whole = check(checks, work, program, "as it is")
+        check_pieces(checks, work, trace, whole)
+        check(checks, work, program, "monotonic, live, small partitions",
+              ["--clock", "monotonic", "--live", "-p", "50"])
+        check_without(checks, work, program)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
