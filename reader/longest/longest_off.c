@@ -31,8 +31,8 @@ static void add_intervals(struct off_walk *w, const struct ttp_loaded *p, uint32
         if (ticks == TTP_DELTA_WIDE)
             ticks = (uint64_t)p->wide[wide++];
         if (w->current == w->call->stack && event >= ttp_switch_walk_next(&walk)) {
-            struct ttp_off_time off =
-                ttp_switch_walk_take(&walk, event, (int64_t)(ticks * p->head.resolution_ns));
+            struct ttp_off_time off = ttp_switch_walk_take(
+                &walk, event, (int64_t)(ticks * p->head.resolution_ns), 0, INT64_MAX);
             w->call->preempted_ns += (int64_t)off.preempted_ns;
             w->call->blocked_ns += (int64_t)off.blocked_ns;
             w->call->unknown_ns += (int64_t)off.unknown_ns;
