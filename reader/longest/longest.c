@@ -29,7 +29,7 @@ static ttape_status take_options(ttape_longest_options *out, const ttape_longest
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "longest calls", err));
     out->count = out->count != 0 ? out->count : COUNT_DEFAULT;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
-    if (out->by > TTAPE_LONGEST_BY_SELF)
+    if (out->by > TTAPE_LONGEST_BY_START)
         return bad_option(err, "no such measure of calls");
     if (out->count > COUNT_MOST)
         return bad_option(err, "more calls than 2^20");
@@ -73,6 +73,8 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
 {
     const ttape_longest_options *o = &l->options;
     uint32_t sites = l->reader->definitions.site_count, count = l->reader->partition_count;
+    ttape_info info;
+    ttape_reader_get_info(l->reader, &info);
     l->sites = take(l, sites, 1, err);
     l->bounds = l->sites != NULL ? take(l, count, sizeof *l->bounds, err) : NULL;
     l->partitions = l->bounds != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
@@ -86,7 +88,8 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
                                      .has_range = o->has_range,
                                      .from_ns = o->from_ns,
                                      .to_ns = o->to_ns,
-                                     .by = o->by};
+                                     .by = o->by,
+                                     .start_ns = info.time_first_ns};
     return mark_streams(l, err);
 }
 
@@ -190,7 +193,7 @@ static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, 
     return status;
 }
 
-/* A bound of INT64_MAX is none, one of own time an upper one. */
+/* A bound of INT64_MAX is none, one of own time or start an upper one. */
 static bool is_exact(const struct ttape_longest *l, uint32_t partition)
 {
     return l->plan.streams == NULL && !l->plan.has_range && l->bounds[partition] != INT64_MAX &&

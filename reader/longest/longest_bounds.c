@@ -57,32 +57,64 @@ static uint32_t site_of(const ttape_reader *r, const struct ttp_loaded *p, uint3
     return ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, argument);
 }
 
-/* What a call of a function had for itself in this partition is no more than what all its calls had
- * here, and where it was entered here, no more than it took. Where the clock stepped back, which is
- * a wide difference (F-TIM-03), none of that is so. */
-static int64_t bound_self(const struct ttp_loaded *p, const struct ttp_measure *m)
+static int64_t scale(int64_t ticks, uint64_t step)
 {
-    int64_t most = m->max_ticks < m->self_ticks ? m->max_ticks : m->self_ticks;
-    for (uint32_t i = 0; i < p->head.start_frame_count; i++) {
-        const struct ttp_frame *f = &p->segments.start_frames[i];
-        if (f->event_class == TTP_CLASS_SIGNAL || f->argument != m->site)
-            continue;
-        int64_t with = (int64_t)((uint64_t)f->self_ticks + (uint64_t)m->self_ticks);
-        most = with > most ? with : most;
-    }
-    return most;
+    int64_t ns;
+    return __builtin_mul_overflow(ticks, (int64_t)step, &ns) ? INT64_MAX : ns;
 }
 
-static int64_t bound_of(const struct ttape_longest *l, const struct ttp_loaded *p,
-                        const struct ttp_measure *m)
+static int64_t rank_of_start(const struct ttape_longest *l, const struct ttp_loaded *p,
+                             int64_t tick)
 {
-    int64_t step = (int64_t)p->head.resolution_ns, ticks = m->max_ticks, ns;
-    if (l->plan.by == TTAPE_LONGEST_BY_SELF) {
-        if (p->head.wide_count != 0)
-            return INT64_MAX;
-        ticks = bound_self(p, m);
+    uint64_t enter = ttp_time_of(tick, p->head.origin_ns, p->head.resolution_ns);
+    return (int64_t)(l->plan.start_ns - enter);
+}
+
+/* Of calls that were entered in the partition. One's own time is no more than what all calls of its
+ * function had here, nor than it took; the first was entered with the first event, at the earliest.
+ */
+static int64_t bound_entered(const struct ttape_longest *l, const struct ttp_loaded *p,
+                             const struct ttp_measure *m)
+{
+    int64_t own = m->self_ticks < m->max_ticks ? m->self_ticks : m->max_ticks;
+    switch (l->plan.by) {
+    case TTAPE_LONGEST_BY_SELF: return scale(own, p->head.resolution_ns);
+    case TTAPE_LONGEST_BY_START: return rank_of_start(l, p, p->head.first_tick);
+    default: return scale(m->max_ticks, p->head.resolution_ns);
     }
-    return __builtin_mul_overflow(ticks, step, &ns) ? INT64_MAX : ns;
+}
+
+/* Of a call that was entered before, which may end here. */
+static int64_t bound_open(const struct ttape_longest *l, const struct ttp_loaded *p,
+                          const struct ttp_frame *f, const struct ttp_measure *m)
+{
+    switch (l->plan.by) {
+    case TTAPE_LONGEST_BY_SELF:
+        return scale((int64_t)((uint64_t)f->self_ticks + (uint64_t)m->self_ticks),
+                     p->head.resolution_ns);
+    case TTAPE_LONGEST_BY_START: return rank_of_start(l, p, f->enter_tick);
+    default: return TTP_LONGEST_NONE; /* counts in max_ticks if it ends */
+    }
+}
+
+static const struct ttp_measure *find_row(const struct ttp_measure *measures, uint32_t count,
+                                          uint32_t site)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (measures[middle].site < site)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && measures[low].site == site ? &measures[low] : NULL;
+}
+
+static bool ends_here(const struct ttape_longest *l, const ttape_reader *r,
+                      const struct ttp_loaded *p, const struct ttp_measure *m)
+{
+    return m != NULL && m->exit_count > 0 && l->plan.sites[site_of(r, p, m->site)] != 0;
 }
 
 static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
@@ -93,15 +125,25 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
     int64_t *bound = &l->bounds[p->partition];
     (void)worker;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t site = site_of(r, p, measures[i].site);
-        if (site == TTAPE_NONE)
+        if (site_of(r, p, measures[i].site) == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        if (l->plan.sites[site] == 0 || measures[i].exit_count == 0)
-            continue;
-        int64_t most = bound_of(l, p, &measures[i]);
+        int64_t most =
+            ends_here(l, r, p, &measures[i]) ? bound_entered(l, p, &measures[i]) : TTP_LONGEST_NONE;
         *bound = most > *bound ? most : *bound;
     }
+    for (uint32_t i = 0; i < p->head.start_frame_count; i++) {
+        const struct ttp_frame *f = &p->segments.start_frames[i];
+        if (f->event_class == TTP_CLASS_SIGNAL)
+            continue;
+        const struct ttp_measure *m = find_row(measures, count, f->argument);
+        int64_t most = ends_here(l, r, p, m) ? bound_open(l, p, f, m) : TTP_LONGEST_NONE;
+        *bound = most > *bound ? most : *bound;
+    }
+    /* where the clock stepped back, which is a wide difference (F-TIM-03), own times say nothing */
+    if (l->plan.by == TTAPE_LONGEST_BY_SELF && p->head.wide_count != 0 &&
+        *bound != TTP_LONGEST_NONE)
+        *bound = INT64_MAX;
     return TTAPE_OK;
 }
 
@@ -175,8 +217,7 @@ static void add_frame(struct ttape_longest *l, const struct ttp_loaded *p, uint3
         return;
     if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
         return;
-    call.rank_ns =
-        plan->by == TTAPE_LONGEST_BY_SELF ? call.self_ns : (int64_t)(call.end_ns - call.enter_ns);
+    call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns);
     ttp_long_heap_add(&l->heap, &call);
 }
 

@@ -39,6 +39,7 @@ struct ttp_long_plan {
     bool has_range;
     uint64_t from_ns, to_ns;
     ttape_longest_by by;
+    uint64_t start_ns; /* of the trace */
 };
 
 struct ttape_longest {
@@ -55,6 +56,17 @@ struct ttape_longest {
     ttape_longest_call *calls;
     struct ttp_long_block *blocks; /* paths and values */
 };
+
+/* What a call is chosen by. */
+static inline int64_t ttp_long_rank(const struct ttp_long_plan *plan, uint64_t enter_ns,
+                                    uint64_t end_ns, int64_t self_ns)
+{
+    switch (plan->by) {
+    case TTAPE_LONGEST_BY_SELF: return self_ns;
+    case TTAPE_LONGEST_BY_START: return (int64_t)(plan->start_ns - enter_ns);
+    default: return (int64_t)(end_ns - enter_ns);
+    }
+}
 
 /* No call. */
 #define TTP_LONGEST_NONE INT64_MIN

@@ -67,10 +67,11 @@ static inline void pop(struct ttp_long_walk *w, const struct ttp_code_view *v, u
     const struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
     const struct ttp_code_view *opened = &w->p->views[2 * f->symbol];
     if (w->plan != NULL && opened->site != TTAPE_NONE && w->plan->sites[opened->site] != 0) {
-        uint64_t ticks = w->plan->by == TTAPE_LONGEST_BY_SELF
-                             ? (uint64_t)f->self_ticks
-                             : (uint64_t)w->tick - (uint64_t)f->enter_tick;
-        int64_t rank_ns = (int64_t)(ticks * w->p->head.resolution_ns);
+        const struct ttp_partition_head *head = &w->p->head;
+        int64_t rank_ns =
+            ttp_long_rank(w->plan, ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
+                          ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
+                          (int64_t)((uint64_t)f->self_ticks * head->resolution_ns));
         if (ttp_long_heap_wants(w->heap, rank_ns, w->p->partition))
             add(w, f, rank_ns, opened->site, event, end_of(v, left));
     }

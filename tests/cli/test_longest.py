@@ -154,6 +154,8 @@ def words_and_values(place):
     for part in ("slow(7, \"x\") = 3", "stuck (open at the end)", "left (unwound)"):
         assert part in shown, shown
     assert slow(path, "slow", "--thread", 1)["calls"] == [calls[2]]
+    assert [c["name"] for c in slow(path, "--first", "--limit", 3)["calls"]] == \
+        ["main", "slow", "quick"]
 
 
 def ends_with(status, *words):
@@ -165,6 +167,7 @@ def refused(place):
     path = place / "known.ttape"
     ends_with(4, "slow", path, "nothing")
     ends_with(2, "slow", path, "--limit", 0)
+    ends_with(2, "slow", path, "--self", "--first")
     ends_with(4, "dump", path, "--open", "s0e2")   # an exit
     ends_with(4, "dump", path, "--open", "s9e0")
     ends_with(2, "dump", path, "--open", "0e1")

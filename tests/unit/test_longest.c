@@ -32,7 +32,9 @@ static ttape_longest *find(ttape_reader *r, struct asked *a)
 
 static int64_t length_of(const struct asked *a, uint64_t enter_ns, uint64_t end_ns, int64_t self_ns)
 {
-    return a->options.by == TTAPE_LONGEST_BY_SELF ? self_ns : (int64_t)(end_ns - enter_ns);
+    return a->options.by == TTAPE_LONGEST_BY_SELF    ? self_ns
+           : a->options.by == TTAPE_LONGEST_BY_START ? -(int64_t)enter_ns
+                                                     : (int64_t)(end_ns - enter_ns);
 }
 
 static int compare_lengths(const void *a, const void *b)
@@ -122,15 +124,15 @@ START_TEST(calls_are_those_of_the_model)
     struct ttest_opened o = open_plan(_i);
     static const uint32_t counts[] = {0, 1, 3, 100, 100000};
     uint64_t seed = 3, length = o.info.time_last_ns - o.info.time_first_ns;
-    for (uint32_t i = 0; i < 30; i++) {
-        struct asked a = {.options = {.by = (ttape_longest_by)(i % 2), .count = counts[i % 5]},
+    for (uint32_t i = 0; i < 42; i++) {
+        struct asked a = {.options = {.by = (ttape_longest_by)(i % 3), .count = counts[i % 5]},
                           .site = i < 6 ? TTAPE_NONE : ttest_random(&seed, o.info.site_count)};
         uint32_t stream = i % o.info.stream_count;
         if (i % 4 == 3) {
             a.options.streams = &stream;
             a.options.stream_count = 1;
         }
-        if (i % 3 == 2) {
+        if (i % 5 >= 3) {
             a.options.has_range = true;
             a.options.from_ns = o.info.time_first_ns + ttest_random(&seed, (uint32_t)length + 2);
             a.options.to_ns = a.options.from_ns + ttest_random(&seed, (uint32_t)length + 2);
@@ -232,7 +234,7 @@ START_TEST(what_cannot_be_is_refused)
     ttape_error err = {0};
     uint32_t count = 1, stream = 99;
     const ttape_longest_options bad[] = {
-        {.size = sizeof bad[0], .by = 2},
+        {.size = sizeof bad[0], .by = 3},
         {.size = sizeof bad[0], .count = (1u << 20) + 1},
         {.size = sizeof bad[0], .has_range = true, .from_ns = 2, .to_ns = 1},
         {.size = sizeof bad[0], .stream_count = 1}};

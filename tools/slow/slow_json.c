@@ -7,6 +7,10 @@
 #include "tools/io/json.h"
 #include "tools/slow/slow_view.h"
 
+static const char *const by_names[] = {[TTAPE_LONGEST_BY_DURATION] = "duration",
+                                       [TTAPE_LONGEST_BY_SELF] = "self",
+                                       [TTAPE_LONGEST_BY_START] = "start"};
+
 struct printing {
     struct tool_slow *view;
     struct tool_json json;
@@ -85,7 +89,7 @@ void tool_slow_json(struct tool_slow *view, struct tool_output *out)
     tool_output_open(&print.text, -1);
     tool_json_open(json, out);
     tool_json_begin(json, NULL, '{');
-    tool_json_text(json, "by", view->by == TTAPE_LONGEST_BY_SELF ? "self" : "duration");
+    tool_json_text(json, "by", by_names[view->by]);
     tool_json_number(json, "first_ns", view->start_ns);
     tool_json_number(json, "partitions", view->info.partition_count);
     tool_json_number(json, "decoded", view->info.decoded_count);

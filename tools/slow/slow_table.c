@@ -98,7 +98,8 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
     struct tool_table *table = &print->table;
     char id[TOOL_CALL_ID_BYTES];
     bool self = print->view->by == TTAPE_LONGEST_BY_SELF;
-    tool_table_time(table, self ? TOOL_PLAIN : TOOL_HOT, call->duration_ns);
+    bool duration = print->view->by == TTAPE_LONGEST_BY_DURATION;
+    tool_table_time(table, duration ? TOOL_HOT : TOOL_PLAIN, call->duration_ns);
     tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
     if (print->view->has_off)
         put_off(print, call);

@@ -18,7 +18,7 @@ struct options {
     struct tool_choice choice;
     uint32_t limit, jobs;
     enum tool_name_style names;
-    bool self, json, no_pager;
+    bool self, first, json, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -26,6 +26,8 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N calls; default 10", tool_parse_u32, TOOL_AT(limit)},
     {"self", 0, NULL, "by the time that a call spent itself, not in what it called", NULL,
      TOOL_AT(self)},
+    {"first", '1', NULL, "the first calls instead of the longest, in the order of their starts",
+     NULL, TOOL_AT(first)},
     TOOL_NAMES_OPTION,
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
@@ -176,8 +178,9 @@ static int run(void *context, const struct tool_input *input)
     struct tool_slow view = {.input = input,
                              .reader = input->reader,
                              .function = options->function,
-                             .by =
-                                 options->self ? TTAPE_LONGEST_BY_SELF : TTAPE_LONGEST_BY_DURATION};
+                             .by = options->self    ? TTAPE_LONGEST_BY_SELF
+                                   : options->first ? TTAPE_LONGEST_BY_START
+                                                    : TTAPE_LONGEST_BY_DURATION};
     ttape_reader_get_info(input->reader, &info);
     view.start_ns = info.time_first_ns;
     int status = tool_select(&selection, input, &options->choice);
@@ -201,6 +204,8 @@ int tool_verb_slow(int argc, char **argv)
         return status;
     if (options.limit > LIMIT_MOST)
         return tool_usage("slow", "--limit is at most %u", LIMIT_MOST);
+    if (options.self && options.first)
+        return tool_usage("slow", "--self goes without --first");
     options.function = count > 1 ? argv[1] : NULL;
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);

@@ -2,7 +2,7 @@
  *
  * The summary of each partition says how long the longest call is that ended in it, for each
  * function. So only those partitions are decoded that hold one of the calls asked for: at most as
- * many as calls, however long the trace is. By own time, with streams, or with a time range the
+ * many as calls, however long the trace is. By own time or start, with streams, or with a time range the
  * summaries tell an upper bound only, and more partitions may have to be decoded; one without a
  * summary is decoded always, and by own time one in which a clock steps back.
  *
@@ -32,7 +32,8 @@ typedef struct ttape_longest ttape_longest;
 /* What makes a call long. */
 typedef enum ttape_longest_by {
     TTAPE_LONGEST_BY_DURATION = 0, /* from enter to end */
-    TTAPE_LONGEST_BY_SELF = 1      /* time on top of its stack */
+    TTAPE_LONGEST_BY_SELF = 1,     /* time on top of its stack */
+    TTAPE_LONGEST_BY_START = 2     /* nothing: the first calls come, in the order of their starts */
 } ttape_longest_by;
 
 /* Zero means the default everywhere. */
