@@ -17,6 +17,7 @@ static const struct tool_verb verbs[] = {
     {"control", "steer a recording that runs: on, off, flush, snapshot, stop", tool_verb_control},
     {"recover", "make a trace of what a killed recorder left behind", tool_verb_recover},
     {"convert", "turn a recording of another tool into a trace", tool_verb_convert},
+    {"last", "say how threads ended, and what they called last", tool_verb_last},
     {"info", "say what is in a trace and where its bytes went", tool_verb_info},
     {"verify", "check a trace against every rule of the format", tool_verb_verify},
     {"dump", "print events as a call tree, CSV or JSON lines", tool_verb_dump},

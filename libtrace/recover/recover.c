@@ -309,6 +309,7 @@ static ttape_status finish(struct recovery *v, ttape_error *err)
 {
     uint64_t lost = v->files.arena_lost, uncounted = v->e->uncounted;
     v->telling.report->recovered_events = v->e->appended;
+    TTP_TRY(ttp_state_end_threads(v->e, &v->edges, err));
     v->telling.report->lost_events += v->e->lost + lost;
     if (v->e->lost + lost != 0)
         ttp_tell(&v->telling, true, "%llu events were lost before",

@@ -7,6 +7,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
+#include "writer/arena/record.h"
 #include "writer/recording/decode/layouts.h"
 #include "writer/recording/journal.h"
 
@@ -103,6 +104,12 @@ static ttape_status take_thread(struct ttp_encode *e, const uint8_t *bytes, ttap
     return TTAPE_OK;
 }
 
+static struct ttp_thread *thread_of_serial(const struct ttp_encode *e, uint64_t serial)
+{
+    uint32_t index = ttp_map_find(&e->thread_by_serial, serial);
+    return index == TTAPE_NONE ? NULL : ttp_thread_at(e, index);
+}
+
 static ttape_status take_entry(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
                                size_t size, ttape_error *err)
 {
@@ -112,13 +119,14 @@ static ttape_status take_entry(struct ttp_encode *e, uint32_t kind, const uint8_
         struct ttp_tick_rate line = load_line(bytes);
         return ttp_clock_add(&e->allocator, &e->clock, &line, err);
     }
+    struct ttp_thread *thread = size < 8 ? NULL : thread_of_serial(e, ttp_load64(bytes));
+    if (thread == NULL)
+        return TTAPE_OK;
+    if (kind == TTP_JOURNAL_ENDED)
+        thread->has_ended = true;
     if (kind != TTP_JOURNAL_MESSAGE || size < 12)
         return TTAPE_OK;
-    uint32_t index = ttp_map_find(&e->thread_by_serial, ttp_load64(bytes));
-    if (index == TTAPE_NONE)
-        return TTAPE_OK;
-    return ttp_image_message(e, ttp_thread_at(e, index), ttp_load32(bytes + 8), bytes + 12,
-                             size - 12, err);
+    return ttp_image_message(e, thread, ttp_load32(bytes + 8), bytes + 12, size - 12, err);
 }
 
 ttape_status ttp_state_replay(struct ttp_encode *e, const struct ttp_recovered_files *files,
@@ -301,6 +309,31 @@ ttape_status ttp_state_adopt(struct ttp_encode *e, ttape_reader *reader, ttape_e
     drop_unknown(e, &info);
     TTP_TRY(adopt_sites(e, reader, &info, err));
     return adopt_streams(e, reader, &info, err);
+}
+
+static uint64_t last_time(const struct ttp_encode *e)
+{
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < e->threads.count; i++)
+        if (ttp_thread_at(e, i)->last_ns > last_ns)
+            last_ns = ttp_thread_at(e, i)->last_ns;
+    return e->options.clock == TTAPE_CLOCK_NONE ? 0 : last_ns;
+}
+
+ttape_status ttp_state_end_threads(struct ttp_encode *e, const struct ttp_recovered_edges *edges,
+                                   ttape_error *err)
+{
+    uint64_t payload = ttp_end_payload(false, TTAPE_THREAD_END_RECORDER_DIED, 0);
+    uint64_t last_ns = last_time(e);
+    for (size_t i = 0; i < e->threads.count; i++) {
+        struct ttp_thread *thread = ttp_thread_at(e, i);
+        if (thread->stream == TTAPE_NONE || thread->has_ended)
+            continue;
+        if (!thread->is_touched) /* of others slots were decoded, which go on there already */
+            TTP_TRY(ttp_edges_resume(edges, e, thread->serial, err));
+        TTP_TRY(ttp_end_put(e, thread, payload, last_ns, err));
+    }
+    return TTAPE_OK;
 }
 
 void ttp_state_forget_ids(struct ttp_encode *e)

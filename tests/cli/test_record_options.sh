@@ -334,7 +334,7 @@ for turn in 1 2 3 4 5; do
     status 0 "$T" record -q -f -o got.ttape ./markers
     csv got.ttape
     equals "$(grep -c ',my mark' got.ttape.csv)" 35 "named markers, turn $turn"
-    equals "$(field got.ttape sites)" 5 'sites' # two of them say who started the threads
+    equals "$(field got.ttape sites)" 7 'sites' # two say who started threads, two how they ended
 done
 
 # ---- the command ----

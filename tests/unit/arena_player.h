@@ -6,7 +6,8 @@
  *   !1000 leaf     u2 unwind      s1 switch      g1:5 gap, reason 1, 5 events
  *   (11 signal     )11 its end    [7 "x"] values of the event before
  *
- * Numbers behind the letters are addresses in hexadecimal, or the site's name where it has one. */
+ * Numbers behind the letters are addresses in hexadecimal, or the site's name where it has one.
+ * Facts of ends are left out. */
 #ifndef TTEST_ARENA_PLAYER_H
 #define TTEST_ARENA_PLAYER_H
 

@@ -77,6 +77,8 @@ static inline void take_item(struct events *out, uint32_t stream, const ttape_ev
 {
     ttape_site site = {0};
     ck_assert_uint_lt(stream, 2 * THREADS);
+    if (item->event.kind == TTAPE_EVENT_LEAF) /* the end of a thread: no program recorded it */
+        return;
     if (item->event.kind == TTAPE_EVENT_GAP) {
         ck_assert_uint_eq(item->event.argument, TTAPE_GAP_REASON_DAMAGE);
         out->gaps++;

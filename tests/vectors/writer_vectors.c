@@ -89,6 +89,28 @@ static void make_facts(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+static void make_ends(const struct ttest_output *out)
+{
+    struct ttest_trace *t = begin_one(
+        "ends", "a signal kills a process with two threads, frames are open (facts.md)", NULL);
+    ttape_value how = {.type = TTAPE_VALUE_UNSIGNED, .number = 2};
+    ttest_stream(t, 0, 101, "ended");
+    ttest_stream(t, 0, 102, "killed");
+    uint32_t process_end = ttest_site(t, 2, TTAPE_SITE_MARKER, "tracetape:process_end");
+    uint32_t thread_end = ttest_site(t, 1, TTAPE_SITE_MARKER, "tracetape:thread_end");
+    uint32_t run = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "run");
+    for (uint32_t stream = 0; stream < 3; stream++)
+        ttest_enter(t, stream, 10 + stream, run);
+    ttest_exit(t, 1, 20, run);
+    put_fact(t, 0, 2000, process_end, TTAPE_VALUE_UNSIGNED, 3, 11);
+    ttest_leaf(t, 2, 2000, thread_end);
+    ttest_attach(t, 2, &how, 1);
+    how.number = 1;
+    ttest_leaf(t, 1, 20, thread_end);
+    ttest_attach(t, 1, &how, 1);
+    ttest_emit_trace(out, t);
+}
+
 static void make_values(const struct ttest_output *out)
 {
     struct ttest_trace *t = begin_one("values", "values of every type, also none-like ones", NULL);
@@ -385,6 +407,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_all_kinds(out);
     make_values(out);
     make_facts(out);
+    make_ends(out);
     make_depths(out);
     make_switches(out);
     make_unseen(out);

@@ -41,6 +41,7 @@ int tool_verb_control(int argc, char **argv);
 int tool_verb_symbolize(int argc, char **argv);
 int tool_verb_graph(int argc, char **argv);
 int tool_verb_diff(int argc, char **argv);
+int tool_verb_last(int argc, char **argv);
 int tool_verb_export(int argc, char **argv);
 
 /* One line on standard error, "tracetape: ...", escaped whole: names from files may be in it. */

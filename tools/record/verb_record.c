@@ -21,24 +21,24 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
 #include "tools/record/record_rules.h"
 #include "tools/record/record_start.h"
 #include "tools/record/record_unrecorded.h"
 
-#define RUNTIME_NAME    "libtracetape-rt.so.0"
-#define POLL_BUSY_NS    300000
-#define POLL_SHORT_NS   1000000
-#define POLL_LONG_NS    4000000
-#define USERS_ROUNDS    10 /* of 4 ms */
-#define GRACE_ROUNDS    50
-#define IDLE_ROUNDS     200u
-#define STATUS_SIGNALED 128
-#define ENDS_ASKED      2   /* signals, the last of them after the command has ended */
-#define STATUS_NO_EXEC  126 /* as shells have it */
-#define STATUS_ABSENT   127
-#define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
+#define RUNTIME_NAME   "libtracetape-rt.so.0"
+#define POLL_BUSY_NS   300000
+#define POLL_SHORT_NS  1000000
+#define POLL_LONG_NS   4000000
+#define USERS_ROUNDS   10 /* of 4 ms */
+#define GRACE_ROUNDS   50
+#define IDLE_ROUNDS    200u
+#define ENDS_ASKED     2   /* signals, the last of them after the command has ended */
+#define STATUS_NO_EXEC 126 /* as shells have it */
+#define STATUS_ABSENT  127
+#define WAIT_SAID_NS   10000000u /* that programs waited is worth a line */
 
 struct options {
     const char *output, *clock;
@@ -262,7 +262,7 @@ static bool is_over(const ttape_recording *recording, uint32_t *round)
 }
 
 /* Rounds until the command and everything that it started and that is traced has ended. */
-static int run(ttape_recording *recording, pid_t child, int *status)
+static void run(ttape_recording *recording, pid_t child, int *status)
 {
     bool ended = false;
     sig_atomic_t asked = 0;
@@ -274,6 +274,8 @@ static int run(ttape_recording *recording, pid_t child, int *status)
         bool was_ended = ended;
         if (!ended)
             ended = waitpid(child, status, WNOHANG) == child;
+        if (ended && !was_ended)
+            ttape_recording_note_ended(recording, (uint32_t)child, *status);
         if (ended_by != 0 && !ended)
             (void)kill(child, ended_by);
         ended_by = 0;
@@ -290,9 +292,9 @@ static int run(ttape_recording *recording, pid_t child, int *status)
             tool_message("%s", err.message);
         failures = now.snapshot_failures;
         if (was_ended && (now.stopped || (end_count != asked && end_count >= ENDS_ASKED)))
-            return TOOL_OK;
+            return;
         if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &users_round))
-            return TOOL_OK;
+            return;
         rest(drained, &idle);
     }
 }
@@ -343,17 +345,12 @@ static void say(const struct options *options, const ttape_recording *recording)
                      (unsigned long long)s.lost_count);
 }
 
-static int exit_of(int status)
-{
-    return WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_SIGNALED + WTERMSIG(status);
-}
-
 static int finish(const struct options *options, ttape_recording *recording, int status)
 {
     ttape_error err = {0};
     ttape_recording_status s;
-    int result = exit_of(status);
-    (void)ttape_recording_set_number(recording, "exit_status", (uint64_t)status, NULL);
+    int result = tool_record_exit(status);
+    tool_record_keep_end(recording, status);
     if (ttape_recording_finish(recording, &err) != TTAPE_OK) {
         (void)tool_fail_error(options->output, &err);
         tool_message("what was recorded is in '%s.recording': see tracetape recover",
@@ -369,6 +366,8 @@ static int finish(const struct options *options, ttape_recording *recording, int
                      "ended there");
     if (!options->quiet || s.event_count == 0) /* without a file, the reason */
         say(options, recording);
+    if (!options->quiet && s.event_count != 0)
+        tool_record_say_end(options->output, status);
     if (result == 0 && s.event_count == 0)
         return TOOL_CANNOT;
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
@@ -427,7 +426,7 @@ static int record(const struct options *options, char **argv,
         return child < 0 ? TOOL_CANNOT : code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
     }
     ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
-    (void)run(recording, child, &status);
+    run(recording, child, &status);
     int result = finish(options, recording, status);
     ttape_recording_close(recording);
     free(runtime);

@@ -54,8 +54,13 @@ enum ttp_extension {
     TTP_EXT_UNSEEN = 7,       /* the exit record behind this one closes nothing that was recorded */
     TTP_EXT_MESSAGE = 8,      /* [kind 8 bits, size in bytes 24 bits] data records follow */
     TTP_EXT_DATA = 9,         /* seven bytes of the message before */
-    TTP_EXT_NOTHING = 10      /* a place that was reserved and not needed */
+    TTP_EXT_NOTHING = 10,     /* a place that was reserved and not needed */
+    TTP_EXT_END = 11 /* [process 1 bit, how 7 bits, number 32 bits] the thread, or process, ended */
 };
+
+#define TTP_END_HOW_SHIFT    1u
+#define TTP_END_HOW_MASK     0x7Fu
+#define TTP_END_NUMBER_SHIFT 8u
 
 /* Which frames of the current stack ended. A handler may interrupt a hook between its frame and its
  * record: then the shadow stack and the records differ by one frame below the signal. */
@@ -101,6 +106,12 @@ static inline uint64_t ttp_unwind_payload(enum ttp_unwind_form which, uint64_t c
 static inline uint64_t ttp_unwind_signals(uint64_t signals, uint64_t frames)
 {
     return ttp_unwind_payload(TTP_UNWIND_SIGNALS, signals << TTP_UNWIND_FRAMES_BITS | frames);
+}
+
+static inline uint64_t ttp_end_payload(bool is_process, uint32_t how, uint32_t number)
+{
+    return (uint64_t)number << TTP_END_NUMBER_SHIFT | (uint64_t)how << TTP_END_HOW_SHIFT |
+           is_process;
 }
 
 static inline uint64_t ttp_record_epoch(uint64_t epoch)

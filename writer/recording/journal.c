@@ -125,6 +125,14 @@ ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *t
     return add(e, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
 }
 
+ttape_status ttp_journal_ended(struct ttp_encode *e, const struct ttp_thread *thread,
+                               ttape_error *err)
+{
+    uint8_t bytes[sizeof thread->serial];
+    ttp_store64(bytes, thread->serial);
+    return add(e, TTP_JOURNAL_ENDED, bytes, sizeof bytes, err);
+}
+
 ttape_status ttp_journal_line(struct ttp_encode *e, const struct ttp_tick_rate *line,
                               ttape_error *err)
 {

@@ -34,7 +34,8 @@ enum ttp_journal_kind {
     TTP_JOURNAL_CHECKPOINT = 6,
     TTP_JOURNAL_EDGE = 7,    /* where a thread stands when its file is finished, and its frames */
     TTP_JOURNAL_REACHED = 8, /* how many events of a thread are in complete partitions */
-    TTP_JOURNAL_LINE = 9     /* of the clock: u64 base ticks, u64 base ns, u64 scale */
+    TTP_JOURNAL_LINE = 9,    /* of the clock: u64 base ticks, u64 base ns, u64 scale */
+    TTP_JOURNAL_ENDED = 10   /* u64 serial of a thread whose end is in the trace */
 };
 
 ttape_status ttp_journal_open(struct ttp_encode *e, const char *arena_path, ttape_error *err);
@@ -44,6 +45,8 @@ ttape_status ttp_journal_message(struct ttp_encode *e, const struct ttp_thread *
                                  ttape_error *err);
 ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *thread,
                                 ttape_error *err);
+ttape_status ttp_journal_ended(struct ttp_encode *e, const struct ttp_thread *thread,
+                               ttape_error *err);
 ttape_status ttp_journal_line(struct ttp_encode *e, const struct ttp_tick_rate *line,
                               ttape_error *err);
 /* Behind the thread's entry, once all that was appended is sealed. */

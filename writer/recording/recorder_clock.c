@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "writer/arena/record.h"
 #include "writer/recording/journal.h"
 
 #define START_TRIES      50
@@ -100,6 +101,16 @@ void ttp_clock_choose(ttape_clock *clock, struct ttp_tick_rate *rate)
     rate->scale = 1ull << TTP_CLOCK_SCALE_BITS;
     if (*clock == TTAPE_CLOCK_TSC)
         calibrate(rate);
+}
+
+uint64_t ttp_clock_now(ttape_clock clock)
+{
+    switch (clock) {
+    case TTAPE_CLOCK_TSC: return counter();
+    case TTAPE_CLOCK_NONE: return 1u << TTP_RECORD_TIME_BITS;
+    case TTAPE_CLOCK_COARSE: return clock_ns(CLOCK_MONOTONIC_COARSE);
+    default: return clock_ns(CLOCK_MONOTONIC);
+    }
 }
 
 /* CLOCK_REALTIME, between two readings of the other clock. Returns how far these are apart. */

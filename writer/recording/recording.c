@@ -554,6 +554,11 @@ ttape_status ttape_recording_follow(ttape_recording *r, uint32_t pid, ttape_erro
                                 "the kernel does not tell when threads run (%s)", strerror(code));
 }
 
+void ttape_recording_note_ended(ttape_recording *r, uint32_t pid, int wait_status)
+{
+    ttp_pid_ended(&r->drain, pid, wait_status);
+}
+
 uint64_t ttape_recording_get_unrecorded(const ttape_recording *r, ttape_unrecorded reason,
                                         const char **example)
 {

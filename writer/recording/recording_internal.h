@@ -3,9 +3,12 @@
  *   polling (the caller's)  struct ttp_drain
  *                           arena_file.c  makes the arena and lets it grow
  *                           drain.c       copies blocks of the arena to slots of the spill file
+ *                           pids.c        sees processes die
+ *                           ends.c        writes down how threads and processes ended
  *                           spill.c       keeps the slots, and the queue between the two threads
  *   encoding                struct ttp_encode
  *                           record_decoder.c  turns the records of slots into events
+ *                           end_facts.c       what the trace says of ends
  *                           images.c          finds their processes, modules, sites and streams
  *                           call_filter.c     leaves out calls, by the filters
  *                           recording_output.c  writes trace files, makes checkpoints
@@ -61,6 +64,19 @@ struct ttp_slot {
 
 _Static_assert(sizeof(struct ttp_slot) == TTP_SLOT_BYTES, "no holes");
 
+/* When and how a thread or process ended: spec/facts.md has the numbers. */
+struct ttp_end {
+    uint64_t ticks;
+    uint32_t how, number;
+};
+
+/* The record that says so, and whose it is. */
+struct ttp_end_word {
+    struct ttp_end end;
+    bool is_process;
+    bool is_at_last; /* the time is that of the thread's last record */
+};
+
 /* What the draining thread knows of a block of the arena. */
 struct ttp_block_seen {
     uint64_t full_since; /* ms; a hole is waited for */
@@ -69,6 +85,8 @@ struct ttp_block_seen {
     uint32_t early;      /* the round in which a block before it was missing first */
     bool is_held;        /* drained; a hook that was left may still store into it */
     bool is_dead;        /* its thread is gone */
+    bool has_end;        /* that its thread ended, or recording did, is written */
+    struct ttp_end gone; /* where it ended before its process, and nobody knows how */
     bool was_done;       /* in a round before */
 };
 
@@ -80,6 +98,7 @@ struct ttp_candidate {
     bool must_wait; /* for its process's first thread */
     bool is_left;   /* it is being filled, although its thread has a later one */
     bool is_unused; /* and nothing ever came into it: another has its number, or its turn passed */
+    bool is_last;   /* of its thread */
 };
 
 /* A traced process, for knowing when it has died. */
@@ -87,6 +106,8 @@ struct ttp_pid_seen {
     uint32_t pid;
     int fd; /* pidfd or -1 */
     bool is_dead, is_used;
+    bool is_told; /* a thread of it has its end */
+    struct ttp_end end;
 };
 
 struct ttp_arena_file {
@@ -195,6 +216,7 @@ struct ttp_thread {
     bool is_touched;  /* since the last checkpoint */
     bool has_signals; /* handlers have run */
     bool has_hole;    /* of a recovery: what it could not read comes before the next record */
+    bool has_ended;   /* the trace says so */
     bool may_attach;  /* its last event is the stream's, and may still get values */
     bool is_followed; /* its switches are known */
     bool has_placed;  /* an event of it was appended, at placed_ns */
@@ -443,7 +465,28 @@ static inline uint64_t ttp_clock_ticks(ttape_clock clock, const struct ttp_tick_
     return (uint64_t)((double)ns * (double)(1ull << TTP_CLOCK_SCALE_BITS) / (double)rate->scale);
 }
 
-/* drain.c: everything: also blocks that are not full; at the end: of processes that live */
+/* A reading of the recording's clock. */
+uint64_t ttp_clock_now(ttape_clock clock);
+
+/* pids.c: NULL: no memory. Until the next call. */
+struct ttp_pid_seen *ttp_pid_find(struct ttp_drain *d, uint32_t pid);
+/* Which of them have died by now, and how. */
+void ttp_pids_check(struct ttp_drain *d);
+void ttp_pid_check(const struct ttp_drain *d, struct ttp_pid_seen *seen);
+/* It was waited for. */
+void ttp_pid_ended(struct ttp_drain *d, uint32_t pid, int wait_status);
+
+/* ends.c: what is to be said behind the block's records; false: nothing. */
+bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,
+                  struct ttp_end_word *word);
+/* Adds it to the slot's records; false: there is no room. */
+bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word);
+/* Makes the slot one that has only this; false: its thread may take that place. */
+bool ttp_end_alone(struct ttp_slot *slot, const struct ttp_end_word *word);
+
+/* drain.c: when the thread began whose block it is, as its program says */
+uint64_t ttp_block_started(const struct ttp_drain *d, uint32_t index);
+/* everything: also blocks that are not full; at the end: of processes that live */
 ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err);
 
 /* spill.c */
@@ -475,6 +518,10 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
 ttape_status ttp_decode_peek_modules(struct ttp_encode *e, struct ttp_thread *thread,
                                      ttape_error *err);
 ttape_status ttp_decode_flush(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+
+/* end_facts.c: appends what the END record says. A thread of which nothing is kept has no end. */
+ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64_t payload,
+                         uint64_t ns, ttape_error *err);
 
 /* images.c */
 struct ttp_image *ttp_image_of(struct ttp_encode *e, const struct ttp_block_head *block,

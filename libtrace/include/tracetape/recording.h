@@ -92,7 +92,8 @@ typedef struct ttape_recording_options {
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {
-    uint64_t event_count;   /* appended to the trace */
+    uint64_t
+        event_count; /* appended to the trace; facts of ends are the recorder's, and not counted */
     uint64_t lost_count;    /* dropped, damaged or never written, with gaps or without */
     uint64_t culled_count;  /* left out by min_ns and cull_hot */
     uint64_t written_bytes; /* of trace files */
@@ -165,6 +166,10 @@ TTAPE_API void ttape_recording_note_started(ttape_recording *recording, uint32_t
  * perf_event_paranoid is above 2, a filter of system calls), and recording goes on without. */
 TTAPE_API ttape_status ttape_recording_follow(ttape_recording *recording, uint32_t pid,
                                               ttape_error *err);
+/* A process that the caller has waited for, and its wait status; before the next poll. How others
+ * ended the kernel is asked, which knows it for a while only. */
+TTAPE_API void ttape_recording_note_ended(ttape_recording *recording, uint32_t pid,
+                                          int wait_status);
 /* After finish: how many processes recorded nothing for that reason; *example: the program of one
  * of them (valid until close), NULL where it is not known. */
 TTAPE_API uint64_t ttape_recording_get_unrecorded(const ttape_recording *recording,

@@ -204,6 +204,24 @@ TTAPE_API const char *ttape_gap_reason_name(uint32_t reason);
 /* "ok", "end", "not found", "checksum", "not a trace", ...; "unknown" for what is no status. */
 TTAPE_API const char *ttape_status_name(ttape_status status);
 
+/* How a thread ended: the value of a fact `tracetape:thread_end` (spec/facts.md). */
+typedef enum ttape_thread_end {
+    TTAPE_THREAD_END_UNKNOWN = 0,
+    TTAPE_THREAD_END_ITSELF = 1,
+    TTAPE_THREAD_END_PROCESS = 2,      /* its process ended */
+    TTAPE_THREAD_END_EXEC = 3,         /* its process executed another program */
+    TTAPE_THREAD_END_RECORDING = 4,    /* recording ended, and the thread went on */
+    TTAPE_THREAD_END_RECORDER_DIED = 5 /* before it saw how the thread ended */
+} ttape_thread_end;
+
+/* How a process ended: the first value of a fact `tracetape:process_end`. */
+typedef enum ttape_process_end {
+    TTAPE_PROCESS_END_UNKNOWN = 0,
+    TTAPE_PROCESS_END_EXIT = 1,       /* the second value is the exit code */
+    TTAPE_PROCESS_END_QUICK_EXIT = 2, /* by _exit: no destructor ran; the exit code */
+    TTAPE_PROCESS_END_SIGNAL = 3      /* its number */
+} ttape_process_end;
+
 #ifdef __cplusplus
 }
 #endif

@@ -271,6 +271,15 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
     return attach(d, bytes + 8, bytes + size);
 }
 
+/* Calls that wait for filters come first. */
+static ttape_status end(struct decoding *d, uint64_t payload, uint64_t ns)
+{
+    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    if (d->is_filtered)
+        TTP_TRY(ttp_filter_settle(d->e, d->thread, d->err));
+    return ttp_end_put(d->e, d->thread, payload, ns, d->err);
+}
+
 static ttape_status message(struct decoding *d, uint64_t record)
 {
     uint8_t bytes[MESSAGE_MAX];
@@ -312,6 +321,7 @@ static ttape_status extension(struct decoding *d, uint64_t record)
         return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
                         time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);
+    case TTP_EXT_END: return end(d, payload, time_of(d, time));
     default: return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     }
 }

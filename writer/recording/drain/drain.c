@@ -42,48 +42,9 @@ static const struct ttp_block_head *block_at(const struct ttp_drain *d, uint32_t
     return (const void *)(d->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
 }
 
-static struct ttp_pid_seen *find_pid(struct ttp_drain *d, uint32_t pid)
+uint64_t ttp_block_started(const struct ttp_drain *d, uint32_t index)
 {
-    struct ttp_pid_seen *pids = d->pids.data;
-    for (size_t i = 0; i < d->pids.count; i++)
-        if (pids[i].pid == pid)
-            return &pids[i];
-    struct ttp_pid_seen *added = ttp_push(&d->allocator, &d->pids, sizeof *added, NULL);
-    if (added == NULL)
-        return NULL;
-    *added = (struct ttp_pid_seen){.pid = pid};
-    added->fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    added->is_dead = added->fd < 0 && errno == ESRCH;
-    return added;
-}
-
-/* A zombie counts as dead: it records nothing any more. */
-static bool has_died(const struct ttp_pid_seen *seen)
-{
-    if (seen->fd < 0)
-        return kill((pid_t)seen->pid, 0) != 0 && errno == ESRCH;
-    struct pollfd ended = {.fd = seen->fd, .events = POLLIN};
-    return poll(&ended, 1, 0) > 0;
-}
-
-static void check_processes(struct ttp_drain *d)
-{
-    struct ttp_pid_seen *pids = d->pids.data;
-    size_t kept = 0;
-    uint32_t live = 0;
-    for (size_t i = 0; i < d->pids.count; i++) {
-        if (!pids[i].is_used) {
-            if (pids[i].fd >= 0)
-                (void)close(pids[i].fd);
-            continue;
-        }
-        pids[i].is_used = false;
-        pids[i].is_dead = pids[i].is_dead || has_died(&pids[i]);
-        live += !pids[i].is_dead;
-        pids[kept++] = pids[i];
-    }
-    d->pids.count = kept;
-    d->live_count = live;
+    return block_at(d, index)->started;
 }
 
 static bool thread_is_gone(const struct ttp_candidate *c)
@@ -120,10 +81,13 @@ static void check_threads(struct ttp_drain *d)
     if (count != 0)
         qsort(c, count, sizeof *c, by_thread);
     for (size_t i = 0; i < count; i++) {
+        struct ttp_block_seen *seen = &d->arena.seen[c[i].index];
         bool replaced = i + 1 < count && c[i + 1].tid == c[i].tid && c[i + 1].pid == c[i].pid &&
                         c[i + 1].serial != c[i].serial;
-        if (replaced || thread_is_gone(&c[i]))
-            d->arena.seen[c[i].index].is_dead = true;
+        if (seen->is_dead || !(replaced || thread_is_gone(&c[i])))
+            continue;
+        seen->is_dead = true;
+        seen->gone.ticks = ttp_clock_now(d->clock);
     }
 }
 
@@ -178,7 +142,7 @@ static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_erro
         }
         const struct ttp_block_head *block = block_at(d, i);
         uint32_t owner = state == TTP_BLOCK_TAKEN ? block->process_id : state >> OWNER_SHIFT;
-        struct ttp_pid_seen *pid = find_pid(d, owner);
+        struct ttp_pid_seen *pid = ttp_pid_find(d, owner);
         bool dead = pid != NULL && pid->is_dead;
         if (pid != NULL)
             pid->is_used = true;
@@ -313,6 +277,13 @@ static bool is_early(const struct ttp_drain *d, const struct ttp_candidate *c)
     return seen->early == now;
 }
 
+static ttape_status put_slot(struct ttp_drain *d, ttape_error *err)
+{
+    TTP_TRY(ttp_clock_sample(d, true, err));
+    return d->direct != NULL ? ttp_decode_slot(d->direct, d->slot, err)
+                             : ttp_spill_put(d->spill, d->slot, err);
+}
+
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
 static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, bool at_end,
                          bool *later, ttape_error *err)
@@ -337,16 +308,20 @@ static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, boo
         return TTAPE_OK;
     if (is_full) /* all of its places were reserved, also behind the last record */
         end = TTP_BLOCK_RECORDS;
+    struct ttp_end_word ends;
+    bool has_end = ttp_end_find(d, c, is_over, at_end, &ends);
     slot->head = (struct ttp_slot_head){.first = seen->consumed,
                                         .count = end - seen->consumed,
                                         .is_last = is_whole,
                                         .ends_thread = is_over && !is_full};
     copy_head(d, c, &slot->block);
-    if (slot->head.count != 0 || is_over) {
-        TTP_TRY(ttp_clock_sample(d, true, err));
-        TTP_TRY(d->direct != NULL ? ttp_decode_slot(d->direct, slot, err)
-                                  : ttp_spill_put(d->spill, slot, err));
-        d->drained_bytes += (uint64_t)slot->head.count * sizeof(uint64_t);
+    uint32_t count = slot->head.count;
+    if (count != 0 || is_over || has_end) {
+        bool is_behind = has_end && !ttp_end_add(slot, &ends);
+        TTP_TRY(put_slot(d, err));
+        if (is_behind && ttp_end_alone(slot, &ends))
+            TTP_TRY(put_slot(d, err));
+        d->drained_bytes += (uint64_t)count * sizeof(uint64_t);
     }
     seen->consumed = end;
     seen->asked = d->asked.number;
@@ -404,6 +379,7 @@ static void find_left(struct ttp_drain *d)
         bool is_past = last != NULL && last->sequence > c[i].sequence;
         c[i].is_left = is_filled && is_past;
         c[i].is_unused = is_bare && (is_past || has_twin);
+        c[i].is_last = i + 1 == count || c[i + 1].serial != c[i].serial;
         if (last == NULL && !is_bare)
             last = &c[i];
     }
@@ -555,7 +531,7 @@ ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, 
     bool are_scarce = free_count * 8 < d->arena.ready, are_plenty = free_count * 2 > d->arena.ready;
     if (is_due(d, &d->processes_checked_ms, PROCESS_CHECK_MS) || at_end ||
         d->pids.count <= FEW_PROCESSES)
-        check_processes(d);
+        ttp_pids_check(d);
     if (is_due(d, &d->threads_checked_ms, are_scarce ? SCARCE_CHECK_MS : THREAD_CHECK_MS))
         check_threads(d);
     if (d->direct == NULL)

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""However a program ends, the trace says how and when: `record`, `last`, `info` and `dump` tell it,
+and what was open then lasts until then, in every report and export (F-FCT-08 to F-FCT-11). Run as
+root and as an ordinary user."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import setting
+import traces
+
+STUCK_MS = setting.cut(2000, 200)
+# argument: how record says it, exit status, metadata, fact, the innermost open frame
+CODES = {"segv": ("was killed by SIGSEGV", 139, ("signal", 11), (3, 11), "innermost"),
+         "abort": ("was killed by SIGABRT", 134, ("signal", 6), (3, 6), "innermost"),
+         "exit": ("exited with code 7", 7, ("exit_code", 7), (1, 7), "innermost"),
+         "_exit": ("exited with code 8", 8, ("exit_code", 8), (1, 8), "innermost"),
+         "return": ("exited with code 11", 11, ("exit_code", 11), (1, 11), None),
+         "stuck": ("was killed by SIGKILL", 137, ("signal", 9), (3, 9), "stuck")}
+
+
+def last(path):
+    done = setting.tracetape("last", "--json", path)
+    return json.loads(done.out) if done.status in (0, 3) else {"error": str(done)}
+
+
+def open_names(thread):
+    return [frame["function"] for frame in thread["open"]]
+
+
+def check_ending(checks, trace, program, how):
+    words, status, metadata, fact, innermost = CODES[how]
+    begun = time.monotonic()
+    done = setting.run(setting.record_words(trace, [program, how, STUCK_MS], "-f", quiet=False))
+    took_ns = (time.monotonic() - begun) * 1e9
+    checks.equal(done.status, status, f"{how}: status")
+    verb = "last" if innermost and status > 128 else "report"
+    said = f"tracetape: the command {words}: see tracetape {verb} '{trace}'"
+    checks.equal(done.said()[-1], said, f"{how}: what record says")
+    found = [(item["key"], item["value"]) for item in traces.info(trace)["metadata"]
+             if item["key"] in ("exit_code", "signal", "exit_status")]
+    checks.equal(found, [metadata], f"{how}: metadata")
+    dump = setting.tracetape("dump", trace).out.decode()
+    facts = re.findall(r"tracetape:process_end\((\d+), (\d+)\)", dump)
+    checks.equal(facts, [tuple(map(str, fact))], f"{how}: facts of the process")
+    checks.equal(sorted(re.findall(r"tracetape:thread_end\((\d+)\)", dump)), ["1", "2"],
+                 f"{how}: facts of the threads")
+    told = last(trace)
+    checks.that(told["processes"][0]["end"] in words, f"{how}: last, the process", told)
+    threads = {thread["tid"]: thread for thread in told["threads"]}
+    main = threads[told["processes"][0]["pid"]]
+    stack = [] if innermost is None else ["innermost", "middle", "main"]
+    stack = ["stuck", *stack] if innermost == "stuck" else stack
+    checks.equal(open_names(main), stack, f"{how}: last, what is open")
+    checks.that(any(call["function"] == "work" and call["count"] == 12 for call in main["calls"]),
+                f"{how}: last, calls are folded", main["calls"])
+    checks.equal(sorted(open_names(thread) for thread in threads.values() if thread is not main),
+                 [[], ["sleeper"]], f"{how}: last, other threads")
+    text = setting.tracetape("last", trace).out.decode()
+    checks.that(words in text and "1 more thread ended by itself" in text, f"{how}: last, text",
+                text)
+    checks.equal(traces.verify(trace), None, f"{how}: verify")
+    return done, took_ns
+
+
+def times_of_stuck(trace):
+    report = json.loads(setting.tracetape("report", "--json", trace).out)
+    row = [row for row in report["rows"] if row["name"] == "stuck"][0]
+    yield "report, total", row["total_ns"]
+    yield "report, self", row["self_ns"]
+    folded = setting.tracetape("export", "--format", "folded", trace)
+    if folded.status:
+        folded = setting.tracetape("export", "-t", "folded", trace)
+    yield "folded", int(re.search(r"(?m);stuck (\d+)$", folded.out.decode()).group(1))
+    for verb in ("tree", "graph"):
+        text = setting.tracetape(verb, trace).out.decode()
+        line = [line for line in text.splitlines() if re.search(r"\bstuck( |$)", line) and
+                "thread" not in line][0]
+        number, unit = re.search(r"([0-9.]+) (s|ms|us)", line).groups()
+        yield verb, float(number) * {"s": 1e9, "ms": 1e6, "us": 1e3}[unit]
+
+
+def check_stuck(checks, trace, done, took_ns):
+    least_ns = int(re.search(rb"(?m)^(\d+)$", done.out).group(1))
+    for what, found_ns in times_of_stuck(trace):
+        checks.that(least_ns * 0.999 <= found_ns <= took_ns, f"time in stuck(): {what}",
+                    f"{least_ns} <= {found_ns} <= {took_ns}")
+
+
+def check_child(checks, trace, program):
+    """It is waited for at once: so how it ended may be unknown to old kernels, never wrong."""
+    setting.run(setting.record_words(trace, [program, "segv", 0, "child"], "-f"))
+    ends = [process["end"] for process in last(trace)["processes"]]
+    checks.that(len(ends) == 2 and ends[0] == "exited with code 0" and
+                ends[1] in ("was killed by SIGSEGV", "ended, how is not known"), "a child", ends)
+
+
+def check_killed_recorder(checks, work, program):
+    words = setting.record_words(work / "killed.ttape", [program, "waits"])
+    process = setting.start(words)
+    checks.equal(process.stdout.readline(), b"waits\n", "the program began")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    setting.kill_group(process)
+    process.stdout.close()
+    process.stderr.close()
+    folder = work / "killed.ttape.recording"
+    told = last(folder)
+    threads = {thread["tid"]: thread for thread in told.get("threads", ())}
+    checks.equal(len(threads), 3, "a recorder that was killed: threads")
+    main = threads.get(min(threads, default=0), {"open": [], "end": ""})
+    checks.equal(open_names(main), ["waits", "innermost", "middle", "main"],
+                 "a recorder that was killed: what was open")
+    checks.equal(main["end"], "was seen last when the recorder was killed",
+                 "a recorder that was killed: the end")
+    done = setting.tracetape("recover", "-q", folder, "-o", work / "again.ttape", "--clean")
+    checks.equal((done.status, traces.verify(work / "again.ttape")), (0, None), "recover")
+    setting.forget_arena(process.pid)
+
+
+def check_stopped(checks, work, program):
+    """Recording that ends before the program does: the command is gone, and somebody asks twice."""
+    trace = work / "stopped.ttape"
+    process = setting.start(setting.record_words(trace, ["sh", "-c", '"$0" waits &', program]))
+    checks.equal(process.stdout.readline(), b"waits\n", "the program began")
+    while process.poll() is None:
+        os.kill(process.pid, signal.SIGINT)
+        try:
+            process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+    threads = last(trace).get("threads", [])
+    checks.equal([thread["end"] for thread in threads if thread["open"]],
+                 ["went on when recording ended"] * 2, "a recording that was stopped")
+    setting.kill_group(process)
+    process.stdout.close()
+    process.stderr.close()
+
+
+def main():
+    setting.need_verb("record", "last")
+    checks = setting.Checks("endings")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        program = setting.build("p_endings.c", "gcc", flags=("-O1",))
+        for how in CODES:
+            trace = work / f"{how}.ttape"
+            done, took_ns = check_ending(checks, trace, program, how)
+            if how == "stuck":
+                check_stuck(checks, trace, done, took_ns)
+        check_child(checks, work / "child.ttape", program)
+        check_killed_recorder(checks, work, program)
+        check_stopped(checks, work, program)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

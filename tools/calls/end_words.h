@@ -1,0 +1,16 @@
+/* How processes and threads ended, in words (spec/facts.md). */
+#ifndef TOOL_END_WORDS_H
+#define TOOL_END_WORDS_H
+
+#include <stdint.h>
+
+#define TOOL_END_BYTES 64u
+
+/* "exited with code 7", "was killed by SIGSEGV", ... of enum ttape_process_end. */
+void tool_process_end_words(uint64_t how, uint64_t number, char text[TOOL_END_BYTES]);
+/* "ended by itself", ... of enum ttape_thread_end; static. */
+const char *tool_thread_end_words(uint64_t how);
+/* "SIGSEGV"; NULL: not known. */
+const char *tool_signal_name(uint64_t number);
+
+#endif

@@ -1,0 +1,116 @@
+#include <string.h>
+
+#include "tools/calls/end_words.h"
+#include "tools/io/json.h"
+#include "tools/last/last_view.h"
+
+static void put_site(struct tool_last *last, struct tool_json *json, uint32_t site)
+{
+    char buffer[TOOL_LABEL_BYTES];
+    ttape_site found = {0};
+    (void)ttape_reader_get_site(last->reader, site, &found);
+    tool_json_string_if(json, "function",
+                        site == TTAPE_NONE ? (ttape_string){"", 0}
+                                           : tool_site_symbol(last->reader, site, buffer));
+    tool_json_string_if(json, "file", found.file);
+    tool_json_number_if(json, "line", found.line != 0, found.line);
+}
+
+static void put_process_end(struct tool_json *json, const struct tool_last_end *end)
+{
+    char words[TOOL_END_BYTES] = "how it ended is not in the trace";
+    bool has_code = end->how == TTAPE_PROCESS_END_EXIT || end->how == TTAPE_PROCESS_END_QUICK_EXIT;
+    if (end->is_known)
+        tool_process_end_words(end->how, end->number, words);
+    tool_json_text(json, "end", words);
+    tool_json_number_if(json, "how", end->is_known, end->how);
+    tool_json_number_if(json, "exit_code", end->is_known && has_code, end->number);
+    tool_json_number_if(json, "signal", end->is_known && end->how == TTAPE_PROCESS_END_SIGNAL,
+                        end->number);
+}
+
+static void put_processes(struct tool_last *last, struct tool_json *json)
+{
+    tool_json_begin(json, "processes", '[');
+    for (uint32_t i = 0; i < last->process_count; i++) {
+        ttape_process process;
+        if (ttape_reader_get_process(last->reader, i, &process) != TTAPE_OK)
+            continue;
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "pid", process.pid);
+        tool_json_string(json, "name", process.name);
+        put_process_end(json, &last->processes[i].end);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_frames(struct tool_last *last, struct tool_json *json,
+                       const struct tool_last_thread *thread)
+{
+    tool_json_begin(json, "open", '[');
+    for (uint32_t i = thread->frame_count; i-- > 0;) {
+        const ttape_open_frame *frame = &thread->frames[i];
+        bool is_signal = frame->kind == TTAPE_EVENT_SIGNAL_BEGIN;
+        tool_json_begin(json, NULL, '{');
+        put_site(last, json, frame->site);
+        tool_json_number_if(json, "signal", is_signal, frame->argument);
+        tool_json_number_if(json, "enter_time_ns", last->has_times, frame->enter_time_ns);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_calls(struct tool_last *last, struct tool_json *json,
+                      const struct tool_last_thread *thread)
+{
+    tool_json_begin(json, "calls", '[');
+    for (size_t i = 0; i < thread->call_count; i++) {
+        const struct tool_last_call *call = &thread->calls[i];
+        tool_json_begin(json, NULL, '{');
+        put_site(last, json, call->site);
+        tool_json_number(json, "depth", call->depth);
+        tool_json_number(json, "count", call->count);
+        tool_json_number_if(json, "start_time_ns", last->has_times, call->start_ns);
+        tool_json_number_if(json, "duration_ns", last->has_times && call->has_returned,
+                            (uint64_t)call->total_ns);
+        tool_json_bool(json, "open", call->is_open);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_thread(struct tool_last *last, struct tool_json *json,
+                       const struct tool_last_thread *thread)
+{
+    const struct tool_last_end *end = &thread->end;
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "stream", thread->stream);
+    tool_json_number(json, "pid", thread->info.pid);
+    tool_json_number(json, "tid", thread->info.stream.tid);
+    tool_json_string(json, "name", thread->info.stream.name);
+    tool_json_text(json, "end",
+                   !end->is_known
+                       ? "how it ended is not in the trace"
+                       : tool_thread_end_words(end->is_process ? (uint64_t)TTAPE_THREAD_END_PROCESS
+                                                               : end->how));
+    tool_json_number_if(json, "end_time_ns", last->has_times, thread->end_ns);
+    put_frames(last, json, thread);
+    put_calls(last, json, thread);
+    tool_json_bool(json, "has_more_calls", thread->has_more_calls);
+    tool_json_end(json, '}');
+}
+
+void tool_last_json(struct tool_last *last, struct tool_output *out)
+{
+    struct tool_json json;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    tool_json_text(&json, "file", last->input->name);
+    put_processes(last, &json);
+    tool_json_begin(&json, "threads", '[');
+    for (size_t i = 0; i < last->thread_count; i++)
+        put_thread(last, &json, &last->threads[i]);
+    tool_json_end(&json, ']');
+    tool_json_end(&json, '}');
+}

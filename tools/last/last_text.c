@@ -1,0 +1,139 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/calls/end_words.h"
+#include "tools/io/table.h"
+#include "tools/last/last_view.h"
+
+#define FRAMES_SHOWN 40u /* innermost ones; then how many more there are */
+#define TIME_WIDTH   12
+#define INDENT_MAX   20u
+
+static void put_time(struct tool_output *out, bool is_known, int64_t time_ns)
+{
+    char text[40];
+    size_t size = is_known ? tool_put_time(text, time_ns) : 0;
+    tool_output_printf(out, "%*.*s  ", TIME_WIDTH, is_known ? (int)size : 1, is_known ? text : "-");
+}
+
+static void put_site(struct tool_last *last, struct tool_output *out, uint32_t site, uint64_t count)
+{
+    char place[TOOL_PLACE_BYTES];
+    tool_output_text(out, tool_site_name(&last->names, site));
+    if (count > 1)
+        tool_output_printf(out, " x %" PRIu64, count);
+    tool_output_text(out, tool_site_place(last->reader, site, place));
+    tool_output_text(out, "\n");
+}
+
+static void put_frame(struct tool_last *last, struct tool_output *out,
+                      const struct tool_last_thread *thread, const ttape_open_frame *frame)
+{
+    tool_output_text(out, "  ");
+    put_time(out, last->has_times, (int64_t)(thread->end_ns - frame->enter_time_ns));
+    if (frame->kind != TTAPE_EVENT_SIGNAL_BEGIN) {
+        put_site(last, out, frame->site, 1);
+        return;
+    }
+    const char *name = tool_signal_name(frame->argument);
+    tool_output_printf(out, "(signal %" PRIu32 "%s%s)\n", frame->argument, name != NULL ? ", " : "",
+                       name != NULL ? name : "");
+}
+
+static void put_frames(struct tool_last *last, struct tool_output *out,
+                       const struct tool_last_thread *thread)
+{
+    uint32_t count = thread->frame_count, shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    if (count == 0)
+        return;
+    tool_output_text(out, "  open at the end, innermost first:\n");
+    for (uint32_t i = 0; i < shown; i++)
+        put_frame(last, out, thread, &thread->frames[count - 1 - i]);
+    if (shown < count)
+        tool_output_printf(out, "  %*s  and %" PRIu32 " more\n", TIME_WIDTH, "", count - shown);
+}
+
+/* Times before the end; indented by depth, as far as these calls have different ones. */
+static void put_calls(struct tool_last *last, struct tool_output *out,
+                      const struct tool_last_thread *thread)
+{
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < thread->call_count; i++)
+        least = thread->calls[i].depth < least ? thread->calls[i].depth : least;
+    if (thread->call_count == 0)
+        return;
+    tool_output_printf(out, "  last calls%s:\n  %*s  %*s\n", thread->has_more_calls ? "" : " (all)",
+                       TIME_WIDTH, "BEFORE END", TIME_WIDTH, "DURATION");
+    for (size_t i = 0; i < thread->call_count; i++) {
+        const struct tool_last_call *call = &thread->calls[i];
+        uint32_t indent = call->depth - least < INDENT_MAX ? call->depth - least : INDENT_MAX;
+        tool_output_text(out, "  ");
+        put_time(out, last->has_times, (int64_t)(thread->end_ns - call->start_ns));
+        if (call->is_open)
+            tool_output_printf(out, "%*s  ", TIME_WIDTH, "open");
+        else
+            put_time(out, last->has_times && call->has_returned, call->total_ns);
+        tool_output_printf(out, "%*s", (int)(2 * indent), "");
+        put_site(last, out, call->site, call->count);
+    }
+}
+
+static void put_words(struct tool_last *last, const struct tool_last_thread *thread,
+                      char text[TOOL_END_BYTES])
+{
+    const struct tool_last_end *end = &thread->end;
+    if (!end->is_known)
+        strcpy(text, "how it ended is not in the trace");
+    else if (end->is_process)
+        tool_process_end_words(last->processes[thread->info.stream.process].end.how,
+                               last->processes[thread->info.stream.process].end.number, text);
+    else
+        strcpy(text, tool_thread_end_words(end->how));
+}
+
+static void put_thread(struct tool_last *last, struct tool_output *out,
+                       const struct tool_last_thread *thread)
+{
+    char words[TOOL_END_BYTES], length[40];
+    ttape_process process = {0};
+    const ttape_stream *stream = &thread->info.stream;
+    (void)ttape_reader_get_process(last->reader, stream->process, &process);
+    ttape_string name = stream->name.size_bytes > 0 ? stream->name : process.name;
+    put_words(last, thread, words);
+    tool_output_printf(out, "thread %" PRIu64 " of process %" PRIu64, stream->tid,
+                       thread->info.pid);
+    if (name.size_bytes > 0) {
+        tool_output_text(out, ", ");
+        tool_output_escaped(out, TOOL_ESCAPE_TEXT, name);
+    }
+    tool_output_printf(out, ": %s%s", thread->end.is_process ? "the process " : "", words);
+    if (last->has_times && thread->end_ns >= thread->start_ns) {
+        length[tool_put_time(length, (int64_t)(thread->end_ns - thread->start_ns))] = '\0';
+        tool_output_printf(out, ", %s after its start", length);
+    }
+    tool_output_text(out, "\n");
+    put_frames(last, out, thread);
+    put_calls(last, out, thread);
+}
+
+void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
+{
+    size_t hidden = 0, shown = 0;
+    for (size_t i = 0; i < last->thread_count; i++) {
+        const struct tool_last_thread *thread = &last->threads[i];
+        bool is_plain = thread->end.is_known && !thread->end.is_process &&
+                        thread->end.how == TTAPE_THREAD_END_ITSELF && thread->frame_count == 0;
+        if (is_plain && !all) {
+            hidden++;
+            continue;
+        }
+        tool_output_text(out, shown++ != 0 ? "\n" : "");
+        put_thread(last, out, thread);
+    }
+    if (hidden != 0)
+        tool_output_printf(out, "%s%zu more %s ended by %s (--all shows them)\n",
+                           shown != 0 ? "\n" : "", hidden, hidden == 1 ? "thread" : "threads",
+                           hidden == 1 ? "itself" : "themselves");
+    if (last->thread_count == 0)
+        tool_output_text(out, "no events\n");
+}

@@ -1,0 +1,135 @@
+/* last: how each thread ended, what was open then, and what it called last. Of a trace, or of a
+ * recording that was never finished: that is recovered into a file of its own first, which is
+ * removed again. */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/calls/selection.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/last/last_view.h"
+
+#define DEFAULT_LIMIT 10u
+#define OUTPUT_NAME   "/last.ttape"
+
+struct options {
+    bool json, all;
+    uint32_t limit;
+    uint64_t memory_bytes;
+    struct tool_choice choice;
+};
+
+static const struct tool_option table[] = {
+    {"limit", 'n', "N", "the last N calls of each thread (default 10)", tool_parse_u32,
+     TOOL_AT(limit)},
+    TOOL_THREAD_OPTION,
+    TOOL_STREAM_OPTION,
+    {"all", 'a', NULL, "also threads that ended by themselves", NULL, TOOL_AT(all)},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const struct tool_command command = {
+    .verb = "last",
+    .usage = "[OPTION]... FILE|FILE.recording|-",
+    .about = "Says how each thread ended, which calls were open then, and which were the last.\n"
+             "Where a recorder was killed, its folder FILE.recording is read as it is.",
+    .options = table,
+    .examples = "  tracetape last run.ttape\n"
+                "  tracetape last run.ttape --limit 30 --thread 4711\n"
+                "  tracetape last run.ttape.recording\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+static int show(const struct options *options, const struct tool_input *input)
+{
+    struct tool_last last;
+    struct tool_output out;
+    struct tool_selection selection = {0};
+    int status = tool_select(&selection, input, &options->choice);
+    if (status != TOOL_OK)
+        return status;
+    status =
+        tool_last_read(&last, input, selection.streams, selection.stream_count, options->limit);
+    tool_output_open(&out, STDOUT_FILENO);
+    if (options->json)
+        tool_last_json(&last, &out);
+    else
+        tool_last_text(&last, &out, options->all || selection.streams != NULL);
+    int closed = tool_output_close(&out);
+    tool_last_close(&last);
+    tool_selection_close(&selection);
+    return status != TOOL_OK ? status : closed;
+}
+
+static int run_recover(const char *folder, char *output)
+{
+    int status = 0;
+    pid_t child;
+    char self[] = "/proc/self/exe", verb[] = "recover", quiet[] = "--quiet", to[] = "--output";
+    char end[] = "--";
+    char *arguments[] = {self, verb, quiet, to, output, end, (char *)folder, NULL};
+    int code = posix_spawn(&child, self, NULL, NULL, arguments, environ);
+    if (code != 0)
+        return tool_fail("cannot recover '%s': %s", folder, strerror(code));
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return tool_fail("cannot recover '%s': %s", folder, strerror(errno));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : TOOL_CANNOT;
+}
+
+/* The file is open by then, and needs no name. */
+static int recover(const char *folder, const struct options *options, struct tool_input *input)
+{
+    const char *place = getenv("TMPDIR");
+    char *directory = NULL, *output = NULL;
+    if (asprintf(&directory, "%s/tracetape-XXXXXX", place != NULL ? place : "/tmp") < 0)
+        tool_out_of_memory();
+    if (mkdtemp(directory) == NULL) {
+        int status = tool_fail("cannot make a folder in '%s': %s", directory, strerror(errno));
+        free(directory);
+        return status;
+    }
+    if (asprintf(&output, "%s" OUTPUT_NAME, directory) < 0)
+        tool_out_of_memory();
+    int status = run_recover(folder, output);
+    if (status == TOOL_OK || status == TOOL_LOSS) {
+        int opened = tool_input_read(input, output, 1, options->memory_bytes);
+        input->name = folder;
+        status = opened != TOOL_OK ? opened : status;
+    }
+    (void)unlink(output);
+    (void)rmdir(directory);
+    free(output);
+    free(directory);
+    return status;
+}
+
+int tool_verb_last(int argc, char **argv)
+{
+    int count, status;
+    struct stat info;
+    struct tool_input input = {.fd = -1};
+    struct options options = {.limit = DEFAULT_LIMIT};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    bool is_folder = stat(argv[0], &info) == 0 && S_ISDIR(info.st_mode);
+    status = is_folder ? recover(argv[0], &options, &input)
+                       : tool_input_read(&input, argv[0], 1, options.memory_bytes);
+    if (status == TOOL_OK || status == TOOL_LOSS) {
+        int shown = show(&options, &input);
+        int end = shown == TOOL_OK ? tool_input_check_end(&input) : shown;
+        status = end != TOOL_OK ? end : status;
+    }
+    tool_input_close(&input);
+    tool_choice_close(&options.choice);
+    return status;
+}

@@ -1,0 +1,33 @@
+#include <stdbool.h>
+#include <sys/wait.h>
+
+#include "tools/calls/end_words.h"
+#include "tools/command/tool.h"
+#include "tools/record/record_end.h"
+
+#define STATUS_SIGNALED 128
+
+static int code_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+}
+
+int tool_record_exit(int status)
+{
+    return WIFEXITED(status) ? code_of(status) : STATUS_SIGNALED + code_of(status);
+}
+
+void tool_record_keep_end(ttape_recording *recording, int status)
+{
+    const char *key = WIFEXITED(status) ? "exit_code" : "signal";
+    (void)ttape_recording_set_number(recording, key, (uint64_t)code_of(status), NULL);
+}
+
+void tool_record_say_end(const char *output, int status)
+{
+    char how[TOOL_END_BYTES];
+    bool exited = WIFEXITED(status);
+    tool_process_end_words(exited ? TTAPE_PROCESS_END_EXIT : TTAPE_PROCESS_END_SIGNAL,
+                           (uint64_t)code_of(status), how);
+    tool_message("the command %s: see tracetape %s '%s'", how, exited ? "report" : "last", output);
+}

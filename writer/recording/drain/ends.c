@@ -1,0 +1,91 @@
+/* Ends of threads and processes, as a record behind the last one of each thread (spec/facts.md).
+ * The record is the recorder's own, and goes the way of all records: so it is in the trace, in a
+ * checkpoint and in a recovery without more ado. */
+#include "writer/arena/record.h"
+#include "writer/recording/recording_internal.h"
+
+#define END_RECORDS 2u /* EPOCH, END */
+
+/* One of its threads tells how the process ended. */
+static void find_process_end(struct ttp_pid_seen *pid, struct ttp_end_word *word)
+{
+    word->is_process = !pid->is_told;
+    word->end = pid->is_told
+                    ? (struct ttp_end){.ticks = pid->end.ticks, .how = TTAPE_THREAD_END_PROCESS}
+                    : pid->end;
+    pid->is_told = true;
+}
+
+/* An exec puts a new image in the place of all threads. It began when they ended. */
+static bool find_successor(const struct ttp_drain *d, const struct ttp_candidate *c,
+                           struct ttp_end_word *word)
+{
+    const struct ttp_candidate *all = d->candidates.data, *end = all + d->candidates.count;
+    for (const struct ttp_candidate *at = c + 1; at < end; at++)
+        if (at->pid == c->pid && at->image != c->image && at->serial == at->image) {
+            word->end = (struct ttp_end){.ticks = ttp_block_started(d, at->index),
+                                         .how = TTAPE_THREAD_END_EXEC};
+            return true;
+        }
+    return false;
+}
+
+bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,
+                  struct ttp_end_word *word)
+{
+    struct ttp_block_seen *seen = &d->arena.seen[c->index];
+    *word = (struct ttp_end_word){0};
+    if (!c->is_last || seen->has_end)
+        return false;
+    struct ttp_pid_seen *pid = ttp_pid_find(d, c->pid);
+    if (pid != NULL && is_over) /* a thread that is gone went with its process? */
+        ttp_pid_check(d, pid);
+    bool is_done = c->state == TTP_BLOCK_DONE;
+    if (is_done) {
+        word->end.how = TTAPE_THREAD_END_ITSELF;
+        word->is_at_last = true;
+    } else if (is_over && find_successor(d, c, word)) {
+        /* the process goes on */
+    } else if (pid != NULL && pid->is_dead) {
+        find_process_end(pid, word);
+    } else if (is_over) {
+        word->end = seen->gone;
+    } else if (at_end) {
+        word->end = (struct ttp_end){ttp_clock_now(d->clock), TTAPE_THREAD_END_RECORDING, 0};
+    } else {
+        return false;
+    }
+    seen->has_end = true;
+    return true;
+}
+
+static uint64_t make(const struct ttp_end_word *word)
+{
+    uint64_t ticks = word->is_at_last ? 0 : word->end.ticks;
+    return ttp_record_extension(TTP_EXT_END, ticks,
+                                ttp_end_payload(word->is_process, word->end.how, word->end.number));
+}
+
+/* Without an epoch of its own the time is before that of the record before, and raised to it. */
+bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word)
+{
+    struct ttp_slot_head *head = &slot->head;
+    if (head->first + head->count + END_RECORDS > TTP_BLOCK_RECORDS)
+        return false;
+    if (!word->is_at_last)
+        slot->records[head->count++] = ttp_record_epoch(word->end.ticks >> TTP_RECORD_TIME_BITS);
+    slot->records[head->count++] = make(word);
+    return true;
+}
+
+/* In a block that never was. A thread that ended by itself may go on, and take that number. */
+bool ttp_end_alone(struct ttp_slot *slot, const struct ttp_end_word *word)
+{
+    if (word->is_at_last)
+        return false;
+    slot->block.sequence++;
+    slot->block.epoch = word->end.ticks >> TTP_RECORD_TIME_BITS;
+    slot->head = (struct ttp_slot_head){.count = 1, .is_last = true, .ends_thread = true};
+    slot->records[0] = make(word);
+    return true;
+}
