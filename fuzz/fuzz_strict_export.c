@@ -141,6 +141,8 @@ void fuzz_require_dot(const struct fuzz_bytes *text)
     take_attributes(&s);
     fuzz_scan_expect(&s, "  edge");
     take_attributes(&s);
+    if (fuzz_scan_take(&s, "  graph")) /* what was lost */
+        take_attributes(&s);
     while (fuzz_scan_take(&s, "  n")) {
         uint64_t from = fuzz_scan_number(&s), to = from;
         bool is_edge = fuzz_scan_take(&s, " -> n");

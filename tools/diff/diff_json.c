@@ -1,6 +1,7 @@
 /* Differences for programs. Times are nanoseconds; null: not in that trace. */
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/time_sum.h"
 #include "tools/diff/diff_view.h"
 #include "tools/io/json.h"
@@ -78,6 +79,8 @@ static void put_head(const struct tool_diff *diff, struct tool_json *json)
 {
     tool_json_text(json, "a", diff->inputs[0].name);
     tool_json_text(json, "b", diff->inputs[1].name);
+    tool_json_number(json, "lost_events_a", tool_lost_events(diff->inputs[0].reader));
+    tool_json_number(json, "lost_events_b", tool_lost_events(diff->inputs[1].reader));
     tool_json_bool(json, "has_times", diff->has_times);
 }
 

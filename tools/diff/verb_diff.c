@@ -4,6 +4,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
@@ -186,6 +187,8 @@ static int run(const struct options *options, struct tool_diff *diff)
 {
     const ttape_reader *const readers[] = {diff->inputs[0].reader, diff->inputs[1].reader};
     tool_site_names_open_pair(diff->names, readers, tool_name_style(options->names, options->json));
+    tool_losses_warn(&diff->inputs[0]);
+    tool_losses_warn(&diff->inputs[1]);
     tool_diff_make_keys(diff);
     int status = options->first ? show_first(options, diff) : show_rows(options, diff);
     for (int side = 0; side < 2; side++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
@@ -176,6 +177,8 @@ static int export_all(void *context, const struct tool_input *input)
                                  .path = options->output != NULL ? options->output : "-",
                                  .force = options->force};
     int status = prepare(options, &export);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
     if (status == TOOL_OK)
         status = run_format(&export, options->chosen);
     if (export.stepped_count > 0 && (status == TOOL_OK || status == TOOL_LOSS)) {

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/calls/losses.h"
 #include "tools/graph/graph_view.h"
 #include "tools/io/table.h"
 
@@ -131,6 +132,12 @@ void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
                           "  node [shape=ellipse, style=filled, fillcolor=\"white\","
                           " fontname=\"sans-serif\", fontsize=11];\n"
                           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    uint64_t lost = tool_lost_events(graph->input->reader);
+    if (lost != 0)
+        tool_output_printf(out,
+                           "  graph [label=\"%" PRIu64 " events were lost\", labelloc=t,"
+                           " fontname=\"sans-serif\", fontcolor=\"red\"];\n",
+                           lost);
     for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++)
         if (graph->nodes[i].is_kept)
             put_node(view, out, i);

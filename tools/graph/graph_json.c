@@ -2,6 +2,7 @@
  * summary. Nodes are named by their place in `nodes` of the complete graph. */
 #include <stdlib.h>
 
+#include "tools/calls/losses.h"
 #include "tools/graph/graph_view.h"
 #include "tools/io/json.h"
 
@@ -195,6 +196,7 @@ void tool_graph_json(struct tool_graph_view *view, struct tool_output *out)
     tool_json_signed(&json, "span_ns", graph->span_ns);
     tool_json_signed(&json, "idle_ns", graph->idle_ns);
     tool_json_number(&json, "calls", graph->call_count);
+    tool_json_number(&json, "lost_events", tool_lost_events(graph->input->reader));
     put_pruned(graph, &json);
     put_summary(view, &json);
     put_threads(view, &json);

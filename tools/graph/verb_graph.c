@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
@@ -173,6 +174,8 @@ static int run(void *context, const struct tool_input *input)
                                .keep_contexts = options->context != NULL};
     struct tool_graph_limits limits = limits_of(options);
     int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
     if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection);
         if (status != TOOL_CANNOT && !options->all) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/report/report_view.h"
 
@@ -156,6 +157,7 @@ static void put_head(struct printing *print)
     tool_json_number(json, "damaged_partitions", info->damaged_count);
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "calls", info->call_count);
+    tool_json_number(json, "lost_events", tool_lost_events(view->reader));
     if (info->decoded_count == info->partition_count)
         tool_json_number(json, "unseen_exits", info->unseen_count);
     if (!view->selection->has_range)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
@@ -341,6 +342,8 @@ static int run(void *context, const struct tool_input *input)
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,
                                .selection = &selection};
     int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
     tool_site_names_open_as(&view.names, input->reader,
                             tool_name_style(options->names, options->json));
     ask->options = options;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/calls/losses.h"
 #include "tools/io/dump_values.h"
 #include "tools/io/json.h"
 #include "tools/slow/slow_view.h"
@@ -95,6 +96,7 @@ void tool_slow_json(struct tool_slow *view, struct tool_output *out)
     tool_json_number(json, "decoded", view->info.decoded_count);
     tool_json_number(json, "decoded_for_enters", view->info.enter_count);
     tool_json_number(json, "damaged", view->info.damaged_count);
+    tool_json_number(json, "lost_events", tool_lost_events(view->reader));
     tool_json_begin(json, "calls", '[');
     for (uint32_t i = 0; i < view->call_count; i++)
         put_call(&print, &view->calls[i]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -184,6 +185,8 @@ static int run(void *context, const struct tool_input *input)
     ttape_reader_get_info(input->reader, &info);
     view.start_ns = info.time_first_ns;
     int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
     tool_site_names_open_as(&view.names, input->reader,
                             tool_name_style(options->names, options->json));
     if (status == TOOL_OK)

@@ -2,6 +2,7 @@
  * that no depth is too much for a reader. Times are nanoseconds; null: not known. */
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/tree/tree_view.h"
 
@@ -146,6 +147,7 @@ void tool_tree_json(struct tool_tree *view, struct tool_output *out)
     tool_json_begin(&print.json, NULL, '{');
     tool_json_text(&print.json, "file", view->input->name);
     tool_json_bool(&print.json, "full", view->full);
+    tool_json_number(&print.json, "lost_events", tool_lost_events(view->reader));
     if (view->selection->has_range) {
         tool_json_number(&print.json, "from_ns", view->selection->from_ns);
         tool_json_number(&print.json, "to_ns", view->selection->to_ns);

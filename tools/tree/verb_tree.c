@@ -4,6 +4,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
@@ -139,6 +140,8 @@ static int run(void *context, const struct tool_input *input)
     struct tool_tree view = {.input = input, .reader = input->reader, .selection = &selection};
     ttape_tree_options how = {.size = sizeof(how), .jobs = tool_jobs(options->jobs)};
     int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
     if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK)
         status = tool_fail_error(input->name, &err);
     if (status == TOOL_OK)

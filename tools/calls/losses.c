@@ -1,0 +1,38 @@
+/* The trace says it itself: by gap events where the place is known, else in its metadata. Gaps
+ * also stand for calls that record left out on purpose: two events each; the metadata count them. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/calls/losses.h"
+#include "tools/command/tool.h"
+
+static uint64_t add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+static bool is_key(const ttape_metadata_entry *entry, const char *key)
+{
+    return entry->type == TTAPE_METADATA_NUMBER && entry->key.size_bytes == strlen(key) &&
+           memcmp(entry->key.data, key, strlen(key)) == 0;
+}
+
+uint64_t tool_lost_events(const ttape_reader *reader)
+{
+    ttape_info info;
+    ttape_metadata_entry entry;
+    uint64_t dropped = 0, culled = 0;
+    ttape_reader_get_info(reader, &info);
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (is_key(&entry, "dropped_events"))
+            dropped = add(dropped, entry.number);
+        else if (is_key(&entry, "culled_calls"))
+            culled = add(culled, add(entry.number, entry.number));
+    return add(info.lost_count > culled ? info.lost_count - culled : 0, dropped);
+}
+
+void tool_losses_warn(const struct tool_input *input)
+{
+    uint64_t lost = tool_lost_events(input->reader);
+    if (lost != 0)
+        tool_message("'%s' lost %" PRIu64 " events when it was recorded: calls are missing, and "
+                     "times are wrong around them (dump shows the gaps)",
+                     input->name, lost);
+}

@@ -1,0 +1,16 @@
+/* What a recording lost, as every verb that counts or draws tells it. */
+#ifndef TOOL_LOSSES_H
+#define TOOL_LOSSES_H
+
+#include <stdint.h>
+
+#include "tools/io/input.h"
+
+/* Events that are known to be lost: what gaps count, and what the recorder counted without a place
+ * for it. */
+uint64_t tool_lost_events(const ttape_reader *reader);
+
+/* One line on standard error where there are any. */
+void tool_losses_warn(const struct tool_input *input);
+
+#endif
