@@ -150,5 +150,19 @@ for name in app::Store::add 'app::Store::add(int, int)' app::fill \
     status 0 "$T" tree run.ttape --open "main/$name"
 done
 status 4 "$T" report run.ttape --callers app::Store
+for name in app::Store::add 'main->app::Store::add(int, int)' 'main->app::fill'; do
+    status 0 "$T" graph run.ttape --context "$name"
+done
+status 0 "$T" tree run.ttape --open 'main/app::Store::add/app::Store::add/std::map<…>::operator[]'
+for name in '^app::fill$' '^int app::fill<int>'; do
+    status 0 "$T" record -o some.ttape -f -F "$name" ./names
+    status 0 "$T" report some.ttape
+    has out ' app::fill$'
+    lines out 4
+done
+status 0 "$T" record -o some.ttape -f --no-function '^std::' ./names
+status 0 "$T" report some.ttape
+checks=$((checks + 1))
+grep -q '  std::' out && fail "functions of std are recorded"
 
 verdict

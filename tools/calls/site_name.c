@@ -261,19 +261,21 @@ const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buf
                : "";
 }
 
-static bool is_text(ttape_string text, const char *name)
+static bool is_text(ttape_string text, ttape_string name)
 {
-    return text.size_bytes == strlen(name) && memcmp(text.data, name, text.size_bytes) == 0;
+    return text.size_bytes == name.size_bytes && memcmp(text.data, name.data, name.size_bytes) == 0;
 }
 
 /* Its short form is enough, also where more is shown to tell it apart. */
-static bool is_called(const struct tool_site_names *names, uint32_t site, const char *name)
+bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, ttape_string name)
 {
     ttape_string full = tool_site_full(names, site);
+    if (full.size_bytes == 0 || name.size_bytes == 0)
+        return false;
     if (is_text(full, name) || is_text(symbol_of(names->reader, site), name) ||
         is_text(tool_site_text(names, site), name))
         return true;
-    if (full.size_bytes < strlen(name) || code_name(names, site).data == NULL)
+    if (full.size_bytes * 2 < name.size_bytes || code_name(names, site).data == NULL)
         return false;
     char *text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(full.size_bytes), 1);
     size_t size = tool_simple_name(text, full.data, full.size_bytes, TOOL_NAME_SHORT);
@@ -288,9 +290,10 @@ uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, 
     uint32_t count = 0;
     char buffer[TOOL_LABEL_BYTES];
     for (uint32_t i = 0; i < names->site_count; i++) {
-        bool found = is_called(names, i, name);
+        bool found = tool_site_is_called(names, i, (ttape_string){name, strlen(name)});
         if (!found && symbol_of(names->reader, i).size_bytes == 0) {
-            found = is_text(tool_site_symbol(names->reader, i, buffer), name);
+            found = is_text(tool_site_symbol(names->reader, i, buffer),
+                            (ttape_string){name, strlen(name)});
             (void)ttape_site_name(names->reader, i, buffer, sizeof(buffer));
             found = found || strcmp(buffer, name) == 0;
         }

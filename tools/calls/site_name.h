@@ -59,6 +59,8 @@ ttape_string tool_site_text(const struct tool_site_names *names, uint32_t site);
 ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, char *buffer);
 /* With types and parameters; as the trace has it where that is no mangled name. */
 ttape_string tool_site_full(const struct tool_site_names *names, uint32_t site);
+/* Is it called so, in short, in full, or as the trace has it? */
+bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, ttape_string name);
 /* Does the name match as it is shown, in full, or as the trace has it? */
 bool tool_site_matches(struct tool_site_names *names, uint32_t site, const regex_t *regex);
 /* The symbol as it is, or "0x..." in `buffer` (20 bytes): for programs. */

@@ -62,6 +62,11 @@ static bool is_meant(struct tool_graph_view *view, uint32_t node, const char *te
 {
     char buffer[40];
     const char *label = tool_graph_label(view, node);
+    const struct tool_graph_node *n = &view->graph->nodes[node];
+    if (n->kind == TOOL_NODE_FUNCTION &&
+        tool_site_is_called(&view->names, view->graph->functions.functions[n->function].site,
+                            (ttape_string){text, size_bytes}))
+        return true;
     return is_text(tool_graph_name(view, node, buffer), text, size_bytes) ||
            is_text((ttape_string){label, strlen(label)}, text, size_bytes);
 }

@@ -7,6 +7,7 @@
 
 #include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
+#include "tools/names/simple_name.h"
 
 #define PATH_SHOWN 1024u
 
@@ -42,6 +43,26 @@ static bool matches(struct tool_record_rules *rules, const struct tool_patterns 
     return false;
 }
 
+/* In full, or as people see it. */
+static bool matches_name(struct tool_record_rules *rules, const struct tool_patterns *patterns,
+                         ttape_string name)
+{
+    if (patterns->count == 0 || matches(rules, patterns, name))
+        return patterns->count != 0;
+    char *text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(name.size_bytes), 1);
+    ttape_string simple = {text,
+                           tool_simple_name(text, name.data, name.size_bytes, TOOL_NAME_SHORT)};
+    bool found = matches(rules, patterns, simple);
+    free(text);
+    return found;
+}
+
+static bool passes_name(struct tool_record_rules *rules, ttape_string name)
+{
+    return (rules->function.count == 0 || matches_name(rules, &rules->function, name)) &&
+           !matches_name(rules, &rules->no_function, name);
+}
+
 static bool passes(struct tool_record_rules *rules, const struct tool_patterns *wanted,
                    const struct tool_patterns *unwanted, ttape_string string)
 {
@@ -54,8 +75,8 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
     uint32_t below =
-        matches(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
-    if (passes(rules, &rules->function, &rules->no_function, site->symbol) &&
+        matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
+    if (passes_name(rules, site->symbol) &&
         passes(rules, &rules->module, &rules->no_module, path) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
         return below;
@@ -66,7 +87,7 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
 {
     struct tool_record_rules *rules = context;
     (void)module;
-    return matches(rules, &rules->checkpoint, site->symbol);
+    return matches_name(rules, &rules->checkpoint, site->symbol);
 }
 
 /* One message, not one a module. */
