@@ -144,7 +144,7 @@ struct ttp_off_time ttp_switch_walk_take(struct ttp_switch_walk *w, uint32_t eve
         const struct ttp_off_span *s = w->span;
         int64_t until = s->start_ns + (int64_t)s->length_ns;
         int64_t from = s->start_ns > done ? s->start_ns : done, to = until < all ? until : all;
-        is_unknown |= s->kind == TTP_SPAN_UNKNOWN;
+        is_unknown |= s->kind == TTP_SPAN_UNKNOWN && s->event == event;
         if (s->event != event || from >= to)
             continue;
         uint64_t *sum = s->kind == TTP_SPAN_PREEMPTED ? &off.preempted_ns

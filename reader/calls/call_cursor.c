@@ -10,6 +10,7 @@
 
 #include "format/base/fail.h"
 #include "reader/calls/call_cursor.h"
+#include "reader/calls/call_off.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NOINLINE      __attribute__((noinline))
@@ -190,6 +191,7 @@ static bool lose_step(ttape_call_cursor *c)
     }
     if (c->edge.event_number > s->number)
         s->now_ns = c->edge.time_ns; /* nothing is known of the time between */
+    ttp_call_off_start(s, c->edge.time_ns);
     s->number = c->edge.event_number;
     c->place = 0;
     c->phase = TTP_CALLS_FIND;
@@ -225,10 +227,25 @@ static ttape_status go_step(ttape_call_cursor *c, ttape_error *err)
     return TTAPE_OK;
 }
 
+/* The interval of the event behind the range; behind the last event nothing is known. */
+static void pass_off_to_end(ttape_call_cursor *c, uint64_t time_ns)
+{
+    const ttape_event *next = c->is_merged ? &c->item.event : c->next;
+    bool is_there =
+        c->is_cut &&
+        (!c->is_merged || (c->item.stream == c->s->stream && c->item.number == c->s->number));
+    if (is_there && next != NULL)
+        ttp_call_pass_off(c, time_ns, next->time_ns);
+    else
+        c->s->current->unknown_clock += time_ns - c->s->now_ns;
+}
+
 static void stop_step(ttape_call_cursor *c)
 {
     struct ttp_call_stream *s = c->s;
     uint64_t time_ns = c->is_cut ? c->to_ns : c->is_over && c->is_merged ? c->now_ns : s->now_ns;
+    if (c->options.switches && time_ns > s->now_ns)
+        pass_off_to_end(c, time_ns);
     int64_t elapsed_ns = time_ns > s->now_ns ? ttp_call_pass_time(s, time_ns) : 0;
     set_step(c, TTAPE_STEP_STOP, s->current->number);
     c->step.is_cut = c->is_cut;
@@ -271,6 +288,7 @@ static ttape_status open_start(ttape_call_cursor *c, ttape_cursor *cursor, ttape
     }
     s->number = c->edge.event_number;
     s->now_ns = c->edge.time_ns;
+    ttp_call_off_start(s, s->now_ns);
     if (c->options.has_range && s->now_ns < c->options.from_ns)
         s->now_ns = c->options.from_ns;
     settle(c, true);
@@ -419,6 +437,8 @@ static ttape_status read_on(ttape_call_cursor *c, bool *is_step, ttape_error *er
     *is_step = true;
     if (c->options.values)
         TTP_TRY(set_values(c, err));
+    if (c->options.switches)
+        ttp_call_pass_off(c, c->next->time_ns, c->next->time_ns);
     return take_event(c, c->next, err);
 }
 
@@ -462,7 +482,9 @@ static ttape_status step_somehow(ttape_call_cursor *c, ttape_error *err)
 static NOINLINE ttape_status step_slowly(ttape_call_cursor *c, ttape_error *err)
 {
     ttape_status status = step_somehow(c, err);
-    bool is_plain = c->phase == TTP_CALLS_READ && !c->options.values;
+    bool is_plain = c->phase == TTP_CALLS_READ && !c->options.values && !c->options.switches;
+    if (status == TTAPE_OK && c->options.switches)
+        ttp_call_settle_off(c);
     c->plain_end = is_plain ? c->end : c->next;
     if (is_plain && c->to_ns != UINT64_MAX)
         for (c->plain_end = c->next; c->plain_end != c->end && c->plain_end->time_ns < c->to_ns;)

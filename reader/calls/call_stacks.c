@@ -91,6 +91,7 @@ void ttp_call_stream_close(struct ttp_call_stream *s)
     }
     ttp_memory_give(s->memory, s->slots, 1ull << s->slot_bits, sizeof *s->slots);
     ttp_memory_give(s->memory, s->numbers, s->number_capacity, sizeof *s->numbers);
+    ttp_memory_give(s->memory, s->off.spans, s->off.capacity, sizeof *s->off.spans);
 }
 
 /* ---- values ---- */

@@ -6,6 +6,7 @@
 #include <tracetape/calls.h>
 
 #include "format/base/secret_hash.h"
+#include "format/container/switches.h"
 #include "reader/base/memory.h"
 
 struct ttp_call_stack {
@@ -13,6 +14,17 @@ struct ttp_call_stack {
     uint32_t count, capacity;
     uint32_t number;
     uint64_t clock; /* runs while the stack is the current one */
+    uint64_t off_clock,
+        unknown_clock; /* the parts of it that its thread did not run, or may have */
+};
+
+/* What is known of a stream's switches, in the segment of events [first_number, end_number). */
+struct ttp_call_off {
+    struct ttp_off_span *spans; /* their events are numbered in the segment */
+    uint32_t capacity;
+    struct ttp_switch_walk walk;
+    uint64_t first_number, end_number;
+    uint64_t start_ns; /* of the interval of the event that is next */
 };
 
 struct ttp_call_stream {
@@ -26,6 +38,7 @@ struct ttp_call_stream {
     bool is_finished;
     uint64_t now_ns, number; /* of the event before; of the next one */
     uint64_t end_number;     /* behind the stream's last event */
+    struct ttp_call_off off; /* with the option `switches` */
 };
 
 /* Stack 0 becomes the current one. */
@@ -96,7 +109,7 @@ static inline ttape_call *ttp_call_push(const struct ttp_call_stream *s,
     top->self_ns = 0;
     top->argument_count = top->result_count = 0;
     top->user[0] = top->user[1] = top->user[2] = top->user[3] = 0;
-    top->reserved[0] = top->reserved[1] = 0;
+    top->off_ns = top->unknown_ns = 0;
     stack->count++;
     return top;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tracetape/calls.h>
 #include <tracetape/copy.h>
 #include <tracetape/writer.h>
 
@@ -305,6 +306,84 @@ START_TEST(how_spent)
 }
 END_TEST
 
+/* Time of a call that may be off the CPU, as it was told; it takes the interval of its exit. */
+static struct ttp_off_time told_of(uint32_t stream, uint64_t exit_number, int64_t from, int64_t to)
+{
+    ttape_off_span told[SPANS_MAX];
+    struct ttp_off_span spans[SPANS_MAX];
+    uint8_t known[] = {stream != 2};
+    uint32_t start[] = {0, spans_of(stream, exit_number, told)};
+    for (uint32_t k = 0; k < start[1]; k++)
+        spans[k] =
+            (struct ttp_off_span){0, (uint8_t)told[k].kind, told[k].start_ns, told[k].length_ns};
+    struct ttp_switches in = {known, start, spans, 1, start[1]};
+    struct ttp_switch_walk w = ttp_switch_walk_init(&in, 0);
+    return ttp_switch_walk_take(&w, 0, 50, from, to);
+}
+
+struct off_sums {
+    int64_t off_ns, unknown_ns;
+    uint32_t calls;
+};
+
+/* Calls of one stream, or of all (STREAMS), in [from, to). */
+static struct off_sums sum_calls(ttape_reader *r, uint32_t stream, uint64_t from, uint64_t to)
+{
+    struct off_sums sums = {0};
+    ttape_call_options options = {.size = sizeof options,
+                                  .has_range = from != 0 || to != UINT64_MAX,
+                                  .from_ns = from,
+                                  .to_ns = to,
+                                  .streams = stream < STREAMS ? &stream : NULL,
+                                  .stream_count = stream < STREAMS,
+                                  .switches = true};
+    ttape_call_cursor *c;
+    ttape_call call;
+    ttape_error err;
+    ck_assert_int_eq(ttape_call_cursor_open(&c, r, &options, &err), TTAPE_OK);
+    while (ttape_call_cursor_next(c, &call, &err) == TTAPE_OK) {
+        if (!options.has_range) {
+            struct ttp_off_time off = told_of(call.stream, call.end_number, 0, INT64_MAX);
+            ck_assert_int_eq(call.off_ns, (int64_t)(off.preempted_ns + off.blocked_ns));
+            ck_assert_int_eq(call.unknown_ns, (int64_t)off.unknown_ns);
+        }
+        ck_assert_int_ge(call.total_ns, call.off_ns + call.unknown_ns);
+        sums.off_ns += call.off_ns;
+        sums.unknown_ns += call.unknown_ns;
+        sums.calls++;
+    }
+    ttape_call_cursor_close(c);
+    return sums;
+}
+
+START_TEST(of_calls)
+{
+    for (uint32_t i = 0; i < 10; i++) {
+        seed = i + 1;
+        ttape_memory_sink memory = make_trace(i % 2 == 0 ? 64 : 100000, 0);
+        ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
+        ttape_reader *r;
+        ck_assert_int_eq(ttape_reader_open(&r, &source, NULL, NULL), TTAPE_OK);
+        struct off_sums all = {0}, merged = sum_calls(r, STREAMS, 0, UINT64_MAX);
+        for (uint32_t stream = 0; stream < STREAMS; stream++) {
+            uint64_t middle = draw(EVENTS * 50);
+            struct off_sums whole = sum_calls(r, stream, 0, UINT64_MAX);
+            struct off_sums a = sum_calls(r, stream, 0, middle);
+            struct off_sums b = sum_calls(r, stream, middle, UINT64_MAX);
+            ck_assert_uint_eq(whole.calls, EVENTS / 2);
+            ck_assert_int_eq(a.off_ns + b.off_ns, whole.off_ns);
+            ck_assert_int_eq(a.unknown_ns + b.unknown_ns, whole.unknown_ns);
+            ck_assert(stream == 2 ? whole.off_ns == 0 : whole.off_ns > 0);
+            all.off_ns += whole.off_ns;
+            all.unknown_ns += whole.unknown_ns;
+        }
+        ck_assert(merged.off_ns == all.off_ns && merged.unknown_ns == all.unknown_ns);
+        ttape_reader_close(r);
+        ttape_memory_sink_close(&memory);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("switches");
@@ -313,6 +392,7 @@ int main(void)
     tcase_add_test(tests, told_late);
     tcase_add_test(tests, refused);
     tcase_add_test(tests, how_spent);
+    tcase_add_test(tests, of_calls);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -40,6 +40,7 @@ typedef struct ttape_call_options {
     bool values;    /* arguments and results, too */
     uint64_t from_ns, to_ns;
     uint64_t memory_bytes; /* of open calls; default 1 GiB */
+    bool switches;         /* time off the CPU, too */
 } ttape_call_options;
 
 /* How a call ended. */
@@ -77,7 +78,9 @@ typedef struct ttape_call {
     const ttape_value *arguments, *results; /* ttape_call_cursor_next only */
     uint32_t argument_count, result_count;
     uint64_t user[4]; /* yours: 0 when a call begins, and kept until it ended */
-    uint64_t reserved[2];
+    /* With the option `switches`, of calls that ended: parts of total_ns in which the thread did
+     * not run, and in which nothing is known of that. The rest was on the CPU. */
+    int64_t off_ns, unknown_ns;
 } ttape_call;
 
 /* Before the first event nothing is read. *out is NULL on failure. The reader must outlive the
