@@ -59,9 +59,12 @@ static ttape_status find_in(struct ttape_longest *l, const struct ttp_segment_en
                             const struct ttp_long_call *call, uint64_t *number, ttape_error *err)
 {
     struct ttp_loaded *p;
-    struct ttp_long_walk w = {0};
+    struct ttp_long_walk w = {.without_times = true};
     uint32_t segment = ttp_segment_number(l->reader, seg);
-    TTP_TRY(ttp_loaded_get(l->reader, seg->partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_loaded_get(l->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t end = p->segment_start[segment + 1];
+    const struct ttp_range range = {.first = end, .end = end, .checked = end};
+    TTP_TRY(ttp_loaded_reach(l->reader, seg->partition, &range, &p, err));
     l->info.enter_count++;
     ttape_status status = ttp_long_walk_open(&w, &l->memory, p, err);
     if (status == TTAPE_OK)
@@ -177,7 +180,8 @@ static ttape_status tell_with(struct ttape_longest *l, ttape_cursor *cursor,
 {
     ttape_event_item item;
     TTP_TRY(tell_enter(l, cursor, call, seg, out, err));
-    if (call->end != TTAPE_CALL_RETURNED)
+    if (call->end != TTAPE_CALL_RETURNED ||
+        l->reader->partitions[call->partition].values_bytes == 0)
         return TTAPE_OK;
     TTP_TRY(read_at(cursor, out->end_number, NULL, &item, err));
     return copy_values(l, &item, &out->results, &out->result_count, err);

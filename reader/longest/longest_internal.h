@@ -97,6 +97,7 @@ struct ttp_long_walk {
     struct ttp_long_heap *heap;
     struct ttp_frame_stacks stacks; /* flags of a frame: the event that opened it */
     uint32_t segment, wide;
+    bool without_times; /* only which event opened what: the partition need not have its times */
     int64_t tick;
 };
 

@@ -53,8 +53,12 @@ static ttape_status add_segment(struct off_walk *w, ttape_reader *r,
     struct ttp_loaded *p;
     const ttape_longest_call *call = w->call;
     uint32_t segment = ttp_segment_number(r, seg);
-    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_ORDER, &p, err));
-    *known = is_known(p, segment);
+    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    *known = ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
+    if (*known) {
+        TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_ORDER, &p, err));
+        *known = is_known(p, segment);
+    }
     if (!*known)
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_EVENTS, &p, err));

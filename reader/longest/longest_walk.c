@@ -106,10 +106,11 @@ static ttape_status walk_events(struct ttp_long_walk *w, uint32_t first, uint32_
                                 ttape_error *err)
 {
     const struct ttp_loaded *p = w->p;
+    const bool has_times = p->delta != NULL && !w->without_times;
     for (uint32_t event = first; event < end; event++) {
         uint32_t code = p->codes[event];
         const struct ttp_code_view *v = &p->views[code];
-        if (p->delta != NULL)
+        if (has_times)
             pass_time(w, event);
         for (int32_t left = v->before; left != 0; left++)
             pop(w, v, event, left);
@@ -129,7 +130,7 @@ ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, tt
     uint32_t first = p->segment_start[segment], end = p->segment_start[segment + 1];
     ttp_stacks_start(s);
     w->segment = segment;
-    w->wide = p->delta != NULL ? ttp_loaded_wide_from(p, first) : 0;
+    w->wide = p->delta != NULL && !w->without_times ? ttp_loaded_wide_from(p, first) : 0;
     w->tick = g->base_tick;
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];
