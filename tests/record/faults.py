@@ -199,6 +199,9 @@ def child_named(process, name):
 
 
 STEADY_MS = 100_000  # of a program that runs until `end_steady`
+# At full speed a fast machine makes tens of millions of events, which a test then has to decode:
+# in the gate p_steady naps a millisecond after this many calls of `node`, of eight events each.
+PACE = setting.cut([], [1000, 500])
 
 
 def end_steady(process):

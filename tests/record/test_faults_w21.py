@@ -113,7 +113,7 @@ def main():
     setting.need_verb("record")
     checks = setting.Checks("W21")
     with setting.work_dir() as work:
-        host = faults.Host(work, "p_steady.c", [BUSY_MS, 2])
+        host = faults.Host(work, "p_steady.c", [BUSY_MS, 2, *faults.PACE])
         outcome = host.run("recorder stopped", then=stopped(STOP))
         check(checks, host, outcome, loss=False)
         outcome = host.run("recorder stopped, --drop", ["--drop", "--buffer", "1M"],

@@ -32,7 +32,7 @@ def no_threads(checks, work):
 def nobody_empties(checks, work):
     """Without its thread the recorder encodes at the end: who waits before that is served too, the
     program for room in the spill file, and `control` for a flush."""
-    host = faults.Host(work, "p_steady.c", [300, 2])
+    host = faults.Host(work, "p_steady.c", [300, 2, *faults.PACE])
     for options in ([], ["--block"]):
         outcome = host.run(f"no thread, little spill {' '.join(options)}", LITTLE + options,
                            env=faults.disturbed(NO_THREAD))
@@ -59,7 +59,7 @@ def gone(checks, work):
     """A recorder that is stopped for good or killed while threads record: with --block the program
     waits for one that lives, not for one that does nothing."""
     runs = failing.Runs(at_once=4)  # they wait, mostly
-    host = faults.Host(work, "p_steady.c", [1500, 3])
+    host = faults.Host(work, "p_steady.c", [1500, 3, *faults.PACE])
 
     def one(number, options):
         def then(process, outcome):
@@ -86,7 +86,7 @@ def gone(checks, work):
 
 def starved(checks, work):
     """The recorder runs only when nobody else wants to."""
-    host = faults.Host(work, "p_steady.c", [setting.cut(500, 200), 3])
+    host = faults.Host(work, "p_steady.c", [setting.cut(500, 200), 3, *faults.PACE])
     outcome = host.run("recorder starved", prefix=["chrt", "-i", "0"],
                        inner=["chrt", "-o", "0"])
     host.check_lives(checks, outcome, may_refuse=False)

@@ -1,6 +1,6 @@
-/* Calls for a while and says nothing: `p_steady MILLISECONDS [THREADS] [NAP IN MICROSECONDS]`;
- * without a nap at full speed. Reports how often each function was called. SIGTERM ends it early,
- * well. */
+/* Calls for a while and says nothing: `p_steady MILLISECONDS [THREADS] [NAP IN MICROSECONDS]
+ * [CALLS OF node BETWEEN NAPS]`; without a nap at full speed. Reports how often each function was
+ * called. SIGTERM ends it early, well. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static volatile sig_atomic_t stop;
 static volatile long sink;
-static long total, nap;
+static long total, nap, between;
 static double until;
 
 __attribute__((no_instrument_function)) static double now(void)
@@ -44,7 +44,7 @@ static void *work(void *unused)
         if (count % 256 == 0 && now() > until)
             break;
         node(count);
-        if (nap > 0)
+        if (nap > 0 && (count + 1) % between == 0)
             usleep((useconds_t)nap);
     }
     __atomic_add_fetch(&total, count, __ATOMIC_RELAXED);
@@ -58,6 +58,7 @@ int main(int argc, char **argv)
     struct sigaction action = {.sa_handler = on_term};
     sigaction(SIGTERM, &action, NULL);
     nap = own_argument(argc, argv, 3, 0);
+    between = own_argument(argc, argv, 4, 1);
     until = now() + (double)own_argument(argc, argv, 1, 300);
     for (long i = 0; i < count; i++)
         pthread_create(&threads[i], NULL, work, NULL);
