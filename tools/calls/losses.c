@@ -1,5 +1,6 @@
 /* The trace says it itself: by gap events where the place is known, else in its metadata. Gaps
- * also stand for calls that record left out on purpose: two events each; the metadata count them. */
+ * also stand for calls that record left out on purpose, two events each: the metadata count them.
+ */
 #include <inttypes.h>
 #include <string.h>
 

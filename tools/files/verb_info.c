@@ -6,6 +6,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/hook_cost.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/io/input.h"
@@ -65,6 +66,7 @@ struct printing {
     ttape_info info;
     struct tool_output out;
     struct tool_json json;
+    struct tool_hook_cost cost;
 };
 
 static double per_event(const struct printing *print, uint64_t bytes)
@@ -193,6 +195,11 @@ static void print_head(struct printing *print)
                        info->stream_count, info->scope_count);
     tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",
                        info->gap_count, info->lost_count);
+    if (print->cost.is_known) {
+        char words[TOOL_HOOK_WORDS_BYTES];
+        tool_output_printf(&print->out, "recording   %s\n",
+                           tool_hook_cost_words(&print->cost, words));
+    }
     print_unrecorded(print);
     if (info->unknown_chunk_count > 0) {
         tool_output_printf(&print->out, "unknown     %" PRIu64 " chunks of kinds that are newer\n",
@@ -315,6 +322,12 @@ static void json_head(struct printing *print)
     tool_json_number(json, "streams", info->stream_count);
     tool_json_number(json, "gaps", info->gap_count);
     tool_json_number(json, "lost", info->lost_count);
+    tool_json_number_if(json, "hook_ns", print->cost.is_known, print->cost.hook_ns);
+    tool_json_number_if(json, "hook_cost_ns", print->cost.is_known, print->cost.cost_ns);
+    if (print->cost.is_known)
+        tool_json_real(json, "hook_share", print->cost.share);
+    else
+        tool_json_null(json, "hook_share");
 }
 
 static void json_times(struct printing *print)
@@ -421,6 +434,7 @@ static int print_all(void *context, const struct tool_input *input)
 {
     struct printing print = {.options = context, .input = input, .reader = input->reader};
     ttape_reader_get_info(input->reader, &print.info);
+    tool_hook_cost_find(&print.cost, input->reader);
     tool_output_open(&print.out, STDOUT_FILENO);
     if (print.options->json) {
         print_json(&print);

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "tools/calls/end_words.h"
+#include "tools/calls/hook_cost.h"
 #include "tools/command/tool.h"
 #include "tools/record/record_end.h"
 
@@ -30,4 +31,21 @@ void tool_record_say_end(const char *output, int status)
     tool_process_end_words(exited ? TTAPE_PROCESS_END_EXIT : TTAPE_PROCESS_END_SIGNAL,
                            (uint64_t)code_of(status), how);
     tool_message("the command %s: see tracetape %s '%s'", how, exited ? "report" : "last", output);
+}
+
+void tool_record_say_cost(const char *output)
+{
+    ttape_source source;
+    ttape_reader *reader = NULL;
+    ttape_error err = {0};
+    struct tool_hook_cost cost = {0};
+    char words[TOOL_HOOK_WORDS_BYTES];
+    if (ttape_source_file_open(&source, output, &err) != TTAPE_OK)
+        return; /* several files, with names of their own */
+    if (ttape_reader_open(&reader, &source, NULL, &err) == TTAPE_OK)
+        tool_hook_cost_find(&cost, reader);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+    if (cost.is_known)
+        tool_message("recording itself took %s", tool_hook_cost_words(&cost, words));
 }

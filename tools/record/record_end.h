@@ -10,4 +10,7 @@ int tool_record_exit(int status);
 void tool_record_keep_end(ttape_recording *recording, int status);
 void tool_record_say_end(const char *output, int status);
 
+/* What recording itself cost, where one trace tells it. */
+void tool_record_say_cost(const char *output);
+
 #endif

@@ -367,6 +367,8 @@ static int finish(const struct options *options, ttape_recording *recording, int
     if (!options->quiet || s.event_count == 0) /* without a file, the reason */
         say(options, recording);
     if (!options->quiet && s.event_count != 0)
+        tool_record_say_cost(options->output);
+    if (!options->quiet && s.event_count != 0)
         tool_record_say_end(options->output, status);
     if (result == 0 && s.event_count == 0)
         return TOOL_CANNOT;

@@ -131,6 +131,8 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
     tool_json_number(json, "ended", row->row.exit_count);
     if (print->view->has_times)
         put_times(print, &row->row);
+    if (print->view->hook.is_known)
+        tool_json_bool(json, "mostly_hook", tool_report_is_hook(print->view, &row->row));
     put_decoded(print, row);
     if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS)
         put_thread(print, &row->row);
@@ -158,6 +160,7 @@ static void put_head(struct printing *print)
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "calls", info->call_count);
     tool_json_number(json, "lost_events", tool_lost_events(view->reader));
+    tool_json_number_if(json, "hook_ns", view->hook.is_known, view->hook.hook_ns);
     if (info->decoded_count == info->partition_count)
         tool_json_number(json, "unseen_exits", info->unseen_count);
     if (!view->selection->has_range)

@@ -60,6 +60,13 @@ static const char *thread_name(struct tool_report *view, const ttape_report_row 
     return escaped(view, process.name, "(no name)");
 }
 
+bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row *row)
+{
+    bool is_function = view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME;
+    int64_t on_cpu_ns = row->self_ns - row->preempted_ns - row->blocked_ns;
+    return is_function && tool_is_mostly_hook(&view->hook, row->call_count, on_cpu_ns);
+}
+
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row)
 {
     ttape_site site;

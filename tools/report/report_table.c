@@ -171,6 +171,17 @@ static void put_at_least(struct printing *print, int64_t time_ns)
     tool_table_printf(&print->table, TOOL_FAINT, "%s?", text);
 }
 
+static void put_self(struct printing *print, enum tool_tone tone, const ttape_report_row *row)
+{
+    char text[40];
+    if (!tool_report_is_hook(print->view, row)) {
+        tool_table_time(&print->table, tone, row->self_ns);
+        return;
+    }
+    text[tool_put_time(text, row->self_ns)] = '\0';
+    tool_table_printf(&print->table, tone, "%s~", text);
+}
+
 /* Self time off the CPU. */
 static void put_off(struct printing *print, const ttape_report_row *row)
 {
@@ -238,7 +249,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     enum tool_tone tone = tone_of(print->view, row);
     switch (id) {
     case TOTAL: tool_table_time(table, TOOL_PLAIN, row->total_ns); break;
-    case SELF: tool_table_time(table, tone, row->self_ns); break;
+    case SELF: put_self(print, tone, row); break;
     case OFF: put_off(print, row); break;
     case SHARE: put_share(print, tone, row->self_ns); break;
     case CALLS: tool_table_count(table, TOOL_PLAIN, row->call_count); break;
@@ -314,6 +325,19 @@ static bool goes_below_zero(const struct tool_report *view)
     return view->has_times && is;
 }
 
+static void put_hook_note(const struct printing *print)
+{
+    const struct tool_report *view = print->view;
+    size_t i = 0;
+    while (i < view->row_count && !tool_report_is_hook(view, &view->rows[i].row))
+        i++;
+    if (i < view->row_count)
+        tool_output_printf(print->out,
+                           "\n~ for the most part the time of recording itself, at least %" PRIu64
+                           " ns an event\n",
+                           view->hook.hook_ns);
+}
+
 /* What is odd about the numbers above. */
 static void put_notes(const struct printing *print)
 {
@@ -360,6 +384,7 @@ void tool_report_table(struct tool_report *view, struct tool_output *out)
     if (view->row_count == 0)
         put_rows(&print, 0, 0);
     put_notes(&print);
+    put_hook_note(&print);
     if (view->hidden_count > 0) {
         tool_output_printf(out, "\n%zu more row%s left out\n", view->hidden_count,
                            view->hidden_count == 1 ? "" : "s");

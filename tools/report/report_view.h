@@ -8,6 +8,7 @@
 
 #include <tracetape/report.h>
 
+#include "tools/calls/hook_cost.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
@@ -38,6 +39,7 @@ struct tool_report {
     uint64_t limit;
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
+    struct tool_hook_cost hook;
     struct tool_report_row *rows;
     size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --function */
     struct tool_site_names names;
@@ -52,6 +54,9 @@ int tool_report_filter(struct tool_report *view, const char *expression);
 /* Sorts and cuts to the limit; rows of one role stay together. Returns a tool_exit: TOOL_USAGE for
  * an unknown key. */
 int tool_report_sort(struct tool_report *view);
+
+/* Whether a function's own time is that of recording it, for the most part. */
+bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row *row);
 
 /* What a row is called: a function, a path, a thread ... It stands until the next call. */
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);

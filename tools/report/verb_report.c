@@ -342,8 +342,10 @@ static int run(void *context, const struct tool_input *input)
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,
                                .selection = &selection};
     int status = tool_select(&selection, input, &options->choice);
-    if (status == TOOL_OK)
+    if (status == TOOL_OK) {
         tool_losses_warn(input);
+        tool_hook_cost_find(&view.hook, input->reader);
+    }
     tool_site_names_open_as(&view.names, input->reader,
                             tool_name_style(options->names, options->json));
     ask->options = options;

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# What recording itself cost: said by record and info, and rows of report that are mostly hooks are
+# marked. Traces of others tell nothing of it.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+. "${TTAPE_SRC:?}/tests/cli/record_programs.sh"
+
+build prog <<'END'
+#include <time.h>
+volatile int sink;
+__attribute__((noinline)) int tiny(int a) { return a + 1; }
+__attribute__((noinline)) void busy(void) {
+    struct timespec from, now;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000l + now.tv_nsec - from.tv_nsec < 20000000);
+}
+int main(void) {
+    for (int i = 0; i < 20000; i++) sink = tiny(sink);
+    busy();
+    return 0;
+}
+END
+status 0 "$T" record -o run.ttape ./prog
+cp err said
+status 0 "$T" info run.ttape --json
+cp out info.json
+status 0 "$T" report run.ttape --json
+cp out report.json
+checks=$((checks + 1))
+python3 - <<'END' || fail 'numbers'
+import json, sys
+info, report = json.load(open("info.json")), json.load(open("report.json"))
+rows = {row["name"]: row for row in report["rows"]}
+hook = info["hook_ns"]
+if hook is None:  # a machine without a fine clock: then nothing is said anywhere
+    assert report["hook_ns"] is None and not any("mostly_hook" in r for r in rows.values())
+    sys.exit()
+assert hook == report["hook_ns"] == min(r["min_ns"] for r in rows.values() if r["ended"])
+assert info["hook_cost_ns"] == hook * info["events"] and 0 < info["hook_share"] <= 1
+assert not rows["busy"]["mostly_hook"]
+tiny = rows["tiny"]
+assert tiny["mostly_hook"] or tiny["self_ns"] > 2.5 * hook * tiny["calls"]
+END
+if grep -q '"hook_ns": *null' info.json; then
+    echo 'left out: the words (no call was short enough to know)'
+else
+    has said '^tracetape: recording itself took at least [0-9]+ ns an event: .* in functions$'
+    status 0 "$T" info run.ttape
+    has out '^recording   at least [0-9]+ ns an event: .* of the time in functions$'
+    status 0 "$T" record -q -o run.ttape ./prog
+    lines err 0
+    status 0 "$T" report run.ttape
+    if grep -q 'tiny.*"mostly_hook": *true' report.json; then
+        has out '~ .*tiny$'
+        has out '^~ for the most part the time of recording itself'
+    fi
+fi
+
+# A tool's own trace, and one without exact times.
+calls 30 >in.txt
+status 0 "$T" convert in.txt -o other.ttape
+status 0 "$T" record -q -o coarse.ttape --resolution 1us ./prog
+for file in other.ttape coarse.ttape; do
+    status 0 "$T" info "$file"
+    if grep -q '^recording ' out; then fail "$file tells of hooks"; fi
+    status 0 "$T" report "$file"
+    if grep -q '~' out; then fail "rows of $file are marked"; fi
+done
+verdict
