@@ -35,7 +35,7 @@ static void put_text(struct tool_output *out, const char *text, size_t size_byte
     }
 }
 
-static void put_name(struct tool_output *out, const char *label)
+void tool_graph_dot_name(struct tool_output *out, const char *label)
 {
     size_t size = strlen(label), cut = tool_text_cut(label, size, NAME_COLUMNS);
     put_text(out, label, cut);
@@ -89,7 +89,7 @@ static void put_node(struct tool_graph_view *view, struct tool_output *out, uint
     const struct tool_graph_node *node = &graph->nodes[index];
     double share = tool_graph_share(graph, node->sum.self_ns, node->sum.calls);
     tool_output_printf(out, "  n%" PRIu32 " [label=\"", index);
-    put_name(out, tool_graph_label(view, index));
+    tool_graph_dot_name(out, tool_graph_label(view, index));
     if (index != TOOL_GRAPH_START) {
         tool_output_text(out, "\\n");
         put_vector(graph, out, node->sum.calls, node->sum.self_ns);
@@ -124,20 +124,25 @@ static void put_edge(struct tool_graph_view *view, struct tool_output *out, uint
     tool_output_printf(out, "\"%s];\n", style(edge));
 }
 
-void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
+void tool_graph_dot_begin(struct tool_output *out, const ttape_reader *reader)
 {
-    const struct tool_graph *graph = view->graph;
     tool_output_text(out, "digraph calls {\n"
                           "  charset=\"UTF-8\";\n"
                           "  node [shape=ellipse, style=filled, fillcolor=\"white\","
                           " fontname=\"sans-serif\", fontsize=11];\n"
                           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
-    uint64_t lost = tool_lost_events(graph->input->reader);
+    uint64_t lost = tool_lost_events(reader);
     if (lost != 0)
         tool_output_printf(out,
                            "  graph [label=\"%" PRIu64 " events were lost\", labelloc=t,"
                            " fontname=\"sans-serif\", fontcolor=\"red\"];\n",
                            lost);
+}
+
+void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
+{
+    const struct tool_graph *graph = view->graph;
+    tool_graph_dot_begin(out, graph->input->reader);
     for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++)
         if (graph->nodes[i].is_kept)
             put_node(view, out, i);
@@ -184,14 +189,14 @@ static int draw(FILE *file)
     return WEXITSTATUS(result) == 0 ? TOOL_OK : tool_fail("'dot' failed (%d)", WEXITSTATUS(result));
 }
 
-int tool_graph_svg(struct tool_graph_view *view)
+int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context)
 {
     struct tool_output out;
     FILE *file = tmpfile();
     if (file == NULL)
         return tool_fail("cannot make a temporary file: %s", strerror(errno));
     tool_output_open(&out, fileno(file));
-    tool_graph_dot(view, &out);
+    put(context, &out);
     int status = tool_output_close(&out);
     if (status == TOOL_OK)
         status = draw(file);

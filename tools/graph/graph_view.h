@@ -76,8 +76,11 @@ void tool_graph_print_summary(struct tool_graph_view *view, struct tool_output *
 void tool_graph_print_contexts(struct tool_graph_view *view, struct tool_output *out);
 void tool_graph_json(struct tool_graph_view *view, struct tool_output *out);
 void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out);
-/* The picture on standard output, by Graphviz. Returns a tool_exit. */
-int tool_graph_svg(struct tool_graph_view *view);
+/* What begins any picture; a node's name in a label. */
+void tool_graph_dot_begin(struct tool_output *out, const ttape_reader *reader);
+void tool_graph_dot_name(struct tool_output *out, const char *label);
+/* The picture that `put` describes on standard output, by Graphviz. Returns a tool_exit. */
+int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context);
 
 extern const char *const tool_spawn_names[]; /* by tool_spawn_how */
 

@@ -7,6 +7,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/graph/graph_paths.h"
 #include "tools/graph/graph_view.h"
 
 #define DEFAULT_SHARE 0.005 /* where people look: pictures and tables */
@@ -17,7 +18,7 @@ struct share_option {
 };
 
 struct options {
-    const char *context, *weight, *format;
+    const char *context, *weight, *format, *reach;
     struct share_option min_share;
     struct tool_time min_time;
     struct tool_id min_calls, limit;
@@ -72,6 +73,8 @@ static const struct tool_option table[] = {
      TOOL_AT(summary)},
     {"context", 0, "WHAT", "what each thread has of a node, an edge A->B, or of all (*)", NULL,
      TOOL_AT(context)},
+    {"reach", 0, "FUNCTION", "every path that leads to it, with calls and time", NULL,
+     TOOL_AT(reach)},
     TOOL_NAMES_OPTION,
     {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
      parse_share, TOOL_AT(min_share)},
@@ -110,7 +113,8 @@ static const struct tool_command command = {
     .examples = "  tracetape graph run.ttape\n"
                 "  tracetape graph run.ttape --summary\n"
                 "  tracetape graph run.ttape --format svg --min-share 1% > run.svg\n"
-                "  tracetape graph run.ttape --context 'main->worker [1]'\n",
+                "  tracetape graph run.ttape --context 'main->worker [1]'\n"
+                "  tracetape graph run.ttape --reach parse_line\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  the file is truncated or damaged: the graph is of what is there\n"
@@ -123,7 +127,8 @@ static struct tool_graph_limits limits_of(const struct options *options)
 {
     bool is_given = options->min_share.given || options->min_time.given ||
                     options->min_calls.given || options->limit.given;
-    bool is_whole = options->all || options->json || options->summary || is_given;
+    bool is_whole =
+        options->all || options->json || options->summary || options->reach != NULL || is_given;
     return (struct tool_graph_limits){
         .min_share = options->min_share.given ? options->min_share.value
                      : is_whole               ? 0
@@ -151,6 +156,41 @@ static int print_text(const struct options *options, struct tool_graph_view *vie
     return tool_pager_close(&out);
 }
 
+static void put_graph(void *context, struct tool_output *out) { tool_graph_dot(context, out); }
+
+static void put_paths(void *context, struct tool_output *out) { tool_reach_dot(context, out); }
+
+static int show_paths(const struct options *options, struct tool_paths *paths)
+{
+    struct tool_output out;
+    if (is_format(options, "svg"))
+        return tool_graph_draw(put_paths, paths);
+    tool_pager_open(&out, !options->json && !is_format(options, "dot") && !options->no_pager);
+    if (options->json)
+        tool_reach_json(paths, &out);
+    else if (is_format(options, "dot"))
+        tool_reach_dot(paths, &out);
+    else
+        tool_reach_text(paths, &out);
+    return tool_pager_close(&out);
+}
+
+static int reach(const struct options *options, const struct tool_input *input,
+                 const struct tool_selection *selection)
+{
+    struct tool_paths paths;
+    struct tool_graph_limits limits = limits_of(options);
+    int status = tool_paths_make(&paths, input, selection, options->reach,
+                                 tool_name_style(options->names, options->json));
+    if (status != TOOL_CANNOT) {
+        tool_paths_order(&paths, &limits);
+        int shown = show_paths(options, &paths);
+        status = shown > status ? shown : status;
+    }
+    tool_paths_close(&paths);
+    return status;
+}
+
 static int show(const struct options *options, struct tool_graph *graph)
 {
     struct tool_graph_view view;
@@ -161,7 +201,8 @@ static int show(const struct options *options, struct tool_graph *graph)
     if (options->context != NULL && !tool_graph_has_context(&view))
         status = tool_fail("'%s' is no node or edge of the graph", options->context);
     if (status == TOOL_OK)
-        status = is_format(options, "svg") ? tool_graph_svg(&view) : print_text(options, &view);
+        status = is_format(options, "svg") ? tool_graph_draw(put_graph, &view)
+                                           : print_text(options, &view);
     tool_graph_view_close(&view);
     return status;
 }
@@ -176,7 +217,9 @@ static int run(void *context, const struct tool_input *input)
     int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK)
         tool_losses_warn(input);
-    if (status == TOOL_OK) {
+    if (status == TOOL_OK && options->reach != NULL) {
+        status = reach(options, input, &selection);
+    } else if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection);
         if (status != TOOL_CANNOT && !options->all) {
             int again = tool_graph_prune(&graph, &limits);
@@ -205,6 +248,9 @@ static int check_options(struct options *options)
     if (is_picture + options->json + options->list + (options->summary ? 1 : 0) > 1 &&
         !(options->json && options->summary && !is_picture && !options->list))
         return tool_usage("graph", "only one of dot, svg, --json, --list, --summary is possible");
+    if (options->reach != NULL &&
+        (options->list || options->summary || options->context != NULL || options->split_levels))
+        return tool_usage("graph", "--reach takes no --list, --summary, --context, --split-levels");
     if (options->weight != NULL && strcmp(options->weight, "self") != 0 &&
         strcmp(options->weight, "total") != 0)
         return tool_usage("graph", "unknown time '%s'", options->weight);

@@ -1,0 +1,65 @@
+/* Every path that leads to a function: the calls below it on its stack, from the outermost on.
+ *
+ *   calls (graph_calls.h) -> paths, each a path and one more function -> counts of those that end
+ *                            in the function (graph_paths.c) -> graph_reach.c prints them
+ *
+ * A function that calls itself is one step of a path, however often. */
+#ifndef TOOL_GRAPH_PATHS_H
+#define TOOL_GRAPH_PATHS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/callgraph/graph_functions.h"
+#include "tools/callgraph/graph_map.h"
+#include "tools/calls/selection.h"
+#include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+#include "tools/graph/graph_model.h"
+#include "tools/io/input.h"
+
+#define TOOL_PATH_SIGNAL (UINT32_C(1) << 31) /* in a step: a signal's number, no function */
+
+struct tool_path {
+    uint32_t before; /* TTAPE_NONE: it is the first step */
+    uint32_t step;   /* a function, or a signal */
+    uint32_t length;
+    uint64_t calls, recursion; /* of the function that is reached; recursion: made by itself */
+    int64_t total_ns, self_ns; /* total: a moment counts once where it calls itself */
+};
+
+struct tool_paths {
+    const struct tool_input *input;
+    const struct tool_selection *selection;
+    struct tool_functions functions;
+    struct tool_site_names names;
+    const char *name; /* of what is reached */
+    bool *is_reached; /* by function */
+    bool has_times;
+    struct tool_path *paths;
+    size_t count, capacity;
+    struct tool_map map;
+    uint32_t *order; /* those to be shown, heaviest first */
+    size_t shown_count;
+    uint64_t pruned_count, pruned_calls;
+    uint64_t call_count; /* of the run, of whatever function */
+    int64_t span_ns;
+};
+
+/* Reads the selection. Returns a tool_exit; TOOL_CANNOT: there is no such function. */
+int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
+                    const struct tool_selection *selection, const char *name,
+                    enum tool_name_style style);
+void tool_paths_close(struct tool_paths *paths);
+/* Decides which are shown. */
+void tool_paths_order(struct tool_paths *paths, const struct tool_graph_limits *limits);
+double tool_paths_share(const struct tool_paths *paths, int64_t time_ns, uint64_t calls);
+
+/* ---- graph_reach.c ---- */
+
+void tool_reach_text(struct tool_paths *paths, struct tool_output *out);
+void tool_reach_json(struct tool_paths *paths, struct tool_output *out);
+/* Their tree, as Graphviz draws it. */
+void tool_reach_dot(struct tool_paths *paths, struct tool_output *out);
+
+#endif
