@@ -57,7 +57,7 @@ has out ' app::Store::operator std::string$'
 has out ' app::\(anonymous namespace\)::hidden$'
 has out ' main::\{lambda#1\}::operator\(\)$'
 cp out shown
-for verb in slow "tree --full" tree graph "graph --list" "diff run.ttape"; do
+for verb in "last --all" slow "tree --full" tree graph "graph --list" "diff run.ttape"; do
     # shellcheck disable=SC2086 # words
     status 0 "$T" $verb run.ttape
     wide out
@@ -110,6 +110,8 @@ same one out
 status 0 "$T" dump --format csv mangled.ttape --names mangled
 has out ',_ZN3app4fill'
 status 0 "$T" diff run.ttape mangled.ttape --names full
+status 0 "$T" last run.ttape --all --limit 1000 --names full
+has out 'int app::fill<int>\(std::vector<int, std::allocator<int> >&, int\)'
 
 # without symbols
 cp names stripped

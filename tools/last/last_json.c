@@ -11,7 +11,7 @@ static void put_site(struct tool_last *last, struct tool_json *json, uint32_t si
     (void)ttape_reader_get_site(last->reader, site, &found);
     tool_json_string_if(json, "function",
                         site == TTAPE_NONE ? (ttape_string){"", 0}
-                                           : tool_site_symbol(last->reader, site, buffer));
+                                           : tool_site_word(&last->names, site, buffer));
     tool_json_string_if(json, "file", found.file);
     tool_json_number_if(json, "line", found.line != 0, found.line);
 }

@@ -21,6 +21,7 @@
 
 struct options {
     bool json, all;
+    enum tool_name_style names;
     uint32_t limit;
     uint64_t memory_bytes;
     struct tool_choice choice;
@@ -32,6 +33,7 @@ static const struct tool_option table[] = {
     TOOL_THREAD_OPTION,
     TOOL_STREAM_OPTION,
     {"all", 'a', NULL, "also threads that ended by themselves", NULL, TOOL_AT(all)},
+    TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     TOOL_MEMORY_OPTION,
     {0}};
@@ -59,6 +61,9 @@ static int show(const struct options *options, const struct tool_input *input)
         return status;
     status =
         tool_last_read(&last, input, selection.streams, selection.stream_count, options->limit);
+    tool_site_names_close(&last.names);
+    tool_site_names_open_as(&last.names, input->reader,
+                            tool_name_style(options->names, options->json));
     tool_output_open(&out, STDOUT_FILENO);
     if (options->json)
         tool_last_json(&last, &out);
