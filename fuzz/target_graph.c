@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_word(&line, "--time=+%llu..", (unsigned long long)fuzz_time(&p));
     if (how & 512)
         fuzz_word(&line, "--min-share=%u%%", fuzz_number(&p, 1) % 100);
-    if (how & 1024)
+    if ((how & 1024) != 0 && (form == TREE || form == JSON || form == DOT) &&
+        (how & (8 | 128)) == 0) /* the others exclude it */
         fuzz_word(&line, "--reach=%s", look.symbol);
     if (look.event_count <= FUZZ_PRINTED_EVENTS) {
         struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_graph, line.words);
