@@ -45,7 +45,10 @@ def check_ending(checks, trace, program, how):
     found = [(item["key"], item["value"]) for item in traces.info(trace)["metadata"]
              if item["key"] in ("exit_code", "signal", "exit_status")]
     checks.equal(found, [metadata], f"{how}: metadata")
+    about = setting.tracetape("info", trace).out.decode()
+    checks.that(f"\ncommand     {words}\n" in about, f"{how}: info", about)
     dump = setting.tracetape("dump", trace).out.decode()
+    checks.that(f"/* the process {words} */" in dump, f"{how}: dump", dump[-400:])
     facts = re.findall(r"tracetape:process_end\((\d+), (\d+)\)", dump)
     checks.equal(facts, [tuple(map(str, fact))], f"{how}: facts of the process")
     checks.equal(sorted(re.findall(r"tracetape:thread_end\((\d+)\)", dump)), ["1", "2"],

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/end_words.h"
 #include "tools/calls/site_name.h"
 #include "tools/dump/dump.h"
 #include "tools/io/dump_values.h"
@@ -274,6 +275,17 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
     tool_output_text(out, " */\n");
 }
 
+/* The values of a fact in words. */
+static void put_end(struct text_state *text, const ttape_event_item *item)
+{
+    struct tool_end end;
+    char words[TOOL_END_BYTES];
+    if (!tool_end_read(text->dump->reader, item, &end))
+        return;
+    tool_end_words(&end, words);
+    tool_output_printf(&text->dump->out, " /* the %s */", words);
+}
+
 static void take_other(struct text_state *text, struct follow *stream, const ttape_event_item *item)
 {
     struct tool_output *out = &text->dump->out;
@@ -286,6 +298,7 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
         tool_output_text(out, " ");
         put_name(text, event->site);
         tool_dump_values(out, item->values, item->value_count);
+        put_end(text, item);
         break;
     case TTAPE_EVENT_SIGNAL_BEGIN:
         tool_output_printf(out, "signal %" PRIu32 " {", event->argument);

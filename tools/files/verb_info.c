@@ -6,6 +6,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/end_words.h"
 #include "tools/calls/hook_cost.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -167,6 +168,27 @@ static void json_unrecorded(struct printing *print)
     tool_json_end(&print->json, '}');
 }
 
+static bool is_key(const ttape_metadata_entry *entry, const char *key)
+{
+    return entry->type == TTAPE_METADATA_NUMBER && entry->key.size_bytes == strlen(key) &&
+           memcmp(entry->key.data, key, entry->key.size_bytes) == 0;
+}
+
+/* How the command ended, of each recording that is in the file. */
+static void print_end(struct printing *print)
+{
+    ttape_metadata_entry entry;
+    char words[TOOL_END_BYTES];
+    for (uint32_t i = 0; ttape_reader_get_metadata(print->reader, i, &entry) == TTAPE_OK; i++) {
+        bool is_signal = is_key(&entry, "signal");
+        if (!is_signal && !is_key(&entry, "exit_code"))
+            continue;
+        tool_process_end_words(is_signal ? TTAPE_PROCESS_END_SIGNAL : TTAPE_PROCESS_END_EXIT,
+                               entry.number, words);
+        tool_output_printf(&print->out, "command     %s\n", words);
+    }
+}
+
 static void print_head(struct printing *print)
 {
     const ttape_info *info = &print->info;
@@ -201,6 +223,7 @@ static void print_head(struct printing *print)
                            tool_hook_cost_words(&print->cost, words));
     }
     print_unrecorded(print);
+    print_end(print);
     if (info->unknown_chunk_count > 0) {
         tool_output_printf(&print->out, "unknown     %" PRIu64 " chunks of kinds that are newer\n",
                            info->unknown_chunk_count);

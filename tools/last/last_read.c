@@ -5,6 +5,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/end_words.h"
 #include "tools/last/last_view.h"
 
 #define WINDOW_FIRST  256u
@@ -23,32 +24,15 @@ struct reading {
     size_t open_count, open_capacity;
 };
 
-static bool is_fact(const struct tool_last *last, uint32_t site, const char *name)
-{
-    ttape_site found;
-    return ttape_reader_get_site(last->reader, site, &found) == TTAPE_OK &&
-           found.symbol.size_bytes == strlen(name) &&
-           memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0;
-}
-
-/* F-FCT-01, F-FCT-10: the last one counts, unless it does not say how and another does. */
+/* F-FCT-10: the last one counts, unless it does not say how and another does. */
 static void take_leaf(struct reading *r, const ttape_event_item *item)
 {
-    bool is_process = is_fact(r->last, item->event.site, "tracetape:process_end");
-    uint32_t needed = is_process ? 2 : 1;
+    struct tool_end said;
     struct tool_last_end *end = &r->thread->end;
-    if ((!is_process && !is_fact(r->last, item->event.site, "tracetape:thread_end")) ||
-        item->value_count < needed)
+    if (!tool_end_read(r->last->reader, item, &said) ||
+        (end->is_known && end->how != 0 && said.how == 0))
         return;
-    for (uint32_t i = 0; i < needed; i++)
-        if (item->values[i].type != TTAPE_VALUE_UNSIGNED)
-            return;
-    if (end->is_known && end->how != 0 && item->values[0].number == 0)
-        return;
-    *end = (struct tool_last_end){.is_known = true,
-                                  .is_process = is_process,
-                                  .how = item->values[0].number,
-                                  .number = is_process ? item->values[1].number : 0};
+    *end = (struct tool_last_end){true, said.is_process, said.how, said.number};
 }
 
 static void take_enter(struct reading *r, const ttape_event *event)

@@ -271,13 +271,19 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
     return attach(d, bytes + 8, bytes + size);
 }
 
-/* Calls that wait for filters come first. */
-static ttape_status end(struct decoding *d, uint64_t payload, uint64_t ns)
+/* Calls that wait for filters come first. The recorder saw the end a little later than it was: the
+ * kernel may tell when. */
+static ttape_status end(struct decoding *d, uint64_t record)
 {
-    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    struct ttp_thread *thread = d->thread;
+    uint64_t last_ns = thread->last_ns, ns = time_of(d, ttp_record_time(record)), exit_ns;
+    TTP_TRY(ttp_decode_flush(d->e, thread, d->err));
     if (d->is_filtered)
-        TTP_TRY(ttp_filter_settle(d->e, d->thread, d->err));
-    return ttp_end_put(d->e, d->thread, payload, ns, d->err);
+        TTP_TRY(ttp_filter_settle(d->e, thread, d->err));
+    if (d->e->switches != NULL && d->is_timed &&
+        ttp_follower_find_exit(d->e->switches, thread->tid, last_ns, ns, &exit_ns))
+        thread->last_ns = ns = exit_ns;
+    return ttp_end_put(d->e, thread, ttp_record_payload(record), ns, d->err);
 }
 
 static ttape_status message(struct decoding *d, uint64_t record)
@@ -321,7 +327,7 @@ static ttape_status extension(struct decoding *d, uint64_t record)
         return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
                         time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);
-    case TTP_EXT_END: return end(d, payload, time_of(d, time));
+    case TTP_EXT_END: return end(d, record);
     default: return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     }
 }

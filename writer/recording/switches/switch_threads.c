@@ -178,6 +178,27 @@ void ttp_follower_read(struct ttp_follower *s)
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+bool ttp_follower_find_exit(struct ttp_follower *s, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+                            uint64_t *exit_ns)
+{
+    bool is_found = false;
+    ttp_follower_read(s);
+    (void)pthread_mutex_lock(&s->lock);
+    const struct seen_thread *thread = s->is_open ? thread_of(s, tid, false) : NULL;
+    for (size_t i = thread == NULL ? 0 : thread->records.count;
+         thread != NULL && i-- > thread->first;) {
+        uint64_t word = ((const uint64_t *)thread->records.data)[i], at = word >> KIND_BITS;
+        bool is_exit = (word & ((1u << KIND_BITS) - 1)) == TTP_SWITCH_EXIT;
+        if (!is_exit || at < from_ns || at > to_ns)
+            continue;
+        *exit_ns = at;
+        is_found = true;
+        break;
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return is_found;
+}
+
 /* ---- intervals ---- */
 
 static uint64_t start_of(const struct placing *p, size_t event)

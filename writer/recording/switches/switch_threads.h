@@ -45,6 +45,10 @@ void ttp_follower_read(struct ttp_follower *s);
 /* One record, as read does; for tests. */
 void ttp_follower_take(void *seen, const struct ttp_switch *record);
 
+/* When the thread exited, if it did in that time and no events behind it were placed. */
+bool ttp_follower_find_exit(struct ttp_follower *s, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+                            uint64_t *exit_ns);
+
 /* What there is to know of a run of events of one thread. */
 struct ttp_switch_place {
     uint32_t tid;

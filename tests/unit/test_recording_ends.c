@@ -1,0 +1,167 @@
+/* What the recorder writes behind the last record of a thread, by how it ended. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arena_player.h"
+
+static struct ttest_player player;
+static pid_t process;
+
+static void set_up(void)
+{
+    ttest_player_open(&player, NULL);
+    process = ttest_process_start();
+}
+
+static void tear_down(void) { ttest_player_close(&player); }
+
+/* It stays a zombie: so any kernel knows how it ended. */
+static void kill_process(void)
+{
+    siginfo_t info;
+    ck_assert_int_eq(kill(process, SIGKILL), 0);
+    ck_assert_int_eq(waitid(P_PID, (id_t)process, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void bury_process(void) { ck_assert_int_eq(waitpid(process, NULL, 0), process); }
+
+static struct ttest_block begin(uint64_t serial)
+{
+    struct ttest_block b = ttest_block_take(&player, (uint32_t)process, 1, serial, 1);
+    if (serial == 1)
+        ttest_process_message(&b, 0, 1, "/bin/x");
+    ttest_enter(&b, 0x1000);
+    return b;
+}
+
+/* The last event of a stream: address of its site (1 thread, 2 process), and its values. */
+static void expect_end(uint32_t stream, uint64_t events, uint64_t address, uint64_t how,
+                       uint64_t number)
+{
+    ttape_source source;
+    ttape_cursor *cursor;
+    ttape_event_item item, last = {0};
+    ttape_value values[2] = {{0}};
+    ttape_site site;
+    uint64_t count = 0;
+    ttape_reader *reader = ttest_read(&player, player.output, &source);
+    TTEST_DONE(ttape_cursor_open(&cursor, reader, stream, &err));
+    while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK) {
+        last = item;
+        for (uint32_t i = 0; i < item.value_count && i < 2; i++)
+            values[i] = item.values[i];
+        count++;
+    }
+    ck_assert_uint_eq(count, events);
+    ck_assert_int_eq(last.event.kind, TTAPE_EVENT_LEAF);
+    ck_assert_int_eq(ttape_reader_get_site(reader, last.event.site, &site), TTAPE_OK);
+    ck_assert_uint_eq(site.address, address);
+    ck_assert_uint_eq(last.value_count, address);
+    ck_assert_uint_eq(values[0].number, how);
+    ck_assert_uint_eq(values[1].number, number);
+    ttape_cursor_close(cursor);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+}
+
+static void poll_and_finish(void)
+{
+    ttest_poll_few(&player);
+    (void)ttest_finish(&player);
+}
+
+/* The process has no second thread: that one is gone, and nobody saw how. */
+START_TEST(a_process_is_killed)
+{
+    struct ttest_block first = begin(1), second = begin(2);
+    (void)first, (void)second;
+    ttest_poll_few(&player);
+    kill_process();
+    poll_and_finish();
+    expect_end(0, 2, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    expect_end(1, 2, 1, TTAPE_THREAD_END_UNKNOWN, 0);
+    bury_process();
+}
+END_TEST
+
+/* By somebody who has waited for it: the kernel need not know any more. */
+START_TEST(the_caller_says_how)
+{
+    struct ttest_block b = begin(1);
+    (void)b;
+    ttest_process_end(process);
+    ttape_recording_note_ended(player.recording, (uint32_t)process, 7 << 8);
+    poll_and_finish();
+    expect_end(0, 2, 2, TTAPE_PROCESS_END_EXIT, 7);
+}
+END_TEST
+
+START_TEST(a_thread_ends_by_itself)
+{
+    struct ttest_block b = begin(1);
+    ttest_exit(&b, 0x1000);
+    ttest_block_state(&b, TTP_BLOCK_DONE);
+    poll_and_finish();
+    expect_end(0, 3, 1, TTAPE_THREAD_END_ITSELF, 0);
+    ttest_process_end(process);
+}
+END_TEST
+
+START_TEST(recording_ends_before_the_thread)
+{
+    struct ttest_block b = begin(1);
+    (void)b;
+    poll_and_finish();
+    expect_end(0, 2, 1, TTAPE_THREAD_END_RECORDING, 0);
+    ttest_process_end(process);
+}
+END_TEST
+
+/* Then the end has a slot of its own. */
+START_TEST(a_block_without_room)
+{
+    struct ttest_block b = begin(1);
+    uint64_t events = 1;
+    for (; b.used < TTP_BLOCK_RECORDS; events++)
+        ttest_enter(&b, 0x1000);
+    kill_process();
+    poll_and_finish();
+    expect_end(0, events + 1, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    bury_process();
+}
+END_TEST
+
+/* A program that writes such a record ends nothing by it. */
+START_TEST(a_program_says_so_itself)
+{
+    struct ttest_block b = begin(1);
+    ttest_extension(&b, TTP_EXT_END, ttp_end_payload(true, 99, 5));
+    ttest_exit(&b, 0x1000);
+    kill_process();
+    poll_and_finish();
+    expect_end(0, 4, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    bury_process();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recording ends");
+    TCase *tests = tcase_create("ends");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_process_is_killed);
+    tcase_add_test(tests, the_caller_says_how);
+    tcase_add_test(tests, a_thread_ends_by_itself);
+    tcase_add_test(tests, recording_ends_before_the_thread);
+    tcase_add_test(tests, a_block_without_room);
+    tcase_add_test(tests, a_program_says_so_itself);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
