@@ -90,6 +90,7 @@ def check_threads(checks, trace, told, label):
         row = rows[tid]
         off = row["preempted_ns"] + row["blocked_ns"]
         checks.that(row["unknown_ns"] * 100 <= row["span_ns"], f"{label}: little is unknown", row)
+        checks.that(row["idle_ns"] is not None, f"{label}: idle is known", row)
         on_ns, slack = row["span_ns"] - off, SLACK_NS + SLACK_PART * cpu_ns
         checks.that(abs(on_ns - cpu_ns) <= slack + row["unknown_ns"],
                     f"{label}: on the CPU {on_ns} ns, the kernel counts {cpu_ns}", row)

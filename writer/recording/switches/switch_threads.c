@@ -310,6 +310,31 @@ static bool is_before(const struct seen_thread *thread, uint64_t word, uint64_t 
     return at < time_ns;
 }
 
+/* Facts that a thread and its process have ended are all that is behind the end of a thread. */
+static bool are_facts(const struct placing *p, size_t first)
+{
+    while (first < p->count && p->events[first].kind == TTAPE_EVENT_LEAF)
+        first++;
+    return first == p->count;
+}
+
+/* Behind the records that there are, the thread does not run, or is not followed. Until the fact of
+ * its end it stood still. */
+static void put_rest(struct placing *p, const struct seen_thread *thread, uint64_t end_ns)
+{
+    size_t first = event_after(p, thread->since_ns);
+    if (thread->state != NOT_KNOWN || thread->since_ns == 0 || !are_facts(p, first)) {
+        put_piece(p, (struct piece){thread->since_ns, end_ns, TTAPE_OFF_UNKNOWN});
+        return;
+    }
+    for (size_t i = first; i < p->count; i++) {
+        uint64_t start = start_of(p, i);
+        uint64_t from = thread->since_ns > start ? thread->since_ns : start;
+        if ((i != 0 || p->place->has_before) && from < p->events[i].time_ns)
+            put_span(p, i, &(struct piece){from, p->events[i].time_ns, TTAPE_OFF_BLOCKED}, start);
+    }
+}
+
 static void consume(struct placing *p, struct seen_thread *thread)
 {
     uint64_t end_ns = p->events[p->count - 1].time_ns;
@@ -320,7 +345,7 @@ static void consume(struct placing *p, struct seen_thread *thread)
         p->s->waiting--;
     }
     if (thread->state != RUNS && thread->since_ns + p->place->error_ns < end_ns)
-        put_piece(p, (struct piece){thread->since_ns, end_ns, TTAPE_OFF_UNKNOWN});
+        put_rest(p, thread, end_ns);
     if (thread->first == thread->records.count || thread->first > 1024) {
         if (thread->first != 0)
             memmove(thread->records.data, records + thread->first,
