@@ -114,12 +114,40 @@ def check(path, start):
             run(verb, path, "--json", "--time", "+50us..+90us")
 
 
+def on_terminal(*arguments, **environment):
+    """What a terminal gets."""
+    ours, theirs = os.openpty()
+    done = subprocess.run([COMMAND, *map(str, arguments)], stdout=theirs, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, check=False,
+                          env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment})
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError: # the other end is closed
+        pass
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def check_terminal(path):
+    plain = run("dump", path, "--last", 3)
+    paged = on_terminal("dump", path, "--last", 3, TRACETAPE_PAGER="sed s/^/P:/")
+    assert re.sub(r"\x1b\[[0-9]*m", "", paged) == re.sub("(?m)^", "P:", plain.rstrip("\n")) + "\n"
+    assert "\x1b[2m" in paged and "\x1b" not in plain
+    assert on_terminal("dump", path, "--last", 3, "--no-pager", NO_COLOR="1",
+                       TRACETAPE_PAGER="sed s/^/P:/") == plain
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "calls.ttape")
         for seed in range(ROUNDS):
             start = make(random.Random(seed), path)
             check(path, start)
+        check_terminal(path)
         run("dump", path, "--follow", "--last", 3, status=2)
         run("dump", path, "--function", "(", status=2)
         untimed = os.path.join(folder, "untimed.ttape")
