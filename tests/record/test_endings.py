@@ -76,6 +76,8 @@ def times_of_stuck(trace):
     row = [row for row in report["rows"] if row["name"] == "stuck"][0]
     yield "report, total", row["total_ns"]
     yield "report, self", row["self_ns"]
+    slow = json.loads(setting.tracetape("slow", "--json", trace, "stuck").out)
+    yield "slow", slow["calls"][0]["duration_ns"]
     folded = setting.tracetape("export", "--format", "folded", trace)
     if folded.status:
         folded = setting.tracetape("export", "-t", "folded", trace)
