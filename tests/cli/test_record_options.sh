@@ -305,7 +305,8 @@ fi
 status 4 "$T" record -f -o . ./prog
 mkdir taken.ttape.recording
 status 4 "$T" record -o taken.ttape ./prog
-has err "'taken.ttape.recording' exists: .*'tracetape recover taken.ttape.recording -o taken.ttape'"
+has err "'taken.ttape.recording' exists: .*'tracetape last taken.ttape.recording' .*"
+has err "'tracetape recover taken.ttape.recording -o taken.ttape' makes a trace"
 rm -f prog.ttape
 status 0 "$T" record ./prog
 status 0 "$T" verify prog.ttape

@@ -100,6 +100,12 @@ int tool_select_time(struct tool_selection *selection, const char *trace, const 
     selection->to_ns = span->to.given ? tool_absolute_ns(&span->to, info) : UINT64_MAX;
     if (selection->from_ns > selection->to_ns)
         return tool_usage(NULL, "the range of --time ends before it starts");
+    if (info->event_count > 0 &&
+        (selection->to_ns <= info->time_first_ns || selection->from_ns > info->time_last_ns)) {
+        tool_message("nothing of '%s' is in the range of --time: it is from %" PRIu64 " to %" PRIu64
+                     " ns",
+                     trace, info->time_first_ns, info->time_last_ns);
+    }
     return TOOL_OK;
 }
 

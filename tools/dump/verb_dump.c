@@ -291,6 +291,7 @@ static int print_file(void *context, const struct tool_input *input)
         dump->format->open(dump);
         dump->format->print(dump);
         dump->format->close(dump);
+        tool_dump_filter_end(&dump->filter);
         status = dump->status;
     }
     dump->input = NULL;

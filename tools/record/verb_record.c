@@ -381,9 +381,9 @@ static int fail_open(const struct options *options, const ttape_error *err)
     bool is_there = err->status == TTAPE_E_EXISTS && is_file(options->output) && !options->force;
     if (err->status == TTAPE_E_EXISTS && tool_record_is_left(options->output)) {
         return tool_fail(
-            "'%s.recording' exists: a recorder is at work there, or was killed; what it "
-            "left, 'tracetape recover %s.recording -o %s' makes a trace of",
-            options->output, options->output, options->output);
+            "'%s.recording' exists: a recorder is at work there, or was killed; 'tracetape last "
+            "%s.recording' shows its end, 'tracetape recover %s.recording -o %s' makes a trace",
+            options->output, options->output, options->output, options->output);
     }
     return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
 }

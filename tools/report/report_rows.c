@@ -108,6 +108,8 @@ int tool_report_filter(struct tool_report *view, const char *expression)
         if (is_wanted(view, &view->rows[i], &regex))
             view->rows[kept++] = view->rows[i];
     regfree(&regex);
+    if (kept == 0 && view->row_count > 0)
+        tool_message("nothing that was called matches '%s'", expression);
     view->hidden_count += view->row_count - kept;
     view->row_count = kept;
     return TOOL_OK;
