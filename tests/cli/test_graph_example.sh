@@ -85,6 +85,7 @@ node = {n["name"] + str(n["level"]): n for n in contexts["nodes"]}
 main_thread = next(t["thread"] for t in contexts["threads"] if t["level"] == 0)
 assert [c["thread"] for c in node["beta0"]["contexts"]] == [main_thread]
 assert len(node["alpha0"]["contexts"]) == 8
+assert all(n["threads"] == len(n["contexts"]) for n in contexts["nodes"])
 edge = next(e for e in contexts["edges"] if label[e["from"]] == "foo"
             and label[e["to"]] == "start_thread [1]")
 assert len(edge["contexts"]) == 6
@@ -100,6 +101,8 @@ has out 'sort_basket  rc=126$'
 has out 'start_thread \[1\]  starts 6$'
 status 0 "$T" graph --summary --no-pager run.ttape
 has out 'nodes +9$'
+has out ' alpha  in 8 threads$'
+has out '^Hottest path$'
 has out 'recursion depth +7$'
 has out 'cycles of several nodes +0$'
 has out ' callgraph$'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every path that leads to a function, as `graph --reach` has it, against a model that follows the
-events of `dump` one by one; limits, pictures, what is refused."""
+events of `dump` one by one; limits, pictures, the hottest path, what is refused."""
 import csv
 import io
 import json
@@ -96,6 +96,16 @@ def check_function(trace, model, name):
     assert [line.split("  ")[-1].strip() for line in text[1:]] == callers, (text, callers)
 
 
+def check_hottest(trace, model):
+    found = json.loads(run("graph", "--summary", "--json", trace))["summary"]["hottest_path"]
+    most = max(counts["self"] for counts in model.found.values())
+    counts = model.found[tuple(found["path"])]
+    assert (found["self_ns"], found["calls"]) == (counts["self"], counts["calls"]), found
+    assert found["self_ns"] == most, (found, most)
+    text = run("graph", "--summary", "--no-pager", trace)
+    assert " < ".join(reversed(found["path"])) in text, (found, text)
+
+
 def check_picture(trace, model, name):
     dot = run("graph", "--reach", name, "--format", "dot", trace)
     steps = {path[:i] for path in model.to(name) for i in range(1, len(path) + 1)}
@@ -118,6 +128,7 @@ def main():
             for name in names:
                 check_function(trace, model, name)
             check_picture(trace, model, names[seed % 7])
+            check_hottest(trace, model)
         run("graph", "--reach", "nothing", trace, status=4)
         for option in ("--list", "--summary", "--split-levels"):
             run("graph", "--reach", names[0], option, trace, status=2)

@@ -52,11 +52,12 @@ def check_levels(checks, trace, program, words, splits):
     checks.equal(found, wanted, f"{label}: parents")
     checks.equal([t["known_by"] for t in threads], ["start"] + 15 * ["recorded"],
                  f"{label}: how parents are known")
-    lines = setting.tracetape("tree", "--depth", 0, trace).out.decode()
+    whole = ("--depth", 0, "--min-time", 0)
+    lines = setting.tracetape("tree", *whole, trace).out.decode()
     found = {int(own): int(by) for own, by in
              re.findall(r"thread (\d+) of process .*, started by thread (\d+)$", lines, re.M)}
     checks.equal(found, wanted, f"{label}: starters that tree names")
-    nodes = json.loads(setting.tracetape("tree", "--depth", 0, "--json", trace).out)["nodes"]
+    nodes = json.loads(setting.tracetape("tree", *whole, "--json", trace).out)["nodes"]
     found = {n["tid"]: n["started_by"] for n in nodes if "started_by" in n}
     checks.equal(found, wanted, f"{label}: starters in tree's JSON")
     said = summary_of(trace, *splits)

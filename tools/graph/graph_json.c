@@ -77,6 +77,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_number(json, "calls", node->sum.calls);
     tool_json_number(json, "recursive_calls", node->sum.recursion);
     tool_json_number(json, "depth", node->depth);
+    tool_json_number(json, "threads", node->thread_count);
     tool_json_signed(json, "self_ns", node->sum.self_ns);
     tool_json_real(json, "self_share", tool_graph_share(graph, node->sum.self_ns, node->sum.calls));
     tool_json_signed(json, "total_ns", node->sum.total_ns);
@@ -172,6 +173,8 @@ static void put_summary(struct tool_graph_view *view, struct tool_json *json)
     tool_json_number(json, "threading_levels", summary.level_count);
     put_hottest(view, json, false, "hottest_nodes");
     put_hottest(view, json, true, "hottest_edges");
+    if (view->paths != NULL)
+        tool_reach_hottest_json(view->paths, json);
     put_modules(view, json);
     tool_json_end(json, '}');
 }

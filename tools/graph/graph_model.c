@@ -115,8 +115,10 @@ int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
 
 int tool_graph_remake(struct tool_graph *graph)
 {
-    for (size_t i = 0; i < graph->node_count; i++)
+    for (size_t i = 0; i < graph->node_count; i++) {
         graph->nodes[i].sum = (struct tool_graph_counts){0};
+        graph->nodes[i].thread_count = 0;
+    }
     graph->edge_count = 0;
     tool_map_close(&graph->edge_map);
     tool_map_close(&graph->active_map); /* it names edges */

@@ -41,6 +41,7 @@ struct tool_graph_node {
     uint32_t signal;
     uint32_t depth; /* most times on one stack at once */
     uint32_t active;
+    uint32_t thread_count; /* in which it ran */
     bool is_touched, is_kept;
     struct tool_graph_counts sum, now; /* now: of the thread at hand */
 };

@@ -3,6 +3,7 @@
 #include "tools/graph/graph_paths.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <tracetape/writer.h>
 
@@ -110,6 +111,10 @@ int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
     tool_functions_open(&paths->functions, input->reader);
     tool_site_names_open_as(&paths->names, input->reader, style);
     paths->is_reached = tool_allocate(paths->functions.count, sizeof(bool));
+    if (name == NULL) {
+        memset(paths->is_reached, true, paths->functions.count);
+        return read_streams(paths);
+    }
     uint32_t count = tool_find_sites(&paths->names, name, NULL, 0);
     if (count == 0)
         return tool_fail("'%s' has no function '%s'", input->name, name);
@@ -183,4 +188,17 @@ void tool_paths_order(struct tool_paths *paths, const struct tool_graph_limits *
         paths->pruned_calls -= paths->paths[ranks[i].index].calls;
     }
     free(ranks);
+}
+
+uint32_t tool_paths_hottest(const struct tool_paths *paths)
+{
+    uint32_t found = TTAPE_NONE;
+    for (uint32_t i = 0; i < paths->count; i++) {
+        const struct tool_path *path = &paths->paths[i];
+        const struct tool_path *best = found != TTAPE_NONE ? &paths->paths[found] : NULL;
+        if (best == NULL || path->self_ns > best->self_ns ||
+            (path->self_ns == best->self_ns && path->calls > best->calls))
+            found = i;
+    }
+    return found;
 }

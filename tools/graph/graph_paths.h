@@ -17,6 +17,7 @@
 #include "tools/command/output.h"
 #include "tools/graph/graph_model.h"
 #include "tools/io/input.h"
+#include "tools/io/json.h"
 
 #define TOOL_PATH_SIGNAL (UINT32_C(1) << 31) /* in a step: a signal's number, no function */
 
@@ -46,19 +47,25 @@ struct tool_paths {
     int64_t span_ns;
 };
 
-/* Reads the selection. Returns a tool_exit; TOOL_CANNOT: there is no such function. */
+/* Reads the selection; NULL: paths to all functions. Returns a tool_exit; TOOL_CANNOT: there is no
+ * such function. */
 int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
                     const struct tool_selection *selection, const char *name,
                     enum tool_name_style style);
 void tool_paths_close(struct tool_paths *paths);
 /* Decides which are shown. */
 void tool_paths_order(struct tool_paths *paths, const struct tool_graph_limits *limits);
+/* That with most own time, where there are no times with most calls; TTAPE_NONE: there is none. */
+uint32_t tool_paths_hottest(const struct tool_paths *paths);
 double tool_paths_share(const struct tool_paths *paths, int64_t time_ns, uint64_t calls);
 
 /* ---- graph_reach.c ---- */
 
 void tool_reach_text(struct tool_paths *paths, struct tool_output *out);
 void tool_reach_json(struct tool_paths *paths, struct tool_output *out);
+/* One row, or an object, for the summary. */
+void tool_reach_hottest(struct tool_paths *paths, struct tool_output *out);
+void tool_reach_hottest_json(struct tool_paths *paths, struct tool_json *json);
 /* Their tree, as Graphviz draws it. */
 void tool_reach_dot(struct tool_paths *paths, struct tool_output *out);
 

@@ -27,19 +27,18 @@ static const char *name_of(struct tool_paths *paths, uint32_t step, char *buffer
 }
 
 /* Innermost first: where the table is cut, the next caller stays. */
-static void put_callers(struct tool_paths *paths, struct tool_table *table,
-                        const struct tool_path *path)
+static void put_callers(struct tool_paths *paths, struct tool_table *table, uint32_t innermost)
 {
     struct tool_output text;
     char buffer[40];
     tool_output_open(&text, -1);
-    for (uint32_t at = path->before; at != TTAPE_NONE; at = paths->paths[at].before) {
+    for (uint32_t at = innermost; at != TTAPE_NONE; at = paths->paths[at].before) {
         const char *name = name_of(paths, paths->paths[at].step, buffer);
         if (text.size_bytes + strlen(name) + 3 > TOOL_OUTPUT_BYTES / 2)
             break;
         tool_output_printf(&text, "%s%s", text.size_bytes > 0 ? " < " : "", name);
     }
-    if (path->before == TTAPE_NONE)
+    if (innermost == TTAPE_NONE)
         tool_output_text(&text, "(nothing)");
     tool_table_bytes(table, TOOL_PLAIN, text.data, text.size_bytes);
     free(text.data);
@@ -58,7 +57,7 @@ static void put_row(struct tool_paths *paths, struct tool_table *table,
         tool_table_time(table, tone, path->self_ns);
     }
     tool_table_count(table, tone, path->calls);
-    put_callers(paths, table, path);
+    put_callers(paths, table, path->before);
 }
 
 static void put_pruned(const struct tool_paths *paths, struct tool_output *out)
@@ -90,6 +89,28 @@ void tool_reach_text(struct tool_paths *paths, struct tool_output *out)
     put_pruned(paths, out);
 }
 
+void tool_reach_hottest(struct tool_paths *paths, struct tool_output *out)
+{
+    const struct tool_column columns[] = {{"SELF %", .rank = 0},
+                                          {"SELF", .rank = 0},
+                                          {"CALLS", .rank = 0},
+                                          {"PATH", .is_text = true, .gives_way = true}};
+    struct tool_table table;
+    uint32_t hottest = tool_paths_hottest(paths);
+    if (hottest == TTAPE_NONE)
+        return;
+    const struct tool_path *path = &paths->paths[hottest];
+    tool_table_open(&table, columns, 4);
+    tool_table_printf(&table, TOOL_PLAIN, "%.2f",
+                      100.0 * tool_paths_share(paths, path->self_ns, path->calls));
+    tool_table_time(&table, TOOL_PLAIN, path->self_ns);
+    tool_table_count(&table, TOOL_PLAIN, path->calls);
+    put_callers(paths, &table, hottest);
+    tool_table_print(&table, out, tool_table_width(&table, paths->names.is_shortened),
+                     tool_terminal_colours());
+    tool_table_close(&table);
+}
+
 /* ---- JSON ---- */
 
 static void put_steps(struct tool_paths *paths, struct tool_json *json, const struct tool_path *end)
@@ -112,6 +133,19 @@ static void put_steps(struct tool_paths *paths, struct tool_json *json, const st
     }
     tool_json_end(json, ']');
     free(steps);
+}
+
+void tool_reach_hottest_json(struct tool_paths *paths, struct tool_json *json)
+{
+    uint32_t hottest = tool_paths_hottest(paths);
+    if (hottest == TTAPE_NONE)
+        return;
+    const struct tool_path *path = &paths->paths[hottest];
+    tool_json_begin(json, "hottest_path", '{');
+    tool_json_number(json, "calls", path->calls);
+    tool_json_signed(json, "self_ns", path->self_ns);
+    put_steps(paths, json, path);
+    tool_json_end(json, '}');
 }
 
 void tool_reach_json(struct tool_paths *paths, struct tool_output *out)

@@ -202,6 +202,8 @@ static void put_nodes(struct printing *print, size_t most)
         char marks[MARK_BYTES] = "";
         if (print->recursion[order[i]] > 0)
             add_mark(marks, "  rc=%" PRIu64, print->recursion[order[i]]);
+        if (node->thread_count > 1)
+            add_mark(marks, "  in %" PRIu32 " threads", node->thread_count);
         put_share(print, tone, node->sum.self_ns, node->sum.calls);
         if (print->graph->has_times) {
             tool_table_time(&print->table, tone, node->sum.self_ns);
@@ -357,6 +359,10 @@ void tool_graph_print_summary(struct tool_graph_view *view, struct tool_output *
     put_nodes(&print, HOTTEST);
     tool_output_text(out, "\nHottest edges\n");
     put_edges(&print, HOTTEST);
+    if (view->paths != NULL) {
+        tool_output_text(out, "\nHottest path\n");
+        tool_reach_hottest(view->paths, out);
+    }
     tool_output_text(out, "\nModules\n");
     put_modules(&print);
     put_pruned(&print);

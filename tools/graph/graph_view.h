@@ -9,12 +9,14 @@
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/graph/graph_model.h"
+#include "tools/graph/graph_paths.h"
 
 struct tool_graph_view {
     struct tool_graph *graph;
     struct tool_site_names names;
     const char *context; /* node, edge "A->B", "*", or NULL */
     bool as_list;
+    struct tool_paths *paths;   /* of all functions, for the summary; NULL: not asked for */
     char **labels;              /* by node, made when asked for */
     size_t *node_at, *edge_at;  /* contexts of a node (edge): from here in `order` up to the next */
     uint32_t *order;            /* contexts, by node, then edge, then thread */

@@ -277,6 +277,7 @@ static void merge(struct tool_graph *graph)
         } else {
             struct tool_graph_node *node = &graph->nodes[index];
             add_counts(&node->sum, &node->now);
+            node->thread_count++;
             keep_context(graph, index, false, &node->now);
             thread->call_count += node->kind == TOOL_NODE_FUNCTION ? node->now.calls : 0;
             tool_add_ns(&thread->idle_ns, node->now.idle_ns);

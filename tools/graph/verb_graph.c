@@ -194,16 +194,25 @@ static int reach(const struct options *options, const struct tool_input *input,
 static int show(const struct options *options, struct tool_graph *graph)
 {
     struct tool_graph_view view;
+    struct tool_paths paths = {0};
     int status = TOOL_OK;
     tool_graph_view_open(&view, graph, options->context,
                          tool_name_style(options->names, options->json));
     view.as_list = options->list;
-    if (options->context != NULL && !tool_graph_has_context(&view))
+    if (options->summary) { /* what is wrong with the bytes, the graph has told */
+        view.paths = &paths;
+        status = tool_paths_make(&paths, graph->input, graph->selection, NULL,
+                                 tool_name_style(options->names, options->json));
+        status = status == TOOL_LOSS ? TOOL_OK : status;
+    }
+    if (status == TOOL_OK && options->context != NULL && !tool_graph_has_context(&view))
         status = tool_fail("'%s' is no node or edge of the graph", options->context);
     if (status == TOOL_OK)
         status = is_format(options, "svg") ? tool_graph_draw(put_graph, &view)
                                            : print_text(options, &view);
     tool_graph_view_close(&view);
+    if (options->summary)
+        tool_paths_close(&paths);
     return status;
 }
 
