@@ -25,10 +25,10 @@ PRINTING = [["tree"], ["tree", "--full"], ["tree", "--fold"], ["tree", "--open",
             ["report", "--by", "name"], ["report", "--by", "module"], ["report", "--by", "file"],
             ["report", "--by", "thread"], ["report", "--by", "process"], ["report", "--by", "call"],
             ["report", "--exact"], ["slow"],
-            ["slow", "--self"], ["graph"], ["dump"], ["dump", "--places"], ["info"],
-            ["info", "--all"], ["verify"]]
+            ["slow", "--self"], ["last"], ["last", "--all"], ["graph"], ["dump"],
+            ["dump", "--places"], ["info"], ["info", "--all"], ["verify"]]
 JSON = [["tree", "--json"], ["report", "--json"], ["report", "--json", "--by", "call"],
-        ["report", "--json", "--by", "thread"], ["slow", "--json"],
+        ["report", "--json", "--by", "thread"], ["slow", "--json"], ["last", "--json"],
         ["graph", "--json"], ["info", "--json"],
         ["verify", "--json"]]
 

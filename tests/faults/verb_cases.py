@@ -84,6 +84,8 @@ def answers():
         Case("slow", ["slow", "--jobs", "2", "a.ttape"]),
         Case("slow --self", ["slow", "--self", "--json", "--jobs", "1", "a.ttape", "f3"]),
         Case("report --callers", ["report", "--callers", "f3", "--jobs", "2", "a.ttape"]),
+        Case("last", ["last", "--all", "a.ttape"]),
+        Case("last --json", ["last", "--json", "a.ttape"]),
         Case("tree", ["tree", "--jobs", "2", "a.ttape"]),
         Case("tree --full", ["tree", "--full", "--fold", "--jobs", "1", "a.ttape"]),
         Case("tree --json", ["tree", "--json", "--jobs", "1", "a.ttape"]),

@@ -72,6 +72,7 @@ static const struct {
     {tool_verb_info, "info", "--json --all --memory 64M"},
     {tool_verb_verify, "verify", "--json --jobs 2"},
     {tool_verb_dump, "dump", "--format csv --events 1..3 --time 110.. --thread 2 --limit 3"},
+    {tool_verb_last, "last", "--json --all --limit 1 --thread 1"},
     {tool_verb_tree, "tree", "--json --full --thread 1 --time 105..120 --min-time 1ns"},
     {tool_verb_report, "report", "--json --group ^leaf --sort name --reverse --exact --limit 1"},
     {tool_verb_report, "report", "--by thread --thread 2 --time 205..220 --idle leaf1"},
