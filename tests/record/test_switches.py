@@ -137,6 +137,15 @@ def check_pieces(checks, work, trace, whole):
         checks.equal(sum(part[key] for part in parts), whole[key], f"{key} of two ranges")
 
 
+def check_times(checks, trace, out):
+    """Sums of what the kernel counts of each thread, as it was read last."""
+    numbers = {entry["key"]: entry["value"] for entry in traces.info(trace)["metadata"]}
+    told = sum(int(line.split()[1]) for line in out.decode().splitlines())
+    checks.that(1 <= numbers.get("cpu_threads", 0) <= 5, "refused: threads that were read", numbers)
+    checks.that(0 < numbers.get("on_cpu_ns", 0) <= told * 2 + 100000000,
+                f"refused: on the CPU, of {told}", numbers)
+
+
 def check_without(checks, work, program):
     trace = work / "without.ttape"
     done = setting.tracetape("record", "-q", "-f", "-o", trace, "--no-switches", "--", program)
@@ -150,6 +159,7 @@ def check_without(checks, work, program):
     checks.equal(done.stderr.count(b"does not tell when threads run"), 1, "refused: said once")
     checks.that(report(trace)["idle_source"] != "switches", "refused: source of idle")
     checks.equal(traces.verify(trace), None, "refused: verify")
+    check_times(checks, trace, done.stdout)
 
 
 def main():

@@ -26,6 +26,7 @@
 #define DRAINING_NICE     (-20)
 #define DRAINING_SLICE_NS 100000u
 #define IDLE_WAIT_MS      100u
+#define TIMES_MS          20u
 #define PARTIAL_MS        1000u /* blocks that fill slowly are looked into so often */
 #define LIVE_PARTIAL_MS   200u
 
@@ -311,6 +312,7 @@ static void close_drain(struct ttp_drain *d)
     ttp_map_free(&d->allocator, &d->known);
     ttp_map_free(&d->allocator, &d->taken);
     ttp_unrecorded_close(&d->unrecorded, &d->allocator);
+    ttp_thread_times_close(&d->times, &d->allocator);
     free(d->slot);
 }
 
@@ -393,6 +395,27 @@ static bool has_changed(const uint32_t *counter, uint32_t *seen)
     return changed;
 }
 
+static void read_times(struct ttp_drain *d, uint64_t now_ms)
+{
+    const struct ttp_pid_seen *pids = d->pids.data;
+    if (!d->times.is_on || now_ms - d->times.read_ms < TIMES_MS)
+        return;
+    d->times.read_ms = now_ms;
+    for (size_t i = 0; i < d->pids.count; i++)
+        ttp_thread_times_read(&d->times, &d->allocator, pids[i].pid);
+}
+
+/* What was read of them. Without a reading nothing is said. */
+static void tell_times(ttape_recording *r)
+{
+    struct ttp_thread_sums sums = ttp_thread_times_sum(&r->drain.times);
+    if (sums.thread_count == 0)
+        return;
+    (void)ttape_recording_set_number(r, "on_cpu_ns", sums.on_cpu_ns, NULL);
+    (void)ttape_recording_set_number(r, "waiting_for_cpu_ns", sums.waiting_ns, NULL);
+    (void)ttape_recording_set_number(r, "cpu_threads", sums.thread_count, NULL);
+}
+
 ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_error *err)
 {
     struct ttp_drain *d = &r->drain;
@@ -430,6 +453,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     ttp_unrecorded_take(&d->unrecorded, &d->allocator, head);
     ttape_status status = ttp_drain_round(d, everything, false, err);
     ttp_follower_read(&r->switches);
+    read_times(d, now);
     *drained = d->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->encoder.appended, __ATOMIC_RELAXED);
     __atomic_store_n(&head->lost_count, d->lost + r->encoder.lost + r->encoder.uncounted,
@@ -494,6 +518,7 @@ ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
         return ttp_fail_plain(err, TTAPE_E_STATE, "the recording was finished before");
     stop(r);
     read_lost(r);
+    tell_times(r);
     ttp_unrecorded_take(&r->drain.unrecorded, &r->drain.allocator, r->drain.arena.head);
     ttp_spill_end(&r->spill);
     if (r->has_thread)
@@ -548,6 +573,7 @@ ttape_status ttape_recording_follow(ttape_recording *r, uint32_t pid, ttape_erro
     if (r->switches.is_open)
         return ttp_fail_plain(err, TTAPE_E_STATE, "a process is followed already");
     int code = ttp_follower_open(&r->switches, pid);
+    r->drain.times.is_on = code != 0;
     return code == 0
                ? TTAPE_OK
                : ttp_fail_plain(err, TTAPE_E_UNSUPPORTED,

@@ -38,6 +38,7 @@
 #include "writer/recording/pace.h"
 #include "writer/recording/snapshot.h"
 #include "writer/recording/switches/switch_threads.h"
+#include "writer/recording/switches/thread_times.h"
 #include "writer/recording/unrecorded.h"
 
 #define TTP_SLOT_MAGIC      0x746f6c7370617474ull /* "ttapslot" */
@@ -300,6 +301,7 @@ struct ttp_drain {
     struct ttp_word_map taken;     /* by thread serial, the last block taken: its sequence */
     struct ttp_shared *shared;
     struct ttp_unrecorded unrecorded; /* whom it waits for */
+    struct ttp_thread_times times;    /* where switches are not told */
     ttape_clock clock;                /* constant */
     struct ttp_clock_tracker tracker; /* of the time stamp counter */
     uint64_t sampled_ticks;           /* when a pair was read last */
