@@ -117,8 +117,8 @@ def unwinding():
 
 def signals():
     yield Case("signals", "p_signals.c")
-    yield Case("profiling signals, nested", "p_profiled.c", [2, 150], frames="counts",
-               options=["--block"], balanced=True, after=signals_ended)
+    yield Case("profiling signals, nested", "p_profiled.c", [2, setting.cut(150, 30)],
+               frames="counts", options=["--block"], balanced=True, after=signals_ended)
     yield Case("alternate stacks", "p_altstack.c")
     for way in ("default", "handler", "thread", "recover"):
         yield Case(f"stack overflow, {way}", "p_overflow.c", [way], frames="opens")

@@ -74,6 +74,27 @@ def programs():
     return (BUILD if os.access(BUILD, os.W_OK) else Path(tempfile.gettempdir())) / "record-programs"
 
 
+def made_before(place, name):
+    """Where a program is, of whoever made it first, or where it is to be."""
+    shared = BUILD / "record-programs" / place / name
+    return shared if shared.is_file() and os.access(shared, os.R_OK | os.X_OK) else \
+        programs() / place / name
+
+
+def log_object(compiler):
+    """own.c, not instrumented, made once per content."""
+    words = [COMPILERS[compiler][0], "-O1", "-fPIC", "-c"]
+    text = "".join((PROGRAMS / f"own.{end}").read_text(encoding="utf-8") for end in "ch")
+    target = programs() / f"own-{compiler}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.o"
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as work:
+            made = Path(work, "own.o")
+            call([*words, PROGRAMS / "own.c", "-o", made])
+            made.rename(target)
+    return target
+
+
 def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=True):
     """A program of programs/, instrumented, made once per content and options: its path."""
     tool = compiler_of(name, compiler)
@@ -87,18 +108,15 @@ def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=T
         path = Path(library)
         facts.append(hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
-    place = programs() / f"{Path(name).stem}-{compiler}-{key}"
-    target = place / (output or Path(name).stem)
+    place = f"{Path(name).stem}-{compiler}-{key}"
+    target = made_before(place, output or Path(name).stem)
     if target.is_file():
         return target
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place) as work:
-        made, plain = Path(work, "made"), Path(work, "own.o")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as work:
+        made = Path(work, "made")
         link = ["-rdynamic", "-pthread", *libraries, "-ldl"]
-        objects = []
-        if log:
-            call([COMPILERS[compiler][0], "-O1", "-fPIC", "-c", PROGRAMS / "own.c", "-o", plain])
-            objects = [plain]
+        objects = [log_object(compiler)] if log else []
         call([*words, "-w", "-finstrument-functions", "-o", made, PROGRAMS / name, *objects, *link])
         made.rename(target)
     return target

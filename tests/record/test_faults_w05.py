@@ -15,7 +15,7 @@ def main():
             "none": "mount -t tmpfs none /dev"
                     " && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9"}
     with setting.work_dir() as work:
-        for program, args in (("p_steady.c", [200, 3]), ("p_limits.c", [60])):
+        for program, args in (("p_steady.c", [200, 3, *faults.PACE]), ("p_limits.c", [60])):
             host = faults.Host(work, program, args)
             for name, script in ways.items():
                 outcome = host.run(f"/dev/shm: {name}, {program}",

@@ -25,17 +25,17 @@ def main():
     checks = setting.Checks("W11")
     with setting.work_dir() as work:
         for clock in ("tsc", "monotonic", "coarse", "none"):
-            oracle.observe(checks, Case(f"W11 {clock}", "p_profiled.c", [2, setting.cut(120, 40)],
+            oracle.observe(checks, Case(f"W11 {clock}", "p_profiled.c", [2, setting.cut(120, 20)],
                                         options=["--clock", clock, "--block"],
                                         frames="counts",
                                         balanced=True, after=signals_ended, timeout=30),
                            "gcc", work)
         for threads in (1, 4, 16):
             oracle.observe(checks, Case(f"W11 {threads} threads", "p_profiled.c",
-                                        [threads, setting.cut(100, 40)], frames="counts", loss=True,
+                                        [threads, setting.cut(100, 20)], frames="counts", loss=True,
                                         after=counted, timeout=30),
                            "gcc", work)
-        oracle.observe(checks, Case("W11 little room", "p_profiled.c", [4, setting.cut(150, 60)],
+        oracle.observe(checks, Case("W11 little room", "p_profiled.c", [4, setting.cut(150, 40)],
                                     options=["--buffer", "256K", "--spill", "64K"],
                                     frames="counts", loss=True, after=counted, timeout=30),
                        "gcc", work)

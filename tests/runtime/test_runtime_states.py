@@ -9,7 +9,9 @@ import sys
 
 import arena as rt
 
-STORM = "700" if os.environ.get("TTAPE_THOROUGH") == "1" else "100"  # rounds
+THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
+STORM, STORM_WITHOUT_ROOM = ("700", "700") if THOROUGH else ("30", "100")  # milliseconds
+DEPTHS = (1000, 65534, 65535, 65536, 70000) if THOROUGH else (65535, 65536)
 STORM_THREADS = 2
 shop = rt.Workshop()
 failures = []
@@ -94,7 +96,7 @@ def test_silence():
 
 def test_deep():
     exe = shop.build("deep.c", "-O2", "-fno-optimize-sibling-calls")
-    for depth in (1000, 65534, 65535, 65536, 70000):
+    for depth in DEPTHS:
         streams, lost, _ = run(f"deep {depth}", exe, ["jump", str(depth)], blocks=400)
         count = collections.Counter(streams[-1].words)
         calls = depth + 1
@@ -145,7 +147,8 @@ def test_storm():
                        ("storm without room (W11)", {"blocks": 3}),
                        ("storm without a clock (W11)", {"blocks": 400, "clock": rt.NONE}),
                        ("storm with a slow clock (W11)", {"blocks": 400, "clock": rt.MONOTONIC})):
-        streams, lost, output = run(what, exe, [STORM, str(STORM_THREADS)], **kind)
+        duration = STORM_WITHOUT_ROOM if kind["blocks"] < 10 else STORM
+        streams, lost, output = run(what, exe, [duration, str(STORM_THREADS)], **kind)
         told = sum(int(line.split()[1]) for line in output.splitlines())
         recorded = sum(w[0] in "+-?" for s in streams for w in s.words)
         facts = 2 * STORM_THREADS - sum(len(s.facts) for s in streams)  # that may be lost, too

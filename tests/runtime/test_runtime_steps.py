@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A signal at every 47th instruction of hooks in every state; the slow form takes each one."""
+"""A signal at every 97th instruction of hooks in every state; the slow form takes each one."""
 import stepping
 
-stepping.main(47)
+stepping.main(97)

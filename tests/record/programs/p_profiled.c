@@ -1,5 +1,6 @@
 /* SIGPROF a thousand times a second and more in threads that call all the time; the handler is
- * instrumented and raises further signals, five deep: `p_profiled [THREADS] [MILLISECONDS]`. */
+ * instrumented and raises further signals, five deep: `p_profiled [THREADS] [MILLISECONDS]`; each
+ * thread gets one at least. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -62,7 +63,7 @@ static void *work(void *argument)
 static void send_signals(pthread_t *threads, long count, double until)
 {
     struct timespec pause = {0, 300000};
-    for (long i = 0; now() < until; i++) {
+    for (long i = 0; i < count || now() < until; i++) {
         pthread_kill(threads[i % count], SIGPROF);
         nanosleep(&pause, NULL);
     }
