@@ -290,6 +290,7 @@ has err "'link.ttape' exists already"
 status 0 env TMPDIR="$work" "$T" record -o - ./prog
 cp out piped.ttape
 equals "$(grep -cxE -- '-?[0-9]+' err)" 1 'what the command says'
+has err "report '-'$"
 status 0 "$T" verify piped.ttape
 status 5 "$T" record -q -o - ./plain
 lines out 0

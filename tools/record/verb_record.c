@@ -369,7 +369,7 @@ static int finish(const struct options *options, ttape_recording *recording, int
     if (!options->quiet && s.event_count != 0)
         tool_record_say_cost(options->output);
     if (!options->quiet && s.event_count != 0)
-        tool_record_say_end(options->output, status);
+        tool_record_say_end(options->shown, status);
     if (result == 0 && s.event_count == 0)
         return TOOL_CANNOT;
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
