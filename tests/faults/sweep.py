@@ -170,7 +170,9 @@ class Sweep:
 
     def series(self, case, kind, action, ever, there):
         count, hits = case.clean.counts[kind], 0
-        most = self.most if not ever or self.most is None else max(3, self.most // 2)
+        most = self.most
+        if ever and most is not None:
+            most = min(most, max(3, most // 2))
         for number in spread(count, most):
             label = f"{kind} {number} of {count}: {action}{' for ever' if ever else ''}"
             run = self.run(case, kind, action, number, ever)
@@ -239,6 +241,8 @@ def spread(count, most):
     """Up to `most` of the numbers below count: the first ones, the last ones, some between."""
     if most is None or count <= most:
         return range(count)
+    if most == 1:
+        return [count // 2]
     edge = max(1, most // 3)
     middle = most - 2 * edge
     step = (count - 2 * edge) / max(1, middle)
