@@ -50,7 +50,8 @@ def by_us(checks, work, program, size, *options):
     events = []
     for line in dump.out.decode().splitlines()[1:]:
         _, _, _, kind, depth, _, name = line.split(",", 6)
-        events.append((kind, traces.plain_name(name), int(depth)))
+        if not name.startswith("tracetape:"):  # facts, which uftrace does not have
+            events.append((kind, traces.plain_name(name), int(depth)))
     return events
 
 
