@@ -143,7 +143,8 @@ START_TEST(merged_seeks_find_the_same)
         TTEST_OK(ttape_cursor_seek_time(warm, time_ns, &err));
         TTEST_OK(ttape_cursor_seek_time(c, time_ns, &err));
         ttape_status status = TTAPE_OK;
-        for (uint32_t i = 0; i < (k % 4 ? 500u : 100000u / ttest_every(5)) && status == TTAPE_OK; i++) {
+        uint32_t follow = k % 4 ? 500u : 100000u / ttest_every(5);
+        for (uint32_t i = 0; i < follow && status == TTAPE_OK; i++) {
             status = ttape_cursor_next(warm, &a, &err);
             ck_assert_int_eq(ttape_cursor_next(c, &b, &err), status);
             if (status != TTAPE_OK)
