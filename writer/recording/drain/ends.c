@@ -30,6 +30,23 @@ static bool find_successor(const struct ttp_drain *d, const struct ttp_candidate
     return false;
 }
 
+/* The thread may have taken its last block just behind us while we went through the list, and be
+ * over since then. */
+static bool has_later_block(const struct ttp_drain *d, const struct ttp_candidate *c)
+{
+    for (uint32_t i = 0; i < d->arena.ready; i++) {
+        uint32_t state = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE);
+        const struct ttp_block_head *block =
+            (const struct ttp_block_head *)(d->arena.blocks + (size_t)i * TTP_BLOCK_BYTES);
+        if (state == TTP_BLOCK_FREE || state == TTP_BLOCK_WITHDRAWN)
+            continue;
+        if (__atomic_load_n(&block->serial, __ATOMIC_ACQUIRE) == c->serial &&
+            block->sequence > c->sequence)
+            return true;
+    }
+    return false;
+}
+
 bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,
                   struct ttp_end_word *word)
 {
@@ -41,12 +58,15 @@ bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_ov
     if (pid != NULL && is_over) /* a thread that is gone went with its process? */
         ttp_pid_check(d, pid);
     bool is_done = c->state == TTP_BLOCK_DONE;
+    if (is_over && !is_done && has_later_block(d, c))
+        return false;
     if (is_done) {
         word->end.how = TTAPE_THREAD_END_ITSELF;
         word->is_at_last = true;
     } else if (is_over && find_successor(d, c, word)) {
         /* the process goes on */
-    } else if (pid != NULL && pid->is_dead) {
+    } else if (pid != NULL && pid->is_dead && (is_over || at_end)) {
+        /* else it died in this round, and has left more than what the round saw */
         find_process_end(pid, word);
     } else if (is_over) {
         word->end = seen->gone;
