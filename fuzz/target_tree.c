@@ -24,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_word(&line, "--open=+%llu", (unsigned long long)fuzz_time(&p));
     else if (what == 6)
         fuzz_word(&line, how & 128 ? "--open=%s[1]" : "--open=%s", look.symbol);
+    else
+        fuzz_word(&line, "--partitions");
     if (json)
         fuzz_word(&line, "--json");
     if (how & 2)

@@ -21,7 +21,8 @@ NAMES = [C1, bytes(range(0x80, 0xa0)), BIDI, bytes(range(0x20)) + b"\x7f", b'"]}
          b"${HOME}`id`", b"=cmd|' /C calc'!A0", b"\x1b]0;title\x07", b"\xed\xa0\x80\xc0\xaf",
          b"\\N\\\"} -> {", b"<b>&amp;", "\u2028\u2029\ufeff".encode(), b"x" * MEGABYTE,
          b"\xc2\x9b" * (MEGABYTE // 10)]  # a line has it as it is, every output four times as long
-PRINTING = [["tree"], ["tree", "--full"], ["tree", "--fold"], ["tree", "--open", "s0"], ["report"],
+PRINTING = [["tree"], ["tree", "--partitions"],
+            ["tree", "--fold"], ["tree", "--open", "s0"], ["report"],
             ["report", "--by", "name"], ["report", "--by", "module"], ["report", "--by", "file"],
             ["report", "--by", "thread"], ["report", "--by", "process"], ["report", "--by", "call"],
             ["report", "--exact"], ["slow"],

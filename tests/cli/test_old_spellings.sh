@@ -65,6 +65,7 @@ has err 'ends before it starts'
 for verb in cut dump export graph report tree convert record; do
     status 0 "$T" "$verb" --help
     for name in from to tid partitions top match filter dot svg; do
+        [ "$verb $name" = "tree partitions" ] && continue # a word of its own there
         if grep -q -- "--$name " out; then fail "$verb --help shows --$name"; fi
     done
 done

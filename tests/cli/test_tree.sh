@@ -69,7 +69,7 @@ export calls=$((1 + 40 * 5 + 2))
 # Pruned: read from the summaries alone, nothing decoded. Every event is somewhere, once.
 check_python <<'END'
 from tree import *
-top, out = tree("a.ttape", "--min-time", "0")
+top, out = tree("a.ttape", "--partitions", "--min-time", "0")
 (thread,) = top
 (main,) = [n for n in thread.children if n["kind"] == "call"]
 assert main["name"] == "main" and main["end"] == "ended", main
@@ -90,11 +90,22 @@ while (at := data.find(sync, at + 1)) >= 0:
         data[at + 63 + int.from_bytes(data[at + 24:at + 32], "little")] ^= 1  # its last byte
 open("spoilt.ttape", "wb").write(data)
 END
-status 0 "$T" tree --json a.ttape
+status 0 "$T" tree --json --partitions a.ttape
 sed 's/a.ttape/spoilt.ttape/' out >want
-status 0 "$T" tree --json spoilt.ttape
+status 0 "$T" tree --json --partitions spoilt.ttape
 same out want
 status 3 "$T" tree --full spoilt.ttape
+
+# A small trace is decoded without being asked.
+status 0 "$T" tree --full --min-time 0 a.ttape
+cp out want
+status 0 "$T" tree --min-time 0 a.ttape
+same out want
+has out ' sub$'
+status 0 "$T" tree --partitions --min-time 0 a.ttape
+has out '\[in (partition|[0-9]+ partitions)'
+status 2 "$T" tree --partitions --full a.ttape
+has err 'exclude each other'
 
 # Full: every call, in every node the time that the pruned tree gives it.
 check_python <<'END'
@@ -104,7 +115,7 @@ assert totals(top)[0] == int(os.environ["calls"])
 nodes = {n["node"]: n for t in top for n in t.walk()}
 assert all(n["rest_ns"] == 0 for n in nodes.values())
 assert not [n for n in nodes.values() if n["kind"] == "part"]
-pruned, _ = tree("a.ttape", "--min-time", "0")
+pruned, _ = tree("a.ttape", "--partitions", "--min-time", "0")
 known = 0
 for n in (n for t in pruned for n in t.walk()):
     if n["kind"] == "call":
@@ -124,7 +135,7 @@ assert main["calls_below"] == int(os.environ["calls"]) - 1
 # --depth and --min-time leave out, and lose nothing.
 for options in (["--depth", "2"], ["--depth", "1"], ["--depth", "0"], ["--min-time", "40ns"],
                 ["--min-time", "1us", "--depth", "3"], ["--min-time", "1s"]):
-    for full in ([], ["--full"]):
+    for full in (["--partitions"], ["--full"]):
         some, _ = tree("a.ttape", *full, *options)
         assert (some or _["shorter"]) and sum(t["time_ns"] for t in some) + \
             _.get("shorter", {}).get("time_ns", 0) == top[0]["time_ns"], options
@@ -200,7 +211,7 @@ check_python <<'END'
 from tree import *
 full, _ = tree("a.ttape", "--full", "--min-time", "0")
 main = full[0].children[0]
-shown, _ = tree("a.ttape", "--min-time", "0")
+shown, _ = tree("a.ttape", "--partitions", "--min-time", "0")
 found = 0
 for node in (n for n in shown[0].walk() if n["kind"] == "part"):
     first = int(node["node"].split("p")[1])
@@ -242,7 +253,8 @@ has err 'no thread of .* is in a call at that time'
 check_python <<'END'
 from tree import *
 for span, length in (("+100ns..+300ns", 200), ("..+50ns", 50), ("+1500ns..", None)):
-    top, out = tree("a.ttape", "--time", span, "--min-time", "0", checked=False)
+    top, out = tree("a.ttape", "--partitions", "--time", span, "--min-time", "0",
+                    checked=False)
     whole, _ = tree("a.ttape", checked=False)
     length = length or whole[0]["time_ns"] - 1500
     assert top[0]["time_ns"] == length == top[0].children[0]["time_ns"], (span, top[0])
@@ -301,7 +313,7 @@ END
 
 # A piece of a trace knows what was open before it.
 status 0 "$T" cut a.ttape -o cut.ttape --events 100..300
-status 0 "$T" tree --min-time 0 cut.ttape
+status 0 "$T" tree --partitions --min-time 0 cut.ttape
 has out ' s0p0b0 +main'
 status 0 "$T" tree --full --min-time 0 --json cut.ttape
 check_python <<'END'
@@ -315,7 +327,7 @@ END
 
 # Without times, through a pipe, spoilt, hostile.
 status 0 "$T" convert in.txt -o order.ttape --resolution none --partition-events 50
-status 0 "$T" tree order.ttape
+status 0 "$T" tree --partitions order.ttape
 has out ' main +\[ends in partition 8\]$'
 status 0 "$T" tree --full --fold order.ttape
 has out 'step x 40$'
@@ -336,7 +348,7 @@ while (at := data.find(sync, at + 1)) >= 0:
         break
 open("damaged.ttape", "wb").write(data)
 END
-status 3 "$T" tree --min-time 0 damaged.ttape
+status 3 "$T" tree --partitions --min-time 0 damaged.ttape
 has err 'F-PAR-03'
 has out '\[end is missing\]$'
 printf '0 1 enter "\\x1b[31mred"\n5 1 enter "a\\x00b/c"\n6 1 exit\n9 1 exit\n' |

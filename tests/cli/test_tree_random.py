@@ -153,7 +153,7 @@ def check(path, wanted):
         for way, counts in got.items():
             assert (counts["calls"], counts["time"]) == (cut[way]["calls"], cut[way]["time"])
     # the overview, from summaries alone: nothing is lost among the partitions
-    top, _ = tree(path, "--min-time", "0")
+    top, _ = tree(path, "--partitions", "--min-time", "0")
     pruned = [t.row.get("pruned", {}) for t in top]
     assert sum(t["time_ns"] for t in top) == span
     assert sum(p.get("calls", 0) for p in pruned) == calls
@@ -221,7 +221,7 @@ def check_long(path, wanted):
     whole, _ = tree(path, "--full", "--min-time", "0")
     same(by_path(whole), wanted, "long")
     nodes = [n["node"] for t in whole for n in t.walk() if n["kind"] == "call"][:12]
-    top, _ = tree(path, "--min-time", "0")
+    top, _ = tree(path, "--partitions", "--min-time", "0")
     nodes += [n["node"] for t in top for n in t.walk() if n["kind"] == "call"]
     for node in sorted(set(nodes)):
         one, more = (run("tree", "--json", path, "--open", node, "--min-time", "0", "--jobs", jobs)

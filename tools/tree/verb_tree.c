@@ -16,6 +16,9 @@
 #define WORK_MOST        (UINT64_C(1) << 26)
 #define WORK_LEVELS_MOST 64u
 
+/* Events of traces that are decoded without being asked. */
+#define WHOLE_MOST (UINT64_C(1) << 22)
+
 struct options {
     const char *open, *find;
     struct tool_id depth;
@@ -23,7 +26,7 @@ struct options {
     struct tool_choice choice;
     uint32_t jobs;
     enum tool_name_style names;
-    bool full, fold, json, no_pager;
+    bool full, partitions, fold, json, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -41,7 +44,10 @@ static const struct tool_option table[] = {
     TOOL_STREAM_OPTION,
     TOOL_TIME_OPTION,
     {"fold", 0, NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
-    {"full", 0, NULL, "decode everything, prune nothing", NULL, TOOL_AT(full)},
+    {"full", 0, NULL, "decode everything, prune nothing, however large the trace is", NULL,
+     TOOL_AT(full)},
+    {"partitions", 0, NULL, "out of the summaries alone, however small the trace is", NULL,
+     TOOL_AT(partitions)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
      TOOL_AT(jobs)},
@@ -55,9 +61,9 @@ static const struct tool_command command = {
     .verb = "tree",
     .usage = "[OPTION]... FILE|-",
     .about =
-        "Shows what called what. Calls that cross a boundary between partitions are shown at\n"
-        "once, out of the summaries; what is local to a partition is pruned, with how much it\n"
-        "is, until --open names it.",
+        "Shows what called what. Of more than four million events, calls that cross a boundary\n"
+        "between partitions are shown at once, out of the summaries; what is local to a\n"
+        "partition is pruned, with how much it is, until --open names it.",
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
                 "  tracetape tree run.ttape --open s0p17 --fold\n"
@@ -83,12 +89,20 @@ static int print(const struct options *options, struct tool_tree *view)
     return tool_pager_close(&out);
 }
 
+/* A small trace is decoded, as its calls are what somebody wants to see. --open and --find decode
+ * by rules of their own. */
+static bool is_whole(const struct options *options, uint64_t event_count)
+{
+    bool is_way = options->open != NULL || options->find != NULL;
+    return options->full || (!options->partitions && !is_way && event_count <= WHOLE_MOST);
+}
+
 static void set_up(const struct options *options, struct tool_tree *view)
 {
     ttape_info info;
     ttape_reader_get_info(view->reader, &info);
     view->has_times = info.resolution_ns != TTAPE_TIME_NONE;
-    view->full = options->full;
+    view->full = is_whole(options, info.event_count);
     view->fold = options->fold;
     view->depth =
         options->open != NULL || options->find != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
@@ -102,20 +116,38 @@ static void set_up(const struct options *options, struct tool_tree *view)
     view->work_most = WORK_MOST + WORK_LEVELS_MOST * info.event_count;
 }
 
+/* Of a small trace whose stacks are so deep that the whole tree takes too long, the summaries tell
+ * more than a part of it. */
+static void build_streams(const struct options *options, struct tool_tree *view)
+{
+    int64_t min_ns = view->min_ns;
+    tool_tree_build_streams(view);
+    if (!view->is_bounded || options->full)
+        return;
+    tool_items_close(view->items, view->item_count);
+    view->items = NULL;
+    view->item_count = view->item_capacity = 0;
+    view->shorts = (struct tool_shorts){0};
+    view->full = view->is_bounded = false;
+    view->min_ns = min_ns;
+    view->work_most += ttape_tree_get_work(view->tree);
+    tool_tree_build_streams(view);
+}
+
 static int show(const struct options *options, struct tool_tree *view)
 {
     int status = TOOL_OK;
     set_up(options, view);
     tool_site_names_open_as(&view->names, view->reader,
                             tool_name_style(options->names, options->json));
-    tool_tree_find_starters(view, options->full || options->open != NULL || options->find != NULL);
+    tool_tree_find_starters(view, view->full || options->open != NULL || options->find != NULL);
     if (options->open != NULL)
         status = tool_tree_open(view, options->open, options->min_time.given);
     else if (options->find != NULL)
         status =
             tool_tree_find(view, options->find, tool_jobs(options->jobs), options->min_time.given);
     else
-        tool_tree_build_streams(view);
+        build_streams(options, view);
     status = status != TOOL_OK ? status : view->status;
     if (status == TOOL_OK || status == TOOL_LOSS) {
         int printed = print(options, view);
@@ -161,6 +193,8 @@ int tool_verb_tree(int argc, char **argv)
         return tool_usage("tree", "--min-time takes a length of time");
     if (options.open != NULL && options.find != NULL)
         return tool_usage("tree", "--open and --find exclude each other");
+    if (options.full && options.partitions)
+        return tool_usage("tree", "--full and --partitions exclude each other");
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
     tool_choice_close(&options.choice);
