@@ -103,6 +103,22 @@ def check_kind(found, name_of, sides, least, part):
                                     "total_ns": counts["total"]}, (name, row, dict(counts))
 
 
+def check_totals(found, one, two):
+    """What the head says of each side, and that the table says the same."""
+    text = run("diff", one, two, "--no-pager").splitlines()
+    assert text[0].split() == ["TIME", "CALLS", "EVENTS", "THREADS", "LOST", "TRACE"], text[0]
+    for key, path, line in (("a", one, text[1]), ("b", two, text[2])):
+        threads = threads_of(path)
+        rows = [row for rows in threads.values() for row in rows]
+        times = [int(row["time_ns"]) for row in rows]
+        totals = found["totals"][key]
+        assert totals == {"time_ns": max(times) - min(times), "events": len(rows), "lost_events": 0,
+                          "calls": sum(row["kind"] == "enter" for row in rows),
+                          "threads": len(threads)}, (totals, len(rows))
+        assert f"{totals['calls']:,}" in line.split() and line.split()[-1] == str(path), line
+        assert line.startswith(key.upper()), line
+
+
 def check_order(rows, key):
     sizes = [abs((r["b"] or {}).get(key, 0) - (r["a"] or {}).get(key, 0)) for r in rows]
     assert sizes == sorted(sizes, reverse=True), sizes
@@ -111,6 +127,7 @@ def check_order(rows, key):
 def check_rows(one, two, depth=64, *options, least=0, part=0.0):
     arguments = ["diff", "--json", one, two, "--depth", depth, *options]
     found = json.loads(run(*arguments))
+    check_totals(found, one, two)
     a, b = measure(one, depth), measure(two, depth)
     check_kind(found["functions"], lambda r: r["name"], (a[0], b[0]), least, part)
     check_kind(found["paths"], lambda r: (r["name"], *r["callers"]), (a[1], b[1]), least, part)

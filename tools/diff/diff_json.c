@@ -91,6 +91,7 @@ void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functio
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     put_head(diff, &json);
+    tool_diff_json_totals(diff, functions, &json);
     if (functions != NULL)
         put_rows(diff, &json, "functions", functions, false, limit);
     if (paths != NULL)

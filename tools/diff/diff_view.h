@@ -3,6 +3,7 @@
  *
  *   A, B -> diff_keys.c (one number for a function of both)
  *        -> diff_rows.c (functions, from reports; call paths, from calls) -> rows with two sides
+ *        -> diff_totals.c (how large they are)
  *        -> diff_first.c (event by event, without times)
  *        -> diff_print.c, diff_json.c */
 #ifndef TOOL_DIFF_VIEW_H
@@ -140,6 +141,13 @@ int tool_diff_find_first(struct tool_diff *diff, struct tool_diff_first *first);
 void tool_diff_first_close(struct tool_diff_first *first);
 
 /* ---- printing ---- */
+
+struct tool_json;
+/* `functions`: of tool_diff_functions, whose calls are added up, or NULL: calls are not told. */
+void tool_diff_print_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
+                            struct tool_output *out);
+void tool_diff_json_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
+                           struct tool_json *json);
 
 void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
                           uint64_t limit, struct tool_output *out);

@@ -108,6 +108,8 @@ static int print_rows(const struct options *options, struct tool_diff *diff,
         tool_diff_json(diff, functions, paths, limit, &out);
         return tool_pager_close(&out);
     }
+    tool_diff_print_totals(diff, functions, &out);
+    tool_output_text(&out, "\n");
     if (functions != NULL)
         tool_diff_print_rows(diff, functions, false, limit, &out);
     if (functions != NULL && paths != NULL)
