@@ -57,8 +57,10 @@ static int show(const struct options *options, const struct tool_input *input)
     struct tool_output out;
     struct tool_selection selection = {0};
     int status = tool_select(&selection, input, &options->choice);
-    if (status != TOOL_OK)
+    if (status != TOOL_OK) {
+        tool_selection_close(&selection);
         return status;
+    }
     status =
         tool_last_read(&last, input, selection.streams, selection.stream_count, options->limit);
     tool_site_names_close(&last.names);

@@ -291,6 +291,8 @@ static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, boo
     struct ttp_block_seen *seen = &d->arena.seen[c->index];
     struct ttp_slot *slot = d->slot;
     bool has_hole, is_full = c->state == TTP_BLOCK_FULL;
+    const struct ttp_pid_seen *pid = ttp_pid_find(d, c->pid);
+    seen->is_dead |= pid != NULL && pid->is_dead; /* since we went through the list */
     bool is_over = seen->is_dead || c->state == TTP_BLOCK_DONE;
     enum action action = actions[kind_of(seen, c)][is_over];
     if (action == LEAVE || action == GIVE_BACK) {

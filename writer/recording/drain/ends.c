@@ -37,7 +37,7 @@ static bool has_later_block(const struct ttp_drain *d, const struct ttp_candidat
     for (uint32_t i = 0; i < d->arena.ready; i++) {
         uint32_t state = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE);
         const struct ttp_block_head *block =
-            (const struct ttp_block_head *)(d->arena.blocks + (size_t)i * TTP_BLOCK_BYTES);
+            (const void *)(d->arena.blocks + (size_t)i * TTP_BLOCK_BYTES);
         if (state == TTP_BLOCK_FREE || state == TTP_BLOCK_WITHDRAWN)
             continue;
         if (__atomic_load_n(&block->serial, __ATOMIC_ACQUIRE) == c->serial &&
@@ -65,8 +65,7 @@ bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_ov
         word->is_at_last = true;
     } else if (is_over && find_successor(d, c, word)) {
         /* the process goes on */
-    } else if (pid != NULL && pid->is_dead && (is_over || at_end)) {
-        /* else it died in this round, and has left more than what the round saw */
+    } else if (pid != NULL && pid->is_dead) {
         find_process_end(pid, word);
     } else if (is_over) {
         word->end = seen->gone;
