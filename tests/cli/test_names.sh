@@ -154,8 +154,12 @@ for name in app::Store::add 'app::Store::add(int, int)' app::fill \
 done
 status 4 "$T" report run.ttape --callers app::Store
 for name in app::Store::add 'main->app::Store::add(int, int)' 'main->app::fill'; do
-    status 0 "$T" graph run.ttape --context "$name"
+    status 0 "$T" graph run.ttape --all --context "$name" # a busy machine makes any share small
 done
+status 4 "$T" graph run.ttape --min-calls 1000 --context app::fill
+has err 'is no node or edge of the graph, of which limits have pruned some: --all keeps them'
+status 4 "$T" graph run.ttape --all --context app::fil
+has err "'app::fil' is no node or edge of the graph$"
 status 0 "$T" tree run.ttape --open 'main/app::Store::add/app::Store::add/std::map<…>::operator[]'
 for name in '^app::fill$' '^int app::fill<int>'; do
     status 0 "$T" record -o some.ttape -f -F "$name" ./names

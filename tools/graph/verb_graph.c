@@ -206,7 +206,10 @@ static int show(const struct options *options, struct tool_graph *graph)
         status = status == TOOL_LOSS ? TOOL_OK : status;
     }
     if (status == TOOL_OK && options->context != NULL && !tool_graph_has_context(&view))
-        status = tool_fail("'%s' is no node or edge of the graph", options->context);
+        status = tool_fail("'%s' is no node or edge of the graph%s", options->context,
+                           graph->pruned_nodes + graph->pruned_edges > 0
+                               ? ", of which limits have pruned some: --all keeps them"
+                               : "");
     if (status == TOOL_OK)
         status = is_format(options, "svg") ? tool_graph_draw(put_graph, &view)
                                            : print_text(options, &view);
