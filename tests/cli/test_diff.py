@@ -125,7 +125,7 @@ def check_order(rows, key):
 
 
 def check_rows(one, two, depth=64, *options, least=0, part=0.0):
-    arguments = ["diff", "--json", one, two, "--depth", depth, *options]
+    arguments = ["diff", "--json", "--all", one, two, "--depth", depth, *options]
     found = json.loads(run(*arguments))
     check_totals(found, one, two)
     a, b = measure(one, depth), measure(two, depth)
@@ -227,13 +227,14 @@ def check_text():
         "{6} 1 exit\n{7} 1 exit\n"
     one = make("one", (head + body).format("x", 0x1010, 0x1020, 0x1030, 10, 20, 40, 50))
     two = make("two", (head + body).format("y/z", 0x1110, 0x1220, 0x1330, 10, 20, 41, 1051))
-    found = json.loads(run("diff", "--json", one, two))
+    found = json.loads(run("diff", "--json", "--all", one, two))
     rows = {(r["name"], Path(r["file"]).name): r for r in found["functions"]["rows"]}
     assert set(rows) == {("slow", "a.c"), ("twin", "b.c")} and found["functions"]["same"] == 1
     assert rows[("slow", "a.c")]["self_change_ns"] == 1000
     text = run("diff", one, two, "--min-time", "1us", "--by", "function", "--no-pager")
     assert "1 changed, 0 new, 0 gone, 2 as before" in text and "+1.000 us" in text, text
-    text = run("diff", one, two, "--limit", "1", "--by", "path", "--no-pager")
+    text = run("diff", one, two, "--all", "--limit", "1", "--by", "path",
+               "--no-pager")
     assert "(1 more: --limit)" in text and "slow" in text, text
     assert "no difference in 6 events" in run("diff", "--first", one, two)
     order = make("order", (head + body).format("x", 0x1010, 0x1020, 0x1030, 10, 20, 40, 50),

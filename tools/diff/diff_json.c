@@ -64,8 +64,15 @@ static void put_rows(const struct tool_diff *diff, struct tool_json *json, const
                      const struct tool_diff_rows *rows, bool of_paths, uint64_t limit)
 {
     tool_json_begin(json, key, '{');
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         tool_json_number(json, tool_diff_states[i], rows->state_counts[i]);
+    if (rows->noise.is_measured) { /* parts of A's time */
+        const struct tool_diff_noise *noise = &rows->noise;
+        tool_json_begin(json, "noise", '{');
+        tool_json_real(json, "from", tool_diff_part_of(noise->shift - noise->spread));
+        tool_json_real(json, "to", tool_diff_part_of(noise->shift + noise->spread));
+        tool_json_end(json, '}');
+    }
     if (of_paths && rows->depth_limit > 0)
         tool_json_number(json, "depth_limit", rows->depth_limit);
     tool_json_begin(json, "rows", '[');

@@ -113,6 +113,21 @@ static size_t choose_columns(const struct tool_diff *diff, bool of_paths,
     return count;
 }
 
+/* What is not shown, and what it would take to be shown. */
+static void put_noise(const struct tool_diff_rows *rows, struct tool_output *out)
+{
+    const struct tool_diff_noise *noise = &rows->noise;
+    if (rows->state_counts[TOOL_DIFF_NOISE] == 0)
+        return;
+    tool_output_printf(
+        out,
+        "%" PRIu64 " more are within the noise: %s time changed by %+.1f to %+.1f %%"
+        ", or by less than %g %% of all time (--all shows them)\n",
+        rows->state_counts[TOOL_DIFF_NOISE], noise->sort == TOOL_DIFF_BY_TOTAL ? "total" : "self",
+        100 * tool_diff_part_of(noise->shift - noise->spread),
+        100 * tool_diff_part_of(noise->shift + noise->spread), 100 * TOOL_DIFF_SHARE);
+}
+
 void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
                           uint64_t limit, struct tool_output *out)
 {
@@ -129,6 +144,7 @@ void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *r
     if (of_paths && rows->depth_limit > 0)
         tool_output_printf(out, "; calls deeper than %" PRIu32 " count there", rows->depth_limit);
     tool_output_text(out, "\n");
+    put_noise(rows, out);
     if (shown > 0) {
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)

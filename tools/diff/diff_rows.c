@@ -15,7 +15,7 @@
 
 #define JOBS_MOST 64u
 
-const char *const tool_diff_states[] = {"same", "changed", "new", "gone"};
+const char *const tool_diff_states[] = {"same", "changed", "new", "gone", "within_noise"};
 
 static uint32_t add_row(struct tool_diff_rows *rows, uint32_t key, uint32_t parent, uint32_t depth)
 {
@@ -196,6 +196,7 @@ static bool is_change(const struct tool_diff_limits *limits, int64_t a_ns, int64
 
 static enum tool_diff_state state_of(const struct tool_diff *diff,
                                      const struct tool_diff_limits *limits,
+                                     const struct tool_diff_noise *noise,
                                      const struct tool_diff_row *row)
 {
     const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
@@ -203,7 +204,10 @@ static enum tool_diff_state state_of(const struct tool_diff *diff,
         return a->is_there ? TOOL_DIFF_GONE : TOOL_DIFF_NEW;
     bool times = diff->has_times && (is_change(limits, a->self_ns, b->self_ns) ||
                                      is_change(limits, a->total_ns, b->total_ns));
-    return times || a->calls != b->calls ? TOOL_DIFF_CHANGED : TOOL_DIFF_SAME;
+    if (!times && a->calls == b->calls)
+        return TOOL_DIFF_SAME;
+    return noise->is_measured && tool_diff_is_noise(noise, a, b) ? TOOL_DIFF_NOISE
+                                                                 : TOOL_DIFF_CHANGED;
 }
 
 static uint64_t call_change(const struct tool_diff_row *row)
@@ -230,11 +234,13 @@ void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits
 {
     struct tool_rank *weights = tool_allocate(rows->count + 1, sizeof(*weights));
     rows->order = tool_allocate(rows->count + 1, sizeof(uint32_t));
+    if (limits->hides_noise && diff->has_times)
+        tool_diff_measure_noise(&rows->noise, rows, limits->sort);
     for (uint32_t i = 0; i < rows->count; i++) {
         struct tool_diff_row *row = &rows->rows[i];
-        row->state = state_of(diff, limits, row);
+        row->state = state_of(diff, limits, &rows->noise, row);
         rows->state_counts[row->state]++;
-        if (row->state != TOOL_DIFF_SAME)
+        if (row->state != TOOL_DIFF_SAME && row->state != TOOL_DIFF_NOISE)
             weights[rows->order_count++] = weigh(rows, i, limits->sort);
     }
     tool_sort_ranks(weights, rows->order_count);

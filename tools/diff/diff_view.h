@@ -3,6 +3,7 @@
  *
  *   A, B -> diff_keys.c (one number for a function of both)
  *        -> diff_rows.c (functions, from reports; call paths, from calls) -> rows with two sides
+ *        -> diff_noise.c (which of them differ by more than two runs do anyhow)
  *        -> diff_totals.c (how large they are)
  *        -> diff_first.c (event by event, without times)
  *        -> diff_print.c, diff_json.c */
@@ -58,8 +59,9 @@ struct tool_diff_side {
 enum tool_diff_state {
     TOOL_DIFF_SAME, /* within the limits */
     TOOL_DIFF_CHANGED,
-    TOOL_DIFF_NEW, /* in B only */
-    TOOL_DIFF_GONE /* in A only */
+    TOOL_DIFF_NEW,  /* in B only */
+    TOOL_DIFF_GONE, /* in A only */
+    TOOL_DIFF_NOISE /* another, as two runs of the same program are */
 };
 
 /* A function, or a call path: a function below another path. */
@@ -71,13 +73,27 @@ struct tool_diff_row {
     struct tool_diff_side sides[2];
 };
 
+enum tool_diff_sort { TOOL_DIFF_BY_SELF, TOOL_DIFF_BY_TOTAL, TOOL_DIFF_BY_CALLS };
+
+#define TOOL_DIFF_SHARE 0.005 /* of all self time: smaller changes are noise */
+
+/* Changes are parts of the smaller time: +1 twice as slow, -1 twice as fast. */
+struct tool_diff_noise {
+    bool is_measured;
+    enum tool_diff_sort sort;
+    double all_ns;        /* self time of all rows, of the longer run */
+    double shift, spread; /* what changes by shift - spread to shift + spread is noise */
+    double calls_spread;
+};
+
 struct tool_diff_rows {
     struct tool_diff_row *rows;
     size_t count, capacity;
     uint32_t depth_limit; /* paths: deeper calls count where the limit is; 0: none were */
     uint32_t *order;      /* rows that changed, by how much */
     size_t order_count;
-    uint64_t state_counts[4];
+    uint64_t state_counts[5];
+    struct tool_diff_noise noise;
 };
 
 /* Return a tool_exit; what failed has been reported. */
@@ -85,10 +101,16 @@ int tool_diff_functions(struct tool_diff *diff, struct tool_diff_rows *rows);
 int tool_diff_paths(struct tool_diff *diff, uint32_t depth_limit, struct tool_diff_rows *rows);
 void tool_diff_rows_close(struct tool_diff_rows *rows);
 
-enum tool_diff_sort { TOOL_DIFF_BY_SELF, TOOL_DIFF_BY_TOTAL, TOOL_DIFF_BY_CALLS };
+void tool_diff_measure_noise(struct tool_diff_noise *noise, const struct tool_diff_rows *rows,
+                             enum tool_diff_sort sort);
+bool tool_diff_is_noise(const struct tool_diff_noise *noise, const struct tool_diff_side *a,
+                        const struct tool_diff_side *b);
+/* A change of the noise as a part of A's time: -0.5 is half of it. */
+double tool_diff_part_of(double ratio);
 
 struct tool_diff_limits {
     enum tool_diff_sort sort;
+    bool hides_noise;
     uint64_t min_ns;   /* changes of self or total that count ... */
     double min_change; /* ... and make up this part of A's; 0.05 is 5 % */
 };

@@ -21,7 +21,7 @@ struct options {
     double min_change;
     struct tool_id limit;
     uint32_t depth, jobs;
-    bool first, json, no_pager;
+    bool first, all, json, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -39,6 +39,8 @@ static bool parse_change(const char *text, void *into)
 static const struct tool_option table[] = {
     {"first", '1', NULL, "where the two runs first differ, whatever time things took", NULL,
      TOOL_AT(first)},
+    {"all", 'a', NULL, "also what is within the noise, as two runs of one program are", NULL,
+     TOOL_AT(all)},
     {"by", 'b', "WHAT", "function or path: only these; default: both", NULL, TOOL_AT(by)},
     {"sort", 's', "KEY", "by the change of self (default), total or calls", NULL, TOOL_AT(sort)},
     {"min-time", 'm', "TIME", "smaller changes of time are none", tool_parse_time,
@@ -121,9 +123,10 @@ static int print_rows(const struct options *options, struct tool_diff *diff,
 
 static struct tool_diff_limits limits_of(const struct options *options)
 {
-    struct tool_diff_limits limits = {.min_ns =
-                                          options->min_time.given ? options->min_time.value_ns : 0,
-                                      .min_change = options->min_change};
+    struct tool_diff_limits limits = {
+        .min_ns = options->min_time.given ? options->min_time.value_ns : 0,
+        .min_change = options->min_change,
+        .hides_noise = !options->all && !options->min_time.given && options->min_change <= 0};
     if (options->sort != NULL) {
         limits.sort = strcmp(options->sort, "total") == 0   ? TOOL_DIFF_BY_TOTAL
                       : strcmp(options->sort, "calls") == 0 ? TOOL_DIFF_BY_CALLS
