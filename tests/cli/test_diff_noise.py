@@ -33,7 +33,7 @@ def make(name, seed, pace=1.0, slower=None, more=None, less=None,
             lines.append(f"{now} 1 exit")
     for number in range(tiny):
         lines.append(f"{now} 1 enter t{number}")
-        now += rng.choice((20, 200))
+        now += rng.choice((20, 200, 2000))
         lines.append(f"{now} 1 exit")
     lines.append(f"{now + 10} 1 exit")
     source, path = WORK / f"{name}.txt", WORK / f"{name}.ttape"
