@@ -151,11 +151,12 @@ static void measure(const struct tool_table *table, struct layout *to)
 {
     for (size_t i = 0; i < table->column_count; i++) {
         to->widths[i] = strlen(table->columns[i].title);
-        to->shown[i] = true;
+        to->shown[i] = table->columns[i].rank == 0 || table->row_count == 0;
     }
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {
-        size_t *width = &to->widths[i % table->column_count];
+        size_t column = i % table->column_count, *width = &to->widths[column];
         *width = table->cells[i].columns > *width ? table->cells[i].columns : *width;
+        to->shown[column] |= table->cells[i].columns != 0;
     }
 }
 

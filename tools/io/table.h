@@ -19,8 +19,8 @@ struct tool_column {
     const char *title;
     bool is_text;   /* left-aligned; otherwise right-aligned */
     bool gives_way; /* cut where the terminal is too narrow: at most one, best the last */
-    unsigned rank;  /* 0: always there; others are left out where it is still too narrow, the
-                      largest first */
+    unsigned rank;  /* 0: always there; others are left out where all their cells are empty, and
+                      where it is still too narrow, the largest first */
 };
 
 struct tool_table {
