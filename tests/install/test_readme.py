@@ -17,6 +17,8 @@ COMMAND = Path(os.environ["TTAPE_BIN"])
 ELSEWHERE = {
     "scripts/": "they build and test everything",
     "cmake --install": "install/test_consumer installs",
+    "cmake --preset": "this test belongs to such a build",
+    "cmake --build --preset": "this test belongs to such a build",
     "./configure": "the reader's own",
     "man ": "manual pages: tidy/test_manual",
     "pkg-config": "install/test_consumer",
@@ -101,6 +103,8 @@ def before(work, line):
     if "prog.json" in line:
         run(work, "tracetape export old.ttape --format chrome -o prog.json")
         work.joinpath("prog.ttape").unlink()
+    if line == "tracetape record ./prog": # an unfinished recording is never overwritten
+        shutil.rmtree(work / "prog.ttape.recording", ignore_errors=True)
     if line.startswith("tracetape recover prog."):
         run(work, "tracetape record -o prog.ttape ./server", status=-9)
         work.joinpath("prog.ttape").unlink(missing_ok=True)
