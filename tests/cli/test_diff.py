@@ -271,6 +271,22 @@ def check_ends():
     assert "\x1b" not in out and r"\x1b[31m" in out
 
 
+def check_why():
+    """What two events differ by, when their names alone do not tell."""
+    text = "module 0x1000 0x2000 /lib/{0}\nsymbol 0x1010 f /src/{1}\n0 1 enter 0x1010\n" \
+        "1 1 enter {2}\n2 1 {3}\n"
+    usual = ["one.so", "a.c", "g", "exit"]
+    one = make("one", text.format(*usual))
+    for place, other, why in ((0, "two.so", "other module"), (1, "b.c", "other file"),
+                              (2, "h", "other function"), (3, "enter g", "other kind of event")):
+        two = make("two", text.format(*usual[:place], other, *usual[place + 1:]))
+        found = json.loads(fails(1, "--first", "--json", one, two).stdout)
+        assert [d["why"] for d in found["differences"]] == [why], found
+        assert f"\n  {why}\n" in fails(1, "--first", one, two).stdout
+    signals = [make(f"s{n}", f"0 1 enter f\n1 1 signal {n}\n2 1 signal-end {n}\n") for n in (2, 3)]
+    assert "\n  other argument\n" in fails(1, "--first", *signals).stdout
+
+
 def check_refusals(one):
     fails(2, one)
     fails(2, one, one, one)
@@ -310,6 +326,7 @@ def check_all():
     check_text()
     check_places()
     check_ends()
+    check_why()
     check_refusals(one)
     return count
 

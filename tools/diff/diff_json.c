@@ -187,6 +187,9 @@ void tool_diff_json_first(struct tool_diff *diff, const struct tool_diff_first *
         tool_json_number(&json, "thread_place", thread->place);
         tool_json_text(&json, "what", tool_diff_ends[thread->end]);
         tool_json_number(&json, "equal_events", thread->equal_events);
+        const char *why = tool_diff_why(diff, thread);
+        if (why != NULL)
+            tool_json_text(&json, "why", why);
         put_event(diff, &json, thread, 0);
         put_event(diff, &json, thread, 1);
         put_frames(diff, &json, thread);

@@ -122,6 +122,24 @@ void tool_diff_describe(const struct tool_diff *diff, uint32_t number, char *buf
     *file = site.file;
 }
 
+const char *tool_diff_why(const struct tool_diff *diff, const struct tool_diff_thread *thread)
+{
+    const ttape_event *a = &thread->events[0], *b = &thread->events[1];
+    if (thread->end != TOOL_DIFF_EVENT)
+        return NULL;
+    if (a->kind != b->kind)
+        return "other kind of event";
+    if (tool_diff_key_of(diff, 0, a->site) == tool_diff_key_of(diff, 1, b->site))
+        return a->argument != b->argument       ? "other argument"
+               : a->lost_count != b->lost_count ? "other number of lost events"
+                                                : "other calls are open where the traces begin";
+    struct identity one = identify(diff->inputs[0].reader, a->site, true);
+    struct identity two = identify(diff->inputs[1].reader, b->site, true);
+    if (one.symbol.size_bytes == 0 || !is_text(one.symbol, two.symbol))
+        return "other function";
+    return is_text(one.module, two.module) ? "other file" : "other module";
+}
+
 const char *tool_diff_name(struct tool_diff *diff, uint32_t number)
 {
     const struct tool_diff_key *key = &diff->keys[number];

@@ -229,6 +229,9 @@ static void put_thread(struct tool_diff *diff, const struct tool_diff_thread *th
                        thread->tids[0], thread->tids[1], thread->equal_events);
     put_event(diff, 0, thread, out);
     put_event(diff, 1, thread, out);
+    const char *why = tool_diff_why(diff, thread);
+    if (why != NULL)
+        tool_output_printf(out, "  %s\n", why);
     put_frames(diff, thread, out);
 }
 

@@ -159,6 +159,8 @@ struct tool_diff_first {
     uint64_t equal_events, differing;
 };
 
+/* What differs between the two events: a phrase, or NULL where there are not two. */
+const char *tool_diff_why(const struct tool_diff *diff, const struct tool_diff_thread *thread);
 int tool_diff_find_first(struct tool_diff *diff, struct tool_diff_first *first);
 void tool_diff_first_close(struct tool_diff_first *first);
 
