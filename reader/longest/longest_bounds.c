@@ -7,6 +7,7 @@
 #include "reader/base/sort.h"
 #include "reader/cache/partition_jobs.h"
 #include "reader/longest/longest_internal.h"
+#include "reader/partition/partition_decoder.h"
 
 static bool in_range(const struct ttape_longest *l, const struct ttp_partition_entry *entry)
 {
@@ -27,25 +28,13 @@ static bool has_stream(const struct ttape_longest *l, const ttape_reader *r, uin
     return found;
 }
 
-static bool is_within(int64_t tick, int64_t most) { return tick >= -most && tick <= most; }
-
-/* Durations of the summary are differences of these ticks: in nanoseconds they fit 64 bits. */
-static bool durations_fit(const struct ttp_loaded *p)
-{
-    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / p->head.resolution_ns);
-    bool fit = is_within(p->head.first_tick, most) && is_within(p->head.end_tick, most);
-    for (uint32_t i = 0; fit && i < p->head.start_frame_count; i++)
-        fit = is_within(p->segments.start_frames[i].enter_tick, most);
-    return fit;
-}
-
 static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
                                     const struct ttp_loaded *p)
 {
     struct ttape_longest *l = context;
     (void)worker;
     (void)r;
-    if (p->head.resolution_ns != 0 && durations_fit(p) &&
+    if (p->head.resolution_ns != 0 && ttp_loaded_durations_fit(p) &&
         ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL)
         return TTP_WISH_SUMMARY;
     l->bounds[p->partition] = p->head.resolution_ns != 0 ? INT64_MAX : TTP_LONGEST_NONE;
@@ -100,15 +89,9 @@ static int64_t bound_open(const struct ttape_longest *l, const struct ttp_loaded
 static const struct ttp_measure *find_row(const struct ttp_measure *measures, uint32_t count,
                                           uint32_t site)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (measures[middle].site < site)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && measures[low].site == site ? &measures[low] : NULL;
+    size_t step = sizeof *measures / sizeof(uint32_t);
+    uint32_t at = count == 0 ? 0 : ttp_count_below(&measures->site, step, count, site);
+    return at < count && measures[at].site == site ? &measures[at] : NULL;
 }
 
 static bool ends_here(const struct ttape_longest *l, const ttape_reader *r,

@@ -392,3 +392,14 @@ void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage)
     if (p->stage > stage)
         p->stage = stage;
 }
+
+static bool is_within(int64_t tick, int64_t most) { return tick >= -most && tick <= most; }
+
+bool ttp_loaded_durations_fit(const struct ttp_loaded *p)
+{
+    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / p->head.resolution_ns);
+    bool fit = is_within(p->head.first_tick, most) && is_within(p->head.end_tick, most);
+    for (uint32_t i = 0; fit && i < p->head.start_frame_count; i++)
+        fit = is_within(p->segments.start_frames[i].enter_tick, most);
+    return fit;
+}

@@ -32,6 +32,9 @@ ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t en
 
 /* The first wide difference at or behind an event. */
 uint32_t ttp_loaded_wide_from(const struct ttp_loaded *p, uint32_t event);
+/* Whether all differences of its ticks, which durations of its summary are, fit 64 bits in
+ * nanoseconds; it has times. */
+bool ttp_loaded_durations_fit(const struct ttp_loaded *p);
 
 /* What codes mean, as a table: loaded->views. */
 ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);

@@ -8,6 +8,7 @@
 #include "format/base/wide.h"
 #include "format/times/times.h"
 #include "reader/cache/partition_jobs.h"
+#include "reader/partition/partition_decoder.h"
 
 struct report_worker {
     struct ttp_memory memory;
@@ -124,20 +125,11 @@ static struct fit fit_of(const struct ttp_account_plan *plan, const ttape_reader
     return fit;
 }
 
-static bool is_within(int64_t tick, int64_t most) { return tick >= -most && tick <= most; }
-
 /* Summaries are in ticks. Where a duration of them is more nanoseconds than 64 bits hold, which is
  * the shortest is another question than of what the events give. */
 static bool durations_fit(const struct ttp_loaded *p)
 {
-    uint64_t step = p->head.resolution_ns;
-    if (step <= 1)
-        return true;
-    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / step);
-    bool fit = is_within(p->head.first_tick, most) && is_within(p->head.end_tick, most);
-    for (uint32_t i = 0; fit && i < p->head.start_frame_count; i++)
-        fit = is_within(p->segments.start_frames[i].enter_tick, most);
-    return fit;
+    return p->head.resolution_ns <= 1 || ttp_loaded_durations_fit(p);
 }
 
 static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,

@@ -486,8 +486,8 @@ bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word);
 /* Makes the slot one that has only this; false: its thread may take that place. */
 bool ttp_end_alone(struct ttp_slot *slot, const struct ttp_end_word *word);
 
-/* drain.c: when the thread began whose block it is, as its program says */
-uint64_t ttp_block_started(const struct ttp_drain *d, uint32_t index);
+/* drain.c: a block's head, where its program can write at any time */
+const struct ttp_block_head *ttp_block_at(const struct ttp_drain *d, uint32_t index);
 /* everything: also blocks that are not full; at the end: of processes that live */
 ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err);
 

@@ -37,14 +37,9 @@
 
 #define EARLY 0x80000000u /* with the low bits of a round: not 0 */
 
-static const struct ttp_block_head *block_at(const struct ttp_drain *d, uint32_t index)
+const struct ttp_block_head *ttp_block_at(const struct ttp_drain *d, uint32_t index)
 {
     return (const void *)(d->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
-}
-
-uint64_t ttp_block_started(const struct ttp_drain *d, uint32_t index)
-{
-    return block_at(d, index)->started;
 }
 
 static bool thread_is_gone(const struct ttp_candidate *c)
@@ -113,7 +108,7 @@ static uint32_t count_threads(struct ttp_drain *d)
  * program wrote over its head; or its thread has gone on, and a hook came back late. */
 static void lose_block(struct ttp_drain *d, uint32_t index)
 {
-    const uint64_t *records = (const uint64_t *)(block_at(d, index) + 1);
+    const uint64_t *records = (const uint64_t *)(ttp_block_at(d, index) + 1);
     struct ttp_block_seen *seen = &d->arena.seen[index];
     uint64_t calls = 0;
     bool is_used = false;
@@ -140,7 +135,7 @@ static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_erro
             ++*free_count;
             continue;
         }
-        const struct ttp_block_head *block = block_at(d, i);
+        const struct ttp_block_head *block = ttp_block_at(d, i);
         uint32_t owner = state == TTP_BLOCK_TAKEN ? block->process_id : state >> OWNER_SHIFT;
         struct ttp_pid_seen *pid = ttp_pid_find(d, owner);
         bool dead = pid != NULL && pid->is_dead;
@@ -175,7 +170,7 @@ static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_erro
 static uint32_t copy_records(const struct ttp_drain *d, uint32_t index, uint32_t from, bool whole,
                              uint64_t *records, bool *has_hole)
 {
-    const uint64_t *source = (const uint64_t *)(block_at(d, index) + 1);
+    const uint64_t *source = (const uint64_t *)(ttp_block_at(d, index) + 1);
     uint32_t end = from, zeros = 0;
     *has_hole = false;
     for (uint32_t i = from; i < TTP_BLOCK_RECORDS; i++) {
@@ -208,7 +203,7 @@ static bool claim(struct ttp_drain *d, const struct ttp_candidate *c)
 static void copy_head(const struct ttp_drain *d, const struct ttp_candidate *c,
                       struct ttp_block_head *head)
 {
-    *head = *block_at(d, c->index);
+    *head = *ttp_block_at(d, c->index);
     head->serial = c->serial;
     head->sequence = c->sequence;
     head->image = c->image;
@@ -354,7 +349,7 @@ static bool is_taken(const struct ttp_drain *d, const struct ttp_candidate *c)
 
 static bool is_empty(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
-    const uint64_t *records = (const uint64_t *)(block_at(d, c->index) + 1);
+    const uint64_t *records = (const uint64_t *)(ttp_block_at(d, c->index) + 1);
     for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++)
         if (__atomic_load_n(&records[i], __ATOMIC_ACQUIRE) != 0)
             return false;
@@ -407,7 +402,7 @@ static const struct ttp_candidate *find_first_thread(const struct ttp_drain *d, 
  * is there. Only EPOCH records may come before it. */
 static bool has_begun(const struct ttp_drain *d, const struct ttp_candidate *c)
 {
-    const uint64_t *records = (const uint64_t *)(block_at(d, c->index) + 1);
+    const uint64_t *records = (const uint64_t *)(ttp_block_at(d, c->index) + 1);
     if (d->arena.seen[c->index].is_dead)
         return true;
     for (uint32_t i = 0; i < TTP_BLOCK_RECORDS; i++) {

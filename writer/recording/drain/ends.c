@@ -23,7 +23,7 @@ static bool find_successor(const struct ttp_drain *d, const struct ttp_candidate
     const struct ttp_candidate *all = d->candidates.data, *end = all + d->candidates.count;
     for (const struct ttp_candidate *at = c + 1; at < end; at++)
         if (at->pid == c->pid && at->image != c->image && at->serial == at->image) {
-            word->end = (struct ttp_end){.ticks = ttp_block_started(d, at->index),
+            word->end = (struct ttp_end){.ticks = ttp_block_at(d, at->index)->started,
                                          .how = TTAPE_THREAD_END_EXEC};
             return true;
         }
@@ -36,8 +36,7 @@ static bool has_later_block(const struct ttp_drain *d, const struct ttp_candidat
 {
     for (uint32_t i = 0; i < d->arena.ready; i++) {
         uint32_t state = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE);
-        const struct ttp_block_head *block =
-            (const void *)(d->arena.blocks + (size_t)i * TTP_BLOCK_BYTES);
+        const struct ttp_block_head *block = ttp_block_at(d, i);
         if (state == TTP_BLOCK_FREE || state == TTP_BLOCK_WITHDRAWN)
             continue;
         if (__atomic_load_n(&block->serial, __ATOMIC_ACQUIRE) == c->serial &&
