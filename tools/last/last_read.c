@@ -194,7 +194,6 @@ int tool_last_read(struct tool_last *last, const struct tool_input *input, const
     memset(last->processes, 0, (info.process_count + 1u) * sizeof *last->processes);
     last->threads = tool_allocate(count + 1u, sizeof *last->threads);
     memset(last->threads, 0, (count + 1u) * sizeof *last->threads);
-    tool_site_names_open(&last->names, input->reader);
     for (uint32_t i = 0; i < count; i++) {
         int read = read_thread(last, &r, streams != NULL ? streams[i] : i);
         status = read != TOOL_OK ? read : status;

@@ -41,8 +41,8 @@ struct tool_last_process {
 struct tool_last {
     const struct tool_input *input;
     const ttape_reader *reader;
-    struct tool_site_names names;
-    uint32_t limit; /* calls of a thread */
+    struct tool_site_names names; /* opened by the verb, in the style that was asked for */
+    uint32_t limit;               /* calls of a thread */
     bool has_times;
     struct tool_last_process *processes;
     uint32_t process_count;

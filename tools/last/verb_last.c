@@ -63,7 +63,6 @@ static int show(const struct options *options, const struct tool_input *input)
     }
     status =
         tool_last_read(&last, input, selection.streams, selection.stream_count, options->limit);
-    tool_site_names_close(&last.names);
     tool_site_names_open_as(&last.names, input->reader,
                             tool_name_style(options->names, options->json));
     tool_output_open(&out, STDOUT_FILENO);
