@@ -57,7 +57,7 @@ symbol 0x1030 write kind=syscall
 def loops():
     """Two threads with loops, recursion and a clock that is not quite regular."""
     time, lines, seed = 1000, [], 1
-    for turn in range(400):
+    for turn in range(160):
         for tid in (1, 2):
             lines.append(f"{time} {tid} enter loop{turn % 3}")
             for depth in range(turn % 7):
