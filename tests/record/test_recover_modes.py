@@ -165,7 +165,8 @@ def check(work, program, mode, ends, whole, checks):
     if mode == "rotate" and not ends:
         between_files(remains, checks)
     again = setting.tracetape("recover", remains, "-o", folder / "again", "--clean")
-    checks.that(again.status == 0 and not remains.exists(), f"{label}: --clean")
+    checks.that(again.status == 0 and not remains.exists(),
+                f"{label}: --clean ended with {again.status}: {again.err.decode(errors='replace')}")
     setting.forget_arena(pid)
 
 
