@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Every command of the EXAMPLES of the verbs' manual pages runs, on small recordings that are made
+once; where a page shows what a command prints, the command prints lines of that shape."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(os.environ["TTAPE_SRC"])
+COMMAND = Path(os.environ["TTAPE_BIN"])
+STATUS = {"tracetape diff --first": 1, "tracetape recover damaged.ttape": 3}
+MAYBE_MISSING = ("uftrace", "jq", "sqlite3", "dot") # scripts/setup installs them
+PICTURE = "--format svg" # drawn by dot
+
+PROGRAM = """
+static volatile unsigned sum;
+void parse_line(unsigned n) { sum += n; }
+int main(void)
+{
+    for (unsigned n = 0; n < 2000; n++)
+        parse_line(n);
+    return 0;
+}
+"""
+# Serves until it is killed where there is a file `serve`, and kills its recorder where there is
+# a file `kill`.
+SERVER = """
+#include <signal.h>
+#include <unistd.h>
+void answer(void) {}
+int main(void)
+{
+    for (int i = 0; i < 1000; i++)
+        answer();
+    while (access("serve", F_OK) == 0)
+        pause();
+    if (access("kill", F_OK) == 0)
+        kill(getppid(), SIGKILL);
+    return access("kill", F_OK) == 0 ? raise(SIGKILL) : 0;
+}
+"""
+FLAMEGRAPH = """#!/usr/bin/env python3
+import re, sys
+sys.exit(not all(re.fullmatch(r"\\S.* \\d+", line.rstrip("\\n")) for line in sys.stdin))
+"""
+
+
+def text_of_run(scale):
+    """A run of two seconds that the pages show: `main` loads 800 lines and then runs twice, a
+    thread works beside it. Steps take as long as `scale` says."""
+    lines = ["process 4710 program", "thread 4710 4710 program", "thread 4710 4711 worker",
+             "module 0x400000 0x500000 /usr/bin/program"]
+    places = {"main": "main.c:40", "load": "load.c:12", "parse_line": "parse.c:7",
+              "read_word": "parse.c:20", "run": "run.c:31", "step": "run.c:9",
+              "work": "work.c:5", "copy": "work.c:20"}
+    lines += [f"symbol {0x401000 + 64 * i:#x} {name} {place}"
+              for i, (name, place) in enumerate(places.items())]
+    lines += ["0 4710 enter main", "+2us 4710 enter load"]
+    for i in range(800):
+        lines.append(f"+1us 4710 enter parse_line {i}")
+        for word in range(2 + i % 2):
+            lines += [f"+{100 + 13 * i % 90} 4710 enter read_word",
+                      f"+{110 + 7 * (i + word) % 80} 4710 exit"]
+        lines.append(f"+{'2.5ms' if i == 357 else 100 + i % 50} 4710 exit - {i % 7}")
+    lines.append("+1us 4710 exit")
+    for pause in ("700ms", "500ms"):
+        lines.append(f"+{pause} 4710 enter run")
+        for i in range(600):
+            lines += ["+100 4710 enter step", f"+{int(scale * (500000 + 499 * i))} 4710 exit"]
+        lines.append("+100 4710 exit")
+    lines += ["+1us 4710 exit", "1ms 4711 enter work"]
+    for i in range(100):
+        lines += [f"{20 * i + 1}ms 4711 enter copy", f"{20 * i + 6}ms 4711 exit"]
+    return "\n".join([*lines, "2010ms 4711 exit", ""])
+
+
+class Examples:
+    def __init__(self, work):
+        self.work, self.fixtures, self.bin = work, work / "fixtures", work / "bin"
+        self.count = 0
+        tools = f"{COMMAND.parent}:{self.bin}:{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": tools, "HOME": str(work / "home"),
+                            "LD_LIBRARY_PATH": str(COMMAND.parent)}
+        for folder in ("fixtures", "bin", "home/debug", "home/target", "home/lttng-traces"):
+            (work / folder).mkdir(parents=True)
+        self.bin.joinpath("flamegraph.pl").write_text(FLAMEGRAPH, encoding="utf-8")
+        self.bin.joinpath("flamegraph.pl").chmod(0o755)
+        self.missing = [tool for tool in MAYBE_MISSING if shutil.which(tool) is None]
+
+    def shell(self, folder, line, status=0):
+        """What the command prints, both streams."""
+        done = subprocess.run(["bash", "-c", line], cwd=folder, env=self.environment, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if done.returncode != status:
+            print(f"FAILED: {line}: status {done.returncode}\n{done.stdout[-400:]}")
+            sys.exit(1)
+        return done.stdout
+
+    def prepare(self):
+        here = self.fixtures
+        for name, text in {"program.c": PROGRAM, "server.c": SERVER, "run.txt": text_of_run(1),
+                           "slower.txt": text_of_run(1.2), "other.txt": text_of_run(1).replace(
+                               "parse_line 500\n", "read_word 500\n")}.items():
+            here.joinpath(name).write_text(text, encoding="utf-8")
+        build = "gcc -g -O2 -finstrument-functions -o"
+        for line in (f"{build} program program.c && {build} server server.c",
+                     "tracetape convert run.txt -o run.ttape",
+                     "tracetape convert slower.txt -o after.ttape",
+                     "tracetape convert other.txt -o other.ttape",
+                     "sed s/471/571/g run.txt | tracetape convert - -o server.ttape",
+                     "tracetape export run.ttape --format chrome -o trace.json",
+                     "tracetape export run.ttape --format ctf "
+                     "-o ~/lttng-traces/auto-20261121-120000",
+                     "tracetape cut run.ttape --time ..1s -o part1.ttape",
+                     "tracetape cut run.ttape --time 1s.. -o part2.ttape",
+                     "head -c 5000 run.ttape >damaged.ttape"):
+            self.shell(here, line)
+        for name in ("before", "one", "client"):
+            shutil.copy(here / "run.ttape", here / f"{name}.ttape")
+        if "uftrace" not in self.missing:
+            self.shell(here, "uftrace record --no-libcall -d run.uftrace ./program")
+
+    def run_block(self, page, number, commands):
+        folder = self.work / f"{page}.{number}"
+        shutil.copytree(self.fixtures, folder)
+        if any(".recording" in line for line, _ in commands):
+            folder.joinpath("kill").touch()
+            self.shell(folder, "tracetape record -o run.ttape -f ./server", -signal.SIGKILL)
+        if any(line.endswith("&") for line, _ in commands):
+            self.run_with_server(folder, [line for line, _ in commands])
+            return
+        for line, shown in commands:
+            missing = [tool for tool in self.missing if tool in line.split() or
+                       (tool == "uftrace" in line) or (tool == "dot" and PICTURE in line)]
+            if missing:
+                print(f"without {missing[0]}: {line}")
+                continue
+            output = re.search(r" -o (\S+)", line)
+            if output and line.split().count(output[1]) == 1: # each example is for a new folder
+                folder.joinpath(output[1]).unlink(missing_ok=True)
+            wanted = [status for start, status in STATUS.items() if line.startswith(start)]
+            compare(f"{page}: {line}", shown, self.shell(folder, line, *wanted))
+            self.count += 1
+        if folder.joinpath("run.ttape.recording").is_dir(): # its shared memory too
+            self.shell(folder, "tracetape recover --clean -f run.ttape.recording -o gone.ttape")
+
+    def run_with_server(self, folder, lines):
+        """What begins with a job and talks to it: the shell first waits until it can."""
+        folder.joinpath("serve").touch()
+        ready = "for i in {1..9999}; do tracetape control $! status >/dev/null 2>&1 && break; done"
+        script = [*(f"{line}\n{ready}" if line.endswith("&") else line for line in lines),
+                  "kill $!; wait $!; [ $? = 143 ]"]
+        self.shell(folder, "set -e\n" + "\n".join(script[:-1]) + "\nset +e\n" + script[-1])
+        self.count += len(lines)
+
+
+def shape(line):
+    """Numbers and units are all the same, and so is the width of columns."""
+    line = re.sub(r"[+-]?\d[\d,.]*", "0", line.strip())
+    return re.sub(r"\s+", " ", re.sub(r"\b0 (s|ms|us|ns)\b", "0 s", line))
+
+
+def compare(what, shown, printed):
+    """Each line that is shown has its like in what was printed, in their order; `...` stands for
+    anything."""
+    lines = iter([shape(line) for line in printed.splitlines()])
+    for line in shown:
+        pattern = ".*".join(re.escape(piece) for piece in shape(line).split("..."))
+        if not any(re.fullmatch(pattern, other) for other in lines):
+            print(f"FAILED: {what}: no line like this one in what it prints, or not behind the "
+                  f"one before:\n{line}\n{printed[:2000]}")
+            sys.exit(1)
+
+
+def blocks(page):
+    """Blocks of a page's EXAMPLES: commands, each with the lines that are shown below it."""
+    text = re.search(r"^\.Sh EXAMPLES\n(.*?)^\.Sh ", page, re.S | re.M)
+    for block in re.findall(r"^\.Bd -literal\n(.*?)^\.Ed", text[1] if text else "", re.S | re.M):
+        lines = block.replace("\\&", "").replace("\\e", "\\").splitlines()
+        has_prompts = any(line.startswith("$ ") for line in lines)
+        commands = []
+        for line in lines:
+            if line.startswith("$ ") or (not has_prompts and not line.startswith(" ")):
+                commands.append((line.removeprefix("$ "), []))
+            elif has_prompts:
+                commands[-1][1].append(line)
+            else: # goes on
+                commands[-1] = (f"{commands[-1][0]}\n{line}", [])
+        yield commands
+
+
+def main():
+    if os.environ.get("TTAPE_SANITIZE"):
+        print("SKIPPED: a program is recorded by the release's runtime")
+        sys.exit(77)
+    pages = sorted((SOURCE / "man").glob("*.1"))
+    with tempfile.TemporaryDirectory(prefix="ttape-manual.") as folder:
+        examples = Examples(Path(folder))
+        examples.prepare()
+        for page in pages:
+            found = list(blocks(page.read_text(encoding="utf-8")))
+            if not found:
+                print(f"FAILED: {page.name} has no examples")
+                sys.exit(1)
+            for number, commands in enumerate(found):
+                examples.run_block(page.name, number, commands)
+    assert examples.count > 50, examples.count
+    print(f"ok: {examples.count} commands of {len(pages)} pages")
+
+
+if __name__ == "__main__":
+    main()
