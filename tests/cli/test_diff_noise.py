@@ -2,21 +2,23 @@
 """Two runs of one program show few functions, whatever the machine did; a function that became
 slower, was called more often, is new or gone is among the first."""
 import json
+import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from graph_model import run
 
+COMMAND = os.environ["TTAPE_BIN"]
 WORK = Path(tempfile.mkdtemp())
 FUNCTIONS = 60
 FIELDS = ("changed", "new", "gone")
 
 
-def make(name, seed, pace=1.0, slower=None, more=None, less=None,
-         tiny=0):
+def make(name, seed, pace=1.0, slower=None, more=None, less=None, extra=None, tiny=0):
     """A run in which each function takes its time give or take some percent, small ones more."""
     rng = random.Random(seed)
     now, lines = 1000, ["0 1 enter main"]
@@ -26,11 +28,13 @@ def make(name, seed, pace=1.0, slower=None, more=None, less=None,
         own = f"f{number}"
         usual = 200_000 // (1 + number) + 50
         factor = pace * max(rng.gauss(1, 0.04 if number < 30 else 0.3), 0.1)
-        factor *= slower[1] if slower and own == slower[0] else 1
+        factor *= slower.get(own, 1) if slower else 1
         for _ in range(20 + (own == more)):
             lines.append(f"{now} 1 enter {own}")
             now += max(1, round(usual * factor))
             lines.append(f"{now} 1 exit")
+    if extra:
+        lines += [f"{now} 1 enter {extra}", f"{now + 9} 1 exit"]
     for number in range(tiny):
         lines.append(f"{now} 1 enter t{number}")
         now += rng.choice((20, 200, 2000))
@@ -57,7 +61,7 @@ def check(seed):
         assert len(found["rows"]) < 10 and found["within_noise"] > FUNCTIONS - 10, found
         assert found["noise"]["from"] < pace - 1 < found["noise"]["to"], found["noise"]
         for name, factor in (("f3", 1.7), ("f7", 2.2), ("f5", 0.5)):
-            slow = make("slow", seed + 1, pace, slower=(name, factor))
+            slow = make("slow", seed + 1, pace, slower={name: factor})
             assert name in names(functions(one, slow))[:3], (seed, pace, name)
     every = functions(one, make("two", seed + 1), "--all")
     assert every["within_noise"] == 0 and "noise" not in every
@@ -69,12 +73,77 @@ def check(seed):
     gone = make("two", seed + 1, less=58)
     assert "f58" in names(functions(one, gone)) and "f58" in names(functions(gone, one))
     # many that take next to no time say nothing about the others
-    few, many = make("few", seed, tiny=200), make("many", seed + 1, slower=("f3", 1.7), tiny=200)
+    few, many = make("few", seed, tiny=200), make("many", seed + 1, slower={"f3": 1.7}, tiny=200)
     assert "f3" in names(functions(few, many))[:3]
     text = run("diff", one, make("two", seed + 1), "--by", "function", "--no-pager")
     found = functions(one, make("two", seed + 1))
     assert f"\n{found['within_noise']} more are within the noise: self time changed by -" in text
     assert found["changed"] == len(found["rows"])
+
+
+def several(first, second, *options):
+    return functions(*first, "--with", *second, *options)
+
+
+def check_several(seed):
+    """The runs of a side say what is noise, also of a function that varies by itself, and of a
+    program most of whose functions changed; one run that was disturbed does not count."""
+    ones = [make(f"a{i}", seed + i) for i in range(3)]
+    twos = [make(f"b{i}", seed + 10 + i, pace) for i, pace in enumerate((1, 1.3, 1))]
+    slow = [make(f"c{i}", seed + 20 + i, slower={"f3": 1.6}) for i in range(3)]
+    assert len(several(ones, twos)["rows"]) < 5
+    found = several(ones, slow)
+    assert names(found)[0] == "f3" and len(found["rows"]) < 5, names(found)
+    row = found["rows"][0]
+    for side in "ab":
+        runs = [run["self_ns"] for run in row[side]["runs"]]
+        assert len(runs) == 3 and row[side]["self_ns"] == sorted(runs)[1], row
+    disturbed = [make("d", seed + 30, slower={"f2": 9}), *ones[1:]]
+    assert "f2" not in names(several(disturbed, twos))
+    assert names(several(disturbed, slow))[0] == "f3"
+    # machines of two paces: no function of a side is faster than the others
+    paced = [make(f"p{i}", seed + 70 + i, (1, 2)[i % 2]) for i in range(4)]
+    noise = several(paced, paced[::-1])["noise"]
+    assert noise["from"] > -0.25 and noise["to"] < 0.25, noise
+    # a function that varies by itself, in time and in calls
+    wild = [[make(f"w{factor}", seed + 80 + i, slower={"f4": factor}, more=more and "f58")
+             for i, (factor, more) in enumerate(runs)]
+            for runs in (((1, 0), (4, 1), (2, 0)), ((3, 1), (6, 1), (2.5, 0)))]
+    assert not {"f4", "f58"} & set(names(several(*wild)))
+    assert {"f4", "f58"} <= set(names(functions(wild[0][0], wild[1][0])))
+    assert names(several(ones[:1], slow))[0] == "f3" == names(several(ones, slow[:1]))[0]
+    # what two of five functions changed by is no noise, where the runs of a side tell
+    halves = [make(f"h{i}", seed + 40 + i, slower={f"f{n}": 2.5 for n in range(60) if n % 5 < 2})
+              for i in range(3)]
+    found, pair = several(ones, halves), functions(ones[0], halves[0])
+    widths = [noise["to"] - noise["from"] for noise in (found["noise"], pair["noise"])]
+    assert {"f0", "f1", "f5", "f6"} <= set(names(found)) and widths[0] < widths[1] / 2, widths
+    # what one run of three has, or calls once more, is chance; what all have is new
+    odd = [*twos[:2], make("odd", seed + 50, extra="odd", more="f59")]
+    assert not {"odd", "f59"} & set(names(several(ones, odd)))
+    assert not {"odd", "f59"} & set(names(several(odd, ones)))
+    new = [make(f"n{i}", seed + 60 + i, extra="odd", more="f59") for i in range(3)]
+    states = {row["name"]: row["state"] for row in several(ones, new)["rows"]}
+    assert states["odd"] == "new" and states["f59"] == "changed"
+    assert {row["name"]: row["state"] for row in several(new, ones)["rows"]}["odd"] == "gone"
+
+
+def check_words(one, two):
+    def fails(*words):
+        done = subprocess.run([COMMAND, "diff", *words], capture_output=True, text=True)
+        assert done.returncode == 2, done
+        return done.stderr
+    assert "'--with' stands before those of B" in fails(one, two, two)
+    for words in ((one, two, "--with"), ("--with", one, two)):
+        assert "needs files of A before it and of B behind it" in fails(*words)
+    assert "--first compares two files" in fails(one, two, "--with", two, "--first")
+    assert run("diff", one, "--with", two) == run("diff", one, two)
+    lines = run("diff", one, two, "--with", one, two).splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["A1", "A2", "B1", "B2"], lines
+    found = json.loads(run("diff", "--json", one, "--with", one, two))
+    assert [(r["side"], r["trace"]) for r in found["runs"]] == [
+        ("a", str(one)), ("b", str(one)), ("b", str(two))], found["runs"]
+    assert len(found["paths"]["rows"]) == 0 < found["paths"]["within_noise"]
 
 
 def check_few():
@@ -94,6 +163,8 @@ def main():
     try:
         for seed in (10, 20, 30):
             check(seed)
+        check_several(10)
+        check_words(make("one", 1), make("two", 2))
         check_few()
     finally:
         shutil.rmtree(WORK)

@@ -117,13 +117,13 @@ void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *
     choose(&names, 1);
 }
 
-void tool_site_names_open_pair(struct tool_site_names names[2], const ttape_reader *const reader[2],
-                               enum tool_name_style style)
+void tool_site_names_open_all(struct tool_site_names *const *names,
+                              const ttape_reader *const *readers, size_t count,
+                              enum tool_name_style style)
 {
-    struct tool_site_names *const both[] = {&names[0], &names[1]};
-    begin(&names[0], reader[0], style);
-    begin(&names[1], reader[1], style);
-    choose(both, 2);
+    for (size_t i = 0; i < count; i++)
+        begin(names[i], readers[i], style);
+    choose(names, count);
 }
 
 void tool_site_names_close(struct tool_site_names *names)

@@ -45,9 +45,10 @@ struct tool_site_names {
 void tool_site_names_open(struct tool_site_names *names, const ttape_reader *reader);
 void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
                              enum tool_name_style style);
-/* Of two traces: their functions are told apart from each other, too. */
-void tool_site_names_open_pair(struct tool_site_names names[2], const ttape_reader *const reader[2],
-                               enum tool_name_style style);
+/* Of several traces: their functions are told apart from each other, too. */
+void tool_site_names_open_all(struct tool_site_names *const *names,
+                              const ttape_reader *const *readers, size_t count,
+                              enum tool_name_style style);
 void tool_site_names_close(struct tool_site_names *names);
 
 /* The name; "module+0x12", or "0x..." where no module is known, where there is none; "?" for no

@@ -79,14 +79,24 @@ static void say_old(const struct tool_command *command, const struct tool_option
 struct place {
     const struct tool_command *command;
     char *options;
-    int argc, at;
+    int argc, at, operand_count;
     char **argv;
 };
+
+/* The place of the option is its meaning: store() knows it. */
+bool tool_parse_here(const char *text, void *into)
+{
+    (void)text;
+    (void)into;
+    return true;
+}
 
 /* False: the argument is not understood. */
 static bool store(struct place *line, const struct tool_option *option, const char *text)
 {
     void *into = line->options + option->at;
+    if (option->parse == tool_parse_here)
+        *(int *)into = line->operand_count;
     if (option->parse != NULL)
         return option->parse(text, into);
     if (option->argument == NULL)
@@ -190,12 +200,11 @@ enum tool_parsed tool_options_parse(const struct tool_command *command, int argc
         return TOOL_PARSED_HELP;
     }
     struct place line = {.command = command, .options = options, .argc = argc, .argv = argv};
-    int count = 0;
     bool ended = false;
     for (line.at = 1; line.at < argc && *status == TOOL_OK; line.at++) {
         char *word = argv[line.at];
         if (ended || word[0] != '-' || word[1] == '\0') {
-            argv[count++] = word;
+            argv[line.operand_count++] = word;
             ended |= command->runs_command;
         } else if (command->runs_command &&
                    (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
@@ -210,8 +219,8 @@ enum tool_parsed tool_options_parse(const struct tool_command *command, int argc
         }
     }
     if (*status == TOOL_OK)
-        *status = check_operands(command, count, argv);
-    *operand_count = count;
+        *status = check_operands(command, line.operand_count, argv);
+    *operand_count = line.operand_count;
     return *status == TOOL_OK ? TOOL_PARSED_GO : TOOL_PARSED_ERROR;
 }
 

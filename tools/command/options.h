@@ -73,6 +73,7 @@ struct tool_range {
     uint64_t from, to; /* half-open */
 };
 
+bool tool_parse_here(const char *text, void *into);       /* int: operands before the option */
 bool tool_parse_u64(const char *text, void *into);        /* uint64_t */
 bool tool_parse_u32(const char *text, void *into);        /* uint32_t, 1 .. UINT32_MAX */
 bool tool_parse_time(const char *text, void *into);       /* tool_time */

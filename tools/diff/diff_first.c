@@ -44,14 +44,14 @@ static uint64_t turn_of(uint64_t number, uint64_t first)
 /* By process, when its first thread started; *root_pid: of the first one. */
 static uint64_t *process_starts(const struct tool_diff *diff, int side, uint64_t *root_pid)
 {
-    uint64_t *starts = tool_allocate(diff->infos[side].process_count + 1u, sizeof(uint64_t));
+    uint64_t *starts = tool_allocate(diff->runs[side].info.process_count + 1u, sizeof(uint64_t));
     uint64_t earliest = UINT64_MAX;
     ttape_stream_info stream;
     *root_pid = 0;
-    for (uint32_t i = 0; i < diff->infos[side].process_count; i++)
+    for (uint32_t i = 0; i < diff->runs[side].info.process_count; i++)
         starts[i] = UINT64_MAX;
-    for (uint32_t i = 0; i < diff->infos[side].stream_count; i++) {
-        if (ttape_reader_get_stream(diff->inputs[side].reader, i, &stream) != TTAPE_OK)
+    for (uint32_t i = 0; i < diff->runs[side].info.stream_count; i++) {
+        if (ttape_reader_get_stream(diff->runs[side].input.reader, i, &stream) != TTAPE_OK)
             continue;
         uint64_t start_ns = stream.stream.start_time_ns;
         uint64_t *start = &starts[stream.stream.process];
@@ -66,12 +66,12 @@ static uint64_t *process_starts(const struct tool_diff *diff, int side, uint64_t
 
 static struct started *list_threads(const struct tool_diff *diff, int side)
 {
-    uint32_t count = diff->infos[side].stream_count;
+    uint32_t count = diff->runs[side].info.stream_count;
     struct started *list = tool_allocate(count + 1u, sizeof(*list));
     uint64_t root_pid, *starts = process_starts(diff, side, &root_pid);
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info stream = {0};
-        (void)ttape_reader_get_stream(diff->inputs[side].reader, i, &stream);
+        (void)ttape_reader_get_stream(diff->runs[side].input.reader, i, &stream);
         list[i] = (struct started){.process_turn = turn_of(stream.pid, root_pid),
                                    .process_ns = starts[stream.stream.process],
                                    .turn = turn_of(stream.stream.tid, stream.pid),
@@ -119,8 +119,8 @@ static void add_thread(struct tool_diff_first *first, const struct started *a,
 static void match_threads(const struct tool_diff *diff, struct tool_diff_first *first)
 {
     struct started *a = list_threads(diff, 0), *b = list_threads(diff, 1);
-    uint32_t i = 0, j = 0, a_count = diff->infos[0].stream_count;
-    uint32_t b_count = diff->infos[1].stream_count;
+    uint32_t i = 0, j = 0, a_count = diff->runs[0].info.stream_count;
+    uint32_t b_count = diff->runs[1].info.stream_count;
     while (i < a_count || j < b_count) {
         int order = i == a_count ? 1 : j == b_count ? -1 : compare_places(&a[i], &b[j]);
         add_thread(first, order <= 0 ? &a[i] : NULL, order >= 0 ? &b[j] : NULL);
@@ -164,7 +164,7 @@ static int fill(struct feed *f)
         f->ended = true;
         return TOOL_OK;
     }
-    return status == TTAPE_OK ? TOOL_OK : tool_fail_error(f->diff->inputs[f->side].name, &err);
+    return status == TTAPE_OK ? TOOL_OK : tool_fail_error(f->diff->runs[f->side].input.name, &err);
 }
 
 static int open_feed(struct feed *f, const struct tool_diff *diff, int side, uint32_t stream)
@@ -173,10 +173,10 @@ static int open_feed(struct feed *f, const struct tool_diff *diff, int side, uin
     ttape_stream_info info = {0};
     *f = (struct feed){.diff = diff, .side = side};
     f->events = tool_allocate(BATCH_EVENTS, sizeof(*f->events));
-    (void)ttape_reader_get_stream(diff->inputs[side].reader, stream, &info);
+    (void)ttape_reader_get_stream(diff->runs[side].input.reader, stream, &info);
     f->number = info.first_event;
-    if (ttape_cursor_open(&f->cursor, diff->inputs[side].reader, stream, &err) != TTAPE_OK)
-        return tool_fail_error(diff->inputs[side].name, &err);
+    if (ttape_cursor_open(&f->cursor, diff->runs[side].input.reader, stream, &err) != TTAPE_OK)
+        return tool_fail_error(diff->runs[side].input.name, &err);
     return TOOL_OK;
 }
 
@@ -368,7 +368,7 @@ static uint64_t time_of(const struct tool_diff *diff, const struct tool_diff_thr
     if (thread->end == TOOL_DIFF_EVENT || thread->end == TOOL_DIFF_END_B)
         return thread->events[0].time_ns;
     if (thread->end == TOOL_DIFF_ONLY_A) {
-        (void)ttape_reader_get_stream(diff->inputs[0].reader, thread->streams[0], &info);
+        (void)ttape_reader_get_stream(diff->runs[0].input.reader, thread->streams[0], &info);
         return info.stream.start_time_ns;
     }
     return UINT64_MAX; /* A has no time for it */

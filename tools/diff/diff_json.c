@@ -6,18 +6,42 @@
 #include "tools/diff/diff_view.h"
 #include "tools/io/json.h"
 
-static void put_side(const struct tool_diff *diff, struct tool_json *json, const char *key,
-                     const struct tool_diff_side *side)
+static void put_measures(const struct tool_diff *diff, struct tool_json *json,
+                         const struct tool_diff_side *side)
 {
-    if (!side->is_there) {
-        tool_json_null(json, key);
-        return;
-    }
-    tool_json_begin(json, key, '{');
     tool_json_number(json, "calls", side->calls);
     if (diff->has_times) {
         tool_json_signed(json, "self_ns", side->self_ns);
         tool_json_signed(json, "total_ns", side->total_ns);
+    }
+}
+
+/* Of several runs: theirs as well. */
+static void put_side(const struct tool_diff *diff, struct tool_json *json,
+                     const struct tool_diff_rows *rows, uint32_t row, int side)
+{
+    uint32_t from, to;
+    const char *key = side == 0 ? "a" : "b";
+    if (!tool_diff_sides(rows, row)[side].is_there) {
+        tool_json_null(json, key);
+        return;
+    }
+    tool_json_begin(json, key, '{');
+    put_measures(diff, json, &tool_diff_sides(rows, row)[side]);
+    tool_diff_runs_of(diff, side, &from, &to);
+    if (diff->run_count > 2) {
+        tool_json_begin(json, "runs", '[');
+        for (uint32_t run = from; run < to; run++) {
+            const struct tool_diff_side *of = &rows->runs[(size_t)row * diff->run_count + run];
+            if (!of->is_there) {
+                tool_json_null(json, NULL);
+                continue;
+            }
+            tool_json_begin(json, NULL, '{');
+            put_measures(diff, json, of);
+            tool_json_end(json, '}');
+        }
+        tool_json_end(json, ']');
     }
     tool_json_end(json, '}');
 }
@@ -49,13 +73,12 @@ static void put_row(const struct tool_diff *diff, struct tool_json *json,
     if (of_paths)
         put_path(diff, json, rows, number);
     tool_json_text(json, "state", tool_diff_states[row->state]);
-    put_side(diff, json, "a", &row->sides[0]);
-    put_side(diff, json, "b", &row->sides[1]);
+    put_side(diff, json, rows, number, 0);
+    put_side(diff, json, rows, number, 1);
     if (diff->has_times) {
-        tool_json_signed(json, "self_change_ns",
-                         tool_change_ns(row->sides[0].self_ns, row->sides[1].self_ns));
-        tool_json_signed(json, "total_change_ns",
-                         tool_change_ns(row->sides[0].total_ns, row->sides[1].total_ns));
+        const struct tool_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
+        tool_json_signed(json, "self_change_ns", tool_change_ns(a->self_ns, b->self_ns));
+        tool_json_signed(json, "total_change_ns", tool_change_ns(a->total_ns, b->total_ns));
     }
     tool_json_end(json, '}');
 }
@@ -82,12 +105,16 @@ static void put_rows(const struct tool_diff *diff, struct tool_json *json, const
     tool_json_end(json, '}');
 }
 
+/* "a" and "b" are the first run of each side. */
 static void put_head(const struct tool_diff *diff, struct tool_json *json)
 {
-    tool_json_text(json, "a", diff->inputs[0].name);
-    tool_json_text(json, "b", diff->inputs[1].name);
-    tool_json_number(json, "lost_events_a", tool_lost_events(diff->inputs[0].reader));
-    tool_json_number(json, "lost_events_b", tool_lost_events(diff->inputs[1].reader));
+    uint64_t lost[2] = {0, 0};
+    for (uint32_t run = 0; run < diff->run_count; run++)
+        lost[run >= diff->a_count] += tool_lost_events(diff->runs[run].input.reader);
+    tool_json_text(json, "a", diff->runs[0].input.name);
+    tool_json_text(json, "b", diff->runs[diff->a_count].input.name);
+    tool_json_number(json, "lost_events_a", lost[0]);
+    tool_json_number(json, "lost_events_b", lost[1]);
     tool_json_bool(json, "has_times", diff->has_times);
 }
 
@@ -128,7 +155,7 @@ static void put_event(const struct tool_diff *diff, struct tool_json *json,
         ttape_site site = {.kind = TTAPE_SITE_FUNCTION};
         char buffer[20];
         ttape_string symbol, module, file;
-        (void)ttape_reader_get_site(diff->inputs[side].reader, event->site, &site);
+        (void)ttape_reader_get_site(diff->runs[side].input.reader, event->site, &site);
         tool_json_text(json, "kind", ttape_event_kind_name(event->kind, site.kind));
         if (event->site != TTAPE_NONE) {
             tool_diff_describe(diff, tool_diff_key_of(diff, side, event->site), buffer, &symbol,

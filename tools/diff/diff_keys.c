@@ -1,5 +1,5 @@
-/* What is the same function in two traces. Builds differ in addresses and folders: modules and
- * files go by the last parts of their paths, and files only where both traces have any. */
+/* What is the same function in several traces. Builds differ in addresses and folders: modules and
+ * files go by the last parts of their paths, and files only where all traces have any. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,11 +49,11 @@ static uint64_t hash_of(struct tool_map *map, const struct identity *id)
     return hash.low ^ hash.high;
 }
 
-static bool has_files(const struct tool_diff *diff, int side)
+static bool has_files(const struct tool_diff_run *run)
 {
     ttape_site site;
-    for (uint32_t i = 0; i < diff->infos[side].site_count; i++)
-        if (ttape_reader_get_site(diff->inputs[side].reader, i, &site) == TTAPE_OK &&
+    for (uint32_t i = 0; i < run->info.site_count; i++)
+        if (ttape_reader_get_site(run->input.reader, i, &site) == TTAPE_OK &&
             site.file.size_bytes > 0)
             return true;
     return false;
@@ -62,26 +62,23 @@ static bool has_files(const struct tool_diff *diff, int side)
 static struct identity identity_of(const struct tool_diff *diff, const struct tool_diff_key *key,
                                    bool with_files)
 {
-    int side = key->site[0] != TTAPE_NONE ? 0 : 1;
-    return identify(diff->inputs[side].reader, key->site[side], with_files);
+    return identify(diff->runs[key->run].input.reader, key->site, with_files);
 }
 
-static uint32_t find(struct tool_diff *diff, struct tool_map *map, int side, uint32_t number,
+static uint32_t find(struct tool_diff *diff, struct tool_map *map, uint32_t run, uint32_t number,
                      bool with_files)
 {
-    struct identity id = identify(diff->inputs[side].reader, number, with_files);
+    struct identity id = identify(diff->runs[run].input.reader, number, with_files);
     for (uint64_t hash = hash_of(map, &id);; hash++) {
         uint32_t *place = tool_map_at(map, hash, TTAPE_NONE);
         if (*place == TTAPE_NONE) {
             *place = diff->key_count++;
-            diff->keys[*place] = (struct tool_diff_key){{TTAPE_NONE, TTAPE_NONE}};
+            diff->keys[*place] = (struct tool_diff_key){run, number};
         } else {
             struct identity other = identity_of(diff, &diff->keys[*place], with_files);
             if (!is_identity(&id, &other))
                 continue;
         }
-        if (diff->keys[*place].site[side] == TTAPE_NONE)
-            diff->keys[*place].site[side] = number;
         return *place;
     }
 }
@@ -89,35 +86,38 @@ static uint32_t find(struct tool_diff *diff, struct tool_map *map, int side, uin
 void tool_diff_make_keys(struct tool_diff *diff)
 {
     struct tool_map map = {0};
-    size_t most = (size_t)diff->infos[0].site_count + diff->infos[1].site_count + 1;
-    bool with_files = has_files(diff, 0) && has_files(diff, 1);
-    diff->keys = tool_allocate(most, sizeof(*diff->keys));
-    for (int side = 0; side < 2; side++) {
-        uint32_t count = diff->infos[side].site_count;
-        diff->key_of[side] = tool_allocate(count + 1u, sizeof(uint32_t));
-        for (uint32_t i = 0; i < count; i++)
-            diff->key_of[side][i] = find(diff, &map, side, i, with_files);
+    size_t most = 1;
+    bool with_files = true;
+    for (uint32_t run = 0; run < diff->run_count; run++) {
+        most += diff->runs[run].info.site_count;
+        with_files = with_files && has_files(&diff->runs[run]);
     }
-    diff->keys[diff->key_count++] = (struct tool_diff_key){{TTAPE_NONE, TTAPE_NONE}};
+    diff->keys = tool_allocate(most, sizeof(*diff->keys));
+    for (uint32_t run = 0; run < diff->run_count; run++) {
+        uint32_t count = diff->runs[run].info.site_count;
+        diff->runs[run].key_of = tool_allocate(count + 1u, sizeof(uint32_t));
+        for (uint32_t i = 0; i < count; i++)
+            diff->runs[run].key_of[i] = find(diff, &map, run, i, with_files);
+    }
+    diff->keys[diff->key_count++] = (struct tool_diff_key){0, TTAPE_NONE};
     tool_map_close(&map);
 }
 
 void tool_diff_close_keys(struct tool_diff *diff)
 {
     free(diff->keys);
-    free(diff->key_of[0]);
-    free(diff->key_of[1]);
+    for (uint32_t run = 0; run < diff->run_count; run++)
+        free(diff->runs[run].key_of);
 }
 
 void tool_diff_describe(const struct tool_diff *diff, uint32_t number, char *buffer,
                         ttape_string *symbol, ttape_string *module, ttape_string *file)
 {
     const struct tool_diff_key *key = &diff->keys[number];
-    int side = key->site[0] != TTAPE_NONE ? 0 : 1;
-    const ttape_reader *reader = diff->inputs[side].reader;
+    const ttape_reader *reader = diff->runs[key->run].input.reader;
     ttape_site site = {.module = TTAPE_NONE};
-    (void)ttape_reader_get_site(reader, key->site[side], &site);
-    *symbol = tool_site_word(&diff->names[side], key->site[side], buffer);
+    (void)ttape_reader_get_site(reader, key->site, &site);
+    *symbol = tool_site_word(&diff->runs[key->run].names, key->site, buffer);
     *module = tool_module_path(reader, site.module);
     *file = site.file;
 }
@@ -133,8 +133,8 @@ const char *tool_diff_why(const struct tool_diff *diff, const struct tool_diff_t
         return a->argument != b->argument       ? "other argument"
                : a->lost_count != b->lost_count ? "other number of lost events"
                                                 : "other calls are open where the traces begin";
-    struct identity one = identify(diff->inputs[0].reader, a->site, true);
-    struct identity two = identify(diff->inputs[1].reader, b->site, true);
+    struct identity one = identify(diff->runs[0].input.reader, a->site, true);
+    struct identity two = identify(diff->runs[1].input.reader, b->site, true);
     if (one.symbol.size_bytes == 0 || !is_text(one.symbol, two.symbol))
         return "other function";
     return is_text(one.module, two.module) ? "other file" : "other module";
@@ -143,6 +143,5 @@ const char *tool_diff_why(const struct tool_diff *diff, const struct tool_diff_t
 const char *tool_diff_name(struct tool_diff *diff, uint32_t number)
 {
     const struct tool_diff_key *key = &diff->keys[number];
-    int side = key->site[0] != TTAPE_NONE ? 0 : 1;
-    return tool_site_name(&diff->names[side], key->site[side]);
+    return tool_site_name(&diff->runs[key->run].names, key->site);
 }

@@ -1,6 +1,8 @@
-/* What two runs of the same program differ by anyhow, worked out from the traces themselves: most
- * functions did not change, so that what most of them differ by is the noise. Medians, because the
- * few functions that did change must not count. See spec/decisions/0067-noise.md. */
+/* What two runs of the same program differ by anyhow, worked out from the traces themselves. Of one
+ * run a side: most functions did not change, so that what most of them differ by is the noise. Of
+ * several: what the runs of a side differ by among themselves is. Medians, because the functions
+ * that did change, and the run that was disturbed, must not count. See
+ * spec/decisions/0067-noise.md. */
 #include <stdlib.h>
 
 #include "tools/command/tool.h"
@@ -9,7 +11,8 @@
 #define COUNTS_SHARE 0.001 /* of all time: smaller functions say nothing about the noise */
 #define COUNTS_LEAST 5u    /* fewer functions have no median that means anything */
 #define USUAL_SPREAD 0.05
-#define MANY_SPREADS 4.45 /* three standard deviations, by the median deviation */
+#define MANY_SPREADS 4.45      /* three standard deviations, by the median deviation */
+#define ROOT_OF_HALF 0.7071068 /* two runs differ by more than one run does from what is usual */
 
 /* How much slower (+) or faster (-) as a part of the smaller one, so that twice and half as much
  * are alike: +1 and -1. */
@@ -23,6 +26,15 @@ static double ratio_of(double a, double b)
 double tool_diff_part_of(double ratio) { return ratio >= 0 ? ratio : 1 / (1 - ratio) - 1; }
 
 static double distance(double a, double b) { return a > b ? a - b : b - a; }
+
+/* No math library for one root: Newton's steps from above. */
+static double root_of(double square)
+{
+    double root = square > 1 ? square : 1;
+    for (int i = 0; i < 40; i++)
+        root = (root + square / root) / 2;
+    return root;
+}
 
 static double time_of(const struct tool_diff_side *side, enum tool_diff_sort sort)
 {
@@ -47,64 +59,181 @@ static double sum_of_self(const struct tool_diff_rows *rows)
     double sums[2] = {0, 0};
     for (size_t i = 0; i < rows->count; i++)
         for (int side = 0; side < 2; side++)
-            sums[side] += (double)rows->rows[i].sides[side].self_ns;
+            sums[side] += (double)tool_diff_sides(rows, i)[side].self_ns;
     return sums[0] > sums[1] ? sums[0] : sums[1];
 }
 
-/* The middle of what times changed by, and how far from it is usual. */
-static void measure_times(struct tool_diff_noise *noise, const struct tool_diff_rows *rows,
-                          double *numbers)
+/* ---- two columns of numbers: two sides, or two runs of one ---- */
+
+struct columns {
+    const struct tool_diff_side *a; /* of the first row; the next is `stride` behind it */
+    const struct tool_diff_side *b;
+    size_t stride, count;
+};
+
+/* The changes of the functions that have a say. */
+static size_t list_changes(const struct tool_diff_noise *noise, const struct columns *columns,
+                           double *changes)
 {
     size_t count = 0;
-    noise->spread = USUAL_SPREAD;
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct tool_diff_side *sides = rows->rows[i].sides;
-        double a = time_of(&sides[0], noise->sort), b = time_of(&sides[1], noise->sort);
-        if (sides[0].is_there && sides[1].is_there && (a > b ? a : b) > 0 &&
+    for (size_t i = 0; i < columns->count; i++) {
+        const struct tool_diff_side *one = &columns->a[i * columns->stride];
+        const struct tool_diff_side *two = &columns->b[i * columns->stride];
+        double a = time_of(one, noise->sort), b = time_of(two, noise->sort);
+        if (one->is_there && two->is_there && (a > b ? a : b) > 0 &&
             (a > b ? a : b) >= COUNTS_SHARE * noise->all_ns)
-            numbers[count++] = ratio_of(a, b);
+            changes[count++] = ratio_of(a, b);
     }
-    if (count < COUNTS_LEAST)
-        return;
-    noise->shift = median(numbers, count);
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = distance(numbers[i], noise->shift);
-    noise->spread = MANY_SPREADS * median(numbers, count);
+    return count;
 }
 
-/* Calls of most programs are the same each time: then any other number is a change. */
-static void measure_calls(struct tool_diff_noise *noise, const struct tool_diff_rows *rows,
-                          double *numbers)
+static size_t list_call_changes(const struct columns *columns, double *changes)
 {
     size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct tool_diff_side *sides = rows->rows[i].sides;
-        if (sides[0].is_there && sides[1].is_there)
-            numbers[count++] =
-                distance(ratio_of((double)sides[0].calls, (double)sides[1].calls), 0);
+    for (size_t i = 0; i < columns->count; i++) {
+        const struct tool_diff_side *one = &columns->a[i * columns->stride];
+        const struct tool_diff_side *two = &columns->b[i * columns->stride];
+        if (one->is_there && two->is_there)
+            changes[count++] = distance(ratio_of((double)one->calls, (double)two->calls), 0);
     }
+    return count;
+}
+
+/* The middle of the changes; they become distances from it. False: too few to say anything. */
+static bool centre(double *changes, size_t count, double *middle)
+{
+    *middle = 0;
+    if (count < COUNTS_LEAST)
+        return false;
+    *middle = median(changes, count);
+    for (size_t i = 0; i < count; i++)
+        changes[i] = distance(changes[i], *middle);
+    return true;
+}
+
+/* ---- one run a side ---- */
+
+/* Calls of most programs are the same each time: then any other number is a change. */
+static void measure_pair(struct tool_diff_noise *noise, const struct columns *sides,
+                         double *numbers)
+{
+    size_t count = list_changes(noise, sides, numbers);
+    if (centre(numbers, count, &noise->shift))
+        noise->spread = MANY_SPREADS * median(numbers, count);
+    count = list_call_changes(sides, numbers);
     if (count >= COUNTS_LEAST)
         noise->calls_spread = MANY_SPREADS * median(numbers, count);
 }
 
-void tool_diff_measure_noise(struct tool_diff_noise *noise, const struct tool_diff_rows *rows,
+/* ---- several ---- */
+
+/* How far medians of so many runs lie apart, where a run's distance from what is usual is 1. */
+static double scale_of(const struct tool_diff *diff)
+{
+    double a = diff->a_count, b = diff->run_count - diff->a_count;
+    return root_of(1 / a + 1 / b);
+}
+
+/* Where everything is twice as slow, so is the noise. */
+static double pace_of(double shift) { return 1 + distance(shift, 0); }
+
+static bool has_next(const struct tool_diff *diff, uint32_t run)
+{
+    return run + 1 < diff->run_count && run + 1 != diff->a_count;
+}
+
+/* Of each run and the next of its side. */
+static void measure_runs(const struct tool_diff *diff, struct tool_diff_rows *rows,
+                         const struct columns *sides, double *numbers)
+{
+    struct tool_diff_noise *noise = &rows->noise;
+    double *distances = tool_allocate(rows->count * diff->run_count + 1, sizeof(double));
+    double *calls = tool_allocate(rows->count * diff->run_count + 1, sizeof(double));
+    size_t distance_count = 0, call_count = 0;
+    for (uint32_t run = 0; run < diff->run_count; run++) {
+        struct columns pair = {.a = &rows->runs[run],
+                               .b = &rows->runs[run + 1],
+                               .stride = diff->run_count,
+                               .count = rows->count};
+        if (!has_next(diff, run))
+            continue;
+        size_t count = list_changes(noise, &pair, &distances[distance_count]);
+        if (!centre(&distances[distance_count], count, &noise->run_shifts[run]))
+            count = 0;
+        for (size_t i = 0; i < count; i++)
+            distances[distance_count++] /= pace_of(noise->run_shifts[run]);
+        call_count += list_call_changes(&pair, &calls[call_count]);
+    }
+    double many = MANY_SPREADS * scale_of(diff) * ROOT_OF_HALF;
+    size_t count = list_changes(noise, sides, numbers);
+    if (centre(numbers, count, &noise->shift) && distance_count > 0)
+        noise->spread = many * pace_of(noise->shift) * median(distances, distance_count);
+    if (call_count > 0)
+        noise->calls_spread = many * median(calls, call_count);
+    free(distances);
+    free(calls);
+}
+
+/* What this row's own runs differ by. A median for times, as a run may have been disturbed; calls
+ * that are not always the same are left to chance, by as much as they were seen to vary. */
+static void measure_own(const struct tool_diff *diff, const struct tool_diff_rows *rows, size_t row,
+                        double *spread, double *calls_spread)
+{
+    double numbers[TOOL_DIFF_RUN_MOST];
+    const struct tool_diff_side *runs = &rows->runs[row * diff->run_count];
+    const struct tool_diff_noise *noise = &rows->noise;
+    size_t count = 0;
+    double most = 0;
+    for (uint32_t run = 0; run < diff->run_count; run++) {
+        if (!has_next(diff, run))
+            continue;
+        const struct tool_diff_side *a = &runs[run], *b = &runs[run + 1];
+        numbers[count++] = distance(ratio_of(time_of(a, noise->sort), time_of(b, noise->sort)),
+                                    noise->run_shifts[run]) /
+                           pace_of(noise->run_shifts[run]);
+        double calls = distance(ratio_of((double)a->calls, (double)b->calls), 0);
+        most = calls > most ? calls : most;
+    }
+    qsort(numbers, count, sizeof(*numbers), compare_numbers);
+    double many = MANY_SPREADS * scale_of(diff) * ROOT_OF_HALF;
+    *spread = many * pace_of(noise->shift) * numbers[count / 2];
+    *calls_spread = many * most;
+}
+
+/* ---- both ---- */
+
+void tool_diff_measure_noise(const struct tool_diff *diff, struct tool_diff_rows *rows,
                              enum tool_diff_sort sort)
 {
     double *numbers = tool_allocate(rows->count + 1, sizeof(double));
-    *noise =
-        (struct tool_diff_noise){.is_measured = true, .sort = sort, .all_ns = sum_of_self(rows)};
-    measure_times(noise, rows, numbers);
-    measure_calls(noise, rows, numbers);
+    struct columns sides = {.a = rows->sides, .stride = 2, .count = rows->count};
+    sides.b = rows->count > 0 ? rows->sides + 1 : NULL;
+    rows->noise = (struct tool_diff_noise){.is_measured = true, .sort = sort};
+    rows->noise.all_ns = sum_of_self(rows);
+    rows->noise.spread = USUAL_SPREAD;
+    if (diff->run_count == 2)
+        measure_pair(&rows->noise, &sides, numbers);
+    else
+        measure_runs(diff, rows, &sides, numbers);
     free(numbers);
 }
 
-bool tool_diff_is_noise(const struct tool_diff_noise *noise, const struct tool_diff_side *a,
-                        const struct tool_diff_side *b)
+bool tool_diff_is_noise(const struct tool_diff *diff, const struct tool_diff_rows *rows, size_t row)
 {
-    if (a->calls != b->calls &&
-        distance(ratio_of((double)a->calls, (double)b->calls), 0) > noise->calls_spread)
+    const struct tool_diff_noise *noise = &rows->noise;
+    const struct tool_diff_side *a = tool_diff_sides(rows, row), *b = a + 1;
+    double spread = noise->spread, calls_spread = noise->calls_spread;
+    if (diff->run_count > 2) {
+        double own, own_calls;
+        measure_own(diff, rows, row, &own, &own_calls);
+        spread = own > spread ? own : spread;
+        calls_spread = own_calls > calls_spread ? own_calls : calls_spread;
+    }
+    bool is_counted = !a->is_partial && !b->is_partial; /* else calls are chance */
+    if (is_counted && a->calls != b->calls &&
+        distance(ratio_of((double)a->calls, (double)b->calls), 0) > calls_spread)
         return false;
     double before = time_of(a, noise->sort), now = time_of(b, noise->sort);
     return distance(now, before) < TOOL_DIFF_SHARE * noise->all_ns ||
-           distance(ratio_of(before, now), noise->shift) <= noise->spread;
+           distance(ratio_of(before, now), noise->shift) <= spread;
 }

@@ -77,7 +77,7 @@ static void put_row(struct tool_diff *diff, const struct tool_diff_rows *rows, u
 {
     static const char *const marks[] = {"", "", "new", "gone"};
     const struct tool_diff_row *row = &rows->rows[number];
-    const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
+    const struct tool_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
     enum tool_tone tone =
         row->state == TOOL_DIFF_NEW || b->self_ns > a->self_ns ? TOOL_WARM : TOOL_PLAIN;
     if (diff->has_times) {
@@ -114,7 +114,8 @@ static size_t choose_columns(const struct tool_diff *diff, bool of_paths,
 }
 
 /* What is not shown, and what it would take to be shown. */
-static void put_noise(const struct tool_diff_rows *rows, struct tool_output *out)
+static void put_noise(const struct tool_diff *diff, const struct tool_diff_rows *rows,
+                      struct tool_output *out)
 {
     const struct tool_diff_noise *noise = &rows->noise;
     if (rows->state_counts[TOOL_DIFF_NOISE] == 0)
@@ -122,10 +123,19 @@ static void put_noise(const struct tool_diff_rows *rows, struct tool_output *out
     tool_output_printf(
         out,
         "%" PRIu64 " more are within the noise: %s time changed by %+.1f to %+.1f %%"
-        ", or by less than %g %% of all time (--all shows them)\n",
+        "%s, or by less than %g %% of all time (--all shows them)\n",
         rows->state_counts[TOOL_DIFF_NOISE], noise->sort == TOOL_DIFF_BY_TOTAL ? "total" : "self",
         100 * tool_diff_part_of(noise->shift - noise->spread),
-        100 * tool_diff_part_of(noise->shift + noise->spread), 100 * TOOL_DIFF_SHARE);
+        100 * tool_diff_part_of(noise->shift + noise->spread),
+        diff->run_count > 2 ? ", or as the runs of a side differ" : "", 100 * TOOL_DIFF_SHARE);
+}
+
+static bool is_shortened(const struct tool_diff *diff)
+{
+    for (uint32_t run = 0; run < diff->run_count; run++)
+        if (diff->runs[run].names.is_shortened)
+            return true;
+    return false;
 }
 
 void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
@@ -144,15 +154,13 @@ void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *r
     if (of_paths && rows->depth_limit > 0)
         tool_output_printf(out, "; calls deeper than %" PRIu32 " count there", rows->depth_limit);
     tool_output_text(out, "\n");
-    put_noise(rows, out);
+    put_noise(diff, rows, out);
     if (shown > 0) {
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)
             put_row(diff, rows, rows->order[i], &table, &scratch);
-        tool_table_print(
-            &table, out,
-            tool_table_width(&table, diff->names[0].is_shortened || diff->names[1].is_shortened),
-            tool_terminal_colours());
+        tool_table_print(&table, out, tool_table_width(&table, is_shortened(diff)),
+                         tool_terminal_colours());
         tool_table_close(&table);
     }
     if (shown < rows->order_count)
@@ -173,7 +181,7 @@ static void put_event(struct tool_diff *diff, int side, const struct tool_diff_t
         return;
     }
     ttape_site site = {.kind = TTAPE_SITE_FUNCTION};
-    (void)ttape_reader_get_site(diff->inputs[side].reader, event->site, &site);
+    (void)ttape_reader_get_site(diff->runs[side].input.reader, event->site, &site);
     tool_output_printf(out, "%s", ttape_event_kind_name(event->kind, site.kind));
     switch (event->kind) {
     case TTAPE_EVENT_SIGNAL_BEGIN:
@@ -187,7 +195,7 @@ static void put_event(struct tool_diff *diff, int side, const struct tool_diff_t
     }
     if (diff->has_times) {
         char time[40];
-        time[tool_put_time(time, (int64_t)(event->time_ns - diff->infos[side].time_first_ns))] =
+        time[tool_put_time(time, (int64_t)(event->time_ns - diff->runs[side].info.time_first_ns))] =
             '\0';
         tool_output_printf(out, " at +%s", time);
     }

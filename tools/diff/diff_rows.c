@@ -1,6 +1,6 @@
-/* Functions come from reports, which add up summaries; call paths from the calls themselves, both
+/* Functions come from reports, which add up summaries; call paths from the calls themselves, all
  * traces in one tree. A tree that grows too large is made again with half the depth: what is deeper
- * counts where the limit is, alike in both traces. */
+ * counts where the limit is, alike in all traces. */
 #include <stdlib.h>
 
 #include <tracetape/report.h>
@@ -19,7 +19,12 @@ const char *const tool_diff_states[] = {"same", "changed", "new", "gone", "withi
 
 static uint32_t add_row(struct tool_diff_rows *rows, uint32_t key, uint32_t parent, uint32_t depth)
 {
+    size_t first = rows->count * rows->run_count;
     tool_grow((void **)&rows->rows, &rows->capacity, rows->count + 1, sizeof(*rows->rows));
+    tool_grow((void **)&rows->runs, &rows->runs_capacity, first + rows->run_count,
+              sizeof(*rows->runs));
+    for (uint32_t run = 0; run < rows->run_count; run++)
+        rows->runs[first + run] = (struct tool_diff_side){0};
     rows->rows[rows->count] = (struct tool_diff_row){.key = key, .parent = parent, .depth = depth};
     return (uint32_t)rows->count++;
 }
@@ -27,8 +32,16 @@ static uint32_t add_row(struct tool_diff_rows *rows, uint32_t key, uint32_t pare
 void tool_diff_rows_close(struct tool_diff_rows *rows)
 {
     free(rows->rows);
+    if (rows->sides != rows->runs)
+        free(rows->sides);
+    free(rows->runs);
     free(rows->order);
     *rows = (struct tool_diff_rows){0};
+}
+
+static struct tool_diff_side *measure_of(struct tool_diff_rows *rows, uint32_t row, uint32_t run)
+{
+    return &rows->runs[(size_t)row * rows->run_count + run];
 }
 
 static void worsen(int *status, int other) { *status = other > *status ? other : *status; }
@@ -48,27 +61,27 @@ static void note_damage(void *context, uint32_t partition, const ttape_error *er
         tool_fail_error(r->name, error);
 }
 
-static int report_side(struct tool_diff *diff, int side, struct tool_diff_rows *rows,
-                       uint32_t *row_of)
+static int report_run(struct tool_diff *diff, uint32_t run, struct tool_diff_rows *rows,
+                      uint32_t *row_of)
 {
     ttape_error err = {0};
     ttape_report *report;
     uint32_t count;
-    struct reporting r = {.name = diff->inputs[side].name};
+    struct reporting r = {.name = diff->runs[run].input.name};
     ttape_report_options how = {.size = sizeof(how),
                                 .by = TTAPE_REPORT_BY_FUNCTION,
                                 .damage = note_damage,
                                 .context = &r,
                                 .memory_bytes = diff->memory_bytes,
                                 .jobs = diff->jobs < JOBS_MOST ? diff->jobs : JOBS_MOST};
-    if (ttape_report_make(&report, diff->inputs[side].reader, &how, &err) != TTAPE_OK)
-        return tool_fail_error(diff->inputs[side].name, &err);
+    if (ttape_report_make(&report, diff->runs[run].input.reader, &how, &err) != TTAPE_OK)
+        return tool_fail_error(diff->runs[run].input.name, &err);
     const ttape_report_row *found = ttape_report_get_rows(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t key = tool_diff_key_of(diff, side, found[i].site);
+        uint32_t key = tool_diff_key_of(diff, run, found[i].site);
         if (row_of[key] == TTAPE_NONE)
             row_of[key] = add_row(rows, key, TTAPE_NONE, 0);
-        struct tool_diff_side *at = &rows->rows[row_of[key]].sides[side];
+        struct tool_diff_side *at = measure_of(rows, row_of[key], run);
         at->calls += found[i].call_count;
         tool_add_ns(&at->self_ns, found[i].self_ns);
         tool_add_ns(&at->total_ns, found[i].total_ns);
@@ -82,11 +95,13 @@ int tool_diff_functions(struct tool_diff *diff, struct tool_diff_rows *rows)
 {
     int status = TOOL_OK;
     uint32_t *row_of = tool_allocate(diff->key_count, sizeof(uint32_t));
+    rows->run_count = diff->run_count;
     for (uint32_t i = 0; i < diff->key_count; i++)
         row_of[i] = TTAPE_NONE;
-    for (int side = 0; side < 2 && status != TOOL_CANNOT; side++)
-        worsen(&status, report_side(diff, side, rows, row_of));
+    for (uint32_t run = 0; run < diff->run_count && status != TOOL_CANNOT; run++)
+        worsen(&status, report_run(diff, run, rows, row_of));
     free(row_of);
+    tool_diff_make_sides(diff, rows);
     return status;
 }
 
@@ -96,8 +111,7 @@ struct climbing {
     struct tool_diff *diff;
     struct tool_diff_rows *rows;
     struct tool_map children; /* (parent + 1, key) */
-    int side;
-    uint32_t depth_limit;
+    uint32_t run, depth_limit;
     bool is_too_large;
 };
 
@@ -105,7 +119,7 @@ static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uin
 {
     uint32_t *place = tool_map_at(&c->children, (uint64_t)(parent + 1) << 32 | key, TTAPE_NONE);
     if (*place == TTAPE_NONE) {
-        if (c->rows->count >= TOOL_DIFF_PATH_MOST && c->depth_limit > 1) {
+        if (c->rows->count >= 2 * TOOL_DIFF_PATH_MOST / c->rows->run_count && c->depth_limit > 1) {
             c->is_too_large = true;
             return parent;
         }
@@ -128,12 +142,12 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
             c->rows->depth_limit = c->depth_limit;
         return;
     }
-    uint32_t node = find_path(c, parent, tool_diff_key_of(c->diff, c->side, call->site), depth);
+    uint32_t node = find_path(c, parent, tool_diff_key_of(c->diff, c->run, call->site), depth);
     call->user[TOOL_CALL_NODE] = node;
     if (node != TTAPE_NONE) {
-        struct tool_diff_side *side = &c->rows->rows[node].sides[c->side];
-        side->is_there = true;
-        side->calls += tool_call_counts(call);
+        struct tool_diff_side *at = measure_of(c->rows, node, c->run);
+        at->is_there = true;
+        at->calls += tool_call_counts(call);
     }
 }
 
@@ -143,20 +157,20 @@ static void leave(void *context, struct tool_call_stack *stack, ttape_call *call
     uint32_t node = tool_call_word(call, TOOL_CALL_NODE);
     (void)stack;
     if (node != TTAPE_NONE) {
-        struct tool_diff_side *side = &c->rows->rows[node].sides[c->side];
-        tool_add_ns(&side->self_ns, call->self_ns);
-        tool_add_ns(&side->total_ns, call->user[TOOL_CALL_FLAGS] == 0 ? call->total_ns : 0);
+        struct tool_diff_side *at = measure_of(c->rows, node, c->run);
+        tool_add_ns(&at->self_ns, call->self_ns);
+        tool_add_ns(&at->total_ns, call->user[TOOL_CALL_FLAGS] == 0 ? call->total_ns : 0);
     }
 }
 
-static int climb(struct climbing *c, int side)
+static int climb(struct climbing *c, uint32_t run)
 {
     static const struct tool_calls_handler handler = {.enter = enter, .leave = leave};
     static const struct tool_selection all = {.to_ns = UINT64_MAX};
     struct tool_calls calls;
-    c->side = side;
-    tool_calls_open(&calls, &c->diff->inputs[side], &all, &handler, c);
-    for (uint32_t i = 0; i < c->diff->infos[side].stream_count && !calls.failed; i++) {
+    c->run = run;
+    tool_calls_open(&calls, &c->diff->runs[run].input, &all, &handler, c);
+    for (uint32_t i = 0; i < c->diff->runs[run].info.stream_count && !calls.failed; i++) {
         tool_calls_stream(&calls, i, UINT64_MAX);
         if (c->is_too_large)
             break;
@@ -170,16 +184,19 @@ int tool_diff_paths(struct tool_diff *diff, uint32_t depth_limit, struct tool_di
 {
     struct climbing c = {.diff = diff, .rows = rows, .depth_limit = depth_limit};
     int status;
+    rows->run_count = diff->run_count;
     do {
         c.depth_limit = c.is_too_large ? c.depth_limit / 2 : c.depth_limit;
         c.is_too_large = false;
         rows->count = 0;
         rows->depth_limit = 0;
-        status = climb(&c, 0);
-        if (status != TOOL_CANNOT && !c.is_too_large)
-            worsen(&status, climb(&c, 1));
+        status = TOOL_OK;
+        for (uint32_t run = 0; run < diff->run_count && status != TOOL_CANNOT; run++)
+            if (!c.is_too_large)
+                worsen(&status, climb(&c, run));
         tool_map_close(&c.children);
     } while (c.is_too_large && c.depth_limit > 1);
+    tool_diff_make_sides(diff, rows);
     return status;
 }
 
@@ -194,36 +211,32 @@ static bool is_change(const struct tool_diff_limits *limits, int64_t a_ns, int64
            (double)change >= limits->min_change * (double)size_of(a_ns);
 }
 
+/* What only some runs of a side have is there by chance. */
 static enum tool_diff_state state_of(const struct tool_diff *diff,
                                      const struct tool_diff_limits *limits,
-                                     const struct tool_diff_noise *noise,
-                                     const struct tool_diff_row *row)
+                                     const struct tool_diff_rows *rows, size_t row)
 {
-    const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
-    if (!a->is_there || !b->is_there)
-        return a->is_there ? TOOL_DIFF_GONE : TOOL_DIFF_NEW;
+    const struct tool_diff_side *a = tool_diff_sides(rows, row), *b = a + 1;
+    bool is_judged = rows->noise.is_measured;
+    enum tool_diff_state found = !a->is_there   ? TOOL_DIFF_NEW
+                                 : !b->is_there ? TOOL_DIFF_GONE
+                                                : TOOL_DIFF_CHANGED;
+    if (found != TOOL_DIFF_CHANGED && !(is_judged && (a->is_partial || b->is_partial)))
+        return found;
     bool times = diff->has_times && (is_change(limits, a->self_ns, b->self_ns) ||
                                      is_change(limits, a->total_ns, b->total_ns));
     if (!times && a->calls == b->calls)
         return TOOL_DIFF_SAME;
-    return noise->is_measured && tool_diff_is_noise(noise, a, b) ? TOOL_DIFF_NOISE
-                                                                 : TOOL_DIFF_CHANGED;
-}
-
-static uint64_t call_change(const struct tool_diff_row *row)
-{
-    uint64_t a = row->sides[0].calls, b = row->sides[1].calls;
-    return a < b ? b - a : a - b;
+    return is_judged && tool_diff_is_noise(diff, rows, row) ? TOOL_DIFF_NOISE : found;
 }
 
 static struct tool_rank weigh(const struct tool_diff_rows *rows, uint32_t number,
                               enum tool_diff_sort sort)
 {
-    const struct tool_diff_row *row = &rows->rows[number];
-    const struct tool_diff_side *a = &row->sides[0], *b = &row->sides[1];
+    const struct tool_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
     uint64_t self = size_of(tool_change_ns(a->self_ns, b->self_ns)),
              total = size_of(tool_change_ns(a->total_ns, b->total_ns));
-    uint64_t calls = call_change(row);
+    uint64_t calls = a->calls < b->calls ? b->calls - a->calls : a->calls - b->calls;
     uint64_t size = sort == TOOL_DIFF_BY_SELF ? self : sort == TOOL_DIFF_BY_TOTAL ? total : calls;
     return (struct tool_rank){
         .index = number, .weight = size, .calls = sort == TOOL_DIFF_BY_CALLS ? self : calls};
@@ -235,10 +248,10 @@ void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits
     struct tool_rank *weights = tool_allocate(rows->count + 1, sizeof(*weights));
     rows->order = tool_allocate(rows->count + 1, sizeof(uint32_t));
     if (limits->hides_noise && diff->has_times)
-        tool_diff_measure_noise(&rows->noise, rows, limits->sort);
+        tool_diff_measure_noise(diff, rows, limits->sort);
     for (uint32_t i = 0; i < rows->count; i++) {
         struct tool_diff_row *row = &rows->rows[i];
-        row->state = state_of(diff, limits, &rows->noise, row);
+        row->state = state_of(diff, limits, rows, i);
         rows->state_counts[row->state]++;
         if (row->state != TOOL_DIFF_SAME && row->state != TOOL_DIFF_NOISE)
             weights[rows->order_count++] = weigh(rows, i, limits->sort);

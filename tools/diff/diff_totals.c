@@ -1,4 +1,4 @@
-/* How large the two runs are: what a reader wants to know before any row. */
+/* How large the runs are: what a reader wants to know before any row. */
 #include "tools/calls/losses.h"
 #include "tools/command/pager.h"
 #include "tools/diff/diff_view.h"
@@ -10,25 +10,37 @@ struct totals {
     int64_t time_ns;
 };
 
-static struct totals measure(const struct tool_diff *diff, int side,
+static struct totals measure(const struct tool_diff *diff, uint32_t run,
                              const struct tool_diff_rows *functions)
 {
-    const ttape_info *info = &diff->infos[side];
+    const ttape_info *info = &diff->runs[run].info;
     uint64_t span_ns = info->time_last_ns - info->time_first_ns;
     struct totals totals = {.events = info->event_count,
                             .threads = info->stream_count,
-                            .lost = tool_lost_events(diff->inputs[side].reader),
+                            .lost = tool_lost_events(diff->runs[run].input.reader),
                             .time_ns = span_ns < INT64_MAX ? (int64_t)span_ns : INT64_MAX};
     for (size_t i = 0; functions != NULL && i < functions->count; i++)
-        totals.calls += functions->rows[i].sides[side].calls;
+        totals.calls += functions->runs[i * diff->run_count + run].calls;
     return totals;
 }
 
-static void put_side(const struct tool_diff *diff, int side, const struct tool_diff_rows *functions,
-                     struct tool_table *table)
+/* "A", or "A1" where the side has several. */
+static void put_label(const struct tool_diff *diff, uint32_t run, struct tool_table *table)
 {
-    struct totals totals = measure(diff, side, functions);
-    tool_table_text(table, TOOL_PLAIN, side == 0 ? "A" : "B");
+    uint32_t from, to;
+    int side = run >= diff->a_count;
+    tool_diff_runs_of(diff, side, &from, &to);
+    if (to - from == 1)
+        tool_table_printf(table, TOOL_PLAIN, "%c", "AB"[side]);
+    else
+        tool_table_printf(table, TOOL_PLAIN, "%c%u", "AB"[side], (unsigned)(run - from + 1));
+}
+
+static void put_run(const struct tool_diff *diff, uint32_t run,
+                    const struct tool_diff_rows *functions, struct tool_table *table)
+{
+    struct totals totals = measure(diff, run, functions);
+    put_label(diff, run, table);
     if (diff->has_times)
         tool_table_time(table, TOOL_PLAIN, totals.time_ns);
     if (functions != NULL)
@@ -36,7 +48,7 @@ static void put_side(const struct tool_diff *diff, int side, const struct tool_d
     tool_table_count(table, TOOL_PLAIN, totals.events);
     tool_table_count(table, TOOL_PLAIN, totals.threads);
     tool_table_count(table, totals.lost > 0 ? TOOL_WARM : TOOL_PLAIN, totals.lost);
-    tool_table_text(table, TOOL_PLAIN, diff->inputs[side].name);
+    tool_table_text(table, TOOL_PLAIN, diff->runs[run].input.name);
 }
 
 void tool_diff_print_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
@@ -55,27 +67,46 @@ void tool_diff_print_totals(const struct tool_diff *diff, const struct tool_diff
     columns[count++] = (struct tool_column){"LOST", .rank = 0};
     columns[count++] = (struct tool_column){"TRACE", .is_text = true, .gives_way = true};
     tool_table_open(&table, columns, count);
-    for (int side = 0; side < 2; side++)
-        put_side(diff, side, functions, &table);
+    for (uint32_t run = 0; run < diff->run_count; run++)
+        put_run(diff, run, functions, &table);
     tool_table_print(&table, out, tool_table_width(&table, false), tool_terminal_colours());
     tool_table_close(&table);
 }
 
+static void put_totals(const struct tool_diff *diff, uint32_t run,
+                       const struct tool_diff_rows *functions, struct tool_json *json)
+{
+    struct totals totals = measure(diff, run, functions);
+    if (diff->has_times)
+        tool_json_signed(json, "time_ns", totals.time_ns);
+    if (functions != NULL)
+        tool_json_number(json, "calls", totals.calls);
+    tool_json_number(json, "events", totals.events);
+    tool_json_number(json, "threads", totals.threads);
+    tool_json_number(json, "lost_events", totals.lost);
+}
+
+/* Of several runs a side: one object for each, and none for the side. */
 void tool_diff_json_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
                            struct tool_json *json)
 {
-    tool_json_begin(json, "totals", '{');
-    for (int side = 0; side < 2; side++) {
-        struct totals totals = measure(diff, side, functions);
-        tool_json_begin(json, side == 0 ? "a" : "b", '{');
-        if (diff->has_times)
-            tool_json_signed(json, "time_ns", totals.time_ns);
-        if (functions != NULL)
-            tool_json_number(json, "calls", totals.calls);
-        tool_json_number(json, "events", totals.events);
-        tool_json_number(json, "threads", totals.threads);
-        tool_json_number(json, "lost_events", totals.lost);
+    if (diff->run_count == 2) {
+        tool_json_begin(json, "totals", '{');
+        for (uint32_t run = 0; run < 2; run++) {
+            tool_json_begin(json, run == 0 ? "a" : "b", '{');
+            put_totals(diff, run, functions, json);
+            tool_json_end(json, '}');
+        }
+        tool_json_end(json, '}');
+        return;
+    }
+    tool_json_begin(json, "runs", '[');
+    for (uint32_t run = 0; run < diff->run_count; run++) {
+        tool_json_begin(json, NULL, '{');
+        tool_json_text(json, "side", run < diff->a_count ? "a" : "b");
+        tool_json_text(json, "trace", diff->runs[run].input.name);
+        put_totals(diff, run, functions, json);
         tool_json_end(json, '}');
     }
-    tool_json_end(json, '}');
+    tool_json_end(json, ']');
 }

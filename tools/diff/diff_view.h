@@ -1,9 +1,10 @@
-/* Two traces side by side: what is the same function in both, what functions and call paths took in
- * each, and where two runs first differ.
+/* Two traces side by side, or several runs a side: what is the same function in all, what functions
+ * and call paths took in each, and where two runs first differ.
  *
- *   A, B -> diff_keys.c (one number for a function of both)
+ *   A, B -> diff_keys.c (one number for a function of all runs)
  *        -> diff_rows.c (functions, from reports; call paths, from calls) -> rows with two sides
- *        -> diff_noise.c (which of them differ by more than two runs do anyhow)
+ *        -> diff_sides.c (what a side is whose runs are several: medians)
+ *        -> diff_noise.c (which rows differ by more than two runs do anyhow)
  *        -> diff_totals.c (how large they are)
  *        -> diff_first.c (event by event, without times)
  *        -> diff_print.c, diff_json.c */
@@ -17,21 +18,28 @@
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 
-#define TOOL_DIFF_PATH_MOST 1000000u /* call paths of both traces */
+#define TOOL_DIFF_PATH_MOST 1000000u /* call paths of two traces */
+#define TOOL_DIFF_RUN_MOST  64u      /* files: each stays open */
 
-/* A function of either trace: the same symbol in a module and file of the same name. */
+/* A function of any run: the same symbol in a module and file of the same name. */
 struct tool_diff_key {
-    uint32_t site[2]; /* one of its sites in each, or TTAPE_NONE */
+    uint32_t run, site; /* the first that has it; TTAPE_NONE: none */
+};
+
+/* A file, which is a run of the program. */
+struct tool_diff_run {
+    struct tool_input input;
+    struct tool_site_names names;
+    ttape_info info;
+    uint32_t *key_of; /* by site */
 };
 
 struct tool_diff {
-    struct tool_input inputs[2];
-    struct tool_site_names names[2];
-    ttape_info infos[2];
+    struct tool_diff_run runs[TOOL_DIFF_RUN_MOST]; /* those of A, then those of B */
+    uint32_t run_count, a_count;
     struct tool_diff_key *keys; /* the last is of unknown functions */
     uint32_t key_count;
-    uint32_t *key_of[2]; /* by site */
-    bool has_times;      /* both */
+    bool has_times; /* all */
     uint32_t jobs;
     uint64_t memory_bytes;
     int status; /* TOOL_OK, or the worst that happened */
@@ -39,9 +47,17 @@ struct tool_diff {
 
 void tool_diff_make_keys(struct tool_diff *diff);
 void tool_diff_close_keys(struct tool_diff *diff);
-static inline uint32_t tool_diff_key_of(const struct tool_diff *diff, int side, uint32_t site)
+static inline uint32_t tool_diff_key_of(const struct tool_diff *diff, uint32_t run, uint32_t site)
 {
-    return site < diff->infos[side].site_count ? diff->key_of[side][site] : diff->key_count - 1;
+    const struct tool_diff_run *of = &diff->runs[run];
+    return site < of->info.site_count ? of->key_of[site] : diff->key_count - 1;
+}
+/* The runs of a side: from *from to *to. */
+static inline void tool_diff_runs_of(const struct tool_diff *diff, int side, uint32_t *from,
+                                     uint32_t *to)
+{
+    *from = side == 0 ? 0 : diff->a_count;
+    *to = side == 0 ? diff->a_count : diff->run_count;
 }
 const char *tool_diff_name(struct tool_diff *diff, uint32_t key);
 /* The name as --names has it, or the address in `buffer` (20 bytes); the module; the file. */
@@ -50,10 +66,12 @@ void tool_diff_describe(const struct tool_diff *diff, uint32_t key, char *buffer
 
 /* ---- rows ---- */
 
+/* What a row is in a run, or in a side: there the medians of its runs. */
 struct tool_diff_side {
     uint64_t calls;
     int64_t self_ns, total_ns;
-    bool is_there;
+    bool is_there;   /* in any of its runs */
+    bool is_partial; /* but not in all */
 };
 
 enum tool_diff_state {
@@ -70,7 +88,6 @@ struct tool_diff_row {
     uint32_t parent; /* paths: a row; TTAPE_NONE: outermost */
     uint32_t depth;
     uint32_t state; /* tool_diff_state */
-    struct tool_diff_side sides[2];
 };
 
 enum tool_diff_sort { TOOL_DIFF_BY_SELF, TOOL_DIFF_BY_TOTAL, TOOL_DIFF_BY_CALLS };
@@ -84,11 +101,15 @@ struct tool_diff_noise {
     double all_ns;        /* self time of all rows, of the longer run */
     double shift, spread; /* what changes by shift - spread to shift + spread is noise */
     double calls_spread;
+    double run_shifts[TOOL_DIFF_RUN_MOST]; /* from a run to the next one of its side */
 };
 
 struct tool_diff_rows {
     struct tool_diff_row *rows;
-    size_t count, capacity;
+    struct tool_diff_side *runs;  /* run_count of each row */
+    struct tool_diff_side *sides; /* two of each row; of two runs: the same array */
+    size_t count, capacity, runs_capacity;
+    uint32_t run_count;
     uint32_t depth_limit; /* paths: deeper calls count where the limit is; 0: none were */
     uint32_t *order;      /* rows that changed, by how much */
     size_t order_count;
@@ -100,11 +121,18 @@ struct tool_diff_rows {
 int tool_diff_functions(struct tool_diff *diff, struct tool_diff_rows *rows);
 int tool_diff_paths(struct tool_diff *diff, uint32_t depth_limit, struct tool_diff_rows *rows);
 void tool_diff_rows_close(struct tool_diff_rows *rows);
+/* Works out `sides`. */
+void tool_diff_make_sides(const struct tool_diff *diff, struct tool_diff_rows *rows);
+static inline const struct tool_diff_side *tool_diff_sides(const struct tool_diff_rows *rows,
+                                                           size_t row)
+{
+    return &rows->sides[2 * row];
+}
 
-void tool_diff_measure_noise(struct tool_diff_noise *noise, const struct tool_diff_rows *rows,
+void tool_diff_measure_noise(const struct tool_diff *diff, struct tool_diff_rows *rows,
                              enum tool_diff_sort sort);
-bool tool_diff_is_noise(const struct tool_diff_noise *noise, const struct tool_diff_side *a,
-                        const struct tool_diff_side *b);
+bool tool_diff_is_noise(const struct tool_diff *diff, const struct tool_diff_rows *rows,
+                        size_t row);
 /* A change of the noise as a part of A's time: -0.5 is half of it. */
 double tool_diff_part_of(double ratio);
 

@@ -22,6 +22,7 @@ struct options {
     struct tool_id limit;
     uint32_t depth, jobs;
     bool first, all, json, no_pager;
+    int a_count; /* files before --with; -1: it was not said */
     uint64_t memory_bytes;
 };
 
@@ -37,6 +38,8 @@ static bool parse_change(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
+    {"with", 0, NULL, "several files a side: those behind this are B's", tool_parse_here,
+     TOOL_AT(a_count)},
     {"first", '1', NULL, "where the two runs first differ, whatever time things took", NULL,
      TOOL_AT(first)},
     {"all", 'a', NULL, "also what is within the noise, as two runs of one program are", NULL,
@@ -59,14 +62,17 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "diff",
-    .usage = "[OPTION]... A B",
+    .usage = "[OPTION]... A B\n[OPTION]... A... --with B...",
     .about =
         "Says what differs between two runs: functions and call paths that got slower or faster,\n"
         "that are new or gone, that were called more or less often. Functions are the same where\n"
-        "symbol, module and file have the same names. --first compares event by event.",
+        "symbol, module and file have the same names. --first compares event by event. With "
+        "several\n"
+        "runs a side, what differs by more than the runs of a side do is shown.",
     .options = table,
     .examples = "  tracetape diff before.ttape after.ttape --min-change 5%\n"
                 "  tracetape diff before.ttape after.ttape --by path --sort total\n"
+                "  tracetape diff old1.ttape old2.ttape --with new1.ttape new2.ttape\n"
                 "  tracetape diff --first one.ttape other.ttape\n",
     .statuses = "  0  done; with --first: no difference\n"
                 "  1  with --first: the runs differ\n"
@@ -74,7 +80,7 @@ static const struct tool_command command = {
                 "  3  a file is truncated or damaged: compared is what is there\n"
                 "  4  not done\n",
     .operands_min = 2,
-    .operands_max = 2,
+    .operands_max = TOOL_DIFF_RUN_MOST,
 };
 
 static int show_first(const struct options *options, struct tool_diff *diff)
@@ -172,48 +178,76 @@ static int check_words(const struct options *options)
     return TOOL_OK;
 }
 
+/* Which files are of A, which of B. */
+static int split(const struct options *options, struct tool_diff *diff, int count, char **paths)
+{
+    int a_count = options->a_count, from_input = 0;
+    for (int i = 0; i < count; i++)
+        from_input += strcmp(paths[i], "-") == 0;
+    if (from_input > 1)
+        return tool_usage("diff", "only one of the traces can come from standard input");
+    if (options->a_count < 0 && count > 2)
+        return tool_usage("diff", "more than two files: '--with' stands before those of B");
+    if (options->a_count < 0)
+        a_count = 1;
+    if (a_count == 0 || a_count == count)
+        return tool_usage("diff", "'--with' needs files of A before it and of B behind it");
+    if (options->first && count > 2)
+        return tool_usage("diff", "--first compares two files");
+    diff->a_count = (uint32_t)a_count;
+    diff->run_count = (uint32_t)count;
+    return TOOL_OK;
+}
+
 static int open_inputs(struct tool_diff *diff, char **paths)
 {
     int status = TOOL_OK;
-    if (strcmp(paths[0], "-") == 0 && strcmp(paths[1], "-") == 0)
-        return tool_usage("diff", "only one of the traces can come from standard input");
+    diff->has_times = true;
     tool_memory_bound(diff->memory_bytes);
-    for (int side = 0; side < 2 && status == TOOL_OK; side++) {
-        status = tool_input_read(&diff->inputs[side], paths[side], diff->jobs, diff->memory_bytes);
-        if (status == TOOL_OK)
-            ttape_reader_get_info(diff->inputs[side].reader, &diff->infos[side]);
+    for (uint32_t i = 0; i < diff->run_count && status == TOOL_OK; i++) {
+        struct tool_diff_run *run = &diff->runs[i];
+        status = tool_input_read(&run->input, paths[i], diff->jobs, diff->memory_bytes);
+        if (status != TOOL_OK)
+            break;
+        ttape_reader_get_info(run->input.reader, &run->info);
+        diff->has_times = diff->has_times && run->info.resolution_ns != TTAPE_TIME_NONE;
     }
-    diff->has_times = diff->infos[0].resolution_ns != TTAPE_TIME_NONE &&
-                      diff->infos[1].resolution_ns != TTAPE_TIME_NONE;
     return status;
 }
 
 static int run(const struct options *options, struct tool_diff *diff)
 {
-    const ttape_reader *const readers[] = {diff->inputs[0].reader, diff->inputs[1].reader};
-    tool_site_names_open_pair(diff->names, readers, tool_name_style(options->names, options->json));
-    tool_losses_warn(&diff->inputs[0]);
-    tool_losses_warn(&diff->inputs[1]);
+    const ttape_reader *readers[TOOL_DIFF_RUN_MOST];
+    struct tool_site_names *names[TOOL_DIFF_RUN_MOST];
+    for (uint32_t i = 0; i < diff->run_count; i++) {
+        readers[i] = diff->runs[i].input.reader;
+        names[i] = &diff->runs[i].names;
+        tool_losses_warn(&diff->runs[i].input);
+    }
+    tool_site_names_open_all(names, readers, diff->run_count,
+                             tool_name_style(options->names, options->json));
     tool_diff_make_keys(diff);
     int status = options->first ? show_first(options, diff) : show_rows(options, diff);
-    for (int side = 0; side < 2; side++) {
-        int end = tool_input_check_end(&diff->inputs[side]);
+    for (uint32_t i = 0; i < diff->run_count; i++) {
+        int end = tool_input_check_end(&diff->runs[i].input);
         status = status == TOOL_OK ? end : status;
+        tool_site_names_close(names[i]);
     }
     tool_diff_close_keys(diff);
-    tool_site_names_close(&diff->names[0]);
-    tool_site_names_close(&diff->names[1]);
     return status;
 }
 
 int tool_verb_diff(int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
-    struct tool_diff diff = {.inputs = {{.fd = -1}, {.fd = -1}}};
+    struct options options = {.a_count = -1};
+    struct tool_diff diff = {0};
+    for (uint32_t i = 0; i < TOOL_DIFF_RUN_MOST; i++)
+        diff.runs[i].input.fd = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     status = check_words(&options);
+    status = status == TOOL_OK ? split(&options, &diff, count, argv) : status;
     if (status != TOOL_OK)
         return status;
     diff.memory_bytes = options.memory_bytes;
@@ -221,7 +255,7 @@ int tool_verb_diff(int argc, char **argv)
     status = open_inputs(&diff, argv);
     if (status == TOOL_OK)
         status = run(&options, &diff);
-    tool_input_close(&diff.inputs[0]);
-    tool_input_close(&diff.inputs[1]);
+    for (uint32_t i = 0; i < diff.run_count; i++)
+        tool_input_close(&diff.runs[i].input);
     return status;
 }

@@ -1,0 +1,73 @@
+/* A side of several runs: its time and calls are the medians of theirs, so that one run that was
+ * disturbed does not count. Each side of two runs is that run. */
+#include <stdlib.h>
+
+#include "tools/command/tool.h"
+#include "tools/diff/diff_view.h"
+
+struct measures {
+    uint64_t calls[TOOL_DIFF_RUN_MOST];
+    int64_t self_ns[TOOL_DIFF_RUN_MOST], total_ns[TOOL_DIFF_RUN_MOST];
+};
+
+static int compare_counts(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The middle, or what is between the two that are there: neither can overflow. */
+static uint64_t median_count(uint64_t *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof(*numbers), compare_counts);
+    uint64_t low = numbers[(count - 1) / 2], high = numbers[count / 2];
+    return low + (high - low) / 2;
+}
+
+static int64_t median_time(int64_t *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof(*numbers), compare_times);
+    int64_t low = numbers[(count - 1) / 2], high = numbers[count / 2];
+    return low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+}
+
+static struct tool_diff_side side_of(const struct tool_diff_side *runs, uint32_t from, uint32_t to,
+                                     struct measures *scratch)
+{
+    struct tool_diff_side side = {0};
+    for (uint32_t run = from; run < to; run++) {
+        scratch->calls[run - from] = runs[run].calls;
+        scratch->self_ns[run - from] = runs[run].self_ns;
+        scratch->total_ns[run - from] = runs[run].total_ns;
+        side.is_there |= runs[run].is_there;
+        side.is_partial |= !runs[run].is_there;
+    }
+    side.is_partial &= side.is_there;
+    side.calls = median_count(scratch->calls, to - from);
+    side.self_ns = median_time(scratch->self_ns, to - from);
+    side.total_ns = median_time(scratch->total_ns, to - from);
+    return side;
+}
+
+void tool_diff_make_sides(const struct tool_diff *diff, struct tool_diff_rows *rows)
+{
+    struct measures scratch;
+    rows->sides = rows->runs;
+    if (diff->run_count == 2 || rows->runs == NULL)
+        return;
+    rows->sides = tool_allocate(2 * rows->count, sizeof(*rows->sides));
+    for (size_t i = 0; i < rows->count; i++) {
+        for (int side = 0; side < 2; side++) {
+            uint32_t from, to;
+            tool_diff_runs_of(diff, side, &from, &to);
+            rows->sides[2 * i + (size_t)side] =
+                side_of(&rows->runs[i * diff->run_count], from, to, &scratch);
+        }
+    }
+}
