@@ -120,11 +120,26 @@ ttape_status ttape_reader_get_site(const ttape_reader *r, uint32_t site, ttape_s
                         .module = s->module_plus_one - 1,
                         .line = s->line,
                         .kind = s->kind,
-                        .symbol = s->symbol};
+                        .symbol = s->symbol,
+                        .path = s->path};
     if (s->file_plus_one != 0)
         out->file = d->files[s->file_plus_one - 1];
     return TTAPE_OK;
 }
+
+ttape_status ttape_reader_get_path(const ttape_reader *r, uint32_t path, ttape_path *out)
+{
+    const struct ttp_definition_tables *d = &r->definitions;
+    if (path == 0 || path > d->path_count) {
+        *out = (ttape_path){.site = TTAPE_NONE};
+        return TTAPE_E_NOT_FOUND;
+    }
+    const struct ttp_read_path *p = &d->paths[path - 1];
+    *out = (ttape_path){.parent = p->parent, .site = p->site_plus_one - 1, .depth = p->depth};
+    return TTAPE_OK;
+}
+
+uint32_t ttape_reader_path_count(const ttape_reader *r) { return r->definitions.path_count; }
 
 ttape_status ttape_reader_get_module(const ttape_reader *r, uint32_t module, ttape_module *out)
 {

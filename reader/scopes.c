@@ -24,9 +24,9 @@ struct ttp_scope_counts ttp_scope_count_ids(const ttape_reader *r, uint32_t scop
         return counts;
     const struct ttp_id_map *maps = r->definitions.scopes[scope].maps;
     return (struct ttp_scope_counts){
-        maps[TTP_DEFINES_SITES].id_count, maps[TTP_DEFINES_MODULES].id_count,
-        maps[TTP_DEFINES_FILES].id_count, maps[TTP_DEFINES_PROCESSES].id_count,
-        maps[TTP_DEFINES_STREAMS].id_count};
+        maps[TTP_DEFINES_SITES].id_count,   maps[TTP_DEFINES_MODULES].id_count,
+        maps[TTP_DEFINES_FILES].id_count,   maps[TTP_DEFINES_PROCESSES].id_count,
+        maps[TTP_DEFINES_STREAMS].id_count, maps[TTP_DEFINES_PATHS].id_count};
 }
 
 uint32_t ttp_scope_site(const ttape_reader *r, uint32_t scope, uint32_t id)
@@ -44,6 +44,10 @@ uint32_t ttp_scope_process(const ttape_reader *r, uint32_t scope, uint32_t id)
 uint32_t ttp_scope_stream(const ttape_reader *r, uint32_t scope, uint32_t id)
 {
     return ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_STREAMS, id);
+}
+uint32_t ttp_scope_path(const ttape_reader *r, uint32_t scope, uint32_t id)
+{
+    return 1 + ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_PATHS, id - 1);
 }
 
 static uint32_t local_of(const ttape_reader *r, uint32_t scope, enum ttp_definition_kind kind,
@@ -71,6 +75,11 @@ uint32_t ttp_local_process(const ttape_reader *r, uint32_t process, uint32_t *sc
 uint32_t ttp_local_stream(const ttape_reader *r, uint32_t stream, uint32_t *scope)
 {
     return local_of(r, r->definitions.streams[stream].scope, TTP_DEFINES_STREAMS, stream, scope);
+}
+uint32_t ttp_local_path(const ttape_reader *r, uint32_t path)
+{
+    uint32_t scope = r->definitions.paths[path - 1].scope;
+    return 1 + local_of(r, scope, TTP_DEFINES_PATHS, path - 1, &scope);
 }
 
 const struct ttp_segment_entry *ttp_partition_segment(const ttape_reader *r, uint32_t partition,

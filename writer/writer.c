@@ -254,6 +254,13 @@ ttape_status ttape_writer_add_site(ttape_writer *w, const ttape_site *site, uint
     return keep(w, ttp_scope_add_site(w, own_scope(w), site, id, &w->failure), err);
 }
 
+ttape_status ttape_writer_add_path(ttape_writer *w, const ttape_path *path, uint32_t *id,
+                                   ttape_error *err)
+{
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_scope_add_path(w, own_scope(w), path, id, &w->failure), err);
+}
+
 ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events,
                                  size_t count, ttape_error *err)
 {

@@ -15,6 +15,7 @@
 #include "format/container/index.h"
 #include "format/container/layout.h"
 #include "format/container/partition.h"
+#include "format/container/paths.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
 #include "format/container/switches.h"
@@ -87,6 +88,8 @@ struct ttp_definitions {
     struct ttp_growing names;                              /* of stream_names.c */
     uint32_t first_module, module_count, first_file, file_count, first_site, site_count;
     uint32_t first_process, process_count, first_stream, stream_count;
+    struct ttp_growing links;    /* struct ttp_path_link: sites with a path, ascending */
+    uint32_t path_count;         /* the scope's last ones */
     struct ttp_growing metadata; /* encoded CBOR pairs ... */
     struct ttp_growing pairs;    /* ... those that count: metadata_pairs.c */
     uint32_t metadata_count;
@@ -96,6 +99,12 @@ struct ttp_pending_site {
     uint64_t address;
     uint32_t module_plus_one, file_plus_one, line, kind;
     size_t symbol_start, symbol_bytes;
+};
+
+/* A path, which is kept for as long as the writer is open: it may come again. */
+struct ttp_scope_path {
+    struct ttp_path_row row;
+    uint32_t depth;
 };
 
 struct ttp_file_slot {
@@ -116,16 +125,19 @@ struct ttp_scope {
         file_slots; /* struct ttp_file_slot: open addressing by hash of the file name */
     struct ttp_growing
         symbol_slots; /* uint32_t symbol + 1: open addressing, symbols other than enter and leaf */
+    struct ttp_growing paths;      /* struct ttp_scope_path, by path id - 1 */
+    struct ttp_growing path_slots; /* uint32_t path: open addressing by parent and site */
     uint32_t file_used, symbol_used;
     struct ttp_symbol *symbols[TTP_SYMBOL_BLOCKS];
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
     /* copied scopes only (models apart), see libtrace/copy/copy.c: */
-    struct ttp_growing definition_hashes[4]; /* uint64_t each: modules, processes, streams, sites */
-    struct ttp_growing metadata_hashes;      /* struct ttp_pair_hash */
-    struct ttp_growing claimed;              /* struct ttp_claim: events that came from files */
-    uint32_t copier;                         /* number of the last that copies into it */
-    struct ttp_growing models;               /* struct ttp_scope_model */
+    struct ttp_growing
+        definition_hashes[5]; /* uint64_t each: modules, processes, streams, sites, paths */
+    struct ttp_growing metadata_hashes; /* struct ttp_pair_hash */
+    struct ttp_growing claimed;         /* struct ttp_claim: events that came from files */
+    uint32_t copier;                    /* number of the last that copies into it */
+    struct ttp_growing models;          /* struct ttp_scope_model */
 };
 
 /* A model that a scope has: copied ones by their payload, whatever its number is, so that pieces of
@@ -178,7 +190,7 @@ struct ttp_pending {
     uint64_t gap_count, lost_count;
     int64_t first_tick, last_tick; /* least and greatest of the partition's events */
     uint32_t symbol_total;         /* scope-wide symbols at the seal */
-    struct ttp_growing sites_chunk, streams_chunk,
+    struct ttp_growing sites_chunk, paths_chunk, streams_chunk,
         metadata_chunk; /* definitions to write before it */
     uint32_t metadata_pairs;
 };
@@ -291,6 +303,20 @@ ttape_status ttp_scope_add_stream(ttape_writer *w, struct ttp_scope *scope,
                                   const ttape_stream *stream, uint32_t *id, ttape_error *err);
 ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site,
                                 uint32_t *id, ttape_error *err);
+/* path_writer.c */
+ttape_status ttp_scope_add_path(ttape_writer *w, struct ttp_scope *scope, const ttape_path *path,
+                                uint32_t *id, ttape_error *err);
+/* The same of a path that gets an id of its own, whatever paths there are. */
+ttape_status ttp_scope_new_path(ttape_writer *w, struct ttp_scope *scope, const ttape_path *path,
+                                uint32_t *id, ttape_error *err);
+/* Gives a site its path: sites ascend, over all calls. */
+ttape_status ttp_scope_link_site(ttape_writer *w, struct ttp_scope *scope, uint32_t site,
+                                 uint32_t path, ttape_error *err);
+ttape_status ttp_scope_collect_paths(ttape_writer *w, struct ttp_scope *scope,
+                                     struct ttp_growing *out, ttape_error *err);
+
+/* Whether anything of the scope's definitions is not written yet. */
+bool ttp_scope_is_fresh(const struct ttp_scope *scope);
 /* Moves what is fresh into chunk payloads (content, not compressed) of the pending partition. */
 ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
                                struct ttp_pending *pending, ttape_error *err);

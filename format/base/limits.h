@@ -16,6 +16,9 @@
 #define TTP_MAX_STREAMS      16777216u
 #define TTP_MAX_SCOPES       65536u
 #define TTP_MAX_STRING_BYTES 1048576u
+/* Frames of a path: what one message of a recording can say, and callers may keep a frame each.
+ * TTAPE_E_CORRUPT. */
+#define TTP_MAX_PATH_DEPTH 65535u
 /* One past the largest stack number: records have 20 bits for it. TTAPE_E_CORRUPT. */
 #define TTP_MAX_STACKS 1048576u
 /* Depth of recorded and known frames together; a 10-bit recorder never comes near. TTAPE_E_CORRUPT.

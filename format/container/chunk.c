@@ -176,6 +176,7 @@ static const char *const kind_names[] = {
     [TTP_CHUNK_PARTITION] = "partition",
     [TTP_CHUNK_MODEL] = "model",
     [TTP_CHUNK_INDEX] = "index",
+    [TTP_CHUNK_PATHS] = "path table",
 };
 
 bool ttp_chunk_kind_known(uint16_t kind)

@@ -10,16 +10,14 @@
 
 #include <string.h>
 
-#include "format/base/checksum.h"
 #include "format/base/fail.h"
+#include "libtrace/copy/copy_definitions.h"
 #include "libtrace/copy/copy_models.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 #include "writer/events/copy_writer.h"
 
 #define BATCH_EVENTS 1024u
-
-enum definition { MODULES, PROCESSES, STREAMS, SITES };
 
 struct ttape_copier {
     ttape_writer *writer;
@@ -35,111 +33,15 @@ struct ttape_copier {
     ttape_event events[BATCH_EVENTS];
 };
 
-static uint64_t hash_string(uint64_t hash, ttape_string s)
-{
-    return (hash ^ ttp_checksum(s.data != NULL ? s.data : "", s.size_bytes)) *
-               0x9E3779B97F4A7C15ull +
-           s.size_bytes;
-}
-
-static uint64_t hash_number(uint64_t hash, uint64_t number)
-{
-    return (hash ^ number) * 0x9E3779B97F4A7C15ull + (hash >> 32);
-}
-
-/* One definition of the reader in the scope's own numbers, and the hash that tells it from others.
- */
-struct definition_row {
-    ttape_module module;
-    ttape_process process;
-    ttape_stream stream;
-    ttape_site site;
-    uint64_t hash;
-};
-
-static uint32_t local_or_none(uint32_t (*local)(const ttape_reader *, uint32_t, uint32_t *),
-                              const ttape_reader *reader, uint32_t number)
-{
-    uint32_t scope;
-    return number == TTAPE_NONE ? TTAPE_NONE : local(reader, number, &scope);
-}
-
-static void get_module(const ttape_reader *r, uint32_t scope, uint32_t id,
-                       struct definition_row *row)
-{
-    (void)ttape_reader_get_module(r, ttp_scope_module(r, scope, id), &row->module);
-    row->module.process = local_or_none(ttp_local_process, r, row->module.process);
-    row->hash = hash_number(hash_number(row->module.start, row->module.end), row->module.process);
-    row->hash = hash_string(hash_string(row->hash, row->module.path), row->module.build_id);
-}
-
-static void get_process(const ttape_reader *r, uint32_t scope, uint32_t id,
-                        struct definition_row *row)
-{
-    (void)ttape_reader_get_process(r, ttp_scope_process(r, scope, id), &row->process);
-    row->process.parent = local_or_none(ttp_local_process, r, row->process.parent);
-    row->hash =
-        hash_number(hash_number(row->process.pid, row->process.parent), row->process.start_time_ns);
-    row->hash = hash_string(row->hash, row->process.name);
-}
-
-static void get_stream(const ttape_reader *r, uint32_t scope, uint32_t id,
-                       struct definition_row *row)
-{
-    ttape_stream_info info = {0};
-    (void)ttape_reader_get_stream(r, ttp_scope_stream(r, scope, id), &info);
-    row->stream = info.stream;
-    row->stream.process = local_or_none(ttp_local_process, r, info.stream.process);
-    row->hash =
-        hash_number(hash_number(row->stream.process, row->stream.tid), row->stream.start_time_ns);
-    row->hash = hash_string(row->hash, row->stream.name);
-}
-
-static void hash_site(struct definition_row *row)
-{
-    row->hash = hash_number(hash_number(row->site.address, row->site.module), row->site.line);
-    row->hash = hash_string(hash_string(hash_number(row->hash, row->site.kind), row->site.symbol),
-                            row->site.file);
-}
-
-static void get_site(const ttape_reader *r, uint32_t scope, uint32_t id, struct definition_row *row)
-{
-    (void)ttape_reader_get_site(r, ttp_scope_site(r, scope, id), &row->site);
-    row->site.module = local_or_none(ttp_local_module, r, row->site.module);
-    hash_site(row);
-}
-
-static void get_definition(const ttape_reader *r, uint32_t scope, int kind, uint32_t id,
-                           struct definition_row *row)
-{
-    memset(row, 0, sizeof *row);
-    if (kind == MODULES)
-        get_module(r, scope, id, row);
-    else if (kind == PROCESSES)
-        get_process(r, scope, id, row);
-    else if (kind == STREAMS)
-        get_stream(r, scope, id, row);
-    else
-        get_site(r, scope, id, row);
-}
-
-static uint32_t definition_count(const ttape_reader *r, uint32_t scope, int kind)
-{
-    struct ttp_scope_counts counts = ttp_scope_count_ids(r, scope);
-    const uint32_t by_kind[] = {counts.module_count, counts.process_count, counts.stream_count,
-                                counts.site_count};
-    return by_kind[kind];
-}
-
 /* Same definitions as far as both go? */
 static bool definitions_agree(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
 {
-    for (int kind = MODULES; kind <= SITES; kind++) {
+    for (int kind = TTP_COPIED_MODULES; kind <= TTP_COPIED_PATHS; kind++) {
         const uint64_t *known = to->definition_hashes[kind].data;
-        uint32_t count = definition_count(c->reader, scope, kind);
+        uint32_t count = ttp_copied_count(c->reader, scope, kind);
         for (uint32_t id = 0; id < count && id < to->definition_hashes[kind].count; id++) {
-            struct definition_row row;
-            get_definition(c->reader, scope, kind, id, &row);
+            struct ttp_copied_row row;
+            ttp_copied_definition(c->reader, scope, kind, id, &row);
             if (row.hash != known[id])
                 return false;
         }
@@ -175,7 +77,7 @@ static bool is_before_written(const ttape_copier *c, const struct ttp_scope *to,
  * one. */
 static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
 {
-    uint32_t streams = definition_count(c->reader, scope, STREAMS);
+    uint32_t streams = ttp_copied_count(c->reader, scope, TTP_COPIED_STREAMS);
     const struct ttp_claim *claims = to->claimed.data;
     for (size_t i = 0; i < to->claimed.count; i++) {
         struct ttp_claim mine;
@@ -190,7 +92,7 @@ static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, ui
 
 /* Takes the caller's names of a site, and nothing else of what it says. */
 static ttape_status rename_site(const ttape_copier *c, uint32_t scope, uint32_t id,
-                                struct definition_row *row, ttape_error *err)
+                                struct ttp_copied_row *row, ttape_error *err)
 {
     ttape_site site = {0};
     uint32_t number = ttp_scope_site(c->reader, scope, id);
@@ -199,40 +101,26 @@ static ttape_status rename_site(const ttape_copier *c, uint32_t scope, uint32_t 
     row->site.symbol = site.symbol;
     row->site.file = site.file;
     row->site.line = site.line;
-    hash_site(row);
+    ttp_copied_hash_site(row);
     return TTAPE_OK;
-}
-
-static ttape_status add_definition(ttape_writer *w, struct ttp_scope *to, int kind,
-                                   const struct definition_row *row, ttape_error *err)
-{
-    uint32_t id;
-    uint64_t *hash = ttp_push(&w->allocator, &to->definition_hashes[kind], sizeof *hash, err);
-    if (hash == NULL)
-        return TTAPE_E_MEMORY;
-    *hash = row->hash;
-    switch (kind) {
-    case MODULES: return ttp_scope_add_module(w, to, &row->module, &id, err);
-    case PROCESSES: return ttp_scope_add_process(w, to, &row->process, &id, err);
-    case STREAMS: return ttp_scope_add_stream(w, to, &row->stream, &id, err);
-    default: return ttp_scope_add_site(w, to, &row->site, &id, err);
-    }
 }
 
 static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
                                     ttape_error *err)
 {
-    for (int kind = MODULES; kind <= SITES; kind++) {
-        uint32_t count = definition_count(c->reader, scope, kind);
+    uint32_t first_site = (uint32_t)to->definition_hashes[TTP_COPIED_SITES].count;
+    for (int kind = TTP_COPIED_MODULES; kind <= TTP_COPIED_PATHS; kind++) {
+        uint32_t count = ttp_copied_count(c->reader, scope, kind);
         for (uint32_t id = (uint32_t)to->definition_hashes[kind].count; id < count; id++) {
-            struct definition_row row;
-            get_definition(c->reader, scope, kind, id, &row);
-            if (kind == SITES && c->rename != NULL)
+            struct ttp_copied_row row;
+            ttp_copied_definition(c->reader, scope, kind, id, &row);
+            if (kind == TTP_COPIED_SITES && c->rename != NULL)
                 TTP_TRY(rename_site(c, scope, id, &row, err));
-            TTP_TRY(add_definition(c->writer, to, kind, &row, err));
+            TTP_TRY(ttp_copied_add(c->writer, to, kind, &row, err));
         }
     }
-    uint32_t streams = definition_count(c->reader, scope, STREAMS);
+    TTP_TRY(ttp_copied_link_sites(c->writer, c->reader, to, scope, first_site, err));
+    uint32_t streams = ttp_copied_count(c->reader, scope, TTP_COPIED_STREAMS);
     for (uint32_t id = 0; id < streams; id++) {
         struct ttp_claim claim;
         stream_range(c, scope, id, &claim);
@@ -252,9 +140,9 @@ static ttape_status is_known_pair(const ttape_copier *c, struct ttp_scope *to,
                                   const ttape_metadata_entry *entry, bool *is_known,
                                   ttape_error *err)
 {
-    uint64_t key = hash_string(0, entry->key);
-    uint64_t value = entry->type == TTAPE_METADATA_TEXT ? hash_string(1, entry->text)
-                                                        : hash_number(2, entry->number);
+    uint64_t key = ttp_copied_hash_string(0, entry->key);
+    uint64_t value = entry->type == TTAPE_METADATA_TEXT ? ttp_copied_hash_string(1, entry->text)
+                                                        : ttp_copied_hash_number(2, entry->number);
     struct ttp_pair_hash *known = to->metadata_hashes.data;
     for (size_t i = 0; i < to->metadata_hashes.count; i++)
         if (known[i].key == key) {

@@ -227,7 +227,7 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
 static bool is_definition(const struct ttp_salvage_piece *piece)
 {
     return piece->head.kind == TTP_CHUNK_METADATA || piece->head.kind == TTP_CHUNK_SITES ||
-           piece->head.kind == TTP_CHUNK_STREAMS;
+           piece->head.kind == TTP_CHUNK_STREAMS || piece->head.kind == TTP_CHUNK_PATHS;
 }
 
 static ttape_status take_definitions(struct taking *t, ttape_error *err)
@@ -261,7 +261,8 @@ static ttape_status take_piece(struct taking *t, struct ttp_salvage_piece *piece
     switch (piece->head.kind) {
     case TTP_CHUNK_METADATA:
     case TTP_CHUNK_SITES:
-    case TTP_CHUNK_STREAMS: return TTAPE_OK;
+    case TTP_CHUNK_STREAMS:
+    case TTP_CHUNK_PATHS: return TTAPE_OK;
     case TTP_CHUNK_INDEX: return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_SKIPPED, NULL, err);
     case TTP_CHUNK_PARTITION: return add_partition(t, piece, err);
     case TTP_CHUNK_MODEL: {

@@ -8,6 +8,7 @@
 #include "format/base/limits.h"
 #include "format/container/definitions.h"
 #include "reader/definitions/metadata_reader.h"
+#include "reader/definitions/paths_reader.h"
 #include "reader/definitions/placeholders.h"
 
 struct ttp_kept {
@@ -36,6 +37,7 @@ void ttp_definitions_reset(struct ttp_definition_tables *d)
     ttp_memory_give(m, d->files, d->file_capacity, sizeof *d->files);
     ttp_memory_give(m, d->processes, d->process_capacity, sizeof *d->processes);
     ttp_memory_give(m, d->streams, d->stream_capacity, sizeof *d->streams);
+    ttp_memory_give(m, d->paths, d->path_capacity, sizeof *d->paths);
     ttp_memory_give(m, d->metadata, d->metadata_capacity, sizeof *d->metadata);
     while (d->kept != NULL) {
         struct ttp_kept *kept = d->kept;
@@ -159,7 +161,8 @@ static ttape_status add_site_columns(struct ttp_definition_tables *d, uint32_t s
                                          site.line,
                                          site.kind,
                                          site.symbol,
-                                         scope};
+                                         scope,
+                                         0};
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -272,6 +275,8 @@ ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offse
                         "scope '%u' of a chunk is not introduced", chunk->scope);
     if (chunk->kind == TTP_CHUNK_SITES)
         return add_site_table(d, chunk->scope, &c, err);
+    if (chunk->kind == TTP_CHUNK_PATHS)
+        return ttp_paths_add(d, chunk->scope, &c, err);
     TTP_TRY(add_processes(d, chunk->scope, &c, err));
     return add_streams(d, chunk->scope, &c, err);
 }

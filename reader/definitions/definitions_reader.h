@@ -37,12 +37,14 @@ enum ttp_definition_kind {
     TTP_DEFINES_FILES,
     TTP_DEFINES_PROCESSES,
     TTP_DEFINES_STREAMS,
+    TTP_DEFINES_PATHS, /* local id 0 is path 1 of the scope */
     TTP_DEFINES_COUNT
 };
 
 struct ttp_read_scope {
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
     struct ttp_id_map maps[TTP_DEFINES_COUNT];
+    uint32_t unlinked_site; /* the first that may still be given a path: behind the last link */
 };
 
 /* References are file-wide numbers plus one, 0 for none. */
@@ -51,6 +53,7 @@ struct ttp_read_site {
     uint32_t module_plus_one, file_plus_one, line, kind;
     ttape_string symbol;
     uint32_t scope;
+    uint32_t path; /* file-wide number from 1, 0: none */
 };
 
 /* Processes may be defined later than what names them: these references stay ids of the scope. */
@@ -67,6 +70,11 @@ struct ttp_read_process {
 struct ttp_read_stream {
     ttape_stream stream; /* process: file-wide */
     uint32_t scope;
+};
+
+struct ttp_read_path {
+    uint32_t parent; /* file-wide number from 1, 0: none */
+    uint32_t site_plus_one, depth, scope;
 };
 
 struct ttp_read_metadata {
@@ -88,11 +96,12 @@ struct ttp_definition_tables {
     ttape_string *files;
     struct ttp_read_process *processes;
     struct ttp_read_stream *streams;
+    struct ttp_read_path *paths;
     struct ttp_read_metadata *metadata;
     uint32_t scope_count, site_count, module_count, file_count, process_count, stream_count,
-        metadata_count;
+        path_count, metadata_count;
     uint32_t scope_capacity, site_capacity, module_capacity, file_capacity, process_capacity,
-        stream_capacity, metadata_capacity;
+        stream_capacity, path_capacity, metadata_capacity;
     struct ttp_kept *kept;
     struct ttp_placeholders *placeholders; /* NULL but while a damaged file is recovered */
 };
@@ -101,7 +110,7 @@ void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *me
                           const ttape_limits *limits);
 void ttp_definitions_reset(struct ttp_definition_tables *d);
 
-/* Takes in the content of a metadata, site table or stream table chunk, and the content itself,
+/* Takes in the content of a metadata, site, stream or path table chunk, and the content itself,
  * which was taken from the memory with size_bytes bytes: also on failure. `offset` is the chunk's
  * in the file; error offsets count in the content. */
 ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offset,

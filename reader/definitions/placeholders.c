@@ -28,6 +28,8 @@ static struct table table_of(struct ttp_definition_tables *d, enum ttp_definitio
     case TTP_DEFINES_PROCESSES:
         return (struct table){&d->processes, &d->process_count, &d->process_capacity,
                               sizeof *d->processes};
+    case TTP_DEFINES_PATHS:
+        return (struct table){&d->paths, &d->path_count, &d->path_capacity, sizeof *d->paths};
     default:
         return (struct table){&d->streams, &d->stream_count, &d->stream_capacity,
                               sizeof *d->streams};
@@ -61,6 +63,10 @@ static void fill_row(struct ttp_definition_tables *d, enum ttp_definition_kind k
     case TTP_DEFINES_PROCESSES:
         d->processes[row].scope = scope;
         d->processes[row].process.parent = TTAPE_NONE;
+        break;
+    case TTP_DEFINES_PATHS: /* one frame, which is not known */
+        d->paths[row].scope = scope;
+        d->paths[row].depth = 1;
         break;
     default:
         d->streams[row].scope = scope;

@@ -160,7 +160,7 @@ uint32_t ttp_scope_count(const ttape_reader *reader);
 const uint8_t *ttp_scope_trace_id(const ttape_reader *reader, uint32_t scope);
 uint32_t ttp_partition_scope(const ttape_reader *reader, uint32_t partition);
 struct ttp_scope_counts {
-    uint32_t site_count, module_count, file_count, process_count, stream_count;
+    uint32_t site_count, module_count, file_count, process_count, stream_count, path_count;
 };
 struct ttp_scope_counts ttp_scope_count_ids(const ttape_reader *reader, uint32_t scope);
 /* File-wide number of a scope's id, for ttape_reader_get_site and its like; TTAPE_NONE when there
@@ -169,6 +169,9 @@ uint32_t ttp_scope_site(const ttape_reader *reader, uint32_t scope, uint32_t id)
 uint32_t ttp_scope_module(const ttape_reader *reader, uint32_t scope, uint32_t id);
 uint32_t ttp_scope_process(const ttape_reader *reader, uint32_t scope, uint32_t id);
 uint32_t ttp_scope_stream(const ttape_reader *reader, uint32_t scope, uint32_t id);
+/* The same of paths, which are numbered from 1 on; 0 when there is none. */
+uint32_t ttp_scope_path(const ttape_reader *reader, uint32_t scope, uint32_t id);
+uint32_t ttp_local_path(const ttape_reader *reader, uint32_t path);
 /* The way back: the scope's id of a file-wide number (that exists), and the scope. */
 uint32_t ttp_local_site(const ttape_reader *reader, uint32_t site, uint32_t *scope);
 uint32_t ttp_local_module(const ttape_reader *reader, uint32_t module, uint32_t *scope);

@@ -497,23 +497,23 @@ void ttp_encode_job(const ttape_writer *w, struct ttp_job *job)
 void ttp_job_free(ttape_writer *w, struct ttp_job *job)
 {
     struct ttp_pending *p = &job->pending;
-    struct ttp_growing *all[] = {&job->workspace,   &job->gathered,
-                                 &job->payload,     &job->symbol_map,
-                                 &job->symbols,     &job->scope_symbols,
-                                 &job->segments,    &job->start_frames,
-                                 &job->end_frames,  &job->segment_start,
-                                 &job->open,        &job->open_start,
-                                 &job->open_stack,  &job->start_stack,
-                                 &job->rank,        &job->wide,
-                                 &p->stretches,     &p->segments,
-                                 &p->start_frames,  &p->start_symbols,
-                                 &p->end_frames,    &p->wide,
-                                 &p->depths,        &p->valued,
-                                 &p->values,        &p->value_bytes,
-                                 &p->measures,      &p->sites_chunk,
-                                 &p->streams_chunk, &p->metadata_chunk,
-                                 &p->known,         &p->spans,
-                                 &p->span_counts};
+    struct ttp_growing *all[] = {&job->workspace,    &job->gathered,
+                                 &job->payload,      &job->symbol_map,
+                                 &job->symbols,      &job->scope_symbols,
+                                 &job->segments,     &job->start_frames,
+                                 &job->end_frames,   &job->segment_start,
+                                 &job->open,         &job->open_start,
+                                 &job->open_stack,   &job->start_stack,
+                                 &job->rank,         &job->wide,
+                                 &p->stretches,      &p->segments,
+                                 &p->start_frames,   &p->start_symbols,
+                                 &p->end_frames,     &p->wide,
+                                 &p->depths,         &p->valued,
+                                 &p->values,         &p->value_bytes,
+                                 &p->measures,       &p->sites_chunk,
+                                 &p->paths_chunk,    &p->streams_chunk,
+                                 &p->metadata_chunk, &p->known,
+                                 &p->spans,          &p->span_counts};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     size_t bytes = p->event_room * sizeof(uint32_t);

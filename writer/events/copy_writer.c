@@ -58,10 +58,7 @@ ttape_status ttp_writer_introduce(ttape_writer *w, struct ttp_scope *scope, ttap
 {
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err));
-    const struct ttp_definitions *d = &scope->fresh;
-    if (scope->number == TTAPE_NONE ||
-        d->metadata_count + d->site_count + d->stream_count + d->process_count + d->module_count !=
-            0)
+    if (scope->number == TTAPE_NONE || ttp_scope_is_fresh(scope))
         TTP_TRY(ttp_emit_definitions(w, scope, err));
     return TTAPE_OK;
 }

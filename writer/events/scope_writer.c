@@ -55,6 +55,7 @@ static void free_definitions(ttape_writer *w, struct ttp_definitions *d)
     ttp_grown_free(&w->allocator, &d->sites);
     ttp_grown_free(&w->allocator, &d->text);
     ttp_grown_free(&w->allocator, &d->names);
+    ttp_grown_free(&w->allocator, &d->links);
     ttp_grown_free(&w->allocator, &d->metadata);
     ttp_grown_free(&w->allocator, &d->pairs);
 }
@@ -70,7 +71,7 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     free_definitions(w, &scope->fresh);
     ttp_grown_free(a, &scope->site_states);
     ttp_grown_free(a, &scope->touched);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         ttp_grown_free(a, &scope->definition_hashes[i]);
     ttp_grown_free(a, &scope->metadata_hashes);
     ttp_grown_free(a, &scope->claimed);
@@ -78,6 +79,8 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     ttp_grown_free(a, &scope->stream_states);
     ttp_grown_free(a, &scope->file_slots);
     ttp_grown_free(a, &scope->symbol_slots);
+    ttp_grown_free(a, &scope->paths);
+    ttp_grown_free(a, &scope->path_slots);
     a->release(a->context, scope, sizeof *scope);
 }
 
@@ -294,7 +297,8 @@ static ttape_status intern_file(ttape_writer *w, struct ttp_scope *scope, ttape_
 ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const ttape_site *site,
                                 uint32_t *id, ttape_error *err)
 {
-    TTP_TRY(ttp_check_reserved(site->reserved, 2, "site", err));
+    const uint64_t reserved[] = {site->reserved[0], site->reserved_path};
+    TTP_TRY(ttp_check_reserved(reserved, 2, "site", err));
     TTP_TRY(check_string(site->symbol, err));
     TTP_TRY(check_string(site->file, err));
     TTP_TRY(check_room(scope->site_count, "sites", err));
@@ -302,6 +306,9 @@ ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const 
         (site->module != TTAPE_NONE && site->module >= scope->module_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "F-SIT-09", TTAPE_ERROR_NO_OFFSET,
                         "a site of unknown kind or module");
+    if (site->path > scope->paths.count)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "F-PTH-06", TTAPE_ERROR_NO_OFFSET,
+                        "a site of unknown path %u", site->path);
     struct ttp_definitions *fresh = &scope->fresh;
     struct ttp_pending_site *row = ttp_push(&w->allocator, &fresh->sites, sizeof *row, err);
     if (row == NULL)
@@ -326,7 +333,7 @@ ttape_status ttp_scope_add_site(ttape_writer *w, struct ttp_scope *scope, const 
         TTP_TRY(ttp_grow(&w->allocator, &scope->touched, sizeof(uint32_t), 2 * room + 64, err));
     fresh->site_count++;
     *id = scope->site_count++;
-    return TTAPE_OK;
+    return site->path == 0 ? TTAPE_OK : ttp_scope_link_site(w, scope, *id, site->path, err);
 }
 
 static ttape_status collect_sites(ttape_writer *w, const struct ttp_scope *scope,
@@ -375,6 +382,14 @@ static ttape_status collect_streams(ttape_writer *w, struct ttp_scope *scope,
     return TTAPE_OK;
 }
 
+bool ttp_scope_is_fresh(const struct ttp_scope *scope)
+{
+    const struct ttp_definitions *d = &scope->fresh;
+    return d->metadata_count + d->site_count + d->stream_count + d->process_count +
+               d->module_count + d->path_count + d->links.count !=
+           0;
+}
+
 ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
                                struct ttp_pending *pending, ttape_error *err)
 {
@@ -383,6 +398,8 @@ ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
         TTP_TRY(collect_streams(w, scope, &pending->streams_chunk, err));
     if (d->module_count + d->file_count + d->site_count != 0)
         TTP_TRY(collect_sites(w, scope, &pending->sites_chunk, err));
+    if (d->path_count + d->links.count != 0)
+        TTP_TRY(ttp_scope_collect_paths(w, scope, &pending->paths_chunk, err));
     TTP_TRY(ttp_metadata_collect(w, d, &pending->metadata_chunk, &pending->metadata_pairs, err));
     d->modules.count = d->files.count = d->processes.count = d->streams.count = 0;
     ttp_grown_free(&w->allocator, &d->sites); /* names are the bulk of a large site table */

@@ -158,6 +158,9 @@ static ttape_status emit_collected(ttape_writer *w, struct ttp_scope *scope,
     if (p->sites_chunk.count != 0)
         TTP_TRY(emit_content(w, TTP_CHUNK_SITES, scope->number, p->sites_chunk.data,
                              p->sites_chunk.count, TABLE_LEVEL, err));
+    if (p->paths_chunk.count != 0)
+        TTP_TRY(emit_content(w, TTP_CHUNK_PATHS, scope->number, p->paths_chunk.data,
+                             p->paths_chunk.count, TABLE_LEVEL, err));
     return TTAPE_OK;
 }
 
@@ -172,6 +175,7 @@ ttape_status ttp_emit_definitions(ttape_writer *w, struct ttp_scope *scope, ttap
         status = emit_collected(w, scope, &p, err);
     ttp_grown_free(&w->allocator, &p.streams_chunk);
     ttp_grown_free(&w->allocator, &p.sites_chunk);
+    ttp_grown_free(&w->allocator, &p.paths_chunk);
     ttp_grown_free(&w->allocator, &p.metadata_chunk);
     return status;
 }
@@ -277,13 +281,10 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
 ttape_status ttp_emit_end(ttape_writer *w, ttape_error *err)
 {
     struct ttp_scope **scopes = w->scopes.data;
-    for (size_t i = 0; i < w->scopes.count; i++) {
-        const struct ttp_definitions *d = &scopes[i]->fresh;
-        bool fresh = d->metadata_count + d->site_count + d->stream_count + d->process_count +
-                     d->module_count;
-        if (fresh || (w->scopes_introduced == 0 && i + 1 == w->scopes.count))
+    for (size_t i = 0; i < w->scopes.count; i++)
+        if (ttp_scope_is_fresh(scopes[i]) ||
+            (w->scopes_introduced == 0 && i + 1 == w->scopes.count))
             TTP_TRY(ttp_emit_definitions(w, scopes[i], err));
-    }
     TTP_TRY(emit_index(w, err));
     uint8_t block[TTP_FOOTER_BYTES];
     struct ttp_footer footer = {w->last_index, w->offset + TTP_FOOTER_BYTES, w->chunk_count};

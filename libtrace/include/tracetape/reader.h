@@ -81,7 +81,7 @@ typedef struct ttape_byte_counts {
     uint64_t times;
     uint64_t values;
     uint64_t summaries; /* per-function measures and edges */
-    uint64_t sites;     /* sites, modules, processes, streams */
+    uint64_t sites;     /* sites, modules, processes, streams, paths */
     uint64_t models;
     uint64_t other; /* headers, metadata, index, footer, unknown chunks */
     uint64_t reserved[2];
@@ -107,8 +107,8 @@ typedef struct ttape_info {
 } ttape_info;
 TTAPE_API void ttape_reader_get_info(const ttape_reader *reader, ttape_info *info);
 
-/* Sites, modules, processes and streams are numbered through over all scopes of the file: these
- * numbers are what events and cursors carry. Strings live as long as the reader. A number that
+/* Sites, modules, processes, streams and paths are numbered through over all scopes of the file:
+ * these numbers are what events and cursors carry. Strings live as long as the reader. A number that
  * there is none of, TTAPE_NONE too, is TTAPE_E_NOT_FOUND, and *out is then empty: ids TTAPE_NONE,
  * strings "", the rest 0. */
 TTAPE_API ttape_status ttape_reader_get_site(const ttape_reader *reader, uint32_t site,
@@ -117,6 +117,10 @@ TTAPE_API ttape_status ttape_reader_get_module(const ttape_reader *reader, uint3
                                                ttape_module *out);
 TTAPE_API ttape_status ttape_reader_get_process(const ttape_reader *reader, uint32_t process,
                                                 ttape_process *out);
+/* Paths have numbers 1 to ttape_reader_path_count; a parent has a lower one. */
+TTAPE_API ttape_status ttape_reader_get_path(const ttape_reader *reader, uint32_t path,
+                                             ttape_path *out);
+TTAPE_API uint32_t ttape_reader_path_count(const ttape_reader *reader);
 typedef struct ttape_stream_info {
     ttape_stream stream;
     uint64_t pid;

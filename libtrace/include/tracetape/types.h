@@ -44,19 +44,35 @@ typedef enum ttape_site_kind {
     TTAPE_SITE_BLOCK = 1,
     TTAPE_SITE_BRANCH = 2,
     TTAPE_SITE_SYSCALL = 3,
-    TTAPE_SITE_MARKER = 4
+    TTAPE_SITE_MARKER = 4,
+    TTAPE_SITE_FRAME = 5 /* of a path: never entered, has no events */
 } ttape_site_kind;
 
-/* A place in the program that can emit events. */
+/* A place in the program that can emit events, or a frame of a path. A system call that was reached
+ * by two paths is two sites of one symbol. */
 typedef struct ttape_site {
-    uint64_t address; /* as recorded */
+    uint64_t address; /* as recorded; of a system call its number, of a frame where it
+                         goes on (F-SIT-11) */
     uint32_t module;  /* a module id of the same scope, or TTAPE_NONE */
     uint32_t line;    /* 1.., or 0 when unknown */
     ttape_site_kind kind;
     ttape_string symbol; /* "" when unknown */
     ttape_string file;   /* "" when unknown */
-    uint64_t reserved[2];
+    uint32_t path;       /* that led to it, of the same scope (1..), or 0: none is known */
+    uint32_t reserved_path;
+    uint64_t reserved[1];
 } ttape_site;
+
+/* A path: a stack of frames that was seen, not entered. It is its outer frames, which are a path
+ * too, and one frame more. Ids begin at 1. */
+typedef struct ttape_path {
+    uint32_t parent;   /* the path of the frames outside of this one, 0: this is the outermost */
+    uint32_t site;     /* the frame's; TTAPE_NONE: frames further out are not known (no parent) */
+    uint32_t depth;    /* frames of the path, this one counted; filled by readers */
+    uint32_t reserved; /* 0 */
+} ttape_path;
+
+#define TTAPE_PATH_MAX_DEPTH 65535u
 
 /* A mapped executable or library. Its range starts with the page (of 4,096 bytes) of the file's
  * lowest loaded segment and ends behind its highest: an address that the file's symbols know as

@@ -107,6 +107,11 @@ TTAPE_API ttape_status ttape_writer_add_stream(ttape_writer *writer, const ttape
                                                uint32_t *id, ttape_error *err);
 TTAPE_API ttape_status ttape_writer_add_site(ttape_writer *writer, const ttape_site *site,
                                              uint32_t *id, ttape_error *err);
+/* The id of a path, from 1 on: of the same parent and site always the same one, so that a stack
+ * that comes again costs nothing. TTAPE_E_ARGUMENT: unknown parent or site, no site under a parent,
+ * more than TTAPE_PATH_MAX_DEPTH frames. */
+TTAPE_API ttape_status ttape_writer_add_path(ttape_writer *writer, const ttape_path *path,
+                                             uint32_t *id, ttape_error *err);
 
 /* Appends `count` events to a stream, in its order. Times may step backwards. An exit whose site is
  * not the innermost open frame's is taken as what it must have been: TTAPE_EVENT_EXIT_ACROSS where
