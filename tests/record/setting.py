@@ -168,10 +168,11 @@ def kill_group(process):
         pass
 
 
-def start(words, cwd=None, env=None, out=subprocess.PIPE, err=subprocess.PIPE, before=None):
+def start(words, cwd=None, env=None, out=subprocess.PIPE, err=subprocess.PIPE, before=None,
+          stdin=subprocess.DEVNULL):
     """A process in a session of its own, so that all of it can be ended."""
     return subprocess.Popen([str(w) for w in words], cwd=cwd, env=env or environment(),
-                            stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                            stdin=stdin, stdout=out, stderr=err,
                             start_new_session=True, preexec_fn=before)
 
 

@@ -23,7 +23,7 @@ LIBRARY = os.path.join(BUILD, "libtracetape-rt.so.0")
 ARCHIVE = os.path.join(BUILD, "libtracetape-rt.a")
 SUBJECTS = os.path.join(SRC, "tests", "runtime", "subjects")
 INCLUDE = os.path.join(SRC, "libtrace", "include")
-MAGIC, VERSION, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 3, 32768, 64, 4096, 16384
+MAGIC, VERSION, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 4, 32768, 64, 4096, 16384
 OFFSET = (STATES + CAPACITY * 4 + BLOCK - 1) // BLOCK * BLOCK
 FREE, FILLING, FULL, DONE = range(4)
 WAITING, BLOCKING, DROPPING = range(3) # what a program does that finds no block
@@ -347,6 +347,9 @@ class Stream:
             self.pending = "open" if kind == 6 else "unseen"
         elif kind == 9:
             self.error("data without a message")
+        elif kind == 11:
+            if payload & 1 != 1 or (payload >> 1 & 127) not in (1, 2) or payload >> 40 != 1:
+                self.error(f"end {payload:x}")
         elif kind != 10:
             self.error(f"extension {kind}")
 

@@ -147,6 +147,66 @@ START_TEST(a_program_says_so_itself)
 }
 END_TEST
 
+static void say_end(struct ttest_block *b, uint32_t how, uint32_t number)
+{
+    ttest_extension(b, TTP_EXT_END, ttp_end_payload(true, how, number) | TTP_END_SAID);
+}
+
+/* It is gone before the recorder has seen it: the kernel knows no more, but the process said it. */
+START_TEST(a_process_says_how_it_ends)
+{
+    struct ttest_block b = begin(1);
+    say_end(&b, TTAPE_PROCESS_END_EXIT, 0);
+    ttest_exit(&b, 0x1000);
+    say_end(&b, TTAPE_PROCESS_END_QUICK_EXIT, 8);
+    say_end(&b, 99, 5);
+    say_end(&b, TTAPE_PROCESS_END_QUICK_EXIT, 256);
+    say_end(&b, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    ttest_process_end(process);
+    poll_and_finish();
+    expect_end(0, 3, 2, TTAPE_PROCESS_END_QUICK_EXIT, 8);
+}
+END_TEST
+
+START_TEST(a_process_is_killed_while_it_exits)
+{
+    struct ttest_block b = begin(1);
+    say_end(&b, TTAPE_PROCESS_END_EXIT, 8);
+    kill_process();
+    poll_and_finish();
+    expect_end(0, 2, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    bury_process();
+}
+END_TEST
+
+/* The thread that exits has recorded nothing else: another one has the fact, and there is one. */
+START_TEST(a_thread_without_events_exits)
+{
+    struct ttest_block first = ttest_block_take(&player, (uint32_t)process, 1, 1, 1);
+    ttest_process_message(&first, 0, 1, "/bin/x");
+    struct ttest_block second = begin(2), third = begin(3);
+    (void)second, (void)third;
+    say_end(&first, TTAPE_PROCESS_END_EXIT, 7);
+    ttest_process_end(process);
+    poll_and_finish();
+    expect_end(0, 2, 2, TTAPE_PROCESS_END_EXIT, 7);
+    expect_end(1, 2, 1, TTAPE_THREAD_END_PROCESS, 0);
+}
+END_TEST
+
+/* Of its threads the one that tells how the process ended comes first. */
+START_TEST(a_later_thread_exits)
+{
+    struct ttest_block first = begin(1), second = begin(2);
+    (void)first;
+    say_end(&second, TTAPE_PROCESS_END_QUICK_EXIT, 7);
+    ttest_process_end(process);
+    poll_and_finish();
+    expect_end(0, 2, 2, TTAPE_PROCESS_END_QUICK_EXIT, 7);
+    expect_end(1, 2, 1, TTAPE_THREAD_END_PROCESS, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording ends");
@@ -158,6 +218,10 @@ int main(void)
     tcase_add_test(tests, recording_ends_before_the_thread);
     tcase_add_test(tests, a_block_without_room);
     tcase_add_test(tests, a_program_says_so_itself);
+    tcase_add_test(tests, a_process_says_how_it_ends);
+    tcase_add_test(tests, a_process_is_killed_while_it_exits);
+    tcase_add_test(tests, a_thread_without_events_exits);
+    tcase_add_test(tests, a_later_thread_exits);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

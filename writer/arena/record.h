@@ -55,12 +55,14 @@ enum ttp_extension {
     TTP_EXT_MESSAGE = 8,      /* [kind 8 bits, size in bytes 24 bits] data records follow */
     TTP_EXT_DATA = 9,         /* seven bytes of the message before */
     TTP_EXT_NOTHING = 10,     /* a place that was reserved and not needed */
-    TTP_EXT_END = 11 /* [process 1 bit, how 7 bits, number 32 bits] the thread, or process, ended */
+    TTP_EXT_END = 11 /* [process 1 bit, how 7 bits, number 32 bits, said 1 bit] the thread, or
+                      * process, ended; said: the process is about to, it says itself */
 };
 
 #define TTP_END_HOW_SHIFT    1u
 #define TTP_END_HOW_MASK     0x7Fu
 #define TTP_END_NUMBER_SHIFT 8u
+#define TTP_END_SAID         (UINT64_C(1) << 40)
 
 /* Which frames of the current stack ended. A handler may interrupt a hook between its frame and its
  * record: then the shadow stack and the records differ by one frame below the signal. */
@@ -112,6 +114,16 @@ static inline uint64_t ttp_end_payload(bool is_process, uint32_t how, uint32_t n
 {
     return (uint64_t)number << TTP_END_NUMBER_SHIFT | (uint64_t)how << TTP_END_HOW_SHIFT |
            is_process;
+}
+
+static inline uint32_t ttp_end_how(uint64_t payload)
+{
+    return (uint32_t)(payload >> TTP_END_HOW_SHIFT) & TTP_END_HOW_MASK;
+}
+
+static inline uint32_t ttp_end_number(uint64_t payload)
+{
+    return (uint32_t)(payload >> TTP_END_NUMBER_SHIFT);
 }
 
 static inline uint64_t ttp_record_epoch(uint64_t epoch)

@@ -188,6 +188,9 @@ struct ttp_image {
     char *path;
     struct ttp_growing incoming; /* struct ttp_module_seen, until MODULES_END */
     uint64_t scanned_ms;         /* when its maps were last read */
+    struct ttp_end end;          /* how the process ended, as it said itself or as it was seen */
+    bool is_over;                /* the recorder has seen it end */
+    bool is_end_told;            /* in one of its streams */
 };
 
 /* A frame as the filter sees it. */
@@ -481,6 +484,8 @@ void ttp_pid_ended(struct ttp_drain *d, uint32_t pid, int wait_status);
 /* ends.c: what is to be said behind the block's records; false: nothing. */
 bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,
                   struct ttp_end_word *word);
+/* What a process said of its end, and what was seen of it. */
+void ttp_end_merge(struct ttp_end *seen, uint32_t how, uint32_t number);
 /* Adds it to the slot's records; false: there is no room. */
 bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word);
 /* Makes the slot one that has only this; false: its thread may take that place. */

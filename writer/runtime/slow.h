@@ -206,6 +206,8 @@ enum ttp_fact {
 void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_t sp);
 void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, uintptr_t sp);
 void ttp_fact_write_start(void); /* where the thread's own is still to be written, and can be */
+/* The process ends: how is of enum ttape_process_end, status what it leaves to its parent. */
+void ttp_fact_end(uint32_t how, int status);
 
 /* modules.c */
 bool ttp_modules_write(void);

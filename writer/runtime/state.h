@@ -208,6 +208,9 @@ struct ttp_runtime_process {
     uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;
     bool has_thread_key;
+    bool follows_exit; /* it will tell us its exit code, */
+    bool is_exiting;   /* and has, */
+    bool has_ended;    /* or what is loaded has been ended before */
     bool has_no_tsc;   /* threads that begin may not read a clock */
     bool locks_memory; /* mlockall was called */
     bool is_elsewhere; /* in another namespace of process ids than the recorder */

@@ -45,6 +45,16 @@ ALONE static void waits(void)
         pause();
 }
 
+/* Ends when nobody has its standard input any more. */
+ALONE static void asks(void)
+{
+    puts("asks");
+    fflush(stdout);
+    while (getchar() != EOF)
+        ;
+    _exit(8);
+}
+
 ALONE static void innermost(long milliseconds)
 {
     if (strcmp(how, "stuck") == 0)
@@ -59,6 +69,10 @@ ALONE static void innermost(long milliseconds)
         exit(7);
     else if (strcmp(how, "_exit") == 0)
         _exit(8);
+    else if (strcmp(how, "quick_exit") == 0)
+        quick_exit(10);
+    else if (strcmp(how, "asks") == 0)
+        asks();
     else
         work();
 }

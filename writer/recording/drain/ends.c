@@ -6,9 +6,37 @@
 
 #define END_RECORDS 2u /* EPOCH, END */
 
-/* One of its threads tells how the process ended. */
-static void find_process_end(struct ttp_pid_seen *pid, struct ttp_end_word *word)
+static bool find_said(const struct ttp_drain *d, uint32_t index, uint64_t *payload)
 {
+    const uint64_t *records = (const uint64_t *)(ttp_block_at(d, index) + 1);
+    for (uint32_t i = TTP_BLOCK_RECORDS; i-- > 0;) {
+        uint64_t record = __atomic_load_n(&records[i], __ATOMIC_RELAXED);
+        *payload = ttp_record_payload(record);
+        if (ttp_record_tag(record) == TTP_TAG_EXTENSION && ttp_record_type(record) == TTP_EXT_END &&
+            (*payload & TTP_END_SAID) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* The thread that says how its process ends may come behind the one that tells it here. */
+static void ask_threads(const struct ttp_drain *d, const struct ttp_candidate *teller,
+                        struct ttp_end *end)
+{
+    const struct ttp_candidate *c = d->candidates.data;
+    uint64_t said;
+    for (size_t i = 0; i < d->candidates.count; i++)
+        if (c[i].pid == teller->pid && c[i].image == teller->image &&
+            find_said(d, c[i].index, &said))
+            ttp_end_merge(end, ttp_end_how(said), ttp_end_number(said));
+}
+
+/* One of its threads tells how the process ended. */
+static void find_process_end(const struct ttp_drain *d, const struct ttp_candidate *c,
+                             struct ttp_pid_seen *pid, struct ttp_end_word *word)
+{
+    if (!pid->is_told)
+        ask_threads(d, c, &pid->end);
     word->is_process = !pid->is_told;
     word->end = pid->is_told
                     ? (struct ttp_end){.ticks = pid->end.ticks, .how = TTAPE_THREAD_END_PROCESS}
@@ -65,7 +93,7 @@ bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_ov
     } else if (is_over && find_successor(d, c, word)) {
         /* the process goes on */
     } else if (pid != NULL && pid->is_dead) {
-        find_process_end(pid, word);
+        find_process_end(d, c, pid, word);
     } else if (is_over) {
         word->end = seen->gone;
     } else if (at_end) {

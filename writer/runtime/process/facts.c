@@ -1,7 +1,9 @@
 /* Facts of threads and processes: markers of our own, see spec/facts.md. */
+#include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
-#define VALUES 2u
+#define VALUES    2u
+#define CODE_MASK 0xFFu /* what a parent gets of a status */
 
 #define FACT(symbol)                                                                               \
     {                                                                                              \
@@ -56,6 +58,22 @@ void ttp_fact_write_start(void)
     make(values, TTP_FACT_THREAD_START, number, ttp_thread.starter_id);
     if (!ttp_marker_write(&sites[TTP_FACT_THREAD_START], values, VALUES) && ttp_has_state())
         ttp_add_here(&ttp_thread.page->dropped, 1);
+}
+
+/* The recorder asks the kernel as well, which need not know any more. */
+void ttp_fact_end(uint32_t how, int status)
+{
+    uint64_t now;
+    uint32_t number = (uint32_t)status & CODE_MASK;
+    uint32_t process = ttp_process_now();
+    if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ttp_has_state())
+        return;
+    ttp_drop_try_last();
+    if (ttp_is_dropping())
+        return;
+    uint64_t *place = ttp_reserve_timed(1, &now), record = ttp_end_payload(true, how, number);
+    if (place != NULL && !ttp_is_child_of(process))
+        ttp_store(place, ttp_record_extension(TTP_EXT_END, now, record | TTP_END_SAID));
 }
 
 /* vfork.c calls it in the parent, when its child is gone or has become another program. */

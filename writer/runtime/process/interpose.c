@@ -72,16 +72,29 @@ enum real_name {
     REAL_SETNAME,
     REAL__EXIT,
     REAL_EXIT,
+    REAL_QUICK_EXIT,
     REAL_MAIN,
     REAL_CATCH,
     REAL_COUNT
 };
 
-static const char *const real_names[REAL_COUNT] = {
-    "longjmp",     "_longjmp",  "siglongjmp",        "__longjmp_chk",
-    "makecontext", "dlopen",    "dlmopen",           "dlclose",
-    "signal",      "sigaction", "syscall",           "pthread_setname_np",
-    "_exit",       "_Exit",     "__libc_start_main", "__cxa_begin_catch"};
+static const char *const real_names[REAL_COUNT] = {"longjmp",
+                                                   "_longjmp",
+                                                   "siglongjmp",
+                                                   "__longjmp_chk",
+                                                   "makecontext",
+                                                   "dlopen",
+                                                   "dlmopen",
+                                                   "dlclose",
+                                                   "signal",
+                                                   "sigaction",
+                                                   "syscall",
+                                                   "pthread_setname_np",
+                                                   "_exit",
+                                                   "_Exit",
+                                                   "quick_exit",
+                                                   "__libc_start_main",
+                                                   "__cxa_begin_catch"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -257,6 +270,8 @@ BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
                                                                         : SECCOMP_MODE_FILTER);
     else if (number == SYS_prctl)
         ttp_prctl_seen((int)first, second);
+    else if (number == SYS_exit_group)
+        ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, (int)first);
     else if (number == SYS_clone && (first & CLONES) == CLONE_VM) {
         ttp_sharing_begin();
         ttp_sharing_is_with(-1); /* it returns twice, and we do not see it */
@@ -282,28 +297,38 @@ TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 /* -- ends without destructors: what a drop period lost has not been counted yet, and the recorder
  * may be a thread of this process -- */
 
-static void end_at_once(void)
+static void end_at_once(int status)
 {
+    ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
     if (ttp_has_state())
         ttp_drop_try_last();
     ttp_helper_end(true);
 }
 
-void *ttp_before__exit(void);
-BEFORE void *ttp_before__exit(void)
+void *ttp_before__exit(int status);
+BEFORE void *ttp_before__exit(int status)
 {
-    end_at_once();
+    end_at_once(status);
     return real(REAL__EXIT);
 }
 IN_FRONT_OF(_exit, ttp_before__exit);
 
-void *ttp_before_exit(void);
-BEFORE void *ttp_before_exit(void)
+void *ttp_before_exit(int status);
+BEFORE void *ttp_before_exit(int status)
 {
-    end_at_once();
+    end_at_once(status);
     return real(REAL_EXIT);
 }
 IN_FRONT_OF(_Exit, ttp_before_exit);
+
+/* Its own handlers come now, and their calls are recorded. */
+void *ttp_before_quick_exit(int status);
+BEFORE void *ttp_before_quick_exit(int status)
+{
+    ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
+    return real(REAL_QUICK_EXIT);
+}
+IN_FRONT_OF(quick_exit, ttp_before_quick_exit);
 
 /* -- between the libraries' constructors and the program -- */
 

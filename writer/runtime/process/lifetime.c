@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -70,9 +71,38 @@ bool ttp_hooks_are_ours(void)
     return called == ttp_own_enter;
 }
 
+/* Of exit and of a return from main. Where we are preloaded it is called last of all, behind the
+ * destructors of all libraries. */
+#ifdef __GLIBC__
+static void take_exit(int status, void *unused)
+{
+    (void)unused;
+    ttp_process.is_exiting = true;
+    ttp_fact_end(TTAPE_PROCESS_END_EXIT, status);
+    if (ttp_process.has_ended)
+        ttp_helper_end(false);
+}
+#endif
+
+/* A sanitizer in the program has an on_exit of its own, which is not ready before we are. */
+static void follow_exit(void)
+{
+#ifdef __GLIBC__
+#ifdef TTP_RUNTIME_SHARED
+    __typeof__(&on_exit) follow;
+    *(void **)&follow = dlsym(RTLD_NEXT, "on_exit");
+    dlerror();
+#else
+    __typeof__(&on_exit) follow = on_exit;
+#endif
+    ttp_process.follows_exit = follow != NULL && follow(take_exit, NULL) == 0;
+#endif
+}
+
 void ttp_process_follow(void)
 {
     make_key();
+    follow_exit();
     ttp_libc_find();
     find_thread_ids();
     ttp_modules_write();
@@ -126,5 +156,7 @@ __attribute__((destructor(101))) static void end(void)
         ttp_modules_write();
     if (ttp_has_state())
         ttp_drop_try_last();
-    ttp_helper_end(false);
+    ttp_process.has_ended = true;
+    if (!ttp_process.follows_exit || ttp_process.is_exiting)
+        ttp_helper_end(false);
 }
