@@ -1,5 +1,6 @@
 /* Namesakes in one module (static functions of several files) stay apart: by file where it is
- * known, otherwise by their place in the module. */
+ * known, otherwise by their place in the module. Frames of paths do not: each is at another place
+ * of its function, and what is inlined there has other files. */
 #include "tools/callgraph/graph_functions.h"
 
 #include <stdlib.h>
@@ -30,11 +31,17 @@ static bool same_text(ttape_string a, ttape_string b)
            (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
 }
 
+static ttape_string file_of(const ttape_site *site)
+{
+    return site->kind == TTAPE_SITE_FRAME ? (ttape_string){"", 0} : site->file;
+}
+
 /* Where a site is in its module, for those that nothing else tells apart. */
 static uint64_t place_of(const ttape_reader *reader, const ttape_site *site)
 {
     ttape_module module = {0};
-    if (site->symbol.size_bytes > 0 && site->file.size_bytes > 0)
+    if (site->symbol.size_bytes > 0 &&
+        (site->file.size_bytes > 0 || site->kind == TTAPE_SITE_FRAME))
         return 0;
     if (ttape_reader_get_module(reader, site->module, &module) != TTAPE_OK)
         return site->symbol.size_bytes > 0 ? 0 : site->address;
@@ -44,9 +51,9 @@ static uint64_t place_of(const ttape_reader *reader, const ttape_site *site)
 static uint64_t hash_of(struct tool_map *map, const ttape_reader *reader, const ttape_site *site)
 {
     struct tool_hash hash = tool_map_hash(map);
-    ttape_string path = tool_module_path(reader, site->module);
+    ttape_string path = tool_module_path(reader, site->module), file = file_of(site);
     tool_hash_bytes(&hash, site->symbol.data, site->symbol.size_bytes);
-    tool_hash_bytes(&hash, site->file.data, site->file.size_bytes);
+    tool_hash_bytes(&hash, file.data, file.size_bytes);
     tool_hash_bytes(&hash, path.data, path.size_bytes);
     tool_hash_word(&hash, place_of(reader, site));
     return hash.low ^ hash.high;
@@ -54,7 +61,7 @@ static uint64_t hash_of(struct tool_map *map, const ttape_reader *reader, const 
 
 static bool is_same(const ttape_reader *reader, const ttape_site *a, const ttape_site *b)
 {
-    return same_text(a->symbol, b->symbol) && same_text(a->file, b->file) &&
+    return same_text(a->symbol, b->symbol) && same_text(file_of(a), file_of(b)) &&
            same_text(tool_module_path(reader, a->module), tool_module_path(reader, b->module)) &&
            place_of(reader, a) == place_of(reader, b);
 }

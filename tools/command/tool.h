@@ -36,6 +36,7 @@ int tool_verb_cut(int argc, char **argv);
 int tool_verb_merge(int argc, char **argv);
 int tool_verb_report(int argc, char **argv);
 int tool_verb_slow(int argc, char **argv);
+int tool_verb_syscalls(int argc, char **argv);
 int tool_verb_tree(int argc, char **argv);
 int tool_verb_control(int argc, char **argv);
 int tool_verb_symbolize(int argc, char **argv);

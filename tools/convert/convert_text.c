@@ -109,6 +109,8 @@ static void close_text(struct tool_text *text)
     tool_names_close(&text->threads);
     tool_names_close(&text->processes);
     tool_names_close(&text->sites);
+    tool_names_close(&text->calls);
+    free(text->places);
     free(text->streams);
     free(text->modules);
     free(text);

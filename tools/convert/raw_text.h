@@ -20,11 +20,19 @@ struct tool_text_stream {
     struct tool_open_frames open;
 };
 
+/* Of a site: where it is, and which system call it is (a number of our own, TTAPE_NONE: none). */
+struct tool_text_place {
+    uint64_t address;
+    uint32_t module, call;
+};
+
 struct tool_text {
     struct tool_conversion *conversion;
     ttape_writer *writer;
-    struct tool_names threads, processes,
-        sites; /* tid -> stream index, pid -> id, kind and name -> id */
+    struct tool_names threads, processes, sites,
+        calls; /* tid -> stream index, pid -> id, kind and name -> id, path and name -> id */
+    struct tool_text_place *places; /* by site */
+    size_t place_capacity;
     struct tool_text_stream *streams;
     size_t stream_count, stream_capacity;
     ttape_module *modules; /* ranges only */
@@ -54,6 +62,19 @@ ttape_status tool_text_stream_of(struct tool_text *text, uint64_t tid, uint32_t 
 /* The site that a word names, of a kind; made when it is new. */
 ttape_status tool_text_site_of(struct tool_text *text, const struct tool_token *token,
                                uint32_t kind, bool any_leaf, uint32_t *site);
+
+/* Adds a site; by_address: to the module that is there. */
+ttape_status tool_text_add_site(struct tool_text *text, ttape_site *site, bool by_address,
+                                uint32_t *id);
+/* The number of a site by its address, or where that is NULL by name; keys are told apart by their
+ * first byte. */
+uint32_t *tool_text_find_site(struct tool_text *text, uint32_t kind, const uint64_t *address,
+                              const struct tool_token *name, bool *is_new);
+
+/* text_calls.c: system calls with the paths that led to them, behind their verbs. */
+ttape_status tool_text_call_enter(struct tool_text *text, char **at, uint32_t *site);
+ttape_status tool_text_call_exit(struct tool_text *text, const struct tool_text_stream *stream,
+                                 char **at, uint32_t *site);
 
 /* text_events.c: the rest of an event's line. */
 ttape_status tool_text_event(struct tool_text *text, const struct tool_token *time, char **at);

@@ -176,20 +176,24 @@ ttape_status tool_text_module(struct tool_text *text, char **at)
     return ttape_writer_add_module(text->writer, &module, &number, &text->err);
 }
 
-/* Adds a site and the words that name it: its kind with its name, and with its address. */
-static ttape_status add_site(struct tool_text *text, ttape_site *site, bool by_address,
-                             uint32_t *id)
+ttape_status tool_text_add_site(struct tool_text *text, ttape_site *site, bool by_address,
+                                uint32_t *id)
 {
     site->module = TTAPE_NONE;
     for (size_t i = text->module_count; i-- > 0 && by_address && site->module == TTAPE_NONE;)
         if (site->address >= text->modules[i].start && site->address < text->modules[i].end)
             site->module = (uint32_t)i;
-    return ttape_writer_add_site(text->writer, site, id, &text->err);
+    ttape_status status = ttape_writer_add_site(text->writer, site, id, &text->err);
+    if (status == TTAPE_OK) {
+        tool_grow((void **)&text->places, &text->place_capacity, *id + (size_t)1,
+                  sizeof(*text->places));
+        text->places[*id] = (struct tool_text_place){site->address, site->module, TTAPE_NONE};
+    }
+    return status;
 }
 
-/* The number of a site by name or address; keys are told apart by their first byte. */
-static uint32_t *find_site(struct tool_text *text, uint32_t kind, const uint64_t *address,
-                           const struct tool_token *name, bool *is_new)
+uint32_t *tool_text_find_site(struct tool_text *text, uint32_t kind, const uint64_t *address,
+                              const struct tool_token *name, bool *is_new)
 {
     if (address != NULL) {
         unsigned char key[9] = {(unsigned char)(kind << 1)};
@@ -237,12 +241,12 @@ ttape_status tool_text_symbol(struct tool_text *text, char **at)
         site.file.size_bytes = (size_t)(colon - given.name.text);
     }
     bool is_new;
-    uint32_t id, *place = find_site(text, site.kind, &site.address, NULL, &is_new);
+    uint32_t id, *place = tool_text_find_site(text, site.kind, &site.address, NULL, &is_new);
     if (!is_new)
         return tool_text_refuse(text, "the address has a symbol already, or was used before");
-    status = add_site(text, &site, true, &id);
+    status = tool_text_add_site(text, &site, true, &id);
     *place = id;
-    place = find_site(text, site.kind, NULL, &name, &is_new);
+    place = tool_text_find_site(text, site.kind, NULL, &name, &is_new);
     *place = is_new ? id : *place;
     return status;
 }
@@ -269,17 +273,17 @@ ttape_status tool_text_site_of(struct tool_text *text, const struct tool_token *
     bool is_new = true;
     uint32_t *place;
     for (uint32_t leaf = TTAPE_SITE_BLOCK; any_leaf && leaf < kind; leaf++) {
-        place = find_site(text, leaf, by_address ? &made.address : NULL, token, &is_new);
+        place = tool_text_find_site(text, leaf, by_address ? &made.address : NULL, token, &is_new);
         if (*place != TTAPE_NONE) {
             *site = *place;
             return TTAPE_OK;
         }
     }
-    place = find_site(text, kind, by_address ? &made.address : NULL, token, &is_new);
+    place = tool_text_find_site(text, kind, by_address ? &made.address : NULL, token, &is_new);
     ttape_status status = TTAPE_OK;
     if (*place == TTAPE_NONE) {
         made.symbol = by_address ? (ttape_string){"", 0} : string_of(token);
-        status = add_site(text, &made, by_address, place);
+        status = tool_text_add_site(text, &made, by_address, place);
     }
     *site = *place;
     return status;

@@ -147,6 +147,14 @@ static ttape_status take_verb(struct tool_text *text, const struct tool_text_str
         event->kind = opens ? TTAPE_EVENT_ENTER : TTAPE_EVENT_OPEN;
         return take_site(text, at, TTAPE_SITE_FUNCTION, false, &event->site);
     }
+    if (strcmp(verb, "syscall-enter") == 0) {
+        event->kind = TTAPE_EVENT_ENTER;
+        return tool_text_call_enter(text, at, &event->site);
+    }
+    if (strcmp(verb, "syscall-exit") == 0) {
+        event->kind = TTAPE_EVENT_EXIT;
+        return tool_text_call_exit(text, stream, at, &event->site);
+    }
     if (strcmp(verb, "exit") == 0)
         return take_exit(text, stream, at, event);
     if (strcmp(verb, "unwind") == 0)

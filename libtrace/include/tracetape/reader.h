@@ -108,9 +108,9 @@ typedef struct ttape_info {
 TTAPE_API void ttape_reader_get_info(const ttape_reader *reader, ttape_info *info);
 
 /* Sites, modules, processes, streams and paths are numbered through over all scopes of the file:
- * these numbers are what events and cursors carry. Strings live as long as the reader. A number that
- * there is none of, TTAPE_NONE too, is TTAPE_E_NOT_FOUND, and *out is then empty: ids TTAPE_NONE,
- * strings "", the rest 0. */
+ * these numbers are what events and cursors carry. Strings live as long as the reader. A number
+ * that there is none of, TTAPE_NONE too, is TTAPE_E_NOT_FOUND, and *out is then empty: ids
+ * TTAPE_NONE, strings "", the rest 0. */
 TTAPE_API ttape_status ttape_reader_get_site(const ttape_reader *reader, uint32_t site,
                                              ttape_site *out);
 TTAPE_API ttape_status ttape_reader_get_module(const ttape_reader *reader, uint32_t module,

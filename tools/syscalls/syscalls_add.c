@@ -1,0 +1,283 @@
+/* Calls become counts and times of nodes, functions and modules. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calls/time_sum.h"
+#include "tools/command/tool.h"
+#include "tools/syscalls/syscalls_view.h"
+
+/* ---- whose a module is ---- */
+
+static bool begins_with(ttape_string text, const char *start)
+{
+    size_t size = strlen(start);
+    return text.size_bytes >= size && memcmp(text.data, start, size) == 0;
+}
+
+static bool is_equal(ttape_string a, ttape_string b)
+{
+    return a.size_bytes == b.size_bytes && memcmp(a.data, b.data, a.size_bytes) == 0;
+}
+
+static bool matches(const regex_t *regex, ttape_string text)
+{
+    char *copy = tool_copy_text(text.data, text.size_bytes);
+    bool found = regexec(regex, copy, 0, NULL, 0) == 0;
+    free(copy);
+    return found;
+}
+
+/* Of whatever run in the file. */
+static bool is_executable(const ttape_reader *reader, ttape_string path)
+{
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (is_equal(entry.key, (ttape_string){"executable", 10}) && is_equal(entry.text, path))
+            return true;
+    return false;
+}
+
+/* Libraries that come with the system are not the application; what nobody knows is. */
+static bool is_own_module(const struct tool_sys *view, ttape_string path)
+{
+    static const char *const system[] = {"/lib/",     "/lib32/",     "/lib64/",     "/libx32/",
+                                         "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/",
+                                         "[vdso]",    "linux-vdso"};
+    if (view->asked.own != NULL)
+        return matches(view->asked.own, path);
+    for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++)
+        if (begins_with(path, system[i]))
+            return is_executable(view->reader, path);
+    return true;
+}
+
+static void find_own(struct tool_sys *view)
+{
+    bool *own = tool_allocate(view->module_count + 1u, sizeof(bool));
+    for (uint32_t i = 0; i < view->module_count; i++)
+        own[i] = is_own_module(view, tool_module_path(view->reader, i));
+    own[view->module_count] = is_own_module(view, (ttape_string){"", 0});
+    view->is_own = tool_allocate(view->functions.count, sizeof(bool));
+    for (uint32_t i = 0; i < view->functions.count; i++) {
+        uint32_t module = view->functions.functions[i].module;
+        view->is_own[i] = own[module < view->module_count ? module : view->module_count];
+    }
+    free(own);
+}
+
+/* Processes have modules of their own that are one file. */
+static void join_modules(struct tool_sys *view)
+{
+    struct tool_map map = {0};
+    view->module_of = tool_allocate(view->module_count + 1u, sizeof(uint32_t));
+    for (uint32_t i = 0; i < view->module_count; i++) {
+        ttape_string path = tool_module_path(view->reader, i);
+        struct tool_hash hash = tool_map_hash(&map);
+        tool_hash_bytes(&hash, path.data, path.size_bytes);
+        uint32_t *place;
+        uint64_t key = hash.low ^ hash.high;
+        while (*(place = tool_map_at(&map, key, i)) != i &&
+               !is_equal(path, tool_module_path(view->reader, *place)))
+            key++;
+        view->module_of[i] = *place;
+    }
+    tool_map_close(&map);
+}
+
+void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
+                        const struct tool_sys_asked *asked, enum tool_name_style names)
+{
+    ttape_info info;
+    ttape_reader_get_info(input->reader, &info);
+    *view = (struct tool_sys){.input = input,
+                              .reader = input->reader,
+                              .asked = *asked,
+                              .module_count = info.module_count,
+                              .path_count = ttape_reader_path_count(input->reader),
+                              .start_ns = info.time_first_ns};
+    tool_functions_open(&view->functions, view->reader);
+    tool_site_names_open_as(&view->names, view->reader, names);
+    find_own(view);
+    join_modules(view);
+    view->by_function = tool_allocate(view->functions.count, sizeof(struct tool_sys_sum));
+    view->by_module = tool_allocate(view->module_count + 1u, sizeof(struct tool_sys_sum));
+    view->path_nodes = tool_allocate(view->path_count + 1u, sizeof(uint32_t));
+    tool_grow((void **)&view->nodes, &view->node_capacity, 1, sizeof(*view->nodes));
+    view->nodes[view->node_count++] = (struct tool_sys_node){.function = TOOL_SYS_CUT};
+}
+
+void tool_sys_close_view(struct tool_sys *view)
+{
+    tool_functions_close(&view->functions);
+    tool_site_names_close(&view->names);
+    tool_map_close(&view->children);
+    free(view->is_own);
+    free(view->module_of);
+    free(view->nodes);
+    free(view->path_nodes);
+    free(view->open);
+    free(view->by_function);
+    free(view->by_module);
+    *view = (struct tool_sys){0};
+}
+
+/* ---- the tree of paths ---- */
+
+uint32_t tool_sys_child(struct tool_sys *view, uint32_t node, uint32_t function)
+{
+    uint32_t *place = tool_map_at(&view->children, (uint64_t)node << 32 | function, TOOL_SYS_ROOT);
+    if (*place == TOOL_SYS_ROOT) {
+        *place = (uint32_t)view->node_count;
+        tool_grow((void **)&view->nodes, &view->node_capacity, view->node_count + 1,
+                  sizeof(*view->nodes));
+        view->nodes[view->node_count++] = (struct tool_sys_node){
+            .parent = node, .depth = view->nodes[node].depth + 1, .function = function};
+    }
+    return *place;
+}
+
+uint32_t tool_sys_path_node(struct tool_sys *view, uint32_t path)
+{
+    ttape_path found = {0};
+    uint32_t count = 0, at = path, node = TOOL_SYS_ROOT;
+    if (ttape_reader_get_path(view->reader, path, &found) != TTAPE_OK)
+        return TOOL_SYS_ROOT;
+    uint32_t depth = found.depth, *steps = tool_allocate(depth + 1u, sizeof(*steps));
+    for (; at != 0 && view->path_nodes[at] == 0 && count < depth; at = found.parent) {
+        (void)ttape_reader_get_path(view->reader, at, &found);
+        steps[count++] = at;
+    }
+    node = at == 0 ? TOOL_SYS_ROOT : view->path_nodes[at] - 1;
+    while (count > 0) {
+        (void)ttape_reader_get_path(view->reader, steps[--count], &found);
+        uint32_t function = found.site == TTAPE_NONE
+                                ? TOOL_SYS_CUT
+                                : tool_function_of(&view->functions, found.site);
+        if (!view->asked.application || (function != TOOL_SYS_CUT && view->is_own[function]))
+            node = tool_sys_child(view, node, function);
+        view->path_nodes[steps[count]] = node + 1;
+    }
+    free(steps);
+    return node;
+}
+
+/* ---- calls ---- */
+
+static void add_sum(struct tool_sys_sum *sum, int64_t time_ns, int64_t duration_ns, bool is_error)
+{
+    sum->calls++;
+    sum->errors += is_error;
+    tool_add_ns(&sum->time_ns, time_ns);
+    sum->longest_ns = duration_ns > sum->longest_ns ? duration_ns : sum->longest_ns;
+}
+
+/* How deep two paths are the same. */
+static uint32_t common_depth(const struct tool_sys *view, uint32_t a, uint32_t b)
+{
+    while (a != b)
+        if (view->nodes[a].depth >= view->nodes[b].depth)
+            a = view->nodes[a].parent;
+        else
+            b = view->nodes[b].parent;
+    return view->nodes[a].depth;
+}
+
+/* The module in which the path leaves the application: that of its last frame there; of a call
+ * without a path its own. */
+static uint32_t module_of(const struct tool_sys *view, uint32_t node, uint32_t function)
+{
+    for (; node != TOOL_SYS_ROOT; node = view->nodes[node].parent) {
+        uint32_t step = view->nodes[node].function;
+        if (step < view->functions.count && view->is_own[step]) {
+            function = step;
+            break;
+        }
+    }
+    uint32_t module = view->functions.functions[function].module;
+    return module < view->module_count ? view->module_of[module] : view->module_count;
+}
+
+/* The path from the outermost function on that is asked for; false: it has none. */
+static bool cut_through(struct tool_sys *view, uint32_t *node)
+{
+    uint32_t first = TOOL_SYS_ROOT, at;
+    if (view->asked.through == NULL)
+        return true;
+    for (at = *node; at != TOOL_SYS_ROOT; at = view->nodes[at].parent)
+        if (view->nodes[at].function < view->functions.count &&
+            view->asked.through[view->nodes[at].function] != 0)
+            first = at;
+    if (first == TOOL_SYS_ROOT)
+        return false;
+    uint32_t depth = view->nodes[*node].depth - view->nodes[first].depth + 1;
+    uint32_t *steps = tool_allocate(depth, sizeof(*steps));
+    at = *node;
+    for (uint32_t i = depth; i > 0; i--, at = view->nodes[at].parent)
+        steps[i - 1] = view->nodes[at].function;
+    *node = TOOL_SYS_ROOT;
+    for (uint32_t i = 0; i < depth; i++)
+        *node = tool_sys_child(view, *node, steps[i]);
+    free(steps);
+    return true;
+}
+
+uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site)
+{
+    uint32_t function = tool_function_of(&view->functions, site);
+    struct tool_sys_open call = {.number = ++view->begin_count, .function = function};
+    call.module = module_of(view, node, function);
+    call.node = view->asked.application ? node : tool_sys_child(view, node, function);
+    call.counts =
+        (view->asked.to == NULL || view->asked.to[function] != 0) && cut_through(view, &call.node);
+    call.is_inner = view->open_count > 0;
+    for (size_t i = 0; i < view->open_count; i++) {
+        const struct tool_sys_open *around = &view->open[i];
+        if (!around->counts)
+            continue;
+        uint32_t common = common_depth(view, call.node, around->node);
+        call.fresh = common > call.fresh ? common : call.fresh;
+        call.is_same_call |= around->function == function;
+        call.is_same_module |= around->module == call.module;
+        call.is_shown_inner = true;
+    }
+    tool_grow((void **)&view->open, &view->open_capacity, view->open_count + 1,
+              sizeof(*view->open));
+    view->open[view->open_count++] = call;
+    return call.number;
+}
+
+static void add_shown(struct tool_sys *view, const struct tool_sys_open *call, int64_t duration_ns,
+                      bool is_error)
+{
+    int64_t own_ns = tool_change_ns(call->nested_ns, duration_ns);
+    add_sum(&view->shown, call->is_shown_inner ? 0 : duration_ns, duration_ns, is_error);
+    add_sum(&view->by_function[call->function], call->is_same_call ? 0 : duration_ns, duration_ns,
+            is_error);
+    add_sum(&view->by_module[call->module], call->is_same_module ? 0 : duration_ns, duration_ns,
+            is_error);
+    add_sum(&view->nodes[call->node].exact, own_ns, duration_ns, is_error);
+    for (uint32_t at = call->node;; at = view->nodes[at].parent) {
+        struct tool_sys_node *node = &view->nodes[at];
+        bool is_fresh = !call->is_shown_inner || node->depth > call->fresh;
+        add_sum(&node->within, is_fresh ? duration_ns : 0, duration_ns, is_error);
+        if (at == TOOL_SYS_ROOT)
+            break;
+    }
+}
+
+void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, bool is_error)
+{
+    size_t at = view->open_count;
+    while (at > 0 && view->open[at - 1].number != number)
+        at--;
+    if (at-- == 0)
+        return;
+    struct tool_sys_open call = view->open[at];
+    view->open_count--;
+    memmove(&view->open[at], &view->open[at + 1], (view->open_count - at) * sizeof(call));
+    if (at > 0)
+        tool_add_ns(&view->open[at - 1].nested_ns, duration_ns);
+    add_sum(&view->all, call.is_inner ? 0 : duration_ns, duration_ns, is_error);
+    if (call.counts && (!view->asked.failed || is_error))
+        add_shown(view, &call, duration_ns, is_error);
+}

@@ -1,0 +1,209 @@
+/* Tables for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/command/pager.h"
+#include "tools/io/table.h"
+#include "tools/syscalls/syscalls_view.h"
+
+struct printing {
+    struct tool_sys *view;
+    const struct tool_sys_shape *shape;
+    struct tool_table table;
+    struct tool_output text; /* a cell in the making */
+};
+
+/* Of calls and times of what is shown; where that is a part, of all as well. */
+static bool is_part(const struct tool_sys *view) { return view->shown.calls != view->all.calls; }
+
+static double share(double part, double whole) { return whole != 0 ? 100.0 * part / whole : 0; }
+
+static void put_share(struct printing *print, double part, double shown, double all)
+{
+    tool_table_printf(&print->table, TOOL_PLAIN, "%.1f%%", share(part, shown));
+    if (is_part(print->view))
+        tool_table_printf(&print->table, TOOL_FAINT, "%.1f%%", share(part, all));
+}
+
+static void put_sum(struct printing *print, const struct tool_sys_sum *sum)
+{
+    const struct tool_sys *view = print->view;
+    tool_table_count(&print->table, TOOL_PLAIN, sum->calls);
+    put_share(print, (double)sum->calls, (double)view->shown.calls, (double)view->all.calls);
+    tool_table_time(&print->table, TOOL_HOT, sum->time_ns);
+    put_share(print, (double)sum->time_ns, (double)view->shown.time_ns, (double)view->all.time_ns);
+}
+
+static void put_errors(struct printing *print, uint64_t errors)
+{
+    if (errors > 0)
+        tool_table_count(&print->table, TOOL_PLAIN, errors);
+    else
+        tool_table_text(&print->table, TOOL_PLAIN, "");
+}
+
+static size_t put_columns(const struct printing *print, struct tool_column *columns,
+                          const char *calls, const char *time)
+{
+    size_t count = 0;
+    columns[count++] = (struct tool_column){.title = calls};
+    columns[count++] = (struct tool_column){.title = "%", .rank = 4};
+    if (is_part(print->view))
+        columns[count++] = (struct tool_column){.title = "% OF ALL", .rank = 5};
+    columns[count++] = (struct tool_column){.title = time};
+    columns[count++] = (struct tool_column){.title = "%", .rank = 4};
+    if (is_part(print->view))
+        columns[count++] = (struct tool_column){.title = "% OF ALL", .rank = 5};
+    return count;
+}
+
+static void finish(struct printing *print, struct tool_output *out)
+{
+    tool_table_print(&print->table, out,
+                     tool_table_width(&print->table, print->view->names.is_shortened),
+                     tool_terminal_colours());
+    tool_table_close(&print->table);
+}
+
+/* ---- by call, by module ---- */
+
+static void put_average(struct printing *print, const struct tool_sys_sum *sum)
+{
+    tool_table_time(&print->table, TOOL_PLAIN, sum->time_ns / (int64_t)sum->calls);
+    tool_table_time(&print->table, TOOL_PLAIN, sum->longest_ns);
+}
+
+static void put_module(struct printing *print, uint32_t module)
+{
+    ttape_string path = tool_module_path(print->view->reader, module);
+    print->text.size_bytes = 0;
+    tool_output_escaped(&print->text, TOOL_ESCAPE_TEXT, path);
+    if (path.size_bytes == 0)
+        tool_output_text(&print->text, "(not known)");
+    tool_table_bytes(&print->table, TOOL_PLAIN, print->text.data, print->text.size_bytes);
+}
+
+static void sums_table(struct printing *print, const struct tool_sys_rows *rows,
+                       struct tool_output *out)
+{
+    struct tool_column columns[TOOL_TABLE_COLUMNS];
+    bool is_call = print->view->asked.by == TOOL_SYS_BY_CALL;
+    size_t count = put_columns(print, columns, "CALLS", "TIME");
+    columns[count++] = (struct tool_column){.title = "AVERAGE", .rank = 2};
+    columns[count++] = (struct tool_column){.title = "LONGEST", .rank = 3};
+    columns[count++] = (struct tool_column){.title = "ERRORS", .rank = 1};
+    columns[count++] = (struct tool_column){
+        .title = is_call ? "CALL" : "MODULE", .is_text = true, .gives_way = true};
+    tool_table_open(&print->table, columns, count);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct tool_sys_row *row = &rows->rows[i];
+        char buffer[TOOL_SYS_NAME_BYTES];
+        put_sum(print, &row->within);
+        put_average(print, &row->within);
+        put_errors(print, row->within.errors);
+        if (is_call)
+            tool_table_text(&print->table, TOOL_PLAIN,
+                            tool_sys_step_name(print->view, row->index, buffer));
+        else
+            put_module(print, row->index);
+    }
+    finish(print, out);
+}
+
+/* ---- by path ---- */
+
+static void put_step(struct printing *print, const struct tool_sys_row *row)
+{
+    const struct tool_sys_node *node = &print->view->nodes[row->index];
+    struct tool_output *text = &print->text;
+    char buffer[TOOL_SYS_NAME_BYTES];
+    text->size_bytes = 0;
+    if (print->shape->expand)
+        tool_output_printf(text, "%*s%s", (int)(2 * ((node->depth - 1) & 0xFFFu)), "",
+                           tool_sys_step_name(print->view, node->function, buffer));
+    else
+        tool_sys_put_path(print->view, text, row->index, " > ");
+    if (node->depth == print->shape->depth && row->within.calls > row->exact.calls)
+        tool_output_text(text, " > ...");
+    tool_table_bytes(&print->table, TOOL_PLAIN, text->data, text->size_bytes);
+}
+
+static void paths_table(struct printing *print, const struct tool_sys_rows *rows,
+                        struct tool_output *out)
+{
+    struct tool_column columns[TOOL_TABLE_COLUMNS];
+    size_t count = put_columns(print, columns, "CALLS", "TIME");
+    count += put_columns(print, columns + count, "OWN CALLS", "OWN TIME");
+    columns[count++] = (struct tool_column){.title = "ERRORS", .rank = 1};
+    columns[count++] = (struct tool_column){.title = "PATH", .is_text = true, .gives_way = true};
+    tool_table_open(&print->table, columns, count);
+    for (size_t i = 0; i < rows->count; i++) {
+        put_sum(print, &rows->rows[i].within);
+        put_sum(print, &rows->rows[i].exact);
+        put_errors(print, rows->rows[i].within.errors);
+        put_step(print, &rows->rows[i]);
+    }
+    finish(print, out);
+}
+
+static void put_total(struct printing *print, const struct tool_sys_rows *rows,
+                      struct tool_output *out)
+{
+    const struct tool_sys *view = print->view;
+    char calls[40], time[40];
+    size_t calls_size = tool_put_count(calls, view->shown.calls);
+    size_t time_size = tool_put_time(time, view->shown.time_ns);
+    tool_output_printf(out, "\n%.*s calls, %.*s in them", (int)calls_size, calls, (int)time_size,
+                       time);
+    if (view->shown.errors > 0)
+        tool_output_printf(out, ", %" PRIu64 " failed", view->shown.errors);
+    if (is_part(view)) {
+        calls_size = tool_put_count(calls, view->all.calls);
+        time_size = tool_put_time(time, view->all.time_ns);
+        tool_output_printf(out, "; of %.*s calls, %.*s", (int)calls_size, calls, (int)time_size,
+                           time);
+    }
+    tool_output_text(out, ".\n");
+    if (rows->left_out > 0)
+        tool_output_printf(out, "%zu more rows are left out (--limit).\n", rows->left_out);
+}
+
+void tool_sys_table(struct tool_sys *view, const struct tool_sys_rows *rows,
+                    const struct tool_sys_shape *shape, struct tool_output *out)
+{
+    struct printing print = {.view = view, .shape = shape};
+    tool_output_open(&print.text, -1);
+    if (view->asked.by == TOOL_SYS_BY_PATH)
+        paths_table(&print, rows, out);
+    else
+        sums_table(&print, rows, out);
+    put_total(&print, rows, out);
+    free(print.text.data);
+}
+
+/* ---- what people know ---- */
+
+void tool_sys_summary(struct tool_sys *view, const struct tool_sys_rows *rows,
+                      struct tool_output *out)
+{
+    static const char line[] =
+        "------ ----------- ----------- --------- --------- ----------------\n";
+    char buffer[TOOL_SYS_NAME_BYTES], errors[24] = "";
+    tool_output_text(out, "% time     seconds  usecs/call     calls    errors syscall\n");
+    tool_output_text(out, line);
+    for (size_t i = 0; i <= rows->count; i++) {
+        bool is_total = i == rows->count;
+        const struct tool_sys_sum *sum = is_total ? &view->shown : &rows->rows[i].within;
+        if (is_total)
+            tool_output_text(out, line);
+        errors[0] = '\0';
+        if (sum->errors > 0)
+            snprintf(errors, sizeof(errors), "%" PRIu64, sum->errors);
+        tool_output_printf(
+            out, "%6.2f %11.6f %11" PRId64 " %9" PRIu64 " %9s %s\n",
+            share((double)sum->time_ns, (double)view->shown.time_ns), (double)sum->time_ns / 1e9,
+            sum->calls > 0 ? sum->time_ns / 1000 / (int64_t)sum->calls : 0, sum->calls, errors,
+            is_total ? "total" : tool_sys_step_name(view, rows->rows[i].index, buffer));
+    }
+}

@@ -1,0 +1,159 @@
+/* System calls of a trace and the code paths that led to them, added up.
+ *
+ *   call cursor -> calls of interest (syscalls_walk.c) -> counts and times by node of a tree of
+ *                  paths, by call, by module (syscalls_add.c) -> rows (syscalls_rows.c) -> text,
+ *                  JSON, folded stacks, pictures
+ *
+ * Of several calls that are open at once on a thread (handlers of signals make calls in calls, and
+ * so do libraries where their calls are the ones of interest) a moment counts once: for the whole
+ * in the outermost, for a row in the outermost that belongs to the row. */
+#ifndef TOOL_SYSCALLS_VIEW_H
+#define TOOL_SYSCALLS_VIEW_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracetape/calls.h>
+
+#include "tools/callgraph/graph_functions.h"
+#include "tools/callgraph/graph_map.h"
+#include "tools/calls/selection.h"
+#include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+#include "tools/io/input.h"
+
+struct tool_sys_sum {
+    uint64_t calls, errors;
+    int64_t time_ns, longest_ns;
+};
+
+/* A path from its outermost frame to here. Node 0 is before them all. */
+struct tool_sys_node {
+    uint32_t parent, depth;
+    uint32_t function;                 /* of tool_functions; FRAME_CUT, FRAME_SIGNAL + number */
+    uint32_t first_child, next_child;  /* 0: none; made for printing */
+    struct tool_sys_sum within, exact; /* at or below it; its own */
+};
+
+#define TOOL_SYS_ROOT   0u
+#define TOOL_SYS_CUT    UINT32_MAX          /* frames that nobody could see */
+#define TOOL_SYS_SIGNAL (UINT32_C(1) << 31) /* and a signal's number: its handler */
+
+enum tool_sys_by { TOOL_SYS_BY_CALL, TOOL_SYS_BY_MODULE, TOOL_SYS_BY_PATH };
+
+/* What is asked for. */
+struct tool_sys_asked {
+    enum tool_sys_by by;
+    bool application; /* of paths only the frames in modules of the application */
+    const regex_t
+        *own; /* whose paths match; NULL: the executable, and what is in no system folder */
+    const uint8_t *chosen; /* by site; NULL: all system calls */
+    const uint8_t
+        *through;      /* by function; NULL: all paths. They begin with the outermost of these */
+    const uint8_t *to; /* by function: only these calls; NULL: all */
+    bool failed;       /* only calls that failed */
+    bool list;         /* each call is printed, and nothing added up */
+};
+
+/* A call that is open. */
+struct tool_sys_open {
+    uint64_t number; /* of its begin */
+    uint32_t node, function, module;
+    uint32_t fresh;    /* nodes on its path that are deeper than this are those of no call around */
+    int64_t nested_ns; /* of calls in it */
+    bool is_inner;     /* within another one */
+    bool counts;       /* it belongs to what is shown */
+    bool is_shown_inner, is_same_call, is_same_module; /* within another one that counts */
+};
+
+struct tool_sys {
+    const struct tool_input *input;
+    const ttape_reader *reader;
+    struct tool_sys_asked asked;
+    struct tool_functions functions;
+    struct tool_site_names names;
+    bool *is_own;        /* by function: in a module of the application */
+    uint32_t *module_of; /* by module: the first with its path */
+    uint32_t module_count;
+    struct tool_sys_node *nodes;
+    size_t node_count, node_capacity;
+    struct tool_map children;
+    uint32_t *path_nodes; /* by path: its node + 1; 0: not made yet */
+    uint32_t path_count;
+    struct tool_sys_open *open; /* of the stream that is read */
+    size_t open_count, open_capacity;
+    struct tool_sys_sum all, shown;               /* of all calls; of those that rows are made of */
+    struct tool_sys_sum *by_function, *by_module; /* the last is of no module */
+    uint64_t begin_count;
+    uint64_t start_ns;       /* the trace's first event */
+    struct tool_output *out; /* of the list */
+};
+
+/* ---- syscalls_add.c ---- */
+
+void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
+                        const struct tool_sys_asked *asked, enum tool_name_style names);
+void tool_sys_close_view(struct tool_sys *view);
+uint32_t tool_sys_child(struct tool_sys *view, uint32_t node, uint32_t function);
+/* The node of a path of the trace. */
+uint32_t tool_sys_path_node(struct tool_sys *view, uint32_t path);
+/* A call begins on the thread that is read; `node` is the path that leads to it, without it.
+ * Returns a number for its end, not 0. */
+uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site);
+void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, bool is_error);
+
+/* ---- syscalls_walk.c ---- */
+
+/* Reads the selection; with asked.list in the order of time. */
+int tool_sys_read(struct tool_sys *view, const struct tool_selection *selection);
+
+/* ---- syscalls_rows.c ---- */
+
+struct tool_sys_row {
+    uint32_t index;  /* of the node, function or module */
+    uint32_t parent; /* of a node */
+    struct tool_sys_sum within, exact;
+};
+
+struct tool_sys_rows {
+    struct tool_sys_row *rows; /* most time first; of paths as a tree, where `expand` */
+    size_t count, left_out;
+};
+
+struct tool_sys_shape {
+    bool expand;    /* paths without a call of their own, too, as a tree */
+    uint32_t depth; /* at most so many frames; 0: any */
+    uint64_t limit; /* at most so many rows; 0: any */
+};
+
+void tool_sys_rows_make(struct tool_sys_rows *rows, struct tool_sys *view,
+                        const struct tool_sys_shape *shape);
+void tool_sys_rows_free(struct tool_sys_rows *rows);
+/* The name of a step of a path, escaped; `buffer` is of TOOL_SYS_NAME_BYTES. */
+#define TOOL_SYS_NAME_BYTES 48u
+const char *tool_sys_step_name(struct tool_sys *view, uint32_t function, char *buffer);
+/* "a > b > c" of a node. */
+void tool_sys_put_path(struct tool_sys *view, struct tool_output *text, uint32_t node,
+                       const char *between);
+
+/* ---- the forms ---- */
+
+/* One line for each end of a call; `node`: the path to it. */
+void tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
+                         const ttape_call *call);
+void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call);
+
+void tool_sys_table(struct tool_sys *view, const struct tool_sys_rows *rows,
+                    const struct tool_sys_shape *shape, struct tool_output *out);
+/* As `strace -c` prints it. */
+void tool_sys_summary(struct tool_sys *view, const struct tool_sys_rows *rows,
+                      struct tool_output *out);
+void tool_sys_json(struct tool_sys *view, const struct tool_sys_rows *rows,
+                   struct tool_output *out);
+/* Path and microseconds, or calls where there are no times. */
+void tool_sys_folded(struct tool_sys *view, struct tool_output *out);
+/* The tree of paths, as Graphviz draws it. */
+void tool_sys_dot(struct tool_sys *view, const struct tool_sys_rows *rows, struct tool_output *out);
+
+#endif

@@ -1,0 +1,147 @@
+/* Reads a trace's calls, thread by thread, and finds those of interest with the paths that lead to
+ * them: what the trace says of the stack, else the calls that are open below. */
+#include <inttypes.h>
+
+#include "tools/command/tool.h"
+#include "tools/syscalls/syscalls_view.h"
+
+#define ERRORS_SHOWN 20u
+
+/* What a call keeps in its own words. */
+enum word { WORD_NODE, WORD_NUMBER };
+
+struct walking {
+    struct tool_sys *view;
+    const ttape_call_step *step;
+    uint64_t error_count;
+    bool failed;
+};
+
+static bool is_chosen(const struct tool_sys *view, const ttape_site *site, uint32_t number)
+{
+    return view->asked.chosen != NULL ? view->asked.chosen[number] != 0
+                                      : site->kind == TTAPE_SITE_SYSCALL;
+}
+
+/* `below` is the call that it was made in; NULL: none. */
+static void begin(struct walking *walk, const ttape_call *below, ttape_call *call)
+{
+    struct tool_sys *view = walk->view;
+    ttape_site site = {0};
+    uint32_t node = below == NULL ? TOOL_SYS_ROOT : (uint32_t)below->user[WORD_NODE];
+    if (call->site == TTAPE_NONE) {
+        call->user[WORD_NODE] = view->asked.application
+                                    ? node
+                                    : tool_sys_child(view, node, TOOL_SYS_SIGNAL | call->argument);
+        return;
+    }
+    (void)ttape_reader_get_site(view->reader, call->site, &site);
+    uint32_t function = tool_function_of(&view->functions, call->site);
+    if (site.path != 0)
+        node = tool_sys_path_node(view, site.path);
+    if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER) {
+        call->user[WORD_NUMBER] = view->asked.list ? 1 : tool_sys_begin(view, node, call->site);
+        if (view->asked.list)
+            tool_sys_list_enter(view, walk->step, node, call);
+    }
+    bool is_step =
+        !view->asked.application || (site.kind != TTAPE_SITE_SYSCALL && view->is_own[function]);
+    call->user[WORD_NODE] = is_step ? tool_sys_child(view, node, function) : node;
+}
+
+/* The kernel's way to say that a call failed: -errno, which is above -4096. */
+static bool is_error(const ttape_call_step *step, const ttape_call *call)
+{
+    if (call->end != TTAPE_CALL_RETURNED || step->value_count == 0)
+        return false;
+    const ttape_value *value = &step->values[0];
+    return value->type == TTAPE_VALUE_SIGNED && (int64_t)value->number < 0 &&
+           (int64_t)value->number > -4096;
+}
+
+static void end(struct walking *walk, const ttape_call *call)
+{
+    struct tool_sys *view = walk->view;
+    if (call->user[WORD_NUMBER] == 0)
+        return;
+    if (view->asked.list)
+        tool_sys_list_exit(view, walk->step, call);
+    else
+        tool_sys_end(view, call->user[WORD_NUMBER], call->duration_ns, is_error(walk->step, call));
+}
+
+static void take(struct walking *walk, ttape_call_cursor *cursor)
+{
+    const ttape_call_step *step = walk->step;
+    for (uint32_t i = step->ended_count; i-- > 0;)
+        end(walk, &step->ended[i]);
+    if (step->began_count == 0)
+        return;
+    const ttape_call *stack;
+    uint32_t count;
+    ttape_call_cursor_stack(cursor, &stack, &count);
+    uint32_t below = count - step->began_count;
+    for (uint32_t i = 0; i < step->began_count; i++, below++)
+        begin(walk, below == 0 ? NULL : &stack[below - 1], &step->began[i]);
+}
+
+/* After a failed call. False: the stream is not worth going on with. */
+static bool note_error(struct walking *walk, const ttape_error *err)
+{
+    if (err->status < TTAPE_E_TRUNCATED) {
+        tool_fail_error(walk->view->input->name, err);
+        walk->failed = true;
+        return false;
+    }
+    if (walk->error_count++ < ERRORS_SHOWN)
+        tool_fail_error(walk->view->input->name, err);
+    return true;
+}
+
+static void read_steps(struct walking *walk, ttape_call_cursor *cursor)
+{
+    ttape_error err = {0};
+    for (;;) {
+        ttape_status status = ttape_call_cursor_step(cursor, &walk->step, &err);
+        if (status == TTAPE_OK)
+            take(walk, cursor);
+        else if (status == TTAPE_END || !note_error(walk, &err))
+            return;
+    }
+}
+
+/* NULL: all streams together. */
+static void read_streams(struct walking *walk, const uint32_t *streams, uint32_t count,
+                         const struct tool_selection *selection)
+{
+    const ttape_call_options options = {.size = sizeof(options),
+                                        .streams = streams,
+                                        .stream_count = count,
+                                        .has_range = selection->has_range,
+                                        .from_ns = selection->from_ns,
+                                        .to_ns = selection->to_ns,
+                                        .values = true};
+    ttape_error err = {0};
+    ttape_call_cursor *cursor;
+    walk->view->open_count = 0;
+    if (ttape_call_cursor_open(&cursor, walk->view->input->reader, &options, &err) == TTAPE_OK)
+        read_steps(walk, cursor);
+    else
+        (void)note_error(walk, &err);
+    ttape_call_cursor_close(cursor);
+}
+
+int tool_sys_read(struct tool_sys *view, const struct tool_selection *selection)
+{
+    ttape_info info;
+    struct walking walk = {.view = view};
+    ttape_reader_get_info(view->reader, &info);
+    if (view->asked.list)
+        read_streams(&walk, selection->streams, selection->stream_count, selection);
+    uint32_t count = selection->streams != NULL ? selection->stream_count : info.stream_count;
+    for (uint32_t i = 0; i < count && !walk.failed && !view->asked.list; i++) {
+        uint32_t stream = selection->streams != NULL ? selection->streams[i] : i;
+        read_streams(&walk, &stream, 1, selection);
+    }
+    return walk.failed ? TOOL_CANNOT : walk.error_count > 0 ? TOOL_LOSS : TOOL_OK;
+}

@@ -1,0 +1,220 @@
+/* tracetape syscalls: which system calls, how often and how long, and which code led to them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calls/losses.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/pager.h"
+#include "tools/command/tool.h"
+#include "tools/kernel/kernel_choice.h"
+#include "tools/syscalls/syscalls_view.h"
+
+struct options {
+    const char *by, *format, *through, *to, *own;
+    struct tool_call_choice calls;
+    struct tool_choice choice;
+    struct tool_id depth, limit;
+    enum tool_name_style names;
+    bool application, failed, list, summary, expand, json, no_pager;
+    uint64_t memory_bytes;
+};
+
+static const struct tool_option table[] = {
+    {"by", 'b', "WHAT", "rows: call (default), module, path", NULL, TOOL_AT(by)},
+    {"calls", 0, "WHICH", "only these: names, classes (%file), /REGEX/, ! for all others",
+     tool_parse_call_choice, TOOL_AT(calls)},
+    {"failed", 0, NULL, "only calls that failed", NULL, TOOL_AT(failed)},
+    {"through", 0, "FUNCTION", "only what this function led to; paths begin with it", NULL,
+     TOOL_AT(through)},
+    {"to", 0, "CALL", "only paths that end in this call, and their part of all", NULL, TOOL_AT(to)},
+    {"application", 0, NULL, "paths without the frames of the system's libraries", NULL,
+     TOOL_AT(application)},
+    {"own", 0, "REGEX", "modules that are the application, not the system's libraries", NULL,
+     TOOL_AT(own)},
+    {"expand", 0, NULL, "paths as a tree, with those that made no call themselves", NULL,
+     TOOL_AT(expand)},
+    {"depth", 'd', "N", "paths of at most N frames, with all below in them", tool_parse_id,
+     TOOL_AT(depth)},
+    {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
+    {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
+    {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
+    {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
+     NULL, TOOL_AT(format)},
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    TOOL_NAMES_OPTION,
+    TOOL_TIME_OPTION,
+    TOOL_THREAD_OPTION,
+    TOOL_PROCESS_OPTION,
+    TOOL_STREAM_OPTION,
+    {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const struct tool_command command = {
+    .verb = "syscalls",
+    .usage = "[OPTION]... FILE|-",
+    .about =
+        "Shows which system calls a recorded program made, how often and how long, and which code\n"
+        "paths led to them. Of calls in calls a moment counts once; OWN is without calls inside.",
+    .options = table,
+    .examples = "  tracetape syscalls run.ttape\n"
+                "  tracetape syscalls run.ttape --by path --application\n"
+                "  tracetape syscalls run.ttape --by path --through parse_line --expand\n"
+                "  tracetape syscalls run.ttape --calls %file --failed --list\n",
+    .statuses = "  0  done\n"
+                "  2  the command line is wrong\n"
+                "  3  the file is truncated or damaged: the answer is of what is there\n"
+                "  4  not done\n",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+static bool is_format(const struct options *options, const char *name)
+{
+    return options->format != NULL && strcmp(options->format, name) == 0;
+}
+
+/* Functions of this name; `what` says whose they are where there is none. */
+static int find_functions(struct tool_sys *view, const char *name, const char *what,
+                          uint8_t **found)
+{
+    ttape_info info;
+    if (name == NULL)
+        return TOOL_OK;
+    ttape_reader_get_info(view->reader, &info);
+    uint32_t count = tool_find_sites(&view->names, name, NULL, 0);
+    if (count == 0)
+        return tool_fail("'%s' has no %s '%s'", view->input->name, what, name);
+    uint32_t *sites = tool_allocate(count, sizeof(*sites));
+    *found = tool_allocate(view->functions.count, 1);
+    count = tool_find_sites(&view->names, name, sites, count);
+    for (uint32_t i = 0; i < count; i++)
+        (*found)[tool_function_of(&view->functions, sites[i])] = 1;
+    free(sites);
+    return TOOL_OK;
+}
+
+static int print(const struct options *options, struct tool_sys *view)
+{
+    struct tool_output out;
+    struct tool_sys_rows rows;
+    const struct tool_sys_shape shape = {
+        .expand = options->expand || is_format(options, "dot"),
+        .depth = options->depth.value > UINT32_MAX ? 0 : (uint32_t)options->depth.value,
+        .limit = options->limit.value};
+    tool_sys_rows_make(&rows, view, &shape);
+    tool_pager_open(&out, !options->json && options->format == NULL && !options->no_pager);
+    if (options->json)
+        tool_sys_json(view, &rows, &out);
+    else if (is_format(options, "folded"))
+        tool_sys_folded(view, &out);
+    else if (is_format(options, "dot"))
+        tool_sys_dot(view, &rows, &out);
+    else if (options->summary)
+        tool_sys_summary(view, &rows, &out);
+    else
+        tool_sys_table(view, &rows, &shape, &out);
+    tool_sys_rows_free(&rows);
+    return tool_pager_close(&out);
+}
+
+static int read_and_print(const struct options *options, struct tool_sys *view,
+                          const struct tool_selection *selection)
+{
+    struct tool_output out;
+    int status;
+    if (!options->list) {
+        status = tool_sys_read(view, selection);
+        if (status != TOOL_CANNOT && view->all.calls == 0)
+            tool_message("'%s' has no system calls%s", view->input->name,
+                         options->calls.count > 0 ? " of these" : " (record --syscalls)");
+        int shown = status == TOOL_CANNOT ? status : print(options, view);
+        return shown > status ? shown : status;
+    }
+    tool_pager_open(&out, !options->no_pager);
+    view->out = &out;
+    status = tool_sys_read(view, selection);
+    int closed = tool_pager_close(&out);
+    return closed > status ? closed : status;
+}
+
+static int run(void *context, const struct tool_input *input)
+{
+    struct options *options = context;
+    struct tool_selection selection = {0};
+    struct tool_sys view = {0};
+    struct tool_sys_asked asked = {
+        .application = options->application, .failed = options->failed, .list = options->list};
+    uint8_t *through = NULL, *to = NULL, *chosen;
+    regex_t own;
+    if (options->by != NULL)
+        asked.by = options->by[0] == 'p'   ? TOOL_SYS_BY_PATH
+                   : options->by[0] == 'm' ? TOOL_SYS_BY_MODULE
+                                           : TOOL_SYS_BY_CALL;
+    if (options->own != NULL && regcomp(&own, options->own, REG_EXTENDED | REG_NOSUB) != 0)
+        return tool_usage("syscalls", "'%s' is no regular expression", options->own);
+    asked.own = options->own != NULL ? &own : NULL;
+    int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
+    tool_sys_open_view(&view, input, &asked, tool_name_style(options->names, options->json));
+    if (status == TOOL_OK)
+        status = find_functions(&view, options->through, "function", &through);
+    if (status == TOOL_OK)
+        status = find_functions(&view, options->to, "call", &to);
+    chosen = tool_calls_choose(&options->calls, input->reader);
+    view.asked.through = through;
+    view.asked.to = to;
+    view.asked.chosen = chosen;
+    if (status == TOOL_OK)
+        status = read_and_print(options, &view, &selection);
+    tool_sys_close_view(&view);
+    tool_selection_close(&selection);
+    if (options->own != NULL)
+        regfree(&own);
+    free(through);
+    free(to);
+    free(chosen);
+    return status;
+}
+
+static int check_options(struct options *options)
+{
+    const char *by = options->by != NULL ? options->by : "call";
+    if (strcmp(by, "call") != 0 && strcmp(by, "module") != 0 && strcmp(by, "path") != 0)
+        return tool_usage("syscalls", "--by is call, module or path, not '%s'", by);
+    if (is_format(options, "json"))
+        options->json = true;
+    else if (is_format(options, "text"))
+        options->format = NULL;
+    else if (options->format != NULL && !is_format(options, "folded") && !is_format(options, "dot"))
+        return tool_usage("syscalls", "unknown format '%s'", options->format);
+    bool is_paths = is_format(options, "folded") || is_format(options, "dot") || options->expand ||
+                    options->depth.given;
+    if (is_paths && options->by == NULL)
+        options->by = "path";
+    if (is_paths && strcmp(options->by, "path") != 0)
+        return tool_usage("syscalls", "folded, dot, --expand and --depth are for --by path");
+    if (options->summary + options->list + (options->json || options->format != NULL ? 1 : 0) > 1)
+        return tool_usage("syscalls", "only one of --summary, --list, --format is possible");
+    if (options->summary && strcmp(by, "call") != 0)
+        return tool_usage("syscalls", "--summary is of calls");
+    return TOOL_OK;
+}
+
+int tool_verb_syscalls(int argc, char **argv)
+{
+    int count, status;
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    status = check_options(&options);
+    if (status == TOOL_OK) {
+        tool_memory_bound(options.memory_bytes);
+        status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    }
+    tool_choice_close(&options.choice);
+    tool_call_choice_close(&options.calls);
+    return status;
+}
