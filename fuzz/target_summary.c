@@ -1,8 +1,25 @@
-/* The summary section: what reads, writes, and reads the same. */
+/* The summary section, and own times beside it: what reads, writes, and reads the same. */
 #include <string.h>
 
-#include "format/container/summary.h"
+#include "format/container/own_times.h"
 #include "fuzz_codec.h"
+
+/* What reads writes, and reads the same. `in` is any bytes. */
+static void try_own_times(struct ttp_measure *rows, struct ttp_measure *same, uint32_t count,
+                          struct fuzz_input in)
+{
+    ttape_error err = {0};
+    ttape_status status = ttp_own_times_read(in.data, in.size, rows, count, &err);
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, in.size);
+        return;
+    }
+    size_t bound = ttp_own_times_bound(count);
+    uint8_t *out = fuzz_take(bound);
+    size_t bytes = ttp_own_times_write(rows, count, out, bound);
+    FUZZ_REQUIRE(ttp_own_times_read(out, bytes, same, count, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(count == 0 || memcmp(rows, same, count * sizeof *same) == 0);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -26,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(ttp_summary_count(out, bytes, &again, NULL) == TTAPE_OK && again == count);
         FUZZ_REQUIRE(ttp_summary_read(out, bytes, timed, same, count, NULL) == TTAPE_OK);
         FUZZ_REQUIRE(count == 0 || memcmp(rows, same, count * sizeof *same) == 0);
+        if (timed)
+            try_own_times(rows, same, count, in);
     } else {
         fuzz_require_error(status, &err, in.size);
     }

@@ -14,6 +14,7 @@
 #include "format/container/chunk.h"
 #include "format/container/index.h"
 #include "format/container/layout.h"
+#include "format/container/own_times.h"
 #include "format/container/partition.h"
 #include "format/container/paths.h"
 #include "format/container/segments.h"
@@ -27,6 +28,7 @@
 #define TTP_SYMBOL_BLOCKS   20u      /* 2^26 symbols in a scope; blocks never move: workers read */
 #define TTP_MAX_STRETCHES   131072u  /* of one stream's events, in a pending partition */
 #define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges: see pending_full() */
+#define TTP_OWN_TIMES_SHARE 350u     /* 0.3 % */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
 /* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they
@@ -37,7 +39,7 @@ struct ttp_site_state {
     uint32_t touched; /* epoch of the last partition that has a row for it */
     int64_t active_since;
     uint64_t call_count, exit_count;
-    int64_t self_ticks, total_ticks, min_ticks, max_ticks;
+    int64_t self_ticks, total_ticks, min_ticks, max_ticks, max_self_ticks;
     ttape_wide squares;
 };
 
@@ -239,7 +241,8 @@ struct ttape_writer {
     ttape_file_sink *file;        /* that the sink is of, where it was opened by path */
     ttape_writer_options options; /* the level may change between partitions */
     bool timed;
-    uint64_t resolution; /* 1 or more; meaningless when not timed */
+    uint64_t resolution;      /* 1 or more; meaningless when not timed */
+    uint32_t own_times_share; /* of a partition's bytes they are at most one in so many; 0: any */
     /* What partitions say. Where ticks are copied, they are appended as times: resolution and
      * options.origin_ns are 1 and 0 then. */
     uint64_t head_resolution_ns, head_origin_ns;

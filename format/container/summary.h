@@ -20,6 +20,7 @@ struct ttp_measure {
     int64_t total_ticks;          /* the site has a frame anywhere on the current stack */
     int64_t min_ticks, max_ticks; /* whole durations */
     ttape_wide squares;           /* sum of squared durations, 128 bits */
+    int64_t max_self_ticks;       /* of one frame, whole too: own_times.h */
 };
 
 /* Writes the section; 0 when `out` is too small. */

@@ -89,8 +89,12 @@ static ttape_status do_summary(const struct ttp_partition_work *work, uint32_t w
     uint32_t row_count;
     *unread = true;
     TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
-    *unread = false;
-    ttape_status status = work->summary(work->context, worker, r, p, rows, row_count, err);
+    bool known;
+    ttape_status status =
+        work->own_times ? ttp_own_times_load(r, p, rows, row_count, &known, err) : TTAPE_OK;
+    *unread = status != TTAPE_OK;
+    if (status == TTAPE_OK)
+        status = work->summary(work->context, worker, r, p, rows, row_count, err);
     ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
     return status;
 }

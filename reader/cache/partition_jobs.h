@@ -20,6 +20,7 @@ struct ttp_partition_work {
     void *context;
     bool
         decodes; /* events will be wished for; where they are but this did not say so, it is slow */
+    bool own_times; /* with summaries, max_self_ticks is wanted, where the partition has it */
     enum ttp_partition_wish (*wish)(void *context, uint32_t worker, ttape_reader *r,
                                     const struct ttp_loaded *p);
     ttape_status (*summary)(void *context, uint32_t worker, ttape_reader *r,

@@ -108,8 +108,10 @@ static void leave(struct ttp_measuring *m, const struct ttp_stack_frame *f, int6
             (int64_t)((uint64_t)m->rows[row].total_ticks + (uint64_t)clock - (uint64_t)f->clock);
 }
 
-static void add_duration(struct ttp_measure *row, int64_t duration)
+static void add_duration(struct ttp_measure *row, int64_t duration, int64_t self)
 {
+    if (row->exit_count == 0 || self > row->max_self_ticks)
+        row->max_self_ticks = self;
     row->squares = ttp_wide_add(row->squares, ttp_wide_square(duration));
     if (row->exit_count == 0 || duration < row->min_ticks)
         row->min_ticks = duration;
@@ -125,7 +127,8 @@ static void pop(struct ttp_measuring *m)
     const struct ttp_stack_frame *f = &s->frames[s->current->top];
     uint32_t row = m->row_of[f->symbol];
     if (row != NO_ROW) {
-        add_duration(&m->rows[row], (int64_t)((uint64_t)m->tick - (uint64_t)f->enter_tick));
+        add_duration(&m->rows[row], (int64_t)((uint64_t)m->tick - (uint64_t)f->enter_tick),
+                     f->self_ticks);
         ttp_active_find(&m->active, active_key(s, row))->count--;
         leave(m, f, s->current->clock);
     }

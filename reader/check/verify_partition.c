@@ -100,6 +100,13 @@ static ttape_status verify_segment(struct verifying *v, uint32_t segment, ttape_
     return TTAPE_OK;
 }
 
+/* What the partition has for comparing. */
+struct said {
+    struct ttp_measure *rows;
+    uint32_t count;
+    bool timed, own_times;
+};
+
 static bool same_row(const struct ttp_measure *a, const struct ttp_measure *b, bool timed)
 {
     if (a->call_count != b->call_count || a->exit_count != b->exit_count)
@@ -110,42 +117,45 @@ static bool same_row(const struct ttp_measure *a, const struct ttp_measure *b, b
 }
 
 /* A site without a row is one whose measures are all zero. */
-static ttape_status compare_rows(const struct verifying *v, const struct ttp_measure *said,
-                                 uint32_t count)
+static ttape_status compare_rows(const struct verifying *v, const struct said *said)
 {
     const struct ttp_measure zero = {0};
-    bool timed = v->p->delta != NULL;
     uint32_t i = 0, k = 0;
-    while (i < count || k < v->m.row_count) {
-        uint64_t a = i < count ? said[i].site : UINT64_MAX;
+    while (i < said->count || k < v->m.row_count) {
+        uint64_t a = i < said->count ? said->rows[i].site : UINT64_MAX;
         uint64_t b = k < v->m.row_count ? v->m.rows[k].site : UINT64_MAX;
-        const struct ttp_measure *left = a <= b ? &said[i++] : &zero;
+        const struct ttp_measure *left = a <= b ? &said->rows[i++] : &zero;
         const struct ttp_measure *right = b <= a ? &v->m.rows[k++] : &zero;
-        if (!same_row(left, right, timed))
-            return say(v, "F-SUM-05", TTP_SECTION_SUMMARY, "wrong measures of site",
-                       (uint32_t)(a < b ? a : b));
+        uint32_t site = (uint32_t)(a < b ? a : b);
+        if (!same_row(left, right, said->timed))
+            return say(v, "F-SUM-05", TTP_SECTION_SUMMARY, "wrong measures of site", site);
+        if (said->own_times && left->max_self_ticks != right->max_self_ticks)
+            return say(v, "F-OWN-01", TTP_SECTION_OWN_TIMES, "wrong largest own time of site",
+                       site);
     }
     return TTAPE_OK;
 }
 
 static ttape_status verify_summary(struct verifying *v, ttape_error *err)
 {
-    struct ttp_measure *rows;
-    uint32_t count;
+    struct said said = {.timed = v->p->delta != NULL};
     ttape_error problem;
     if (ttp_partition_section(&v->p->head, TTP_SECTION_SUMMARY) == NULL)
         return TTAPE_OK;
-    ttape_status status = ttp_summary_load(v->r, v->p, &rows, &count, &problem);
+    ttape_status status = ttp_summary_load(v->r, v->p, &said.rows, &said.count, &problem);
+    if (status == TTAPE_OK)
+        status = ttp_own_times_load(v->r, v->p, said.rows, said.count, &said.own_times, &problem);
+    if (status == TTAPE_OK)
+        status = compare_rows(v, &said);
+    ttp_memory_give(&v->r->memory, said.rows, said.count, sizeof *said.rows);
+    if (status == TTAPE_OK || status == TTAPE_END)
+        return status;
     if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO) {
         if (err != NULL)
             *err = problem;
         return status;
     }
-    if (status != TTAPE_OK)
-        return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
-    status = compare_rows(v, rows, count);
-    ttp_memory_give(&v->r->memory, rows, count, sizeof *rows);
-    return status;
+    return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
 }
 
 static ttape_status verify_gaps(const struct verifying *v)

@@ -207,6 +207,8 @@ static ttape_status search(struct ttape_longest *l, ttape_error *err)
         const uint32_t *next = &l->partitions[at];
         uint32_t count = 0;
         uint32_t most = is_exact(l, *next) ? l->heap.capacity : BATCH_PARTITIONS;
+        if (at < l->heap.capacity && l->heap.capacity - at < most)
+            most = l->heap.capacity - at; /* by own times bounds are exact, where they are there */
         while (count < most && at + count < l->partition_count &&
                ttp_long_heap_wants(&l->heap, l->bounds[next[count]], next[count]))
             count++;

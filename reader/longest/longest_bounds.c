@@ -59,13 +59,20 @@ static int64_t rank_of_start(const struct ttape_longest *l, const struct ttp_loa
     return (int64_t)(l->plan.start_ns - enter);
 }
 
-/* Of calls that were entered in the partition. One's own time is no more than what all calls of its
- * function had here, nor than it took; the first was entered with the first event, at the earliest.
- */
+static bool has_own_times(const struct ttp_loaded *p)
+{
+    return ttp_partition_section(&p->head, TTP_SECTION_OWN_TIMES) != NULL;
+}
+
+/* Of calls that were entered in the partition; by own time and where it says the largest one, of
+ * all that ended. Else one's own time is no more than what all calls of its function had here, nor
+ * than it took; the first was entered with the first event, at the earliest. */
 static int64_t bound_entered(const struct ttape_longest *l, const struct ttp_loaded *p,
                              const struct ttp_measure *m)
 {
-    int64_t own = m->self_ticks < m->max_ticks ? m->self_ticks : m->max_ticks;
+    int64_t own = has_own_times(p)               ? m->max_self_ticks
+                  : m->self_ticks < m->max_ticks ? m->self_ticks
+                                                 : m->max_ticks;
     switch (l->plan.by) {
     case TTAPE_LONGEST_BY_SELF: return scale(own, p->head.resolution_ns);
     case TTAPE_LONGEST_BY_START: return rank_of_start(l, p, p->head.first_tick);
@@ -79,8 +86,10 @@ static int64_t bound_open(const struct ttape_longest *l, const struct ttp_loaded
 {
     switch (l->plan.by) {
     case TTAPE_LONGEST_BY_SELF:
-        return scale((int64_t)((uint64_t)f->self_ticks + (uint64_t)m->self_ticks),
-                     p->head.resolution_ns);
+        return has_own_times(p)
+                   ? TTP_LONGEST_NONE /* counts in max_self_ticks */
+                   : scale((int64_t)((uint64_t)f->self_ticks + (uint64_t)m->self_ticks),
+                           p->head.resolution_ns);
     case TTAPE_LONGEST_BY_START: return rank_of_start(l, p, f->enter_tick);
     default: return TTP_LONGEST_NONE; /* counts in max_ticks if it ends */
     }
@@ -123,8 +132,9 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
         int64_t most = ends_here(l, r, p, m) ? bound_open(l, p, f, m) : TTP_LONGEST_NONE;
         *bound = most > *bound ? most : *bound;
     }
-    /* where the clock stepped back, which is a wide difference (F-TIM-03), own times say nothing */
-    if (l->plan.by == TTAPE_LONGEST_BY_SELF && p->head.wide_count != 0 &&
+    /* where the clock stepped back, which is a wide difference (F-TIM-03), sums of own times say
+     * nothing */
+    if (l->plan.by == TTAPE_LONGEST_BY_SELF && !has_own_times(p) && p->head.wide_count != 0 &&
         *bound != TTP_LONGEST_NONE)
         *bound = INT64_MAX;
     return TTAPE_OK;
@@ -153,6 +163,7 @@ ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
 {
     ttape_reader *r = l->reader;
     const struct ttp_partition_work work = {.context = l,
+                                            .own_times = l->plan.by == TTAPE_LONGEST_BY_SELF,
                                             .wish = wish,
                                             .summary = take_summary,
                                             .damaged = l->options.damage != NULL ? damaged : NULL};

@@ -12,6 +12,7 @@
 #include <tracetape/reader.h>
 
 #include "format/container/chunk.h"
+#include "format/container/own_times.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"

@@ -52,6 +52,24 @@ ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
     return status;
 }
 
+ttape_status ttp_own_times_load(ttape_reader *r, const struct ttp_loaded *p,
+                                struct ttp_measure *rows, uint32_t row_count, bool *known,
+                                ttape_error *err)
+{
+    struct ttp_content content;
+    const struct ttp_section *section = ttp_partition_section(&p->head, TTP_SECTION_OWN_TIMES);
+    *known = section != NULL;
+    if (section == NULL)
+        return TTAPE_OK;
+    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    ttape_status status =
+        ttp_own_times_read(content.data, content.size_bytes, rows, row_count, err);
+    if (status != TTAPE_OK)
+        ttp_content_rebase(&content, err);
+    ttp_content_close(r, &content);
+    return status;
+}
+
 static int64_t to_ns(int64_t ticks, uint64_t resolution_ns)
 {
     return (int64_t)((uint64_t)ticks * resolution_ns);

@@ -8,5 +8,10 @@
  * summary. */
 ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
                               struct ttp_measure **rows, uint32_t *row_count, ttape_error *err);
+/* Fills in max_self_ticks of the rows that ttp_summary_load gave; *known is false where the
+ * partition does not say. */
+ttape_status ttp_own_times_load(ttape_reader *r, const struct ttp_loaded *p,
+                                struct ttp_measure *rows, uint32_t row_count, bool *known,
+                                ttape_error *err);
 
 #endif

@@ -39,9 +39,12 @@ class Checker:
                       [(f.enter, f.self) for _, f in opened],
                       [(f.enter, f.self) for f in edge.frames])
 
-    def summary(self, partition, rows):
-        """F-SUM: every row that is not all zero must be there, and equal."""
+    def summary(self, partition, rows, largest_own):
+        """F-SUM: every row that is not all zero must be there, and equal. F-OWN-01."""
         stored = partition.read_summary()
+        own_times = partition.read_own_times(stored)
+        if own_times is not None:
+            self.same("F-OWN-01", "largest own times", largest_own, own_times)
         if stored is None:
             return
         if not partition.times:
@@ -88,7 +91,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
     """Everything that decoding says about a partition's stored words."""
     symbols, codes, ticks, depths = decoded
     checker, kinds, at = Checker(name, found), [], 0
-    rows = {}
+    rows, largest_own = {}, {}
     checker.symbols(partition, symbols, codes)
     checker.ticks(partition, ticks)
     for segment, i, kind, _, _, _, tick, replay in run(partition, symbols, codes, ticks, depths,
@@ -104,9 +107,9 @@ def check_partition(name, partition, decoded, scope, ends, found):
         if i + 1 == at + segment.events:
             at = i + 1
             checker.edge(segment, replay, partition.times)
-            rows = replay.measures.rows
+            rows, largest_own = replay.measures.rows, replay.measures.largest_own
             ends[stream] = segment.first + segment.events, tick if ticks else None
-    checker.summary(partition, rows)
+    checker.summary(partition, rows, largest_own)
     checker.values(partition, partition.read_values(), kinds)
 
 

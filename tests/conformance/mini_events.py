@@ -25,6 +25,7 @@ class Measures:
 
     def __init__(self):
         self.rows = {}
+        self.largest_own = {}               # F-OWN-01: of sites whose frames ended
 
     def row(self, site):
         return self.rows.setdefault(site, [0] * 7)
@@ -48,6 +49,8 @@ class Measures:
         row[5] = min(row[5], lasted) if row[1] else lasted
         row[1] += 1
         row[6] = row[6] + lasted * lasted & (1 << 128) - 1
+        own = wrap64(frame.self)
+        self.largest_own[frame.argument] = max(self.largest_own.get(frame.argument, own), own)
 
 
 class Replay:

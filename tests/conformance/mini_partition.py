@@ -1,15 +1,15 @@
 """Partitions: head, directory, light sections, values and depths (spec/format.md, section 7)."""
 import struct
 
-from mini_coder import Cursor, Decoder, Number, Signed, f64, need, unzstd, wrap64
+from mini_coder import Bits, Cursor, Decoder, Number, Signed, f64, need, unzstd, wrap64
 from xxh3 import xxh3_64
 
 HEAD = 96
 ENTRY = 24
-SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES = 1, 2, 3, 4, 48, 49, 50
+SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES = 1, 2, 3, 4, 48, 49, 50, 51
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
 TIMES = {(32,): "static", (33,): "mixed", (34,): "raw"}
-KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49, 50}
+KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49, 50, 51}
 ENTER, LEAF, OPEN, SIGNAL, EXIT_UNSEEN, UNWIND, EXIT_ACROSS, SWITCH, GAP = range(9)
 PUSHING = (ENTER, OPEN, SIGNAL)          # F-EVT-01
 NO_MODEL = (1 << 32) - 1
@@ -123,6 +123,8 @@ class Partition:
         edges = () if self.is_model else (EDGES,)
         for kind in (SEGMENTS,) + edges + ((BASES,) if self.resolution else ()):
             need(kind in self.entries, "F-PAR-13", f"no section {kind}")
+        need(OWN_TIMES not in self.entries or self.resolution and SUMMARY in self.entries,
+             "F-OWN-03", "own times without times or summary")
         absent = (BASES, 32, 33, 34) if not self.resolution else ()
         need(not any(k in self.entries for k in absent), "F-PAR-12", "a section of times")
 
@@ -268,6 +270,18 @@ class Partition:
                     row[6] |= low.get(decoder)
             rows[last] = row
         return rows
+
+    def read_own_times(self, rows):
+        """F-OWN: site to its largest own time; rows: of the summary. None: no such section."""
+        if OWN_TIMES not in self.entries:
+            return None
+        decoder, largest = Decoder(self.section(OWN_TIMES), "F-OWN-02"), {}
+        is_bound, signed = Bits(2), Signed()
+        for site, (_, exits, own, total, most, _, _) in rows.items():
+            if exits:
+                bound = decoder.bit(is_bound, int(own == total))
+                largest[site] = min(own, most) if bound else signed.get(decoder)
+        return largest
 
     # ---- values and depths ----
 

@@ -344,14 +344,16 @@ struct ttest_opened {
     ttape_info info;
 };
 
-static inline struct ttest_opened open_plan(int plan)
+static inline struct ttest_opened open_plan_with(int plan, bool own_times)
 {
-    struct ttest_opened o = {.file = ttest_write(&ttest_plans[plan])};
+    struct ttest_opened o = {.file = ttest_write_with(&ttest_plans[plan], own_times)};
     o.reader = ttest_open(&o.file);
     o.model = ttest_model_of(o.reader);
     ttape_reader_get_info(o.reader, &o.info);
     return o;
 }
+
+static inline struct ttest_opened open_plan(int plan) { return open_plan_with(plan, false); }
 
 static inline void close_plan(struct ttest_opened *o)
 {

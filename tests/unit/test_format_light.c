@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/container/own_times.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"
 #include "tests/asserts.h"
@@ -225,10 +226,18 @@ END_TEST
 
 /* Rows with 0, 1, 2 and 3 ended frames: what is implied is not stored. */
 static const struct ttp_measure rows[] = {
-    {0, 5, 0, 100, 200, 0, 0, {0, 0}},
-    {3, 1, 1, -5, 7, -9, -9, {81, 0}},
-    {4, UINT32_MAX, 2, 0, 0, 2, 3, {13, 0}},
-    {UINT32_MAX - 1, 0, 3, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX, {UINT64_MAX, UINT64_MAX}},
+    {0, 5, 0, 100, 200, 0, 0, {0, 0}, 0},
+    {3, 1, 1, -5, 7, -9, -9, {81, 0}, -9},
+    {4, UINT32_MAX, 2, 0, 0, 2, 3, {13, 0}, 2},
+    {UINT32_MAX - 1,
+     0,
+     3,
+     INT64_MIN,
+     INT64_MAX,
+     INT64_MIN,
+     INT64_MAX,
+     {UINT64_MAX, UINT64_MAX},
+     INT64_MAX},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -274,6 +283,33 @@ START_TEST(summary_round_trip)
 }
 END_TEST
 
+/* Of four rows three have ended frames: one as long as its bound, and two that are not. */
+START_TEST(own_times_round_trip)
+{
+    uint8_t bytes[64];
+    struct ttp_measure out[ROWS];
+    ttape_error err = {0};
+    size_t size = ttp_own_times_write(rows, ROWS, bytes, sizeof bytes);
+    ck_assert(size > 8 && size <= ttp_own_times_bound(ROWS));
+    memcpy(out, rows, sizeof rows);
+    for (int i = 0; i < ROWS; i++)
+        out[i].max_self_ticks = 77;
+    ck_assert_int_eq(ttp_own_times_read(bytes, size, out, ROWS, &err), TTAPE_OK);
+    ck_assert_int_eq(out[0].max_self_ticks, 77);
+    for (int i = 1; i < ROWS; i++)
+        ck_assert_int_eq(out[i].max_self_ticks, rows[i].max_self_ticks);
+    for (size_t cut = 0; cut < size; cut++) {
+        uint8_t *exact = copy(bytes, cut);
+        ttape_status status = ttp_own_times_read(exact, cut, out, ROWS, &err);
+        ck_assert(status == TTAPE_OK || strcmp(err.rule, "F-OWN-02") == 0);
+        free(exact);
+    }
+    ck_assert_int_eq(ttp_own_times_read(bytes, size / 2, out, ROWS, &err), TTAPE_E_CORRUPT);
+    ck_assert_uint_eq(ttp_own_times_write(rows, ROWS, bytes, 4), 0);
+    ck_assert_uint_eq(ttp_own_times_write(rows, 1, bytes, sizeof bytes), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("format_light");
@@ -282,6 +318,7 @@ int main(void)
     tcase_add_test(cases, each_field_broken);
     tcase_add_test(cases, every_truncation_and_bit);
     tcase_add_test(cases, summary_round_trip);
+    tcase_add_test(cases, own_times_round_trip);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

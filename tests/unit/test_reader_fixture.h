@@ -13,6 +13,7 @@
 #include "format/base/checksum.h"
 #include "format/container/chunk.h"
 #include "tests/asserts.h"
+#include "writer/writer_internal.h"
 
 struct ttest_file {
     uint8_t *data;
@@ -147,7 +148,8 @@ static inline struct ttest_file ttest_take(ttape_memory_sink *memory)
     return file;
 }
 
-static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
+/* own_times: in small partitions too. */
+static inline struct ttest_file ttest_write_with(const struct ttest_plan *plan, bool own_times)
 {
     ttape_error err = {0};
     ttape_memory_sink memory = {0};
@@ -165,6 +167,7 @@ static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
     uint64_t seed = 5, time = 1000;
     struct ttest_thread *threads = calloc(plan->streams, sizeof *threads);
     TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
+    w->own_times_share = own_times ? 0 : w->own_times_share;
     ttest_define(w, plan->streams);
     for (uint32_t i = 0; i < plan->events; i++) {
         uint32_t stream = i / 7 % plan->streams;
@@ -180,6 +183,11 @@ static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
     ttape_writer_close(w);
     free(threads);
     return ttest_take(&memory);
+}
+
+static inline struct ttest_file ttest_write(const struct ttest_plan *plan)
+{
+    return ttest_write_with(plan, false);
 }
 
 /* ---- reading as a whole ---- */

@@ -290,10 +290,10 @@ END_TEST
 /* F-SUM-01 */
 START_TEST(summaries_stand_as_the_page_says)
 {
-    static const struct ttp_measure rows[] = {{5, 3, 0, 100, 130, 0, 0, {0, 0}},
-                                              {6, 1, 1, 7, 7, 9, 9, {81, 0}},
-                                              {9, 0, 2, -1, 0, -3, 4, {25, 0}},
-                                              {10, 4, 3, 0, 5, 1, 2, {12345, (1ull << 63) + 7}}};
+    static const struct ttp_measure rows[] = {{5, 3, 0, 100, 130, 0, 0, {0, 0}, 0},
+                                              {6, 1, 1, 7, 7, 9, 9, {81, 0}, 0},
+                                              {9, 0, 2, -1, 0, -3, 4, {25, 0}, 0},
+                                              {10, 4, 3, 0, 5, 1, 2, {12345, (1ull << 63) + 7}, 0}};
     static uint8_t bytes[ROOM];
     size_t size = ttp_summary_write(rows, 4, true, bytes, ROOM);
     static struct ttp_number_model site, calls, high, middle, low;

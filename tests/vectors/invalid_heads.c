@@ -211,6 +211,17 @@ static void untimed_switches(struct ttest_file *file)
     ttest_put(&ttest_insert_section(second(file), TTP_SECTION_SWITCHES)->content, "\0\0", 2);
 }
 
+static void untimed_own_times(struct ttest_file *file)
+{
+    ttest_insert_section(second(file), TTP_SECTION_OWN_TIMES);
+}
+
+static void no_summary_own_times(struct ttest_file *file)
+{
+    ttest_drop_section(second(file), TTP_SECTION_SUMMARY);
+    ttest_insert_section(second(file), TTP_SECTION_OWN_TIMES);
+}
+
 static void drop(struct ttest_file *file, uint16_t kind) { ttest_drop_section(second(file), kind); }
 
 static void no_order(struct ttest_file *file) { drop(file, TTP_SECTION_ORDER_RAW); }
@@ -308,6 +319,8 @@ static const struct ttest_break timed_breaks[] = {
     {"par-13-no-segments", "F-PAR-13", C, LEFT, "no segments section", no_section_segments, NULL},
     {"par-13-no-edges", "F-PAR-13", C, LEFT, "no edges section", no_edges, NULL},
     {"par-13-no-bases", "F-PAR-13", C, LEFT, "no bases section", no_bases, NULL},
+    {"own-03-no-summary", "F-OWN-03", C, LEFT, "own times without a summary", no_summary_own_times,
+     NULL},
     {"par-14-critical", "F-PAR-14", TTAPE_E_UNSUPPORTED, LEFT,
      "a critical section of an unknown kind", critical_section, NULL},
 };
@@ -323,6 +336,8 @@ static const struct ttest_break untimed_breaks[] = {
      untimed_bases, NULL},
     {"swi-05-untimed", "F-SWI-05", C, LEFT, "a switches section without a resolution",
      untimed_switches, NULL},
+    {"own-03-untimed", "F-OWN-03", C, LEFT, "own times without a resolution", untimed_own_times,
+     NULL},
 };
 
 void ttest_make_invalid_heads(const struct ttest_output *out)

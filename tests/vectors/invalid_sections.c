@@ -180,6 +180,27 @@ SWITCHES(swi_second, "\1\2\2\0\2\5")
 SWITCHES(swi_start, "\2\1\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x7f\5")
 SWITCHES(swi_length, "\2\1\0\0\2\x80\x80\x80\x80\x80\x80\x80\x80\x40")
 
+/* Own times of partition 1, of these numbers each time that a row has ended frames. */
+static void put_own_times(struct ttest_file *file, int64_t each, size_t less)
+{
+    struct ttest_bytes *s = content(file, TTP_SECTION_SUMMARY);
+    struct ttp_measure rows[8];
+    uint8_t room[8 * 256 + 64];
+    uint32_t count;
+    ttape_error err = {0};
+    ttest_require(ttp_summary_count(s->data, s->size, &count, &err) == TTAPE_OK && count <= 8 &&
+                      ttp_summary_read(s->data, s->size, true, rows, count, &err) == TTAPE_OK,
+                  err.message);
+    for (uint32_t i = 0; i < count; i++)
+        rows[i].max_self_ticks = each;
+    size_t size = ttp_own_times_write(rows, count, room, sizeof room);
+    ttest_put(&ttest_insert_section(second(file), TTP_SECTION_OWN_TIMES)->content, room,
+              size - less);
+}
+
+static void own_wrong(struct ttest_file *file) { put_own_times(file, 1, 0); }
+static void own_cut(struct ttest_file *file) { put_own_times(file, INT64_MAX / 3, 12); }
+
 #define C    TTAPE_E_CORRUPT
 #define LEFT TTEST_FIRST
 #define ALL  TTEST_ALL
@@ -244,6 +265,8 @@ static const struct ttest_break summary_breaks[] = {
     {"sum-05-site", "F-SUM-05", C, ALL, "a row for a site without frames", sum_site, NULL},
     {"sum-05-undefined", "F-SUM-05", C, ALL, "a row for a site that is not defined", sum_no_site,
      NULL},
+    {"own-01-wrong", "F-OWN-01", C, ALL, "a largest own time is wrong", own_wrong, NULL},
+    {"own-02-cut", "F-OWN-02", C, ALL, "twelve bytes are missing", own_cut, NULL},
 };
 
 static const struct ttest_break value_breaks[] = {

@@ -11,6 +11,7 @@
 
 #include "format/container/chunk.h"
 #include "format/container/index.h"
+#include "format/container/own_times.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
 #include "format/container/summary.h"

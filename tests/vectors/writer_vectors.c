@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "vectors.h"
+#include "writer/writer_internal.h"
 
 /* One process with one stream. */
 static struct ttest_trace *begin_one(const char *name, const char *notes,
@@ -401,6 +402,32 @@ static void make_switches(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* Our writer leaves own times out of small partitions: of all other vectors. */
+static void make_own_times(const struct ttest_output *out)
+{
+    struct ttest_trace *t = begin_one(
+        "own-times",
+        "own times: as long as the call, all that there is, a part of each, and from before", NULL);
+    t->writer->own_times_share = 0;
+    uint32_t outer = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "outer");
+    uint32_t inner = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "inner");
+    uint32_t leaf = ttest_site(t, 0x403000, TTAPE_SITE_FUNCTION, "leaf");
+    ttest_enter(t, 0, 100, outer);
+    ttest_enter(t, 0, 5000, inner);
+    ttest_flush(t);
+    for (uint32_t i = 0; i < 3; i++) {
+        ttest_enter(t, 0, 6000 + 1000 * i, leaf);
+        ttest_exit(t, 0, 6007 + 1000 * i, leaf);
+        ttest_enter(t, 0, 6100 + 1000 * i, inner);
+        ttest_enter(t, 0, 6150 + 1000 * i, leaf);
+        ttest_exit(t, 0, 6160 + 1000 * i, leaf);
+        ttest_exit(t, 0, 6200 + 1010 * i, inner);
+    }
+    ttest_exit(t, 0, 20000, inner);
+    ttest_exit(t, 0, 20001, outer);
+    ttest_emit_trace(out, t);
+}
+
 void ttest_make_writer_vectors(const struct ttest_output *out)
 {
     make_empty(out);
@@ -410,6 +437,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_ends(out);
     make_depths(out);
     make_switches(out);
+    make_own_times(out);
     make_unseen(out);
     make_many_streams(out);
     make_partitions(out);

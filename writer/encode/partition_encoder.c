@@ -20,7 +20,7 @@
 #include "writer/encode/self_check.h"
 #include "writer/encode/zstd_encoder.h"
 
-#define MAX_WRITTEN_SECTIONS 10u
+#define MAX_WRITTEN_SECTIONS 12u
 #define HEAD_ROOM            (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
 #define LITERAL_ZSTD_LEVEL   19
 #define RAW_ZSTD_LEVEL       3
@@ -422,6 +422,20 @@ static ttape_status add_switches(struct ttp_encoding *e)
     return status;
 }
 
+/* Where it is next to nothing of the partition: small ones are decoded soon. */
+static ttape_status add_own_times(struct ttp_encoding *e)
+{
+    struct ttp_job *job = e->job;
+    const struct ttp_growing *rows = &job->pending.measures;
+    size_t bound = ttp_own_times_bound((uint32_t)rows->count);
+    uint8_t *at;
+    TTP_TRY(section_room(e, bound, &at));
+    size_t size = ttp_own_times_write(rows->data, (uint32_t)rows->count, at, bound);
+    if ((size + TTP_SECTION_ENTRY_BYTES) * e->w->own_times_share <= job->payload.count - HEAD_ROOM)
+        add_plain(e, TTP_SECTION_OWN_TIMES, CATEGORY_NONE, size);
+    return TTAPE_OK;
+}
+
 /* ---- finish ---- */
 
 static void start_head(struct ttp_encoding *e)
@@ -484,6 +498,8 @@ static ttape_status encode(struct ttp_encoding *e)
     TTP_TRY(add_values(e));
     TTP_TRY(add_depths(e));
     TTP_TRY(add_switches(e));
+    if (e->w->timed)
+        TTP_TRY(add_own_times(e));
     finish_head(job);
     return TTAPE_OK;
 }

@@ -42,9 +42,12 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
     site->self_ticks = ttp_add_ticks(site->self_ticks, f->self_ticks, f->self_before);
     if (site->exit_count++ == 0) {
         site->min_ticks = site->max_ticks = duration;
+        site->max_self_ticks = f->self_ticks;
     } else {
         site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
         site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
+        site->max_self_ticks =
+            f->self_ticks > site->max_self_ticks ? f->self_ticks : site->max_self_ticks;
     }
     site->squares = ttp_wide_add(site->squares, ttp_wide_square(duration));
     if (--site->active == 0)

@@ -93,6 +93,7 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
                                        .total_ticks = s->total_ticks,
                                        .min_ticks = s->min_ticks,
                                        .max_ticks = s->max_ticks,
+                                       .max_self_ticks = s->max_self_ticks,
                                        .squares = s->squares};
     }
     p->measures.count = touched->count;

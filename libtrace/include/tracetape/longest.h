@@ -1,10 +1,11 @@
 /* The longest calls of a trace: of one function, of several, or of all.
  *
  * The summary of each partition says how long the longest call is that ended in it, for each
- * function. So only those partitions are decoded that hold one of the calls asked for: at most as
- * many as calls, however long the trace is. By own time or start, with streams, or with a time
- * range the summaries tell an upper bound only, and more partitions may have to be decoded; one
- * without a summary is decoded always, and by own time one in which a clock steps back.
+ * function, and those of many events how long the one is that had the most for itself. So only
+ * those partitions are decoded that hold one of the calls asked for: at most as many as calls,
+ * however long the trace is. By start, with streams, or with a time range the summaries tell an
+ * upper bound only, and more partitions may have to be decoded; so by own time where partitions
+ * do not say the largest one. A partition without a summary is decoded always.
  *
  * Calls are counted where they end. A call that is open where its stream ends counts up to there.
  * Calls whose end is not in the trace because events are missing do not count, nor do handlers of
