@@ -5,7 +5,7 @@
 
 #include "format/base/bytes.h"
 #include "format/chain/chain_decode.h"
-#include "format/container/summary.h"
+#include "format/container/measures/summary.h"
 #include "format/order/literal.h"
 #include "format/order/raw_order.h"
 

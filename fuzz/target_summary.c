@@ -1,7 +1,7 @@
 /* The summary section, and own times beside it: what reads, writes, and reads the same. */
 #include <string.h>
 
-#include "format/container/own_times.h"
+#include "format/container/measures/own_times.h"
 #include "fuzz_codec.h"
 
 /* What reads writes, and reads the same. `in` is any bytes. */

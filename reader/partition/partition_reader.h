@@ -12,10 +12,10 @@
 #include <tracetape/reader.h>
 
 #include "format/container/chunk.h"
-#include "format/container/own_times.h"
+#include "format/container/measures/own_times.h"
+#include "format/container/measures/summary.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
-#include "format/container/summary.h"
 #include "format/container/switches.h"
 #include "format/container/values.h"
 #include "format/order/order.h"

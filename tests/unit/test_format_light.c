@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/container/own_times.h"
+#include "format/container/measures/own_times.h"
+#include "format/container/measures/summary.h"
 #include "format/container/segments.h"
-#include "format/container/summary.h"
 #include "tests/asserts.h"
 
 enum { SEGMENTS = 3, STARTS = 4, ENDS = 2, ROOM = 32768 };

@@ -9,8 +9,8 @@
 #include "format/base/coder.h"
 #include "format/container/chunk.h"
 #include "format/container/definitions.h"
+#include "format/container/measures/summary.h"
 #include "format/container/segments.h"
-#include "format/container/summary.h"
 #include "format/container/values.h"
 #include "tests/asserts.h"
 

@@ -11,10 +11,10 @@
 
 #include "format/container/chunk.h"
 #include "format/container/index.h"
-#include "format/container/own_times.h"
+#include "format/container/measures/own_times.h"
+#include "format/container/measures/summary.h"
 #include "format/container/partition.h"
 #include "format/container/segments.h"
-#include "format/container/summary.h"
 #include "format/container/values.h"
 #include "format/order/order.h"
 #include "vector_bytes.h"

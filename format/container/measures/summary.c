@@ -1,6 +1,6 @@
 /* Summary rows. What other fields imply is not stored: one exit gives min, max and squares, two
  * give the squares. */
-#include "format/container/summary.h"
+#include "format/container/measures/summary.h"
 
 #include "format/base/coder.h"
 #include "format/base/fail.h"

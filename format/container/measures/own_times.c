@@ -1,6 +1,6 @@
 /* A function that calls nothing spent all of its longest call itself, and one that was called once
  * all that it has: nearly half of all rows take a fraction of a bit. */
-#include "format/container/own_times.h"
+#include "format/container/measures/own_times.h"
 
 #include "format/base/coder.h"
 #include "format/base/fail.h"

@@ -3,7 +3,7 @@
 #ifndef TTP_FORMAT_OWN_TIMES_H
 #define TTP_FORMAT_OWN_TIMES_H
 
-#include "format/container/summary.h"
+#include "format/container/measures/summary.h"
 
 size_t ttp_own_times_bound(uint32_t row_count);
 /* Writes max_self_ticks of the rows; 0 when `out` is too small. */
