@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Every command of the EXAMPLES of the verbs' manual pages runs, on small recordings that are made
-once; where a page shows what a command prints, the command prints lines of that shape."""
+"""Every command of the EXAMPLES of the verbs' manual pages and of their --help runs, on small
+recordings that are made once; where a page shows what a command prints, the command prints lines
+of that shape."""
 import os
 import re
 import shutil
@@ -53,7 +54,8 @@ def text_of_run(scale):
     """A run of two seconds that the pages show: `main` loads 800 lines and then runs twice, a
     thread works beside it. Steps take as long as `scale` says."""
     lines = ["process 4710 program", "thread 4710 4710 program", "thread 4710 4711 worker",
-             "module 0x400000 0x500000 /usr/bin/program"]
+             "module 0x400000 0x500000 /usr/bin/program",
+             "meta realtime_offset_ns 1790000000000000000"]
     places = {"main": "main.c:40", "load": "load.c:12", "parse_line": "parse.c:7",
               "read_word": "parse.c:20", "run": "run.c:31", "step": "run.c:9",
               "work": "work.c:5", "copy": "work.c:20"}
@@ -76,6 +78,20 @@ def text_of_run(scale):
     for i in range(100):
         lines += [f"{20 * i + 1}ms 4711 enter copy", f"{20 * i + 6}ms 4711 exit"]
     return "\n".join([*lines, "2010ms 4711 exit", ""])
+
+
+# What it is, where the page is about them.
+SYSTEM_CALLS = """module 0x1000 0x2000 /opt/app/program
+symbol 0x1010 main
+symbol 0x1020 load
+symbol 0x1030 parse_line
+1us 4710 syscall-enter openat path=main;load
+3us 4710 syscall-exit openat
+5us 4710 syscall-enter read path=main;load;parse_line
+9us 4710 syscall-exit read
+12us 4710 syscall-enter write path=main
+15us 4710 syscall-exit write
+"""
 
 
 class Examples:
@@ -103,9 +119,11 @@ class Examples:
 
     def prepare(self):
         here = self.fixtures
-        for name, text in {"program.c": PROGRAM, "server.c": SERVER, "run.txt": text_of_run(1),
-                           "slower.txt": text_of_run(1.2), "other.txt": text_of_run(1).replace(
-                               "parse_line 500\n", "read_word 500\n")}.items():
+        run = text_of_run(1)
+        other = run.replace("parse_line 500\n", "read_word 500\n")
+        for name, text in {"program.c": PROGRAM, "server.c": SERVER, "run.txt": run,
+                           "slower.txt": text_of_run(1.2), "other.txt": other,
+                           "calls.txt": SYSTEM_CALLS}.items():
             here.joinpath(name).write_text(text, encoding="utf-8")
         build = "gcc -g -O2 -finstrument-functions -o"
         for line in (f"{build} program program.c && {build} server server.c",
@@ -120,7 +138,7 @@ class Examples:
                      "tracetape cut run.ttape --time 1s.. -o part2.ttape",
                      "head -c 5000 run.ttape >damaged.ttape"):
             self.shell(here, line)
-        for name in ("before", "one", "client", "old1", "old2", "new1"):
+        for name in ("before", "one", "client", "live", "old1", "old2", "new1"):
             shutil.copy(here / "run.ttape", here / f"{name}.ttape")
         shutil.copy(here / "after.ttape", here / "new2.ttape")
         if "uftrace" not in self.missing:
@@ -129,6 +147,8 @@ class Examples:
     def run_block(self, page, number, commands):
         folder = self.work / f"{page}.{number}"
         shutil.copytree(self.fixtures, folder)
+        if "syscalls" in page:
+            self.shell(folder, "tracetape convert calls.txt -o run.ttape --force")
         if any(".recording" in line for line, _ in commands):
             folder.joinpath("kill").touch()
             self.shell(folder, "tracetape record -o run.ttape -f ./server", -signal.SIGKILL)
@@ -154,9 +174,9 @@ class Examples:
         """What begins with a job and talks to it: the shell first waits until it can."""
         folder.joinpath("serve").touch()
         ready = "for i in {1..9999}; do tracetape control $! status >/dev/null 2>&1 && break; done"
-        script = [*(f"{line}\n{ready}" if line.endswith("&") else line for line in lines),
-                  "kill $!; wait $!; [ $? = 143 ]"]
-        self.shell(folder, "set -e\n" + "\n".join(script[:-1]) + "\nset +e\n" + script[-1])
+        script = ["set -e", "trap 'kill $!' EXIT",
+                  *(f"{line}\n{ready}" if line.endswith("&") else line for line in lines)]
+        self.shell(folder, "\n".join(script))
         self.count += len(lines)
 
 
@@ -195,6 +215,12 @@ def blocks(page):
         yield commands
 
 
+def of_help(text):
+    """The commands of a verb's --help, each with nothing shown."""
+    found = re.search(r"^Examples:\n(.*?)\n\n", text, re.S | re.M)
+    return [(line.strip(), []) for line in found[1].splitlines()] if found else []
+
+
 def main():
     if os.environ.get("TTAPE_SANITIZE"):
         print("SKIPPED: a program is recorded by the release's runtime")
@@ -210,8 +236,12 @@ def main():
                 sys.exit(1)
             for number, commands in enumerate(found):
                 examples.run_block(page.name, number, commands)
-    assert examples.count > 50, examples.count
-    print(f"ok: {examples.count} commands of {len(pages)} pages")
+            line = f"{page.stem.replace('-', ' ')} --help"
+            found = of_help(examples.shell(examples.work, line))
+            assert found, line
+            examples.run_block(page.name, "help", found)
+    assert examples.count > 100, examples.count
+    print(f"ok: {examples.count} commands of {len(pages)} pages, and of --help")
 
 
 if __name__ == "__main__":

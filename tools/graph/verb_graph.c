@@ -113,7 +113,7 @@ static const struct tool_command command = {
     .examples = "  tracetape graph run.ttape\n"
                 "  tracetape graph run.ttape --summary\n"
                 "  tracetape graph run.ttape --format svg --min-share 1% > run.svg\n"
-                "  tracetape graph run.ttape --context 'main->worker [1]'\n"
+                "  tracetape graph run.ttape --context 'main->run'\n"
                 "  tracetape graph run.ttape --reach parse_line\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"

@@ -80,8 +80,8 @@ static const struct tool_command command = {
     .options = table,
     .examples = "  tracetape report run.ttape --limit 20\n"
                 "  tracetape report run.ttape --sort self --time +1s..+2s\n"
-                "  tracetape report run.ttape --butterfly malloc\n"
-                "  tracetape report run.ttape --group '^sqlite3Vdbe' --group '^btree'\n",
+                "  tracetape report run.ttape --butterfly parse_line\n"
+                "  tracetape report run.ttape --group '^parse_' --group '^read_'\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  the file is truncated or damaged: what is there was reported\n"

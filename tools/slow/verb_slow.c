@@ -52,7 +52,7 @@ static const struct tool_command command = {
     .examples = "  tracetape slow run.ttape\n"
                 "  tracetape slow run.ttape parse_line --limit 3\n"
                 "  tracetape slow run.ttape --self --time +1s..+2s\n"
-                "  tracetape tree run.ttape --open s0e4711\n",
+                "  tracetape tree run.ttape --open s0e2500\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  the file is truncated or damaged: what is there was searched\n"

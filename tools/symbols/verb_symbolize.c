@@ -62,7 +62,7 @@ static const struct tool_command command = {
         "own: one that is damaged costs its own names and nothing else.",
     .options = table,
     .examples = "  tracetape symbolize run.ttape -o named.ttape\n"
-                "  tracetape symbolize run.ttape -o named.ttape --sysroot /srv/target\n"
+                "  tracetape symbolize run.ttape -o named.ttape --sysroot ~/target\n"
                 "  tracetape symbolize run.ttape -o named.ttape --debug-dir ~/debug\n",
     .statuses = "  0  done, every address has a name\n"
                 "  2  the command line is wrong\n"

@@ -66,7 +66,7 @@ static const struct tool_command command = {
         "partition is pruned, with how much it is, until --open names it.",
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
-                "  tracetape tree run.ttape --open s0p17 --fold\n"
+                "  tracetape tree run.ttape --open s0e5603 --fold\n"
                 "  tracetape tree run.ttape --find parse_line\n"
                 "  tracetape tree run.ttape --open +1.25s --depth 1\n"
                 "  tracetape tree run.ttape --open 'main/run[2]' --min-time 10us\n",
