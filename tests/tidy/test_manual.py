@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Each verb that the command lists has a manual page, which names each option of its help; and
+"""Each verb that the command lists has a manual page, which begins with examples, is short, and
+names each option of its help; what verbs share is explained in tracetape(1) alone; and
 libtracetape(3) names each public function, under its header."""
 import os
 import re
@@ -10,6 +11,8 @@ from pathlib import Path
 import tidy
 
 COMMAND, SOURCE = os.environ["TTAPE_BIN"], Path(os.environ["TTAPE_SRC"])
+WORDS_MOST = 1200
+SHARED = "time|thread|process|stream|names|memory|no-pager"
 
 
 def say(*words):
@@ -32,6 +35,15 @@ def library_problems():
         yield f"libtracetape.3 names {name}, which is not public"
 
 
+def form_problems(page, text):
+    if not 0 < text.find(".Sh EXAMPLES") < text.find(".Sh DESCRIPTION"):
+        yield f"{page.name} does not begin with examples"
+    if len(text.split()) > WORDS_MOST:
+        yield f"{page.name} has {len(text.split())} words, {WORDS_MOST} is the most"
+    for name in re.findall(rf"^\.It (?:Fl \w , |)(?:Fl )?-({SHARED})\b", text, re.M):
+        yield f"{page.name} explains --{name}, as tracetape(1) does"
+
+
 def main():
     problems = []
     verbs = re.findall(r"^  ([a-z]+)  ", say("--help"), re.M)
@@ -40,8 +52,10 @@ def main():
         if not page.is_file():
             problems.append(f"{verb}: no {page.relative_to(SOURCE)}")
             continue
+        text = page.read_text(encoding="utf-8")
+        problems += form_problems(page, text)
         # `.Fl -name` or `-name` in a line of options
-        told = set(re.findall(r"(?<![\w-])-([a-z][a-z-]+)", page.read_text(encoding="utf-8")))
+        told = set(re.findall(r"(?<![\w-])-([a-z][a-z-]+)", text))
         wanted = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", say(verb, "--help"), re.M)) - {"help"}
         problems += [f"{verb}: its page does not tell of --{name}" for name in
                      sorted(wanted - told)]
