@@ -32,19 +32,33 @@ static ttape_status frame_of(struct tool_text *text, const struct tool_token *na
     return TTAPE_OK;
 }
 
-/* A frame ends at a semicolon; each has the byte before it for the key of its name. */
+/* More frames than a path may have: the writer would refuse all that comes behind them, too. */
+static bool is_too_deep(const char *words)
+{
+    uint32_t frames = 1;
+    for (; *words != '\0' && frames <= TTAPE_PATH_MAX_DEPTH; words++)
+        frames += *words == ';';
+    return frames > TTAPE_PATH_MAX_DEPTH;
+}
+
+/* A frame ends at a semicolon; "-" in the first place says that more are further out. Each has the byte before it for the key of its name. */
 static ttape_status take_path(struct tool_text *text, char *words, uint32_t *path)
 {
     *path = 0;
+    if (is_too_deep(words))
+        return tool_text_refuse(text, "the path has more than 65,535 frames");
     for (char *end; words != NULL; words = end) {
         end = strchr(words, ';');
         if (end != NULL)
             *end++ = '\0';
         struct tool_token name = {.text = words, .size_bytes = strlen(words)};
-        ttape_path step = {.parent = *path};
+        ttape_path step = {.parent = *path, .site = TTAPE_NONE};
+        bool is_cut = strcmp(words, "-") == 0;
         if (name.size_bytes == 0)
             return tool_text_refuse(text, "a frame of the path has no name");
-        ttape_status status = frame_of(text, &name, &step.site);
+        if (is_cut && step.parent != 0)
+            return tool_text_refuse(text, "frames that are not known stand first in a path");
+        ttape_status status = is_cut ? TTAPE_OK : frame_of(text, &name, &step.site);
         if (status == TTAPE_OK)
             status = ttape_writer_add_path(text->writer, &step, path, &text->err);
         if (status != TTAPE_OK)

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# System calls in the plain text form: their names, their paths, what ends which; bad lines.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+
+cat >calls.txt <<'END'
+module 0x1000 0x2000 /bin/x
+1 1 enter main
+2 1 syscall-enter read path="main;f(int, int);0x1010" depth=1 3 0x7ffe 10
+3 1 signal 2
+4 1 syscall-enter "write" path="main;f(int, int);0x1010" 1
+5 1 syscall-exit write -32
+6 1 signal-end 2
+7 1 syscall-exit - 10
+8 1 syscall-enter read path=-;g
+9 1 syscall-enter poll
+10 1 syscall-exit read
+11 1 syscall read
+12 1 syscall-exit nanosleep
+13 1 exit
+END
+status 0 "$T" convert calls.txt -o calls.ttape
+status 0 "$T" verify calls.ttape
+status 0 "$T" dump calls.ttape --format csv
+cat >expected.csv <<'END'
+stream,tid,time_ns,kind,depth,address,symbol
+0,1,1,enter,0,0x0,main
+0,1,2,enter,1,0x0,read
+0,1,3,signal,2,,
+0,1,4,enter,3,0x0,write
+0,1,5,exit,3,0x0,write
+0,1,6,signal_end,2,,
+0,1,7,exit,1,0x0,read
+0,1,8,enter,1,0x0,read
+0,1,9,enter,2,0x0,poll
+0,1,10,exit,1,0x0,read
+0,1,11,syscall,1,0x0,read
+0,1,12,exit,1,0x0,nanosleep
+0,1,13,exit,0,0x0,main
+END
+same out expected.csv
+
+# What is wrong in a line is said, and the line left out.
+cat >bad.txt <<'END'
+1 1 syscall-enter
+2 1 syscall-exit
+3 1 syscall-enter read path=
+4 1 syscall-enter read path=a;;b
+5 1 syscall-enter read path=a;-
+6 1 syscall-enter read path="a;b
+7 1 syscall-enter read path="a"c
+8 1 syscall-enter read path=a
+9 1 syscall-exit
+END
+status 3 "$T" convert bad.txt -o bad.ttape
+for line in 1 2 3 4 5 6 7; do has err "line $line skipped"; done
+checks=$((checks + 1))
+! grep -q 'line 8 skipped' err || fail 'a good line was refused'
+status 0 "$T" dump bad.ttape --format csv
+lines out 3
+
+# A path of as many frames as there may be, and of one more.
+frames() { printf '1 1 syscall-enter read path=f'; printf ';f%.0s' $(seq 2 "$1"); echo; }
+frames 65535 >deep.txt
+status 0 "$T" convert deep.txt -o deep.ttape
+frames 65536 >deep.txt
+echo '2 1 enter f' >>deep.txt
+status 3 "$T" convert deep.txt -o deep.ttape --force
+status 0 "$T" verify deep.ttape
+verdict
