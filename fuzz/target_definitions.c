@@ -1,4 +1,4 @@
-/* Site tables and stream tables, as a reader takes them in: several, one behind the other. */
+/* Site, stream and path tables, as a reader takes them in: several, one behind the other. */
 #include <string.h>
 
 #include "fuzz_codec.h"
@@ -17,6 +17,20 @@ static ttape_status add(struct ttp_definition_tables *tables, uint16_t kind, con
     if (size > 0)
         memcpy(content, data, size);
     return ttp_definitions_add(tables, 0, &chunk, content, size, err);
+}
+
+/* What callers rely on: walking outwards ends, and every number names something. */
+static void check_paths(const struct ttp_definition_tables *tables)
+{
+    for (uint32_t i = 0; i < tables->path_count; i++) {
+        const struct ttp_read_path *path = &tables->paths[i];
+        uint32_t outer = path->parent == 0 ? 0 : tables->paths[path->parent - 1].depth;
+        FUZZ_REQUIRE(path->parent <= i && path->depth == outer + 1);
+        FUZZ_REQUIRE(path->depth <= TTAPE_PATH_MAX_DEPTH);
+        FUZZ_REQUIRE(path->site_plus_one <= tables->site_count);
+    }
+    for (uint32_t i = 0; i < tables->site_count; i++)
+        FUZZ_REQUIRE(tables->sites[i].path <= tables->path_count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         add(&tables, TTP_CHUNK_METADATA, scope_metadata, sizeof scope_metadata - 1, &err);
     FUZZ_REQUIRE(status == TTAPE_OK);
     while (status == TTAPE_OK && in.size > 0) {
-        uint16_t kind = fuzz_number(&in, 1) & 1 ? TTP_CHUNK_STREAMS : TTP_CHUNK_SITES;
+        static const uint16_t kinds[] = {TTP_CHUNK_SITES, TTP_CHUNK_STREAMS, TTP_CHUNK_PATHS};
+        uint16_t kind = kinds[fuzz_number(&in, 1) % 3];
         struct fuzz_input content = fuzz_part(&in, fuzz_number(&in, 2));
         status = add(&tables, kind, content.data, content.size, &err);
     }
@@ -51,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require_error(status, &err, SIZE_MAX);
     for (uint32_t i = 0; i < tables.site_count; i++)
         FUZZ_REQUIRE(ttp_definitions_find(&tables, 0, TTP_DEFINES_SITES, i) == i);
+    check_paths(&tables);
     ttp_definitions_reset(&tables);
     fuzz_memory_close(&counted);
     return 0;

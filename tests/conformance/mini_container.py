@@ -8,8 +8,9 @@ MAGIC = b"\x89TTAPE1\n"
 SYNC = bytes.fromhex("F35454 63686B B11A")
 FOOTER = bytes.fromhex("E55454 656E64 310A")
 HEADER = 64                              # bytes of a file header, a chunk header and a footer
-METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX = 1, 2, 3, 4, 5, 6
-KIND_NAMES = {1: "metadata", 2: "sites", 3: "streams", 4: "partition", 5: "model", 6: "index"}
+METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX, PATHS = 1, 2, 3, 4, 5, 6, 7
+KIND_NAMES = {1: "metadata", 2: "sites", 3: "streams", 4: "partition", 5: "model", 6: "index",
+              7: "paths"}
 IDS = 1 << 24                            # F-SIT-02, F-SIT-05
 NEWEST_MINOR = 0
 
@@ -142,6 +143,9 @@ class Scope:
         self.number = number
         self.metadata = {}
         self.modules, self.files, self.sites, self.processes, self.streams = [], [], [], [], []
+        self.paths = []                  # (parent id, frame's site or -1, depth) of id 1 on
+        self.links = {}                  # site to path id
+        self.last_link = -1
         self.models = {}                 # number to the state that it ends in (F-MOD)
 
     def range(self, cursor, rows, what):
@@ -188,6 +192,48 @@ class Scope:
             need(row[0] < len(self.processes), "F-STR-02", "process of a stream")
             self.streams.append((*row, cursor.string("F-SIT-03")))
         cursor.end()
+
+    def add_paths(self, data):
+        """A path table (F-PTH)."""
+        cursor = Cursor(data, "F-PTH-08")
+        first, count = cursor.varint(rule="F-PTH-01"), cursor.varint(rule="F-PTH-01")
+        need(first == len(self.paths) + 1, "F-PTH-01", f"paths begin at {first}")
+        need(2 * count <= cursor.left() and first + count <= IDS, "F-PTH-01", f"{count} paths")
+        parents = []
+        for path in range(first, first + count):
+            back = cursor.varint(path, "F-PTH-02")
+            need(back > 0, "F-PTH-02", "a path is its own parent")
+            parents.append(path - back)
+        for parent in parents:
+            site = cursor.varint(IDS, "F-PTH-03") - 1
+            need(site >= 0 or parent == 0, "F-PTH-03", "a frame within a path is not known")
+            need(site < len(self.sites), "F-PTH-07", "site of a frame")
+            depth = self.paths[parent - 1][2] + 1 if parent else 1
+            need(depth <= 65535, "F-PTH-04", f"{depth} frames")
+            self.paths.append((parent, site, depth))
+        links = cursor.varint(rule="F-PTH-05")
+        need(2 * links <= cursor.left(), "F-PTH-05", f"{links} links")
+        sites, site = [], -1
+        for _ in range(links):
+            site += cursor.varint(IDS, "F-PTH-05") + 1
+            need(site > self.last_link, "F-PTH-05", "links do not ascend")
+            need(site < len(self.sites), "F-PTH-07", "site of a link")
+            sites.append(site)
+        self.last_link = max(self.last_link, site)
+        path = 0
+        for site in sites:
+            path += cursor.svarint()
+            need(0 < path <= len(self.paths), "F-PTH-06", f"path {path} of a link")
+            self.links[site] = path
+        cursor.end()
+
+    def path_frames(self, site):
+        """The sites of the frames that led to a site, outermost first; -1: more are not known."""
+        frames, path = [], self.links.get(site, 0)
+        while path:
+            path, frame, _ = self.paths[path - 1]
+            frames.append(frame)
+        return frames[::-1]
 
     def check_end(self):
         """F-SIT-09: what may be named before it is defined."""
@@ -313,6 +359,8 @@ class File:
         scope = self.scopes[chunk.scope]
         if chunk.kind == SITES:
             scope.add_sites(payload)
+        elif chunk.kind == PATHS:
+            scope.add_paths(payload)
         elif chunk.kind == STREAMS:
             known = len(scope.streams)
             scope.add_streams(payload)

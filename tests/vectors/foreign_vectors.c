@@ -208,6 +208,22 @@ static void make_definitions(const struct ttest_output *out)
     emit(out, &e, file);
 }
 
+static void make_paths(const struct ttest_output *out)
+{
+    struct ttest_expectation e;
+    struct ttest_file *file = base("paths-twice",
+                                   "one path with two ids, a path that leads nowhere, a frame "
+                                   "whose site comes behind the site that it led to; an empty "
+                                   "path table",
+                                   &e);
+    uint32_t at = (uint32_t)(ttest_chunk_of(file, TTP_CHUNK_PARTITION, 0) - file->chunks);
+    /* paths 1 .. 4 with parents 0, 0, 2, 0; links of sites 0 and 2 */
+    ttest_put(&insert(file, at, TTP_CHUNK_PATHS, NULL)->content, "\1\4\1\2\1\4\3\3\2\0\2\0\1\6\3",
+              15);
+    ttest_put(&insert(file, at + 1, TTP_CHUNK_PATHS, NULL)->content, "\5\0\0", 3);
+    emit(out, &e, file);
+}
+
 static void make_partitions(const struct ttest_output *out)
 {
     struct ttest_expectation e;
@@ -315,6 +331,7 @@ void ttest_make_foreign_vectors(const struct ttest_output *out)
     make_ends(out);
     make_metadata(out);
     make_definitions(out);
+    make_paths(out);
     make_partitions(out);
     make_literal(out);
     make_scopes(out);

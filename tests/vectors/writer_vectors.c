@@ -56,6 +56,67 @@ static void make_all_kinds(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* A path of the frames of these sites, which all are new or all known. */
+static uint32_t put_path(struct ttest_trace *t, const uint32_t *frames, uint32_t count)
+{
+    ttape_error err = {0};
+    uint32_t path = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ttape_path step = {.parent = path, .site = frames[i]};
+        ttest_require(ttape_writer_add_path(t->writer, &step, &path, &err) == TTAPE_OK,
+                      err.message);
+    }
+    return path;
+}
+
+static uint32_t put_call(struct ttest_trace *t, uint64_t number, const char *name, uint32_t path)
+{
+    ttape_site call = {.address = number,
+                       .module = TTAPE_NONE,
+                       .kind = TTAPE_SITE_SYSCALL,
+                       .symbol = ttest_string(name),
+                       .path = path};
+    return ttest_add_site(t, &call);
+}
+
+static void make_paths(const struct ttest_output *out)
+{
+    struct ttest_trace *t =
+        begin_one("paths",
+                  "system calls, a call in a call, one that fails, a path that is cut, "
+                  "paths of a partition that use those of the one before",
+                  NULL);
+    static const char *const names[] = {"main", "load", "read_all", "save"};
+    ttape_value value = {.type = TTAPE_VALUE_UNSIGNED, .number = 3};
+    uint32_t frame[4], write_frame;
+    for (uint32_t i = 0; i < 4; i++)
+        frame[i] = ttest_site(t, 0x401000 + 16 * i, TTAPE_SITE_FRAME, names[i]);
+    uint32_t read = put_call(t, 0, "read", put_path(t, frame, 3));
+    for (uint32_t i = 0; i < 2; i++) {
+        ttest_enter(t, 0, 10 + 10 * i, read);
+        ttest_attach(t, 0, &value, 1);
+        ttest_exit(t, 0, 15 + 10 * i, read);
+        ttest_attach(t, 0, &(ttape_value){.type = TTAPE_VALUE_SIGNED, .number = 0 - 11ull}, 1);
+    }
+    ttest_flush(t);
+    write_frame = ttest_site(t, 1, TTAPE_SITE_FRAME, "write");
+    uint32_t cut[] = {TTAPE_NONE, frame[3], write_frame};
+    uint32_t close = put_call(t, 3, "close", put_path(t, frame, 1));
+    uint32_t write = put_call(t, 1, "write", put_path(t, cut, 2));
+    uint32_t poll = put_call(t, 7, "poll", put_path(t, cut, 3));
+    uint32_t alone = put_call(t, 39, "getpid", 0);
+    ttest_enter(t, 0, 40, close);
+    ttest_exit(t, 0, 41, close);
+    ttest_enter(t, 0, 50, write);
+    ttest_enter(t, 0, 51, poll);
+    ttest_exit(t, 0, 53, poll);
+    ttest_exit(t, 0, 58, write);
+    ttest_enter(t, 0, 60, alone);
+    ttest_exit(t, 0, 61, alone);
+    ttest_enter(t, 0, 70, read);
+    ttest_emit_trace(out, t);
+}
+
 static void put_fact(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t site,
                      uint32_t second_type, uint64_t first, uint64_t second)
 {
@@ -434,6 +495,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_all_kinds(out);
     make_values(out);
     make_facts(out);
+    make_paths(out);
     make_ends(out);
     make_depths(out);
     make_switches(out);

@@ -41,7 +41,8 @@ static bool is_too_deep(const char *words)
     return frames > TTAPE_PATH_MAX_DEPTH;
 }
 
-/* A frame ends at a semicolon; "-" in the first place says that more are further out. Each has the byte before it for the key of its name. */
+/* A frame ends at a semicolon; "-" in the first place says that more are further out. Each has the
+ * byte before it for the key of its name. */
 static ttape_status take_path(struct tool_text *text, char *words, uint32_t *path)
 {
     *path = 0;
