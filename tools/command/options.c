@@ -7,6 +7,12 @@
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
 
+/* Its argument follows "=" or is not there. */
+static bool is_optional(const struct tool_option *option)
+{
+    return option->argument != NULL && option->argument[0] == '[';
+}
+
 #define JOBS_MOST 64L
 
 static const char usual_statuses[] = "  0  done\n"
@@ -32,9 +38,10 @@ static int print_help(const struct tool_command *command)
         char name[64];
         if (option->help == NULL)
             continue;
+        bool is_apart = option->argument != NULL && !is_optional(option);
         snprintf(name, sizeof(name), "%c%c%s--%s%s%s", option->letter != 0 ? '-' : ' ',
                  option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ",
-                 option->name, option->argument != NULL ? " " : "",
+                 option->name, is_apart ? " " : "",
                  option->argument != NULL ? option->argument : "");
         tool_output_printf(&out, "  %-28s %s\n", name, option->help);
     }
@@ -118,7 +125,7 @@ static int take(struct place *line, const struct tool_option *option, const char
         (void)store(line, option, NULL);
         return TOOL_OK;
     }
-    if (attached == NULL) {
+    if (attached == NULL && !is_optional(option)) {
         if (line->at + 1 >= line->argc)
             return tool_usage(verb, "option '--%s' needs %s", option->name, option->argument);
         attached = line->argv[++line->at];

@@ -13,7 +13,8 @@ typedef bool (*tool_option_parser)(const char *text, void *into);
 struct tool_option {
     const char *name;     /* long name without dashes */
     char letter;          /* short name, or 0 */
-    const char *argument; /* what the argument is called; NULL: a flag, the field is a bool */
+    const char *argument; /* what the argument is called; NULL: a flag, the field is a bool;
+                           * "[=WORD]": may be left out, and parse gets NULL then */
     const char *help; /* NULL: an old spelling, which --help leaves out. Its letter says so: it is
                            * going to mean something else. */
     tool_option_parser parse; /* NULL: the field is a const char *, or a bool without argument */

@@ -21,6 +21,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/record/record_calls.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
@@ -51,6 +52,7 @@ struct options {
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
         no_switches, quiet;
     struct tool_record_rules rules;
+    struct tool_record_calls calls;
 };
 
 static const struct tool_option table[] = {
@@ -95,6 +97,8 @@ static const struct tool_option table[] = {
      tool_parse_time, TOOL_AT(min_time)},
     {"cull-hot", 0, NULL, "leave out functions that are called very often and do little", NULL,
      TOOL_AT(cull_hot)},
+    {"syscalls", 0, "[=CHOICE]", "system calls, too: read,write  %file  /^epoll_/  !futex",
+     tool_parse_record_calls, TOOL_AT(calls)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
      TOOL_AT(off)},
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
@@ -523,6 +527,8 @@ int tool_verb_record(int argc, char **argv)
         (void)tool_symbols_start(options.rules.symbols); /* while this process is small */
     }
     tool_record_rules_apply(&options.rules, &recording_options.rules);
+    if (!tool_record_calls_open(&options.calls, &recording_options.syscalls))
+        return TOOL_CANNOT;
     argv[count] = NULL;
     char *line = join(argv);
     recording_options.command = line;
@@ -530,6 +536,7 @@ int tool_verb_record(int argc, char **argv)
     if (to_stdout)
         status = tool_record_stdout_close(&standard, status);
     tool_record_rules_close(&options.rules);
+    tool_record_calls_close(&options.calls);
     free(line);
     free(made);
     return status;

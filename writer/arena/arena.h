@@ -58,6 +58,17 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 #define TTP_ARENA_STALL_NS    1000000000u
 #define TTP_ARENA_NAMES_BYTES 2048u
 
+/* In the recording's folder: plans (plan.h), each by its module's build id. */
+#define TTP_PLAN_FOLDER "plans"
+#define TTP_PLAN_SUFFIX ".plan"
+
+/* System calls whose numbers are below, and what of them is recorded. */
+#define TTP_CALL_NUMBERS    512u
+#define TTP_CALLS_ON        1u
+#define TTP_CALLS_RESULTS   2u /* with what they return */
+#define TTP_CALLS_ARGUMENTS 4u /* and what they are given */
+#define TTP_CALLS_STACKS    8u /* with the stack that led there */
+
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */
 struct ttp_arena_head {
@@ -107,6 +118,15 @@ struct ttp_arena_head {
     /* before the magic: filters of system calls that the recorder is under; a program under more
      * may be ended for a call that the recorder may make */
     uint32_t filters;
+    /* before the magic: system calls that are recorded, bits by their number, and how */
+    uint64_t chosen_calls[TTP_CALL_NUMBERS / 64];
+    uint32_t call_flags; /* of TTP_CALLS_*; 0: none is recorded */
+    /* A program that wants a plan (plan.h) writes a note, and waits for plan_turn (a futex), which
+     * the recorder counts up when it has made one, or could not. */
+    uint32_t plan_turn;
+    /* written by programs: keys given to calls with a path; what their system calls are not
+     * recorded of, for the trace to say so: modules, and sites in modules that have a plan */
+    uint32_t call_keys, unseen_modules, unseen_sites, seen_sites;
 };
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.
@@ -120,7 +140,8 @@ enum ttp_note_kind {
     TTP_NOTE_EXEC = 1,   /* a program is executed */
     TTP_NOTE_FAILED = 2, /* it was not */
     TTP_NOTE_CAME = 3,   /* it has mapped the arena */
-    TTP_NOTE_IMAGE = 4   /* it has a number, as a process image */
+    TTP_NOTE_IMAGE = 4,  /* it has a number, as a process image */
+    TTP_NOTE_PLAN = 5    /* it wants a plan of that file */
 };
 #define TTP_NOTE_SEARCHED    1u /* the name is looked for in PATH */
 #define TTP_NOTE_ENVIRONMENT 2u /* without the arena's name or the runtime in its environment */

@@ -87,6 +87,18 @@ enum ttp_message {
     TTP_MESSAGE_NAMED = 8        /* another thread's name */
 };
 
+/* What stands for the address of a system call in its records: a key, where no code lies. Calls
+ * without a path have that of their number; others get theirs by the arena's call_keys, one behind
+ * the other, so that no two processes have the same. */
+#define TTP_CALL_KEYS      0x200000000000ull
+#define TTP_CALL_KEYS_PATH (TTP_CALL_KEYS + 4096u)
+#define TTP_CALL_KEYS_END  (TTP_CALL_KEYS_PATH + UINT32_MAX)
+
+static inline bool ttp_is_call_key(uint64_t address)
+{
+    return address - TTP_CALL_KEYS < TTP_CALL_KEYS_END - TTP_CALL_KEYS;
+}
+
 static inline uint64_t ttp_record_call(uint64_t tag, uint64_t clock, uint64_t address)
 {
     return address << TTP_RECORD_ADDRESS_SHIFT |

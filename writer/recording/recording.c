@@ -233,6 +233,7 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
     if (options != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
     TTP_TRY(ttp_check_reserved(o->rules.reserved, 2, "site rule", err));
+    TTP_TRY(ttp_check_reserved(o->syscalls.reserved, 2, "call option", err));
     o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
     o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
     if (o->writer.partition_events == 0)
@@ -284,7 +285,11 @@ static ttape_status set_up(ttape_recording *r, const char *output,
         return ttp_fail_memory(err);
     r->directory.replaces_output = o->replace;
     r->directory.keeps_old = o->keep_old && !o->replace;
+    r->drain.unrecorded.calls = &o->syscalls;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
+    if (o->syscalls.plan_folder != NULL &&
+        !ttp_directory_link(&r->directory, TTP_PLAN_FOLDER, o->syscalls.plan_folder))
+        return ttp_directory_fail(err, "linking plans in", r->directory.path);
     if (o->follows)
         ttp_follower_prepare(&r->switches);
     set_clock(r);

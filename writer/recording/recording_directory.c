@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format/container/layout.h"
+#include "writer/arena/arena.h"
 #include "writer/recording/recording_internal.h"
 
 #define SUFFIX ".recording"
@@ -134,6 +135,11 @@ ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, tta
     return make(d, err);
 }
 
+bool ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target)
+{
+    return symlinkat(target, d->fd, name) == 0;
+}
+
 int ttp_directory_create(const struct ttp_directory *d, const char *name, int flags)
 {
     return openat(d->fd, name, flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -182,6 +188,7 @@ void ttp_directory_close(struct ttp_directory *d, bool remove, uint32_t file_cou
     if (remove && d->fd >= 0) { /* the journal last: without it, nothing is left */
         (void)unlinkat(d->fd, "spill", 0);
         (void)unlinkat(d->fd, "snapshot", 0);
+        (void)unlinkat(d->fd, TTP_PLAN_FOLDER, 0);
         for (uint32_t i = 0; i < file_count; i++) {
             (void)snprintf(name, sizeof name, "trace.%u", i);
             (void)unlinkat(d->fd, name, 0);

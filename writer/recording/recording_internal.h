@@ -416,6 +416,8 @@ void ttp_signals_of_thread(sigset_t *blocked);
 
 /* recording_directory.c: `name` is one in our own directory, `path` that of an output */
 ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, ttape_error *err);
+/* A symbolic link. */
+bool ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target);
 int ttp_directory_create(const struct ttp_directory *d, const char *name, int flags);
 int ttp_directory_create_final(const struct ttp_directory *d, const char *path);
 ttape_status ttp_directory_publish(const struct ttp_directory *d, const char *name,

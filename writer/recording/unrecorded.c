@@ -2,9 +2,12 @@
  * processes write (spec/recording.md, 2.7). For each process there is the program that came last,
  * and the one that was executed after it and has not come. */
 #define _GNU_SOURCE /* asprintf */
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "writer/recording/recording_internal.h"
@@ -201,6 +204,22 @@ static int by_turn(const void *a, const void *b)
     return x == y ? 0 : (int32_t)(x - y) > 0 ? 1 : -1;
 }
 
+/* Programs wait for the turn to change, whether there is a plan then or not. It changes once for
+ * the notes that were taken together: one that came meanwhile has had its turn with the second
+ * change. */
+static void end_plans(struct ttp_arena_head *head)
+{
+    __atomic_add_fetch(&head->plan_turn, 1, __ATOMIC_RELEASE);
+    (void)syscall(SYS_futex, &head->plan_turn, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool make_plan(const struct ttp_unrecorded *u, const struct ttp_note *note)
+{
+    if (note->kind == TTP_NOTE_PLAN && u->calls->plan != NULL)
+        u->calls->plan(u->calls->plan_context, note->path);
+    return note->kind == TTP_NOTE_PLAN;
+}
+
 void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
                          struct ttp_arena_head *head)
 {
@@ -221,8 +240,15 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
                                              __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
     qsort(taken, found, sizeof *taken, by_turn);
-    for (uint32_t i = 0; i < found; i++)
-        take(u, a, &taken[i]);
+    bool has_plans = false;
+    for (uint32_t i = 0; i < found; i++) {
+        bool is_plan = make_plan(u, &taken[i]);
+        has_plans |= is_plan;
+        if (!is_plan)
+            take(u, a, &taken[i]);
+    }
+    if (has_plans)
+        end_plans(head);
 }
 
 void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *a, uint32_t pid,

@@ -30,6 +30,7 @@ struct ttp_unrecorded {
     bool only_first;                        /* others are not looked at */
     char *examples[TTAPE_UNRECORDED_COUNT]; /* paths */
     _Atomic uint64_t *counts;               /* by reason */
+    const ttape_syscall_options *calls;     /* who makes plans */
 };
 
 /* Takes the notes that are there. */

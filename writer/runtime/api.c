@@ -37,7 +37,7 @@ static size_t text_size(const char *text, size_t most)
     return text == NULL ? 0 : strnlen(text, most);
 }
 
-static void lose_one(void)
+void ttp_event_missed(void)
 {
     uint32_t gate = ttp_thread.page->gate;
     if (ttp_has_state())
@@ -79,7 +79,7 @@ void ttape_rt_enter(ttape_rt_site *site)
     if (announce(site, sp))
         ttp_enter_in_call((uintptr_t)site, sp);
     else
-        lose_one();
+        ttp_event_missed();
 }
 
 void ttape_rt_exit(ttape_rt_site *site)
@@ -101,7 +101,7 @@ void ttape_rt_scope_enter(ttape_rt_site *site)
         return;
     if (TTP_UNLIKELY(page->gate == TTP_GATE_NO_STATE || !is_announced(site)) &&
         !announce(site, sp)) {
-        lose_one();
+        ttp_event_missed();
         return;
     }
     /* As what is inlined in the function around it. */
@@ -187,7 +187,7 @@ bool ttp_marker_write(ttape_rt_site *site, const ttape_value *values, uint32_t c
 void ttp_marker_pass(ttape_rt_site *site, const ttape_value *values, uint32_t count, uintptr_t sp)
 {
     if (!ttp_thread_ready(sp) || !ttp_marker_write(site, values, count))
-        lose_one();
+        ttp_event_missed();
 }
 
 void ttape_rt_mark(ttape_rt_site *site, const ttape_value *values, uint32_t count)

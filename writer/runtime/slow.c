@@ -8,53 +8,9 @@
 #include <sys/syscall.h>
 
 #include "writer/runtime/hot.h"
-#include "writer/runtime/slow.h"
+#include "writer/runtime/operation.h"
 
 #define SEARCH_MAX 4096 /* frames that an exit looks through for its own */
-
-/* What an operation knows: was_dropping as of before it touched any frame. Its page is another one
- * when a handler has forked since then, and this is the child, which has begun. */
-struct operation {
-    uintptr_t sp;
-    const struct ttp_thread_page *page;
-    bool is_begun; /* none other is under way */
-    bool was_dropping;
-};
-
-/* A vfork child runs on its parent's memory; so does the parent when a handler of its own comes
- * before it could say that it is back. */
-static bool is_child(void)
-{
-    uint32_t process = ttp_process_number();
-    if (ttp_thread.shared_page != NULL && process == ttp_thread.process_id)
-        return ttp_sharing_stays();
-    if (process != ttp_thread.process_id || ttp_thread.parent_page == NULL)
-        return true;
-    ttp_thread.page = ttp_thread.parent_page;
-    return false;
-}
-
-/* Whether to go on at all: a thread that has its state, or gets it. */
-static bool ready(uintptr_t sp)
-{
-    uint32_t gate = ttp_thread.page->gate;
-    if (gate == TTP_GATE_VFORK_CHILD) {
-        if (is_child())
-            return false;
-        gate = ttp_thread.page->gate;
-    }
-    if (gate == TTP_GATE_UNUSABLE) {
-        if (ttp_thread.is_starting)
-            ttp_thread.lost_before_state++;
-        else
-            ttp_event_lost();
-        return false;
-    }
-    if (gate == TTP_GATE_RECORDER_THREAD || (gate == TTP_GATE_NO_STATE && !ttp_thread_start(sp)))
-        return false;
-    ttp_period_check();
-    return true;
-}
 
 static struct operation begin(uintptr_t sp)
 {
@@ -69,95 +25,6 @@ static struct operation begin(uintptr_t sp)
 }
 
 static void end(const struct operation *op) { ttp_operation_end(op->is_begun); }
-
-/* -- frames first, then the record -- */
-
-/* Places a record of two (a head that says more of it, or 0) or one; false: drop period, or another
- * process by now. */
-static bool put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
-                       uint64_t value)
-{
-    uint64_t now;
-    if (ttp_is_dropping())
-        return false;
-    uint64_t *place = ttp_reserve_timed(head != 0 ? 2 : 1, &now);
-    if (place == NULL) {
-        if (!ttp_is_child_of(process) && !ttp_is_dropping())
-            ttp_drop_begin(TTP_GATE_DROP, 1);
-        return false;
-    }
-    uint64_t *own = head != 0 ? place + 1 : place;
-    bool is_dropping = ttp_is_dropping();
-    if (is_dropping || ttp_is_child_of(process)) { /* began in a handler, just now */
-        ttp_slot_fill((uint64_t)place);
-        if (own != place) /* a full block is gone with its last place */
-            ttp_slot_fill((uint64_t)own);
-        return false;
-    }
-    ttp_store(own, is_call ? ttp_record_call(tag_or_type, now, value)
-                           : ttp_record_extension(tag_or_type, now, value));
-    if (head != 0)
-        ttp_store(place, ttp_record_extension(head, now, 0));
-    return true;
-}
-
-/* Whether a handler forked just then and this is the child, so that the place is the parent's. A
- * frame that was pushed or popped before the fork is inherited: the child has recorded it, or left
- * it out, with all inherited frames. What comes after the fork is the child's own. */
-static bool is_inherited(const struct ttp_thread_page *before)
-{
-    const struct ttp_thread_page *page = ttp_thread.page;
-    return page->gate == TTP_GATE_NO_STATE ||
-           (page != before && ttp_thread.top == page->forked_top);
-}
-
-static void count_dropped(void) { ttp_add_here(&ttp_thread.page->dropped, 1); }
-
-static void account_missing(long change, bool was_dropping)
-{
-    if (was_dropping)
-        ttp_drop_frames_changed(change);
-    else
-        ttp_drop_record_missing(change);
-}
-
-/* The handler may have come when the frame was pushed, but not yet stored. Then the child recorded
- * the frame that was there before. */
-static void correct_inherited(uintptr_t function)
-{
-    uintptr_t recorded = ttp_thread.page->forked_function & ~TTP_FRAME_HANDLER;
-    if (recorded != function && ttp_has_state() && !ttp_is_dropping())
-        ttp_drop_restate_innermost();
-}
-
-/* Where a frame is to be pushed or popped: from here on it is this process's. */
-static void adopt_page(struct operation *op)
-{
-    if (ttp_thread.page->gate != TTP_GATE_NO_STATE)
-        op->page = ttp_thread.page;
-}
-
-/* Of frames that were pushed or popped on the shadow stack. */
-static void put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change)
-{
-    uint32_t process = ttp_process_now();
-    if (!is_inherited(op->page) && put_record(process, 0, tag, true, function))
-        return;
-    if (!is_inherited(op->page)) {
-        count_dropped();
-        account_missing(change, op->was_dropping);
-    } else if (change > 0) {
-        correct_inherited(function);
-    }
-}
-
-static void put_extension(const struct operation *op, uint64_t type, uint64_t payload, long change)
-{
-    uint32_t process = ttp_process_now();
-    if (!is_inherited(op->page) && !put_record(process, 0, type, false, payload) &&
-        !is_inherited(op->page))
-        account_missing(change, op->was_dropping);
-}
 
 static void pop_to(struct ttp_runtime_frame *top)
 {
@@ -187,12 +54,12 @@ static void write_unwind(struct operation *op, struct ttp_runtime_frame *top)
     ttp_stack_verify();
     for (const struct ttp_runtime_frame *at = ttp_thread.top; at != top; at--)
         signals += ttp_is_mark(at);
-    adopt_page(op);
+    ttp_adopt_page(op);
     pop_to(top);
     uint64_t above = count_above_signal(top);
     if (signals != 0 || ttp_is_base(top - above)) /* not within a handler that goes on */
         ttp_thread.page->has_unwound = true;
-    put_extension(op, TTP_EXT_UNWIND, ttp_unwind_signals(signals, above), -count);
+    ttp_put_extension(op, TTP_EXT_UNWIND, ttp_unwind_signals(signals, above), -count);
 }
 
 static void unwind_to(struct operation *op, struct ttp_runtime_frame *top)
@@ -224,11 +91,11 @@ static void put_deep(const struct operation *op, uint64_t tag_or_type, bool is_c
     bool was_unseen = page->deep_frames < page->unrecorded_deep_frames;
     if (was_unseen)
         page->unrecorded_deep_frames = page->deep_frames;
-    if (put_record(ttp_process_now(), was_unseen && is_call ? TTP_EXT_UNSEEN : 0, tag_or_type,
-                   is_call, value))
+    if (ttp_put_record(ttp_process_now(), was_unseen && is_call ? TTP_EXT_UNSEEN : 0, tag_or_type,
+                       is_call, value))
         return;
     if (is_call)
-        count_dropped();
+        ttp_count_dropped();
     if (op->was_dropping)
         page->unrecorded_deep_frames = page->deep_frames;
     else if (!was_unseen)
@@ -244,7 +111,7 @@ static void forget_deep(const struct operation *op)
     if (count == 0)
         return;
     uint64_t payload = ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count);
-    if (!put_record(ttp_process_now(), 0, TTP_EXT_UNWIND, false, payload) && !op->was_dropping)
+    if (!ttp_put_record(ttp_process_now(), 0, TTP_EXT_UNWIND, false, payload) && !op->was_dropping)
         ttp_stack_current()->recorded_count += (size_t)count;
 }
 
@@ -325,7 +192,7 @@ static bool move_to(struct operation *op, uintptr_t sp, bool *is_alternate)
         if (ttp_thread.page->deep_frames != 0)
             forget_deep(op);
         ttp_stack_switch(index);
-        if (put_record(ttp_process_now(), 0, TTP_EXT_SWITCH, false, index))
+        if (ttp_put_record(ttp_process_now(), 0, TTP_EXT_SWITCH, false, index))
             ttp_thread.page->announced_stack = index;
         else if (!op->was_dropping)
             ttp_thread.page->announced_stack = UINT32_MAX;
@@ -360,12 +227,12 @@ static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t ca
         return true;
     }
     ttp_thread.stacks->has_marks = true;
-    adopt_page(op);
+    ttp_adopt_page(op);
     push_frame(UINTPTR_MAX, TTP_FRAME_MARK + number, location);
-    put_extension(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
-    adopt_page(op);
+    ttp_put_extension(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
+    ttp_adopt_page(op);
     push_frame(op->sp, function | TTP_FRAME_HANDLER, call_site);
-    put_call(op, TTP_TAG_ENTER, function, 1);
+    ttp_put_call(op, TTP_TAG_ENTER, function, 1);
     return true;
 }
 
@@ -390,14 +257,14 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         put_deep(op, TTP_TAG_ENTER, true, function, 1);
         return;
     }
-    adopt_page(op);
+    ttp_adopt_page(op);
     push_frame(op->sp, function, call_site);
-    put_call(op, TTP_TAG_ENTER, function, 1);
+    ttp_put_call(op, TTP_TAG_ENTER, function, 1);
 }
 
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (!ready(sp))
+    if (!ttp_ready(sp))
         return;
     struct operation op = begin(sp);
     enter(&op, function, call_site);
@@ -409,15 +276,15 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
 {
     bool is_alternate;
-    if (!ready(sp))
+    if (!ttp_ready(sp))
         return;
     struct operation op = begin(sp);
     if (move_to(&op, sp, &is_alternate) && ttp_thread.page->deep_frames == 0) {
         unwind_to(&op, find_staying(&op, sp, 0, is_alternate));
         if (!is_full(1)) {
-            adopt_page(&op);
+            ttp_adopt_page(&op);
             ttp_push(ttp_thread.top, function, ttp_thread.top->call_site, ttp_thread.top->sp);
-            put_call(&op, TTP_TAG_ENTER, function, 1);
+            ttp_put_call(&op, TTP_TAG_ENTER, function, 1);
         } else {
             put_deep(&op, TTP_TAG_ENTER, true, function, 1);
         }
@@ -458,13 +325,13 @@ static void leave_top(struct operation *op, uintptr_t function)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
-    adopt_page(op);
+    ttp_adopt_page(op);
     pop_to(top - 1);
-    put_call(op, TTP_TAG_EXIT, function, -1);
+    ttp_put_call(op, TTP_TAG_EXIT, function, -1);
     if (is_handler && ttp_is_mark(top - 1)) {
-        adopt_page(op);
+        ttp_adopt_page(op);
         pop_to(top - 2);
-        put_extension(op, TTP_EXT_SIGNAL_END, 0, -1);
+        ttp_put_extension(op, TTP_EXT_SIGNAL_END, 0, -1);
     }
 }
 
@@ -484,8 +351,8 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
     }
     struct ttp_runtime_frame *frame = find_exiting(function, call_site, op->sp, is_alternate);
     if (frame == NULL) {
-        if (!put_record(ttp_process_now(), TTP_EXT_UNSEEN, TTP_TAG_EXIT, true, function))
-            count_dropped();
+        if (!ttp_put_record(ttp_process_now(), TTP_EXT_UNSEEN, TTP_TAG_EXIT, true, function))
+            ttp_count_dropped();
         return;
     }
     unwind_to(op, frame);
@@ -494,7 +361,7 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
 
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (!ready(sp))
+    if (!ttp_ready(sp))
         return;
     struct operation op = begin(sp);
     const struct ttp_runtime_frame *top = ttp_thread.top;
@@ -522,41 +389,110 @@ static struct operation begin_after_hot_path(const struct ttp_thread_page *page)
 }
 
 /* After a time of being off, the frame is taken back, so that records come in order. */
-void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
+void ttp_call_enter_put(uintptr_t function, const struct ttp_thread_page *page,
+                        const struct ttp_call_values *values)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
-    ttp_slot_fill(slot);
-    if (is_inherited(page)) {
-        correct_inherited(function);
+    if (ttp_is_inherited(page)) {
+        ttp_correct_inherited(function);
         return;
     }
     if (is_other_period()) {
         uintptr_t call_site = top->call_site, sp = top->sp; /* handlers put theirs there */
         TTP_SIGNAL_FENCE();
         pop_to(top - 1);
-        ttp_enter_slow(function, call_site, sp);
+        if (values == NULL)
+            ttp_enter_slow(function, call_site, sp);
+        else
+            ttp_call_enter_slow(function, call_site, sp, values);
         return;
     }
     struct operation op = begin_after_hot_path(page);
-    put_call(&op, TTP_TAG_ENTER, function, 1);
+    op.values = values;
+    ttp_put_call(&op, TTP_TAG_ENTER, function, 1);
     end(&op);
 }
 
-void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
+void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
+{
+    ttp_slot_fill(slot);
+    ttp_call_enter_put(function, page, NULL);
+}
+
+void ttp_call_exit_put(uintptr_t function, const struct ttp_thread_page *page,
+                       const struct ttp_call_values *values)
 {
     struct ttp_runtime_frame *popped = ttp_thread.top + 1;
-    ttp_slot_fill(slot);
-    if (is_inherited(page))
+    if (ttp_is_inherited(page))
         return;
     uintptr_t call_site = popped->call_site, sp = popped->sp;
     TTP_SIGNAL_FENCE();
     if (is_other_period() && popped->function == function) { /* no handler came before this */
         ttp_push(popped - 1, function, call_site, sp);
-        ttp_exit_slow(function, call_site, sp);
+        if (values == NULL)
+            ttp_exit_slow(function, call_site, sp);
+        else
+            ttp_call_exit_slow(call_site, sp, values);
         return;
     }
     struct operation op = begin_after_hot_path(page);
-    put_call(&op, TTP_TAG_EXIT, function, -1);
+    op.values = values;
+    ttp_put_call(&op, TTP_TAG_EXIT, function, -1);
+    end(&op);
+}
+
+void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
+{
+    ttp_slot_fill(slot);
+    ttp_call_exit_put(function, page, NULL);
+}
+
+/* -- system calls -- */
+
+/* One that was left without its end: nothing but a handler can be within a system call, and the
+ * kernel's frame for that is larger. */
+static bool is_left(const struct ttp_runtime_frame *top, uintptr_t sp)
+{
+    return ttp_is_call_key(top->function) && top->sp < sp + TTP_CALL_HANDLER_BYTES;
+}
+
+void ttp_call_enter_slow(uintptr_t key, uintptr_t call_site, uintptr_t sp,
+                         const struct ttp_call_values *values)
+{
+    bool is_alternate;
+    if (!ttp_ready(sp))
+        return;
+    struct operation op = begin(sp);
+    if (!move_to(&op, sp, &is_alternate) || ttp_thread.page->deep_frames != 0 || is_full(1)) {
+        ttp_count_dropped();
+        end(&op);
+        return;
+    }
+    while (!is_alternate && is_left(ttp_thread.top, sp))
+        unwind_to(&op, ttp_thread.top - 1);
+    op.values = values;
+    enter(&op, key, call_site);
+    end(&op);
+}
+
+/* Whether the call's beginning was recorded is not known: where it was, there is its frame. */
+void ttp_call_exit_slow(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values)
+{
+    bool is_alternate;
+    if (!ttp_ready(sp) || ttp_thread.top == NULL)
+        return;
+    struct operation op = begin(sp);
+    struct ttp_runtime_frame *at = ttp_thread.top;
+    if (ttp_thread.page->deep_frames == 0 && move_to(&op, sp, &is_alternate)) {
+        for (at = ttp_thread.top; !ttp_is_base(at); at--)
+            if (ttp_is_call_key(at->function) && at->sp == sp && at->call_site == call_site)
+                break;
+        if (!ttp_is_base(at)) {
+            unwind_to(&op, at);
+            op.values = values;
+            leave_top(&op, at->function);
+        }
+    }
     end(&op);
 }
 
@@ -564,7 +500,7 @@ void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_pag
 
 bool ttp_thread_ready(uintptr_t sp)
 {
-    if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ready(sp))
+    if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ttp_ready(sp))
         return false;
     struct operation op = begin(sp);
     end(&op);

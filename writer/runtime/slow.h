@@ -6,6 +6,7 @@
 
 #include <tracetape/runtime.h>
 
+#include "writer/arena/record.h"
 #include "writer/runtime/state.h"
 
 static inline void ttp_store(uint64_t *place, uint64_t record)
@@ -60,7 +61,30 @@ static inline bool ttp_is_dropping(void) { return ttp_thread.page->gate == TTP_G
 /* drop_period.c, too: one operation at a time. False: another one is under way below. */
 bool ttp_operation_begin(uintptr_t sp);
 void ttp_operation_end(bool was_begun);
-void ttp_event_lost(void); /* one more, counted where there is a place for it */
+void ttp_event_lost(void);   /* one more, counted where there is a place for it */
+void ttp_event_missed(void); /* one that a thread could not record */
+
+/* ready.c: whether to go on at all: a thread that has its state, or gets it. */
+bool ttp_ready(uintptr_t sp);
+
+/* patch/calls.c: values of a call's beginning or end, all of one type. */
+#define TTP_CALL_VALUES_MAX 6u
+struct ttp_call_values {
+    uint32_t type, count;
+    uint64_t numbers[TTP_CALL_VALUES_MAX];
+};
+/* The record and its values, in neighbouring places; false: no place, or not this process's. */
+bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
+                    const struct ttp_call_values *values);
+/* slow.c: as hooks' ends have them, for system calls; the exit finds the frame by where it is. */
+#define TTP_CALL_HANDLER_BYTES 512u /* of what a handler within a call has on the stack, at least */
+void ttp_call_enter_slow(uintptr_t key, uintptr_t call_site, uintptr_t sp,
+                         const struct ttp_call_values *values);
+void ttp_call_exit_slow(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values);
+void ttp_call_enter_put(uintptr_t key, const struct ttp_thread_page *page,
+                        const struct ttp_call_values *values);
+void ttp_call_exit_put(uintptr_t key, const struct ttp_thread_page *page,
+                       const struct ttp_call_values *values);
 
 /* slow.c: control goes from sp to target by a jump or a catch. */
 void ttp_jump(uintptr_t sp, uintptr_t target);
@@ -109,7 +133,7 @@ void ttp_drop_try_last(void); /* of the thread, or of the process */
 void ttp_process_start(char **environment);
 /* status.c. filters: of system calls; where the kernel does not count them, not 0 if any. */
 struct ttp_status {
-    uint32_t process_id, parent_id, filters;
+    uint32_t process_id, parent_id, filters, threads;
 };
 bool ttp_status_read(struct ttp_status *status);
 
@@ -210,7 +234,16 @@ void ttp_fact_write_start(void); /* where the thread's own is still to be writte
 void ttp_fact_end(uint32_t how, int status);
 
 /* modules.c */
+struct ttp_module_seen {
+    uint64_t start, end;
+    const uint8_t *build_id;
+    uint32_t build_id_size;
+};
+struct dl_phdr_info;
 bool ttp_modules_write(void);
+void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *data);
+/* False for an object without anything mapped. */
+bool ttp_module_look(const struct dl_phdr_info *info, struct ttp_module_seen *module);
 void ttp_libc_find(void);
 
 /* maps.c */
@@ -243,8 +276,9 @@ struct ttp_noted {
     uint32_t turn, pid;
 };
 uint32_t ttp_note_turn(void);
-void ttp_note_came(void);  /* this program has the arena */
-void ttp_note_image(void); /* and its number */
+void ttp_note_came(void);             /* this program has the arena */
+void ttp_note_plan(const char *path); /* it wants a plan of that file */
+void ttp_note_image(void);            /* and its number */
 void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
                    char *const *environment);
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
@@ -253,6 +287,12 @@ void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t fl
 
 /* interpose.c */
 void ttp_interpose_begin(void);
+
+/* patch/: system calls are seen from here on, once the process is followed; modules have come or
+ * gone; what unwinds through it is found. */
+void ttp_calls_begin(void);
+void ttp_calls_modules_changed(void);
+void ttp_unwind_begin(void);
 
 /* starts.c, execs.c */
 void ttp_starts_begin(void);

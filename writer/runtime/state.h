@@ -145,6 +145,8 @@ struct ttp_thread_state {
     uint32_t sharer_count, sharers[TTP_SHARERS];
     uint32_t sharing_lost; /* events meanwhile */
     struct ttp_thread_page *shared_page;
+    uintptr_t shared_sp; /* of the system call that makes such a process; 0: none does */
+    bool shared_with_vfork;
 };
 
 /* The cursor without a block: different after each block and in each process, and without room as

@@ -56,6 +56,23 @@ typedef struct ttape_site_rules {
     uint64_t reserved[2];
 } ttape_site_rules;
 
+#define TTAPE_SYSCALL_NUMBERS 512
+
+/* Which system calls of the programs are recorded, as calls of sites of their own kind: by the
+ * runtime, which changes the code that makes them (x86-64). For that it needs a plan of each module
+ * (`tracetape binary`); they lie in a folder, as BUILDID.plan, and belong to the caller. */
+typedef struct ttape_syscall_options {
+    uint64_t chosen[TTAPE_SYSCALL_NUMBERS / 64]; /* bits by number; all 0: none */
+    bool no_results;                             /* without what they return */
+    bool arguments;                              /* with what they are given: six numbers */
+    const char *plan_folder;                     /* an absolute path */
+    /* Makes the plan of a module in that folder, where there is none; NULL: nobody does. Called by
+     * poll; the program waits for it, up to two seconds. */
+    void (*plan)(void *context, const char *module_path);
+    void *plan_context;
+    uint64_t reserved[2];
+} ttape_syscall_options;
+
 typedef struct ttape_recording_options {
     size_t size;         /* sizeof(ttape_recording_options) */
     bool replace;        /* files that are there already are replaced */
@@ -89,6 +106,7 @@ typedef struct ttape_recording_options {
     bool keep_old;   /* a trace that is there already is renamed to OUTPUT.old, over a trace of that
                       * name; other files stay, as without replace */
     bool drop_empty; /* no file where no event was recorded */
+    ttape_syscall_options syscalls;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

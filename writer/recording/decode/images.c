@@ -10,6 +10,7 @@
 #include "format/base/bytes.h"
 #include "writer/arena/record.h"
 #include "writer/events/stream_names.h"
+#include "writer/recording/decode/call_names.h"
 #include "writer/recording/decode/layouts.h"
 #include "writer/recording/journal.h"
 
@@ -252,6 +253,10 @@ static void describe_site(const struct ttp_layout *layout, uint32_t index, ttape
                      .kind = seen->kind,
                      .symbol = text(seen->symbol),
                      .file = text(seen->file)};
+    if (seen->kind == TTAPE_SITE_SYSCALL && ttp_is_call_key(seen->address)) {
+        site->address = seen->line; /* its number */
+        site->line = 0;
+    }
 }
 
 /* Asks for the name, once, and whether its calls are wanted. */
@@ -467,17 +472,26 @@ static bool is_known(const struct ttp_layout *layout, const struct told_site *to
         return false;
     const struct ttp_site_seen *site = (const struct ttp_site_seen *)layout->sites.data + known;
     return site->kind == told->kind && site->line == told->line &&
-           is_text(site->symbol, told->symbol) && is_text(site->file, told->file);
+           ((told->kind == TTAPE_SITE_SYSCALL && told->symbol.size_bytes == 0) ||
+            is_text(site->symbol, told->symbol)) &&
+           is_text(site->file, told->file);
 }
 
 static ttape_status take_site(struct ttp_encode *e, struct ttp_layout *layout,
-                              const struct told_site *told, ttape_error *err)
+                              struct told_site *told, ttape_error *err)
 {
+    char name[TTP_CALL_NAME_BYTES];
+    bool is_call = told->kind == TTAPE_SITE_SYSCALL;
+    if (is_call && told->symbol.size_bytes == 0) {
+        ttp_call_name(told->line, name);
+        told->symbol = text(name);
+    }
     struct ttp_site_seen *added = ttp_push(&e->allocator, &layout->sites, sizeof *added, err);
     if (added == NULL)
         return TTAPE_E_MEMORY;
     *added = (struct ttp_site_seen){.address = told->address,
-                                    .module = ttp_module_find(layout, told->address),
+                                    .module = is_call ? TTAPE_NONE
+                                                      : ttp_module_find(layout, told->address),
                                     .kind = told->kind,
                                     .line = told->line,
                                     .id = TTAPE_NONE};

@@ -141,6 +141,18 @@ static uint32_t count_filters(void)
     return is_counted ? count : mode;
 }
 
+static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_options *calls)
+{
+    _Static_assert(sizeof head->chosen_calls == sizeof calls->chosen, "the same bits");
+    bool is_any = false;
+    memcpy(head->chosen_calls, calls->chosen, sizeof head->chosen_calls);
+    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
+        is_any |= calls->chosen[i] != 0;
+    if (is_any)
+        head->call_flags = TTP_CALLS_ON | (calls->no_results ? 0 : TTP_CALLS_RESULTS) |
+                           (calls->arguments ? TTP_CALLS_ARGUMENTS : 0);
+}
+
 static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o,
                       const char *folder)
 {
@@ -163,6 +175,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
         stat("/proc", &processes) == 0)
         head->proc_device = processes.st_dev;
     head->filters = count_filters();
+    choose_calls(head, &o->syscalls);
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = arena->ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);

@@ -113,6 +113,7 @@ void ttp_interpose_begin(void)
         real_functions[i] = dlsym(RTLD_NEXT, real_names[i]);
     ttp_starts_begin();
     ttp_execs_begin();
+    ttp_unwind_begin();
     dlerror(); /* the program's next call must not hear of ours */
 }
 

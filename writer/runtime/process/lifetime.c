@@ -108,6 +108,7 @@ void ttp_process_follow(void)
     ttp_modules_write();
     if (ttp_thread.page != &ttp_page_no_state)
         ttp_thread_watch();
+    ttp_calls_begin();
 }
 
 /* What this program executes writes into the same arena: its environment is given the name. Only

@@ -14,16 +14,10 @@
 #define PATH_BYTES_MAX 4096u
 #define BUILD_ID_MAX   64u
 
-struct ttp_module_seen {
-    uint64_t start, end;
-    const uint8_t *build_id;
-    uint32_t build_id_size;
-};
-
 typedef int (*iterate_function)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
 /* The loader's own, where the program has one in front of it. */
-static void iterate(int (*see)(struct dl_phdr_info *, size_t, void *), void *data)
+void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     iterate_function real = dl_iterate_phdr;
 #ifdef TTP_RUNTIME_SHARED
@@ -68,8 +62,7 @@ static void find_build_id(const uint8_t *notes, size_t size, struct ttp_module_s
     }
 }
 
-/* False for an object without anything mapped. */
-static bool look_at(const struct dl_phdr_info *info, struct ttp_module_seen *module)
+bool ttp_module_look(const struct dl_phdr_info *info, struct ttp_module_seen *module)
 {
     uint64_t low = UINT64_MAX, high = 0;
     for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
@@ -124,7 +117,7 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
     struct ttp_module_seen module;
     const char *path;
     (void)size;
-    if (!look_at(info, &module))
+    if (!ttp_module_look(info, &module))
         return 0;
     size_t path_size = path_of(info->dlpi_name != NULL ? info->dlpi_name : "", module.start,
                                telling->buffer, &path);
@@ -144,7 +137,7 @@ static int tell_all(struct dl_phdr_info *info, size_t size, void *data)
     struct ttp_telling *telling = data;
     (void)info;
     (void)size;
-    iterate(tell_one, telling);
+    ttp_modules_visit(tell_one, telling);
     if (!telling->failed) {
         struct ttp_message_field count = {&telling->count, sizeof(telling->count)};
         telling->failed = !ttp_message(TTP_MESSAGE_MODULES_END, &count, 1);
@@ -158,7 +151,7 @@ bool ttp_modules_write(void)
     if (!ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
         return false;
     telling.failed = false;
-    iterate(tell_all, &telling);
+    ttp_modules_visit(tell_all, &telling);
     return !telling.failed;
 }
 
@@ -196,5 +189,5 @@ static int look_for_libc(struct dl_phdr_info *info, size_t size, void *data)
 void ttp_libc_find(void)
 {
     uint32_t count = 0;
-    iterate(look_for_libc, &count);
+    ttp_modules_visit(look_for_libc, &count);
 }

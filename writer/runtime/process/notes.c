@@ -65,6 +65,13 @@ void ttp_note_came(void)
     put(&note, path);
 }
 
+void ttp_note_plan(const char *path)
+{
+    struct ttp_note note = {
+        .kind = TTP_NOTE_PLAN, .pid = ttp_process.page->process_id, .turn = ttp_note_turn()};
+    put(&note, path);
+}
+
 void ttp_note_image(void)
 {
     struct ttp_note note = {.kind = TTP_NOTE_IMAGE,

@@ -42,6 +42,7 @@ bool ttp_status_read(struct ttp_status *status)
     text[size > 0 ? size : 0] = '\0';
     find_number(text, "Pid:", &status->process_id);
     find_number(text, "PPid:", &status->parent_id);
+    find_number(text, "Threads:", &status->threads);
     if (!find_number(text, "Seccomp_filters:", &status->filters)) /* Linux before 5.9 */
         find_number(text, "Seccomp:", &status->filters);
     return status->process_id != 0;

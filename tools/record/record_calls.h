@@ -1,0 +1,22 @@
+/* Recording system calls: which, and where the plans of modules lie that the runtime needs. */
+#ifndef TOOL_RECORD_CALLS_H
+#define TOOL_RECORD_CALLS_H
+
+#include <stdbool.h>
+
+#include <tracetape/recording.h>
+
+#include "tools/kernel/kernel_choice.h"
+
+struct tool_record_calls {
+    bool given, arguments;
+    struct tool_call_choice choice; /* nothing in it: all */
+    char *folder;                   /* of plans */
+};
+
+bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
+/* False, with a message: it cannot be. */
+bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into);
+void tool_record_calls_close(struct tool_record_calls *calls);
+
+#endif

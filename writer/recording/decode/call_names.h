@@ -1,0 +1,12 @@
+/* Names of system calls, for sites whose message has their number only. */
+#ifndef TTP_RECORDING_CALL_NAMES_H
+#define TTP_RECORDING_CALL_NAMES_H
+
+#include <stdint.h>
+
+#define TTP_CALL_NAME_BYTES 32u
+
+/* As the kernel's headers have it; syscall_N for one that is newer. */
+void ttp_call_name(uint32_t number, char name[TTP_CALL_NAME_BYTES]);
+
+#endif

@@ -1,0 +1,31 @@
+/* A slow operation, and what it writes: for slow.c and put.c. */
+#ifndef TTP_RUNTIME_OPERATION_H
+#define TTP_RUNTIME_OPERATION_H
+
+#include "writer/runtime/slow.h"
+
+/* What an operation knows: was_dropping as of before it touched any frame. Its page is another one
+ * when a handler has forked since then, and this is the child, which has begun. */
+struct operation {
+    uintptr_t sp;
+    const struct ttp_thread_page *page;
+    bool is_begun; /* none other is under way */
+    bool was_dropping;
+    const struct ttp_call_values *values; /* of the call that is recorded, or NULL */
+};
+
+/* Places a record of two (a head that says more of it, or 0) or one; false: drop period, or another
+ * process by now. */
+bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
+                    uint64_t value);
+/* Whether a handler forked just then and this is the child. */
+bool ttp_is_inherited(const struct ttp_thread_page *before);
+void ttp_count_dropped(void);
+void ttp_correct_inherited(uintptr_t function);
+/* Where a frame is to be pushed or popped: from here on it is this process's. */
+void ttp_adopt_page(struct operation *op);
+/* Of frames that were pushed or popped on the shadow stack. */
+void ttp_put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change);
+void ttp_put_extension(const struct operation *op, uint64_t type, uint64_t payload, long change);
+
+#endif

@@ -1,0 +1,220 @@
+/* What a stub calls before and after a system call: the call is recorded as a call of a site of its
+ * own kind, and its end with what it returned. Like the hooks, this may run in a signal handler and
+ * in a thread that has no state yet; unlike them it knows that within a call there is nothing but a
+ * handler.
+ *
+ * The runtime's own system calls are not seen: its code has no stubs. */
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/hot.h"
+#include "writer/runtime/patch/patch.h"
+
+#define SHARING (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
+
+static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
+
+/* -- sites: the recorder knows the calls' names -- */
+
+static uintptr_t *announced_at(struct ttp_thread_page *page, uintptr_t key)
+{
+    return &page->announced[(key ^ key >> 8) & (TTP_SITES_ANNOUNCED - 1)];
+}
+
+static bool announce(uintptr_t key, uint32_t number, uintptr_t sp)
+{
+    uint64_t address = key;
+    uint32_t numbers[2] = {TTAPE_SITE_SYSCALL, number};
+    uint16_t name_bytes = 0;
+    struct ttp_message_field fields[3] = {
+        {&address, sizeof(address)}, {numbers, sizeof(numbers)}, {&name_bytes, sizeof(name_bytes)}};
+    if (!ttp_thread_ready(sp))
+        return false;
+    if (*announced_at(ttp_thread.page, key) == key)
+        return true;
+    if (!ttp_message(TTP_MESSAGE_SITE, fields, 3))
+        return false;
+    *announced_at(ttp_thread.page, key) = key;
+    return true;
+}
+
+/* -- records -- */
+
+static void put_byte(uint64_t **place, uint64_t *word, uint32_t *count, uint8_t byte)
+{
+    *word |= (uint64_t)byte << 8 * *count;
+    if (++*count < TTP_DATA_BYTES)
+        return;
+    ttp_store((*place)++, ttp_record_data(*word));
+    *word = 0;
+    *count = 0;
+}
+
+static void put_values(uint64_t *place, const struct ttp_call_values *values)
+{
+    uint64_t word = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i++) {
+        put_byte(&place, &word, &count, (uint8_t)values->type);
+        for (uint32_t shift = 0; shift < 64; shift += 8)
+            put_byte(&place, &word, &count, (uint8_t)(values->numbers[i] >> shift));
+    }
+    if (count != 0)
+        ttp_store(place, ttp_record_data(word));
+}
+
+/* The call first and the message's head last, so that whoever is stopped in between leaves a call
+ * without values, and never values of nothing. */
+bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
+                    const struct ttp_call_values *values)
+{
+    uint64_t now, size = 9ull * values->count;
+    uint32_t data = (uint32_t)((size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES), count = 2 + data;
+    uint64_t *place = ttp_reserve_timed(count, &now);
+    if (place == NULL)
+        return false;
+    bool is_late = ttp_is_dropping() || ttp_is_child_of(process); /* began in a handler, just now */
+    for (uint32_t i = 0; is_late && i < count; i++)
+        ttp_slot_fill((uint64_t)(place + i));
+    if (is_late)
+        return false;
+    ttp_store(place, ttp_record_call(tag, now, key));
+    put_values(place + 2, values);
+    ttp_store(place + 1, ttp_record_extension(TTP_EXT_MESSAGE, now,
+                                              (uint64_t)TTP_MESSAGE_VALUES << 24 | size));
+    return true;
+}
+
+/* -- a child that has this thread's state: sharing.c -- */
+
+static void share(const struct ttp_call_registers *r, uintptr_t sp)
+{
+    uint64_t flags = (uint32_t)r->rax == SYS_clone ? r->rdi : 0;
+    if ((uint32_t)r->rax == SYS_clone3 && r->rsi >= sizeof(flags))
+        flags = *(const uint64_t *)r->rdi;
+    if ((flags & SHARING) != CLONE_VM || ttp_thread.page == &ttp_page_vfork_child)
+        return;
+    ttp_sharing_begin();
+    ttp_thread.shared_sp = sp;
+    ttp_thread.shared_with_vfork = (flags & CLONE_VFORK) != 0;
+}
+
+/* True: this is the child. */
+static bool is_shared_child(uint64_t result, uintptr_t sp)
+{
+    if (TTP_LIKELY(ttp_thread.shared_sp == 0))
+        return false;
+    if (result == 0)
+        return true;
+    if (ttp_thread.shared_sp == sp) {
+        bool is_there = !ttp_failed((long)result) && !ttp_thread.shared_with_vfork;
+        ttp_thread.shared_sp = 0;
+        ttp_sharing_is_with(is_there ? (long)result : 0);
+    }
+    return false;
+}
+
+/* -- enter -- */
+
+/* On the same stack and not within a call: its own end would have come first. */
+static bool fits(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
+                 uintptr_t sp)
+{
+    return ttp_stack_holds(ttp_stack_current(), sp) && !ttp_is_call_key(top->function) &&
+           (ttp_is_base(top) || (top->sp > sp && ttp_stack_holds(ttp_stack_current(), top->sp))) &&
+           top < page->frames_end && page->deep_frames == 0;
+}
+
+static void enter(uintptr_t key, uintptr_t call_site, uintptr_t sp,
+                  const struct ttp_call_values *values)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place = TTP_NO_BLOCK;
+    bool is_tsc = page->gate == TTP_GATE_TSC;
+    if (!(is_tsc || ttp_is_other_gate(page)) || !fits(top, page, sp)) {
+        ttp_call_enter_slow(key, call_site, sp, values);
+        return;
+    }
+    uint32_t process = ttp_process_now();
+    ttp_push(top, key, call_site, sp);
+    if (values != NULL) {
+        if (*(volatile const uint32_t *)&ttp_arena.head.periods != page->period ||
+            !ttp_call_write(process, TTP_TAG_ENTER, key, values))
+            ttp_call_enter_put(key, page, values);
+    } else if (!(is_tsc ? ttp_record_tsc(page, TTP_TAG_ENTER, key, &place)
+                        : ttp_record_clock(page, TTP_TAG_ENTER, key, &place))) {
+        ttp_enter_put(key, place, page);
+    }
+}
+
+void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
+{
+    uint32_t number = (uint32_t)r->rax;
+    if (!is_off() && number < TTP_CALL_NUMBERS &&
+        (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0) {
+        uintptr_t key = TTP_CALL_KEYS + number;
+        uint32_t gate = ttp_thread.page->gate;
+        struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
+                                         .count = TTP_CALL_VALUES_MAX,
+                                         .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
+        bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) != 0;
+        if ((gate != TTP_GATE_NO_STATE && *announced_at(ttp_thread.page, key) == key) ||
+            announce(key, number, sp))
+            enter(key, stub->after, sp, has_values ? &values : NULL);
+        else
+            ttp_event_missed();
+    }
+    if (number == SYS_clone || number == SYS_clone3)
+        share(r, sp);
+}
+
+/* -- exit -- */
+
+static bool is_frame_of(const struct ttp_runtime_frame *top, uintptr_t call_site, uintptr_t sp)
+{
+    return ttp_is_call_key(top->function) && top->sp == sp && top->call_site == call_site;
+}
+
+/* In a child that the call has made: the call is its parent's. */
+static void forget_frame(uintptr_t call_site, uintptr_t sp)
+{
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    if (ttp_thread.stacks != NULL && top != NULL && is_frame_of(top, call_site, sp))
+        ttp_thread.top = top - 1;
+}
+
+static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uintptr_t key = top->function;
+    uint64_t place = TTP_NO_BLOCK;
+    bool is_tsc = page->gate == TTP_GATE_TSC;
+    if (!(is_tsc || ttp_is_other_gate(page)) || !is_frame_of(top, call_site, sp)) {
+        ttp_call_exit_slow(call_site, sp, values);
+        return;
+    }
+    uint32_t process = ttp_process_now();
+    ttp_pop(top);
+    if (values != NULL) {
+        if (*(volatile const uint32_t *)&ttp_arena.head.periods != page->period ||
+            !ttp_call_write(process, TTP_TAG_EXIT, key, values))
+            ttp_call_exit_put(key, page, values);
+    } else if (!(is_tsc ? ttp_record_tsc(page, TTP_TAG_EXIT, key, &place)
+                        : ttp_record_clock(page, TTP_TAG_EXIT, key, &place))) {
+        ttp_exit_put(key, place, page);
+    }
+}
+
+void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub)
+{
+    struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
+    bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_RESULTS) != 0;
+    if (is_shared_child(result, sp))
+        return;
+    if (ttp_thread.page->gate == TTP_GATE_NO_STATE)
+        forget_frame(stub->after, sp);
+    else if (!is_off() && ttp_thread.top != NULL)
+        leave(stub->after, sp, has_values ? &values : NULL);
+}

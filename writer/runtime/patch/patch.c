@@ -1,0 +1,305 @@
+/* Jumps into the code of modules: at the start of the process, while it has one thread and no
+ * signal is delivered.
+ *
+ * Memory is never writable and executable at once: stubs are written, then made executable; the
+ * code is made writable, changed, and made executable again. Where that last step is refused, the
+ * module's file is mapped over it anew. What cannot be patched stays as it is, and is counted. */
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "writer/runtime/patch/patch.h"
+
+#define PAGE            4096u
+#define REACH           0x70000000ull /* of a jump, with room for sizes */
+#define HINT_STEP       0x1000000ull
+#define HINTS           96u
+#define FIXED_NOREPLACE 0x100000
+#define FUTEX_WAIT      0
+#define PLAN_WAIT_S     2
+#define PLAN_TURNS      2u /* the first may have begun before our note was there */
+#define SIGNAL_RETURN   15u
+#define VFORK           58u
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+static struct ttp_area areas[TTP_AREAS];
+static uint32_t area_count;
+
+const struct ttp_area *ttp_area_of(uintptr_t code)
+{
+    uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (code - areas[i].start < areas[i].end - areas[i].start)
+            return &areas[i];
+    return NULL;
+}
+
+/* -- memory near a module -- */
+
+static long map_at(uintptr_t hint, size_t bytes)
+{
+    return ttp_syscall(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | (hint != 0 ? FIXED_NOREPLACE : 0), -1, 0);
+}
+
+static bool is_near(const struct ttp_module_seen *module, uintptr_t at, size_t bytes)
+{
+    uint64_t low = module->start < at ? module->start : at;
+    uint64_t high = module->end > at + bytes ? module->end : at + bytes;
+    return high - low < REACH;
+}
+
+/* Where the kernel puts it by itself, then below the module, then above; 0: nowhere. */
+static uintptr_t map_near(const struct ttp_module_seen *module, size_t bytes)
+{
+    uintptr_t low = module->start & ~(uintptr_t)(PAGE - 1);
+    uintptr_t high = (module->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    for (uint32_t i = 0; i <= 2 * HINTS; i++) {
+        uintptr_t step = (i - 1) / 2 * HINT_STEP + PAGE;
+        uintptr_t hint = i == 0 ? 0 : i % 2 != 0 ? low - bytes - step : high + step;
+        if (i != 0 && !is_near(module, hint, bytes))
+            continue;
+        long memory = map_at(hint, bytes);
+        if (ttp_failed(memory))
+            continue;
+        if (is_near(module, (uintptr_t)memory, bytes))
+            return (uintptr_t)memory;
+        ttp_syscall(SYS_munmap, memory, (long)bytes, 0, 0, 0, 0);
+    }
+    return 0;
+}
+
+/* -- one module -- */
+
+struct patching {
+    const struct dl_phdr_info *info;
+    struct ttp_module_seen module;
+    const struct ttp_plan_head *plan;
+    struct ttp_area area;
+    struct ttp_stub *stubs;
+    long file; /* of the module */
+};
+
+static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
+{
+    return ttp_plan_at(plan, plan->sites_at);
+}
+
+/* The signal return is told by its bytes (signal_frames.c, debuggers); a vfork child would find our
+ * words in its parent's stack. */
+static bool is_wanted(const struct ttp_plan_site *site)
+{
+    return site->kind == TTP_PLAN_CAN &&
+           !(site->number_known && (site->number == SIGNAL_RETURN || site->number == VFORK));
+}
+
+static const ElfW(Phdr) * segment_of(const struct patching *p, const struct ttp_plan_site *site)
+{
+    for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+            (segment->p_flags & PF_W) == 0 && site->window >= segment->p_vaddr &&
+            segment->p_filesz >= site->window_bytes &&
+            site->window - segment->p_vaddr <= segment->p_filesz - site->window_bytes)
+            return segment;
+    }
+    return NULL;
+}
+
+static bool is_as_planned(const struct patching *p, const struct ttp_plan_site *site)
+{
+    const uint8_t *planned = (const uint8_t *)ttp_plan_at(p->plan, p->plan->bytes_at) + site->bytes;
+    const uint8_t *there = (const uint8_t *)(p->area.bias + site->window);
+    for (uint32_t i = 0; i < site->window_bytes; i++)
+        if (there[i] != planned[i])
+            return false;
+    return true;
+}
+
+/* Stubs of all sites that can have one; the others' `after` stays 0. */
+static uint32_t make_stubs(const struct patching *p, const struct ttp_area_data *data)
+{
+    const struct ttp_plan_site *sites = sites_of(p->plan);
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < p->plan->site_count; i++) {
+        struct ttp_stub *stub = &p->stubs[i];
+        if (is_wanted(&sites[i]) && segment_of(p, &sites[i]) != NULL &&
+            is_as_planned(p, &sites[i]) &&
+            ttp_stub_make(stub, data, p->plan, &sites[i], p->area.bias))
+            made++;
+        else
+            stub->after = 0;
+    }
+    return made;
+}
+
+static void put_jump(const struct patching *p, uint32_t index)
+{
+    const struct ttp_plan_site *site = &sites_of(p->plan)[index];
+    uint8_t *window = (uint8_t *)(p->area.bias + site->window);
+    uint64_t distance = (uintptr_t)p->stubs[index].code - (uintptr_t)(window + TTP_PLAN_WINDOW_MIN);
+    window[0] = 0xe9;
+    for (uint32_t i = 0; i < 4; i++)
+        window[1 + i] = (uint8_t)(distance >> 8 * i);
+}
+
+static long protect(uintptr_t start, uintptr_t end, int protection)
+{
+    return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
+}
+
+/* False: the segment is as it was. */
+static bool patch_segment(const struct patching *p, const ElfW(Phdr) * segment)
+{
+    uintptr_t from = p->area.bias + segment->p_vaddr, start = from & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = (from + segment->p_filesz + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    int before = PROT_EXEC | ((segment->p_flags & PF_R) != 0 ? PROT_READ : 0);
+    if (protect(start, end, PROT_READ | PROT_WRITE) != 0) {
+        (void)protect(start, end, before);
+        return false;
+    }
+    for (uint32_t i = 0; i < p->plan->site_count; i++)
+        if (p->stubs[i].after != 0 && segment_of(p, &sites_of(p->plan)[i]) == segment)
+            put_jump(p, i);
+    if (protect(start, end, before) == 0)
+        return true;
+    ttp_syscall(SYS_mmap, (long)start, (long)(end - start), before, MAP_PRIVATE | MAP_FIXED,
+                p->file, (long)(segment->p_offset & ~(uint64_t)(PAGE - 1)));
+    return false;
+}
+
+static void count_unseen(uint32_t *counter, uint32_t count)
+{
+    __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);
+}
+
+/* The area stays where any of it is used. */
+static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
+{
+    struct ttp_area_data *data = (struct ttp_area_data *)memory;
+    p->stubs = (struct ttp_stub *)(memory + TTP_AREA_DATA);
+    p->area.start = (uintptr_t)p->stubs;
+    p->area.end = memory + bytes;
+    p->area.unwind_head = data->unwind_head;
+    ttp_area_fill(data, p->area.start, bytes - TTP_AREA_DATA);
+    uint32_t made = make_stubs(p, data);
+    if (made == 0 || protect(memory, p->area.start, PROT_READ) != 0 ||
+        protect(p->area.start, p->area.end, PROT_READ | PROT_EXEC) != 0)
+        return false;
+    areas[area_count] = p->area;
+    __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
+    bool is_any = false;
+    for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
+            is_any |= patch_segment(p, segment);
+    }
+    count_unseen(&ttp_arena.head.seen_sites, is_any ? made : 0);
+    count_unseen(&ttp_arena.head.unseen_sites, p->plan->site_count - (is_any ? made : 0));
+    return is_any;
+}
+
+static void patch_module(struct patching *p)
+{
+    size_t bytes = TTP_AREA_DATA + (size_t)p->plan->site_count * TTP_STUB_BYTES;
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    uintptr_t memory = area_count == TTP_AREAS ? 0 : map_near(&p->module, bytes);
+    if (memory == 0) {
+        count_unseen(&ttp_arena.head.unseen_modules, 1);
+        return;
+    }
+    uint32_t before = area_count;
+    if (fill_area(p, memory, bytes))
+        return;
+    __atomic_store_n(&area_count, before, __ATOMIC_RELEASE);
+    ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+    count_unseen(&ttp_arena.head.unseen_modules, 1);
+}
+
+/* -- all modules -- */
+
+/* The recorder makes the plan where there is none: that takes a tenth of a second for a large one,
+ * once for each build. Bounded, as the recorder may be gone. */
+static const struct ttp_plan_head *plan_of(const struct ttp_module_seen *module, const char *path)
+{
+    const struct ttp_plan_head *plan = ttp_plan_map(module->build_id, module->build_id_size);
+    const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
+    if (plan != NULL || module->build_id == NULL || path[0] != '/')
+        return plan;
+    uint32_t turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
+    ttp_note_plan(path);
+    for (uint32_t i = 0; i < PLAN_TURNS && plan == NULL; i++) {
+        if (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
+                        0, 0) < 0 &&
+            turn == __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE))
+            return NULL; /* nobody makes it */
+        turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
+        plan = ttp_plan_map(module->build_id, module->build_id_size);
+    }
+    return plan;
+}
+
+static bool is_known(const struct ttp_module_seen *module)
+{
+    for (uint32_t i = 0; i < area_count; i++)
+        if (areas[i].module_start == module->start)
+            return true;
+    return false;
+}
+
+static int see(struct dl_phdr_info *info, size_t size, void *data)
+{
+    static char program[TTP_NOTE_PATH_BYTES];
+    uint32_t *count = data;
+    struct patching p = {.info = info};
+    const char *path = info->dlpi_name != NULL ? info->dlpi_name : "";
+    bool is_first = (*count)++ == 0;
+    (void)size;
+    if (!ttp_module_look(info, &p.module) || is_known(&p.module) ||
+        (uintptr_t)__ehdr_start - p.module.start < p.module.end - p.module.start)
+        return 0;
+    if (is_first && path[0] == '\0') {
+        program[ttp_program_path(program, sizeof(program) - 1)] = '\0';
+        path = program;
+    } else if (path[0] != '/') {
+        return 0; /* the kernel's own */
+    }
+    p.plan = plan_of(&p.module, path);
+    p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    p.area =
+        (struct ttp_area){.module_start = p.module.start, .bias = info->dlpi_addr, .plan = p.plan};
+    if (p.plan == NULL || ttp_failed(p.file))
+        count_unseen(&ttp_arena.head.unseen_modules, 1);
+    else if (p.plan->site_count != 0)
+        patch_module(&p);
+    if (!ttp_failed(p.file))
+        ttp_syscall(SYS_close, p.file, 0, 0, 0, 0, 0);
+    return 0;
+}
+
+static bool is_wanted_here(void)
+{
+    struct ttp_status status;
+    return (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0 &&
+           ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls &&
+           ttp_status_read(&status) && status.threads == 1;
+}
+
+/* Other threads could be in the code that is changed: then modules that come later stay. */
+void ttp_calls_modules_changed(void)
+{
+    uint64_t all = UINT64_MAX, before;
+    uint32_t count = 0;
+    if (!is_wanted_here() ||
+        ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
+        return;
+    ttp_modules_visit(see, &count);
+    ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
+}
+
+void ttp_calls_begin(void) { ttp_calls_modules_changed(); }

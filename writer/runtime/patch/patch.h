@@ -1,0 +1,76 @@
+/* System calls, seen at their instructions: the runtime puts jumps into the code of the modules
+ * that are mapped, by the plan that the tool has made of each (arena/plan.h).
+ *
+ *     code:  ... jmp --> stub: moved instructions | enter | syscall | exit | moved ... --> code
+ *
+ *     area of a module, near its code:  a page of data | stubs of 256 bytes
+ *
+ * A stub that has nothing to tell of its call's number does the same without enter and exit. */
+#ifndef TTP_RUNTIME_PATCH_H
+#define TTP_RUNTIME_PATCH_H
+
+#include "writer/arena/plan.h"
+#include "writer/runtime/slow.h"
+
+#define TTP_STUB_BYTES   256u
+#define TTP_STUB_HEAD    16u
+#define TTP_AREA_DATA    4096u
+#define TTP_AREAS        256u
+#define TTP_UNWIND_BYTES 128u
+#define TTP_NUMBERS_PAGE 256u
+#define TTP_STUB_CODE    (TTP_STUB_BYTES - TTP_STUB_HEAD)
+
+/* The first words are what unwinding reads: stubs are aligned to their size. */
+struct ttp_stub {
+    uint64_t after; /* behind the `syscall` instruction, where the code had it */
+    uint64_t bias;  /* of the module */
+    uint8_t code[TTP_STUB_CODE];
+};
+
+/* What stubs use: read-only when they run. */
+struct ttp_area_data {
+    uint64_t enter, exit;
+    uint64_t pages[TTP_NUMBERS_PAGE];  /* by bits 8 to 15 of a number, where it is not known */
+    uint8_t is_seen[TTP_CALL_NUMBERS]; /* by number: not 0: enter and exit are called */
+    uint8_t none[TTP_NUMBERS_PAGE];
+    uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
+};
+
+struct ttp_area {
+    uintptr_t start, end; /* of stubs */
+    uintptr_t module_start;
+    uint64_t bias;
+    const void *unwind_head;
+    const struct ttp_plan_head *plan;
+};
+
+/* plan_map.c: NULL: there is none that can be used. */
+const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes);
+void ttp_plan_unmap(const struct ttp_plan_head *plan);
+static inline const void *ttp_plan_at(const struct ttp_plan_head *plan, uint64_t offset)
+{
+    return (const uint8_t *)plan + offset;
+}
+
+/* stubs.c: false: it does not fit, or is too far away. */
+bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
+                   const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
+                   uint64_t bias);
+void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes);
+
+/* entry.c */
+void ttp_stub_enter(void);
+void ttp_stub_exit(void);
+
+/* calls.c: what a stub calls. */
+struct ttp_call_registers {
+    uint64_t r9, r8, r10, rdx, rsi, rdi, rax;
+};
+void ttp_call_enter(const struct ttp_call_registers *registers, uintptr_t sp,
+                    const struct ttp_stub *stub);
+void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub);
+
+/* patch.c */
+const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
+
+#endif

@@ -1,0 +1,123 @@
+/* Plans lie in a folder of the recording's. Whatever is in the file, nothing outside of it is read,
+ * and no site is used whose bytes are elsewhere. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/patch/patch.h"
+
+#define PATH_BYTES (TTP_ARENA_FOLDER_BYTES + sizeof("/" TTP_PLAN_FOLDER "/" TTP_PLAN_SUFFIX) + 64u)
+
+static uint32_t put_text(char *path, uint32_t at, const char *text)
+{
+    while (*text != '\0')
+        path[at++] = *text++;
+    return at;
+}
+
+/* False: the recording's folder is not known. */
+static bool make_path(char *path, const uint8_t *build_id, uint32_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *folder = (const char *)ttp_arena.bytes + TTP_ARENA_FOLDER_AT;
+    uint32_t at = 0;
+    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0)
+        return false;
+    at = put_text(path, at, folder);
+    at = put_text(path, at, "/" TTP_PLAN_FOLDER "/");
+    for (uint32_t i = 0; i < count; i++) {
+        path[at++] = digits[build_id[i] >> 4];
+        path[at++] = digits[build_id[i] & 15];
+    }
+    at = put_text(path, at, TTP_PLAN_SUFFIX);
+    path[at] = '\0';
+    return true;
+}
+
+/* A table of `count` entries that ends within the file. */
+static bool holds(const struct ttp_plan_head *head, uint64_t at, uint64_t count, uint64_t size)
+{
+    return at % 8 == 0 && at >= sizeof(*head) && at <= head->total_bytes &&
+           count <= (head->total_bytes - at) / size;
+}
+
+static bool check_site(const struct ttp_plan_head *head, const struct ttp_plan_site *site)
+{
+    uint64_t bytes = (uint64_t)site->bytes + site->window_bytes + site->before_bytes +
+                     site->after_bytes + site->rule_bytes;
+    if (site->kind != TTP_PLAN_CAN)
+        return true;
+    return site->window_bytes >= TTP_PLAN_WINDOW_MIN && site->window_bytes <= TTP_PLAN_WINDOW_MAX &&
+           site->window <= site->address && site->window >= head->code_start &&
+           (uint64_t)site->address + 2 <= (uint64_t)site->window + site->window_bytes &&
+           (uint64_t)site->window + site->window_bytes <= head->code_end &&
+           bytes <= head->byte_count &&
+           (uint64_t)site->first_fixup + site->fixup_count <= head->fixup_count;
+}
+
+static bool check_fixups(const struct ttp_plan_head *head, const struct ttp_plan_site *site)
+{
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(head, head->fixups_at);
+    uint32_t moved = (uint32_t)site->before_bytes + site->after_bytes;
+    for (uint32_t i = 0; site->kind == TTP_PLAN_CAN && i < site->fixup_count; i++)
+        if ((uint32_t)fixups[site->first_fixup + i].at + 4 > moved)
+            return false;
+    return true;
+}
+
+static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t *build_id,
+                  uint32_t count)
+{
+    if (size < sizeof(*head) || head->magic != TTP_PLAN_MAGIC ||
+        head->version != TTP_PLAN_VERSION || head->head_bytes != sizeof(*head) ||
+        head->total_bytes != size || head->build_id_bytes != count || head->machine != 62 ||
+        head->site_count > TTP_PLAN_SITES_MAX || head->row_count > TTP_PLAN_ROWS_MAX)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (head->build_id[i] != build_id[i])
+            return false;
+    if (!holds(head, head->sites_at, head->site_count, sizeof(struct ttp_plan_site)) ||
+        !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds(head, head->rows_at, head->row_count, sizeof(struct ttp_plan_row)) ||
+        !holds(head, head->row_index_at, (uint64_t)head->row_index_count + 1, sizeof(uint32_t)) ||
+        !holds(head, head->bytes_at, head->byte_count, 1))
+        return false;
+    const struct ttp_plan_site *sites = ttp_plan_at(head, head->sites_at);
+    for (uint32_t i = 0; i < head->site_count; i++)
+        if (!check_site(head, &sites[i]) || !check_fixups(head, &sites[i]))
+            return false;
+    return true;
+}
+
+const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes)
+{
+    char path[PATH_BYTES];
+    struct stat file;
+    if (build_id_bytes == 0 || build_id_bytes > sizeof(((struct ttp_plan_head *)0)->build_id) ||
+        !make_path(path, build_id, build_id_bytes))
+        return NULL;
+    long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    if (ttp_failed(fd))
+        return NULL;
+    long memory = -1;
+    bool is_ours =
+        ttp_syscall(SYS_newfstatat, fd, (long)"", (long)&file, AT_EMPTY_PATH, 0, 0) == 0 &&
+        S_ISREG(file.st_mode) && file.st_uid == ttp_process.user && (file.st_mode & 022) == 0 &&
+        (uint64_t)file.st_size <= TTP_PLAN_BYTES_MAX;
+    if (is_ours)
+        memory = ttp_syscall(SYS_mmap, 0, file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+    if (!is_ours || ttp_failed(memory))
+        return NULL;
+    const struct ttp_plan_head *head = (const struct ttp_plan_head *)memory;
+    if (check(head, (uint64_t)file.st_size, build_id, build_id_bytes))
+        return head;
+    ttp_syscall(SYS_munmap, memory, file.st_size, 0, 0, 0, 0);
+    return NULL;
+}
+
+void ttp_plan_unmap(const struct ttp_plan_head *plan)
+{
+    ttp_syscall(SYS_munmap, (long)plan, (long)plan->total_bytes, 0, 0, 0, 0);
+}

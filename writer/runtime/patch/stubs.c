@@ -1,0 +1,181 @@
+/* Stubs, written as bytes. One of a site whose call has number N:
+ *
+ *     instructions that stood before
+ *     movzbl is_seen + N(%rip), %ecx    rcx and r11 are free around a system call, flags are not
+ *     jrcxz  plain
+ *     lea    1f(%rip), %r11;  jmp *enter(%rip)
+ *  1: syscall
+ *     lea    2f(%rip), %rcx;  jmp *exit(%rip)
+ *  2: instructions that stood behind;  jmp back
+ *  plain: syscall;  instructions that stood behind;  jmp back
+ *
+ * Where the number is not known, its byte is found by two tables; what is above its 16 bits, enter
+ * looks at. */
+#include <sys/syscall.h>
+
+#include "writer/runtime/patch/patch.h"
+
+struct writing {
+    uint8_t *at, *end;
+    bool failed;
+};
+
+static void put(struct writing *w, const uint8_t *bytes, uint32_t count)
+{
+    if ((size_t)(w->end - w->at) < count) {
+        w->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        *w->at++ = bytes[i];
+}
+
+#define PUT(w, ...)                                                                                \
+    do {                                                                                           \
+        static const uint8_t bytes_[] = {__VA_ARGS__};                                             \
+        put(w, bytes_, sizeof(bytes_));                                                            \
+    } while (0)
+
+static void put_distance(struct writing *w, uint64_t target, uint32_t tail)
+{
+    int64_t distance = (int64_t)(target - ((uint64_t)(uintptr_t)w->at + tail));
+    uint8_t bytes[4];
+    w->failed |= distance != (int32_t)distance;
+    for (uint32_t i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)((uint64_t)distance >> 8 * i);
+    put(w, bytes, 4);
+}
+
+static void put_number_test(struct writing *w, const struct ttp_area_data *data,
+                            const struct ttp_plan_site *site)
+{
+    if (site->number_known && site->number < TTP_CALL_NUMBERS) {
+        PUT(w, 0x0f, 0xb6, 0x0d); /* movzbl is_seen + number(%rip), %ecx */
+        put_distance(w, (uintptr_t)&data->is_seen[site->number], 4);
+        return;
+    }
+    PUT(w, 0x0f, 0xb6, 0xcc, 0x4c, 0x8d, 0x1d); /* movzbl %ah, %ecx; lea pages(%rip), %r11 */
+    put_distance(w, (uintptr_t)data->pages, 4);
+    PUT(w, 0x4d, 0x8b, 0x1c, 0xcb);       /* mov (%r11, %rcx, 8), %r11 */
+    PUT(w, 0x0f, 0xb6, 0xc8);             /* movzbl %al, %ecx */
+    PUT(w, 0x41, 0x0f, 0xb6, 0x0c, 0x0b); /* movzbl (%r11, %rcx), %ecx */
+}
+
+/* Moved instructions [from, from + count) of before and after, with their distances made right. */
+static void put_moved(struct writing *w, const struct ttp_plan_head *plan,
+                      const struct ttp_plan_site *site, uint32_t from, uint32_t count,
+                      uint64_t bias)
+{
+    const uint8_t *moved =
+        (const uint8_t *)ttp_plan_at(plan, plan->bytes_at) + site->bytes + site->window_bytes;
+    const struct ttp_plan_fixup *fixups =
+        (const struct ttp_plan_fixup *)ttp_plan_at(plan, plan->fixups_at) + site->first_fixup;
+    struct writing patched = {.at = w->at, .end = w->end};
+    put(w, moved + from, count);
+    for (uint32_t i = 0; i < site->fixup_count && !w->failed; i++) {
+        uint32_t at = fixups[i].at;
+        if (at < from || at >= from + count)
+            continue;
+        struct writing distance = {.at = patched.at + (at - from), .end = w->at};
+        put_distance(&distance, bias + fixups[i].target, fixups[i].tail);
+        w->failed |= distance.failed;
+    }
+}
+
+static void put_back(struct writing *w, const struct ttp_plan_head *plan,
+                     const struct ttp_plan_site *site, uint64_t bias)
+{
+    put_moved(w, plan, site, site->before_bytes, site->after_bytes, bias);
+    PUT(w, 0xe9);
+    put_distance(w, bias + site->window + site->window_bytes, 4);
+}
+
+bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
+                   const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
+                   uint64_t bias)
+{
+    struct writing w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
+    stub->after = bias + site->address + 2;
+    stub->bias = bias;
+    put_moved(&w, plan, site, 0, site->before_bytes, bias);
+    put_number_test(&w, data, site);
+    PUT(&w, 0xe3, 0x00); /* jrcxz plain */
+    uint8_t *jump = w.at;
+    PUT(&w, 0x4c, 0x8d, 0x1d, 0x06, 0, 0, 0, 0xff, 0x25); /* lea 6(%rip), %r11; jmp *enter(%rip) */
+    put_distance(&w, (uintptr_t)&data->enter, 4);
+    PUT(&w, 0x0f, 0x05);
+    PUT(&w, 0x48, 0x8d, 0x0d, 0x06, 0, 0, 0, 0xff, 0x25); /* lea 6(%rip), %rcx; jmp *exit(%rip) */
+    put_distance(&w, (uintptr_t)&data->exit, 4);
+    put_back(&w, plan, site, bias);
+    long distance = w.at - jump;
+    w.failed |= distance > INT8_MAX;
+    if (!w.failed)
+        jump[-1] = (uint8_t)distance;
+    PUT(&w, 0x0f, 0x05);
+    put_back(&w, plan, site, bias);
+    while (w.at < w.end)
+        *w.at++ = 0xcc;
+    return !w.failed;
+}
+
+/* -- the page in front of the stubs -- */
+
+/* How to unwind from a stub: to the code that has the jump, as if that had been interrupted behind
+ * its `syscall` instruction, with every register as it is. One description is enough for all stubs
+ * of an area, as each has that address in its first word.
+ *
+ *     CFA = rsp;  rip = the word at (rip & -256) */
+static const uint8_t cie[] = {
+    0x1c, 0,    0,    0, 0,    0,    0,    0, 1,
+    'z',  'R',  'S',  0, 1,    0x78, 0x10, 1, 0x1b, /* factors 1 and -8, rip, distances */
+    0x0c, 7,    0,                                  /* DW_CFA_def_cfa rsp + 0 */
+    0x16, 0x10, 7,                                  /* DW_CFA_val_expression rip */
+    0x80, 0,    0x0b, 0, 0xff, 0x1a, 0x06, 0};      /* breg16 + 0; const2s -256; and; deref */
+#define FDE_BYTES 20u
+
+static void put_word(uint8_t *at, uint64_t value)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static void put_unwind(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes)
+{
+    uint8_t *head = data->unwind_head, *fde = data->unwind + sizeof(cie);
+    for (uint32_t i = 0; i < sizeof(cie); i++)
+        data->unwind[i] = cie[i];
+    put_word(fde, FDE_BYTES - 4);
+    put_word(fde + 4, sizeof(cie) + 4); /* back to the CIE */
+    put_word(fde + 8, stubs - (uintptr_t)(fde + 8));
+    put_word(fde + 12, stub_bytes);
+    put_word(fde + 16, 0); /* no augmentation, and padding */
+    put_word(fde + FDE_BYTES, 0);
+    head[0] = 1;    /* version */
+    head[1] = 0x1b; /* where .eh_frame is: distance of 4 bytes */
+    head[2] = 0x03; /* count: 4 bytes */
+    head[3] = 0x3b; /* table: from the head, 4 bytes */
+    put_word(head + 4, (uintptr_t)data->unwind - (uintptr_t)(head + 4));
+    put_word(head + 8, 1);
+    put_word(head + 12, stubs - (uintptr_t)head);
+    put_word(head + 16, (uintptr_t)fde - (uintptr_t)head);
+}
+
+_Static_assert(sizeof(cie) == 0x1c + 4, "as it says");
+_Static_assert(sizeof(cie) + FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
+_Static_assert(sizeof(struct ttp_area_data) <= TTP_AREA_DATA, "it has a page");
+_Static_assert(sizeof(struct ttp_stub) == TTP_STUB_BYTES, "as unwinding has it");
+
+void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes)
+{
+    data->enter = (uintptr_t)ttp_stub_enter;
+    data->exit = (uintptr_t)ttp_stub_exit;
+    for (uint32_t i = 0; i < TTP_NUMBERS_PAGE; i++)
+        data->pages[i] = (uintptr_t)data->none;
+    for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
+        data->is_seen[i] = ttp_arena.head.chosen_calls[i / 64] >> i % 64 & 1;
+        data->pages[i / TTP_NUMBERS_PAGE] = (uintptr_t)&data->is_seen[i & ~(TTP_NUMBERS_PAGE - 1)];
+    }
+    /* Their children may have this thread's state: sharing.c. */
+    data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;
+    put_unwind(data, stubs, stub_bytes);
+}
