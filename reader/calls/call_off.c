@@ -47,12 +47,19 @@ void ttp_call_pass_off(ttape_call_cursor *c, uint64_t time_ns, uint64_t event_ns
     struct ttp_call_off *o = &s->off;
     if (s->number < o->first_number || s->number >= o->end_number)
         find_segment(c, s);
+    uint64_t place = s->number - o->first_number;
+    if (place < ttp_switch_walk_next(&o->walk) && time_ns == event_ns) { /* it ran all the time */
+        o->start_ns = event_ns;
+        return;
+    }
     int64_t from = (int64_t)(s->now_ns - o->start_ns), to = (int64_t)(time_ns - o->start_ns);
     struct ttp_switch_walk walk = o->walk; /* a range may end inside of the interval */
-    struct ttp_off_time off = ttp_switch_walk_take(&walk, (uint32_t)(s->number - o->first_number),
-                                                   (int64_t)(event_ns - o->start_ns), from, to);
+    struct ttp_off_time off =
+        ttp_switch_walk_take(&walk, (uint32_t)place, (int64_t)(event_ns - o->start_ns), from, to);
     o->walk = time_ns == event_ns ? walk : o->walk;
     o->start_ns = time_ns == event_ns ? event_ns : o->start_ns;
+    o->preempted_ns += off.preempted_ns;
+    o->blocked_ns += off.blocked_ns;
     s->current->off_clock += off.preempted_ns + off.blocked_ns;
     s->current->unknown_clock += off.unknown_ns;
 }
@@ -60,6 +67,10 @@ void ttp_call_pass_off(ttape_call_cursor *c, uint64_t time_ns, uint64_t event_ns
 void ttp_call_settle_off(ttape_call_cursor *c)
 {
     const struct ttp_call_stack *stack = *ttp_call_stack_slot(c->s, c->step.stack);
+    struct ttp_call_off *o = &c->s->off;
+    c->step.preempted_ns = (int64_t)o->preempted_ns;
+    c->step.blocked_ns = (int64_t)o->blocked_ns;
+    o->preempted_ns = o->blocked_ns = 0;
     for (uint32_t i = 0; i < c->step.began_count; i++) {
         c->step.began[i].off_ns = (int64_t)(0 - stack->off_clock);
         c->step.began[i].unknown_ns = (int64_t)(0 - stack->unknown_clock);

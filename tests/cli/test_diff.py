@@ -100,7 +100,8 @@ def check_kind(found, name_of, sides, least, part):
                 assert row[key] is None
             else:
                 assert row[key] == {"calls": counts["calls"], "self_ns": counts["self"],
-                                    "total_ns": counts["total"]}, (name, row, dict(counts))
+                                    "total_ns": counts["total"],
+                                    "preempted_ns": 0}, (name, row, dict(counts))
 
 
 def check_totals(found, one, two):

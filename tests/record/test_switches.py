@@ -113,7 +113,41 @@ def check(checks, work, program, label, options=()):
                 f"{label}: {naps} naps off the CPU", rows["nap"])
     checks.that(found["preempted_ns"] > 0, f"{label}: preempted", rows)
     check_threads(checks, trace, told, label)
+    check_verbs(checks, trace, found, label)
     return trace, found
+
+
+def ask(verb, *words):
+    done = setting.tracetape(verb, "--json", *words)
+    return json.loads(done.out)
+
+
+def check_verbs(checks, trace, found, label):
+    """graph and diff say the same of idle and preempted time as report does."""
+    graph = ask("graph", "--all", trace)
+    checks.equal([graph["idle_source"], graph["idle_ns"]],
+                 [found["idle_source"], found["idle_ns"]], f"{label}: idle of graph")
+    if found["idle_source"] == "switches":
+        rows = {row["name"]: [row["self_ns"] - row["preempted_ns"], row["preempted_ns"]]
+                for row in found["rows"]}
+        idle = {row["name"]: row["blocked_ns"] for row in found["rows"]}
+        nodes = dict.fromkeys(idle, 0)
+        for node in graph["nodes"]: # a thread's first function is a node of its own
+            if node["name"] in idle:
+                nodes[node["name"]] += node["idle_ns"]
+        checks.equal(nodes, idle, f"{label}: idle of graph's nodes")
+        both = ask("diff", trace, "--with", trace, trace, "--all", "--min-change", "1%")
+        checks.equal(both["functions"]["same"], len(rows), f"{label}: no difference")
+        empty = trace.with_name("empty.ttape")
+        setting.tracetape("cut", trace, "-f", "-o", empty, "--events", "0..0")
+        gone = ask("diff", trace, empty)
+        checks.equal({row["name"]: [row["a"]["self_ns"], row["a"]["preempted_ns"]]
+                      for row in gone["functions"]["rows"]}, rows, f"{label}: functions of diff")
+        sums = {}
+        for row in gone["paths"]["rows"]:
+            for i, key in enumerate(("self_ns", "preempted_ns")):
+                sums.setdefault(row["name"], [0, 0])[i] += row["a"][key]
+        checks.equal(sums, rows, f"{label}: paths of diff")
 
 
 def check_pieces(checks, work, trace, whole):
@@ -151,6 +185,7 @@ def check_without(checks, work, program):
     done = setting.tracetape("record", "-q", "-f", "-o", trace, "--no-switches", "--", program)
     checks.equal((done.status, done.err), (0, b""), "--no-switches")
     checks.that(report(trace)["idle_source"] != "switches", "--no-switches: source of idle")
+    check_verbs(checks, trace, report(trace, "--exact"), "--no-switches")
     if setting.os.uname().machine not in PERF_EVENT_OPEN:
         return
     done = subprocess.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program],

@@ -356,6 +356,38 @@ static struct off_sums sum_calls(ttape_reader *r, uint32_t stream, uint64_t from
     return sums;
 }
 
+/* What steps tell, which the calls of a stream that ended say together: a call's is that of its
+ * outermost one. */
+static struct off_sums sum_steps(ttape_reader *r)
+{
+    struct off_sums sums = {0};
+    ttape_call_options options = {.size = sizeof options, .switches = true};
+    ttape_call_cursor *c;
+    const ttape_call_step *step;
+    ttape_error err;
+    ck_assert_int_eq(ttape_call_cursor_open(&c, r, &options, &err), TTAPE_OK);
+    while (ttape_call_cursor_step(c, &step, &err) == TTAPE_OK) {
+        int64_t off_ns = step->preempted_ns + step->blocked_ns;
+        ck_assert(step->preempted_ns >= 0 && step->blocked_ns >= 0 && off_ns <= step->elapsed_ns);
+        sums.off_ns += off_ns;
+        sums.unknown_ns += step->blocked_ns;
+    }
+    ttape_call_cursor_close(c);
+    return sums;
+}
+
+static struct off_sums sum_told(void)
+{
+    struct off_sums sums = {0};
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        for (uint32_t event = 0; event < EVENTS; event++) {
+            struct ttp_off_time off = told_of(stream, event, 0, INT64_MAX);
+            sums.off_ns += (int64_t)(off.preempted_ns + off.blocked_ns);
+            sums.unknown_ns += (int64_t)off.blocked_ns;
+        }
+    return sums;
+}
+
 START_TEST(of_calls)
 {
     for (uint32_t i = 0; i < 10; i++) {
@@ -378,6 +410,9 @@ START_TEST(of_calls)
             all.unknown_ns += whole.unknown_ns;
         }
         ck_assert(merged.off_ns == all.off_ns && merged.unknown_ns == all.unknown_ns);
+        struct off_sums steps = sum_steps(r), told = sum_told();
+        ck_assert_int_eq(steps.off_ns, told.off_ns);
+        ck_assert_int_eq(steps.unknown_ns, told.unknown_ns);
         ttape_reader_close(r);
         ttape_memory_sink_close(&memory);
     }

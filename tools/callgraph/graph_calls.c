@@ -7,7 +7,8 @@
 
 #include "tools/command/tool.h"
 
-#define ERRORS_SHOWN 20u
+#define ERRORS_SHOWN    20u
+#define SWITCHES_EVENTS 30000000u /* as in report: a second or two */
 
 static struct tool_call_stack *stack_of(struct tool_calls *calls, uint32_t number)
 {
@@ -44,11 +45,16 @@ static void change(struct tool_calls *calls, uint32_t number)
     calls->current = to;
 }
 
-static inline void pass_time(struct tool_calls *calls, int64_t step_ns)
+static inline void pass_time(struct tool_calls *calls, const ttape_call_step *step)
 {
-    tool_add_ns(&calls->span_ns, step_ns);
-    if (calls->current->count == 0)
-        tool_add_ns(&calls->outside_ns, step_ns);
+    struct tool_call_stack *stack = calls->current;
+    tool_add_ns(&calls->span_ns, step->elapsed_ns);
+    if (stack->count == 0)
+        tool_add_ns(&calls->outside_ns, step->elapsed_ns);
+    if (__builtin_expect((step->preempted_ns | step->blocked_ns) != 0, 0))
+        calls->handler->off(calls->context,
+                            stack->count > 0 ? &stack->calls[stack->count - 1] : NULL,
+                            step->preempted_ns, step->blocked_ns);
 }
 
 /* The handler of alarms sees the stack as it is before the event. */
@@ -60,7 +66,7 @@ static inline void take(struct tool_calls *calls, const ttape_call_step *step)
         stack->calls = step->began - stack->count;
     while (__builtin_expect(step->time_ns >= calls->alarm_ns, 0) && calls->alarm_ns != UINT64_MAX)
         calls->handler->alarm(calls->context, calls);
-    pass_time(calls, step->elapsed_ns);
+    pass_time(calls, step);
     calls->event_count++;
     if (step->began_count > 0) {
         stack->count++;
@@ -94,7 +100,7 @@ static void take_other(struct tool_calls *calls, const ttape_call_step *step)
         calls->current = stack;
         break;
     case TTAPE_STEP_STOP:
-        pass_time(calls, step->elapsed_ns);
+        pass_time(calls, step);
         while (calls->alarm_ns != UINT64_MAX)
             calls->handler->alarm(calls->context, calls);
         break;
@@ -151,7 +157,8 @@ void tool_calls_stream(struct tool_calls *calls, uint32_t stream, uint64_t alarm
                                         .stream_count = 1,
                                         .has_range = selection->has_range,
                                         .from_ns = selection->from_ns,
-                                        .to_ns = selection->to_ns};
+                                        .to_ns = selection->to_ns,
+                                        .switches = calls->switches};
     ttape_error err = {0};
     ttape_call_cursor *cursor;
     calls->stream = stream;
@@ -170,8 +177,11 @@ void tool_calls_open(struct tool_calls *calls, const struct tool_input *input,
                      const struct tool_selection *selection,
                      const struct tool_calls_handler *handler, void *context)
 {
+    ttape_info info;
+    ttape_reader_get_info(input->reader, &info);
     *calls = (struct tool_calls){
         .input = input, .selection = selection, .handler = handler, .context = context};
+    calls->switches = handler->off != NULL && info.event_count <= SWITCHES_EVENTS;
 }
 
 void tool_calls_close(struct tool_calls *calls)

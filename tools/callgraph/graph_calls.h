@@ -47,6 +47,9 @@ struct tool_calls_handler {
     /* A stack is run for the first time. */
     void (*change)(void *context, const struct tool_call_stack *from, struct tool_call_stack *to);
     void (*leaf)(void *context, struct tool_calls *calls, const ttape_event *event);
+    /* A part of the interval that ends now, in which the thread did not run. `top`: the call that
+     * it belongs to, or NULL. */
+    void (*off)(void *context, ttape_call *top, int64_t preempted_ns, int64_t blocked_ns);
     /* Before the first event at or after alarm_ns; sets another (UINT64_MAX: none). */
     void (*alarm)(void *context, struct tool_calls *calls);
 };
@@ -65,10 +68,12 @@ struct tool_calls {
     uint64_t event_count;
     int64_t span_ns, outside_ns; /* time; part of it with no frame on the current stack */
     uint64_t error_count;        /* reported failures, over all streams */
+    bool switches;               /* time off the CPU is asked for */
     bool failed;                 /* not worth going on, reported */
 };
 
-/* Streams one after the other with one tool_calls. */
+/* Streams one after the other with one tool_calls. With a handler of `off`, time off the CPU is
+ * asked for, unless the trace is so long that this takes too long. */
 void tool_calls_open(struct tool_calls *calls, const struct tool_input *input,
                      const struct tool_selection *selection,
                      const struct tool_calls_handler *handler, void *context);

@@ -13,6 +13,7 @@ static void put_measures(const struct tool_diff *diff, struct tool_json *json,
     if (diff->has_times) {
         tool_json_signed(json, "self_ns", side->self_ns);
         tool_json_signed(json, "total_ns", side->total_ns);
+        tool_json_signed(json, "preempted_ns", side->preempted_ns);
     }
 }
 

@@ -13,7 +13,8 @@
 #include "tools/command/tool.h"
 #include "tools/diff/diff_view.h"
 
-#define JOBS_MOST 64u
+#define JOBS_MOST       64u
+#define SWITCHES_EVENTS 30000000u /* as in report: a second or two */
 
 const char *const tool_diff_states[] = {"same", "changed", "new", "gone", "within_noise"};
 
@@ -72,6 +73,7 @@ static int report_run(struct tool_diff *diff, uint32_t run, struct tool_diff_row
                                 .by = TTAPE_REPORT_BY_FUNCTION,
                                 .damage = note_damage,
                                 .context = &r,
+                                .switches = diff->runs[run].info.event_count <= SWITCHES_EVENTS,
                                 .memory_bytes = diff->memory_bytes,
                                 .jobs = diff->jobs < JOBS_MOST ? diff->jobs : JOBS_MOST};
     if (ttape_report_make(&report, diff->runs[run].input.reader, &how, &err) != TTAPE_OK)
@@ -83,7 +85,8 @@ static int report_run(struct tool_diff *diff, uint32_t run, struct tool_diff_row
             row_of[key] = add_row(rows, key, TTAPE_NONE, 0);
         struct tool_diff_side *at = measure_of(rows, row_of[key], run);
         at->calls += found[i].call_count;
-        tool_add_ns(&at->self_ns, found[i].self_ns);
+        tool_add_ns(&at->self_ns, tool_change_ns(found[i].preempted_ns, found[i].self_ns));
+        tool_add_ns(&at->preempted_ns, found[i].preempted_ns);
         tool_add_ns(&at->total_ns, found[i].total_ns);
         at->is_there = true;
     }
@@ -163,9 +166,23 @@ static void leave(void *context, struct tool_call_stack *stack, ttape_call *call
     }
 }
 
+/* When a thread got no processor is chance: it is no time of the function. */
+static void off_cpu(void *context, ttape_call *top, int64_t preempted_ns, int64_t blocked_ns)
+{
+    struct climbing *c = context;
+    uint32_t node = top != NULL ? tool_call_word(top, TOOL_CALL_NODE) : TTAPE_NONE;
+    (void)blocked_ns;
+    if (node == TTAPE_NONE)
+        return;
+    struct tool_diff_side *at = measure_of(c->rows, node, c->run);
+    at->self_ns = tool_change_ns(preempted_ns, at->self_ns);
+    tool_add_ns(&at->preempted_ns, preempted_ns);
+}
+
 static int climb(struct climbing *c, uint32_t run)
 {
-    static const struct tool_calls_handler handler = {.enter = enter, .leave = leave};
+    static const struct tool_calls_handler handler = {
+        .enter = enter, .leave = leave, .off = off_cpu};
     static const struct tool_selection all = {.to_ns = UINT64_MAX};
     struct tool_calls calls;
     c->run = run;

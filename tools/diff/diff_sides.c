@@ -8,6 +8,7 @@
 struct measures {
     uint64_t calls[TOOL_DIFF_RUN_MOST];
     int64_t self_ns[TOOL_DIFF_RUN_MOST], total_ns[TOOL_DIFF_RUN_MOST];
+    int64_t preempted_ns[TOOL_DIFF_RUN_MOST];
 };
 
 static int compare_counts(const void *a, const void *b)
@@ -45,6 +46,7 @@ static struct tool_diff_side side_of(const struct tool_diff_side *runs, uint32_t
         scratch->calls[run - from] = runs[run].calls;
         scratch->self_ns[run - from] = runs[run].self_ns;
         scratch->total_ns[run - from] = runs[run].total_ns;
+        scratch->preempted_ns[run - from] = runs[run].preempted_ns;
         side.is_there |= runs[run].is_there;
         side.is_partial |= !runs[run].is_there;
     }
@@ -52,6 +54,7 @@ static struct tool_diff_side side_of(const struct tool_diff_side *runs, uint32_t
     side.calls = median_count(scratch->calls, to - from);
     side.self_ns = median_time(scratch->self_ns, to - from);
     side.total_ns = median_time(scratch->total_ns, to - from);
+    side.preempted_ns = median_time(scratch->preempted_ns, to - from);
     return side;
 }
 

@@ -70,8 +70,9 @@ void tool_diff_describe(const struct tool_diff *diff, uint32_t key, char *buffer
 struct tool_diff_side {
     uint64_t calls;
     int64_t self_ns, total_ns;
-    bool is_there;   /* in any of its runs */
-    bool is_partial; /* but not in all */
+    int64_t preempted_ns; /* is no part of self_ns */
+    bool is_there;        /* in any of its runs */
+    bool is_partial;      /* but not in all */
 };
 
 enum tool_diff_state {

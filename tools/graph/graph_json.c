@@ -30,7 +30,8 @@ static void put_threads(struct tool_graph_view *view, struct tool_json *json)
         tool_json_number(json, "calls", thread->call_count);
         tool_json_number(json, "events", thread->event_count);
         tool_json_signed(json, "span_ns", thread->span_ns);
-        tool_json_signed(json, "idle_ns", thread->idle_ns);
+        tool_json_signed(json, "idle_ns",
+                         tool_graph_idle(view->graph, thread->idle_ns, thread->blocked_ns));
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
@@ -82,7 +83,8 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_real(json, "self_share", tool_graph_share(graph, node->sum.self_ns, node->sum.calls));
     tool_json_signed(json, "total_ns", node->sum.total_ns);
     tool_json_signed(json, "pruned_ns", node->sum.below_ns);
-    tool_json_signed(json, "idle_ns", node->sum.idle_ns);
+    tool_json_signed(json, "idle_ns",
+                     tool_graph_idle(graph, node->sum.idle_ns, node->sum.blocked_ns));
     put_contexts(view, json, tool_graph_node_contexts(view, index));
     tool_json_end(json, '}');
 }
@@ -197,7 +199,10 @@ void tool_graph_json(struct tool_graph_view *view, struct tool_output *out)
     tool_json_text(&json, "file", graph->input->name);
     tool_json_bool(&json, "has_times", graph->has_times);
     tool_json_signed(&json, "span_ns", graph->span_ns);
-    tool_json_signed(&json, "idle_ns", graph->idle_ns);
+    tool_json_signed(&json, "idle_ns", tool_graph_idle(graph, graph->idle_ns, graph->blocked_ns));
+    tool_json_text(&json, "idle_source", tool_graph_idle_word(graph));
+    if (graph->has_switches)
+        tool_json_signed(&json, "unknown_ns", graph->unknown_ns);
     tool_json_number(&json, "calls", graph->call_count);
     tool_json_number(&json, "lost_events", tool_lost_events(graph->input->reader));
     put_pruned(graph, &json);

@@ -96,12 +96,47 @@ static int read_all(struct tool_graph *graph)
     return status;
 }
 
+/* Where there are blocking system calls, functions that are called so say nothing. */
+static void find_idle(struct tool_graph *graph)
+{
+    struct tool_functions *all = &graph->functions;
+    ttape_site site;
+    for (uint32_t i = 0; i < all->count; i++) {
+        bool is_call = all->functions[i].is_idle &&
+                       ttape_reader_get_site(graph->input->reader, all->functions[i].site, &site) ==
+                           TTAPE_OK &&
+                       site.kind == TTAPE_SITE_SYSCALL;
+        graph->has_idle_calls = graph->has_idle_calls || is_call;
+        graph->has_idle_names = graph->has_idle_names || all->functions[i].is_idle;
+    }
+    for (uint32_t i = 0; graph->has_idle_calls && i < all->count; i++) {
+        if (all->functions[i].is_idle)
+            (void)ttape_reader_get_site(graph->input->reader, all->functions[i].site, &site);
+        all->functions[i].is_idle = all->functions[i].is_idle && site.kind == TTAPE_SITE_SYSCALL;
+    }
+}
+
+ttape_idle_source tool_graph_idle_source(const struct tool_graph *graph)
+{
+    return graph->has_switches     ? TTAPE_IDLE_SWITCHES
+           : graph->has_idle_calls ? TTAPE_IDLE_SYSTEM_CALLS
+           : graph->has_idle_names ? TTAPE_IDLE_FUNCTIONS
+                                   : TTAPE_IDLE_NOTHING;
+}
+
+const char *tool_graph_idle_word(const struct tool_graph *graph)
+{
+    static const char *const words[] = {"nothing", "switches", "system calls", "functions"};
+    return words[tool_graph_idle_source(graph)];
+}
+
 int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
                     const struct tool_selection *selection)
 {
     graph->input = input;
     graph->selection = selection;
     tool_functions_open(&graph->functions, input->reader);
+    find_idle(graph);
     graph->plain = tool_allocate(graph->functions.count, sizeof(uint32_t));
     memset(graph->plain, 0xFF, graph->functions.count * sizeof(uint32_t));
     (void)tool_graph_new_node(
@@ -124,7 +159,7 @@ int tool_graph_remake(struct tool_graph *graph)
     tool_map_close(&graph->active_map); /* it names edges */
     graph->context_count = 0;
     graph->call_count = 0;
-    graph->span_ns = graph->idle_ns = 0;
+    graph->span_ns = graph->idle_ns = graph->blocked_ns = graph->unknown_ns = 0;
     graph->is_pruned = true;
     return read_all(graph);
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tracetape/report.h>
+
 #include "tools/callgraph/graph_calls.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/callgraph/graph_map.h"
@@ -31,7 +33,8 @@ struct tool_graph_counts {
     int64_t total_ns;   /* with everything below; a moment counts once on a stack */
     int64_t self_ns;    /* nodes */
     int64_t below_ns;   /* nodes: own time of pruned functions that hang here now */
-    int64_t idle_ns;    /* nodes: part of self in blocking calls */
+    int64_t idle_ns;    /* nodes: part of self in blocking calls, by their kind or names */
+    int64_t blocked_ns; /* nodes: part of self in which the thread was seen to be blocked */
 };
 
 struct tool_graph_node {
@@ -90,7 +93,7 @@ struct tool_graph_thread {
     uint32_t guess, guess_score;
     struct tool_graph_origin guess_first, guess_open;
     uint64_t call_count, event_count;
-    int64_t span_ns, idle_ns;
+    int64_t span_ns, idle_ns, blocked_ns;
 };
 
 /* What one thread has of a node or edge. */
@@ -122,7 +125,10 @@ struct tool_graph {
     struct tool_spawns *spawns; /* graph_spawn.c */
 
     uint64_t call_count;
-    int64_t span_ns, idle_ns;
+    int64_t span_ns, idle_ns, blocked_ns;
+    int64_t unknown_ns;                  /* where nothing is known of switches; has_switches only */
+    bool asks_switches, has_switches;    /* has: something is known of them */
+    bool has_idle_calls, has_idle_names; /* functions: blocking system calls, or blocking names */
     uint64_t pruned_nodes, pruned_edges, pruned_calls; /* calls: of pruned nodes */
     uint32_t max_depth;                                /* frames on one stack */
     int status, peek_status; /* peek_status: of looks into streams, beside the walk */
@@ -154,6 +160,15 @@ int tool_graph_prune(struct tool_graph *graph, const struct tool_graph_limits *l
 uint64_t tool_graph_choose(struct tool_graph *graph, const struct tool_graph_limits *limits);
 /* Decides is_kept of edges; every node stays connected with the start. */
 void tool_graph_thin(struct tool_graph *graph, const struct tool_graph_limits *limits);
+
+/* What idle times are made of, and how many of them there are of these counts: spec F-SWI-07. */
+ttape_idle_source tool_graph_idle_source(const struct tool_graph *graph);
+const char *tool_graph_idle_word(const struct tool_graph *graph);
+static inline int64_t tool_graph_idle(const struct tool_graph *graph, int64_t idle_ns,
+                                      int64_t blocked_ns)
+{
+    return graph->has_switches ? blocked_ns : idle_ns;
+}
 
 /* The share of the run that a time is; of all calls where there are no times. */
 double tool_graph_share(const struct tool_graph *graph, int64_t time_ns, uint64_t calls);

@@ -298,6 +298,27 @@ static void put_calls(struct printing *print, const struct tool_graph_summary *s
     put_fact(out, "recursive calls", summary->recursive_calls, "");
 }
 
+static void put_idle(struct printing *print)
+{
+    const struct tool_graph *graph = print->graph;
+    static const char *const words[] = {NULL, "(blocked)", "(in blocking system calls)",
+                                        "(in blocking functions)"};
+    const char *words_of_source = words[tool_graph_idle_source(graph)];
+    int64_t idle_ns = tool_graph_idle(graph, graph->idle_ns, graph->blocked_ns);
+    char text[40];
+    if (words_of_source == NULL) {
+        tool_output_printf(print->out, "  %-28s ?\n", "  idle");
+        return;
+    }
+    text[tool_put_time(text, idle_ns)] = '\0';
+    tool_output_printf(print->out, "  %-28s %s (%.2f %%) %s\n", "  idle", text,
+                       100.0 * tool_graph_share(graph, idle_ns, 0), words_of_source);
+    if (!graph->has_switches || graph->unknown_ns <= 0)
+        return;
+    text[tool_put_time(text, graph->unknown_ns)] = '\0';
+    tool_output_printf(print->out, "  %-28s %s\n", "  not known", text);
+}
+
 static void put_shape(struct printing *print, const struct tool_graph_summary *summary)
 {
     struct tool_output *out = print->out;
@@ -319,9 +340,7 @@ static void put_shape(struct printing *print, const struct tool_graph_summary *s
         char text[40];
         text[tool_put_time(text, print->graph->span_ns)] = '\0';
         tool_output_printf(out, "  %-28s %s\n", "time of all threads", text);
-        text[tool_put_time(text, print->graph->idle_ns)] = '\0';
-        tool_output_printf(out, "  %-28s %s (%.2f %%)\n", "  in blocking calls", text,
-                           100.0 * tool_graph_share(print->graph, print->graph->idle_ns, 0));
+        put_idle(print);
     }
 }
 

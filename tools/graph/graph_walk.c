@@ -190,6 +190,22 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
         node->is_kept ? enter_edge(graph, stack, call, index, &origin) : TTAPE_NONE;
 }
 
+/* Of an outermost call: what is known of it is known of all above it. */
+static void note_known(struct tool_graph *graph, const ttape_call *call)
+{
+    tool_add_ns(&graph->unknown_ns, call->unknown_ns);
+    graph->has_switches =
+        graph->has_switches || (graph->asks_switches && call->unknown_ns < call->total_ns);
+}
+
+static void off_cpu(void *context, ttape_call *top, int64_t preempted_ns, int64_t blocked_ns)
+{
+    struct tool_graph *graph = context;
+    uint32_t index = top != NULL ? tool_call_word(top, TOOL_CALL_NODE) : TOOL_GRAPH_START;
+    (void)preempted_ns;
+    tool_add_ns(&touch_node(graph, index)->now.blocked_ns, blocked_ns);
+}
+
 static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct tool_graph *graph = context;
@@ -197,6 +213,8 @@ static void leave(void *context, struct tool_call_stack *stack, ttape_call *call
     uint32_t edge_index = tool_call_word(call, TOOL_CALL_EDGE);
     struct tool_graph_node *node = touch_node(graph, index);
     bool is_idle = (call->user[TOOL_CALL_FLAGS] & CALL_IDLE) != 0;
+    if (stack->count == 1)
+        note_known(graph, call);
     tool_add_ns(&node->now.self_ns, call->self_ns);
     tool_add_ns(&node->now.idle_ns, is_idle ? call->self_ns : 0);
     if (--*active_of(graph, stack->number, index, &node->active) == 0)
@@ -249,6 +267,7 @@ static void add_counts(struct tool_graph_counts *to, const struct tool_graph_cou
     tool_add_ns(&to->self_ns, from->self_ns);
     tool_add_ns(&to->below_ns, from->below_ns);
     tool_add_ns(&to->idle_ns, from->idle_ns);
+    tool_add_ns(&to->blocked_ns, from->blocked_ns);
 }
 
 static void keep_context(struct tool_graph *graph, uint32_t index, bool is_edge,
@@ -281,6 +300,7 @@ static void merge(struct tool_graph *graph)
             keep_context(graph, index, false, &node->now);
             thread->call_count += node->kind == TOOL_NODE_FUNCTION ? node->now.calls : 0;
             tool_add_ns(&thread->idle_ns, node->now.idle_ns);
+            tool_add_ns(&thread->blocked_ns, node->now.blocked_ns);
             node->now = (struct tool_graph_counts){0};
             node->is_touched = false;
         }
@@ -288,17 +308,19 @@ static void merge(struct tool_graph *graph)
     graph->touched_count = 0;
     graph->call_count += thread->call_count;
     tool_add_ns(&graph->idle_ns, thread->idle_ns);
+    tool_add_ns(&graph->blocked_ns, thread->blocked_ns);
 }
 
 void tool_graph_walk(struct tool_graph *graph, struct tool_calls *calls)
 {
-    static const struct tool_calls_handler handler = {enter, leave, change, leaf, ring};
+    static const struct tool_calls_handler handler = {enter, leave, change, leaf, off_cpu, ring};
     tool_calls_open(calls, graph->input, graph->selection, &handler, graph);
+    graph->asks_switches = calls->switches;
     for (uint32_t i = 0; i < graph->thread_count && !calls->failed; i++) {
         struct tool_graph_thread *thread = &graph->threads[i];
         graph->current = i;
         thread->call_count = 0;
-        thread->idle_ns = 0;
+        thread->idle_ns = thread->blocked_ns = 0;
         uint64_t alarm_ns = tool_spawn_begin(graph, i);
         tool_calls_stream(calls, thread->stream, alarm_ns);
         thread->event_count = calls->event_count;

@@ -130,7 +130,8 @@ typedef struct ttape_call_step {
     ttape_call *began; /* outermost first; the top of the stack is the last of them */
     ttape_call *ended; /* outermost first: the last of them ended first. They lie behind the calls
                         * that are open still (ttape_call_cursor_stack) */
-    uint64_t reserved[2];
+    /* With the option `switches`: parts of elapsed_ns, which belongs to what was on top before. */
+    int64_t preempted_ns, blocked_ns;
 } ttape_call_step;
 
 /* The next step, which lives (and its calls) until the next call on the cursor. TTAPE_END and
