@@ -342,6 +342,7 @@ struct ttp_encode {
     struct ttp_growing layouts; /* struct ttp_layout */
     struct ttp_growing threads; /* struct ttp_thread * */
     struct ttp_word_map image_by_serial, thread_by_serial;
+    struct ttp_word_map call_by_key; /* of system calls: places in `sites` */
     /* what has an id in the current file, in order: a file after a rotation has the same ids */
     struct ttp_growing processes;      /* uint32_t image */
     struct ttp_growing streams;        /* uint32_t thread */

@@ -10,14 +10,11 @@
 #include "format/base/bytes.h"
 #include "writer/arena/record.h"
 #include "writer/events/stream_names.h"
-#include "writer/recording/decode/call_names.h"
 #include "writer/recording/decode/layouts.h"
 #include "writer/recording/journal.h"
 
 #define PROCESS_BYTES 32u
 #define MODULE_BYTES  20u
-#define KIND_MAX      0xFFFFu /* that a trace can hold */
-#define SITE_BYTES    18u
 
 static ttape_string text(const char *s) { return (ttape_string){s, s == NULL ? 0 : strlen(s)}; }
 
@@ -284,12 +281,31 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
     return TTAPE_OK;
 }
 
+/* The same system call in another layout of the same file: a key means the same everywhere. */
+static bool share_call(const struct ttp_encode *e, struct ttp_site_seen *seen)
+{
+    uint32_t found = ttp_is_call_key(seen->address) && !e->options.separate_files
+                         ? ttp_map_find(&e->call_by_key, seen->address)
+                         : TTAPE_NONE;
+    if (found == TTAPE_NONE)
+        return false;
+    const struct ttp_place *at = (const struct ttp_place *)e->sites.data + found;
+    const struct ttp_site_seen *first =
+        (const struct ttp_site_seen *)ttp_layout_at(e, at->layout)->sites.data + at->index;
+    seen->id = first->id;
+    seen->select = first->select;
+    seen->is_checkpoint = first->is_checkpoint;
+    return true;
+}
+
 static ttape_status define_site(struct ttp_encode *e, struct ttp_thread *thread,
                                 struct ttp_layout *layout, uint32_t index, ttape_error *err)
 {
     ttape_site site;
     struct ttp_site_seen *seen = (struct ttp_site_seen *)layout->sites.data + index;
     TTP_TRY(ttp_stream_ready(e, thread, err));
+    if (share_call(e, seen))
+        return TTAPE_OK;
     const struct ttp_image *image = ttp_image_at(e, thread->image);
     if (seen->module != TTAPE_NONE)
         TTP_TRY(define_module(e, image, layout, seen->module, err));
@@ -306,6 +322,9 @@ static ttape_status define_site(struct ttp_encode *e, struct ttp_thread *thread,
     describe_site(layout, index, &site);
     TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
     TTP_TRY(note_place(e, &e->sites, image->layout, index, err));
+    if (ttp_is_call_key(seen->address))
+        TTP_TRY(ttp_map_set(&e->allocator, &e->call_by_key, seen->address,
+                            (uint32_t)(e->sites.count - 1), err));
     return root == NULL ? TTAPE_OK : ttp_root_put(e, root, seen, err);
 }
 
@@ -434,73 +453,6 @@ ttape_status ttp_image_early_module(struct ttp_encode *e, struct ttp_thread *thr
     return status;
 }
 
-static bool is_text(const char *text, ttape_string string)
-{
-    return text != NULL && strlen(text) == string.size_bytes &&
-           memcmp(text, string.data, string.size_bytes) == 0;
-}
-
-/* A message about a site; the strings are in the message. */
-struct told_site {
-    uint64_t address;
-    uint32_t kind, line;
-    ttape_string symbol, file;
-};
-
-static bool parse_site(struct told_site *told, const uint8_t *bytes, size_t size_bytes)
-{
-    if (size_bytes < SITE_BYTES)
-        return false;
-    size_t name_bytes = ttp_load16(bytes + 16), text_bytes = size_bytes - SITE_BYTES;
-    uint32_t kind = ttp_load32(bytes + 8);
-    const char *text = (const char *)bytes + SITE_BYTES;
-    if (name_bytes > text_bytes)
-        return false;
-    *told = (struct told_site){.address = ttp_load64(bytes),
-                               .kind = kind <= KIND_MAX ? kind : TTAPE_SITE_FUNCTION,
-                               .line = ttp_load32(bytes + 12),
-                               .symbol = {text, name_bytes},
-                               .file = {text + name_bytes, text_bytes - name_bytes}};
-    return told->address != 0;
-}
-
-/* Every thread writes a message for each site that it passes. */
-static bool is_known(const struct ttp_layout *layout, const struct told_site *told)
-{
-    uint32_t known = ttp_map_find(&layout->by_address, told->address);
-    if (known == TTAPE_NONE)
-        return false;
-    const struct ttp_site_seen *site = (const struct ttp_site_seen *)layout->sites.data + known;
-    return site->kind == told->kind && site->line == told->line &&
-           ((told->kind == TTAPE_SITE_SYSCALL && told->symbol.size_bytes == 0) ||
-            is_text(site->symbol, told->symbol)) &&
-           is_text(site->file, told->file);
-}
-
-static ttape_status take_site(struct ttp_encode *e, struct ttp_layout *layout,
-                              struct told_site *told, ttape_error *err)
-{
-    char name[TTP_CALL_NAME_BYTES];
-    bool is_call = told->kind == TTAPE_SITE_SYSCALL;
-    if (is_call && told->symbol.size_bytes == 0) {
-        ttp_call_name(told->line, name);
-        told->symbol = text(name);
-    }
-    struct ttp_site_seen *added = ttp_push(&e->allocator, &layout->sites, sizeof *added, err);
-    if (added == NULL)
-        return TTAPE_E_MEMORY;
-    *added = (struct ttp_site_seen){.address = told->address,
-                                    .module = is_call ? TTAPE_NONE
-                                                      : ttp_module_find(layout, told->address),
-                                    .kind = told->kind,
-                                    .line = told->line,
-                                    .id = TTAPE_NONE};
-    TTP_TRY(ttp_keep_text(&added->symbol, told->symbol, err));
-    TTP_TRY(ttp_keep_text(&added->file, told->file, err));
-    return ttp_map_set(&e->allocator, &layout->by_address, told->address,
-                       (uint32_t)(layout->sites.count - 1), err);
-}
-
 /* Modules before the last `count` are of a list that was cut off. If there are fewer, it is not
  * known which modules are gone. */
 static ttape_status end_modules(struct ttp_encode *e, struct ttp_image *image, uint32_t count,
@@ -517,20 +469,18 @@ ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, 
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
     struct ttp_layout *layout;
-    struct told_site told = {0};
     e->told_ns = thread->last_ns;
     if (kind == TTP_MESSAGE_PROCESS)
         TTP_TRY(take_process(e, thread, bytes, size_bytes, err));
     TTP_TRY(layout_of(e, thread, &layout, err));
-    if (kind == TTP_MESSAGE_SITE &&
-        (!parse_site(&told, bytes, size_bytes) || is_known(layout, &told)))
+    if (kind == TTP_MESSAGE_SITE && !ttp_told_site_is_new(layout, bytes, size_bytes))
         return TTAPE_OK;
     TTP_TRY(ttp_journal_message(e, thread, kind, bytes, size_bytes, err));
     struct ttp_image *image = ttp_image_at(e, thread->image);
     if (kind == TTP_MESSAGE_MODULE)
         return take_module(e, image, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_SITE)
-        return take_site(e, layout, &told, err);
+        return ttp_told_site_take(e, layout, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_MODULES_END && size_bytes >= sizeof(uint32_t))
         return end_modules(e, image, ttp_load32(bytes), err);
     return TTAPE_OK;
@@ -595,4 +545,5 @@ void ttp_images_close(struct ttp_encode *e)
         ttp_grown_free(&e->allocator, lists[i]);
     ttp_map_free(&e->allocator, &e->image_by_serial);
     ttp_map_free(&e->allocator, &e->thread_by_serial);
+    ttp_map_free(&e->allocator, &e->call_by_key);
 }

@@ -45,4 +45,9 @@ uint32_t ttp_module_find(const struct ttp_layout *layout, uint64_t address);
  * only after the call's time. */
 uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address, uint64_t ns);
 
+/* told_sites.c: whether the message of a site says what is not known yet; takes it. */
+bool ttp_told_site_is_new(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes);
+ttape_status ttp_told_site_take(struct ttp_encode *e, struct ttp_layout *layout,
+                                const uint8_t *bytes, size_t size_bytes, ttape_error *err);
+
 #endif
