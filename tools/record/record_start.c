@@ -26,6 +26,7 @@ struct surroundings {
     char **entries; /* of `environ`, but for the two */
     char *arena, *preload;
     const struct sigaction *size_action; /* what SIGXFSZ did before hold_size_signal */
+    const struct tool_record_trace *trace;
 };
 
 static void free_surroundings(struct surroundings *s)
@@ -47,16 +48,18 @@ static bool make_surroundings(struct surroundings *s, const char *arena, const c
     s->entries = calloc(count + 3, sizeof *s->entries);
     if (asprintf(&s->arena, ENV_ARENA "=%s", arena) < 0)
         s->arena = NULL;
-    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime, joins ? ":" : "",
-                 joins ? before : "") < 0)
+    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime != NULL ? runtime : "",
+                 joins ? ":" : "", joins ? before : "") < 0)
         s->preload = NULL;
     if (s->entries == NULL || s->arena == NULL || s->preload == NULL) {
         free_surroundings(s);
         return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD))
+        if (runtime == NULL || (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD)))
             s->entries[used++] = environ[i];
+    if (runtime == NULL)
+        return true;
     s->entries[used++] = s->arena;
     s->entries[used] = s->preload;
     return true;
@@ -66,6 +69,8 @@ static bool make_surroundings(struct surroundings *s, const char *arena, const c
 static void become(char **argv, const struct surroundings *around, int go, int report)
 {
     char byte;
+    if (around->trace != NULL)
+        tool_trace_allow(around->trace);
     while (read(go, &byte, 1) < 0 && errno == EINTR) { /* until its other end is closed */
     }
     (void)sigaction(SIGXFSZ, around->size_action, NULL);
@@ -99,6 +104,9 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
     if (child > 0)
         follow(recording, child, how);
     int code = errno;
+    if (child > 0 && how->trace != NULL &&
+        !tool_trace_hold(how->trace, ttape_recording_arena(recording), child, false))
+        (void)kill(child, SIGKILL);
     (void)close(go[0]);
     (void)close(go[1]);
     errno = code;
@@ -114,6 +122,7 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
     if (!make_surroundings(&around, ttape_recording_arena(recording), how->runtime))
         return -1;
     around.size_action = how->size_action;
+    around.trace = how->trace;
     *code = 0;
     pid_t child = -1;
     if (pipe2(report, O_CLOEXEC) != 0) {

@@ -42,6 +42,7 @@
 #define WAIT_SAID_NS   10000000u /* that programs waited is worth a line */
 
 struct options {
+    bool by_ptrace; /* system calls, and nothing else */
     const char *output, *clock;
     const char *shown; /* what messages call the output */
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
@@ -54,6 +55,12 @@ struct options {
     struct tool_record_rules rules;
     struct tool_record_calls calls;
 };
+
+static bool parse_engine(const char *text, void *into)
+{
+    *(bool *)into = strcmp(text, "ptrace") == 0;
+    return *(bool *)into || strcmp(text, "in-process") == 0;
+}
 
 static const struct tool_option table[] = {
     {"output", 'o', "FILE",
@@ -99,6 +106,8 @@ static const struct tool_option table[] = {
      TOOL_AT(cull_hot)},
     {"syscalls", 0, "[=CHOICE]", "system calls, too: read,write  %file  /^epoll_/  !futex",
      tool_parse_record_calls, TOOL_AT(calls)},
+    {"engine", 0, "HOW", "of system calls: in-process (default), ptrace (sees all programs)",
+     parse_engine, TOOL_AT(by_ptrace)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
      TOOL_AT(off)},
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
@@ -405,6 +414,8 @@ static int record(const struct options *options, char **argv,
     ttape_error err = {0};
     ttape_recording *recording;
     struct sigaction size_action;
+    struct tool_record_trace trace = {0};
+    ttape_trace_counts counts;
     int status = 0, code;
     if (tool_record_is_command(options->output, argv[0]))
         return tool_fail("cannot record into '%s': it is the command", options->output);
@@ -414,13 +425,22 @@ static int record(const struct options *options, char **argv,
                          " names it)");
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
+    if (options->by_ptrace &&
+        !tool_trace_open(&trace,
+                         options->calls.given ? recording_options->syscalls.chosen : NULL)) {
+        free(runtime);
+        return TOOL_CANNOT;
+    }
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK) {
         free(runtime);
         return fail_open(options, &err);
     }
     shared = recording;
-    const struct tool_record_start how = {runtime, &size_action, recording_options->follows,
-                                          options->quiet};
+    const struct tool_record_start how = {.runtime = options->by_ptrace ? NULL : runtime,
+                                          .trace = options->by_ptrace ? &trace : NULL,
+                                          .size_action = &size_action,
+                                          .follows = recording_options->follows,
+                                          .is_quiet = options->quiet};
     pid_t child = tool_record_start(argv, recording, &how, &code);
     catch_signals();
     if (child < 0 || code != 0) {
@@ -431,8 +451,10 @@ static int record(const struct options *options, char **argv,
         (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
         return child < 0 ? TOOL_CANNOT : code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
     }
-    ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
+    if (!options->by_ptrace)
+        ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
     run(recording, child, &status);
+    tool_trace_close(&trace, &counts);
     int result = finish(options, recording, status);
     ttape_recording_close(recording);
     free(runtime);

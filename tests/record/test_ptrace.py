@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""`record --engine ptrace`: system calls of programs that nothing is loaded into, dynamic and
+static: exact counts with threads, handlers, jumps, cancellation, fork, vfork and exec; what
+programs write and how they end is as without; the same counts as strace's. The recorder's death
+leaves them running. Run as root and as an ordinary user."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import setting
+
+# Calls of p_known_calls in its own images: number and failures.
+KNOWN = {"getppid": (403, 0), "close": (None, 1), "vfork": (1, 0), "kill": (3, 0),
+         "exit_group": (5, 0), "pipe2": (1, 0), "wait4": (4, 0)}
+FAILED_READS = 1  # that a signal interrupted
+STRACE_NEVER = {"exit", "exit_group"}
+STRACE_OTHER = {"rt_sigreturn"}  # whose result it takes for an error
+
+
+def record(trace, *command, **options):
+    return subprocess.run([setting.COMMAND, "record", "--engine", "ptrace", "-q", "-f", "-o", trace,
+                           "--", *command], capture_output=True, timeout=120, **options)
+
+
+def calls_of(trace):
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", trace], capture_output=True,
+                          timeout=60, check=True)
+    return {row["call"]: (row["sum"]["calls"], row["sum"]["errors"])
+            for row in json.loads(done.stdout)["rows"]}
+
+
+def test_known(program):
+    alone = subprocess.run([program], capture_output=True, timeout=60)
+    done = record("known.ttape", program)
+    assert (done.returncode, done.stdout, done.stderr) == (11, alone.stdout, alone.stderr) and \
+        alone.returncode == 11, (done, alone)
+    found = calls_of("known.ttape")
+    for name, (calls, errors) in KNOWN.items():
+        assert name in found, (name, found)
+        got = found[name]
+        assert (calls is None or got[0] == calls) and got[1] == errors, (name, got, found)
+    # What the loader reads, and true's, is not known here.
+    listed = subprocess.run([setting.COMMAND, "syscalls", "--list", "--calls", "read",
+                             "known.ttape"], capture_output=True, text=True, check=True, timeout=60)
+    ends = [line.split("\t")[2:] for line in listed.stdout.splitlines()]
+    left = [end for end in ends if end[0] == "left"]
+    assert len(left) == 2, ends  # by a jump, and by cancellation
+    assert sum(end == ["exit", "read = -4"] for end in ends) == FAILED_READS, ends
+    subprocess.run([setting.COMMAND, "verify", "-q", "known.ttape"], check=True, timeout=60)
+
+
+def test_as_strace():
+    if not setting.shutil.which("strace"):
+        print("SKIPPED: strace is not installed")
+        return
+    loop = ["sh", "-c", "for i in 1 2 3; do /bin/true; echo $i | cat; done; exit 3"]
+    for command in (loop, ["ls", "-lR", "/usr/share/doc/dash"]):
+        subprocess.run(["strace", "-f", "-c", "-o", "strace.txt", *command], capture_output=True,
+                       timeout=120)
+        with open("strace.txt") as file:
+            rows = [line.split() for line in file]
+        expected = {row[-1]: (int(row[3]), int(row[4]) if len(row) == 6 else 0) for row in rows
+                    if len(row) >= 5 and row[0][0].isdigit() and row[-1] != "total"}
+        done = record("loop.ttape", *command)
+        assert done.stdout == subprocess.run(command, capture_output=True).stdout
+        found = {name: sums for name, sums in calls_of("loop.ttape").items()
+                 if name not in STRACE_NEVER}
+        for name in STRACE_OTHER & set(expected):
+            assert found.pop(name)[0] == expected.pop(name)[0], name
+        assert found == expected, {name: (found.get(name), expected.get(name))
+                                   for name in set(found) | set(expected)
+                                   if found.get(name) != expected.get(name)}
+
+
+def test_killed_recorder():
+    """kill -9 of the recorder: the program runs on, and is not stopped."""
+    os.mkfifo("started")
+    os.mkfifo("go")
+    os.mkfifo("end")
+    script = "echo a > started; read word < go; /bin/true; echo $word > end"
+    recorder = subprocess.Popen([setting.COMMAND, "record", "--engine", "ptrace", "-q", "-f", "-o",
+                                 "killed.ttape", "--", "sh", "-c", script])
+    with open("started") as file:
+        assert file.read() == "a\n"
+    recorder.send_signal(signal.SIGKILL)
+    recorder.wait()
+    with open("go", "w") as file:
+        file.write("on\n")
+    with open("end") as file:
+        assert file.read() == "on\n"
+
+
+def main():
+    setting.need_verb("record", "syscalls")
+    if os.uname().machine != "x86_64":
+        setting.skip("system calls are known by the numbers of x86-64")
+    source = setting.PROGRAMS / "p_known_calls.c"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, options in (("dynamic", []), ("static", ["-static"])):
+            built = subprocess.run(["gcc", "-O1", "-pthread", *options, source, "-o", name])
+            if built.returncode == 0 or not options:
+                test_known(f"./{name}")
+        test_as_strace()
+        test_killed_recorder()
+    return 0
+
+
+sys.exit(main())

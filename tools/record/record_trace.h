@@ -1,0 +1,28 @@
+/* System calls by ptrace: the process that traces, beside the recorder. It is forked before the
+ * recorder has threads, and waits for what to trace. */
+#ifndef TOOL_RECORD_TRACE_H
+#define TOOL_RECORD_TRACE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <tracetape/syscalls.h>
+
+struct tool_record_trace {
+    pid_t tracer; /* 0: there is none */
+    int to, from; /* pipes */
+};
+
+/* `chosen`: as of ttape_trace_options. False, with a message: it cannot be. */
+bool tool_trace_open(struct tool_record_trace *trace, const uint64_t *chosen);
+/* Holds the process, or says why it cannot be. A child that has not executed its program yet lets
+ * itself be traced by tool_trace_allow. */
+bool tool_trace_hold(struct tool_record_trace *trace, const char *arena, pid_t pid,
+                     bool is_running);
+void tool_trace_allow(const struct tool_record_trace *trace);
+/* Programs run on without it. */
+void tool_trace_leave(struct tool_record_trace *trace);
+/* Waits for its end, and tells what was lost. */
+void tool_trace_close(struct tool_record_trace *trace, ttape_trace_counts *counts);
+
+#endif

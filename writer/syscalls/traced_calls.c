@@ -1,0 +1,226 @@
+/* What a stop at a system call means, and what of it is written.
+ *
+ *   entry -> ENTER          exit -> EXIT, and the error where it failed
+ *
+ * A call that a signal interrupts exits with a code of the kernel's own. What becomes of it is seen
+ * later: it goes on at the next entry of the same call; or the handler returns (rt_sigreturn) to
+ * behind the call, with EINTR; or the handler jumped away, and the stack is above the call. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/audit.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "writer/syscalls/tracer.h"
+
+/* Codes that the kernel has for "to be restarted", which programs never see. */
+#define RESTART_FIRST 512
+#define RESTART_LAST  516
+
+#define KIND_SYSCALL 3u
+#define KEY_FIRST    1u
+#define KEY_UNKNOWN  (KEY_FIRST + TTAPE_CALL_NUMBERS)
+#define NAME_BYTES   32u
+#define PATH_BYTES   4096u
+#define JUMP_BYTES   (8u << 20) /* stacks that are farther apart are different ones */
+
+static bool is_chosen(const struct ttp_tracer *tracer, uint32_t number)
+{
+    const uint64_t *chosen = tracer->options->chosen;
+    return chosen == NULL ||
+           (number < TTAPE_CALL_NUMBERS && (chosen[number / 64] >> number % 64 & 1) != 0);
+}
+
+/* Says in the thread's stream what the key of a call's records means. */
+static void announce(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number)
+{
+    char name[NAME_BYTES];
+    uint64_t key = KEY_FIRST + number;
+    uint32_t numbers[2] = {KIND_SYSCALL, number};
+    const char *known = tracer->options->names != NULL && number < TTAPE_CALL_NUMBERS
+                            ? tracer->options->names[number]
+                            : NULL;
+    if (number < TTAPE_CALL_NUMBERS && (thread->announced[number / 8] & 1u << number % 8) != 0)
+        return;
+    if (known != NULL)
+        (void)snprintf(name, sizeof(name), "%s", known);
+    else if (number < TTAPE_CALL_NUMBERS)
+        (void)snprintf(name, sizeof(name), "call_%u", number);
+    else
+        (void)snprintf(name, sizeof(name), "call of 32 bits");
+    uint16_t size = (uint16_t)strlen(name);
+    const struct ttp_outside_field fields[4] = {
+        {&key, sizeof(key)}, {numbers, sizeof(numbers)}, {&size, sizeof(size)}, {name, size}};
+    if (ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_SITE, fields, 4) &&
+        number < TTAPE_CALL_NUMBERS)
+        thread->announced[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
+static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                       const struct ttp_traced_call *call, int64_t result, bool has_result)
+{
+    if (!call->is_written)
+        return;
+    (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, KEY_FIRST + call->number);
+    if (!has_result || result >= 0 || result < -4095)
+        return;
+    uint8_t type = TTAPE_VALUE_SIGNED;
+    uint64_t value = (uint64_t)result;
+    const struct ttp_outside_field fields[2] = {{&type, 1}, {&value, sizeof(value)}};
+    (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_VALUES, fields, 2);
+}
+
+/* Calls that a jump has left. */
+static void drop_left(struct ttp_tracer *tracer, struct ttp_traced *thread, uint64_t sp)
+{
+    uint32_t written = 0;
+    while (thread->open_count > 0) {
+        const struct ttp_traced_call *call = &thread->open[thread->open_count - 1];
+        if (sp <= call->sp || sp - call->sp > JUMP_BYTES)
+            break;
+        written += call->is_written;
+        thread->open_count--;
+    }
+    if (written > 0)
+        (void)ttp_outside_extension(&tracer->outside, &thread->out, TTP_EXT_UNWIND,
+                                    ttp_unwind_payload(TTP_UNWIND_COUNT, written));
+}
+
+static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
+                  uint64_t sp)
+{
+    struct ttp_traced_call *top =
+        thread->open_count > 0 ? &thread->open[thread->open_count - 1] : NULL;
+    if (top != NULL && top->is_pending && top->sp == sp &&
+        (top->number == number || number == SYS_restart_syscall)) {
+        top->is_pending = false;
+        return;
+    }
+    drop_left(tracer, thread, sp);
+    if (thread->open_count == TTP_CALLS_OPEN)
+        return;
+    struct ttp_traced_call call = {.sp = sp, .number = number};
+    if (is_chosen(tracer, number)) {
+        tracer->counts->calls++;
+        tracer->counts->other_calls += number >= TTAPE_CALL_NUMBERS;
+        announce(tracer, thread, number);
+        call.is_written =
+            ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, KEY_FIRST + number);
+    }
+    thread->open[thread->open_count++] = call;
+}
+
+/* The handler has returned: to behind the call that it interrupted, or to it. */
+static void return_from_handler(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                                int64_t result)
+{
+    if (thread->open_count == 0)
+        return;
+    struct ttp_traced_call *call = &thread->open[thread->open_count - 1];
+    if (!call->is_pending || result != -EINTR)
+        return;
+    thread->open_count--;
+    write_exit(tracer, thread, call, result, true);
+}
+
+static void leave(struct ttp_tracer *tracer, struct ttp_traced *thread, int64_t result)
+{
+    if (thread->open_count == 0)
+        return;
+    struct ttp_traced_call *call = &thread->open[thread->open_count - 1];
+    if (call->is_pending)
+        return;
+    if (result <= -RESTART_FIRST && result >= -RESTART_LAST) {
+        call->is_pending = true;
+        return;
+    }
+    bool is_return = call->number == SYS_rt_sigreturn;
+    thread->open_count--;
+    write_exit(tracer, thread, call, result, !is_return);
+    if (is_return)
+        return_from_handler(tracer, thread, result);
+}
+
+void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    struct __ptrace_syscall_info info;
+    if (!thread->is_seen ||
+        ptrace(PTRACE_GET_SYSCALL_INFO, (pid_t)thread->tid, (void *)sizeof(info), &info) <= 0)
+        return;
+    bool is_other = info.arch != AUDIT_ARCH_X86_64;
+    if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+        enter(tracer, thread,
+              is_other || info.entry.nr >= TTAPE_CALL_NUMBERS ? TTAPE_CALL_NUMBERS
+                                                              : (uint32_t)info.entry.nr,
+              info.stack_pointer);
+    else if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+        leave(tracer, thread, info.exit.rval);
+}
+
+/* ---- images ---- */
+
+static void write_process(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                          uint64_t parent_image, uint32_t parent_pid)
+{
+    char link[64], path[PATH_BYTES];
+    (void)snprintf(link, sizeof(link), "/proc/%u/exe", thread->pid);
+    ssize_t size = readlink(link, path, sizeof(path));
+    uint64_t numbers[3] = {thread->out.image, parent_image, thread->out.started};
+    uint32_t ids[2] = {thread->pid, parent_pid};
+    const struct ttp_outside_field fields[3] = {
+        {numbers, sizeof(numbers)}, {ids, sizeof(ids)}, {path, size > 0 ? (size_t)size : 0}};
+    (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_PROCESS, fields, 3);
+    tracer->counts->processes++;
+}
+
+static uint32_t parent_of(uint32_t pid)
+{
+    char path[64], text[512];
+    uint32_t parent = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    const char *close = fgets(text, sizeof(text), file) != NULL ? strrchr(text, ')') : NULL;
+    if (close == NULL || sscanf(close + 1, " %*c %u", &parent) != 1)
+        parent = 0;
+    (void)fclose(file);
+    return parent;
+}
+
+void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                      const struct ttp_traced *parent)
+{
+    thread->out = (struct ttp_outside_thread){.pid = thread->pid, .tid = thread->tid};
+    thread->out.serial = ttp_outside_serial(&tracer->outside);
+    thread->out.image = thread->out.serial;
+    thread->open_count = 0;
+    memset(thread->announced, 0, sizeof(thread->announced));
+    write_process(tracer, thread, parent != NULL ? parent->out.image : 0,
+                  parent != NULL ? parent->pid : parent_of(thread->pid));
+}
+
+/* The call that executed the program began in another image; where there was none, it is the new
+ * one's first. */
+void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    bool is_first = !thread->is_seen;
+    ttp_outside_end(&tracer->outside, &thread->out);
+    ttp_traced_image(tracer, thread, NULL);
+    thread->is_seen = true;
+    if (!is_first || !is_chosen(tracer, SYS_execve))
+        return;
+    announce(tracer, thread, SYS_execve);
+    tracer->counts->calls++;
+    if (ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, KEY_FIRST + SYS_execve))
+        (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT,
+                               KEY_FIRST + SYS_execve);
+}
+
+void ttp_traced_end(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    ttp_outside_end(&tracer->outside, &thread->out);
+}

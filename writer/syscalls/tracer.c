@@ -1,0 +1,288 @@
+/* Holds the programs, lets them run from call to call, and passes on all that is not about calls:
+ * signals, stops, ends. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "format/base/fail.h"
+#include "writer/syscalls/tracer.h"
+
+#define OPTIONS                                                                                    \
+    (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |      \
+     PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+#define SEIZE_ROUNDS 100u
+
+static volatile sig_atomic_t wants_to_leave;
+
+void ttape_trace_leave(void) { wants_to_leave = 1; }
+
+/* ---- threads ---- */
+
+struct ttp_traced *ttp_traced_find(struct ttp_tracer *tracer, uint32_t tid)
+{
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i]->tid == tid)
+            return tracer->threads[i];
+    return NULL;
+}
+
+struct ttp_traced *ttp_traced_add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid)
+{
+    if (tracer->count == tracer->capacity) {
+        size_t capacity = tracer->capacity > 0 ? 2 * tracer->capacity : 16;
+        void *grown = realloc(tracer->threads, capacity * sizeof(*tracer->threads));
+        if (grown == NULL)
+            return NULL;
+        tracer->threads = grown;
+        tracer->capacity = capacity;
+    }
+    struct ttp_traced *thread = calloc(1, sizeof(*thread));
+    if (thread == NULL)
+        return NULL;
+    thread->tid = tid;
+    thread->pid = pid;
+    thread->out = (struct ttp_outside_thread){.pid = pid, .tid = tid};
+    tracer->threads[tracer->count++] = thread;
+    tracer->counts->threads++;
+    return thread;
+}
+
+void ttp_traced_remove(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i] == thread) {
+            tracer->threads[i] = tracer->threads[--tracer->count];
+            free(thread);
+            return;
+        }
+}
+
+static uint32_t process_of(uint32_t tid)
+{
+    char path[64], line[256];
+    uint32_t pid = tid;
+    (void)snprintf(path, sizeof(path), "/proc/%u/status", tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return tid;
+    while (fgets(line, sizeof(line), file) != NULL && sscanf(line, "Tgid: %u", &pid) != 1) {
+    }
+    (void)fclose(file);
+    return pid;
+}
+
+/* ---- stops ---- */
+
+static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how, int signal)
+{
+    if (tracer->is_leaving)
+        how = PTRACE_DETACH;
+    thread->is_held = false;
+    (void)ptrace((enum __ptrace_request)how, (pid_t)thread->tid, NULL, (void *)(intptr_t)signal);
+    if (tracer->is_leaving) {
+        ttp_traced_end(tracer, thread);
+        ttp_traced_remove(tracer, thread);
+    }
+}
+
+/* All other threads of the process are gone; this one has the process's number now. */
+static void take_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    unsigned long former = 0;
+    (void)ptrace(PTRACE_GETEVENTMSG, (pid_t)thread->tid, NULL, &former);
+    for (size_t i = tracer->count; i-- > 0;) {
+        struct ttp_traced *other = tracer->threads[i];
+        if (other != thread && other->pid == thread->pid) {
+            thread->is_seen |= other->is_seen;
+            ttp_traced_end(tracer, other);
+            ttp_traced_remove(tracer, other);
+        }
+    }
+    ttp_traced_exec(tracer, thread);
+}
+
+/* It has started another one, which may have stopped already. */
+static void take_start(struct ttp_tracer *tracer, const struct ttp_traced *parent)
+{
+    unsigned long tid = 0;
+    if (ptrace(PTRACE_GETEVENTMSG, (pid_t)parent->tid, NULL, &tid) != 0)
+        return;
+    struct ttp_traced *thread = ttp_traced_find(tracer, (uint32_t)tid);
+    if (thread == NULL)
+        thread = ttp_traced_add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
+    if (thread == NULL)
+        return;
+    thread->is_seen = parent->is_seen;
+    if (thread->pid == parent->pid)
+        thread->out.image = parent->out.image;
+    else if (parent->is_seen)
+        ttp_traced_image(tracer, thread, parent);
+    if (thread->is_held)
+        go_on(tracer, thread, PTRACE_SYSCALL, 0);
+}
+
+static bool is_stopping(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int status)
+{
+    int signal = WSTOPSIG(status), event = status >> 16;
+    switch (event) {
+    case PTRACE_EVENT_EXEC: take_exec(tracer, thread); break;
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE: take_start(tracer, thread); break;
+    case PTRACE_EVENT_EXIT: ttp_traced_end(tracer, thread); break;
+    case PTRACE_EVENT_STOP:
+        if (is_stopping(signal)) { /* all threads of the process are, until SIGCONT */
+            go_on(tracer, thread, PTRACE_LISTEN, 0);
+            return;
+        }
+        break;
+    default:
+        if (signal == (SIGTRAP | 0x80)) {
+            ttp_traced_syscall(tracer, thread);
+        } else { /* it is about to get a signal */
+            go_on(tracer, thread, PTRACE_SYSCALL, signal);
+            return;
+        }
+    }
+    go_on(tracer, thread, event == PTRACE_EVENT_EXIT ? PTRACE_CONT : PTRACE_SYSCALL, 0);
+}
+
+static void take(struct ttp_tracer *tracer, uint32_t tid, int status)
+{
+    struct ttp_traced *thread = ttp_traced_find(tracer, tid);
+    if (!WIFSTOPPED(status)) {
+        if (thread != NULL) {
+            ttp_traced_end(tracer, thread);
+            ttp_traced_remove(tracer, thread);
+        }
+        return;
+    }
+    if (thread != NULL) {
+        take_stop(tracer, thread, status);
+        return;
+    }
+    thread = ttp_traced_add(tracer, tid, process_of(tid));
+    if (thread != NULL)
+        thread->is_held = true;
+    else
+        (void)ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL); /* no memory: it runs on unseen */
+}
+
+static void begin_to_leave(struct ttp_tracer *tracer)
+{
+    tracer->is_leaving = true;
+    for (size_t i = tracer->count; i-- > 0;) {
+        struct ttp_traced *thread = tracer->threads[i];
+        if (thread->is_held)
+            go_on(tracer, thread, PTRACE_DETACH, 0);
+        else
+            (void)ptrace(PTRACE_INTERRUPT, (pid_t)thread->tid, NULL, NULL);
+    }
+}
+
+static void run(struct ttp_tracer *tracer)
+{
+    while (tracer->count > 0) {
+        int status;
+        if (wants_to_leave && !tracer->is_leaving)
+            begin_to_leave(tracer);
+        ttp_tracer_place(tracer);
+        pid_t tid = waitpid(-1, &status, __WALL);
+        if (tid > 0)
+            take(tracer, (uint32_t)tid, status);
+        else if (errno != EINTR)
+            return;
+    }
+}
+
+/* ---- the beginning ---- */
+
+static ttape_status refuse(ttape_error *err, uint32_t pid)
+{
+    int code = errno;
+    return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
+                    "cannot trace process %u: %s%s", pid, strerror(code),
+                    code == EPERM ? " (another user's, traced already, or the machine's rules of "
+                                    "ptrace forbid it)"
+                                  : "");
+}
+
+/* All threads of a process that runs, until no new one appears. */
+static ttape_status seize_all(struct ttp_tracer *tracer, uint32_t pid, ttape_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%u/task", pid);
+    bool found = true;
+    for (uint32_t round = 0; found && round < SEIZE_ROUNDS; round++) {
+        DIR *folder = opendir(path);
+        found = false;
+        if (folder == NULL)
+            break;
+        for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+            uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+            if (tid == 0 || ttp_traced_find(tracer, tid) != NULL ||
+                ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, (void *)(intptr_t)OPTIONS) != 0)
+                continue;
+            struct ttp_traced *thread = ttp_traced_add(tracer, tid, pid);
+            found = thread != NULL;
+            if (thread != NULL && tracer->options->is_running) {
+                thread->is_seen = true;
+                (void)ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL);
+            }
+        }
+        (void)closedir(folder);
+    }
+    return tracer->count > 0 ? TTAPE_OK : refuse(err, pid);
+}
+
+static void begin_images(struct ttp_tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct ttp_traced *thread = tracer->threads[i];
+        if (i == 0)
+            ttp_traced_image(tracer, thread, NULL);
+        else
+            thread->out.image = tracer->threads[0]->out.image;
+    }
+}
+
+ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_counts *counts,
+                               ttape_error *err)
+{
+    struct ttp_tracer tracer = {.options = options, .counts = counts};
+    *counts = (ttape_trace_counts){0};
+    if (options->size != sizeof(*options) || options->arena == NULL || options->pid == 0)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "the options of tracing are not filled in");
+    ttape_status status = ttp_outside_open(&tracer.outside, options->arena, err);
+    if (status != TTAPE_OK)
+        return status;
+    wants_to_leave = 0;
+    status = seize_all(&tracer, options->pid, err);
+    if (status == TTAPE_OK) {
+        if (options->is_running)
+            begin_images(&tracer);
+        else /* from its next call on */
+            (void)ptrace(PTRACE_INTERRUPT, (pid_t)options->pid, NULL, NULL);
+        if (options->ready != NULL)
+            options->ready(options->context);
+        run(&tracer);
+    }
+    counts->lost = tracer.outside.lost;
+    while (tracer.count > 0)
+        ttp_traced_remove(&tracer, tracer.threads[tracer.count - 1]);
+    free(tracer.threads);
+    ttp_outside_close(&tracer.outside);
+    return status;
+}

@@ -1,0 +1,64 @@
+/* The programs that are traced: their threads, and what each is about to do. */
+#ifndef TTP_WRITER_SYSCALLS_TRACER_H
+#define TTP_WRITER_SYSCALLS_TRACER_H
+
+#include <sched.h>
+
+#include <tracetape/syscalls.h>
+
+#include "writer/syscalls/outside.h"
+
+#define TTP_CALLS_OPEN 64u /* calls in handlers in calls in handlers ... */
+
+struct ttp_traced_call {
+    uint64_t sp;
+    uint32_t number;
+    bool is_pending; /* it was interrupted, and whether it goes on is not known yet */
+    bool is_written;
+};
+
+struct ttp_traced {
+    struct ttp_outside_thread out;
+    uint32_t tid, pid; /* tid 0: free */
+    bool is_seen;      /* its calls are recorded: it has executed its program */
+    bool is_held;      /* it stands still until its starter has said whose it is */
+    uint32_t open_count;
+    struct ttp_traced_call open[TTP_CALLS_OPEN];
+    uint8_t announced[TTAPE_CALL_NUMBERS / 8];
+};
+
+struct ttp_tracer {
+    const ttape_trace_options *options;
+    ttape_trace_counts *counts;
+    struct ttp_outside outside;
+    struct ttp_traced **threads;
+    size_t count, capacity;
+    bool is_leaving;
+    bool is_near; /* on the processor of the only thread that is traced */
+    uint32_t stops;
+    cpu_set_t processors; /* that it may run on; none: not asked yet */
+};
+
+struct ttp_traced *ttp_traced_find(struct ttp_tracer *tracer, uint32_t tid);
+/* NULL: no memory. */
+struct ttp_traced *ttp_traced_add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid);
+void ttp_traced_remove(struct ttp_tracer *tracer, struct ttp_traced *thread);
+
+/* ---- tracer_place.c ---- */
+
+/* The tracer on the processor of the thread, as waking another one costs more than the call; where
+ * there are several threads, on any. Now and then. */
+void ttp_tracer_place(struct ttp_tracer *tracer);
+
+/* ---- traced_calls.c: what is written of a stop ---- */
+
+/* The thread is at the entry or the exit of a call. */
+void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* It has executed a program, as the process's only thread from here on. */
+void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);
+void ttp_traced_end(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* A process image begins with this thread; `parent`: of which it is a copy, or NULL. */
+void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                      const struct ttp_traced *parent);
+
+#endif
