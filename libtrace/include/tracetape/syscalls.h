@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define TTAPE_CALL_NUMBERS 1024u /* of the kernel; higher ones are called by their number */
+#define TTAPE_CALL_NUMBERS 512u /* of the kernel; higher ones are called by their number */
 
 typedef struct ttape_trace_options {
     size_t size;       /* sizeof(ttape_trace_options) */

@@ -11,6 +11,7 @@
 #include <tracetape/recording.h>
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
+#include <tracetape/syscalls.h>
 #include <tracetape/tree.h>
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
