@@ -20,12 +20,12 @@ extern "C" {
 #define TTAPE_CALL_NUMBERS 512u /* of the kernel; higher ones are called by their number */
 
 typedef struct ttape_trace_options {
-    size_t size;       /* sizeof(ttape_trace_options) */
-    const char *arena; /* ttape_recording_arena */
-    uint32_t pid;      /* the process, and all that it starts */
-    bool is_running;   /* it runs already; else it is a child of the recorder's that waits, and is
+    size_t size;        /* sizeof(ttape_trace_options) */
+    const char *arena;  /* ttape_recording_arena */
+    uint32_t pid;       /* the process, and all that it starts */
+    bool is_running;    /* it runs already; else it is a child of the recorder's that waits, and is
                         * seen from the program on that it executes next */
-    const char *const *names;     /* by number, NULL: none; of TTAPE_CALL_NUMBERS */
+    const char **names; /* by number, NULL: none; of TTAPE_CALL_NUMBERS */
     const uint64_t *chosen;       /* a bit by number, the lowest first; NULL: all */
     void (*ready)(void *context); /* called once, when the process is held */
     void *context;
