@@ -178,6 +178,13 @@ def check_stopped(checks, work, program):
     process.stderr.close()
 
 
+def check_small_stack(checks, trace, program):
+    """What the recorder holds on its stacks fits into a small one, too."""
+    done = setting.run(["sh", "-c", 'ulimit -s 64; exec "$@"', "sh",
+                        *setting.record_words(trace, [program, "exit"], "-f")])
+    checks.equal((done.status, traces.verify(trace)), (7, None), "a small stack")
+
+
 def main():
     setting.need_verb("record", "last")
     checks = setting.Checks("endings")
@@ -190,6 +197,7 @@ def main():
             if how == "stuck":
                 check_stuck(checks, trace, done, took_ns)
         check_child(checks, work / "child.ttape", program)
+        check_small_stack(checks, work / "stack.ttape", program)
         check_killed_recorder(checks, work, program)
         check_late_exit(checks, work, program)
         check_stopped(checks, work, program)

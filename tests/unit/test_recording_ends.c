@@ -1,4 +1,5 @@
 /* What the recorder writes behind the last record of a thread, by how it ended. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,134 @@ START_TEST(a_later_thread_exits)
 }
 END_TEST
 
+static uint64_t fill(struct ttest_block *b)
+{
+    uint64_t events = 1;
+    for (; b->used < TTP_BLOCK_RECORDS; events++)
+        ttest_enter(b, 0x1000);
+    return events;
+}
+
+static void fill_and_lose(struct ttest_block *b)
+{
+    ttest_block_state(b, TTP_BLOCK_FULL);
+    ttest_poll_few(&player);
+    ck_assert(ttest_block_is_free(b));
+}
+
+/* Its block was full, and is given back. */
+START_TEST(a_process_without_a_block)
+{
+    struct ttest_block b = begin(1);
+    uint64_t events = fill(&b);
+    fill_and_lose(&b);
+    kill_process();
+    poll_and_finish();
+    expect_end(0, events + 1, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    bury_process();
+}
+END_TEST
+
+START_TEST(recording_ends_while_a_thread_has_no_block)
+{
+    struct ttest_block b = begin(1);
+    uint64_t events = fill(&b);
+    fill_and_lose(&b);
+    poll_and_finish();
+    expect_end(0, events + 1, 1, TTAPE_THREAD_END_RECORDING, 0);
+    ttest_process_end(process);
+}
+END_TEST
+
+/* It goes on in another block, so its end comes behind that. */
+START_TEST(a_thread_takes_a_block_again)
+{
+    struct ttest_block b = begin(1);
+    uint64_t events = fill(&b);
+    fill_and_lose(&b);
+    struct ttest_block next = ttest_block_take(&player, (uint32_t)process, 1, 1, 2);
+    ttest_enter(&next, 0x1000);
+    kill_process();
+    poll_and_finish();
+    expect_end(0, events + 2, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    bury_process();
+}
+END_TEST
+
+/* It has ended by itself, and its block has no room to say so: it may take another one until its
+ * process has ended. */
+START_TEST(a_thread_that_is_done_without_room)
+{
+    struct ttest_block first = begin(1), b = begin(2);
+    (void)first;
+    uint64_t events = fill(&b);
+    ttest_block_state(&b, TTP_BLOCK_DONE);
+    ttest_poll_few(&player);
+    kill_process();
+    poll_and_finish();
+    expect_end(1, events + 1, 1, TTAPE_THREAD_END_ITSELF, 0);
+    bury_process();
+}
+END_TEST
+
+/* -- a round that is interrupted -- */
+
+static void (*interruption)(void); /* at the next memory that this thread asks for */
+static pthread_t interrupted;
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    void (*interrupt)(void) = interruption;
+    if (interrupt != NULL && pthread_equal(pthread_self(), interrupted)) {
+        interruption = NULL;
+        interrupt();
+    }
+    return malloc(size_bytes);
+}
+
+static void release(void *context, void *memory, size_t size_bytes)
+{
+    (void)context, (void)size_bytes;
+    free(memory);
+}
+
+static void take_block_and_die(void)
+{
+    struct ttest_block next = ttest_block_take(&player, (uint32_t)process, 1, 1, 2);
+    ck_assert_uint_eq(next.index, 0);
+    ttest_enter(&next, 0x1000);
+    kill_process();
+}
+
+/* The recorder goes through the blocks, and has passed the first one, which is free. Then the
+ * thread takes that, and dies: its end is not told behind the block that the recorder comes to. */
+START_TEST(a_block_is_taken_behind_the_recorder)
+{
+    ttape_allocator allocator = {.allocate = allocate, .release = release};
+    ttape_recording_options options = {
+        .size = sizeof options,
+        .clock = TTAPE_CLOCK_NONE,
+        .writer = {.size = sizeof options.writer, .allocator = &allocator}};
+    ttest_player_discard(&player);
+    ttest_player_open(&player, &options);
+    ttest_poll(&player); /* what is made once */
+    struct ttest_block first = ttest_block_take(&player, (uint32_t)process, 1, 9, 1);
+    struct ttest_block b = begin(1);
+    uint64_t events = fill(&b);
+    ttest_block_state(&b, TTP_BLOCK_FULL);
+    ttest_block_give_back(&first);
+    interrupted = pthread_self();
+    interruption = take_block_and_die;
+    ttest_poll(&player);
+    ck_assert(interruption == NULL);
+    poll_and_finish();
+    ck_assert(ttest_block_is_free(&b));
+    expect_end(0, events + 2, 2, TTAPE_PROCESS_END_SIGNAL, SIGKILL);
+    bury_process();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording ends");
@@ -222,6 +351,11 @@ int main(void)
     tcase_add_test(tests, a_process_is_killed_while_it_exits);
     tcase_add_test(tests, a_thread_without_events_exits);
     tcase_add_test(tests, a_later_thread_exits);
+    tcase_add_test(tests, a_process_without_a_block);
+    tcase_add_test(tests, recording_ends_while_a_thread_has_no_block);
+    tcase_add_test(tests, a_thread_takes_a_block_again);
+    tcase_add_test(tests, a_thread_that_is_done_without_room);
+    tcase_add_test(tests, a_block_is_taken_behind_the_recorder);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

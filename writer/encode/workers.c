@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "writer/writer_threads.h"
 #include "writer/writer_internal.h"
 
 #define MAX_WORKERS 64u
@@ -50,7 +51,7 @@ static int start_thread(struct ttp_workers *pool, pthread_t *thread)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(thread, NULL, work, pool);
+    int failed = ttp_thread_create(thread, work, pool);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
 }

@@ -16,7 +16,8 @@
 #define SCRIPT_BYTES 256u /* of a script's first line */
 #define HEADS_MAX    64u
 #define DYNAMIC_MAX  512u
-#define CHUNK_BYTES  16384u
+#define ENTRIES      32u /* read at a time: stacks may be small */
+#define CHUNK_BYTES  4096u
 #define OVERLAP      32u           /* longest word that is looked for */
 #define STRINGS_MAX  (64ull << 20) /* bytes that are searched */
 
@@ -114,17 +115,22 @@ static void search(int fd, uint64_t offset, uint64_t size, struct ttp_program_fi
 static void look_into_dynamic(const struct elf *elf, const Elf64_Phdr *dynamic,
                               struct ttp_program_file *file)
 {
-    Elf64_Dyn entries[DYNAMIC_MAX];
-    uint64_t address = 0, size = 0, offset;
-    size_t count = dynamic->p_filesz / sizeof *entries;
+    Elf64_Dyn entries[ENTRIES] = {{0}};
+    uint64_t address = 0, size = 0, offset, count = dynamic->p_filesz / sizeof *entries;
     count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX;
-    if (!read_at(elf->fd, entries, count * sizeof *entries, dynamic->p_offset))
-        return;
-    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++)
-        if (entries[i].d_tag == DT_STRTAB)
-            address = entries[i].d_un.d_ptr;
-        else if (entries[i].d_tag == DT_STRSZ)
-            size = entries[i].d_un.d_val;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t part = count - i < ENTRIES ? count - i : ENTRIES;
+        const Elf64_Dyn *entry = &entries[i % ENTRIES];
+        if (i % ENTRIES == 0 && !read_at(elf->fd, entries, part * sizeof *entries,
+                                         dynamic->p_offset + i * sizeof *entries))
+            return;
+        if (entry->d_tag == DT_NULL)
+            break;
+        if (entry->d_tag == DT_STRTAB)
+            address = entry->d_un.d_ptr;
+        else if (entry->d_tag == DT_STRSZ)
+            size = entry->d_un.d_val;
+    }
     if (file_offset(elf, address, &offset))
         search(elf->fd, offset, size, file);
 }

@@ -15,6 +15,7 @@
 #include "format/base/sized.h"
 #include "writer/arena/record.h"
 #include "writer/recording/journal.h"
+#include "writer/writer_threads.h"
 
 #define DEFAULT_THREAD    (896u << 10)
 #define DEFAULT_SPILL     (4ull << 30)
@@ -191,7 +192,7 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
     sigset_t all, before;
     ttp_signals_of_thread(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&r->thread, NULL, encode, r);
+    int code = ttp_thread_create(&r->thread, encode, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     r->has_thread = code == 0;
     if (code != 0) { /* everything spills, and is encoded at the end or for a mark */
@@ -314,6 +315,7 @@ static void close_drain(struct ttp_drain *d)
             (void)close(pids[i].fd);
     ttp_grown_free(&d->allocator, &d->pids);
     ttp_grown_free(&d->allocator, &d->candidates);
+    ttp_grown_free(&d->allocator, &d->blockless);
     ttp_map_free(&d->allocator, &d->known);
     ttp_map_free(&d->allocator, &d->taken);
     ttp_unrecorded_close(&d->unrecorded, &d->allocator);

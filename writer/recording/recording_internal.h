@@ -105,9 +105,10 @@ struct ttp_candidate {
 /* A traced process, for knowing when it has died. */
 struct ttp_pid_seen {
     uint32_t pid;
-    int fd; /* pidfd or -1 */
-    bool is_dead, is_used;
-    bool is_told; /* a thread of it has its end */
+    int fd;                /* pidfd or -1 */
+    bool is_dead, is_used; /* used: a block is its */
+    bool is_followed;      /* an end is to be told still, of a thread without a block */
+    bool is_told;          /* a thread of it has its end */
     struct ttp_end end;
 };
 
@@ -299,6 +300,7 @@ struct ttp_drain {
     struct ttp_encode *direct;     /* the end: it decodes slots at once, and none is spilled */
     struct ttp_growing pids;       /* struct ttp_pid_seen */
     struct ttp_growing candidates; /* struct ttp_candidate */
+    struct ttp_growing blockless;  /* of ends.c: threads that have no block, and have not ended */
     struct ttp_slot *slot;         /* the one that is being filled */
     struct ttp_word_map known;     /* image serials that were drained */
     struct ttp_word_map taken;     /* by thread serial, the last block taken: its sequence */
@@ -484,17 +486,11 @@ void ttp_pid_check(const struct ttp_drain *d, struct ttp_pid_seen *seen);
 /* It was waited for. */
 void ttp_pid_ended(struct ttp_drain *d, uint32_t pid, int wait_status);
 
-/* ends.c: what is to be said behind the block's records; false: nothing. */
-bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,
-                  struct ttp_end_word *word);
-/* What a process said of its end, and what was seen of it. */
+/* end_facts.c: what a process said of its end, and what was seen of it. */
 void ttp_end_merge(struct ttp_end *seen, uint32_t how, uint32_t number);
-/* Adds it to the slot's records; false: there is no room. */
-bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word);
-/* Makes the slot one that has only this; false: its thread may take that place. */
-bool ttp_end_alone(struct ttp_slot *slot, const struct ttp_end_word *word);
 
-/* drain.c: a block's head, where its program can write at any time */
+/* drain.c: asks /proc; a block's head, where its program can write at any time */
+bool ttp_thread_is_gone(const struct ttp_candidate *c);
 const struct ttp_block_head *ttp_block_at(const struct ttp_drain *d, uint32_t index);
 /* everything: also blocks that are not full; at the end: of processes that live */
 ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err);

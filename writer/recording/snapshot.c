@@ -16,6 +16,7 @@
 
 #include "writer/output/sync_file.h"
 #include "writer/recording/recording_internal.h"
+#include "writer/writer_threads.h"
 
 #define NUMBER_MAX  1000000u
 #define MADE        "snapshot" /* what is being made, in the recording's directory */
@@ -262,7 +263,7 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
     sigset_t all, before;
     ttp_signals_of_thread(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&r->snapshots.thread, NULL, copy_all, r);
+    int code = ttp_thread_create(&r->snapshots.thread, copy_all, r);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     r->snapshots.has_thread = code == 0;
     if (code != 0)

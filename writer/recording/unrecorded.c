@@ -223,25 +223,33 @@ static bool make_plan(const struct ttp_unrecorded *u, const struct ttp_note *not
 void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
                          struct ttp_arena_head *head)
 {
-    struct ttp_note taken[TTP_NOTES], *notes = (void *)((uint8_t *)head + TTP_NOTES_AT);
-    uint32_t now = __atomic_load_n(&head->note_count, __ATOMIC_ACQUIRE), found = 0;
+    struct ttp_note *notes = (void *)((uint8_t *)head + TTP_NOTES_AT);
+    uint32_t now = __atomic_load_n(&head->note_count, __ATOMIC_ACQUIRE);
     if (now == u->notes_seen)
         return;
     u->notes_seen = now;
+    u->taken.count = 0; /* not on the stack, which may be small */
     for (uint32_t i = 0; i < TTP_NOTES; i++) {
         uint32_t state = __atomic_load_n(&notes[i].state, __ATOMIC_ACQUIRE);
         if ((state & (TTP_NOTE_WRITING | TTP_NOTE_THERE)) != TTP_NOTE_THERE)
             continue;
-        struct ttp_note *copy = &taken[found];
+        struct ttp_note *copy = ttp_push(a, &u->taken, sizeof *copy, NULL);
+        if (copy == NULL) {
+            u->notes_seen = now - 1; /* the others in the next round */
+            break;
+        }
         *copy = notes[i];
         copy->path[TTP_NOTE_PATH_BYTES - 1] = '\0';
         /* What is taken back meanwhile was not executed. */
-        found += __atomic_compare_exchange_n(&notes[i].state, &state, TTP_NOTE_FREE, false,
-                                             __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        if (!__atomic_compare_exchange_n(&notes[i].state, &state, TTP_NOTE_FREE, false,
+                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            u->taken.count--;
     }
-    qsort(taken, found, sizeof *taken, by_turn);
+    const struct ttp_note *taken = u->taken.data;
     bool has_plans = false;
-    for (uint32_t i = 0; i < found; i++) {
+    if (u->taken.count != 0)
+        qsort(u->taken.data, u->taken.count, sizeof *taken, by_turn);
+    for (size_t i = 0; i < u->taken.count; i++) {
         bool is_plan = make_plan(u, &taken[i]);
         has_plans |= is_plan;
         if (!is_plan)
@@ -301,6 +309,7 @@ void ttp_unrecorded_close(struct ttp_unrecorded *u, const ttape_allocator *a)
     for (uint32_t i = 0; i < TTAPE_UNRECORDED_COUNT; i++)
         free(u->examples[i]);
     ttp_grown_free(a, &u->came);
+    ttp_grown_free(a, &u->taken);
     ttp_grown_free(a, &u->processes);
     ttp_map_free(a, &u->by_pid);
 }

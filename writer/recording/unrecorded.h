@@ -24,6 +24,7 @@ void ttp_program_file_look(const char *path, struct ttp_program_file *file);
 struct ttp_unrecorded {
     struct ttp_growing processes; /* struct of unrecorded.c */
     struct ttp_growing came;      /* programs that came, and have been followed by another one */
+    struct ttp_growing taken;     /* notes, in one round */
     struct ttp_word_map by_pid;
     uint32_t notes_seen; /* the arena's note_count */
     uint32_t first_pid;

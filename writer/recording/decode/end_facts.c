@@ -67,8 +67,14 @@ static void take_said(struct ttp_image *image, uint64_t payload)
         image->end = said;
 }
 
+/* The recorder may see it twice, where all blocks of the process were given back before. */
 static void take_seen(struct ttp_image *image, struct ttp_end_word *word)
 {
+    if (image->is_end_told) {
+        word->is_process = false;
+        word->end.how = TTAPE_THREAD_END_PROCESS;
+        return;
+    }
     ttp_end_merge(&word->end, image->end.how, image->end.number);
     image->end = word->end;
     image->is_over = true;
@@ -124,6 +130,6 @@ ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64
         take_thread(image, &word);
     if (thread->stream == TTAPE_NONE || !has_events(e, thread))
         return TTAPE_OK;
-    image->is_end_told |= word.is_process;
+    image->is_end_told |= word.is_process && word.end.how <= TTAPE_PROCESS_END_SIGNAL;
     return put(e, thread, &word, ns, err);
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "writer/arena/record.h"
-#include "writer/recording/recording_internal.h"
+#include "writer/recording/drain/ends.h"
 
 #define HOLE_WAIT_MS     200u
 #define PROCESS_CHECK_MS 20u
@@ -42,7 +42,7 @@ const struct ttp_block_head *ttp_block_at(const struct ttp_drain *d, uint32_t in
     return (const void *)(d->arena.blocks + (size_t)index * TTP_BLOCK_BYTES);
 }
 
-static bool thread_is_gone(const struct ttp_candidate *c)
+bool ttp_thread_is_gone(const struct ttp_candidate *c)
 {
     char path[64];
     if (c->tid == c->pid)
@@ -79,7 +79,7 @@ static void check_threads(struct ttp_drain *d)
         struct ttp_block_seen *seen = &d->arena.seen[c[i].index];
         bool replaced = i + 1 < count && c[i + 1].tid == c[i].tid && c[i + 1].pid == c[i].pid &&
                         c[i + 1].serial != c[i].serial;
-        if (seen->is_dead || !(replaced || thread_is_gone(&c[i])))
+        if (seen->is_dead || !(replaced || ttp_thread_is_gone(&c[i])))
             continue;
         seen->is_dead = true;
         seen->gone.ticks = ttp_clock_now(d->clock);
@@ -316,8 +316,14 @@ static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, boo
     if (count != 0 || is_over || has_end) {
         bool is_behind = has_end && !ttp_end_add(slot, &ends);
         TTP_TRY(put_slot(d, err));
-        if (is_behind && ttp_end_alone(slot, &ends))
+        bool is_alone = is_behind && ttp_end_alone(slot, &ends);
+        if (is_alone)
             TTP_TRY(put_slot(d, err));
+        bool is_told = has_end && (!is_behind || is_alone);
+        if (is_told)
+            ttp_end_told(d, c->serial);
+        else if (is_whole)
+            ttp_end_later(d, &slot->block, has_end);
         d->drained_bytes += (uint64_t)count * sizeof(uint64_t);
     }
     seen->consumed = end;
@@ -516,6 +522,22 @@ static ttape_status take_all(struct ttp_drain *d, bool at_end, ttape_error *err)
     return TTAPE_OK;
 }
 
+/* By thread, in order; then the ends of those that have no block any more. */
+static ttape_status take_round(struct ttp_drain *d, bool everything, bool checks_threads,
+                               bool at_end, ttape_error *err)
+{
+    if (d->candidates.count != 0) {
+        qsort(d->candidates.data, d->candidates.count, sizeof(struct ttp_candidate), by_serial);
+        find_left(d);
+        want_first_threads(d, everything, at_end);
+        TTP_TRY(take_all(d, at_end, err));
+    }
+    while (!d->is_cut && (d->direct != NULL || ttp_spill_has_room(d->spill)) &&
+           ttp_end_next(d, checks_threads, at_end))
+        TTP_TRY(put_slot(d, err));
+    return TTAPE_OK;
+}
+
 ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err)
 {
     uint32_t free_count;
@@ -525,19 +547,16 @@ ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, 
     ttp_arena_look(&d->arena);
     TTP_TRY(ttp_clock_sample(d, false, err));
     TTP_TRY(gather(d, &free_count, err));
+    ttp_ends_follow(d);
     bool are_scarce = free_count * 8 < d->arena.ready, are_plenty = free_count * 2 > d->arena.ready;
     if (is_due(d, &d->processes_checked_ms, PROCESS_CHECK_MS) || at_end ||
         d->pids.count <= FEW_PROCESSES)
         ttp_pids_check(d);
-    if (is_due(d, &d->threads_checked_ms, are_scarce ? SCARCE_CHECK_MS : THREAD_CHECK_MS))
+    bool checks = is_due(d, &d->threads_checked_ms, are_scarce ? SCARCE_CHECK_MS : THREAD_CHECK_MS);
+    if (checks)
         check_threads(d);
     if (d->direct == NULL)
         set_size(d, free_count);
-    if (d->candidates.count == 0)
-        return TTAPE_OK;
-    qsort(d->candidates.data, d->candidates.count, sizeof(struct ttp_candidate), by_serial);
-    find_left(d);
     d->may_rest = d->direct == NULL && !at_end && are_plenty;
-    want_first_threads(d, everything, at_end);
-    return take_all(d, at_end, err);
+    return take_round(d, everything, checks, at_end, err);
 }

@@ -1,8 +1,8 @@
 /* Ends of threads and processes, as a record behind the last one of each thread (spec/facts.md).
  * The record is the recorder's own, and goes the way of all records: so it is in the trace, in a
  * checkpoint and in a recovery without more ado. */
+#include "writer/recording/drain/ends.h"
 #include "writer/arena/record.h"
-#include "writer/recording/recording_internal.h"
 
 #define END_RECORDS 2u /* EPOCH, END */
 
@@ -49,8 +49,9 @@ static bool find_successor(const struct ttp_drain *d, const struct ttp_candidate
                            struct ttp_end_word *word)
 {
     const struct ttp_candidate *all = d->candidates.data, *end = all + d->candidates.count;
-    for (const struct ttp_candidate *at = c + 1; at < end; at++)
-        if (at->pid == c->pid && at->image != c->image && at->serial == at->image) {
+    for (const struct ttp_candidate *at = all; at < end; at++)
+        if (at->pid == c->pid && at->serial > c->serial && at->image != c->image &&
+            at->serial == at->image) {
             word->end = (struct ttp_end){.ticks = ttp_block_at(d, at->index)->started,
                                          .how = TTAPE_THREAD_END_EXEC};
             return true;
@@ -124,14 +125,111 @@ bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word)
     return true;
 }
 
-/* In a block that never was. A thread that ended by itself may go on, and take that number. */
-bool ttp_end_alone(struct ttp_slot *slot, const struct ttp_end_word *word)
+/* In a block that never was. */
+static void make_alone(struct ttp_slot *slot, const struct ttp_end_word *word)
 {
-    if (word->is_at_last)
-        return false;
     slot->block.sequence++;
-    slot->block.epoch = word->end.ticks >> TTP_RECORD_TIME_BITS;
+    slot->block.epoch = word->is_at_last ? 0 : word->end.ticks >> TTP_RECORD_TIME_BITS;
     slot->head = (struct ttp_slot_head){.count = 1, .is_last = true, .ends_thread = true};
     slot->records[0] = make(word);
+}
+
+/* A thread that ended by itself may go on, and take that number. */
+bool ttp_end_alone(struct ttp_slot *slot, const struct ttp_end_word *word)
+{
+    if (!word->is_at_last)
+        make_alone(slot, word);
+    return !word->is_at_last;
+}
+
+/* -- threads whose last block was taken and given back before they ended -- */
+
+struct blockless {
+    struct ttp_block_head last;
+    bool is_done; /* and ended by itself, where that block had no room to say so */
+};
+
+static struct blockless *find_blockless(const struct ttp_drain *d, uint64_t serial)
+{
+    struct blockless *all = d->blockless.data;
+    for (size_t i = 0; i < d->blockless.count; i++)
+        if (all[i].last.serial == serial)
+            return &all[i];
+    return NULL;
+}
+
+void ttp_end_later(struct ttp_drain *d, const struct ttp_block_head *last, bool is_done)
+{
+    struct blockless *place = find_blockless(d, last->serial);
+    if (place == NULL)
+        place = ttp_push(&d->allocator, &d->blockless, sizeof *place, NULL);
+    if (place != NULL) /* without memory nothing is said of the end */
+        *place = (struct blockless){*last, is_done};
+}
+
+void ttp_end_told(struct ttp_drain *d, uint64_t serial)
+{
+    struct blockless *all = d->blockless.data, *told = find_blockless(d, serial);
+    if (told != NULL)
+        *told = all[--d->blockless.count];
+}
+
+void ttp_ends_follow(struct ttp_drain *d)
+{
+    const struct blockless *all = d->blockless.data;
+    for (size_t i = 0; i < d->blockless.count; i++) {
+        struct ttp_pid_seen *pid = ttp_pid_find(d, all[i].last.process_id);
+        if (pid != NULL)
+            pid->is_followed = true;
+    }
+}
+
+static bool has_block(const struct ttp_drain *d, uint64_t serial)
+{
+    const struct ttp_candidate *c = d->candidates.data;
+    for (size_t i = 0; i < d->candidates.count; i++)
+        if (c[i].serial == serial)
+            return true;
+    return false;
+}
+
+static bool find_end(struct ttp_drain *d, const struct blockless *of, bool checks_threads,
+                     bool at_end, struct ttp_end_word *word)
+{
+    const struct ttp_candidate c = {.serial = of->last.serial,
+                                    .sequence = of->last.sequence,
+                                    .image = of->last.image,
+                                    .pid = of->last.process_id,
+                                    .tid = of->last.thread_id};
+    struct ttp_pid_seen *pid = ttp_pid_find(d, c.pid);
+    bool is_dead = pid != NULL && pid->is_dead;
+    *word = (struct ttp_end_word){.end.ticks = ttp_clock_now(d->clock)};
+    if (!is_dead && !checks_threads && !at_end)
+        return false;
+    bool was_replaced = find_successor(d, &c, word);
+    bool is_over = is_dead || was_replaced || ttp_thread_is_gone(&c);
+    if (!at_end && (!is_over || has_block(d, c.serial) || has_later_block(d, &c)))
+        return false;
+    if (of->is_done)
+        *word = (struct ttp_end_word){.end.how = TTAPE_THREAD_END_ITSELF, .is_at_last = true};
+    else if (is_dead && !was_replaced)
+        find_process_end(d, &c, pid, word);
+    else if (!is_over)
+        word->end.how = TTAPE_THREAD_END_RECORDING;
     return true;
+}
+
+bool ttp_end_next(struct ttp_drain *d, bool checks_threads, bool at_end)
+{
+    struct ttp_end_word word;
+    const struct blockless *all = d->blockless.data;
+    for (size_t i = 0; i < d->blockless.count; i++) {
+        if (!find_end(d, &all[i], checks_threads, at_end, &word))
+            continue;
+        d->slot->block = all[i].last;
+        make_alone(d->slot, &word);
+        ttp_end_told(d, all[i].last.serial);
+        return true;
+    }
+    return false;
 }

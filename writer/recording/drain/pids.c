@@ -139,14 +139,14 @@ void ttp_pids_check(struct ttp_drain *d)
     size_t kept = 0;
     uint32_t live = 0;
     for (size_t i = 0; i < d->pids.count; i++) {
-        if (!pids[i].is_used) {
+        if (!pids[i].is_used && !pids[i].is_followed) {
             if (pids[i].fd >= 0)
                 (void)close(pids[i].fd);
             continue;
         }
-        pids[i].is_used = false;
         ttp_pid_check(d, &pids[i]);
-        live += !pids[i].is_dead;
+        live += pids[i].is_used && !pids[i].is_dead;
+        pids[i].is_used = pids[i].is_followed = false;
         pids[kept++] = pids[i];
     }
     d->pids.count = kept;

@@ -5,6 +5,7 @@
  *
  *   records -> spans and holes -> the interval of each, by binary search -> ttape_off_span */
 #include "writer/recording/switches/switch_threads.h"
+#include "writer/writer_threads.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ void ttp_follower_prepare(struct ttp_follower *s)
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    s->is_preparing = pthread_create(&s->preparing, NULL, prepare, s) == 0;
+    s->is_preparing = ttp_thread_create(&s->preparing, prepare, s) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
