@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "writer/writer_threads.h"
 #include "writer/writer_internal.h"
+#include "writer/writer_threads.h"
 
 #define MAX_WORKERS 64u
 

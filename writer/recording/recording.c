@@ -15,7 +15,6 @@
 #include "format/base/sized.h"
 #include "writer/arena/record.h"
 #include "writer/recording/journal.h"
-#include "writer/writer_threads.h"
 
 #define DEFAULT_THREAD    (896u << 10)
 #define DEFAULT_SPILL     (4ull << 30)

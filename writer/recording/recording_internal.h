@@ -23,7 +23,6 @@
 #define TTP_RECORDING_INTERNAL_H
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,6 +39,7 @@
 #include "writer/recording/switches/switch_threads.h"
 #include "writer/recording/switches/thread_times.h"
 #include "writer/recording/unrecorded.h"
+#include "writer/writer_threads.h"
 
 #define TTP_SLOT_MAGIC      0x746f6c7370617474ull /* "ttapslot" */
 #define TTP_SLOT_HEAD_BYTES 64u
