@@ -19,9 +19,9 @@
  * A plan is what another process left in a folder: whoever maps it checks what it says before use,
  * and compares the bytes in memory with those of the plan before it changes any.
  *
- * Bounds of the maker: it maps the ELF file, which has at most 4 GiB, and holds at most
- * TTP_PLAN_BYTES_MAX for the plan, the same again for what it is made of, and one bit for each byte
- * of code. What has more has no plan. */
+ * Bounds of the maker: it reads the ELF file, of 1 GiB at most, into memory; what it makes of it
+ * takes at most 1 MiB and 64 times the file's size, never more than 512 MiB; the plan at most
+ * TTP_PLAN_BYTES_MAX. What has more has no plan. */
 #ifndef TTP_WRITER_PLAN_H
 #define TTP_WRITER_PLAN_H
 

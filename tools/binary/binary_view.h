@@ -1,0 +1,30 @@
+/* What `tracetape binary` shows: of a file that was read, and of what was found in it. */
+#ifndef TOOL_BINARY_VIEW_H
+#define TOOL_BINARY_VIEW_H
+
+#include "tools/binary/code/code_calls.h"
+#include "tools/command/output.h"
+
+struct tool_binary_wish {
+    bool sites, functions, rows, calls; /* which lists are shown beside the summary */
+};
+
+struct tool_binary {
+    const char *path, *plan_name;
+    size_t plan_bytes;
+    struct tool_binary_wish wish;
+    struct tool_image image;
+    struct tool_code code;
+};
+
+/* Why a site cannot be patched; "can be patched". */
+const char *tool_binary_kind_words(unsigned kind);
+/* A row in words: "rsp+16", and where the caller's rbp is: "cfa-16"; each of 32 bytes at most. */
+void tool_binary_row_words(const struct ttp_plan_row *row, char cfa[32], char rbp[32]);
+const char *tool_binary_function_name(const struct tool_binary *binary, uint32_t number);
+
+/* False: memory is short. */
+bool tool_binary_text(struct tool_binary *binary, struct tool_output *out);
+bool tool_binary_json(struct tool_binary *binary, struct tool_output *out);
+
+#endif

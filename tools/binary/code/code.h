@@ -1,0 +1,107 @@
+/* What is in this binary: functions, where branches lead, system call instructions. Made of an
+ * image, within a bound of memory; pure.
+ *
+ *     image --code_functions.c--> functions, sorted and apart from each other
+ *           --code_rows.c-------> rows: how to find each caller's frame
+ *           --code_look.c-------> instructions of the functions that are looked at
+ *           --code_marks.c------> places that something leads to
+ *           --code_sites.c------> system call instructions, and what can be moved beside them
+ *           --plan_make.c-------> a plan (writer/arena/plan.h)
+ *
+ * Memory: at most 1 MiB and 64 times the file's size, and never more than 512 MiB.
+ * Time: each byte of code is decoded once at most, as functions do not overlap. */
+#ifndef TOOL_CODE_H
+#define TOOL_CODE_H
+
+#include "tools/binary/code/bounded.h"
+#include "tools/binary/code/decode.h"
+#include "tools/binary/frames/call_frames.h"
+#include "tools/binary/frames/image.h"
+#include "writer/arena/plan.h"
+
+/* Memory for all of it: some for any file, and so much for each byte of the file (an instruction of
+ * one byte takes 16, doubled as its table grows). */
+#define TOOL_CODE_BYTES_MAX   ((size_t)512u * 1024u * 1024u)
+#define TOOL_CODE_BYTES_MIN   ((size_t)1u * 1024u * 1024u)
+#define TOOL_CODE_BYTES_EACH  64u
+#define TOOL_CODE_ENTRIES_MAX (1u << 24) /* of tables of branch targets, in all */
+#define TOOL_CODE_WANTED      (1u << 31) /* a flag of functions, beside the plan's */
+#define TOOL_CODE_PIECE       (1u << 30) /* it begins with a frame on the stack already */
+#define TOOL_CODE_NO_FRAME    SIZE_MAX
+
+struct tool_function {
+    uint32_t start, end, parent;
+    uint32_t flags;      /* enum ttp_plan_function_flags */
+    size_t frame_at;     /* of its FDE; TOOL_CODE_NO_FRAME: it is known by its symbol only */
+    const char *name;    /* in the image; NULL: none is known */
+    size_t first, count; /* of its instructions, where it was looked at */
+};
+
+/* A site: what the plan has, and the bytes that go into its table. */
+struct tool_site {
+    struct ttp_plan_site plan;
+    uint8_t moved[2 * TTP_PLAN_WINDOW_MAX]; /* before, then after */
+    uint8_t rules[TOOL_FRAMES_RULE_MAX];
+};
+
+struct tool_code {
+    const struct tool_image *image;
+    struct tool_bounded memory;
+    struct tool_function *functions;
+    size_t function_count, function_capacity;
+    struct ttp_plan_row *rows;
+    size_t row_count, row_capacity;
+    struct tool_instruction *instructions;
+    size_t instruction_count, instruction_capacity;
+    struct tool_site *sites;
+    size_t site_count, site_capacity;
+    struct ttp_plan_fixup *fixups;
+    size_t fixup_count, fixup_capacity;
+    uint64_t *marks; /* a bit for each byte of code: something may lead there */
+    uint64_t *bases; /* a bit for each byte of the file: code takes its address */
+    uint32_t entries_left;
+    uint32_t bad_frames; /* FDEs that cannot be read, or whose rules are damaged */
+};
+
+/* All of it, for a plan. Returns NULL, or why not (static text). Close it in any case. */
+const char *tool_code_open(struct tool_code *code, const struct tool_image *image);
+void tool_code_close(struct tool_code *code);
+
+/* The steps, in order. False: memory is short, or a table would be too large. */
+bool tool_code_functions(struct tool_code *code);
+bool tool_code_rows(struct tool_code *code);
+/* Which functions a plan looks at: with system calls, which are counted, or beside them. */
+bool tool_code_want(struct tool_code *code, size_t *wanted);
+/* Marks where long branches lead, of all code; wants functions that jump into wanted ones. */
+bool tool_code_mark_far(struct tool_code *code);
+bool tool_code_look(struct tool_code *code);
+/* Marks what else may be led to: by short branches, tables, landing pads, symbols, relocations. */
+bool tool_code_mark_near(struct tool_code *code);
+bool tool_code_sites(struct tool_code *code);
+
+/* The function that holds an address; function_count: none does. */
+size_t tool_code_function_at(const struct tool_code *code, uint32_t address);
+/* Names of functions, of symbols, and which pieces (.cold, .part) belong to which: for people, a
+ * plan has no names. */
+bool tool_code_names(struct tool_code *code);
+
+/* The row that holds for an address; NULL: none. */
+const struct ttp_plan_row *tool_code_row_at(const struct tool_code *code, uint32_t address);
+
+static inline bool tool_code_holds(const struct tool_code *code, uint64_t address)
+{
+    return address >= code->image->code_start && address < code->image->code_end;
+}
+static inline void tool_code_set_mark(struct tool_code *code, uint64_t address)
+{
+    uint64_t bit = address - code->image->code_start;
+    if (tool_code_holds(code, address))
+        code->marks[bit / 64] |= (uint64_t)1 << bit % 64;
+}
+static inline bool tool_code_is_marked(const struct tool_code *code, uint32_t address)
+{
+    uint64_t bit = (uint64_t)address - code->image->code_start;
+    return tool_code_holds(code, address) && (code->marks[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+#endif

@@ -1,0 +1,251 @@
+/* System call instructions, and the instructions beside them that make room for a jump.
+ *
+ *     [...] mov $39,%eax ; syscall ; cmp $-4096,%rax ; ja ...
+ *           `--- window of 7 bytes ---'
+ *
+ * The instructions in front are preferred: there the call's number is. A window is whole
+ * instructions that follow each other, with no mark behind its first byte. */
+#include <string.h>
+
+#include "tools/binary/code/code.h"
+
+#define LOOK_BACK    64u /* instructions that are searched for the call's number */
+#define LOOK_FORWARD 32u /* and for whether flags are still of use */
+
+struct place {
+    struct tool_code *code;
+    const struct tool_instruction *all; /* of the function */
+    size_t count, at;                   /* at: the system call's index */
+    uint32_t free_from;                 /* the window before ends there */
+};
+
+static const uint8_t *bytes_of(const struct tool_code *code, const struct tool_instruction *of)
+{
+    size_t available;
+    return tool_image_at(code->image, of->address, &available); /* it was decoded there */
+}
+
+static bool follow_each_other(const struct tool_instruction *one)
+{
+    return one[0].address + one[0].length == one[1].address;
+}
+
+static bool ends_flow(const struct tool_instruction *instruction)
+{
+    return instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_JUMP_INDIRECT ||
+           instruction->kind == TOOL_CODE_RETURN || instruction->kind == TOOL_CODE_STOP;
+}
+
+/* Behind the syscall instruction branches may be moved, in front of it none. */
+static bool can_move(const struct tool_instruction *instruction, bool is_behind)
+{
+    switch (instruction->kind) {
+    case TOOL_CODE_PLAIN: return true;
+    case TOOL_CODE_JUMP:
+    case TOOL_CODE_BRANCH:
+    case TOOL_CODE_RETURN: return is_behind;
+    default: return false;
+    }
+}
+
+/* Whether the instructions [from, to] can be a window, and if not, why. */
+static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t to)
+{
+    const struct tool_instruction *all = place->all;
+    enum ttp_plan_kind worst = TTP_PLAN_CAN;
+    if (all[from].address < place->free_from)
+        worst = TTP_PLAN_SHARED;
+    for (size_t i = from; i <= to; i++) {
+        bool is_behind = i > place->at;
+        if (i > from && !follow_each_other(&all[i - 1]))
+            return TTP_PLAN_NO_ROOM;
+        if (i > place->at + 1 && ends_flow(&all[i - 1]))
+            return TTP_PLAN_NO_ROOM;
+        if (i != place->at && all[i].kind == TOOL_CODE_SYSCALL)
+            return TTP_PLAN_SHARED;
+        if (i != place->at && !can_move(&all[i], is_behind))
+            worst = TTP_PLAN_IMMOVABLE;
+        for (uint32_t byte = i == from; byte < all[i].length; byte++)
+            if (tool_code_is_marked(place->code, all[i].address + byte))
+                return TTP_PLAN_BRANCHED;
+    }
+    return worst;
+}
+
+static uint32_t span(const struct place *place, size_t from, size_t to)
+{
+    return place->all[to].address + place->all[to].length - place->all[from].address;
+}
+
+/* The best window [*from, *to]: in front alone, then behind alone, then both; of each the shortest.
+ */
+static enum ttp_plan_kind find_window(const struct place *place, size_t *from, size_t *to)
+{
+    enum ttp_plan_kind reason = TTP_PLAN_REASONS;
+    const size_t most = TTP_PLAN_WINDOW_MIN - 2;
+    size_t before_most = place->at < most ? place->at : most;
+    size_t after_most = place->count - 1 - place->at < most ? place->count - 1 - place->at : most;
+    for (unsigned turn = 0; turn < 3; turn++) {
+        for (size_t before = turn != 1; before <= (turn == 1 ? 0 : before_most); before++) {
+            for (size_t after = turn != 0; after <= (turn == 0 ? 0 : after_most); after++) {
+                *from = place->at - before;
+                *to = place->at + after;
+                if (span(place, *from, *to) < TTP_PLAN_WINDOW_MIN ||
+                    span(place, *from, *to) > TTP_PLAN_WINDOW_MAX)
+                    continue;
+                enum ttp_plan_kind kind = judge(place, *from, *to);
+                if (kind == TTP_PLAN_CAN)
+                    return kind;
+                reason = kind < reason ? kind : reason;
+            }
+        }
+    }
+    return reason == TTP_PLAN_REASONS ? TTP_PLAN_NO_ROOM : reason;
+}
+
+static bool add_fixup(struct place *place, struct tool_site *site, uint32_t target, size_t at,
+                      unsigned tail)
+{
+    struct tool_code *code = place->code;
+    void *array = code->fixups;
+    if (!tool_bounded_grow(&code->memory, &array, &code->fixup_capacity, code->fixup_count + 1,
+                           sizeof *code->fixups))
+        return false;
+    code->fixups = array;
+    code->fixups[code->fixup_count++] =
+        (struct ttp_plan_fixup){.target = target, .at = (uint8_t)at, .tail = (uint8_t)tail};
+    site->plan.fixup_count++;
+    return true;
+}
+
+/* Appends an instruction as it can stand anywhere: branches in their long form. */
+static bool move(struct place *place, struct tool_site *site, size_t *used,
+                 const struct tool_instruction *instruction)
+{
+    const uint8_t *bytes = bytes_of(place->code, instruction);
+    uint8_t *to = site->moved + *used;
+    if (instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_BRANCH) {
+        size_t opcode_bytes = 1;
+        if (instruction->kind == TOOL_CODE_JUMP) {
+            to[0] = 0xe9;
+        } else { /* the condition is the low four bits of the last byte in front of the distance */
+            bool is_short = instruction->length < 6;
+            uint8_t byte = bytes[instruction->length - (is_short ? 2 : 5)];
+            to[0] = 0x0f;
+            to[1] = (uint8_t)(0x80 | (byte & 0x0f));
+            opcode_bytes = 2;
+        }
+        memset(to + opcode_bytes, 0, 4);
+        *used += opcode_bytes + 4;
+        return add_fixup(place, site, instruction->target, *used - 4, 4);
+    }
+    memcpy(to, bytes, instruction->length);
+    size_t at = *used + instruction->displacement_at;
+    *used += instruction->length;
+    return !instruction->has_place ||
+           add_fixup(place, site, instruction->target, at, (unsigned)(*used - at));
+}
+
+/* The call's number, where every way to the instruction sets it: only straight ones are followed.
+ */
+static void find_number(const struct place *place, struct ttp_plan_site *site)
+{
+    site->number = TTP_PLAN_NO_NUMBER;
+    for (size_t i = place->at; i > 0 && place->at - i < LOOK_BACK; i--) {
+        const struct tool_instruction *before = &place->all[i - 1];
+        if (tool_code_is_marked(place->code, place->all[i].address) || !follow_each_other(before) ||
+            ends_flow(before) || before->kind == TOOL_CODE_SYSCALL)
+            return;
+        struct tool_instruction_effects effects =
+            tool_decode_effects(bytes_of(place->code, before), before->length);
+        if (!effects.writes_rax)
+            continue;
+        site->number_known = effects.rax_known;
+        site->number = effects.rax_known ? effects.rax : TTP_PLAN_NO_NUMBER;
+        return;
+    }
+}
+
+/* Whether flags are set again before anything reads them, on the straight way and, at branches, on
+ * none: a branch on flags reads them. */
+static bool flags_are_dead(const struct place *place)
+{
+    for (size_t i = place->at + 1; i < place->count && i - place->at < LOOK_FORWARD; i++) {
+        const struct tool_instruction *next = &place->all[i];
+        if (!follow_each_other(next - 1))
+            return false;
+        if (next->kind == TOOL_CODE_CALL || next->kind == TOOL_CODE_CALL_INDIRECT ||
+            next->kind == TOOL_CODE_RETURN || next->kind == TOOL_CODE_STOP)
+            return true; /* functions get no flags, and give none back */
+        if (next->kind != TOOL_CODE_PLAIN && next->kind != TOOL_CODE_SYSCALL)
+            return false;
+        struct tool_instruction_effects effects =
+            tool_decode_effects(bytes_of(place->code, next), next->length);
+        if (effects.reads_flags && next->kind == TOOL_CODE_PLAIN)
+            return false;
+        if (effects.writes_flags && next->kind == TOOL_CODE_PLAIN)
+            return true;
+    }
+    return false;
+}
+
+static bool fill(struct place *place, struct tool_site *site, size_t from, size_t to)
+{
+    struct ttp_plan_site *plan = &site->plan;
+    size_t used = 0, before = 0;
+    plan->window = place->all[from].address;
+    plan->window_bytes = (uint8_t)span(place, from, to);
+    plan->flags_dead = flags_are_dead(place);
+    plan->first_fixup = (uint32_t)place->code->fixup_count;
+    for (size_t i = from; i <= to; i++)
+        if (i == place->at)
+            before = used;
+        else if (!move(place, site, &used, &place->all[i]))
+            return false;
+    plan->before_bytes = (uint8_t)before;
+    plan->after_bytes = (uint8_t)(used - before);
+    place->free_from = plan->window + plan->window_bytes;
+    return true;
+}
+
+static bool add_site(struct place *place, size_t function)
+{
+    struct tool_code *code = place->code;
+    void *array = code->sites;
+    if (code->site_count >= TTP_PLAN_SITES_MAX ||
+        !tool_bounded_grow(&code->memory, &array, &code->site_capacity, code->site_count + 1,
+                           sizeof *code->sites))
+        return false;
+    code->sites = array;
+    struct tool_site *site = &code->sites[code->site_count++];
+    const struct tool_function *of = &code->functions[function];
+    struct tool_frame frame;
+    size_t from, to;
+    *site = (struct tool_site){
+        .plan = {.address = place->all[place->at].address, .function = (uint32_t)function}};
+    find_number(place, &site->plan);
+    enum ttp_plan_kind kind = find_window(place, &from, &to);
+    if (kind == TTP_PLAN_CAN && (of->flags & TTP_PLAN_FUNCTION_COMPUTED) != 0)
+        kind = TTP_PLAN_COMPUTED;
+    site->plan.kind = (uint8_t)kind;
+    if (kind != TTP_PLAN_CAN)
+        return true;
+    if (of->frame_at != TOOL_CODE_NO_FRAME && tool_frames_at(code->image, of->frame_at, &frame))
+        site->plan.rule_bytes =
+            (uint8_t)tool_frame_rules_at(&frame, site->plan.address, site->rules);
+    return fill(place, site, from, to);
+}
+
+bool tool_code_sites(struct tool_code *code)
+{
+    struct place place = {.code = code};
+    for (size_t i = 0; i < code->function_count; i++) {
+        const struct tool_function *function = &code->functions[i];
+        place.all = code->instructions + function->first;
+        place.count = function->count;
+        for (place.at = 0; place.at < place.count; place.at++)
+            if (place.all[place.at].kind == TOOL_CODE_SYSCALL && !add_site(&place, i))
+                return false;
+    }
+    return true;
+}

@@ -1,0 +1,200 @@
+/* Zydis: one instruction at a time, without operands unless they are asked for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/binary/code/decode.h"
+
+#ifdef TOOL_WITH_ZYDIS
+#include <Zydis/Zydis.h>
+
+#define RESULT_FLAGS                                                                               \
+    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |                   \
+     ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
+
+bool tool_decode_is_there(void) { return true; }
+
+static ZydisDecoder new_decoder(void)
+{
+    ZydisDecoder decoder;
+    (void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return decoder;
+}
+
+static bool is_loop(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_LOOP || mnemonic == ZYDIS_MNEMONIC_LOOPE ||
+           mnemonic == ZYDIS_MNEMONIC_LOOPNE || mnemonic == ZYDIS_MNEMONIC_JCXZ ||
+           mnemonic == ZYDIS_MNEMONIC_JECXZ || mnemonic == ZYDIS_MNEMONIC_JRCXZ;
+}
+
+static enum tool_instruction_kind branch_kind(const ZydisDecodedInstruction *found)
+{
+    bool is_direct = found->raw.imm[0].is_relative;
+    bool is_near = found->meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
+    switch (found->meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+        return is_direct ? TOOL_CODE_CALL : is_near ? TOOL_CODE_CALL_INDIRECT : TOOL_CODE_FIXED;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return is_direct ? TOOL_CODE_JUMP : is_near ? TOOL_CODE_JUMP_INDIRECT : TOOL_CODE_FIXED;
+    case ZYDIS_CATEGORY_COND_BR:
+        return found->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? TOOL_CODE_FIXED
+               : is_loop(found->mnemonic)               ? TOOL_CODE_LOOP
+                                                        : TOOL_CODE_BRANCH;
+    default: return TOOL_CODE_PLAIN;
+    }
+}
+
+static enum tool_instruction_kind kind_of(const ZydisDecodedInstruction *found)
+{
+    switch (found->mnemonic) {
+    case ZYDIS_MNEMONIC_SYSCALL: return found->length == 2 ? TOOL_CODE_SYSCALL : TOOL_CODE_FIXED;
+    case ZYDIS_MNEMONIC_RET: return TOOL_CODE_RETURN;
+    case ZYDIS_MNEMONIC_HLT:
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2: return TOOL_CODE_STOP;
+    case ZYDIS_MNEMONIC_ENDBR32:
+    case ZYDIS_MNEMONIC_ENDBR64:
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_INT1:
+    case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_XBEGIN: return TOOL_CODE_FIXED;
+    default: return branch_kind(found);
+    }
+}
+
+static bool target_of(uint32_t address, uint8_t length, int64_t distance, uint32_t *target)
+{
+    int64_t to = (int64_t)address + length + distance;
+    *target = (uint32_t)to;
+    return to >= 0 && to <= UINT32_MAX;
+}
+
+bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
+                 struct tool_instruction *instruction)
+{
+    ZydisDecoder decoder = new_decoder();
+    ZydisDecodedInstruction found;
+    ZydisDecoderContext context;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, size_bytes, &found)))
+        return false;
+    const struct ZydisDecodedInstructionModRm_ *form = &found.raw.modrm;
+    bool has_form = (found.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
+    bool in_memory = has_form && form->mod != 3;
+    *instruction = (struct tool_instruction){
+        .address = address, .length = found.length, .kind = (uint8_t)kind_of(&found)};
+    if (found.raw.imm[0].is_relative)
+        return target_of(address, found.length, found.raw.imm[0].value.s, &instruction->target);
+    if (in_memory && form->mod == 0 && form->rm == 5) {
+        instruction->has_place = true;
+        instruction->displacement_at = found.raw.disp.offset;
+        instruction->is_address = found.mnemonic == ZYDIS_MNEMONIC_LEA;
+        if (found.address_width != 64 || found.raw.disp.size != 32)
+            instruction->kind = TOOL_CODE_FIXED;
+        /* addresses beyond the file's (of nothing, by damage) are no places of it */
+        if (!target_of(address, found.length, found.raw.disp.value, &instruction->target))
+            instruction->kind = TOOL_CODE_FIXED;
+    } else if (in_memory && instruction->kind == TOOL_CODE_JUMP_INDIRECT && form->mod == 0 &&
+               form->rm == 4 && found.raw.sib.base == 5 && found.raw.disp.value >= 0) {
+        instruction->is_table = true;
+        instruction->target = (uint32_t)found.raw.disp.value;
+    }
+    return true;
+}
+
+static bool is_rax(ZydisRegister name)
+{
+    return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name) == ZYDIS_REGISTER_RAX;
+}
+
+/* What is in rax after an instruction that writes it: a constant, or what cannot be said. */
+static void constant_of(const ZydisDecodedInstruction *found, const ZydisDecodedOperand *operands,
+                        struct tool_instruction_effects *effects)
+{
+    bool is_whole = operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[0].size >= 32 &&
+                    is_rax(operands[0].reg.value);
+    if (!is_whole)
+        return;
+    bool is_same = operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                   operands[1].reg.value == operands[0].reg.value;
+    if (found->mnemonic == ZYDIS_MNEMONIC_MOV && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        effects->rax = (uint32_t)operands[1].imm.value.u;
+        effects->rax_known = operands[0].size == 32 || operands[1].imm.value.u <= UINT32_MAX;
+    } else if (found->mnemonic == ZYDIS_MNEMONIC_XOR && is_same) {
+        effects->rax_known = true;
+    }
+}
+
+struct tool_instruction_effects tool_decode_effects(const uint8_t *bytes, size_t size_bytes)
+{
+    struct tool_instruction_effects effects = {.writes_rax = true, .reads_flags = true};
+    ZydisDecoder decoder = new_decoder();
+    ZydisDecodedInstruction found;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT] = {0};
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size_bytes, &found, operands)))
+        return effects;
+    effects.writes_rax = found.meta.category == ZYDIS_CATEGORY_CALL;
+    effects.reads_flags = false;
+    for (uint8_t i = 0; i < found.operand_count; i++)
+        effects.writes_rax |= operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                              (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 &&
+                              is_rax(operands[i].reg.value);
+    if (effects.writes_rax)
+        constant_of(&found, operands, &effects);
+    if (found.cpu_flags != NULL) {
+        const ZydisAccessedFlags *flags = found.cpu_flags;
+        effects.reads_flags = (flags->tested & RESULT_FLAGS) != 0;
+        effects.writes_flags = ((flags->modified | flags->set_0 | flags->set_1 | flags->undefined) &
+                                RESULT_FLAGS) == RESULT_FLAGS;
+    }
+    return effects;
+}
+
+void tool_decode_text(const uint8_t *bytes, size_t size_bytes, uint32_t address, char *text,
+                      size_t text_bytes)
+{
+    ZydisDecoder decoder = new_decoder();
+    ZydisFormatter formatter;
+    ZydisDecodedInstruction found;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size_bytes, &found, operands)) ||
+        !ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_ATT)) ||
+        !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &found, operands,
+                                                      found.operand_count_visible, text, text_bytes,
+                                                      address, NULL)))
+        (void)snprintf(text, text_bytes, "(bad)");
+}
+
+#else /* without Zydis: sites are not found, rows are */
+
+bool tool_decode_is_there(void) { return false; }
+
+bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
+                 struct tool_instruction *instruction)
+{
+    (void)bytes;
+    (void)size_bytes;
+    *instruction = (struct tool_instruction){.address = address};
+    return false;
+}
+
+struct tool_instruction_effects tool_decode_effects(const uint8_t *bytes, size_t size_bytes)
+{
+    (void)bytes;
+    (void)size_bytes;
+    return (struct tool_instruction_effects){.writes_rax = true, .reads_flags = true};
+}
+
+void tool_decode_text(const uint8_t *bytes, size_t size_bytes, uint32_t address, char *text,
+                      size_t text_bytes)
+{
+    (void)bytes;
+    (void)size_bytes;
+    (void)address;
+    (void)snprintf(text, text_bytes, "(bad)");
+}
+#endif

@@ -1,0 +1,55 @@
+/* Instructions, as far as patching and call graphs ask: how long, where they lead, whether they can
+ * be moved. The door to Zydis; on a build without it nothing decodes. */
+#ifndef TOOL_DECODE_H
+#define TOOL_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOOL_INSTRUCTION_MAX 15u
+
+enum tool_instruction_kind {
+    TOOL_CODE_PLAIN = 0,
+    TOOL_CODE_CALL,          /* to `target` */
+    TOOL_CODE_CALL_INDIRECT, /* through memory at `target` where has_place */
+    TOOL_CODE_JUMP,          /* to `target`, always */
+    TOOL_CODE_JUMP_INDIRECT, /* as calls; is_table: `target` is a table of addresses */
+    TOOL_CODE_BRANCH,        /* to `target`, or not */
+    TOOL_CODE_LOOP,          /* the same, but it reaches 127 bytes only and has no longer form */
+    TOOL_CODE_RETURN,
+    TOOL_CODE_SYSCALL,
+    TOOL_CODE_STOP, /* nothing is executed behind it */
+    TOOL_CODE_FIXED /* it works at its own place only */
+};
+
+struct tool_instruction {
+    uint32_t address;
+    uint32_t target; /* of a direct branch; of memory relative to the instruction (has_place) */
+    uint8_t length, kind;
+    uint8_t displacement_at; /* has_place: where in the instruction its 4 bytes are */
+    bool has_place : 1, is_table : 1, is_address : 1; /* is_address: it takes the place's address */
+};
+
+/* What reading and writing of registers costs time to know. */
+struct tool_instruction_effects {
+    bool writes_rax, rax_known; /* known: it then holds `rax`, of 32 bits */
+    bool reads_flags;
+    bool writes_flags; /* all that results are told by, so that none of before is left */
+    uint32_t rax;
+};
+
+/* Whether there is a decoder. */
+bool tool_decode_is_there(void);
+
+/* Decodes the instruction at `address`; false: there is none, or its target is beyond 32 bits. */
+bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
+                 struct tool_instruction *instruction);
+/* Of an instruction that could be decoded. */
+struct tool_instruction_effects tool_decode_effects(const uint8_t *bytes, size_t size_bytes);
+
+/* The text of an instruction, in the assembler's own style; "(bad)" where there is none. */
+void tool_decode_text(const uint8_t *bytes, size_t size_bytes, uint32_t address, char *text,
+                      size_t text_bytes);
+
+#endif

@@ -1,0 +1,67 @@
+/* The folder that plans are kept in. */
+#define _GNU_SOURCE /* openat and the like */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/binary/plan_file.h"
+
+#define USER_BYTES 4096u
+
+/* Ours, and nobody else can change what is in it. */
+static bool is_own(int fd, mode_t forbidden)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & forbidden) == 0;
+}
+
+/* Opens a folder in another one, made where it is missing; closes the other one. */
+static int step(int folder, const char *name, mode_t forbidden)
+{
+    int fd = -1;
+    if (folder < 0)
+        return -1;
+    if (mkdirat(folder, name, 0700) == 0 || errno == EEXIST)
+        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    close(folder);
+    if (fd >= 0 && !is_own(fd, forbidden)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int open_own(const char *path)
+{
+    int fd = path == NULL || path[0] != '/' ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && !is_own(fd, S_IWOTH | S_IWGRP)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* The home folder of the effective user: under sudo the environment may name another's. */
+static int open_home(void)
+{
+    char buffer[USER_BYTES];
+    struct passwd user, *found = NULL;
+    int fd = open_own(getenv("HOME"));
+    if (fd < 0 && getpwuid_r(geteuid(), &user, buffer, sizeof buffer, &found) == 0 && found != NULL)
+        fd = open_own(found->pw_dir);
+    return fd;
+}
+
+int tool_plan_cache_open(void)
+{
+    int fd = open_own(getenv("XDG_CACHE_HOME"));
+    if (fd < 0)
+        fd = step(open_home(), ".cache", S_IWOTH | S_IWGRP);
+    fd = step(fd, "tracetape", S_IRWXO | S_IRWXG);
+    return step(fd, "plan-v1", S_IRWXO | S_IRWXG);
+}
