@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,4 +65,16 @@ int tool_plan_cache_open(void)
         fd = step(open_home(), ".cache", S_IWOTH | S_IWGRP);
     fd = step(fd, "tracetape", S_IRWXO | S_IRWXG);
     return step(fd, "plan-v1", S_IRWXO | S_IRWXG);
+}
+
+char *tool_plan_cache_path(void)
+{
+    char link[64], path[USER_BYTES];
+    int fd = tool_plan_cache_open();
+    if (fd < 0)
+        return NULL;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path);
+    close(fd);
+    return length > 0 && (size_t)length < sizeof path ? strndup(path, (size_t)length) : NULL;
 }

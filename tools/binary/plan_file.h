@@ -48,5 +48,7 @@ const char *tool_plan_give(const struct tool_plan_wish *wish, struct tool_plan_g
 
 /* The cache's folder, made where it is missing; -1: there is none that may be used. */
 int tool_plan_cache_open(void);
+/* Its path; NULL: there is none. To be freed. */
+char *tool_plan_cache_path(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "tools/io/json.h"
 
 struct options {
-    bool functions, rows, calls, all, json;
+    bool functions, rows, edges, all, json;
 };
 
 static const struct tool_option table[] = {
@@ -18,8 +18,8 @@ static const struct tool_option table[] = {
      TOOL_AT(functions)},
     {"rows", 0, NULL, "list how callers' frames are found, address by address", NULL,
      TOOL_AT(rows)},
-    {"calls", 0, NULL, "list calls: direct, linked from elsewhere, by a pointer", NULL,
-     TOOL_AT(calls)},
+    {"edges", 0, NULL, "list who calls whom: direct, linked from elsewhere, by a pointer", NULL,
+     TOOL_AT(edges)},
     {"all", 'a', NULL, "list all of these", NULL, TOOL_AT(all)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {0}};
@@ -33,7 +33,7 @@ static const struct tool_command command = {
              "none can.\n",
     .options = table,
     .examples = "  tracetape binary /lib/x86_64-linux-gnu/libc.so.6\n"
-                "  tracetape binary --all --json ./prog\n",
+                "  tracetape binary --all --json ./program\n",
     .operands_min = 1,
     .operands_max = 1,
 };
@@ -79,7 +79,7 @@ int tool_verb_binary(int argc, char **argv)
                                    .wish = {.sites = true,
                                             .functions = options.functions || options.all,
                                             .rows = options.rows || options.all,
-                                            .calls = options.calls || options.all}};
+                                            .calls = options.edges || options.all}};
     const char *reason = tool_plan_input_open(&input, argv[0]);
     if (reason == NULL)
         reason = look(binary, &input);

@@ -1,47 +1,19 @@
 /* Plans are kept in the user's cache, in a folder that nobody else can write: what the runtime puts
  * into programs comes from there. */
-#define _GNU_SOURCE /* asprintf */
 #include "tools/record/record_calls.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "tools/binary/plan_file.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/kernel_calls.h"
 
-static bool is_own(const char *path)
+/* A module without a plan is not seen, and the runtime says so. */
+static void make_plan(void *context, const char *module_path)
 {
-    struct stat info;
-    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
-           (info.st_mode & 077) == 0;
-}
-
-static bool make_folder(char **into)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    bool has_cache = cache != NULL && cache[0] == '/';
-    if ((!has_cache && (home == NULL || home[0] != '/')) ||
-        asprintf(&path, "%s%s/tracetape/plan-v1", has_cache ? cache : home,
-                 has_cache ? "" : "/.cache") < 0)
-        return false;
-    for (char *at = path + 1; at != NULL; at = strchr(at + 1, '/')) {
-        char *slash = strchr(at, '/');
-        if (slash != NULL)
-            *slash = '\0';
-        bool failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-        if (slash != NULL)
-            *slash = '/';
-        at = slash;
-        if (failed || slash == NULL)
-            break;
-    }
-    *into = path;
-    return is_own(path);
+    struct tool_plan_given given;
+    (void)context;
+    (void)tool_plan_give(&(struct tool_plan_wish){.path = module_path}, &given);
 }
 
 bool tool_parse_record_calls(const char *text, void *into)
@@ -68,11 +40,13 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_optio
         return true;
     choose(&calls->choice, into);
     into->arguments = calls->arguments;
-    if (!make_folder(&calls->folder))
-        return tool_fail("no folder for plans of system calls: '%s' is not ours alone",
-                         calls->folder != NULL ? calls->folder : "~/.cache") != 0 &&
+    calls->folder = tool_plan_cache_path();
+    if (calls->folder == NULL)
+        return tool_fail("no folder for plans of system calls: none below ~/.cache or "
+                         "XDG_CACHE_HOME is ours alone") != 0 &&
                false;
     into->plan_folder = calls->folder;
+    into->plan = make_plan;
     return true;
 }
 
