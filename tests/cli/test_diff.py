@@ -125,6 +125,31 @@ def check_order(rows, key):
     assert sizes == sorted(sizes, reverse=True), sizes
 
 
+def check_moves(rows, a, b):
+    """Calls that other callers make now, from what the paths say."""
+    edges = {}
+    for side, paths in enumerate((a, b)):
+        for path, counts in paths.items():
+            caller = path[1] if len(path) > 1 else None
+            edges.setdefault(path[0], {}).setdefault(caller, [0, 0])[side] += counts["calls"]
+    wanted = {}
+    for name, callers in edges.items():
+        changes = {caller: now - before for caller, (before, now) in callers.items()}
+        moved = min(sum(c for c in changes.values() if c > 0),
+                    -sum(c for c in changes.values() if c < 0))
+        if moved:
+            wanted[name] = (moved, changes)
+    assert {row["name"]: row["calls"] for row in rows} == {n: w[0] for n, w in wanted.items()}
+    assert [row["calls"] for row in rows] == sorted((w[0] for w in wanted.values()), reverse=True)
+    for row in rows:
+        changes = wanted[row["name"]][1]
+        for key, sign, side in (("a", -1, 0), ("b", 1, 1)):
+            own, sizes = row[key], [sign * c for c in changes.values() if sign * c > 0]
+            assert own["change"] == max(sizes) == sign * changes[own["caller"]], (row, changes)
+            assert own["more_callers"] == len(sizes) - 1
+            assert own["calls"] == edges[row["name"]][own["caller"]][side]
+
+
 def check_rows(one, two, depth=64, *options, least=0, part=0.0):
     arguments = ["diff", "--json", "--all", one, two, "--depth", depth, *options]
     found = json.loads(run(*arguments))
@@ -133,6 +158,7 @@ def check_rows(one, two, depth=64, *options, least=0, part=0.0):
     check_kind(found["functions"], lambda r: r["name"], (a[0], b[0]), least, part)
     check_kind(found["paths"], lambda r: (r["name"], *r["callers"]), (a[1], b[1]), least, part)
     assert ("depth_limit" in found["paths"]) == (depth < 10)
+    check_moves(found["other_callers"], a[1], b[1])
     for sort, key in (("self", "self_ns"), ("total", "total_ns"), ("calls", "calls")):
         again = json.loads(run(*arguments, "--sort", sort))
         for kind in ("functions", "paths"):
@@ -288,6 +314,33 @@ def check_why():
     assert "\n  other argument\n" in fails(1, "--first", *signals).stdout
 
 
+def check_other_caller():
+    """A function that is called next, but by another caller, in both directions."""
+    call = "{0} 1 enter f\n{0} 1 exit\n".format
+    texts = {"inside": "0 1 enter main\n1 1 enter g\n" + call(2) + "3 1 exit\n",
+             "behind": "0 1 enter main\n1 1 enter g\n3 1 exit\n" + call(4),
+             "below": "0 1 enter main\n1 1 enter g\n2 1 enter w\n" + call(2) + "2 1 exit\n"
+                      "3 1 exit\n",
+             "last": "0 1 enter main\n1 1 enter g\n3 1 exit\n5 1 exit\n" + call(5),
+             "beside": "0 1 enter main\n1 1 enter g\n2 1 enter h\n2 1 exit\n" + call(2)}
+    paths = {name: make(name, text + ("" if name == "last" else "6 1 exit\n"))
+             for name, text in texts.items()}
+    for name, caller, shown in (("behind", "main", "main"), ("below", "w", "w"),
+                                ("last", None, "(outermost)")):
+        for one, two, a, b in (("inside", name, "g", shown), (name, "inside", shown, "g")):
+            found = json.loads(fails(1, "--first", "--json", paths[one], paths[two]).stdout)
+            told = found["differences"][0]
+            assert (told["why"], told["called"]) == ("other caller", "f"), told
+            assert {told["caller_a"], told["caller_b"]} == {"g", caller}, told
+            text = fails(1, "--first", paths[one], paths[two]).stdout
+            assert f"\n  other caller: f is called in A by {a}, in B by {b}\n" in text, text
+            text = run("diff", paths[one], paths[two], "--no-pager")
+            assert "\nOther callers: calls of 1 function moved\n" in text, text
+            assert text.splitlines()[-1].split() == ["1", "f", a, b], text
+    found = json.loads(fails(1, "--first", "--json", paths["inside"], paths["beside"]).stdout)
+    assert found["differences"][0]["why"] == "other function", found
+
+
 def check_refusals(one):
     fails(2, one)
     fails(2, one, one, one)
@@ -328,6 +381,7 @@ def check_all():
     check_places()
     check_ends()
     check_why()
+    check_other_caller()
     check_refusals(one)
     return count
 

@@ -9,6 +9,7 @@
 
 #define BATCH_EVENTS 4096u
 #define FIRST_FRAMES 8u
+#define LOOKS_ON     64u /* events, for a function that is called next */
 
 const char *const tool_diff_ends[] = {"equal",     "event",     "ends in A",
                                       "ends in B", "only in A", "only in B"};
@@ -274,6 +275,56 @@ static void note_difference(struct comparing *c, uint32_t end)
     memcpy(thread->frames, c->stacks[c->current] + 1, count * sizeof(*thread->frames));
 }
 
+/* The next event, or NULL. */
+static const ttape_event *look_on(struct feed *f)
+{
+    f->at++;
+    if (f->at >= f->count && (f->ended || fill(f) != TOOL_OK || f->at >= f->count))
+        return NULL;
+    return &f->events[f->at];
+}
+
+static uint32_t caller_at(const struct comparing *c, size_t height)
+{
+    return height > 1 ? c->stacks[c->current][height - 1].key : TTAPE_NONE;
+}
+
+/* One side calls a function here; the other one returns first, or calls others first, and then
+ * calls it: it has another caller there. Looks on at that side. */
+static bool find_caller(struct comparing *c, int side)
+{
+    const struct tool_diff *diff = c->feeds[0].diff;
+    struct tool_diff_thread *thread = c->thread;
+    const ttape_event *call = &thread->events[1 - side], *at = &thread->events[side];
+    uint32_t kind = at->kind, called = tool_diff_key_of(diff, (uint32_t)(1 - side), call->site);
+    size_t height = c->heights[c->current];
+    uint32_t caller = caller_at(c, height);
+    thread->callers[1 - side] = caller;
+    for (unsigned i = 0; i < LOOKS_ON && at != NULL; i++, at = look_on(&c->feeds[side])) {
+        uint32_t key = tool_diff_key_of(diff, (uint32_t)side, at->site);
+        if (at->kind == TTAPE_EVENT_ENTER && key == called) {
+            thread->called = called;
+            thread->callers[side] = caller;
+            return caller != thread->callers[1 - side];
+        }
+        if (at->kind != kind)
+            return false;
+        height = kind == TTAPE_EVENT_EXIT && height > 1 ? height - 1 : height;
+        caller = kind == TTAPE_EVENT_EXIT ? caller_at(c, height) : key;
+    }
+    return false;
+}
+
+static void look_for_caller(struct comparing *c)
+{
+    struct tool_diff_thread *thread = c->thread;
+    for (int side = 0; side < 2 && !thread->is_moved; side++)
+        if (thread->events[1 - side].kind == TTAPE_EVENT_ENTER &&
+            (thread->events[side].kind == TTAPE_EVENT_ENTER ||
+             thread->events[side].kind == TTAPE_EVENT_EXIT))
+            thread->is_moved = find_caller(c, side);
+}
+
 /* To the first difference or the end of both. */
 static int compare_events(struct comparing *c)
 {
@@ -293,6 +344,7 @@ static int compare_events(struct comparing *c)
         while (a->at < a->count && b->at < b->count) {
             if (!is_equal(diff, &a->events[a->at], &b->events[b->at])) {
                 note_difference(c, TOOL_DIFF_EVENT);
+                look_for_caller(c);
                 return TOOL_OK;
             }
             apply(c, &a->events[a->at]);

@@ -120,7 +120,8 @@ static void put_head(const struct tool_diff *diff, struct tool_json *json)
 }
 
 void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functions,
-                    const struct tool_diff_rows *paths, uint64_t limit, struct tool_output *out)
+                    const struct tool_diff_rows *paths, const struct tool_diff_moves *moves,
+                    uint64_t limit, struct tool_output *out)
 {
     struct tool_json json;
     tool_json_open(&json, out);
@@ -131,6 +132,8 @@ void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functio
         put_rows(diff, &json, "functions", functions, false, limit);
     if (paths != NULL)
         put_rows(diff, &json, "paths", paths, true, limit);
+    if (paths != NULL)
+        tool_diff_json_moves(diff, moves, limit, &json);
     tool_json_end(&json, '}');
 }
 
@@ -218,6 +221,11 @@ void tool_diff_json_first(struct tool_diff *diff, const struct tool_diff_first *
         const char *why = tool_diff_why(diff, thread);
         if (why != NULL)
             tool_json_text(&json, "why", why);
+        if (thread->is_moved) {
+            tool_diff_json_name(diff, &json, "called", thread->called);
+            tool_diff_json_name(diff, &json, "caller_a", thread->callers[0]);
+            tool_diff_json_name(diff, &json, "caller_b", thread->callers[1]);
+        }
         put_event(diff, &json, thread, 0);
         put_event(diff, &json, thread, 1);
         put_frames(diff, &json, thread);

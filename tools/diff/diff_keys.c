@@ -127,6 +127,8 @@ const char *tool_diff_why(const struct tool_diff *diff, const struct tool_diff_t
     const ttape_event *a = &thread->events[0], *b = &thread->events[1];
     if (thread->end != TOOL_DIFF_EVENT)
         return NULL;
+    if (thread->is_moved)
+        return "other caller";
     if (a->kind != b->kind)
         return "other kind of event";
     if (tool_diff_key_of(diff, 0, a->site) == tool_diff_key_of(diff, 1, b->site))

@@ -218,6 +218,11 @@ void tool_diff_measure_noise(const struct tool_diff *diff, struct tool_diff_rows
     free(numbers);
 }
 
+bool tool_diff_is_other_count(const struct tool_diff_noise *noise, uint64_t a, uint64_t b)
+{
+    return a == 0 || b == 0 || distance(ratio_of((double)a, (double)b), 0) > noise->calls_spread;
+}
+
 bool tool_diff_is_noise(const struct tool_diff *diff, const struct tool_diff_rows *rows, size_t row)
 {
     const struct tool_diff_noise *noise = &rows->noise;

@@ -130,7 +130,7 @@ static void put_noise(const struct tool_diff *diff, const struct tool_diff_rows 
         diff->run_count > 2 ? ", or as the runs of a side differ" : "", 100 * TOOL_DIFF_SHARE);
 }
 
-static bool is_shortened(const struct tool_diff *diff)
+bool tool_diff_is_shortened(const struct tool_diff *diff)
 {
     for (uint32_t run = 0; run < diff->run_count; run++)
         if (diff->runs[run].names.is_shortened)
@@ -159,7 +159,7 @@ void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *r
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)
             put_row(diff, rows, rows->order[i], &table, &scratch);
-        tool_table_print(&table, out, tool_table_width(&table, is_shortened(diff)),
+        tool_table_print(&table, out, tool_table_width(&table, tool_diff_is_shortened(diff)),
                          tool_terminal_colours());
         tool_table_close(&table);
     }
@@ -238,7 +238,13 @@ static void put_thread(struct tool_diff *diff, const struct tool_diff_thread *th
     put_event(diff, 0, thread, out);
     put_event(diff, 1, thread, out);
     const char *why = tool_diff_why(diff, thread);
-    if (why != NULL)
+    if (thread->is_moved)
+        tool_output_printf(out, "  other caller: %s is called in A by %s, in B by ",
+                           tool_diff_name(diff, thread->called),
+                           tool_diff_caller_name(diff, thread->callers[0]));
+    if (thread->is_moved)
+        tool_output_printf(out, "%s\n", tool_diff_caller_name(diff, thread->callers[1]));
+    else if (why != NULL)
         tool_output_printf(out, "  %s\n", why);
     put_frames(diff, thread, out);
 }

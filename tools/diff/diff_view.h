@@ -5,6 +5,7 @@
  *        -> diff_rows.c (functions, from reports; call paths, from calls) -> rows with two sides
  *        -> diff_sides.c (what a side is whose runs are several: medians)
  *        -> diff_noise.c (which rows differ by more than two runs do anyhow)
+ *        -> diff_moves.c (functions that others call now)
  *        -> diff_totals.c (how large they are)
  *        -> diff_first.c (event by event, without times)
  *        -> diff_print.c, diff_json.c */
@@ -148,6 +149,34 @@ struct tool_diff_limits {
 void tool_diff_judge(const struct tool_diff *diff, const struct tool_diff_limits *limits,
                      struct tool_diff_rows *rows);
 
+/* Is it another number of calls, by more than the noise? */
+bool tool_diff_is_other_count(const struct tool_diff_noise *noise, uint64_t a, uint64_t b);
+
+/* ---- other callers ---- */
+
+/* Of the callers that lost calls, or gained some, the one with most. */
+struct tool_diff_caller {
+    uint32_t key;    /* TTAPE_NONE: the function was outermost */
+    uint32_t others; /* how many more there are */
+    uint64_t calls;  /* in A (who lost them), or in B */
+    uint64_t change;
+};
+
+struct tool_diff_move {
+    uint32_t key;
+    uint64_t calls; /* that moved */
+    struct tool_diff_caller callers[2];
+};
+
+struct tool_diff_moves {
+    struct tool_diff_move *moves; /* most first */
+    size_t count;
+};
+
+/* Of paths that have been judged. */
+void tool_diff_find_moves(const struct tool_diff_rows *paths, struct tool_diff_moves *moves);
+void tool_diff_moves_close(struct tool_diff_moves *moves);
+
 /* ---- the first difference ---- */
 
 struct tool_diff_frame {
@@ -179,6 +208,10 @@ struct tool_diff_thread {
     ttape_event events[2]; /* which they are */
     struct tool_diff_frame *frames;
     size_t frame_count;
+    bool is_moved;   /* the same function is called next, by another caller: */
+    uint32_t called; /* it ... */
+    uint32_t
+        callers[2]; /* ... and they; TTAPE_NONE: it is outermost, or a signal's handler calls */
 };
 
 struct tool_diff_first {
@@ -202,12 +235,21 @@ void tool_diff_print_totals(const struct tool_diff *diff, const struct tool_diff
 void tool_diff_json_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
                            struct tool_json *json);
 
+void tool_diff_print_moves(struct tool_diff *diff, const struct tool_diff_moves *moves,
+                           uint64_t limit, struct tool_output *out);
+void tool_diff_json_moves(const struct tool_diff *diff, const struct tool_diff_moves *moves,
+                          uint64_t limit, struct tool_json *json);
+void tool_diff_json_name(const struct tool_diff *diff, struct tool_json *json, const char *key,
+                         uint32_t function);
+const char *tool_diff_caller_name(struct tool_diff *diff, uint32_t key);
+bool tool_diff_is_shortened(const struct tool_diff *diff);
 void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
                           uint64_t limit, struct tool_output *out);
 void tool_diff_print_first(struct tool_diff *diff, const struct tool_diff_first *first,
                            struct tool_output *out);
 void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functions,
-                    const struct tool_diff_rows *paths, uint64_t limit, struct tool_output *out);
+                    const struct tool_diff_rows *paths, const struct tool_diff_moves *moves,
+                    uint64_t limit, struct tool_output *out);
 void tool_diff_json_first(struct tool_diff *diff, const struct tool_diff_first *first,
                           struct tool_output *out);
 

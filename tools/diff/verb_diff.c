@@ -107,13 +107,14 @@ static uint64_t limit_of(const struct options *options)
 }
 
 static int print_rows(const struct options *options, struct tool_diff *diff,
-                      const struct tool_diff_rows *functions, const struct tool_diff_rows *paths)
+                      const struct tool_diff_rows *functions, const struct tool_diff_rows *paths,
+                      const struct tool_diff_moves *moves)
 {
     struct tool_output out;
     uint64_t limit = limit_of(options);
     tool_pager_open(&out, !options->json && !options->no_pager);
     if (options->json) {
-        tool_diff_json(diff, functions, paths, limit, &out);
+        tool_diff_json(diff, functions, paths, moves, limit, &out);
         return tool_pager_close(&out);
     }
     tool_diff_print_totals(diff, functions, &out);
@@ -124,6 +125,7 @@ static int print_rows(const struct options *options, struct tool_diff *diff,
         tool_output_text(&out, "\n");
     if (paths != NULL)
         tool_diff_print_rows(diff, paths, true, limit, &out);
+    tool_diff_print_moves(diff, moves, limit, &out);
     return tool_pager_close(&out);
 }
 
@@ -144,6 +146,7 @@ static struct tool_diff_limits limits_of(const struct options *options)
 static int show_rows(const struct options *options, struct tool_diff *diff)
 {
     struct tool_diff_rows functions = {0}, paths = {0};
+    struct tool_diff_moves moves = {0};
     struct tool_diff_limits limits = limits_of(options);
     bool by_function = options->by == NULL || strcmp(options->by, "function") == 0;
     bool by_path = options->by == NULL || strcmp(options->by, "path") == 0;
@@ -156,10 +159,13 @@ static int show_rows(const struct options *options, struct tool_diff *diff)
     if (status != TOOL_CANNOT) {
         tool_diff_judge(diff, &limits, &functions);
         tool_diff_judge(diff, &limits, &paths);
-        int printed =
-            print_rows(options, diff, by_function ? &functions : NULL, by_path ? &paths : NULL);
+        if (by_path)
+            tool_diff_find_moves(&paths, &moves);
+        int printed = print_rows(options, diff, by_function ? &functions : NULL,
+                                 by_path ? &paths : NULL, &moves);
         status = printed > status ? printed : status;
     }
+    tool_diff_moves_close(&moves);
     tool_diff_rows_close(&functions);
     tool_diff_rows_close(&paths);
     return status;
