@@ -25,4 +25,6 @@ shift
 home=$(mktemp -d) || exit 1
 trap 'rm -rf "$home"' EXIT
 chown "$uid:$gid" "$home"
-"${user[@]}" env HOME="$home" TMPDIR="$home" PATH="/usr/local/bin:/usr/bin:/bin" "$runner" "$@"
+# who may not write where Python keeps what it compiled would compile all of it each time
+"${user[@]}" env -u PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE=1 \
+    HOME="$home" TMPDIR="$home" PATH="/usr/local/bin:/usr/bin:/bin" "$runner" "$@"

@@ -30,6 +30,10 @@ has() {
     grep -qaE -- "$2" "$1" || { fail "no '$2' in $1:"; head -n 5 "$1" | sed 's/^/    /'; }
 }
 
+# python3 WORD...: started in a hundredth of a second (see tests/CMakeLists.txt)
+python=$(command -v "${TTAPE_PYTHON:-python3}" || echo python3)
+python3() { command "$python" -S "$@"; }
+
 # same FILE FILE
 same() {
     checks=$((checks + 1))

@@ -122,7 +122,7 @@ def total(top, shorter):
     return calls, sum(t["time_ns"] for t in top) + shorter.get("time_ns", 0)
 
 
-SEEDS = 8 if os.environ.get("TTAPE_THOROUGH") == "1" else 4
+SEEDS = 8 if os.environ.get("TTAPE_THOROUGH") == "1" else 3
 CUTS = (["--min-time", "20ns"], ["--min-time", "300ns"], ["--min-time", "5us"],
         ["--min-time", "1s"])
 

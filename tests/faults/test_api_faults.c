@@ -21,9 +21,9 @@
 #define ALL 1000000u
 #ifndef MOST
 #if TTEST_SANITIZED
-#define MOST 10u
+#define MOST 5u
 #else
-#define MOST 60u
+#define MOST 20u
 #endif
 #endif
 
@@ -238,7 +238,7 @@ START_TEST(faults)
                                               (enum ttest_fault_action)action, 0, ever != 0},
                                counts[kind]);
         }
-    ck_assert_uint_gt(hits, 20);
+    ck_assert_uint_gt(hits, 10);
     printf("%s: %u faults\n", what->name, hits);
     free(clean.out);
     if (what->end != NULL)

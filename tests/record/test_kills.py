@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SIGKILL of the program, of the recorder, or of both, at 60 random moments (ten thousand in
+"""SIGKILL of the program, of the recorder, or of both, at 30 random moments (ten thousand in
 test_kills_slow.py): `recover` and `verify` succeed, each thread's events are the beginning of what
 it did, and nothing committed is missing (W8).
 
@@ -10,5 +10,5 @@ import time
 import kills
 
 numbers = [int(word) for word in sys.argv[1:]]
-kills.run(numbers[0] if numbers else 60, numbers[1] if numbers[1:] else int(time.time()),
+kills.run(numbers[0] if numbers else 30, numbers[1] if numbers[1:] else int(time.time()),
           numbers[2] if numbers[2:] else 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import setting
 import traces
 
-SIZES = (1, 2)
+SIZES = setting.cut((1, 2), (1,))
 LINE = re.compile(r"^\s*\d+\.\d+\s+\d+: \[(entry|exit )\] ([^(]+)\([0-9a-f]+\) depth: (\d+)")
 
 

@@ -17,11 +17,17 @@
 #define TTEST_SANITIZED 0
 #endif
 
-/* From one case to the next: 1 or nth. A prime, so that no bit of a byte is left out. */
-static inline uint32_t ttest_every(uint32_t nth)
+/* From one case to the next, for sweeps that are long without sanitizers, too: `plain` then,
+ * `sanitized` with them, 1 in the long form. Primes, so that no bit of a byte is left out. */
+static inline uint32_t ttest_step(uint32_t plain, uint32_t sanitized)
 {
     const char *thorough = getenv("TTAPE_THOROUGH");
-    return TTEST_SANITIZED && (thorough == NULL || *thorough != '1') ? nth : 1;
+    if (thorough != NULL && *thorough == '1')
+        return 1;
+    return TTEST_SANITIZED ? sanitized : plain;
 }
+
+/* From one case to the next: nth with sanitizers, else 1. */
+static inline uint32_t ttest_every(uint32_t nth) { return ttest_step(1, nth); }
 
 #endif

@@ -320,7 +320,7 @@ START_TEST(does_not_pay)
     size_t ws_bytes = ttp_chain_encode_workspace(in.event_count, in.symbol_count, in.segment_count,
                                                  in.open_start[in.segment_count], NULL);
     void *ws = malloc(ws_bytes);
-    for (size_t less = 0; less <= c.header_bytes + c.data_bytes; less++) {
+    for (size_t less = 0; less <= c.header_bytes + c.data_bytes; less += ttest_every(7)) {
         size_t header_capacity = c.header_bytes, data_capacity = c.data_bytes;
         size_t *shrink = less % 2 ? &header_capacity : &data_capacity;
         *shrink -= *shrink < less ? *shrink : less;
@@ -450,7 +450,7 @@ static void begin_with(struct made *m, const struct ttp_chain_primer *p)
 
 START_TEST(primed)
 {
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (uint64_t seed = 0; seed < 12; seed += ttest_every(5)) {
         struct made *first = one_segment(20040, seed);
         nested(first, 20000, 20);
         end_segment(first);

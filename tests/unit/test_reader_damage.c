@@ -39,7 +39,7 @@ START_TEST(every_truncation)
 {
     struct ttest_file file = ttest_write(&plans[_i]);
     uint64_t last_events = 0;
-    for (size_t size = 0; size < file.size_bytes; size += ttest_every(3)) {
+    for (size_t size = 0; size < file.size_bytes; size += ttest_every(5)) {
         uint8_t *cut = malloc(size + !size);
         ttape_error err = {0};
         memcpy(cut, file.data, size);
@@ -81,7 +81,7 @@ START_TEST(every_bit_flip)
     struct ttest_sum want = ttest_read_all(r);
     ttape_reader_close(r);
     uint64_t refused = 0, partly = 0, same = 0;
-    for (size_t bit = 0; bit < file.size_bytes * 8; bit += ttest_every(7)) {
+    for (size_t bit = 0; bit < file.size_bytes * 8; bit += ttest_step(3, 13)) {
         file.data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         for (int scan = 0; scan < 2; scan++) {
             r = try_open(file.data, file.size_bytes, scan, &err);
@@ -121,7 +121,7 @@ START_TEST(verify_finds_every_bit_flip)
     struct ttest_file file = ttest_write(&plans[_i]);
     ttape_source source = ttape_source_memory(file.data, file.size_bytes);
     ttape_error err = {0};
-    for (size_t bit = 0; bit < file.size_bytes * 8; bit += ttest_every(7)) {
+    for (size_t bit = 0; bit < file.size_bytes * 8; bit += ttest_step(3, 13)) {
         uint64_t findings = 0;
         file.data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         TTEST_OK(ttape_verify(&source, NULL, count_rules, NULL, NULL, &findings, &err));

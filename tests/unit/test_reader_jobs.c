@@ -19,12 +19,12 @@ static const struct ttest_plan plans[] = {
 #define PLANS       (sizeof plans / sizeof plans[0])
 #define PATIENCE_MS 20000u /* the machine may be busy */
 
-/* Sanitizers get smaller partitions, not fewer. */
+/* The short form has smaller partitions, not fewer. */
 static struct ttest_file write_plan(int number)
 {
     struct ttest_plan plan = plans[number];
-    plan.events /= ttest_every(4);
-    plan.partition_events /= ttest_every(4);
+    plan.events /= ttest_step(2, 8);
+    plan.partition_events /= ttest_step(2, 8);
     return ttest_write(&plan);
 }
 

@@ -217,6 +217,8 @@ START_TEST(round_trip) /* T-MIX-01 T-MIX-03 T-MIX-04 T-MIX-08 T-MIX-09 */
 
     for (size_t s = 0; s < count; s++) {
         struct input in = {0};
+        if (sizes[s] >= TTP_TIME_BLOCK_EVENTS && (s + (size_t)_i) % ttest_step(2, 2) != 0)
+            continue; /* the long sizes in turn */
         make_input(&in, (enum kind)_i, sizes[s]);
         encode_input(&in);
         ck_assert_uint_eq(in.size_bytes == 0, sizes[s] == 0);
