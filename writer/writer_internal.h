@@ -14,6 +14,7 @@
 #include "format/container/chunk.h"
 #include "format/container/index.h"
 #include "format/container/layout.h"
+#include "format/container/measures/cpu_times.h"
 #include "format/container/measures/own_times.h"
 #include "format/container/measures/summary.h"
 #include "format/container/partition.h"
@@ -54,11 +55,28 @@ struct ttp_open {
     uint8_t event_class;
 };
 
+/* What of a site's frames was not on the CPU: events/off_times.c. */
+struct ttp_site_off {
+    uint32_t epoch; /* of the partition that all of it is of */
+    uint64_t self_ns[TTP_OFF_KINDS], total_ns[TTP_OFF_KINDS];
+    uint64_t exit_count; /* ended frames that have an entry, and the longest of them */
+    int64_t max_ticks, max_on_ns;
+};
+
+/* What of a frame, and of no frame that it called, was not on the CPU. */
+struct ttp_off_entry {
+    uint32_t height;                  /* frames up to it */
+    int64_t off_ns;                   /* of its whole life */
+    uint64_t kinds_ns[TTP_OFF_KINDS]; /* since the partition began or its stream was loaded */
+};
+
 struct ttp_stack {
     uint32_t id;
     uint32_t count, capacity;
-    uint32_t low;         /* fewest frames since the segment's start */
-    uint32_t start_count; /* frames at the segment's start */
+    uint32_t low;            /* fewest frames since the segment's start */
+    uint32_t start_count;    /* frames at the segment's start */
+    struct ttp_growing offs; /* struct ttp_off_entry, by ascending height */
+    int64_t left_tick;       /* when it stopped being the current one */
     struct ttp_open *frames;
 };
 
@@ -80,6 +98,8 @@ struct ttp_stream_state {
     bool is_known;            /* its switches are, from event known_from on */
     uint64_t known_from;
     struct ttp_growing spans; /* ttape_off_span: by event number, not sealed yet */
+    size_t span_next;         /* the first of them that was not appended yet */
+    bool is_tracked;          /* switches of the segment are known */
 };
 
 /* A scope's definitions that no chunk holds yet, in the form in which they will be written. */
@@ -123,6 +143,7 @@ struct ttp_scope {
     struct ttp_growing
         touched; /* uint32_t: sites with a row in the pending partition; room for all sites */
     struct ttp_growing stream_states; /* struct ttp_stream_state */
+    struct ttp_growing site_offs;     /* struct ttp_site_off: of the first sites */
     struct ttp_growing
         file_slots; /* struct ttp_file_slot: open addressing by hash of the file name */
     struct ttp_growing
@@ -189,6 +210,8 @@ struct ttp_pending {
     struct ttp_growing known;    /* uint8_t, filled at the seal: segments of known switches ... */
     struct ttp_growing spans;    /* ... and struct ttp_off_span, segment by segment; event: in it */
     struct ttp_growing span_counts; /* uint32_t, of each segment */
+    struct ttp_growing cpu;         /* struct ttp_cpu_measure beside measures, where all is known */
+    uint64_t off_ns[TTP_OFF_KINDS];
     uint64_t gap_count, lost_count;
     int64_t first_tick, last_tick; /* least and greatest of the partition's events */
     uint32_t symbol_total;         /* scope-wide symbols at the seal */
@@ -332,6 +355,8 @@ ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
 ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
                         const ttape_edge *edge, ttape_error *err);
 void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *stream);
+/* load.c: counts the stream's frames on its current stack as active. */
+void ttp_load(ttape_writer *w, struct ttp_stream_state *s);
 /* Stops counting the loaded stream's frames as active, up to its last tick. */
 void ttp_unload(ttape_writer *w);
 struct ttp_pending *ttp_writer_pending(ttape_writer *w);

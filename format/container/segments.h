@@ -20,6 +20,7 @@ struct ttp_frame {
     int64_t enter_tick;
     int64_t self_ticks;     /* time on top of its stack so far */
     int64_t end_self_ticks; /* start frames that the end edge keeps: the same at the end edge */
+    int64_t off_ns;         /* start frames of writers: not on the CPU so far, cpu_times.h */
 };
 
 struct ttp_edge_state {

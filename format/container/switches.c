@@ -134,24 +134,35 @@ static uint64_t shared(int64_t from, int64_t to, int64_t range_from, int64_t ran
 }
 
 /* F-SWI-06 */
+void ttp_interval_add(struct ttp_interval *i, uint8_t kind, int64_t start_ns, uint64_t length_ns)
+{
+    int64_t until = start_ns + (int64_t)length_ns;
+    int64_t from = start_ns > i->done_ns ? start_ns : i->done_ns;
+    int64_t to = until < i->length_ns ? until : i->length_ns;
+    i->is_unknown |= kind == TTP_SPAN_UNKNOWN;
+    if (from >= to)
+        return;
+    uint64_t *sum = kind == TTP_SPAN_PREEMPTED ? &i->off.preempted_ns
+                    : kind == TTP_SPAN_BLOCKED ? &i->off.blocked_ns
+                                               : &i->off.unknown_ns;
+    *sum += shared(from, to, i->from_ns, i->to_ns);
+    i->done_ns = to;
+}
+
+struct ttp_off_time ttp_interval_spent(const struct ttp_interval *i)
+{
+    if (!i->is_unknown)
+        return i->off;
+    return (struct ttp_off_time){
+        .unknown_ns = i->length_ns > 0 ? shared(0, i->length_ns, i->from_ns, i->to_ns) : 0};
+}
+
 struct ttp_off_time ttp_switch_walk_take(struct ttp_switch_walk *w, uint32_t event,
                                          int64_t length_ns, int64_t from_ns, int64_t to_ns)
 {
-    struct ttp_off_time off = {0};
-    int64_t all = length_ns > 0 ? length_ns : 0, done = 0;
-    bool is_unknown = !w->is_known;
-    for (; w->is_known && w->span != w->end && w->span->event <= event; w->span++) {
-        const struct ttp_off_span *s = w->span;
-        int64_t until = s->start_ns + (int64_t)s->length_ns;
-        int64_t from = s->start_ns > done ? s->start_ns : done, to = until < all ? until : all;
-        is_unknown |= s->kind == TTP_SPAN_UNKNOWN && s->event == event;
-        if (s->event != event || from >= to)
-            continue;
-        uint64_t *sum = s->kind == TTP_SPAN_PREEMPTED ? &off.preempted_ns
-                        : s->kind == TTP_SPAN_BLOCKED ? &off.blocked_ns
-                                                      : &off.unknown_ns;
-        *sum += shared(from, to, from_ns, to_ns);
-        done = to;
-    }
-    return is_unknown ? (struct ttp_off_time){.unknown_ns = shared(0, all, from_ns, to_ns)} : off;
+    struct ttp_interval i = {length_ns, from_ns, to_ns, .is_unknown = !w->is_known};
+    for (; w->is_known && w->span != w->end && w->span->event <= event; w->span++)
+        if (w->span->event == event)
+            ttp_interval_add(&i, w->span->kind, w->span->start_ns, w->span->length_ns);
+    return ttp_interval_spent(&i);
 }

@@ -53,6 +53,18 @@ struct ttp_off_time {
     uint64_t preempted_ns, blocked_ns, unknown_ns;
 };
 
+/* Spans of one interval, taken one after the other; of what is in it counts what is in
+ * [from_ns, to_ns) of it. */
+struct ttp_interval {
+    int64_t length_ns, from_ns, to_ns;
+    int64_t done_ns; /* spans up to here were taken */
+    bool is_unknown;
+    struct ttp_off_time off;
+};
+
+void ttp_interval_add(struct ttp_interval *i, uint8_t kind, int64_t start_ns, uint64_t length_ns);
+struct ttp_off_time ttp_interval_spent(const struct ttp_interval *i);
+
 /* A walk over the intervals of a segment. */
 struct ttp_switch_walk {
     const struct ttp_off_span *span, *end;

@@ -72,6 +72,7 @@ void ttp_measuring_close(struct ttp_measuring *m)
     struct ttp_memory *memory = &m->reader->memory;
     ttp_memory_give(memory, m->rows, m->row_capacity, sizeof *m->rows);
     ttp_memory_give(memory, m->row_of, m->p->symbol_count, sizeof *m->row_of);
+    ttp_measuring_cpu_close(&m->cpu);
     ttp_active_close(&m->active);
     ttp_stacks_close(&m->stacks);
 }
@@ -100,12 +101,15 @@ static ttape_status push(struct ttp_measuring *m, uint32_t symbol, ttape_error *
     return TTAPE_OK;
 }
 
-static void leave(struct ttp_measuring *m, const struct ttp_stack_frame *f, int64_t clock)
+static void leave(struct ttp_measuring *m, uint32_t frame, const struct ttp_frame_stack *stack)
 {
+    const struct ttp_stack_frame *f = &m->stacks.frames[frame];
     uint32_t row = m->row_of[f->symbol];
-    if (row != NO_ROW && f->flags == FRAME_OUTERMOST)
-        m->rows[row].total_ticks =
-            (int64_t)((uint64_t)m->rows[row].total_ticks + (uint64_t)clock - (uint64_t)f->clock);
+    if (row == NO_ROW || f->flags != FRAME_OUTERMOST)
+        return;
+    ttp_measuring_cpu_leave(&m->cpu, frame, (uint32_t)(stack - m->stacks.stacks), row);
+    m->rows[row].total_ticks =
+        (int64_t)((uint64_t)m->rows[row].total_ticks + (uint64_t)stack->clock - (uint64_t)f->clock);
 }
 
 static void add_duration(struct ttp_measure *row, int64_t duration, int64_t self)
@@ -129,8 +133,9 @@ static void pop(struct ttp_measuring *m)
     if (row != NO_ROW) {
         add_duration(&m->rows[row], (int64_t)((uint64_t)m->tick - (uint64_t)f->enter_tick),
                      f->self_ticks);
+        ttp_measuring_cpu_end(&m->cpu, row);
         ttp_active_find(&m->active, active_key(s, row))->count--;
-        leave(m, f, s->current->clock);
+        leave(m, s->current->top, s->current);
     }
     ttp_stacks_pop(s);
 }
@@ -148,7 +153,10 @@ static void pass_time(struct ttp_measuring *m, uint32_t event)
     m->least_tick = m->tick < m->least_tick ? m->tick : m->least_tick;
     m->most_tick = m->tick > m->most_tick ? m->tick : m->most_tick;
     s->current->clock = (int64_t)((uint64_t)s->current->clock + step);
-    if (s->current->top == TTP_NO_FRAME)
+    uint32_t top = s->current->top;
+    ttp_measuring_cpu_pass(&m->cpu, event, step,
+                           top == TTP_NO_FRAME ? NO_ROW : m->row_of[s->frames[top].symbol]);
+    if (top == TTP_NO_FRAME)
         return;
     struct ttp_stack_frame *f = &s->frames[s->current->top];
     f->self_ticks = (int64_t)((uint64_t)f->self_ticks + step);
@@ -166,6 +174,7 @@ static ttape_status measure_event(struct ttp_measuring *m, uint32_t event, ttape
         pop(m);
     if (v->after != 0) {
         TTP_TRY(push(m, code >> 1, err));
+        TTP_TRY(ttp_measuring_cpu_push(&m->cpu, TTP_NO_FRAME, 0, err));
         if (v->event_class == TTP_CLASS_ENTER)
             m->rows[m->row_of[code >> 1]].call_count++;
     }
@@ -183,7 +192,7 @@ static void leave_all(struct ttp_measuring *m)
         if (stack->epoch != s->epoch)
             continue;
         for (uint32_t f = stack->top; f != TTP_NO_FRAME; f = s->frames[f].below)
-            leave(m, &s->frames[f], stack->clock);
+            leave(m, f, stack);
     }
 }
 
@@ -195,6 +204,7 @@ ttape_status ttp_measuring_segment(struct ttp_measuring *m, uint32_t segment, tt
     ttp_stacks_start(s);
     ttp_active_start(&m->active);
     m->tick = g->base_tick;
+    ttp_measuring_cpu_start(&m->cpu, segment);
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];
         ttp_stacks_switch(s, from->stack);
@@ -203,6 +213,7 @@ ttape_status ttp_measuring_segment(struct ttp_measuring *m, uint32_t segment, tt
         f->start = i;
         f->enter_tick = from->enter_tick;
         f->self_ticks = from->self_ticks;
+        TTP_TRY(ttp_measuring_cpu_push(&m->cpu, g->start.frame_start + i, g->base_tick, err));
     }
     ttp_stacks_switch(s, g->start.stack);
     for (uint32_t i = p->segment_start[segment]; i < p->segment_start[segment + 1]; i++)

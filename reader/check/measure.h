@@ -4,6 +4,7 @@
 #define TTP_READER_MEASURE_H
 
 #include "reader/base/active.h"
+#include "reader/check/measure_cpu.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_decoder.h"
 
@@ -18,6 +19,7 @@ struct ttp_measuring {
     int64_t tick;
     uint32_t wide;
     int64_t least_tick, most_tick; /* of all events so far */
+    struct ttp_measuring_cpu cpu;  /* where the caller opened it, after this */
 };
 
 ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,

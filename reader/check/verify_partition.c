@@ -2,13 +2,24 @@
  * stored. */
 #include "reader/check/verify_partition.h"
 
+#include <string.h>
+
 #include "format/base/fail.h"
 #include "reader/partition/summary_reader.h"
+
+/* What the partition has for comparing; rows NULL: no summary that can be read. */
+struct said {
+    struct ttp_measure *rows;
+    uint32_t count;
+    bool timed, own_times;
+    struct ttp_cpu_times cpu;
+};
 
 struct verifying {
     ttape_reader *r;
     const struct ttp_loaded *p;
     struct ttp_measuring m;
+    struct said said;
     ttp_problem_callback callback;
     void *context;
 };
@@ -100,13 +111,6 @@ static ttape_status verify_segment(struct verifying *v, uint32_t segment, ttape_
     return TTAPE_OK;
 }
 
-/* What the partition has for comparing. */
-struct said {
-    struct ttp_measure *rows;
-    uint32_t count;
-    bool timed, own_times;
-};
-
 static bool same_row(const struct ttp_measure *a, const struct ttp_measure *b, bool timed)
 {
     if (a->call_count != b->call_count || a->exit_count != b->exit_count)
@@ -114,6 +118,20 @@ static bool same_row(const struct ttp_measure *a, const struct ttp_measure *b, b
     return !timed || (a->self_ticks == b->self_ticks && a->total_ticks == b->total_ticks &&
                       a->min_ticks == b->min_ticks && a->max_ticks == b->max_ticks &&
                       a->squares.high == b->squares.high && a->squares.low == b->squares.low);
+}
+
+/* `left` and `right` are rows of both summaries, or neither's. */
+static bool same_cpu(const struct verifying *v, const struct said *said,
+                     const struct ttp_measure *left, const struct ttp_measure *right)
+{
+    const struct ttp_cpu_measure zero = {0};
+    bool is_said = left >= said->rows && left < said->rows + said->count;
+    bool is_had = right >= v->m.rows && right < v->m.rows + v->m.row_count;
+    const struct ttp_cpu_measure *a = is_said ? &said->cpu.rows[left - said->rows] : &zero;
+    const struct ttp_cpu_measure *b = is_had ? &v->m.cpu.rows[right - v->m.rows] : &zero;
+    return memcmp(a->self_ns, b->self_ns, sizeof a->self_ns) == 0 &&
+           memcmp(a->total_ns, b->total_ns, sizeof a->total_ns) == 0 &&
+           a->max_on_ns == b->max_on_ns;
 }
 
 /* A site without a row is one whose measures are all zero. */
@@ -129,6 +147,8 @@ static ttape_status compare_rows(const struct verifying *v, const struct said *s
         uint32_t site = (uint32_t)(a < b ? a : b);
         if (!same_row(left, right, said->timed))
             return say(v, "F-SUM-05", TTP_SECTION_SUMMARY, "wrong measures of site", site);
+        if (said->cpu.rows != NULL && !same_cpu(v, said, left, right))
+            return say(v, "F-CPU-01", TTP_SECTION_CPU_TIMES, "wrong CPU times of site", site);
         if (said->own_times && left->max_self_ticks != right->max_self_ticks)
             return say(v, "F-OWN-01", TTP_SECTION_OWN_TIMES, "wrong largest own time of site",
                        site);
@@ -136,26 +156,60 @@ static ttape_status compare_rows(const struct verifying *v, const struct said *s
     return TTAPE_OK;
 }
 
-static ttape_status verify_summary(struct verifying *v, ttape_error *err)
+static ttape_status load_all(struct verifying *v, ttape_error *err)
 {
-    struct said said = {.timed = v->p->delta != NULL};
+    struct said *said = &v->said;
+    TTP_TRY(ttp_summary_load(v->r, v->p, &said->rows, &said->count, err));
+    TTP_TRY(ttp_own_times_load(v->r, v->p, said->rows, said->count, &said->own_times, err));
+    return ttp_cpu_times_load(v->r, v->p, said->rows, said->count, &said->cpu, err);
+}
+
+static void drop_said(struct verifying *v)
+{
+    if (v->said.rows != NULL)
+        ttp_memory_give(&v->r->memory, v->said.rows, v->said.count, sizeof *v->said.rows);
+    v->said.rows = NULL;
+    ttp_cpu_times_drop(v->r, &v->said.cpu);
+}
+
+/* Before the events are gone through: what start frames had before is not in them. */
+static ttape_status load_said(struct verifying *v, ttape_error *err)
+{
     ttape_error problem;
+    const struct ttp_switches *switches = &v->p->switches;
+    v->said.timed = v->p->delta != NULL;
     if (ttp_partition_section(&v->p->head, TTP_SECTION_SUMMARY) == NULL)
         return TTAPE_OK;
-    ttape_status status = ttp_summary_load(v->r, v->p, &said.rows, &said.count, &problem);
-    if (status == TTAPE_OK)
-        status = ttp_own_times_load(v->r, v->p, said.rows, said.count, &said.own_times, &problem);
-    if (status == TTAPE_OK)
-        status = compare_rows(v, &said);
-    ttp_memory_give(&v->r->memory, said.rows, said.count, sizeof *said.rows);
-    if (status == TTAPE_OK || status == TTAPE_END)
-        return status;
+    ttape_status status = load_all(v, &problem);
     if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO) {
         if (err != NULL)
             *err = problem;
         return status;
     }
-    return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
+    if (status != TTAPE_OK) {
+        drop_said(v);
+        return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
+    }
+    if (v->said.cpu.rows == NULL)
+        return TTAPE_OK;
+    for (uint32_t s = 0; s < switches->segment_count; s++)
+        if (switches->is_known[s] == 0)
+            TTP_TRY(say(v, "F-CPU-03", TTP_SECTION_CPU_TIMES,
+                        "CPU times, and nothing is known of the switches of segment", s));
+    return ttp_measuring_cpu_open(&v->m.cpu, &v->r->memory, v->p, &v->m.stacks, v->m.row_count,
+                                  v->said.cpu.start_off_ns, err);
+}
+
+static ttape_status verify_summary(struct verifying *v)
+{
+    const struct said *said = &v->said;
+    if (said->rows == NULL)
+        return TTAPE_OK;
+    if (said->cpu.rows != NULL &&
+        memcmp(said->cpu.all_ns, v->m.cpu.all_ns, sizeof said->cpu.all_ns) != 0)
+        TTP_TRY(say(v, "F-CPU-01", TTP_SECTION_CPU_TIMES, "wrong CPU times of partition",
+                    v->p->partition));
+    return compare_rows(v, said);
 }
 
 static ttape_status verify_gaps(const struct verifying *v)
@@ -176,13 +230,14 @@ static ttape_status verify_gaps(const struct verifying *v)
 static ttape_status verify_all(struct verifying *v, ttape_error *err)
 {
     const struct ttp_partition_head *head = &v->p->head;
+    TTP_TRY(load_said(v, err));
     for (uint32_t s = 0; s < v->p->segments.segment_count; s++)
         TTP_TRY(verify_segment(v, s, err));
     if (v->p->delta != NULL && (head->first_tick != v->m.least_tick ||
                                 (uint64_t)head->end_tick != (uint64_t)v->m.most_tick + 1))
         TTP_TRY(say(v, "F-PAR-12", 0, "wrong first or end tick of partition", v->p->partition));
     TTP_TRY(verify_gaps(v));
-    return verify_summary(v, err);
+    return verify_summary(v);
 }
 
 ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
@@ -192,6 +247,7 @@ ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
     ttape_status status = ttp_measuring_open(&v.m, r, p, err);
     if (status == TTAPE_OK)
         status = verify_all(&v, err);
+    drop_said(&v);
     ttp_measuring_close(&v.m);
     return status;
 }

@@ -28,7 +28,7 @@ static bool known(uint16_t kind)
     return (kind >= TTP_SECTION_SEGMENTS && kind <= TTP_SECTION_SUMMARY) ||
            (kind >= TTP_SECTION_CHAIN_HEADER && kind <= TTP_SECTION_ORDER_RAW) ||
            (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_RAW) ||
-           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_OWN_TIMES);
+           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_CPU_TIMES);
 }
 
 static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
@@ -49,6 +49,10 @@ static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
     if (has(head, TTP_SECTION_OWN_TIMES) && (!timed || !has(head, TTP_SECTION_SUMMARY)))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-OWN-03", p->payload_offset,
                         "partition without times or summary has a section of own times");
+    if (has(head, TTP_SECTION_CPU_TIMES) &&
+        (!timed || !has(head, TTP_SECTION_SUMMARY) || !has(head, TTP_SECTION_SWITCHES)))
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CPU-03", p->payload_offset,
+                        "partition without times, summary or switches has CPU times");
     if (count_kinds(head, order_kinds) != 1 || count_kinds(head, time_kinds) != timed ||
         has(head, TTP_SECTION_CHAIN_HEADER) != has(head, TTP_SECTION_CHAIN_DATA) ||
         has(head, TTP_SECTION_LITERAL_HEADER) != has(head, TTP_SECTION_LITERAL_DATA) ||

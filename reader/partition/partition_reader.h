@@ -12,6 +12,7 @@
 #include <tracetape/reader.h>
 
 #include "format/container/chunk.h"
+#include "format/container/measures/cpu_times.h"
 #include "format/container/measures/own_times.h"
 #include "format/container/measures/summary.h"
 #include "format/container/partition.h"

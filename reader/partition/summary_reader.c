@@ -70,6 +70,50 @@ ttape_status ttp_own_times_load(ttape_reader *r, const struct ttp_loaded *p,
     return status;
 }
 
+static ttape_status take_cpu_times(ttape_reader *r, struct ttp_cpu_times *out, uint32_t row_count,
+                                   uint32_t start_count, ttape_error *err)
+{
+    *out = (struct ttp_cpu_times){.row_count = row_count, .start_count = start_count};
+    out->rows = ttp_memory_take(&r->memory, row_count, sizeof *out->rows, err);
+    out->start_off_ns = out->rows == NULL ? NULL
+                                          : ttp_memory_take(&r->memory, start_count,
+                                                            sizeof *out->start_off_ns, err);
+    return out->start_off_ns != NULL ? TTAPE_OK : r->memory.status;
+}
+
+void ttp_cpu_times_drop(ttape_reader *r, struct ttp_cpu_times *times)
+{
+    if (times->rows != NULL)
+        ttp_memory_give(&r->memory, times->rows, times->row_count, sizeof *times->rows);
+    if (times->start_off_ns != NULL)
+        ttp_memory_give(&r->memory, times->start_off_ns, times->start_count,
+                        sizeof *times->start_off_ns);
+    *times = (struct ttp_cpu_times){0};
+}
+
+ttape_status ttp_cpu_times_load(ttape_reader *r, const struct ttp_loaded *p,
+                                const struct ttp_measure *rows, uint32_t row_count,
+                                struct ttp_cpu_times *out, ttape_error *err)
+{
+    struct ttp_content content;
+    const struct ttp_section *section = ttp_partition_section(&p->head, TTP_SECTION_CPU_TIMES);
+    *out = (struct ttp_cpu_times){0};
+    if (section == NULL)
+        return TTAPE_OK;
+    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    ttape_status status = take_cpu_times(r, out, row_count, p->head.start_frame_count, err);
+    if (status == TTAPE_OK) {
+        status = ttp_cpu_times_read(content.data, content.size_bytes, rows, p->head.resolution_ns,
+                                    out, err);
+        if (status != TTAPE_OK)
+            ttp_content_rebase(&content, err);
+    }
+    if (status != TTAPE_OK)
+        ttp_cpu_times_drop(r, out);
+    ttp_content_close(r, &content);
+    return status;
+}
+
 static int64_t to_ns(int64_t ticks, uint64_t resolution_ns)
 {
     return (int64_t)((uint64_t)ticks * resolution_ns);

@@ -14,4 +14,10 @@ ttape_status ttp_own_times_load(ttape_reader *r, const struct ttp_loaded *p,
                                 struct ttp_measure *rows, uint32_t row_count, bool *known,
                                 ttape_error *err);
 
+/* CPU times beside those rows; out->rows is NULL where the partition does not say them. */
+ttape_status ttp_cpu_times_load(ttape_reader *r, const struct ttp_loaded *p,
+                                const struct ttp_measure *rows, uint32_t row_count,
+                                struct ttp_cpu_times *out, ttape_error *err);
+void ttp_cpu_times_drop(ttape_reader *r, struct ttp_cpu_times *times);
+
 #endif

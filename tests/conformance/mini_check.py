@@ -1,8 +1,8 @@
 """What a verifier can recompute: edges, summaries, heads and indexes against what was decoded."""
 from mini_coder import Cursor, Finding, need, wrap64
 from mini_container import HEADER, INDEX, PARTITION
-from mini_events import run
-from mini_partition import GAP
+from mini_events import CpuTimes, run
+from mini_partition import CPU_TIMES, GAP
 
 ORDER_KINDS = (1, 16, 17, 18, 19, 20, 49)   # F-IDX-01: what its byte counts count
 TIME_KINDS = (2, 32, 33, 34)
@@ -91,11 +91,15 @@ def check_partition(name, partition, decoded, scope, ends, found):
     """Everything that decoding says about a partition's stored words."""
     symbols, codes, ticks, depths = decoded
     checker, kinds, at = Checker(name, found), [], 0
-    rows, largest_own = {}, {}
+    rows, largest_own, cpu = {}, {}, None
+    if CPU_TIMES in partition.entries:
+        need(None not in partition.read_switches(), "F-CPU-03", "switches of a segment not known")
+        said = partition.read_cpu_times(partition.read_summary())
+        cpu = CpuTimes(partition)
     checker.symbols(partition, symbols, codes)
     checker.ticks(partition, ticks)
     for segment, i, kind, _, _, _, tick, replay in run(partition, symbols, codes, ticks, depths,
-                                                       True):
+                                                                       True, cpu):
         kinds.append(kind)
         if i == at:
             stream = scope.number, segment.stream
@@ -110,6 +114,11 @@ def check_partition(name, partition, decoded, scope, ends, found):
             rows, largest_own = replay.measures.rows, replay.measures.largest_own
             ends[stream] = segment.first + segment.events, tick if ticks else None
     checker.summary(partition, rows, largest_own)
+    if cpu:
+        checker.same("F-CPU-01", "CPU times of all", cpu.sums, said[0])
+        for site in sorted(set(cpu.rows) | set(said[1])):
+            checker.same("F-CPU-01", f"CPU times of site {site}", cpu.row(site),
+                         said[1].get(site, [[0] * 3, [0] * 3, None]))
     checker.values(partition, partition.read_values(), kinds)
 
 

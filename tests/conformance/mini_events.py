@@ -1,7 +1,7 @@
 """Events from codes: stacks, depths, edges and measures (sections 7.1, 7.2, 7.4 and 7.5)."""
 from mini_coder import need, wrap64
 from mini_partition import (ENTER, EXIT_ACROSS, EXIT_UNSEEN, GAP, LEAF, OPEN, PUSHING, SIGNAL,
-                            STACKS, SWITCH, UNWIND)
+                            STACKS, SWITCH, UNWIND, spent)
 
 SITED = (ENTER, LEAF, OPEN, EXIT_UNSEEN)  # classes whose argument is a site
 FRAMED = (ENTER, OPEN)                    # frames that have rows in a summary
@@ -13,11 +13,11 @@ LEAVES = {0: "leaf", 1: "block", 2: "branch", 3: "syscall", 4: "marker"}
 
 class Activation:
     """A frame while it is open."""
-    __slots__ = ("symbol", "kind", "argument", "enter", "self", "start")
+    __slots__ = ("symbol", "kind", "argument", "enter", "self", "start", "off")
 
-    def __init__(self, symbol, kind, argument, enter, own=0, start=None):
+    def __init__(self, symbol, kind, argument, enter, own=0, start=None, off=0):
         self.symbol, self.kind, self.argument = symbol, kind, argument
-        self.enter, self.self, self.start = enter, own, start
+        self.enter, self.self, self.start, self.off = enter, own, start, off
 
 
 class Measures:
@@ -53,11 +53,46 @@ class Measures:
         self.largest_own[frame.argument] = max(self.largest_own.get(frame.argument, own), own)
 
 
+class CpuTimes:
+    """F-CPU-01 and F-CPU-04, recomputed; partition: one that has CPU times."""
+
+    def __init__(self, partition):
+        self.resolution = partition.resolution
+        self.spans = {}                     # event to the spans of the interval before it
+        for spans in partition.read_switches():
+            for span in spans or ():
+                self.spans.setdefault(span[0], []).append(span)
+        self.sums, self.rows = [0, 0, 0], {}
+
+    def row(self, site):
+        return self.rows.setdefault(site, [[0, 0, 0], [0, 0, 0], None])
+
+    def interval(self, event, ticks, stack, others):
+        length = ticks * self.resolution
+        parts = spent(self.spans.get(event, []), event, length)
+        for sums in [self.sums] + ([self.row(stack[-1].argument)[0]]
+                                   if stack and stack[-1].kind in FRAMED else []):
+            sums[:] = [a + b for a, b in zip(sums, parts)]
+        for site in {frame.argument for frame in stack if frame.kind in FRAMED}:
+            self.row(site)[1] = [a + b for a, b in zip(self.row(site)[1], parts)]
+        for frame in stack:
+            frame.off += sum(parts)
+        for frame in others:
+            frame.off += length
+
+    def ended(self, frame, tick):
+        if frame.kind not in FRAMED:
+            return
+        row, on = self.row(frame.argument), (tick - frame.enter) * self.resolution - frame.off
+        row[2] = on if row[2] is None else max(row[2], on)
+
+
 class Replay:
     """Runs one segment event by event: stacks, depth, and the frames at its end."""
 
-    def __init__(self, segment, symbols, numbers, measures, measure):
+    def __init__(self, segment, symbols, numbers, measures, measure, cpu):
         self.symbols, self.measures, self.measure = symbols, measures, measure
+        self.cpu, self.event = cpu, 0       # cpu: CpuTimes or None
         self.stacks, self.current = {}, segment.stack
         self.unknown, self.offset = segment.unknown, segment.offset
         self.tick = segment.base
@@ -65,7 +100,8 @@ class Replay:
         for frame in segment.frames:
             stack = self.stacks.setdefault(frame.stack, [])
             stack.append(Activation(numbers[frame.kind, frame.argument], frame.kind,
-                                    frame.argument, frame.enter, frame.self, frame.start))
+                                    frame.argument, frame.enter, frame.self, frame.start,
+                                    frame.off))
             if frame.kind in FRAMED:
                 measures.row(frame.argument)   # F-SUM does not say it: rows of zeros too
         self.stack = self.stacks.setdefault(self.current, [])
@@ -76,6 +112,8 @@ class Replay:
     def pop(self):
         self.exited = self.stack.pop()   # the frame that an exit across exits is the last
         self.measures.ended(self.exited, self.tick)
+        if self.cpu:
+            self.cpu.ended(self.exited, self.tick)
 
     def step(self, code, tick=0):
         """One event: (class, argument, close bit, depth)."""
@@ -83,6 +121,10 @@ class Replay:
         kind, argument = self.symbols[code >> 1]
         if self.measure:
             self.measures.interval(self.stack, wrap64(tick - self.tick))
+        if self.cpu:
+            others = [frame for n, stack in self.stacks.items() if n != self.current
+                      for frame in stack]
+            self.cpu.interval(self.event, wrap64(tick - self.tick), self.stack, others)
         self.tick = tick
         depth = self.depth()
         if code & 1:
@@ -129,17 +171,17 @@ def kind_name(kind, close, argument, sites):
     return KIND[kind, close]
 
 
-def run(partition, symbols, codes, ticks, depths, measure=False):
+def run(partition, symbols, codes, ticks, depths, measure=False, cpu=None):
     """Yields (segment, event number, class, argument, close, depth, tick, replay)."""
     numbers = {}
     for number, symbol in enumerate(symbols):
         numbers.setdefault(symbol, number)
     measures, at = Measures(), 0
     for segment in partition.segments:
-        replay = Replay(segment, symbols, numbers, measures, measure and ticks is not None)
+        replay = Replay(segment, symbols, numbers, measures, measure and ticks is not None, cpu)
         for i in range(at, at + segment.events):
             if i in depths:
                 replay.offset = depths[i]
-            tick = ticks[i] if ticks else 0
+            tick, replay.event = ticks[i] if ticks else 0, i
             yield segment, i, *replay.step(codes[i], tick), tick, replay
         at += segment.events

@@ -6,10 +6,11 @@ from xxh3 import xxh3_64
 
 HEAD = 96
 ENTRY = 24
-SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES = 1, 2, 3, 4, 48, 49, 50, 51
+SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES, CPU_TIMES = \
+    1, 2, 3, 4, 48, 49, 50, 51, 52
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
 TIMES = {(32,): "static", (33,): "mixed", (34,): "raw"}
-KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49, 50, 51}
+KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49, 50, 51, 52}
 ENTER, LEAF, OPEN, SIGNAL, EXIT_UNSEEN, UNWIND, EXIT_ACROSS, SWITCH, GAP = range(9)
 PUSHING = (ENTER, OPEN, SIGNAL)          # F-EVT-01
 NO_MODEL = (1 << 32) - 1
@@ -22,7 +23,7 @@ class Frame:
 
     def __init__(self, kind, argument, stack):
         self.kind, self.argument, self.stack = kind, argument, stack
-        self.enter = self.self = 0
+        self.enter = self.self = self.off = 0
         self.start = None                # its place among the start frames, when it is one
 
     def key(self):
@@ -125,6 +126,9 @@ class Partition:
             need(kind in self.entries, "F-PAR-13", f"no section {kind}")
         need(OWN_TIMES not in self.entries or self.resolution and SUMMARY in self.entries,
              "F-OWN-03", "own times without times or summary")
+        need(CPU_TIMES not in self.entries
+             or self.resolution and SUMMARY in self.entries and SWITCHES in self.entries,
+             "F-CPU-03", "CPU times without times, summary or switches")
         absent = (BASES, 32, 33, 34) if not self.resolution else ()
         need(not any(k in self.entries for k in absent), "F-PAR-12", "a section of times")
 
@@ -282,6 +286,24 @@ class Partition:
                 bound = decoder.bit(is_bound, int(own == total))
                 largest[site] = min(own, most) if bound else signed.get(decoder)
         return largest
+
+    def read_cpu_times(self, rows):
+        """F-CPU: three sums, site to [of self, of total, largest], start frames. Or None."""
+        if CPU_TIMES not in self.entries:
+            return None
+        decoder = Decoder(self.section(CPU_TIMES), "F-CPU-02")
+        own, total, most, start = [Signed() for _ in range(3)], [Signed() for _ in range(3)], \
+            Signed(), Signed()
+        sums, found, off = [model.get(decoder) for model in total], {}, 0
+        for site, row in rows.items():
+            pairs = [(a.get(decoder), b.get(decoder)) for a, b in zip(own, total)]
+            found[site] = [[wrap64(a) for a, _ in pairs], [wrap64(a + b) for a, b in pairs], None]
+            if row[1]:
+                found[site][2] = wrap64(row[4] * self.resolution - most.get(decoder))
+        for segment in self.segments:
+            for frame in segment.frames:
+                frame.off = off = wrap64(off + start.get(decoder))
+        return sums, found
 
     # ---- values and depths ----
 

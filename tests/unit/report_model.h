@@ -344,9 +344,9 @@ struct ttest_opened {
     ttape_info info;
 };
 
-static inline struct ttest_opened open_plan_with(int plan, bool own_times)
+static inline struct ttest_opened open_plan_with(int plan, bool measured)
 {
-    struct ttest_opened o = {.file = ttest_write_with(&ttest_plans[plan], own_times)};
+    struct ttest_opened o = {.file = ttest_write_with(&ttest_plans[plan], measured)};
     o.reader = ttest_open(&o.file);
     o.model = ttest_model_of(o.reader);
     ttape_reader_get_info(o.reader, &o.info);

@@ -148,8 +148,23 @@ static inline struct ttest_file ttest_take(ttape_memory_sink *memory)
     return file;
 }
 
-/* own_times: in small partitions too. */
-static inline struct ttest_file ttest_write_with(const struct ttest_plan *plan, bool own_times)
+/* When threads did not run before the event that comes: mostly nothing is told. */
+static inline void ttest_tell_off(ttape_writer *w, uint32_t stream, uint64_t *seed)
+{
+    ttape_error err = {0};
+    ttape_off_span spans[2];
+    uint32_t count = ttest_random(seed, 6) == 0 ? 1 + ttest_random(seed, 2) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        spans[i] = (ttape_off_span){.start_ns = 40 * (int64_t)i + ttest_random(seed, 60) - 20,
+                                    .length_ns = ttest_random(seed, 60),
+                                    .kind = (ttape_off_kind)(ttest_random(seed, 80) == 0
+                                                                 ? TTAPE_OFF_UNKNOWN
+                                                                 : ttest_random(seed, 4))};
+    TTEST_OK(ttape_writer_add_off(w, stream, spans, count, &err));
+}
+
+/* measured: with switches of all streams, and with own times in small partitions too. */
+static inline struct ttest_file ttest_write_with(const struct ttest_plan *plan, bool measured)
 {
     ttape_error err = {0};
     ttape_memory_sink memory = {0};
@@ -164,10 +179,10 @@ static inline struct ttest_file ttest_write_with(const struct ttest_plan *plan, 
                               .has_trace_id = true,
                               .trace_id = {1, 2, 3}};
     ttape_writer *w;
-    uint64_t seed = 5, time = 1000;
+    uint64_t seed = 5, off_seed = 7, time = 1000;
     struct ttest_thread *threads = calloc(plan->streams, sizeof *threads);
     TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
-    w->own_times_share = own_times ? 0 : w->own_times_share;
+    w->own_times_share = measured ? 0 : w->own_times_share;
     ttest_define(w, plan->streams);
     for (uint32_t i = 0; i < plan->events; i++) {
         uint32_t stream = i / 7 % plan->streams;
@@ -175,6 +190,8 @@ static inline struct ttest_file ttest_write_with(const struct ttest_plan *plan, 
         time += 20 + ttest_random(&seed, 60);
         time -= !plan->plain && ttest_random(&seed, 50) == 0 ? 300 : 0;
         e.time_ns = time;
+        if (measured && plan->resolution_ns != TTAPE_TIME_NONE)
+            ttest_tell_off(w, stream, &off_seed);
         TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
         if (!plan->plain && e.kind == TTAPE_EVENT_ENTER && ttest_random(&seed, 10) == 0)
             ttest_attach(w, stream, &seed);

@@ -234,11 +234,11 @@ START_TEST(edges_stand_as_the_page_says)
                                       .kept = 1,
                                       .start = {0, 0, 7, 2, 1},
                                       .end = {0, 0, 7, 1, 2}}};
-    struct ttp_frame starts[] = {{10, 3, TTP_CLASS_ENTER, 900, 40, 45},
-                                 {11, 3, TTP_CLASS_OPEN, 950, 20, 0},
-                                 {12, 0, TTP_CLASS_ENTER, 4990, 5, 9}};
-    struct ttp_frame ends[] = {{14, 4, TTP_CLASS_ENTER, 1100, 70, 0},
-                               {9, 0, TTP_CLASS_ENTER, 3990, 6, 0}};
+    struct ttp_frame starts[] = {{10, 3, TTP_CLASS_ENTER, 900, 40, 45, 0},
+                                 {11, 3, TTP_CLASS_OPEN, 950, 20, 0, 0},
+                                 {12, 0, TTP_CLASS_ENTER, 4990, 5, 9, 0}};
+    struct ttp_frame ends[] = {{14, 4, TTP_CLASS_ENTER, 1100, 70, 0, 0},
+                               {9, 0, TTP_CLASS_ENTER, 3990, 6, 0, 0}};
     struct ttp_segments in = {segments, starts, ends, 2, 3, 2};
     size_t size = ttp_edges_write(&in, true, bytes, ROOM);
     static struct ttp_number_model min_depth, stack, kept, added, frame_class, frame_stack;

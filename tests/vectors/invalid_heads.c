@@ -211,6 +211,11 @@ static void untimed_switches(struct ttest_file *file)
     ttest_put(&ttest_insert_section(second(file), TTP_SECTION_SWITCHES)->content, "\0\0", 2);
 }
 
+static void cpu_times_alone(struct ttest_file *file)
+{
+    ttest_insert_section(second(file), TTP_SECTION_CPU_TIMES);
+}
+
 static void untimed_own_times(struct ttest_file *file)
 {
     ttest_insert_section(second(file), TTP_SECTION_OWN_TIMES);
@@ -319,6 +324,8 @@ static const struct ttest_break timed_breaks[] = {
     {"par-13-no-segments", "F-PAR-13", C, LEFT, "no segments section", no_section_segments, NULL},
     {"par-13-no-edges", "F-PAR-13", C, LEFT, "no edges section", no_edges, NULL},
     {"par-13-no-bases", "F-PAR-13", C, LEFT, "no bases section", no_bases, NULL},
+    {"cpu-03-no-switches", "F-CPU-03", C, LEFT, "CPU times without switches", cpu_times_alone,
+     NULL},
     {"own-03-no-summary", "F-OWN-03", C, LEFT, "own times without a summary", no_summary_own_times,
      NULL},
     {"par-14-critical", "F-PAR-14", TTAPE_E_UNSUPPORTED, LEFT,

@@ -201,6 +201,45 @@ static void put_own_times(struct ttest_file *file, int64_t each, size_t less)
 static void own_wrong(struct ttest_file *file) { put_own_times(file, 1, 0); }
 static void own_cut(struct ttest_file *file) { put_own_times(file, INT64_MAX / 3, 12); }
 
+/* CPU times of partition 1, with switches of which nothing is known but that nothing is there. */
+static void put_cpu_times(struct ttest_file *file, const char *switches,
+                          void (*edit)(struct ttp_cpu_times *times), size_t less)
+{
+    struct ttest_bytes *s = content(file, TTP_SECTION_SUMMARY);
+    struct ttp_measure rows[8];
+    struct ttp_cpu_measure cpu[8] = {0};
+    int64_t start_off[8] = {0};
+    uint8_t room[16384];
+    uint32_t count;
+    ttape_error err = {0};
+    ttest_require(ttp_summary_count(s->data, s->size, &count, &err) == TTAPE_OK && count <= 8 &&
+                      ttp_summary_read(s->data, s->size, true, rows, count, &err) == TTAPE_OK,
+                  err.message);
+    struct ttp_cpu_times times = {.rows = cpu,
+                                  .start_off_ns = start_off,
+                                  .row_count = count,
+                                  .start_count = second(file)->head.start_frame_count};
+    for (uint32_t i = 0; i < count; i++)
+        cpu[i].max_on_ns = rows[i].max_ticks;
+    edit(&times);
+    size_t size = ttp_cpu_times_write(&times, rows, 1, room, sizeof room);
+    ttest_put(&ttest_insert_section(second(file), TTP_SECTION_SWITCHES)->content, switches, 2);
+    ttest_put(&ttest_insert_section(second(file), TTP_SECTION_CPU_TIMES)->content, room,
+              size - less);
+}
+
+#define CPU(name, switches, less, statement)                                                       \
+    static void name##_times(struct ttp_cpu_times *times) { statement; }                           \
+    static void name(struct ttest_file *file) { put_cpu_times(file, switches, name##_times, less); }
+
+CPU(cpu_all, "\1\1", 0, times->all_ns[TTP_OFF_BLOCKED]++)
+CPU(cpu_self, "\1\1", 0, times->rows[0].self_ns[TTP_OFF_PREEMPTED]++)
+CPU(cpu_total, "\1\1", 0, times->rows[0].total_ns[TTP_OFF_BLOCKED]++)
+CPU(cpu_most, "\1\1", 0, times->rows[1].max_on_ns--)
+CPU(cpu_start, "\1\1", 0, (times->start_off_ns[1]++, times->start_off_ns[2]++))
+CPU(cpu_cut, "\1\1", 12, times->start_off_ns[2] = INT64_MAX / 3)
+CPU(cpu_unknown, "\1\0", 0, (void)times)
+
 #define C    TTAPE_E_CORRUPT
 #define LEFT TTEST_FIRST
 #define ALL  TTEST_ALL
@@ -265,6 +304,15 @@ static const struct ttest_break summary_breaks[] = {
     {"sum-05-site", "F-SUM-05", C, ALL, "a row for a site without frames", sum_site, NULL},
     {"sum-05-undefined", "F-SUM-05", C, ALL, "a row for a site that is not defined", sum_no_site,
      NULL},
+    {"cpu-01-all", "F-CPU-01", C, ALL, "the partition was blocked for a nanosecond", cpu_all, NULL},
+    {"cpu-01-self", "F-CPU-01", C, ALL, "a part of self is wrong", cpu_self, NULL},
+    {"cpu-01-total", "F-CPU-01", C, ALL, "a part of total is wrong", cpu_total, NULL},
+    {"cpu-01-most", "F-CPU-01", C, ALL, "a largest time on the CPU is wrong", cpu_most, NULL},
+    {"cpu-01-start", "F-CPU-01", C, ALL, "start frames were off for a nanosecond more", cpu_start,
+     NULL},
+    {"cpu-02-cut", "F-CPU-02", C, ALL, "twelve bytes are missing", cpu_cut, NULL},
+    {"cpu-03-unknown", "F-CPU-03", C, ALL, "CPU times, and nothing is known of a segment",
+     cpu_unknown, NULL},
     {"own-01-wrong", "F-OWN-01", C, ALL, "a largest own time is wrong", own_wrong, NULL},
     {"own-02-cut", "F-OWN-02", C, ALL, "twelve bytes are missing", own_cut, NULL},
 };

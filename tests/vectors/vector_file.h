@@ -11,6 +11,7 @@
 
 #include "format/container/chunk.h"
 #include "format/container/index.h"
+#include "format/container/measures/cpu_times.h"
 #include "format/container/measures/own_times.h"
 #include "format/container/measures/summary.h"
 #include "format/container/partition.h"

@@ -463,6 +463,40 @@ static void make_switches(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* Two partitions, over the edge of which a call, a stack and a stream's second segment go. */
+static void make_cpu_times(const struct ttest_output *out)
+{
+    struct ttest_trace *t = begin_one(
+        "cpu-times",
+        "CPU times: of calls in calls of the same function, on two stacks, from before", NULL);
+    static const ttape_off_span spans[] = {
+        {.event = 2, .start_ns = 10, .length_ns = 50, .kind = TTAPE_OFF_PREEMPTED},
+        {.event = 4, .start_ns = 0, .length_ns = 900, .kind = TTAPE_OFF_BLOCKED},
+        {.event = 6, .start_ns = 20, .length_ns = 30, .kind = TTAPE_OFF_BLOCKED},
+        {.event = 9, .start_ns = 1, .length_ns = 7, .kind = TTAPE_OFF_BLOCKED_NEAR},
+        {.event = 10, .start_ns = 5, .length_ns = 70, .kind = TTAPE_OFF_PREEMPTED},
+        {.event = 12, .kind = TTAPE_OFF_UNKNOWN}};
+    uint32_t f = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "f");
+    uint32_t g = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "g");
+    ttest_add_off(t, 0, spans, sizeof spans / sizeof spans[0]);
+    ttest_enter(t, 0, 1000, f);
+    ttest_enter(t, 0, 1100, g);
+    ttest_enter(t, 0, 1200, f);
+    ttest_exit(t, 0, 1300, f);
+    ttest_exit(t, 0, 2300, g);
+    ttest_special(t, 0, 2400, TTAPE_EVENT_SWITCH, 3);
+    ttest_enter(t, 0, 2500, g);
+    ttest_flush(t);
+    ttest_special(t, 0, 2600, TTAPE_EVENT_SWITCH, 0);
+    ttest_enter(t, 0, 2700, g);
+    ttest_exit(t, 0, 2800, g);
+    ttest_special(t, 0, 2900, TTAPE_EVENT_SWITCH, 3);
+    ttest_exit(t, 0, 3000, g);
+    ttest_special(t, 0, 3100, TTAPE_EVENT_SWITCH, 0);
+    ttest_exit(t, 0, 3200, f);
+    ttest_emit_trace(out, t);
+}
+
 /* Our writer leaves own times out of small partitions: of all other vectors. */
 static void make_own_times(const struct ttest_output *out)
 {
@@ -500,6 +534,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_depths(out);
     make_switches(out);
     make_own_times(out);
+    make_cpu_times(out);
     make_unseen(out);
     make_many_streams(out);
     make_partitions(out);

@@ -436,6 +436,33 @@ static ttape_status add_own_times(struct ttp_encoding *e)
     return TTAPE_OK;
 }
 
+static ttape_status add_cpu_times(struct ttp_encoding *e)
+{
+    struct ttp_job *job = e->job;
+    const struct ttp_pending *p = &job->pending;
+    const struct ttp_frame *frames = job->start_frames.data;
+    struct ttp_growing list = {0};
+    if (p->cpu.count == 0)
+        return TTAPE_OK;
+    struct ttp_cpu_times times = {.rows = p->cpu.data,
+                                  .row_count = (uint32_t)p->cpu.count,
+                                  .start_count = job->head.start_frame_count};
+    memcpy(times.all_ns, p->off_ns, sizeof times.all_ns);
+    TTP_TRY(ttp_encoding_room(e, &list, times.start_count * sizeof(int64_t)));
+    times.start_off_ns = list.data;
+    for (uint32_t i = 0; i < times.start_count; i++)
+        times.start_off_ns[i] = frames[i].off_ns;
+    uint8_t *at;
+    size_t bound = ttp_cpu_times_bound(times.row_count, times.start_count);
+    ttape_status status = section_room(e, bound, &at);
+    if (status == TTAPE_OK)
+        add_plain(
+            e, TTP_SECTION_CPU_TIMES, CATEGORY_NONE,
+            ttp_cpu_times_write(&times, p->measures.data, e->w->head_resolution_ns, at, bound));
+    ttp_grown_free(&e->w->allocator, &list);
+    return status;
+}
+
 /* ---- finish ---- */
 
 static void start_head(struct ttp_encoding *e)
@@ -500,6 +527,7 @@ static ttape_status encode(struct ttp_encoding *e)
     TTP_TRY(add_switches(e));
     if (e->w->timed)
         TTP_TRY(add_own_times(e));
+    TTP_TRY(add_cpu_times(e));
     finish_head(job);
     return TTAPE_OK;
 }
@@ -513,23 +541,41 @@ void ttp_encode_job(const ttape_writer *w, struct ttp_job *job)
 void ttp_job_free(ttape_writer *w, struct ttp_job *job)
 {
     struct ttp_pending *p = &job->pending;
-    struct ttp_growing *all[] = {&job->workspace,    &job->gathered,
-                                 &job->payload,      &job->symbol_map,
-                                 &job->symbols,      &job->scope_symbols,
-                                 &job->segments,     &job->start_frames,
-                                 &job->end_frames,   &job->segment_start,
-                                 &job->open,         &job->open_start,
-                                 &job->open_stack,   &job->start_stack,
-                                 &job->rank,         &job->wide,
-                                 &p->stretches,      &p->segments,
-                                 &p->start_frames,   &p->start_symbols,
-                                 &p->end_frames,     &p->wide,
-                                 &p->depths,         &p->valued,
-                                 &p->values,         &p->value_bytes,
-                                 &p->measures,       &p->sites_chunk,
-                                 &p->paths_chunk,    &p->streams_chunk,
-                                 &p->metadata_chunk, &p->known,
-                                 &p->spans,          &p->span_counts};
+    struct ttp_growing *all[] = {&job->workspace,
+                                 &job->gathered,
+                                 &job->payload,
+                                 &job->symbol_map,
+                                 &job->symbols,
+                                 &job->scope_symbols,
+                                 &job->segments,
+                                 &job->start_frames,
+                                 &job->end_frames,
+                                 &job->segment_start,
+                                 &job->open,
+                                 &job->open_start,
+                                 &job->open_stack,
+                                 &job->start_stack,
+                                 &job->rank,
+                                 &job->wide,
+                                 &p->stretches,
+                                 &p->segments,
+                                 &p->start_frames,
+                                 &p->start_symbols,
+                                 &p->end_frames,
+                                 &p->wide,
+                                 &p->depths,
+                                 &p->valued,
+                                 &p->values,
+                                 &p->value_bytes,
+                                 &p->measures,
+                                 &p->sites_chunk,
+                                 &p->paths_chunk,
+                                 &p->streams_chunk,
+                                 &p->metadata_chunk,
+                                 &p->known,
+                                 &p->spans,
+                                 &p->span_counts,
+                                 &p->cpu};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     size_t bytes = p->event_room * sizeof(uint32_t);

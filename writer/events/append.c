@@ -12,43 +12,10 @@
 #include "format/container/partition.h"
 #include "writer/events/append_fast.h"
 #include "writer/events/frames.h"
+#include "writer/events/off_times.h"
 #include "writer/writer_internal.h"
 
 struct ttp_pending *ttp_writer_pending(ttape_writer *w) { return &w->jobs[w->next_job].pending; }
-
-void ttp_unload(ttape_writer *w)
-{
-    struct ttp_stream_state *s = w->loaded;
-    if (s == NULL)
-        return;
-    struct ttp_stack *stack = &s->stacks[s->current];
-    for (uint32_t i = 0; i < stack->count; i++) {
-        if (stack->frames[i].site == TTAPE_NONE)
-            continue;
-        struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
-        if (site->active != 0)
-            site->total_ticks = ttp_add_ticks(site->total_ticks, s->last_tick, site->active_since);
-        site->active = 0;
-    }
-    w->loaded = NULL;
-}
-
-static void load(ttape_writer *w, struct ttp_stream_state *s)
-{
-    if (w->loaded == s)
-        return;
-    ttp_unload(w);
-    struct ttp_stack *stack = &s->stacks[s->current];
-    for (uint32_t i = 0; i < stack->count; i++) {
-        if (stack->frames[i].site == TTAPE_NONE)
-            continue;
-        struct ttp_site_state *site = ttp_site_state_at(w->scope, stack->frames[i].site);
-        ttp_touch(w, site);
-        if (site->active++ == 0)
-            site->active_since = s->last_tick;
-    }
-    w->loaded = s;
-}
 
 /* Room for one stack more. */
 static ttape_status grow_stacks(ttape_writer *w, struct ttp_stream_state *s, ttape_error *err)
@@ -98,6 +65,7 @@ void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
         struct ttp_growing frames = {s->stacks[i].frames, 0,
                                      s->stacks[i].capacity * sizeof(struct ttp_open)};
         ttp_grown_free(&w->allocator, &frames);
+        ttp_grown_free(&w->allocator, &s->stacks[i].offs);
     }
     struct ttp_growing list = {s->stacks, 0, s->stack_capacity * sizeof *s->stacks};
     struct ttp_growing order = {s->stack_order, 0, s->order_capacity * sizeof *s->stack_order};
@@ -127,11 +95,16 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
     g->first_event = s->next_event;
     g->base_tick = s->last_tick;
     g->min_depth = UINT32_MAX;
+    TTP_TRY(ttp_off_start(w, p->scope, s, err));
     g->start = (struct ttp_edge_state){s->stacks[s->current].id, s->unknown_depth, s->depth_offset,
                                        (uint32_t)p->start_frames.count, 0};
     for (uint32_t k = 0; k < s->stack_count; k++) {
         struct ttp_stack *stack = &s->stacks[s->stack_order[k]];
+        const struct ttp_off_entry *entries = stack->offs.data, *entry = entries;
+        int64_t off_ns = 0;
         stack->low = stack->start_count = stack->count;
+        for (size_t i = 0; i < stack->offs.count; i++)
+            off_ns = (int64_t)((uint64_t)off_ns + (uint64_t)entries[i].off_ns);
         for (uint32_t i = 0; i < stack->count; i++) {
             struct ttp_frame *f = ttp_push(&w->allocator, &p->start_frames, sizeof *f, err);
             uint32_t *symbol = ttp_push(&w->allocator, &p->start_symbols, sizeof *symbol, err);
@@ -142,7 +115,10 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
                                     .stack = stack->id,
                                     .event_class = stack->frames[i].event_class,
                                     .enter_tick = stack->frames[i].enter_tick,
-                                    .self_ticks = stack->frames[i].self_ticks};
+                                    .self_ticks = stack->frames[i].self_ticks,
+                                    .off_ns = off_ns};
+            if (entry != entries + stack->offs.count && entry->height == i + 1)
+                off_ns = (int64_t)((uint64_t)off_ns - (uint64_t)entry++->off_ns);
             g->start.frame_count++;
         }
     }
@@ -204,7 +180,9 @@ static inline void pop_frame(struct batch *b)
     if (stack->count < stack->low)
         stack->low = stack->count;
     const struct ttp_open *f = &stack->frames[stack->count];
-    if (f->site != TTAPE_NONE)
+    if (ttp_off_height(stack) > stack->count)
+        ttp_off_end_frame(b->w, b->scope, stack, f, b->tick);
+    else if (f->site != TTAPE_NONE)
         ttp_end_frame(ttp_site_state_at(b->scope, f->site), f, b->tick);
 }
 
@@ -303,8 +281,10 @@ static ttape_status append_switch(struct batch *b, const ttape_event *event, uin
     b->s->last_tick = b->tick; /* the frames of the stack that is left count up to here */
     ttp_unload(b->w);
     TTP_TRY(ttp_stream_stack(b->w, b->s, event->argument, &index, b->err));
+    uint32_t from = b->s->current;
     b->s->current = index;
-    load(b->w, b->s);
+    TTP_TRY(ttp_off_switch(b->w, b->scope, b->s, from, b->tick, b->err));
+    ttp_load(b->w, b->s);
     b->stack = &b->s->stacks[index];
     return TTAPE_OK;
 }
@@ -431,7 +411,8 @@ static ttape_status append_batch(struct batch *b, const ttape_event *events, uin
 {
     uint32_t *codes = b->p->codes + b->p->event_count, *delta = b->p->delta + b->p->event_count;
     for (uint32_t i = 0; i < count; i++) {
-        i += ttp_append_fast(b->w, b->p, b->scope, b->s, b->g, events + i, count - i);
+        i += ttp_append_fast(b->w, b->p, b->scope, b->s, b->g, events + i,
+                             ttp_off_until(b->s, count - i));
         if (i == count)
             break;
         const ttape_event *event = &events[i];
@@ -445,6 +426,8 @@ static ttape_status append_batch(struct batch *b, const ttape_event *events, uin
             struct ttp_open *top = &b->stack->frames[b->stack->count - 1];
             top->self_ticks = ttp_add_ticks(top->self_ticks, b->elapsed, 0);
         }
+        if (__builtin_expect(ttp_off_until(b->s, 1) == 0, 0))
+            TTP_TRY(ttp_off_take(b->w, b->scope, b->s, b->elapsed, b->err));
         if (event->kind == TTAPE_EVENT_ENTER)
             TTP_TRY(append_enter(b, event, &code));
         else if (event->kind == TTAPE_EVENT_EXIT)
@@ -512,7 +495,7 @@ ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
         p->scope = scope;
         if (s->epoch != w->epoch)
             TTP_TRY(open_segment(w, p, s, stream, err));
-        load(w, s);
+        ttp_load(w, s);
         if (p->event_count == p->event_room)
             TTP_TRY(ttp_pending_grow(w, p, err));
         uint32_t room = p->event_room - p->event_count, start = p->event_count;

@@ -4,6 +4,7 @@
 
 #include "format/container/partition.h"
 #include "writer/events/frames.h"
+#include "writer/events/off_times.h"
 
 /* The writer's clock in locals: stores to measures must not make the compiler load it again for
  * every event. */
@@ -28,6 +29,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
     const uint32_t site_count = scope->site_count, epoch = w->epoch, capacity = stack->capacity;
     const struct clock clock = {w->options.origin_ns, w->resolution, w->timed};
     const int64_t depth_base = (int64_t)s->depth_offset + s->unknown_depth;
+    const uint32_t off_height = ttp_off_height(stack);
     uint32_t open = stack->count, low = open, i = 0;
     int64_t last = s->last_tick, tick = last;
     if (!s->started || depth_base < 0)
@@ -57,7 +59,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
             if (site->active++ == 0)
                 site->active_since = tick;
         } else {
-            if (open == 0 || frames[open - 1].site != event->site)
+            if (open == off_height || frames[open - 1].site != event->site)
                 break;
             struct ttp_open *f = &frames[--open];
             low = open < low ? open : low;

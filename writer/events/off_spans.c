@@ -2,12 +2,14 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "writer/events/off_times.h"
 #include "writer/writer_internal.h"
 
 void ttp_forget_switches(struct ttp_stream_state *s)
 {
     s->spans.count = 0;
     s->is_known = false;
+    ttp_off_forget(s);
 }
 
 ttape_status ttp_add_off(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
@@ -61,6 +63,7 @@ static ttape_status take_spans(ttape_writer *w, struct ttp_pending *p, const str
     if (taken != 0)
         memmove(waiting, waiting + taken, (s->spans.count - taken) * sizeof *waiting);
     s->spans.count -= taken;
+    s->span_next = 0;
     return TTAPE_OK;
 }
 

@@ -70,6 +70,7 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
         a->release(a->context, scope->symbols[i], block_bytes(i));
     free_definitions(w, &scope->fresh);
     ttp_grown_free(a, &scope->site_states);
+    ttp_grown_free(a, &scope->site_offs);
     ttp_grown_free(a, &scope->touched);
     for (int i = 0; i < 5; i++)
         ttp_grown_free(a, &scope->definition_hashes[i]);

@@ -5,6 +5,7 @@
 
 #include "format/base/fail.h"
 #include "writer/events/frames.h"
+#include "writer/events/off_times.h"
 #include "writer/events/stream_edge.h"
 #include "writer/writer_internal.h"
 
@@ -75,6 +76,46 @@ static int compare_sites(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Frames that were not on the CPU all the time are kept apart, as they are few: the longest of all
+ * frames, and the largest time on the CPU. */
+static void join_frames(const ttape_writer *w, const struct ttp_scope *scope,
+                        struct ttp_measure *row, struct ttp_cpu_measure *cpu)
+{
+    const struct ttp_site_off *off = ttp_site_off_find(w, scope, row->site);
+    *cpu = (struct ttp_cpu_measure){
+        .max_on_ns = (int64_t)((uint64_t)row->max_ticks * w->head_resolution_ns)};
+    if (off == NULL)
+        return;
+    memcpy(cpu->self_ns, off->self_ns, sizeof cpu->self_ns);
+    memcpy(cpu->total_ns, off->total_ns, sizeof cpu->total_ns);
+    if (off->exit_count == 0)
+        return;
+    if (off->exit_count == row->exit_count || off->max_on_ns > cpu->max_on_ns)
+        cpu->max_on_ns = off->max_on_ns;
+    if (off->exit_count == row->exit_count || off->max_ticks > row->max_ticks)
+        row->max_ticks = off->max_ticks;
+}
+
+static bool is_small(const ttape_writer *w, int64_t tick)
+{
+    int64_t most = (int64_t)((uint64_t)INT64_MAX / 2 / w->head_resolution_ns);
+    return tick >= -most && tick <= most;
+}
+
+/* Switches of all segments are known, and all durations fit 64 bits in nanoseconds. */
+static bool knows_cpu_times(const ttape_writer *w, const struct ttp_pending *p)
+{
+    const struct ttp_stream_state *streams = p->scope->stream_states.data;
+    const struct ttp_segment *segments = p->segments.data;
+    const struct ttp_frame *frames = p->start_frames.data;
+    bool knows = w->timed && is_small(w, p->first_tick) && is_small(w, p->last_tick);
+    for (size_t i = 0; i < p->segments.count && knows; i++)
+        knows = streams[segments[i].stream].is_tracked && is_small(w, segments[i].base_tick);
+    for (size_t i = 0; i < p->start_frames.count && knows; i++)
+        knows = is_small(w, frames[i].enter_tick);
+    return knows;
+}
+
 static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, ttape_error *err)
 {
     struct ttp_growing *touched = &p->scope->touched;
@@ -84,8 +125,14 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
         qsort(touched->data, touched->count, sizeof *ids, compare_sites);
     TTP_TRY(ttp_grow(&w->allocator, &p->measures, sizeof(struct ttp_measure), touched->count, err));
     struct ttp_measure *rows = p->measures.data;
+    bool is_tracked = knows_cpu_times(w, p);
+    if (is_tracked)
+        TTP_TRY(
+            ttp_grow(&w->allocator, &p->cpu, sizeof(struct ttp_cpu_measure), touched->count, err));
+    struct ttp_cpu_measure *cpus = p->cpu.data;
     for (size_t i = 0; i < touched->count; i++) {
         const struct ttp_site_state *s = &sites[ids[i]];
+        struct ttp_cpu_measure cpu;
         rows[i] = (struct ttp_measure){.site = ids[i],
                                        .call_count = s->call_count,
                                        .exit_count = s->exit_count,
@@ -95,7 +142,9 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
                                        .max_ticks = s->max_ticks,
                                        .max_self_ticks = s->max_self_ticks,
                                        .squares = s->squares};
+        join_frames(w, p->scope, &rows[i], is_tracked ? &cpus[i] : &cpu);
     }
+    p->cpu.count = is_tracked ? touched->count : 0;
     p->measures.count = touched->count;
     touched->count = 0;
     return TTAPE_OK;
@@ -107,7 +156,8 @@ static void reset_pending(struct ttp_pending *p)
     p->stretches.count = p->segments.count = p->start_frames.count = p->start_symbols.count = 0;
     p->end_frames.count = p->wide.count = p->depths.count = p->valued.count = 0;
     p->values.count = p->value_bytes.count = p->measures.count = 0;
-    p->known.count = p->spans.count = p->span_counts.count = 0;
+    p->known.count = p->spans.count = p->span_counts.count = p->cpu.count = 0;
+    memset(p->off_ns, 0, sizeof p->off_ns);
     p->sites_chunk.count = p->paths_chunk.count = p->streams_chunk.count = p->metadata_chunk.count =
         0;
     p->metadata_pairs = 0;
