@@ -7,9 +7,11 @@
 
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
+#include "format/base/secret_hash.h"
 #include "writer/arena/record.h"
 #include "writer/recording/decode/layouts.h"
 #include "writer/recording/journal.h"
+#include "writer/secret.h"
 
 static ttape_status no_memory(ttape_error *err)
 {
@@ -169,7 +171,8 @@ static ttape_status add_site(struct ttp_encode *e, const ttape_site *site, uint3
                              struct module_place place, ttape_error *err)
 {
     struct ttp_layout *layout = ttp_layout_at(e, place.layout);
-    uint32_t known = ttp_map_find(&layout->by_address, site->address);
+    struct ttp_word_map *map = ttp_layout_map(layout, site->kind);
+    uint32_t known = ttp_map_find(map, site->address);
     if (known != TTAPE_NONE) { /* one of the API's, replayed */
         ((struct ttp_site_seen *)layout->sites.data)[known].id = id;
         return TTAPE_OK;
@@ -184,18 +187,166 @@ static ttape_status add_site(struct ttp_encode *e, const ttape_site *site, uint3
                                     .id = id};
     TTP_TRY(ttp_keep_text(&added->symbol, site->symbol, err));
     TTP_TRY(ttp_keep_text(&added->file, site->file, err));
-    return ttp_map_set(&e->allocator, &layout->by_address, site->address,
-                       (uint32_t)(layout->sites.count - 1), err);
+    return ttp_map_set(&e->allocator, map, site->address, (uint32_t)(layout->sites.count - 1), err);
 }
+
+/* Calls: a trace has their numbers, a recording the addresses at which programs made their sites.
+ * One is known by its number, its name and the addresses of the frames that led to it; by a hash of
+ * these it is found, and then compared. */
+
+struct journaled_call {
+    uint64_t hash;
+    uint32_t layout, index;
+};
+
+/* What the journal told of sites of calls, by hash. */
+struct journaled_calls {
+    struct ttp_encode *e;
+    const ttape_reader *reader;
+    struct journaled_call *items;
+    size_t count;
+    uint64_t secret;
+};
+
+static const struct ttp_site_seen *seen_of(const struct ttp_encode *e,
+                                           const struct journaled_call *call)
+{
+    return (const struct ttp_site_seen *)ttp_layout_at(e, call->layout)->sites.data + call->index;
+}
+
+static const uint64_t *frames_of(const struct ttp_layout *layout, const struct ttp_site_seen *seen)
+{
+    return seen->frame_count == 0 ? NULL
+                                  : (const uint64_t *)layout->frames.data + seen->first_frame;
+}
+
+static uint64_t add_to(const struct journaled_calls *calls, uint64_t hash, uint64_t number)
+{
+    return ttp_secret_hash(hash * 31 ^ number, calls->secret);
+}
+
+/* From the innermost frame outwards, as the journal has them. */
+static uint64_t hash_seen(const struct journaled_calls *calls, const struct ttp_layout *layout,
+                          const struct ttp_site_seen *seen)
+{
+    uint64_t hash = add_to(calls, 0, seen->line);
+    for (uint32_t i = 0; i < seen->frame_count; i++)
+        hash = add_to(calls, hash, frames_of(layout, seen)[i]);
+    return hash;
+}
+
+/* The address of a path's innermost frame; false: it is not known, and no more are. */
+static bool take_frame(const ttape_reader *reader, uint32_t *path, uint64_t *address)
+{
+    ttape_path step;
+    ttape_site frame;
+    if (*path == 0 || ttape_reader_get_path(reader, *path, &step) != TTAPE_OK ||
+        ttape_reader_get_site(reader, step.site, &frame) != TTAPE_OK)
+        return false;
+    *path = step.parent;
+    *address = frame.address;
+    return true;
+}
+
+static uint64_t hash_site(const struct journaled_calls *calls, const ttape_site *site)
+{
+    uint64_t hash = add_to(calls, 0, site->address), address;
+    for (uint32_t path = site->path; take_frame(calls->reader, &path, &address);)
+        hash = add_to(calls, hash, address);
+    return hash;
+}
+
+static bool is_same(const struct journaled_calls *calls, const struct journaled_call *call,
+                    const ttape_site *site)
+{
+    const struct ttp_site_seen *seen = seen_of(calls->e, call);
+    const uint64_t *frames = frames_of(ttp_layout_at(calls->e, call->layout), seen);
+    ttape_string name = ttp_text_of(seen->symbol);
+    uint32_t path = site->path;
+    uint64_t address;
+    for (uint32_t i = 0; i < seen->frame_count; i++)
+        if (!take_frame(calls->reader, &path, &address) || address != frames[i])
+            return false;
+    return seen->line == site->address && (path != 0) == seen->is_cut &&
+           !take_frame(calls->reader, &path, &address) &&
+           name.size_bytes == site->symbol.size_bytes &&
+           (name.size_bytes == 0 || memcmp(name.data, site->symbol.data, name.size_bytes) == 0);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    uint64_t x = ((const struct journaled_call *)a)->hash;
+    uint64_t y = ((const struct journaled_call *)b)->hash;
+    return (x > y) - (x < y);
+}
+
+static size_t list_calls(struct journaled_calls *calls)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < calls->e->layouts.count; i++) {
+        const struct ttp_layout *layout = ttp_layout_at(calls->e, i);
+        const struct ttp_site_seen *seen = layout->sites.data;
+        for (uint32_t k = 0; k < layout->sites.count; k++) {
+            if (!ttp_site_is_call(&seen[k]))
+                continue;
+            if (calls->items != NULL)
+                calls->items[count] =
+                    (struct journaled_call){hash_seen(calls, layout, &seen[k]), i, k};
+            count++;
+        }
+    }
+    return count;
+}
+
+static ttape_status open_calls(struct journaled_calls *calls, struct ttp_encode *e,
+                               const ttape_reader *reader, ttape_error *err)
+{
+    *calls = (struct journaled_calls){.e = e, .reader = reader, .secret = ttp_secret_key()};
+    calls->count = list_calls(calls);
+    if (calls->count == 0)
+        return TTAPE_OK;
+    calls->items = calloc(calls->count, sizeof *calls->items);
+    if (calls->items == NULL)
+        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    (void)list_calls(calls);
+    qsort(calls->items, calls->count, sizeof *calls->items, by_hash);
+    return TTAPE_OK;
+}
+
+static bool adopt_call(const struct journaled_calls *calls, const ttape_site *site, uint32_t id)
+{
+    if (site->kind != TTAPE_SITE_SYSCALL || site->file.size_bytes != 0)
+        return false;
+    uint64_t hash = hash_site(calls, site);
+    size_t low = 0, high = calls->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (calls->items[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < calls->count && calls->items[low].hash == hash; low++) {
+        const struct journaled_call *call = &calls->items[low];
+        struct ttp_site_seen *sites = ttp_layout_at(calls->e, call->layout)->sites.data;
+        if (sites[call->index].id != TTAPE_NONE || !is_same(calls, call, site))
+            continue;
+        sites[call->index].id = id;
+        sites[call->index].path = site->path;
+    }
+    return true;
+}
+
+static void close_calls(struct journaled_calls *calls) { free(calls->items); }
 
 static ttape_status adopt_sites(struct ttp_encode *e, const ttape_reader *reader,
                                 const ttape_info *info, ttape_error *err)
 {
+    struct journaled_calls calls;
+    TTP_TRY(open_calls(&calls, e, reader, err));
     struct module_place *places = calloc(info->module_count + 1, sizeof *places);
-    ttape_status status = TTAPE_OK;
-    if (places == NULL)
-        return no_memory(err);
-    for (uint32_t i = 0; i < info->module_count; i++) {
+    ttape_status status = places == NULL ? no_memory(err) : TTAPE_OK;
+    for (uint32_t i = 0; i < info->module_count && places != NULL; i++) {
         ttape_module module;
         (void)ttape_reader_get_module(reader, i, &module);
         places[i].layout = place_module(e, &module, i, &places[i].index);
@@ -204,12 +355,15 @@ static ttape_status adopt_sites(struct ttp_encode *e, const ttape_reader *reader
         ttape_site site;
         struct module_place place = {0, TTAPE_NONE};
         (void)ttape_reader_get_site(reader, i, &site);
+        if (adopt_call(&calls, &site, i))
+            continue;
         if (site.module < info->module_count)
             place = places[site.module];
         if (place.layout < e->layouts.count)
             status = add_site(e, &site, i, place, err);
     }
     free(places);
+    close_calls(&calls);
     return status;
 }
 

@@ -84,7 +84,8 @@ enum ttp_message {
     TTP_MESSAGE_LEAF = 5,        /* a marker or counter with values */
     TTP_MESSAGE_THREAD = 6,      /* the thread's name */
     TTP_MESSAGE_VALUES = 7,      /* values of the event before */
-    TTP_MESSAGE_NAMED = 8        /* another thread's name */
+    TTP_MESSAGE_NAMED = 8,       /* another thread's name */
+    TTP_MESSAGE_PATH = 9         /* the stack that led to a site of a system call */
 };
 
 /* What stands for the address of a system call in its records: a key, where no code lies. Calls

@@ -168,6 +168,11 @@ struct ttp_site_seen {
     uint32_t select;
     uint64_t calls, culled, short_calls; /* for culling */
     bool has_callees, is_culled, is_checkpoint;
+    bool has_path;        /* the program told it ... */
+    bool is_cut;          /* ... and that there are more frames further out ... */
+    uint32_t first_frame; /* ... and layout->frames, innermost first */
+    uint32_t frame_count;
+    uint32_t path; /* in the current output, once there is an id */
 };
 
 /* An address space: what forked children share until one of them changes it. */
@@ -176,7 +181,8 @@ struct ttp_layout {
     uint32_t root, shared;      /* the first modules are those of that layout: one id for both */
     struct ttp_growing modules; /* struct ttp_module_seen */
     struct ttp_growing sites;   /* struct ttp_site_seen */
-    struct ttp_word_map by_address;
+    struct ttp_growing frames;  /* uint64_t: return addresses of the paths of sites */
+    struct ttp_word_map by_address, by_frame;
     struct ttp_output *output;
 };
 
@@ -349,6 +355,7 @@ struct ttp_encode {
     struct ttp_growing processes;      /* uint32_t image */
     struct ttp_growing streams;        /* uint32_t thread */
     struct ttp_growing modules, sites; /* struct ttp_place */
+    struct ttp_growing paths;          /* ttape_path */
     /* the slot that is being decoded */
     ttape_event events[TTP_BATCH_EVENTS];
     uint32_t event_count;

@@ -16,8 +16,6 @@
 #define PROCESS_BYTES 32u
 #define MODULE_BYTES  20u
 
-static ttape_string text(const char *s) { return (ttape_string){s, s == NULL ? 0 : strlen(s)}; }
-
 static ttape_status new_image(struct ttp_encode *e, const struct ttp_block_head *block,
                               uint32_t *index, ttape_error *err)
 {
@@ -75,16 +73,6 @@ ttape_status ttp_thread_touch(struct ttp_encode *e, struct ttp_thread *thread, t
     return TTAPE_OK;
 }
 
-static ttape_status layout_of(struct ttp_encode *e, struct ttp_thread *thread,
-                              struct ttp_layout **out, ttape_error *err)
-{
-    struct ttp_image *image = ttp_image_at(e, thread->image);
-    if (image->layout == TTAPE_NONE)
-        TTP_TRY(ttp_layout_new(e, image->pid, &image->layout, err));
-    *out = ttp_layout_at(e, image->layout);
-    return TTAPE_OK;
-}
-
 struct ttp_output *ttp_output_of(struct ttp_encode *e, const struct ttp_thread *thread)
 {
     return ttp_layout_at(e, ttp_image_at(e, thread->image)->layout)->output;
@@ -108,7 +96,7 @@ static void describe_process(struct ttp_encode *e, uint32_t index, ttape_process
     *process = (ttape_process){.pid = image->pid,
                                .parent = TTAPE_NONE,
                                .start_time_ns = ttp_clock_ns(&e->clock, image->started),
-                               .name = text(slash != NULL ? slash + 1 : image->path)};
+                               .name = ttp_text_of(slash != NULL ? slash + 1 : image->path)};
     if (parent_here(e, index) != TTAPE_NONE)
         process->parent = ttp_image_at(e, image->parent)->process;
 }
@@ -121,16 +109,6 @@ static ttape_status note_id(struct ttp_encode *e, struct ttp_growing *list, uint
     if (place == NULL)
         return TTAPE_E_MEMORY;
     *place = number;
-    return TTAPE_OK;
-}
-
-static ttape_status note_place(struct ttp_encode *e, struct ttp_growing *list, uint32_t layout,
-                               uint32_t index, ttape_error *err)
-{
-    struct ttp_place *place = ttp_push(&e->allocator, list, sizeof *place, err);
-    if (place == NULL)
-        return TTAPE_E_MEMORY;
-    *place = (struct ttp_place){layout, index};
     return TTAPE_OK;
 }
 
@@ -176,7 +154,7 @@ ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, t
     ttape_stream stream;
     if (thread->stream != TTAPE_NONE)
         return TTAPE_OK;
-    TTP_TRY(layout_of(e, thread, &layout, err));
+    TTP_TRY(ttp_layout_of(e, thread, &layout, err));
     TTP_TRY(define_process(e, thread->image, err));
     describe_stream(e, thread, &stream);
     TTP_TRY(ttape_writer_add_stream(layout->output->writer, &stream, &thread->stream, err));
@@ -217,171 +195,6 @@ void ttp_thread_named(struct ttp_encode *e, struct ttp_thread *thread, uint32_t 
         return;
     memset(thread->name, 0, sizeof thread->name);
     memcpy(thread->name, bytes, size_bytes);
-}
-
-static ttape_status define_module(struct ttp_encode *e, const struct ttp_image *image,
-                                  struct ttp_layout *layout, uint32_t index, ttape_error *err)
-{
-    struct ttp_module_seen *seen = (struct ttp_module_seen *)layout->modules.data + index;
-    if (seen->id != TTAPE_NONE)
-        return TTAPE_OK;
-    struct ttp_layout *root = ttp_layout_root(e, layout, index);
-    struct ttp_module_seen *first =
-        root == NULL ? seen : (struct ttp_module_seen *)root->modules.data + index;
-    if (first->id == TTAPE_NONE) {
-        first->module.process = image->process;
-        TTP_TRY(ttape_writer_add_module(layout->output->writer, &first->module, &first->id, err));
-        TTP_TRY(
-            note_place(e, &e->modules, root == NULL ? image->layout : layout->root, index, err));
-    }
-    seen->module.process = first->module.process;
-    seen->id = first->id;
-    return TTAPE_OK;
-}
-
-static void describe_site(const struct ttp_layout *layout, uint32_t index, ttape_site *site)
-{
-    const struct ttp_site_seen *seen = (const struct ttp_site_seen *)layout->sites.data + index;
-    const struct ttp_module_seen *modules = layout->modules.data;
-    *site =
-        (ttape_site){.address = seen->address,
-                     .module = seen->module == TTAPE_NONE ? TTAPE_NONE : modules[seen->module].id,
-                     .line = seen->line,
-                     .kind = seen->kind,
-                     .symbol = text(seen->symbol),
-                     .file = text(seen->file)};
-    if (seen->kind == TTAPE_SITE_SYSCALL && ttp_is_call_key(seen->address)) {
-        site->address = seen->line; /* its number */
-        site->line = 0;
-    }
-}
-
-/* Asks for the name, once, and whether its calls are wanted. */
-static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *layout,
-                              struct ttp_site_seen *seen, ttape_site *site, ttape_error *err)
-{
-    const ttape_site_rules *rules = &e->options.rules;
-    const ttape_module *module =
-        seen->module == TTAPE_NONE
-            ? NULL
-            : &((const struct ttp_module_seen *)layout->modules.data)[seen->module].module;
-    if (rules->name != NULL && seen->symbol == NULL) {
-        char *file;
-        rules->name(rules->context, site, module);
-        TTP_TRY(ttp_keep_text(&seen->symbol, site->symbol, err));
-        TTP_TRY(ttp_keep_text(&file, site->file, err));
-        free(seen->file);
-        seen->file = file;
-        seen->line = site->line;
-    }
-    if (rules->select != NULL)
-        seen->select = rules->select(rules->context, site, module);
-    if (e->options.is_checkpoint != NULL)
-        seen->is_checkpoint = e->options.is_checkpoint(rules->context, site, module);
-    return TTAPE_OK;
-}
-
-/* The same system call in another layout of the same file: a key means the same everywhere. */
-static bool share_call(const struct ttp_encode *e, struct ttp_site_seen *seen)
-{
-    uint32_t found = ttp_is_call_key(seen->address) && !e->options.separate_files
-                         ? ttp_map_find(&e->call_by_key, seen->address)
-                         : TTAPE_NONE;
-    if (found == TTAPE_NONE)
-        return false;
-    const struct ttp_place *at = (const struct ttp_place *)e->sites.data + found;
-    const struct ttp_site_seen *first =
-        (const struct ttp_site_seen *)ttp_layout_at(e, at->layout)->sites.data + at->index;
-    seen->id = first->id;
-    seen->select = first->select;
-    seen->is_checkpoint = first->is_checkpoint;
-    return true;
-}
-
-static ttape_status define_site(struct ttp_encode *e, struct ttp_thread *thread,
-                                struct ttp_layout *layout, uint32_t index, ttape_error *err)
-{
-    ttape_site site;
-    struct ttp_site_seen *seen = (struct ttp_site_seen *)layout->sites.data + index;
-    TTP_TRY(ttp_stream_ready(e, thread, err));
-    if (share_call(e, seen))
-        return TTAPE_OK;
-    const struct ttp_image *image = ttp_image_at(e, thread->image);
-    if (seen->module != TTAPE_NONE)
-        TTP_TRY(define_module(e, image, layout, seen->module, err));
-    struct ttp_layout *root = ttp_layout_root(e, layout, seen->module);
-    const struct ttp_site_seen *first = root == NULL ? NULL : ttp_root_find(root, seen);
-    if (first != NULL && first->id != TTAPE_NONE) {
-        seen->id = first->id;
-        seen->select = first->select;
-        seen->is_checkpoint = first->is_checkpoint;
-        return TTAPE_OK;
-    }
-    describe_site(layout, index, &site);
-    TTP_TRY(name_site(e, layout, seen, &site, err));
-    describe_site(layout, index, &site);
-    TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
-    TTP_TRY(note_place(e, &e->sites, image->layout, index, err));
-    if (ttp_is_call_key(seen->address))
-        TTP_TRY(ttp_map_set(&e->allocator, &e->call_by_key, seen->address,
-                            (uint32_t)(e->sites.count - 1), err));
-    return root == NULL ? TTAPE_OK : ttp_root_put(e, root, seen, err);
-}
-
-static uint32_t find_here(const struct ttp_encode *e, const struct ttp_thread *thread,
-                          uint64_t address)
-{
-    return ttp_module_find(ttp_layout_at(e, ttp_image_at(e, thread->image)->layout), address);
-}
-
-/* Best first: the modules of messages; those that are mapped now; those of messages that are still
- * to be read; those that were mapped at the time. */
-static ttape_status module_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
-                              uint32_t *module, ttape_error *err)
-{
-    *module = find_here(e, thread, address);
-    if (*module == TTAPE_NONE) {
-        TTP_TRY(ttp_modules_scan(e, ttp_image_at(e, thread->image), err));
-        *module = find_here(e, thread, address);
-    }
-    if (*module == TTAPE_NONE) {
-        TTP_TRY(ttp_decode_peek_modules(e, thread, err));
-        *module = find_here(e, thread, address);
-    }
-    if (*module == TTAPE_NONE)
-        *module = ttp_module_find_gone(ttp_layout_at(e, ttp_image_at(e, thread->image)->layout),
-                                       address, thread->last_ns);
-    return TTAPE_OK;
-}
-
-ttape_status ttp_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
-                         uint32_t *index, ttape_error *err)
-{
-    struct ttp_layout *layout;
-    TTP_TRY(layout_of(e, thread, &layout, err));
-    *index = ttp_map_find(&layout->by_address, address);
-    if (*index == TTAPE_NONE) {
-        uint32_t module;
-        TTP_TRY(module_of(e, thread, address, &module, err));
-        layout = ttp_layout_at(
-            e, ttp_image_at(e, thread->image)->layout); /* it may have its own by now */
-        struct ttp_site_seen *added = ttp_push(&e->allocator, &layout->sites, sizeof *added, err);
-        if (added == NULL)
-            return TTAPE_E_MEMORY;
-        *added = (struct ttp_site_seen){.address = address, .module = module, .id = TTAPE_NONE};
-        *index = (uint32_t)(layout->sites.count - 1);
-        TTP_TRY(ttp_map_set(&e->allocator, &layout->by_address, address, *index, err));
-    }
-    const struct ttp_site_seen *seen = (const struct ttp_site_seen *)layout->sites.data + *index;
-    return seen->id != TTAPE_NONE ? TTAPE_OK : define_site(e, thread, layout, *index, err);
-}
-
-struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread *thread,
-                                  uint32_t index)
-{
-    return (struct ttp_site_seen *)ttp_layout_at(e, ttp_image_at(e, thread->image)->layout)
-               ->sites.data +
-           index;
 }
 
 /* Messages */
@@ -435,7 +248,7 @@ static ttape_status take_module(struct ttp_encode *e, struct ttp_image *image, c
                            .build_id = {(const char *)bytes + MODULE_BYTES, id_bytes},
                            .path = {path, size_bytes - MODULE_BYTES - id_bytes}};
     if (module.path.size_bytes == 0 && image->path != NULL)
-        module.path = text(image->path);
+        module.path = ttp_text_of(image->path);
     return ttp_modules_told(e, image, &module, err);
 }
 
@@ -472,8 +285,10 @@ ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, 
     e->told_ns = thread->last_ns;
     if (kind == TTP_MESSAGE_PROCESS)
         TTP_TRY(take_process(e, thread, bytes, size_bytes, err));
-    TTP_TRY(layout_of(e, thread, &layout, err));
+    TTP_TRY(ttp_layout_of(e, thread, &layout, err));
     if (kind == TTP_MESSAGE_SITE && !ttp_told_site_is_new(layout, bytes, size_bytes))
+        return TTAPE_OK;
+    if (kind == TTP_MESSAGE_PATH && !ttp_told_path_is_new(layout, bytes, size_bytes))
         return TTAPE_OK;
     TTP_TRY(ttp_journal_message(e, thread, kind, bytes, size_bytes, err));
     struct ttp_image *image = ttp_image_at(e, thread->image);
@@ -481,6 +296,8 @@ ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, 
         return take_module(e, image, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_SITE)
         return ttp_told_site_take(e, layout, bytes, size_bytes, err);
+    if (kind == TTP_MESSAGE_PATH)
+        return ttp_told_path_take(e, layout, bytes, size_bytes, err);
     if (kind == TTP_MESSAGE_MODULES_END && size_bytes >= sizeof(uint32_t))
         return end_modules(e, image, ttp_load32(bytes), err);
     return TTAPE_OK;
@@ -515,13 +332,7 @@ ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err)
         const struct ttp_module_seen *modules = ttp_layout_at(e, at[i].layout)->modules.data;
         TTP_TRY(ttape_writer_add_module(w, &modules[at[i].index].module, &id, err));
     }
-    at = e->sites.data;
-    for (size_t i = 0; i < e->sites.count; i++) {
-        ttape_site site;
-        describe_site(ttp_layout_at(e, at[i].layout), at[i].index, &site);
-        TTP_TRY(ttape_writer_add_site(w, &site, &id, err));
-    }
-    return TTAPE_OK;
+    return ttp_sites_define_again(e, w, err);
 }
 
 void ttp_images_close(struct ttp_encode *e)
@@ -540,7 +351,7 @@ void ttp_images_close(struct ttp_encode *e)
         e->allocator.release(e->allocator.context, thread, sizeof *thread);
     }
     struct ttp_growing *lists[] = {&e->images,  &e->layouts, &e->threads, &e->processes,
-                                   &e->streams, &e->modules, &e->sites};
+                                   &e->streams, &e->modules, &e->sites,   &e->paths};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         ttp_grown_free(&e->allocator, lists[i]);
     ttp_map_free(&e->allocator, &e->image_by_serial);

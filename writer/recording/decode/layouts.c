@@ -23,6 +23,16 @@ ttape_status ttp_layout_new(struct ttp_encode *e, uint32_t pid, uint32_t *index,
     return e->current != NULL ? TTAPE_OK : ttp_output_begin(e, pid, &layout->output, err);
 }
 
+ttape_status ttp_layout_of(struct ttp_encode *e, struct ttp_thread *thread, struct ttp_layout **out,
+                           ttape_error *err)
+{
+    struct ttp_image *image = ttp_image_at(e, thread->image);
+    if (image->layout == TTAPE_NONE)
+        TTP_TRY(ttp_layout_new(e, image->pid, &image->layout, err));
+    *out = ttp_layout_at(e, image->layout);
+    return TTAPE_OK;
+}
+
 static void free_module(struct ttp_encode *e, struct ttp_module_seen *module)
 {
     (void)e;
@@ -117,14 +127,15 @@ static ttape_status index_sites(struct ttp_encode *e, struct ttp_layout *layout,
     const struct ttp_site_seen *sites = layout->sites.data;
     const struct ttp_module_seen *modules = layout->modules.data;
     ttp_map_free(&e->allocator, &layout->by_address);
+    ttp_map_free(&e->allocator, &layout->by_frame);
     for (size_t i = 0; i < layout->sites.count; i++) {
         bool is_stale = sites[i].module != TTAPE_NONE
                             ? modules[sites[i].module].is_gone
                             : sites[i].symbol == NULL &&
-                                  ttp_module_find(layout, sites[i].address) != TTAPE_NONE;
+                                  ttp_module_find(layout, ttp_site_place(&sites[i])) != TTAPE_NONE;
         if (!is_stale)
-            TTP_TRY(ttp_map_set(&e->allocator, &layout->by_address, sites[i].address, (uint32_t)i,
-                                err));
+            TTP_TRY(ttp_map_set(&e->allocator, ttp_layout_map(layout, sites[i].kind),
+                                sites[i].address, (uint32_t)i, err));
     }
     return TTAPE_OK;
 }
@@ -158,10 +169,14 @@ static ttape_status copy_modules(struct ttp_encode *e, struct ttp_layout *to,
     return TTAPE_OK;
 }
 
-static ttape_status copy_sites(struct ttp_encode *e, struct ttp_layout *to,
-                               const struct ttp_layout *from, ttape_error *err)
+static ttape_status copy_sites(struct ttp_encode *e, struct ttp_layout *to, struct ttp_layout *from,
+                               ttape_error *err)
 {
     const struct ttp_site_seen *sites = from->sites.data;
+    TTP_TRY(ttp_grow(&e->allocator, &to->frames, sizeof(uint64_t), from->frames.count, err));
+    to->frames.count = from->frames.count;
+    if (from->frames.count != 0)
+        memcpy(to->frames.data, from->frames.data, from->frames.count * sizeof(uint64_t));
     for (size_t i = 0; i < from->sites.count; i++) {
         struct ttp_site_seen *copy = ttp_push(&e->allocator, &to->sites, sizeof *copy, err);
         if (copy == NULL)
@@ -170,9 +185,9 @@ static ttape_status copy_sites(struct ttp_encode *e, struct ttp_layout *to,
         TTP_TRY(copy_texts(copy, &sites[i], err));
         if (to->output != from->output)
             copy->id = TTAPE_NONE;
-        if (ttp_map_find(&from->by_address, sites[i].address) == i)
-            TTP_TRY(
-                ttp_map_set(&e->allocator, &to->by_address, sites[i].address, (uint32_t)i, err));
+        if (ttp_map_find(ttp_layout_map(from, sites[i].kind), sites[i].address) == i)
+            TTP_TRY(ttp_map_set(&e->allocator, ttp_layout_map(to, sites[i].kind), sites[i].address,
+                                (uint32_t)i, err));
     }
     return TTAPE_OK;
 }
@@ -356,7 +371,7 @@ struct ttp_layout *ttp_layout_root(const struct ttp_encode *e, const struct ttp_
 
 struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_site_seen *seen)
 {
-    uint32_t index = ttp_map_find(&root->by_address, seen->address);
+    uint32_t index = ttp_map_find(ttp_layout_map(root, seen->kind), seen->address);
     if (index == TTAPE_NONE)
         return NULL;
     struct ttp_site_seen *site = (struct ttp_site_seen *)root->sites.data + index;
@@ -376,7 +391,7 @@ ttape_status ttp_root_put(struct ttp_encode *e, struct ttp_layout *root,
         return TTAPE_OK;
     }
     if (((const struct ttp_module_seen *)root->modules.data)[seen->module].is_gone ||
-        ttp_map_find(&root->by_address, seen->address) != TTAPE_NONE)
+        ttp_map_find(ttp_layout_map(root, seen->kind), seen->address) != TTAPE_NONE)
         return TTAPE_OK;
     site = ttp_push(&e->allocator, &root->sites, sizeof *site, err);
     if (site == NULL)
@@ -388,7 +403,7 @@ ttape_status ttp_root_put(struct ttp_encode *e, struct ttp_layout *root,
                                    .id = seen->id,
                                    .select = seen->select};
     TTP_TRY(copy_texts(site, seen, err));
-    return ttp_map_set(&e->allocator, &root->by_address, seen->address,
+    return ttp_map_set(&e->allocator, ttp_layout_map(root, seen->kind), seen->address,
                        (uint32_t)(root->sites.count - 1), err);
 }
 
@@ -402,5 +417,7 @@ void ttp_layout_close(struct ttp_encode *e, struct ttp_layout *layout)
     }
     ttp_grown_free(&e->allocator, &layout->modules);
     ttp_grown_free(&e->allocator, &layout->sites);
+    ttp_grown_free(&e->allocator, &layout->frames);
     ttp_map_free(&e->allocator, &layout->by_address);
+    ttp_map_free(&e->allocator, &layout->by_frame);
 }

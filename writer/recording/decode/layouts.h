@@ -2,10 +2,16 @@
 #ifndef TTP_RECORDING_LAYOUTS_H
 #define TTP_RECORDING_LAYOUTS_H
 
+#include <string.h>
+
+#include "writer/arena/record.h"
 #include "writer/recording/recording_internal.h"
 
 /* A new one with one user; with separate files, pid names its file. */
 ttape_status ttp_layout_new(struct ttp_encode *e, uint32_t pid, uint32_t *index, ttape_error *err);
+/* That of the thread's image, made where it has none yet. */
+ttape_status ttp_layout_of(struct ttp_encode *e, struct ttp_thread *thread, struct ttp_layout **out,
+                           ttape_error *err);
 /* The image gets a copy of its own of the one that it shares, as it is now. */
 ttape_status ttp_layout_separate(struct ttp_encode *e, struct ttp_image *image, ttape_error *err);
 /* The layout whose modules the first layout->shared are; NULL: module is not among them. */
@@ -17,6 +23,23 @@ struct ttp_site_seen *ttp_root_find(struct ttp_layout *root, const struct ttp_si
 ttape_status ttp_root_put(struct ttp_encode *e, struct ttp_layout *root,
                           const struct ttp_site_seen *seen, ttape_error *err);
 void ttp_layout_close(struct ttp_encode *e, struct ttp_layout *layout);
+
+static inline ttape_string ttp_text_of(const char *s)
+{
+    return (ttape_string){s, s == NULL ? 0 : strlen(s)};
+}
+
+/* Whose module and name a site has: a frame goes on behind its call. */
+static inline uint64_t ttp_site_place(const struct ttp_site_seen *seen)
+{
+    return seen->address - (seen->kind == TTAPE_SITE_FRAME);
+}
+
+/* Where the layout finds a site of that kind by its address. */
+static inline struct ttp_word_map *ttp_layout_map(struct ttp_layout *layout, uint32_t kind)
+{
+    return kind == TTAPE_SITE_FRAME ? &layout->by_frame : &layout->by_address;
+}
 
 /* A copy of bytes, with a zero behind them; to be freed with free. */
 ttape_status ttp_keep_bytes(ttape_string *out, const void *data, size_t size_bytes,
@@ -49,5 +72,17 @@ uint32_t ttp_module_find_gone(const struct ttp_layout *layout, uint64_t address,
 bool ttp_told_site_is_new(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes);
 ttape_status ttp_told_site_take(struct ttp_encode *e, struct ttp_layout *layout,
                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err);
+/* The same of the path of a system call: a site has one, whatever is said later. */
+bool ttp_told_path_is_new(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes);
+ttape_status ttp_told_path_take(struct ttp_encode *e, struct ttp_layout *layout,
+                                const uint8_t *bytes, size_t size_bytes, ttape_error *err);
+/* seen_sites.c: all sites and paths, with the ids that they have, in another file. */
+ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape_error *err);
+
+/* Whether programs made its address up, and its line is its number. */
+static inline bool ttp_site_is_call(const struct ttp_site_seen *seen)
+{
+    return seen->kind == TTAPE_SITE_SYSCALL && ttp_is_call_key(seen->address);
+}
 
 #endif

@@ -8,8 +8,8 @@
 
 #define KIND_MAX   0xFFFFu /* that a trace can hold */
 #define SITE_BYTES 18u
-
-static ttape_string text(const char *s) { return (ttape_string){s, s == NULL ? 0 : strlen(s)}; }
+#define PATH_BYTES 12u
+#define PATH_CUT   1u /* flag of a path: frames further out are not known */
 
 static bool is_text(const char *text, ttape_string string)
 {
@@ -61,7 +61,7 @@ static ttape_status take(struct ttp_encode *e, struct ttp_layout *layout, struct
     bool is_call = told->kind == TTAPE_SITE_SYSCALL;
     if (is_call && told->symbol.size_bytes == 0) {
         ttp_call_name(told->line, name);
-        told->symbol = text(name);
+        told->symbol = ttp_text_of(name);
     }
     struct ttp_site_seen *added = ttp_push(&e->allocator, &layout->sites, sizeof *added, err);
     if (added == NULL)
@@ -89,4 +89,54 @@ ttape_status ttp_told_site_take(struct ttp_encode *e, struct ttp_layout *layout,
 {
     struct told_site told;
     return parse_site(&told, bytes, size_bytes) ? take(e, layout, &told, err) : TTAPE_OK;
+}
+
+/* A message about a path; the frames are in the message. */
+struct told_path {
+    struct ttp_site_seen *site; /* that it led to */
+    const uint8_t *frames;      /* u64 each, innermost first */
+    uint32_t count;
+    bool is_cut;
+};
+
+/* u64 address of the site, u16 frames, u16 flags, the frames. False: of no call, or not the first
+ * of it, or of one that is used already. */
+static bool parse_path(const struct ttp_layout *layout, struct told_path *told,
+                       const uint8_t *bytes, size_t size_bytes)
+{
+    if (size_bytes < PATH_BYTES)
+        return false;
+    uint32_t known = ttp_map_find(&layout->by_address, ttp_load64(bytes));
+    if (known == TTAPE_NONE)
+        return false;
+    *told = (struct told_path){.site = (struct ttp_site_seen *)layout->sites.data + known,
+                               .frames = bytes + PATH_BYTES,
+                               .count = ttp_load16(bytes + 8),
+                               .is_cut = (ttp_load16(bytes + 10) & PATH_CUT) != 0};
+    return told->count <= (size_bytes - PATH_BYTES) / 8 && ttp_site_is_call(told->site) &&
+           !told->site->has_path && told->site->id == TTAPE_NONE;
+}
+
+bool ttp_told_path_is_new(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes)
+{
+    struct told_path told;
+    return parse_path(layout, &told, bytes, size_bytes);
+}
+
+ttape_status ttp_told_path_take(struct ttp_encode *e, struct ttp_layout *layout,
+                                const uint8_t *bytes, size_t size_bytes, ttape_error *err)
+{
+    struct told_path told;
+    if (!parse_path(layout, &told, bytes, size_bytes))
+        return TTAPE_OK;
+    size_t first = layout->frames.count;
+    TTP_TRY(ttp_grow(&e->allocator, &layout->frames, sizeof(uint64_t), first + told.count, err));
+    for (uint32_t i = 0; i < told.count; i++)
+        ((uint64_t *)layout->frames.data)[layout->frames.count++] =
+            ttp_load64(told.frames + 8 * (size_t)i);
+    told.site->has_path = true;
+    told.site->is_cut = told.is_cut;
+    told.site->first_frame = (uint32_t)first;
+    told.site->frame_count = told.count;
+    return TTAPE_OK;
 }
