@@ -16,12 +16,13 @@ import setting
 KNOWN = {"getppid": (403, 0), "close": (None, 1), "vfork": (1, 0), "kill": (3, 0),
          "exit_group": (5, 0), "pipe2": (1, 0), "wait4": (4, 0)}
 FAILED_READS = 1  # that a signal interrupted
+UNSEEN_INSIDE = {"vfork"}
 STRACE_NEVER = {"exit", "exit_group"}
 STRACE_OTHER = {"rt_sigreturn"}  # whose result it takes for an error
 
 
-def record(trace, *command, **options):
-    return subprocess.run([setting.COMMAND, "record", "--engine", "ptrace", "-q", "-f", "-o", trace,
+def record(trace, *command, engine=("--engine", "ptrace"), **options):
+    return subprocess.run([setting.COMMAND, "record", *engine, "-q", "-f", "-o", trace,
                            "--", *command], capture_output=True, timeout=120, **options)
 
 
@@ -50,6 +51,21 @@ def test_known(program):
     assert len(left) == 2, ends  # by a jump, and by cancellation
     assert sum(end == ["exit", "read = -4"] for end in ends) == FAILED_READS, ends
     subprocess.run([setting.COMMAND, "verify", "-q", "known.ttape"], check=True, timeout=60)
+
+
+def test_in_process(program):
+    """The other engine sees the same, but for what comes before its constructor, and vfork."""
+    done = record("inside.ttape", program, engine=["--syscalls"])
+    assert done.returncode == 11 and done.stderr == b"", done
+    found = calls_of("inside.ttape")
+    for name, (calls, errors) in KNOWN.items():
+        if name not in UNSEEN_INSIDE and calls is not None:
+            assert found.get(name) == (calls, errors), (name, found)
+    # system() starts its child by clone3 or clone, in the parent's memory: nothing is lost.
+    done = record("system.ttape", "awk", 'BEGIN { system("echo y") }', engine=["--syscalls"])
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"y\n", b""), done
+    found = calls_of("system.ttape")
+    assert sum(found.get(name, (0, 0))[0] for name in ("clone", "clone3", "vfork")) == 1, found
 
 
 def test_as_strace():
@@ -104,6 +120,7 @@ def main():
             built = subprocess.run(["gcc", "-O1", "-pthread", *options, source, "-o", name])
             if built.returncode == 0 or not options:
                 test_known(f"./{name}")
+        test_in_process("./dynamic")
         test_as_strace()
         test_killed_recorder()
     return 0

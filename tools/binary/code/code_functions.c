@@ -7,6 +7,7 @@
 
 #define SYMBOL_FUNCTION 2u
 #define SYMBOL_INDIRECT 10u /* resolved by a function when it is linked */
+#define CALL_END_MOST   64u /* bytes of code from a system call on that have no FDE */
 
 static bool add_function(struct tool_code *code, const struct tool_function *function)
 {
@@ -92,6 +93,21 @@ static bool add_symbols(struct tool_code *code, const struct tool_image_part *sy
     return true;
 }
 
+/* What starts threads and processes ends its FDE at the system call, because in the child it would
+ * be wrong: the code from there to the next function is the function's, too. */
+static void add_ends(struct tool_code *code)
+{
+    for (size_t i = 0; i + 1 < code->function_count; i++) {
+        struct tool_function *function = &code->functions[i];
+        size_t available;
+        const uint8_t *bytes = tool_image_at(code->image, function->end, &available);
+        uint32_t next = function[1].start;
+        if (bytes != NULL && available >= 2 && bytes[0] == 0x0f && bytes[1] == 0x05 &&
+            next > function->end + 2 && next - function->end <= CALL_END_MOST)
+            function->end = next;
+    }
+}
+
 bool tool_code_functions(struct tool_code *code)
 {
     struct tool_frames_walk walk = {0};
@@ -106,6 +122,7 @@ bool tool_code_functions(struct tool_code *code)
     }
     code->bad_frames = walk.bad_count;
     settle(code);
+    add_ends(code);
     size_t framed_count = code->function_count;
     if (!add_symbols(code, &code->image->symbols, &code->image->symbol_names, framed_count) ||
         !add_symbols(code, &code->image->dynamic_symbols, &code->image->dynamic_names,

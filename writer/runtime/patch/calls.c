@@ -148,10 +148,16 @@ static void enter(uintptr_t key, uintptr_t call_site, uintptr_t sp,
     }
 }
 
+/* What a vfork child calls before it executes its program is not recorded, nor lost: vfork.c. */
+static bool is_vfork_child(void)
+{
+    return TTP_UNLIKELY(ttp_thread.shared_sp != 0) && ttp_thread.shared_with_vfork;
+}
+
 void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
 {
     uint32_t number = (uint32_t)r->rax;
-    if (!is_off() && number < TTP_CALL_NUMBERS &&
+    if (!is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
         (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0) {
         uintptr_t key = TTP_CALL_KEYS + number;
         uint32_t gate = ttp_thread.page->gate;
@@ -215,6 +221,6 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub)
         return;
     if (ttp_thread.page->gate == TTP_GATE_NO_STATE)
         forget_frame(stub->after, sp);
-    else if (!is_off() && ttp_thread.top != NULL)
+    else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child())
         leave(stub->after, sp, has_values ? &values : NULL);
 }
