@@ -9,6 +9,8 @@ void fuzz_seed(const char *corpus, const char *name, const struct fuzz_bytes *by
 
 /* Inputs of the converters, of metadata and of the canary, written by hand. */
 void fuzz_seed_texts(void);
+/* An ELF file. */
+void fuzz_seed_binary(void);
 /* Chrome trace JSON, CTF. */
 void fuzz_seed_converters(void);
 /* Folders of killed recorders, records of blocks. */

@@ -323,6 +323,7 @@ int main(int argc, char **argv)
     seed_programs();
     seed_blocks();
     fuzz_seed_texts();
+    fuzz_seed_binary();
     fuzz_seed_converters();
     fuzz_seed_recordings();
     fuzz_release_all();

@@ -1,0 +1,184 @@
+/* The loader's own file, as the reader of binaries sees it when it is damaged: cut short at every
+ * head and table, and with bytes changed where it is believed. Each copy has its exact size, so that
+ * a sanitizer sees one byte too many. What comes out is a plan that fits, or a reason. */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/asserts.h"
+#include "tests/unit/every.h"
+#include "tools/binary/code/code_calls.h"
+#include "tools/binary/code/plan_make.h"
+
+static uint8_t *file;
+static size_t file_bytes;
+
+static void read_loader(void)
+{
+    char line[4096], path[4096] = "";
+    FILE *maps = fopen("/proc/self/maps", "r");
+    ck_assert_ptr_nonnull(maps);
+    while (path[0] == 0 && fgets(line, sizeof line, maps) != NULL) {
+        char *slash = strchr(line, '/');
+        if (slash != NULL && strstr(slash, "/ld-") != NULL)
+            (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(slash, "\n"), slash);
+    }
+    (void)fclose(maps);
+    int fd = open(path[0] != 0 ? path : "/proc/self/exe", O_RDONLY);
+    struct stat status;
+    ck_assert(fd >= 0 && fstat(fd, &status) == 0);
+    file_bytes = (size_t)status.st_size;
+    file = malloc(file_bytes);
+    ck_assert(file != NULL && read(fd, file, file_bytes) == (ssize_t)file_bytes);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+static bool take_call(void *context, const struct tool_code_call *call)
+{
+    const struct tool_code *code = context;
+    ck_assert_uint_lt(call->function, code->function_count);
+    return true;
+}
+
+static void check_plan(const struct tool_code *code, const uint8_t *plan, size_t size_bytes)
+{
+    struct ttp_plan_head head;
+    memcpy(&head, plan, sizeof head);
+    ck_assert_uint_eq(head.total_bytes, size_bytes);
+    for (size_t i = 0; i < code->site_count; i++) {
+        struct ttp_plan_site site;
+        memcpy(&site, plan + head.sites_at + i * sizeof site, sizeof site);
+        if (site.kind == TTP_PLAN_CAN)
+            ck_assert(site.window >= head.code_start && site.window <= site.address &&
+                      site.window + site.window_bytes <= head.code_end);
+    }
+}
+
+/* Whether a plan could be made of these bytes. */
+static bool look(const uint8_t *bytes, size_t size_bytes)
+{
+    uint8_t *copy = malloc(size_bytes > 0 ? size_bytes : 1), *plan = NULL;
+    struct tool_image image;
+    struct tool_code code = {0};
+    size_t plan_bytes;
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, bytes, size_bytes);
+    const char *reason = tool_image_open(&image, copy, size_bytes);
+    if (reason == NULL)
+        reason = tool_code_open(&code, &image);
+    if (reason == NULL && tool_plan_make(&code, &plan, &plan_bytes) == NULL)
+        check_plan(&code, plan, plan_bytes);
+    bool made = plan != NULL;
+    free(plan);
+    tool_code_close(&code);
+    free(copy);
+    return made;
+}
+
+START_TEST(cut_short)
+{
+    read_loader();
+    ck_assert(look(file, file_bytes));
+    for (size_t i = 0; i <= 64; i++)
+        ck_assert(!look(file, i)); /* no head, or no segments */
+    uint64_t tables[] = {tool_le64(file + 32), tool_le64(file + 40)};
+    for (unsigned i = 0; i < tool_le16(file + 56); i++) {
+        const uint8_t *segment = file + tables[0] + 56u * i;
+        uint64_t ends[] = {(uint64_t)(segment - file), tool_le64(segment + 8),
+                           tool_le64(segment + 8) + tool_le64(segment + 32)};
+        for (unsigned end = 0; end < 3; end++)
+            for (int off = -1; off <= 1; off++)
+                if (ends[end] + (uint64_t)(int64_t)off < file_bytes)
+                    (void)look(file, (size_t)(ends[end] + (uint64_t)(int64_t)off));
+    }
+    for (unsigned i = 0; i < tool_le16(file + 60); i += ttest_every(5))
+        (void)look(file, (size_t)tables[1] + 64u * i + 1);
+    free(file);
+}
+END_TEST
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Values that break sums: zero, all ones, the sign, one off. */
+static void damage(uint8_t *at, uint64_t how, size_t room)
+{
+    static const uint64_t values[] = {0, UINT64_MAX, 1ull << 63, 1ull << 31, 0x7fffffff, 1};
+    uint64_t value = values[how / 8 % 6];
+    size_t size_bytes = (size_t)1 << how % 4;
+    memcpy(at, &value, size_bytes < room ? size_bytes : room);
+}
+
+START_TEST(changed)
+{
+    uint64_t seed = 1;
+    struct tool_image image;
+    read_loader();
+    ck_assert_ptr_null(tool_image_open(&image, file, file_bytes));
+    const struct {
+        size_t from, size_bytes;
+    } parts[] = {{0, 64},
+                 {64, 56u * image.segment_count},
+                 {(size_t)tool_le64(file + 40), 64u * tool_le16(file + 60)},
+                 {(size_t)(image.frames.bytes - file), image.frames.size_bytes},
+                 {(size_t)(image.dynamic_symbols.bytes - file), image.dynamic_symbols.size_bytes},
+                 {(size_t)image.code_start, image.code_end - image.code_start}};
+    for (unsigned i = 0; i < 400; i += ttest_every(7)) {
+        uint8_t *copy = malloc(file_bytes);
+        ck_assert_ptr_nonnull(copy);
+        memcpy(copy, file, file_bytes);
+        for (unsigned n = 0; n < 1 + i % 8; n++) {
+            unsigned part = (unsigned)(i % (sizeof parts / sizeof parts[0]));
+            size_t at = parts[part].from + next_random(&seed) % parts[part].size_bytes;
+            damage(copy + at, next_random(&seed), file_bytes - at);
+        }
+        (void)look(copy, file_bytes);
+        free(copy);
+    }
+    free(file);
+}
+END_TEST
+
+/* Calls of a sound file: all of it is decoded. */
+START_TEST(sound)
+{
+    struct tool_image image;
+    struct tool_code code;
+    read_loader();
+    ck_assert_ptr_null(tool_image_open(&image, file, file_bytes));
+    ck_assert_ptr_null(tool_code_open(&code, &image));
+    ck_assert(code.function_count > 100 && code.row_count > code.function_count);
+    ck_assert_uint_eq(code.bad_frames, 0);
+    ck_assert(tool_code_names(&code) && tool_code_calls(&code, take_call, &code));
+    for (size_t i = 1; i < code.row_count; i++)
+        ck_assert_uint_lt(code.rows[i - 1].address, code.rows[i].address);
+    tool_code_close(&code);
+    /* too little memory is a reason, not an end */
+    code = (struct tool_code){.image = &image, .memory = {.left_bytes = 4096}};
+    ck_assert(!tool_code_functions(&code) && code.memory.is_short);
+    tool_code_close(&code);
+    free(file);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("binary_hostile");
+    TCase *tests = tcase_create("all");
+    tcase_add_test(tests, cut_short);
+    tcase_add_test(tests, changed);
+    tcase_add_test(tests, sound);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
