@@ -1,7 +1,6 @@
 /* The loader's own file, as the reader of binaries sees it when it is damaged: cut short at every
- * head and table, and with bytes changed where it is believed. Each copy has its exact size, so that
- * a sanitizer sees one byte too many. What comes out is a plan that fits, or a reason. */
-
+ * head and table, and with bytes changed where it is believed. Each copy has its exact size, so
+ * that a sanitizer sees one byte too many. What comes out is a plan that fits, or a reason. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
