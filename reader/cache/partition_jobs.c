@@ -90,11 +90,15 @@ static ttape_status do_summary(const struct ttp_partition_work *work, uint32_t w
     *unread = true;
     TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
     bool known;
+    struct ttp_cpu_times cpu = {0};
     ttape_status status =
         work->own_times ? ttp_own_times_load(r, p, rows, row_count, &known, err) : TTAPE_OK;
+    if (status == TTAPE_OK && work->cpu_times)
+        status = ttp_cpu_times_load(r, p, rows, row_count, &cpu, err);
     *unread = status != TTAPE_OK;
     if (status == TTAPE_OK)
-        status = work->summary(work->context, worker, r, p, rows, row_count, err);
+        status = work->summary(work->context, worker, r, p, rows, row_count, &cpu, err);
+    ttp_cpu_times_drop(r, &cpu);
     ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
     return status;
 }

@@ -20,12 +20,14 @@ struct ttp_partition_work {
     void *context;
     bool
         decodes; /* events will be wished for; where they are but this did not say so, it is slow */
-    bool own_times; /* with summaries, max_self_ticks is wanted, where the partition has it */
+    /* With summaries, max_self_ticks and CPU times are wanted, where the partition has them. */
+    bool own_times, cpu_times;
     enum ttp_partition_wish (*wish)(void *context, uint32_t worker, ttape_reader *r,
                                     const struct ttp_loaded *p);
+    /* cpu->rows is NULL where they are not wanted or not there. */
     ttape_status (*summary)(void *context, uint32_t worker, ttape_reader *r,
                             const struct ttp_loaded *p, const struct ttp_measure *rows,
-                            uint32_t row_count, ttape_error *err);
+                            uint32_t row_count, const struct ttp_cpu_times *cpu, ttape_error *err);
     /* The partition is at stage EVENTS. */
     ttape_status (*events)(void *context, uint32_t worker, ttape_reader *r,
                            const struct ttp_loaded *p, ttape_error *err);

@@ -8,6 +8,7 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/cache/partition_jobs.h"
+#include "reader/partition/summary_reader.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define COUNT_DEFAULT        10u
@@ -29,7 +30,7 @@ static ttape_status take_options(ttape_longest_options *out, const ttape_longest
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "longest calls", err));
     out->count = out->count != 0 ? out->count : COUNT_DEFAULT;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
-    if (out->by > TTAPE_LONGEST_BY_START)
+    if (out->by > TTAPE_LONGEST_BY_ON_CPU)
         return bad_option(err, "no such measure of calls");
     if (out->count > COUNT_MOST)
         return bad_option(err, "more calls than 2^20");
@@ -116,6 +117,18 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     return TTP_WISH_EVENTS;
 }
 
+/* What start frames had before; cpu->rows stays NULL where the partition does not say. */
+static ttape_status load_cpu_times(ttape_reader *r, const struct ttp_loaded *p,
+                                   struct ttp_cpu_times *cpu, ttape_error *err)
+{
+    struct ttp_measure *rows;
+    uint32_t count;
+    TTP_TRY(ttp_summary_load(r, p, &rows, &count, err));
+    ttape_status status = ttp_cpu_times_load(r, p, rows, count, cpu, err);
+    ttp_memory_give(&r->memory, rows, count, sizeof *rows);
+    return status;
+}
+
 static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
                          const struct ttp_loaded *p, ttape_error *err)
 {
@@ -124,11 +137,22 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
     const struct ttp_long_plan *plan = &work->l->plan;
     const struct ttp_segment_entry *segments =
         &r->segments[r->partitions[p->partition].first_segment];
-    struct ttp_long_walk w = {.plan = plan, .heap = &worker->heap};
+    struct ttp_cpu_times cpu = {0};
+    struct ttp_long_walk w = {
+        .plan = plan, .heap = &worker->heap, .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
     ttape_status status = ttp_long_walk_open(&w, &worker->memory, p, err);
-    for (uint32_t i = 0; status == TTAPE_OK && i < p->segments.segment_count; i++)
-        if (plan->streams == NULL || plan->streams[segments[i].stream] != 0)
-            status = ttp_long_walk_segment(&w, i, err);
+    if (status == TTAPE_OK && w.on_cpu)
+        status = load_cpu_times(r, p, &cpu, err);
+    w.start_off_ns = cpu.start_off_ns;
+    for (uint32_t i = 0; status == TTAPE_OK && i < p->segments.segment_count; i++) {
+        if ((plan->streams != NULL && plan->streams[segments[i].stream] == 0) ||
+            (w.on_cpu && (p->switches.segment_count == 0 || p->switches.is_known[i] == 0)))
+            continue;
+        status = ttp_long_walk_segment(&w, i, err);
+        if (status == TTAPE_OK && w.on_cpu && ttp_longest_is_last(r, p->partition, i))
+            ttp_long_walk_left(&w);
+    }
+    ttp_cpu_times_drop(r, &cpu);
     ttp_long_walk_close(&w);
     worker->decoded_count++;
     return status;

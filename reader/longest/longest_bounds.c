@@ -28,12 +28,21 @@ static bool has_stream(const struct ttape_longest *l, const ttape_reader *r, uin
     return found;
 }
 
+static bool has_switches(const struct ttp_loaded *p)
+{
+    return ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
+}
+
 static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
                                     const struct ttp_loaded *p)
 {
     struct ttape_longest *l = context;
     (void)worker;
     (void)r;
+    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU && !has_switches(p)) {
+        l->bounds[p->partition] = TTP_LONGEST_NONE;
+        return TTP_WISH_NOTHING;
+    }
     if (p->head.resolution_ns != 0 && ttp_loaded_durations_fit(p) &&
         ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL)
         return TTP_WISH_SUMMARY;
@@ -109,19 +118,51 @@ static bool ends_here(const struct ttape_longest *l, const ttape_reader *r,
     return m != NULL && m->exit_count > 0 && l->plan.sites[site_of(r, p, m->site)] != 0;
 }
 
+/* What is open where a stream ends is found when the partition is decoded. */
+static void raise_by_left(const struct ttape_longest *l, const ttape_reader *r,
+                          const struct ttp_loaded *p)
+{
+    int64_t *bound = &l->bounds[p->partition];
+    for (uint32_t s = 0; s < p->segments.segment_count; s++) {
+        const struct ttp_segment *g = &p->segments.segments[s];
+        if (!ttp_longest_is_last(r, p->partition, s))
+            continue;
+        for (uint32_t i = 0; i < g->end.frame_count; i++) {
+            const struct ttp_frame *f =
+                i < g->kept ? &p->segments.start_frames[g->start.frame_start + i]
+                            : &p->segments.end_frames[g->end.frame_start + i - g->kept];
+            uint32_t site =
+                f->event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : site_of(r, p, f->argument);
+            int64_t most = scale((int64_t)((uint64_t)g->end_tick - (uint64_t)f->enter_tick),
+                                 p->head.resolution_ns);
+            if (site != TTAPE_NONE && l->plan.sites[site] != 0 && most > *bound)
+                *bound = most;
+        }
+    }
+}
+
+bool ttp_longest_is_last(const ttape_reader *r, uint32_t partition, uint32_t segment)
+{
+    uint32_t number = r->partitions[partition].first_segment + segment;
+    uint32_t stream = r->segments[number].stream;
+    return r->stream_segments[r->stream_first[stream + 1] - 1] == number;
+}
+
 static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
                                  const struct ttp_loaded *p, const struct ttp_measure *measures,
-                                 uint32_t count, ttape_error *err)
+                                 uint32_t count, const struct ttp_cpu_times *cpu, ttape_error *err)
 {
     struct ttape_longest *l = context;
+    const bool on_cpu = l->plan.by == TTAPE_LONGEST_BY_ON_CPU;
     int64_t *bound = &l->bounds[p->partition];
     (void)worker;
     for (uint32_t i = 0; i < count; i++) {
         if (site_of(r, p, measures[i].site) == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        int64_t most =
-            ends_here(l, r, p, &measures[i]) ? bound_entered(l, p, &measures[i]) : TTP_LONGEST_NONE;
+        int64_t most = !ends_here(l, r, p, &measures[i]) ? TTP_LONGEST_NONE
+                       : on_cpu && cpu->rows != NULL     ? cpu->rows[i].max_on_ns
+                                                         : bound_entered(l, p, &measures[i]);
         *bound = most > *bound ? most : *bound;
     }
     for (uint32_t i = 0; i < p->head.start_frame_count; i++) {
@@ -132,6 +173,8 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
         int64_t most = ends_here(l, r, p, m) ? bound_open(l, p, f, m) : TTP_LONGEST_NONE;
         *bound = most > *bound ? most : *bound;
     }
+    if (on_cpu)
+        raise_by_left(l, r, p);
     /* where the clock stepped back, which is a wide difference (F-TIM-03), sums of own times say
      * nothing */
     if (l->plan.by == TTAPE_LONGEST_BY_SELF && !has_own_times(p) && p->head.wide_count != 0 &&
@@ -164,6 +207,7 @@ ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
     ttape_reader *r = l->reader;
     const struct ttp_partition_work work = {.context = l,
                                             .own_times = l->plan.by == TTAPE_LONGEST_BY_SELF,
+                                            .cpu_times = l->plan.by == TTAPE_LONGEST_BY_ON_CPU,
                                             .wish = wish,
                                             .summary = take_summary,
                                             .damaged = l->options.damage != NULL ? damaged : NULL};
@@ -211,7 +255,7 @@ static void add_frame(struct ttape_longest *l, const struct ttp_loaded *p, uint3
         return;
     if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
         return;
-    call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns);
+    call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
     ttp_long_heap_add(&l->heap, &call);
 }
 
@@ -236,6 +280,8 @@ static void add_segment(struct ttape_longest *l, const struct ttp_loaded *p, uin
 ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err)
 {
     ttape_reader *r = l->reader;
+    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU)
+        return TTAPE_OK; /* the walk over their last partition finds them */
     for (uint32_t s = 0; s < r->indexed_streams; s++) {
         uint32_t count = r->stream_first[s + 1] - r->stream_first[s];
         if (count == 0 || (l->plan.streams != NULL && l->plan.streams[s] == 0))

@@ -208,6 +208,8 @@ static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *ca
                                 .end_ns = call->end_ns,
                                 .duration_ns = (int64_t)(call->end_ns - call->enter_ns),
                                 .self_ns = call->self_ns};
+    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU)
+        out->on_cpu_ns = call->rank_ns;
     if (call->end == TTAPE_CALL_LEFT)
         out->end_number = seg->first_event + seg->event_count;
     if (call->enter_event != TTP_LONGEST_NO_EVENT)

@@ -57,12 +57,13 @@ struct ttape_longest {
     struct ttp_long_block *blocks; /* paths and values */
 };
 
-/* What a call is chosen by. */
+/* What a call is chosen by; on_cpu_ns: BY_ON_CPU only. */
 static inline int64_t ttp_long_rank(const struct ttp_long_plan *plan, uint64_t enter_ns,
-                                    uint64_t end_ns, int64_t self_ns)
+                                    uint64_t end_ns, int64_t self_ns, int64_t on_cpu_ns)
 {
     switch (plan->by) {
     case TTAPE_LONGEST_BY_SELF: return self_ns;
+    case TTAPE_LONGEST_BY_ON_CPU: return on_cpu_ns;
     case TTAPE_LONGEST_BY_START: return (int64_t)(plan->start_ns - enter_ns);
     default: return (int64_t)(end_ns - enter_ns);
     }
@@ -86,6 +87,8 @@ bool ttp_long_heap_wants(const struct ttp_long_heap *heap, int64_t rank_ns, uint
 ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err);
 /* Adds the calls that are open where streams end. */
 ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err);
+/* Whether it is its stream's last segment. */
+bool ttp_longest_is_last(const ttape_reader *r, uint32_t partition, uint32_t segment);
 ttape_status ttp_longest_damaged(struct ttape_longest *l, uint32_t partition,
                                  const ttape_error *problem);
 
@@ -98,6 +101,9 @@ struct ttp_long_walk {
     struct ttp_frame_stacks stacks; /* flags of a frame: the event that opened it */
     uint32_t segment, wide;
     bool without_times; /* only which event opened what: the partition need not have its times */
+    bool on_cpu; /* the clocks of stacks are time on the CPU; those of frames, at their enter */
+    const int64_t *start_off_ns; /* of start frames; NULL: nothing is known of what they did */
+    struct ttp_switch_walk switches;
     int64_t tick;
 };
 
@@ -106,6 +112,8 @@ ttape_status ttp_long_walk_open(struct ttp_long_walk *w, struct ttp_memory *memo
 void ttp_long_walk_close(struct ttp_long_walk *w);
 /* Goes through a segment, and leaves its stacks as they are at its end. */
 ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, ttape_error *err);
+/* The calls that its stacks hold are open where their stream ends. */
+void ttp_long_walk_left(struct ttp_long_walk *w);
 /* The frame with so many below it on that stack, or NULL. */
 const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w, uint32_t stack,
                                                   uint32_t height);

@@ -11,6 +11,7 @@
 struct off_walk {
     ttape_longest_call *call;
     uint32_t current; /* stack */
+    uint64_t away_ns; /* another one was the current one */
 };
 
 static bool is_switch(const struct ttp_code_view *v, uint32_t code)
@@ -37,6 +38,8 @@ static void add_intervals(struct off_walk *w, const struct ttp_loaded *p, uint32
             w->call->blocked_ns += (int64_t)off.blocked_ns;
             w->call->unknown_ns += (int64_t)off.unknown_ns;
         }
+        if (w->current != w->call->stack)
+            w->away_ns += ticks * p->head.resolution_ns;
         if (is_switch(v, code))
             w->current = v->argument;
     }
@@ -91,5 +94,9 @@ ttape_status ttp_longest_off(struct ttape_longest *l, const struct ttp_segment_e
     call->off_known = known;
     if (!known)
         call->preempted_ns = call->blocked_ns = call->unknown_ns = 0;
+    else if (l->plan.by != TTAPE_LONGEST_BY_ON_CPU)
+        call->on_cpu_ns =
+            (int64_t)((uint64_t)call->duration_ns - (uint64_t)call->preempted_ns -
+                      (uint64_t)call->blocked_ns - (uint64_t)call->unknown_ns - w.away_ns);
     return TTAPE_OK;
 }

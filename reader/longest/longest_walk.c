@@ -61,8 +61,8 @@ static void add(struct ttp_long_walk *w, const struct ttp_stack_frame *f, int64_
         ttp_long_heap_add(w->heap, &call);
 }
 
-static inline void pop(struct ttp_long_walk *w, const struct ttp_code_view *v, uint32_t event,
-                       int32_t left)
+/* The top frame of the current stack ends. */
+static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call_end end)
 {
     const struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
     const struct ttp_code_view *opened = &w->p->views[2 * f->symbol];
@@ -71,11 +71,23 @@ static inline void pop(struct ttp_long_walk *w, const struct ttp_code_view *v, u
         int64_t rank_ns =
             ttp_long_rank(w->plan, ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
                           ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
-                          (int64_t)((uint64_t)f->self_ticks * head->resolution_ns));
+                          (int64_t)((uint64_t)f->self_ticks * head->resolution_ns),
+                          (int64_t)((uint64_t)w->stacks.current->clock - (uint64_t)f->clock));
         if (ttp_long_heap_wants(w->heap, rank_ns, w->p->partition))
-            add(w, f, rank_ns, opened->site, event, end_of(v, left));
+            add(w, f, rank_ns, opened->site, event, end);
     }
     ttp_stacks_pop(&w->stacks);
+}
+
+void ttp_long_walk_left(struct ttp_long_walk *w)
+{
+    for (uint32_t slot = 0; slot < w->stacks.stack_count; slot++) {
+        if (w->stacks.stacks[slot].epoch != w->stacks.epoch)
+            continue;
+        ttp_stacks_switch(&w->stacks, w->stacks.numbers.numbers[slot]);
+        while (w->stacks.current->top != TTP_NO_FRAME)
+            end_frame(w, w->p->head.event_count, TTAPE_CALL_LEFT);
+    }
 }
 
 static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t event, ttape_error *err)
@@ -86,7 +98,20 @@ static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t even
     f->flags = event;
     f->enter_tick = w->tick;
     f->self_ticks = 0;
+    f->clock = w->stacks.current->clock;
     return TTAPE_OK;
+}
+
+static void pass_on_cpu(struct ttp_long_walk *w, uint32_t event, uint64_t length_ns)
+{
+    int64_t *clock = &w->stacks.current->clock;
+    uint64_t on = length_ns;
+    if (event >= ttp_switch_walk_next(&w->switches)) {
+        struct ttp_off_time off =
+            ttp_switch_walk_take(&w->switches, event, (int64_t)length_ns, 0, INT64_MAX);
+        on -= off.preempted_ns + off.blocked_ns + off.unknown_ns;
+    }
+    *clock = (int64_t)((uint64_t)*clock + on);
 }
 
 /* The interval that ends with this event belongs to what was there before it. */
@@ -96,6 +121,8 @@ static inline void pass_time(struct ttp_long_walk *w, uint32_t event)
     uint32_t delta = p->delta[event];
     uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[w->wide++];
     w->tick = (int64_t)((uint64_t)w->tick + step);
+    if (w->on_cpu)
+        pass_on_cpu(w, event, step * p->head.resolution_ns);
     uint32_t top = w->stacks.current->top;
     if (top != TTP_NO_FRAME)
         w->stacks.frames[top].self_ticks =
@@ -113,13 +140,24 @@ static ttape_status walk_events(struct ttp_long_walk *w, uint32_t first, uint32_
         if (has_times)
             pass_time(w, event);
         for (int32_t left = v->before; left != 0; left++)
-            pop(w, v, event, left);
+            end_frame(w, event, end_of(v, left));
         if (v->after != 0)
             TTP_TRY(push(w, code >> 1, event, err));
         else if (v->event_class == TTP_CLASS_SWITCH && (code & 1) == 0)
             ttp_stacks_switch(&w->stacks, v->argument);
     }
     return TTAPE_OK;
+}
+
+/* Of a start frame, up to the base. */
+static uint64_t on_so_far(const struct ttp_long_walk *w, const struct ttp_segment *g, uint32_t i)
+{
+    uint32_t at = g->start.frame_start + i;
+    const struct ttp_frame *from = &w->p->segments.start_frames[at];
+    if (w->start_off_ns == NULL)
+        return 0;
+    return ((uint64_t)g->base_tick - (uint64_t)from->enter_tick) * w->p->head.resolution_ns -
+           (uint64_t)w->start_off_ns[at];
 }
 
 ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, ttape_error *err)
@@ -132,6 +170,8 @@ ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, tt
     w->segment = segment;
     w->wide = p->delta != NULL && !w->without_times ? ttp_loaded_wide_from(p, first) : 0;
     w->tick = g->base_tick;
+    if (w->on_cpu)
+        w->switches = ttp_switch_walk_init(&p->switches, segment);
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];
         ttp_stacks_switch(s, from->stack);
@@ -140,6 +180,7 @@ ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, tt
         f->start = i;
         f->enter_tick = from->enter_tick;
         f->self_ticks = from->self_ticks;
+        f->clock = (int64_t)(0 - on_so_far(w, g, i));
     }
     ttp_stacks_switch(s, g->start.stack);
     return walk_events(w, first, end, err);

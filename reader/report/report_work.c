@@ -213,11 +213,12 @@ static ttape_status add_open(const struct work *work, struct report_worker *w, t
 
 static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
                                 const struct ttp_loaded *p, const struct ttp_measure *measures,
-                                uint32_t count, ttape_error *err)
+                                uint32_t count, const struct ttp_cpu_times *cpu, ttape_error *err)
 {
     const struct work *work = context;
     struct report_worker *w = &work->workers[worker];
     const struct ttp_account_plan *plan = &work->report->plan;
+    (void)cpu;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t site =
             ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);

@@ -310,9 +310,11 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
 
 static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
                                  const struct ttp_loaded *p, const struct ttp_measure *rows,
-                                 uint32_t row_count, ttape_error *err)
+                                 uint32_t row_count, const struct ttp_cpu_times *cpu,
+                                 ttape_error *err)
 {
     (void)worker;
+    (void)cpu;
     return make_outline(context, r, p, rows, row_count, err);
 }
 

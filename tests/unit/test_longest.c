@@ -152,6 +152,59 @@ START_TEST(calls_are_those_of_the_model)
 }
 END_TEST
 
+/* ---- on the CPU ---- */
+
+static const ttape_longest_call *same_call(const ttape_longest_call *calls, uint32_t count,
+                                           const ttape_longest_call *call)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (calls[i].stream == call->stream && calls[i].enter_number == call->enter_number)
+            return &calls[i];
+    return NULL;
+}
+
+/* What is said of each call alone, out of the switches from its enter to its end, against the
+ * search by what partitions say. */
+static void check_on_cpu(const struct ttest_opened *o, struct asked a)
+{
+    struct asked all = {.options = {.count = 100000}, .site = a.site};
+    uint32_t count, all_count;
+    ttape_longest_info info;
+    a.options.by = TTAPE_LONGEST_BY_ON_CPU;
+    ttape_longest *longest = find(o->reader, &a), *every = find(o->reader, &all);
+    const ttape_longest_call *calls = ttape_longest_get_calls(longest, &count);
+    const ttape_longest_call *others = ttape_longest_get_calls(every, &all_count);
+    ttape_longest_get_info(longest, &info);
+    ck_assert_uint_eq(count, all_count < a.options.count ? all_count : a.options.count);
+    ck_assert_uint_le(info.decoded_count, a.options.count + o->info.stream_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const ttape_longest_call *other = same_call(others, all_count, &calls[i]);
+        ck_assert_ptr_nonnull(other);
+        ck_assert(!other->off_known || other->on_cpu_ns == calls[i].on_cpu_ns);
+        ck_assert(i == 0 || calls[i].on_cpu_ns <= calls[i - 1].on_cpu_ns);
+        check_call(&o->model, &calls[i]);
+    }
+    for (uint32_t i = 0; i < all_count && count < all_count; i++)
+        ck_assert(!others[i].off_known || others[i].on_cpu_ns <= calls[count - 1].on_cpu_ns ||
+                  same_call(calls, count, &others[i]) != NULL);
+    ttape_longest_close(longest);
+    ttape_longest_close(every);
+}
+
+START_TEST(calls_on_the_cpu_are_those_that_were_there)
+{
+    struct ttest_opened o = open_plan_with(_i, true);
+    uint64_t seed = 11;
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t site = i == 0 ? TTAPE_NONE : ttest_random(&seed, o.info.site_count);
+        struct asked a = {.options = {.count = i % 3 == 0 ? 10 : 3, .jobs = 1 + i % 2 * 2},
+                          .site = site};
+        check_on_cpu(&o, a);
+    }
+    close_plan(&o);
+}
+END_TEST
+
 /* ---- off the CPU ---- */
 
 static void append(ttape_writer *w, uint32_t stream, uint64_t time_ns, ttape_event_kind kind,
@@ -241,7 +294,7 @@ START_TEST(what_cannot_be_is_refused)
     ttape_error err = {0};
     uint32_t count = 1, stream = 99;
     const ttape_longest_options bad[] = {
-        {.size = sizeof bad[0], .by = 3},
+        {.size = sizeof bad[0], .by = 4},
         {.size = sizeof bad[0], .count = (1u << 20) + 1},
         {.size = sizeof bad[0], .has_range = true, .from_ns = 2, .to_ns = 1},
         {.size = sizeof bad[0], .stream_count = 1}};
@@ -268,6 +321,7 @@ int main(void)
     TCase *tests = tcase_create("longest");
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, calls_are_those_of_the_model, 0, TTEST_PLANS);
+    tcase_add_loop_test(tests, calls_on_the_cpu_are_those_that_were_there, 0, 5);
     tcase_add_loop_test(tests, time_off_the_cpu_is_that_of_the_stack, 0, 20);
     tcase_add_test(tests, what_cannot_be_is_refused);
     suite_add_tcase(suite, tests);

@@ -10,7 +10,8 @@
 
 static const char *const by_names[] = {[TTAPE_LONGEST_BY_DURATION] = "duration",
                                        [TTAPE_LONGEST_BY_SELF] = "self",
-                                       [TTAPE_LONGEST_BY_START] = "start"};
+                                       [TTAPE_LONGEST_BY_START] = "start",
+                                       [TTAPE_LONGEST_BY_ON_CPU] = "on_cpu"};
 
 struct printing {
     struct tool_slow *view;
@@ -70,6 +71,10 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     tool_json_number(json, "start_ns", call->enter_ns);
     tool_json_signed(json, "duration_ns", call->duration_ns);
     tool_json_signed(json, "self_ns", call->self_ns);
+    if (call->off_known || print->view->by == TTAPE_LONGEST_BY_ON_CPU)
+        tool_json_signed(json, "on_cpu_ns", call->on_cpu_ns);
+    else
+        tool_json_null(json, "on_cpu_ns");
     put_off(print, "preempted_ns", call, call->preempted_ns);
     put_off(print, "blocked_ns", call, call->blocked_ns);
     put_off(print, "off_unknown_ns", call, call->unknown_ns);

@@ -10,11 +10,12 @@
 
 #define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
 
-enum column { DURATION, SELF, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
+enum column { DURATION, SELF, ON, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
 
 static const struct tool_column all_columns[COLUMN_COUNT] = {
     [DURATION] = {.title = "DURATION"},
     [SELF] = {.title = "SELF"},
+    [ON] = {.title = "ON CPU"},
     [OFF] = {.title = "OFF CPU"},
     [START] = {.title = "START", .rank = 2},
     [TID] = {.title = "TID", .rank = 1},
@@ -98,9 +99,12 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
     struct tool_table *table = &print->table;
     char id[TOOL_CALL_ID_BYTES];
     bool self = print->view->by == TTAPE_LONGEST_BY_SELF;
+    bool on_cpu = print->view->by == TTAPE_LONGEST_BY_ON_CPU;
     bool duration = print->view->by == TTAPE_LONGEST_BY_DURATION;
     tool_table_time(table, duration ? TOOL_HOT : TOOL_PLAIN, call->duration_ns);
     tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
+    if (on_cpu)
+        tool_table_time(table, TOOL_HOT, call->on_cpu_ns);
     if (print->view->has_off)
         put_off(print, call);
     put_start(print, call);
@@ -117,7 +121,7 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     size_t count = 0;
     tool_output_open(&print.text, -1);
     for (size_t i = 0; i < COLUMN_COUNT; i++)
-        if (i != OFF || view->has_off)
+        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU))
             columns[count++] = all_columns[i];
     tool_table_open(&print.table, columns, count);
     for (uint32_t i = 0; i < view->call_count; i++)

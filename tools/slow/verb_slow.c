@@ -19,7 +19,7 @@ struct options {
     struct tool_choice choice;
     uint32_t limit, jobs;
     enum tool_name_style names;
-    bool self, first, json, no_pager;
+    bool self, on_cpu, first, json, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -27,6 +27,8 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N calls; default 10", tool_parse_u32, TOOL_AT(limit)},
     {"self", 0, NULL, "by the time that a call spent itself, not in what it called", NULL,
      TOOL_AT(self)},
+    {"on-cpu", 0, NULL, "by the time in which its thread ran, where the trace knows that", NULL,
+     TOOL_AT(on_cpu)},
     {"first", '1', NULL, "the first calls instead of the longest, in the order of their starts",
      NULL, TOOL_AT(first)},
     TOOL_NAMES_OPTION,
@@ -164,6 +166,10 @@ static int find(const struct options *options, struct tool_slow *view, struct as
     int status = TOOL_OK;
     if (!view->info.has_times && view->info.partition_count > 0)
         status = tool_fail("'%s' has no times", view->input->name);
+    else if (view->by == TTAPE_LONGEST_BY_ON_CPU && view->call_count == 0)
+        status = tool_fail("'%s' does not say of such a call when its thread ran; --self takes the "
+                           "time that calls spent themselves",
+                           view->input->name);
     if (status == TOOL_OK)
         status = print(options, view);
     ttape_longest_close(longest);
@@ -179,9 +185,10 @@ static int run(void *context, const struct tool_input *input)
     struct tool_slow view = {.input = input,
                              .reader = input->reader,
                              .function = options->function,
-                             .by = options->self    ? TTAPE_LONGEST_BY_SELF
-                                   : options->first ? TTAPE_LONGEST_BY_START
-                                                    : TTAPE_LONGEST_BY_DURATION};
+                             .by = options->self     ? TTAPE_LONGEST_BY_SELF
+                                   : options->on_cpu ? TTAPE_LONGEST_BY_ON_CPU
+                                   : options->first  ? TTAPE_LONGEST_BY_START
+                                                     : TTAPE_LONGEST_BY_DURATION};
     ttape_reader_get_info(input->reader, &info);
     view.start_ns = info.time_first_ns;
     int status = tool_select(&selection, input, &options->choice);
@@ -207,8 +214,8 @@ int tool_verb_slow(int argc, char **argv)
         return status;
     if (options.limit > LIMIT_MOST)
         return tool_usage("slow", "--limit is at most %u", LIMIT_MOST);
-    if (options.self && options.first)
-        return tool_usage("slow", "--self goes without --first");
+    if (options.self + options.on_cpu + options.first > 1)
+        return tool_usage("slow", "--self, --on-cpu and --first go one at a time");
     options.function = count > 1 ? argv[1] : NULL;
     tool_memory_bound(options.memory_bytes);
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);

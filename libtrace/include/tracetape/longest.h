@@ -1,7 +1,8 @@
 /* The longest calls of a trace: of one function, of several, or of all.
  *
  * The summary of each partition says how long the longest call is that ended in it, for each
- * function, and those of many events how long the one is that had the most for itself. So only
+ * function, those of many events how long the one is that had the most for itself, and those that
+ * know when threads ran which was on the CPU for longest. So only
  * those partitions are decoded that hold one of the calls asked for: at most as many as calls,
  * however long the trace is. By start, with streams, or with a time range the summaries tell an
  * upper bound only, and more partitions may have to be decoded; so by own time where partitions
@@ -34,7 +35,11 @@ typedef struct ttape_longest ttape_longest;
 typedef enum ttape_longest_by {
     TTAPE_LONGEST_BY_DURATION = 0, /* from enter to end */
     TTAPE_LONGEST_BY_SELF = 1,     /* time on top of its stack */
-    TTAPE_LONGEST_BY_START = 2     /* nothing: the first calls come, in the order of their starts */
+    TTAPE_LONGEST_BY_START = 2,    /* nothing: the first calls come, in the order of their starts */
+    /* Time in which its thread ran on its stack. Calls that end where nothing is known of that are
+     * left out; what is not known of others does not count, nor what a piece of a trace does not
+     * say of its first calls. */
+    TTAPE_LONGEST_BY_ON_CPU = 3
 } ttape_longest_by;
 
 /* Zero means the default everywhere. */
@@ -70,11 +75,14 @@ typedef struct ttape_longest_call {
      * or of a call over more than 32 partitions. */
     int64_t preempted_ns, blocked_ns, unknown_ns;
     bool off_known;
+    /* The rest of the time in which its stack was the current one; BY_ON_CPU: what the call was
+     * chosen by, whether off_known or not. */
+    int64_t on_cpu_ns;
     const ttape_open_frame *path; /* the calls below it on its stack, outermost first */
     uint32_t path_count;
     uint32_t argument_count, result_count;
     const ttape_value *arguments, *results;
-    uint64_t reserved[4];
+    uint64_t reserved[3];
 } ttape_longest_call;
 
 typedef struct ttape_longest_info {
