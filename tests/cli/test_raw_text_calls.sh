@@ -39,6 +39,24 @@ stream,tid,time_ns,kind,depth,address,symbol
 END
 same out expected.csv
 
+# Paths where they are asked for.
+status 0 "$T" dump calls.ttape --paths
+has out ' read\(3, 0x7ffe, 10\) \{ /\* by main;f\(int, int\);x\+0x10 \*/$'
+has out ' read\(\) \{ /\* by \.\.\.;g \*/$'
+has out ' poll\(\) \{$'
+status 0 "$T" dump calls.ttape --paths --format ndjson
+has out '"symbol":"read","path":\["main","f\(int, int\)","0x1010"\],"values":\[3,'
+has out '"symbol":"read","path":\[null,"g"\]'
+status 0 "$T" dump calls.ttape --paths --format csv
+has out '^0,1,2,enter,1,0x0,read,"main;f\(int, int\);0x1010"$'
+has out '^0,1,8,enter,1,0x0,read,\.\.\.;g$'
+has out '^0,1,9,enter,2,0x0,poll,$'
+
+status 0 "$T" info calls.ttape
+has out '^defined .* 1 scopes, 5 paths$'
+status 0 "$T" info --json calls.ttape
+has out '"paths": ?5'
+
 # What is wrong in a line is said, and the line left out.
 cat >bad.txt <<'END'
 1 1 syscall-enter

@@ -44,8 +44,8 @@ def escape(symbol):
 class Reader:
     """Decodes every partition once, and keeps CSV lines by stream."""
 
-    def __init__(self, data):
-        self.file = File(data)
+    def __init__(self, data, paths=False):
+        self.file, self.paths = File(data), paths
         self.findings = list(self.file.findings)
         self.numbers = {key: i for i, key in enumerate(self.file.streams)}
         self.lines, self.kinds, self.sections = {}, {}, []
@@ -94,10 +94,18 @@ class Reader:
         for name, count in kinds.items():
             self.kinds[name] = self.kinds.get(name, 0) + count
 
-    @staticmethod
-    def format(partition, scope, decoded):
+    def path_column(self, scope, site=-1):
+        """The column of how a site was reached, where it is wanted."""
+        if not self.paths:
+            return ""
+        frames = [(scope.sites[f][5] or b"%#x" % scope.sites[f][2]) if f >= 0 else b"..."
+                  for f in scope.path_frames(site)]
+        return "," + escape(b";".join(frames))
+
+    def format(self, partition, scope, decoded):
         """The CSV lines of a partition by stream, and how many events there are of a kind."""
-        texts = [f"{row[2]:#x},{escape(row[5])}" for row in scope.sites]
+        texts = [f"{row[2]:#x},{escape(row[5])}" + self.path_column(scope, i)
+                 for i, row in enumerate(scope.sites)]
         lines, kinds, ticks = {}, {}, decoded[2]
         for segment, _, kind, argument, close, depth, tick, replay in run(partition, *decoded):
             name = kind_name(kind, close, argument, scope.sites)
@@ -107,7 +115,8 @@ class Reader:
                 time = (partition.origin + tick * partition.resolution) % (1 << 64)
             if kind == EXIT_ACROSS:              # the site of the frame that exits
                 kind, argument = replay.exited.kind, replay.exited.argument
-            text = texts[argument] if kind in SITED and argument < len(texts) else ","
+            sited = kind in SITED and argument < len(texts)
+            text = texts[argument] if sited else "," + self.path_column(scope)
             lines.setdefault(segment.stream, []).append(f"{time},{name},{depth},{text}\n")
         return lines, kinds
 
@@ -124,7 +133,7 @@ class Reader:
         return sorted(rows)
 
     def csv(self, out):
-        out.write(TITLE + "\n")
+        out.write(TITLE + (",path\n" if self.paths else "\n"))
         for _, tid, _, number, key in self.ordered_streams():
             begin = f"{number},{tid},"
             out.writelines(begin + line for line in self.lines.get(key, ()))
@@ -175,14 +184,14 @@ def report(findings, out):
 def main(arguments):
     flags = [a for a in arguments if a.startswith("--")]
     names = [a for a in arguments if not a.startswith("--")]
-    if len(names) != 1 or any(f not in ("--json", "--check") for f in flags):
-        sys.stderr.write("usage: mini_reader.py FILE [--json | --check]\n")
+    if len(names) != 1 or any(f not in ("--json", "--check", "--paths") for f in flags):
+        sys.stderr.write("usage: mini_reader.py FILE [--json | --check] [--paths]\n")
         return 2
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     with open(names[0], "rb") as stream:
         data = stream.read()
     try:
-        reader = Reader(data)
+        reader = Reader(data, "--paths" in flags)
     except NotATrace:
         sys.stderr.write(f"not a trace: '{names[0]}'\n")
         return 4

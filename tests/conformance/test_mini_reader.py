@@ -70,7 +70,18 @@ def loops():
     return "\n".join(lines) + "\n"
 
 
-TEXTS = {"plain": PLAIN, "every-kind": EVERY_KIND, "loops": loops(), "empty": ""}
+CALLS = """1 1 enter main
+2 1 syscall-enter read path="main;f(int, int);\\"quoted\\";0x1010" 3
+3 1 syscall-exit - -11
+4 1 syscall-enter write path=-;main;work
+5 1 syscall-enter poll path=-;main;work;write
+6 1 syscall-exit
+7 1 syscall-exit
+8 1 syscall-enter read path="main;f(int, int);\\"quoted\\";0x1010" 4
+9 1 syscall-enter getpid
+10 1 syscall-exit getpid
+"""
+TEXTS = {"plain": PLAIN, "every-kind": EVERY_KIND, "loops": loops(), "empty": "", "calls": CALLS}
 
 
 class Results:
@@ -97,8 +108,8 @@ def run_mini(path, *flags):
     return status, out.getvalue().encode("utf-8", "surrogateescape")
 
 
-def dump(path):
-    done = subprocess.run([BIN, "dump", "--format", "csv", str(path)], capture_output=True,
+def dump(path, *options):
+    done = subprocess.run([BIN, "dump", "--format", "csv", *options, str(path)], capture_output=True,
                           check=False)
     return done.stdout
 
@@ -136,6 +147,14 @@ def check_vector(results, path):
         theirs = dump(path)
         if ours != theirs:
             results.fail(name, "dump: " + first_difference(ours, theirs))
+        if name.startswith("paths"):
+            check_paths(results, name, path)
+
+
+def check_paths(results, name, path):
+    ours, theirs = run_mini(path, "--paths")[1], dump(path, "--paths")
+    if ours != theirs or b";" not in ours:
+        results.fail(name, "paths: " + first_difference(ours, theirs))
 
 
 def check_text(results, folder, name, text, options):
@@ -154,6 +173,8 @@ def check_text(results, folder, name, text, options):
     checked, findings = run_mini(path, "--check")
     if checked:
         results.fail(name, f"findings: {findings[:300]!r}")
+    if "path=" in text:
+        check_paths(results, name, path)
 
 
 def main():

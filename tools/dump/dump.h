@@ -67,8 +67,11 @@ struct tool_dump {
     uint32_t *streams;        /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
     struct tool_dump_filter filter;
-    bool colours;        /* text */
-    bool places;         /* where functions are, too */
+    bool colours;     /* text */
+    bool places;      /* where functions are, too */
+    bool paths;       /* how calls were reached, too */
+    uint32_t *frames; /* of the last path that was asked for */
+    size_t frame_capacity;
     uint64_t lines_left; /* of --limit */
     int status;          /* TOOL_OK, or the worst that happened */
     uint64_t error_count;
@@ -102,6 +105,9 @@ static inline const struct tool_site_text *tool_dump_site(struct tool_dump *dump
     const struct tool_site_text *text = &dump->sites[site];
     return text->text != NULL ? text : tool_dump_make_site(dump, site);
 }
+
+/* dump_paths.c: how many frames led to a site, where that is wanted; dump->frames has them. */
+uint32_t tool_dump_path(struct tool_dump *dump, uint32_t site);
 
 /* Reports a failed call on a cursor; true: reading goes on behind the damage. */
 bool tool_dump_go_on(struct tool_dump *dump, const ttape_error *err);

@@ -25,21 +25,20 @@ struct csv_state {
     ttape_event events[BATCH_EVENTS];
 };
 
-/* ",0xADDRESS,SYMBOL\n", the symbol in quotes where RFC 4180 asks for it. */
-static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site *site)
+/* Whether RFC 4180 asks for quotes. */
+static bool needs_quotes(ttape_string text)
 {
-    (void)number;
-    struct tool_output *out = &dump->scratch;
-    char text[24];
-    ttape_string symbol = site->symbol;
-    char *end = tool_put_hex(tool_put_bytes(text, ",0x", 3), site->address);
-    tool_output_bytes(out, text, (size_t)(end - text));
-    bool quote = false;
-    for (size_t i = 0; i < symbol.size_bytes; i++) {
-        char c = symbol.data[i];
-        quote = quote || c == ',' || c == '"' || c == '\n' || c == '\r';
+    bool needs = false;
+    for (size_t i = 0; i < text.size_bytes; i++) {
+        char c = text.data[i];
+        needs = needs || c == ',' || c == '"' || c == '\n' || c == '\r';
     }
-    tool_output_text(out, quote ? ",\"" : ",");
+    return needs;
+}
+
+/* Text between quotes, or as it is. */
+static void put_cell(struct tool_output *out, ttape_string symbol)
+{
     for (size_t start = 0; start < symbol.size_bytes;) {
         const char *mark = memchr(symbol.data + start, '"', symbol.size_bytes - start);
         size_t end_at = mark != NULL ? (size_t)(mark - symbol.data) : symbol.size_bytes;
@@ -47,6 +46,40 @@ static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site
                             (ttape_string){symbol.data + start, end_at - start});
         tool_output_text(out, mark != NULL ? "\"\"" : "");
         start = end_at + (mark != NULL);
+    }
+}
+
+/* ",0xADDRESS,SYMBOL\n" */
+static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site *site)
+{
+    (void)number;
+    struct tool_output *out = &dump->scratch;
+    char text[24];
+    bool quote = needs_quotes(site->symbol);
+    char *end = tool_put_hex(tool_put_bytes(text, ",0x", 3), site->address);
+    tool_output_bytes(out, text, (size_t)(end - text));
+    tool_output_text(out, quote ? ",\"" : ",");
+    put_cell(out, site->symbol);
+    tool_output_text(out, quote ? "\"" : "");
+    tool_output_text(out, dump->paths ? "" : "\n");
+}
+
+/* ",FRAME;FRAME\n" */
+static void put_path(struct tool_dump *dump, uint32_t site)
+{
+    struct tool_output *out = &dump->out;
+    char buffer[20];
+    bool quote = false;
+    uint32_t count = tool_dump_path(dump, site);
+    for (uint32_t i = 0; i < count; i++)
+        quote |= needs_quotes(tool_site_word(&dump->names, dump->frames[i], buffer));
+    tool_output_text(out, quote ? ",\"" : ",");
+    for (uint32_t i = 0; i < count; i++) {
+        tool_output_text(out, i == 0 ? "" : ";");
+        if (dump->frames[i] == TTAPE_NONE)
+            tool_output_text(out, "...");
+        else
+            put_cell(out, tool_site_word(&dump->names, dump->frames[i], buffer));
     }
     tool_output_text(out, quote ? "\"\n" : "\n");
 }
@@ -116,13 +149,15 @@ static inline void put_line(struct csv_state *csv, const ttape_event *event)
     at += csv->kind_bytes[kind];
     at = put_depth(at, event->depth);
     if (site == NULL) {
-        tool_output_commit(&dump->out, tool_put_bytes(at, ",,\n", 3));
+        tool_output_commit(&dump->out, tool_put_bytes(at, ",,\n", dump->paths ? 2 : 3));
     } else if (site->size_bytes <= SHORT_BYTES) {
         tool_output_commit(&dump->out, tool_put_bytes(at, site->text, site->size_bytes));
     } else {
         tool_output_commit(&dump->out, at);
         tool_output_bytes(&dump->out, site->text, site->size_bytes);
     }
+    if (dump->paths)
+        put_path(dump, event->site);
 }
 
 /* Up to `count` lines; false when the stream's part of the selection ends here. */
@@ -188,7 +223,8 @@ static void open_csv(struct tool_dump *dump)
         set_kind(csv, TTAPE_EVENT_KIND_COUNT + kind, ttape_event_kind_name(TTAPE_EVENT_LEAF, kind));
     dump->state = csv;
     dump->print_site = print_site;
-    tool_output_text(&dump->out, "stream,tid,time_ns,kind,depth,address,symbol\n");
+    tool_output_text(&dump->out, dump->paths ? "stream,tid,time_ns,kind,depth,address,symbol,path\n"
+                                             : "stream,tid,time_ns,kind,depth,address,symbol\n");
 }
 
 static void print_csv(struct tool_dump *dump)

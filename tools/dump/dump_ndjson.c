@@ -100,6 +100,23 @@ static void put_details(struct tool_output *out, const ttape_event *event)
     }
 }
 
+/* "path":["main","work"]; null for frames further out that are not known */
+static void put_path(struct tool_dump *dump, uint32_t site)
+{
+    struct tool_output *out = &dump->out;
+    uint32_t count = tool_dump_path(dump, site);
+    for (uint32_t i = 0; i < count; i++) {
+        char buffer[20];
+        tool_output_text(out, i == 0 ? ",\"path\":[" : ",");
+        if (dump->frames[i] == TTAPE_NONE) {
+            tool_output_text(out, "null");
+            continue;
+        }
+        put_text(out, "\"", tool_site_word(&dump->names, dump->frames[i], buffer));
+    }
+    tool_output_text(out, count != 0 ? "]" : "");
+}
+
 static void take_item(void *context, const ttape_event_item *item)
 {
     struct json_state *ndjson = context;
@@ -124,6 +141,7 @@ static void take_item(void *context, const ttape_event_item *item)
     if (site != NULL)
         tool_output_bytes(out, site->text, site->size_bytes);
     put_details(out, event);
+    put_path(dump, event->site);
     for (uint32_t i = 0; i < item->value_count; i++) {
         tool_output_text(out, i == 0 ? ",\"values\":[" : ",");
         put_value(out, &item->values[i]);

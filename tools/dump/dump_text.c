@@ -194,10 +194,26 @@ static void put_columns(struct text_state *text, const ttape_event *event,
     tool_output_commit(out, at);
 }
 
+/* How the call was reached, behind what is told of it. */
+static void put_path(struct text_state *text, uint32_t site)
+{
+    struct tool_dump *dump = text->dump;
+    struct tool_output *out = &dump->out;
+    uint32_t count = tool_dump_path(dump, site);
+    for (uint32_t i = 0; i < count; i++) {
+        tool_output_text(out, i == 0 ? " /* by " : ";");
+        tool_output_text(out, dump->frames[i] == TTAPE_NONE
+                                  ? "..."
+                                  : tool_site_name(&dump->names, dump->frames[i]));
+    }
+    tool_output_text(out, count != 0 ? " */\n" : "\n");
+}
+
 static void end_pending(struct text_state *text)
 {
     if (text->pending) {
-        tool_output_text(&text->dump->out, " {\n");
+        tool_output_text(&text->dump->out, " {");
+        put_path(text, text->pending_event.site);
         text->pending = false;
     }
 }
@@ -246,7 +262,8 @@ static void close_pending(struct text_state *text, const ttape_event_item *item,
         tool_output_text(out, " = ");
         tool_dump_value(out, &item->values[0]);
     }
-    tool_output_text(out, ";\n");
+    tool_output_text(out, ";");
+    put_path(text, text->pending_event.site);
     text->pending = false;
 }
 

@@ -22,7 +22,7 @@ struct options {
     struct tool_call_id open;
     uint32_t jobs;
     enum tool_origin origin;
-    bool follow, places, no_pager;
+    bool follow, places, paths, no_pager;
     struct tool_dump_wishes wishes;
     enum tool_name_style names;
     struct tool_time wait;
@@ -54,6 +54,8 @@ static const struct tool_option table[] = {
      tool_dump_parse_origin, TOOL_AT(origin)},
     {"places", 0, NULL, "where functions are: file and line, or module and offset (not csv)", NULL,
      TOOL_AT(places)},
+    {"paths", 0, NULL, "the frames that led to system calls, too; in csv a column more", NULL,
+     TOOL_AT(paths)},
     TOOL_NAMES_OPTION,
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"follow", 0, NULL, "print what is added to FILE while it is recorded (record --live)", NULL,
@@ -321,6 +323,7 @@ static int print_all(const struct options *options, struct tool_dump *dump, cons
     free(dump->selected);
     free(dump->streams);
     free(dump->realtimes);
+    free(dump->frames);
     return closed != TOOL_OK ? closed : status;
 }
 
@@ -361,6 +364,7 @@ int tool_verb_dump(int argc, char **argv)
                              .events = options.events,
                              .call = options.open,
                              .places = options.places,
+                             .paths = options.paths,
                              .colours = tool_terminal_colours(),
                              .name_style =
                                  tool_name_style(options.names, format != &tool_dump_text),

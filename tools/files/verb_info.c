@@ -212,9 +212,13 @@ static void print_head(struct printing *print)
     print_times(print);
     tool_output_printf(&print->out,
                        "defined     %" PRIu32 " sites, %" PRIu32 " modules, %" PRIu32
-                       " processes, %" PRIu32 " streams, %" PRIu32 " scopes\n",
+                       " processes, %" PRIu32 " streams, %" PRIu32 " scopes",
                        info->site_count, info->module_count, info->process_count,
                        info->stream_count, info->scope_count);
+    uint32_t paths = ttape_reader_path_count(print->reader);
+    if (paths != 0)
+        tool_output_printf(&print->out, ", %" PRIu32 " paths", paths);
+    tool_output_text(&print->out, "\n");
     tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",
                        info->gap_count, info->lost_count);
     if (print->cost.is_known) {
@@ -343,6 +347,7 @@ static void json_head(struct printing *print)
     tool_json_number(json, "modules", info->module_count);
     tool_json_number(json, "processes", info->process_count);
     tool_json_number(json, "streams", info->stream_count);
+    tool_json_number(json, "paths", ttape_reader_path_count(print->reader));
     tool_json_number(json, "gaps", info->gap_count);
     tool_json_number(json, "lost", info->lost_count);
     tool_json_number_if(json, "hook_ns", print->cost.is_known, print->cost.hook_ns);

@@ -150,13 +150,15 @@ static void want_site(struct tool_symbolizing *work, const struct module_key *ke
                       const ttape_site *site)
 {
     bool has_start = key->module.end > key->module.start;
+    /* A frame goes on behind its call, which is what has a name and a line. */
+    uint64_t address = site->address - (site->kind == TTAPE_SITE_FRAME);
     tool_grow((void **)&work->named, &work->capacity, work->count + 1,
               sizeof(struct tool_named_site));
     tool_grow((void **)&work->wanted, &work->wanted_capacity, work->count + 1,
               sizeof(struct wanted_site));
     work->named[work->count] = (struct tool_named_site){.site = number};
     work->wanted[work->count] = (struct wanted_site){
-        .offset = has_start ? site->address - key->module.start : site->address,
+        .offset = has_start ? address - key->module.start : address,
         .file = key->file,
         .named = (uint32_t)work->count,
         .has_start = has_start,
