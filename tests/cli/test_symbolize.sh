@@ -398,10 +398,12 @@ status 0 "$T" dump gone.ttape
 has out 'gone\+0x10'
 # A frame goes on behind its call: where that is a function's end, the next one is not its name.
 ${CC:-cc} -g -O0 -o frames part.c || fail "cc"
-read -r start shown <<<"$(nm frames | awk '/ T shown/ { s = $1 } / t hidden/ { h = $1 } END { print h, s }')"
+symbol() { nm frames | awk -v name="$1" '$3 == name { print $1 }'; }
+behind=$(printf %x $((0x400000 + 0x$(symbol shown))))
+inside=$(printf %x $((0x400004 + 0x$(symbol hidden))))
 cat >frames.txt <<END
 module 0x400000 0x500000 $PWD/frames
-1 1 syscall-enter read path=0x$(printf %x $((0x400000 + 0x$shown)));0x$(printf %x $((0x400000 + 0x$start + 4)))
+1 1 syscall-enter read path=0x$behind;0x$inside
 2 1 syscall-exit
 END
 status 0 "$T" convert frames.txt -o frames.ttape

@@ -109,8 +109,8 @@ def run_mini(path, *flags):
 
 
 def dump(path, *options):
-    done = subprocess.run([BIN, "dump", "--format", "csv", *options, str(path)], capture_output=True,
-                          check=False)
+    done = subprocess.run([BIN, "dump", "--format", "csv", *options, str(path)],
+                          capture_output=True, check=False)
     return done.stdout
 
 

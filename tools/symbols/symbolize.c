@@ -157,12 +157,12 @@ static void want_site(struct tool_symbolizing *work, const struct module_key *ke
     tool_grow((void **)&work->wanted, &work->wanted_capacity, work->count + 1,
               sizeof(struct wanted_site));
     work->named[work->count] = (struct tool_named_site){.site = number};
-    work->wanted[work->count] = (struct wanted_site){
-        .offset = has_start ? address - key->module.start : address,
-        .file = key->file,
-        .named = (uint32_t)work->count,
-        .has_start = has_start,
-        .is_function = site->kind == TTAPE_SITE_FUNCTION};
+    work->wanted[work->count] =
+        (struct wanted_site){.offset = has_start ? address - key->module.start : address,
+                             .file = key->file,
+                             .named = (uint32_t)work->count,
+                             .has_start = has_start,
+                             .is_function = site->kind == TTAPE_SITE_FUNCTION};
     work->count++;
 }
 
