@@ -5,4 +5,4 @@ most; partitions that were written before are what they were, and what is missin
 lost. Of k some; test_faults_w02_slow.py: all."""
 import failing
 
-failing.with_errors(most=6)
+failing.with_errors(most=4)

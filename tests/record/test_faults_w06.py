@@ -66,7 +66,7 @@ def main():
     setting.need_command("prlimit", "setpriv")
     checks = setting.Checks("W6")
     with setting.work_dir() as work:
-        for program, args in (("p_limits.c", [60]), ("p_calls.c", [5])):
+        for program, args in (("p_limits.c", [setting.cut(60, 20)]), ("p_calls.c", [5])):
             host = faults.Host(work, program, args)
             for name in LIMITS:
                 both(checks, host, name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""W25: large numbers, as far as a short test can have them: a symbol of 64 KiB, 20,000 functions,
+"""W25: large numbers, as far as a short test can have them: a symbol of 64 KiB, thousands of functions,
 many streams, small partitions by the thousand: no count wraps, and the recorder's memory is
 bounded. More streams than 16 bits count: test_faults_w16_slow.py."""
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import setting
 import traces
 
-FUNCTIONS = 20000
+FUNCTIONS = setting.cut(20000, 8000)
 PEAK_KIB = 256 << 10
 MEASURED = ("import resource, subprocess, sys; s = subprocess.run(sys.argv[1:]).returncode;"
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(s)")
@@ -59,7 +59,8 @@ def many_functions(checks, work):
         checks.equal(len(counts), FUNCTIONS + 1, "many functions: different ones")
         checks.that(all(c == 3 for n, c in counts.items() if n != "main"),
                     "many functions: calls of each")
-    out = record(checks, work, "many partitions", program, "--partition-events", "4096")
+    out = record(checks, work, "many partitions", program, "--partition-events",
+                 FUNCTIONS // 5)
     if out:
         about = traces.info(out)
         checks.that(about["partitions"] >= 10, f"partitions: {about['partitions']}")

@@ -182,6 +182,7 @@ class Names:
 
     def __init__(self):
         self.modules, self.sites, self.exe = [], {}, ""
+        self.found = {} # by address, as long as the modules stay these
 
     @classmethod
     def table(cls, path):
@@ -202,6 +203,11 @@ class Names:
     def of(self, address):
         if address in self.sites:
             return self.sites[address]
+        if address not in self.found:
+            self.found[address] = self.search(address)
+        return self.found[address]
+
+    def search(self, address):
         for start, end, path in reversed(self.modules):
             if start <= address < end:
                 low, names = self.table(path)
@@ -274,6 +280,7 @@ class Stream:
                     start, end, size = struct.unpack_from("<QQI", data)
                     path = data[20 + size:].decode() or self.names.exe
                     self.names.modules.append((start, end, path))
+                    self.names.found.clear()
 
     def record(self, record):
         tag, pending, self.pending = record & 3, self.pending, None
@@ -286,16 +293,17 @@ class Stream:
             self.extension(record)
         else:
             name, low = self.names.of(record >> 17), record >> 2 & 0x7FFF
+            opened = self.open()
             if tag == 1:
-                self.open().append(name)
+                opened.append(name)
                 self.say(("o:" if pending == "open" else "+") + name, low)
             elif pending == "unseen":
                 self.say("?" + name, low)
             else:
-                if not self.open() or self.open()[-1] != name:
-                    self.error(f"exit of '{name}', open are {self.open()[-4:]}")
+                if not opened or opened[-1] != name:
+                    self.error(f"exit of '{name}', open are {opened[-4:]}")
                 else:
-                    self.open().pop()
+                    opened.pop()
                 self.say("-" + name, low)
 
     def left(self, which, count):

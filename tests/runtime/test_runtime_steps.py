@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A signal at every 193rd instruction of hooks in every state; the slow form takes each one."""
+"""A signal at every 389th instruction of hooks in every state; the slow form takes each one."""
 import stepping
 
-stepping.main(193)
+stepping.main(389)
