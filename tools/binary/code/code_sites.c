@@ -189,6 +189,18 @@ static bool flags_are_dead(const struct place *place)
     return false;
 }
 
+/* A C library (glibc from 2.41) cancels a thread by where it is found: at an instruction up to this
+ * one or not. There it is:  mov %r11,8(%rsp); syscall; ret  */
+static bool is_compared(const struct place *place)
+{
+    static const uint8_t before[] = {0x4c, 0x89, 0x5c, 0x24, 0x08};
+    const struct tool_instruction *site = &place->all[place->at];
+    return place->at > 0 && place->at + 1 < place->count && follow_each_other(site - 1) &&
+           follow_each_other(site) && site[-1].length == sizeof before &&
+           memcmp(bytes_of(place->code, site - 1), before, sizeof before) == 0 &&
+           site[1].kind == TOOL_CODE_RETURN;
+}
+
 static bool fill(struct place *place, struct tool_site *site, size_t from, size_t to)
 {
     struct ttp_plan_site *plan = &site->plan;
@@ -227,6 +239,8 @@ static bool add_site(struct place *place, size_t function)
     enum ttp_plan_kind kind = find_window(place, &from, &to);
     if (kind == TTP_PLAN_CAN && (of->flags & TTP_PLAN_FUNCTION_COMPUTED) != 0)
         kind = TTP_PLAN_COMPUTED;
+    if (is_compared(place))
+        kind = TTP_PLAN_COMPARED;
     site->plan.kind = (uint8_t)kind;
     if (kind != TTP_PLAN_CAN)
         return true;
