@@ -82,6 +82,38 @@ spanning = [n for n in thread.walk() if n["kind"] == "call"]
 assert {n["name"] for n in spanning} >= {"main", "step"}
 assert thread["time_ns"] == main["time_ns"] == main["end_ns"] - main["enter_ns"]
 END
+# A bracket names the functions that took most of it, but for those that it is inside of.
+check_python <<'END'
+import math
+from tree import *
+def report(first, count):
+    command = os.environ["TTAPE_BIN"]
+    subprocess.run([command, "cut", "a.ttape", "-f", "-o", "part.ttape", "--partition",
+                    f"{first}..{first + count}"], check=True)
+    out = subprocess.run([command, "report", "--json", "part.ttape"], capture_output=True,
+                         check=True)
+    return {row["name"]: row["self_ns"] for row in json.loads(out.stdout)["rows"]}
+def look(node, way):
+    if node["kind"] == "part":
+        times = report(int(node["node"].split("p")[1]), node["pruned"]["partitions"])
+        inside = {name: ns for name, ns in times.items() if ns > 0 and name not in way}
+        got, most = node["mostly"], sorted(inside.values(), reverse=True)[:3]
+        assert [inside[f["name"]] for f in got] == most, (got, inside)
+        assert all(math.isclose(f["share"], ns / sum(inside.values()), rel_tol=1e-5)
+                   for f, ns in zip(got, most)), (got, inside)
+        assert not node["mostly_of_all_threads"]
+    return (node["kind"] == "part") + sum(look(c, [*way, node["name"]]) for c in node.children)
+top, _ = tree("a.ttape", "--partitions", "--min-time", "0")
+assert look(top[0], []) > 1
+assert look(tree("a.ttape", "--open", "main", "--min-time", "0", "--depth", "9")[0][0], []) > 0
+END
+status 0 "$T" tree --open main --min-time 0 --depth 9 a.ttape
+has out ' +\[work [0-9]+ %, step [0-9]+ %, sub [0-9]+ %\]$'
+if grep -q partition out; then fail "brackets name partitions"; fi
+awk '{ print; $2 = 2; print }' in.txt >both.txt
+status 0 "$T" convert both.txt -o both.ttape --partition-events 100
+status 0 "$T" tree --open main --min-time 0 --depth 9 both.ttape
+has out ' +\[all threads: work [0-9]+ %, step [0-9]+ %, sub [0-9]+ %\]$'
 python3 - <<'END'
 data = bytearray(open("a.ttape", "rb").read())
 sync, at = b"\xf3\x54\x54\x63\x68\x6b\xb1\x1a", -1
@@ -329,6 +361,8 @@ END
 status 0 "$T" convert in.txt -o order.ttape --resolution none --partition-events 50
 status 0 "$T" tree --partitions order.ttape
 has out ' main +\[ends in partition 8\]$'
+status 0 "$T" tree order.ttape --open main --depth 1
+has out ' step ?.*\[[a-z]+ [0-9]+ %|\[work [0-9]+ %'
 status 0 "$T" tree --full --fold order.ttape
 has out 'step x 40$'
 status 4 "$T" tree --open 5ms order.ttape

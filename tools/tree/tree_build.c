@@ -159,16 +159,20 @@ static bool is_worked_off(struct tool_tree *view)
     return is_over;
 }
 
-static void add_parts(struct tool_item *parent, const struct tool_item *part)
+static void add_parts(struct tool_tree *view, struct tool_item *parent,
+                      const struct tool_item *part)
 {
     struct tool_item *last =
         parent->child_count > 0 ? &parent->children[parent->child_count - 1] : NULL;
     if (last != NULL && last->kind == TOOL_ITEM_PARTS) {
         tool_item_sum(last, part);
         last->count++;
+        tool_tree_add_mostly(view, last, false, part->node.first_partition);
         return;
     }
-    *tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity) = *part;
+    last = tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity);
+    *last = *part;
+    tool_tree_add_mostly(view, last, true, part->node.first_partition);
 }
 
 /* What is local to a partition that the range cuts is shown as far as it is inside. */
@@ -185,7 +189,7 @@ static void add_child(struct building *b, struct tool_item *parent, const ttape_
         if (item.is_cut)
             open_part(b, parent, node);
         else
-            add_parts(parent, &item);
+            add_parts(view, parent, &item);
         return;
     }
     if (!view->fold && is_short(view, &item)) {
@@ -244,7 +248,9 @@ static void build_children(struct tool_tree *view, struct tool_item *item, uint3
         item->deeper = true;
         return;
     }
+    tool_tree_step_in(view, &item->node, true);
     walk(&b, item, &item->node.id, mode);
+    tool_tree_step_in(view, &item->node, false);
     if (view->fold)
         tool_items_fold(item->children, &item->child_count);
 }
@@ -261,8 +267,10 @@ void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool o
     ttape_tree_mode mode = view->full ? TTAPE_TREE_FULL
                            : opened   ? TTAPE_TREE_OPENED
                                       : TTAPE_TREE_PRUNED;
-    if (node->id.kind == TTAPE_NODE_PART)
+    if (node->id.kind == TTAPE_NODE_PART) {
         item.node.is_spanning = true; /* to be opened */
+        tool_tree_add_mostly(view, &item, true, node->first_partition);
+    }
     build_children(view, &item, view->depth, mode);
     if (view->fold)
         drop_short(view, &item, 1);

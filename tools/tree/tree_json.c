@@ -96,6 +96,25 @@ static void put_pruned(struct printing *print, const struct tool_item *item)
     tool_json_end(json, '}');
 }
 
+/* What is inside of parts, by the summaries. */
+static void put_mostly(struct printing *print, const struct tool_item *item)
+{
+    struct tool_json *json = &print->json;
+    char buffer[20];
+    if (item->kind != TOOL_ITEM_PARTS)
+        return;
+    tool_json_begin(json, "mostly", '[');
+    for (uint32_t i = 0; i < item->mostly_count; i++) {
+        tool_json_begin(json, NULL, '{');
+        tool_json_string(json, "name",
+                         tool_site_word(&print->view->names, item->mostly[i], buffer));
+        tool_json_real(json, "share", (double)item->mostly_share[i]);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+    tool_json_bool(json, "mostly_of_all_threads", item->mostly_of_all);
+}
+
 static void put_shorts(struct printing *print, const struct tool_shorts *shorts)
 {
     struct tool_json *json = &print->json;
@@ -133,6 +152,7 @@ static void put_item(struct printing *print, const struct tool_item *item, uint3
         tool_json_number(json, "calls_below", node->call_count);
     }
     put_pruned(print, item);
+    put_mostly(print, item);
     put_shorts(print, &item->shorts);
     tool_json_bool(json, "deeper", item->deeper);
     tool_json_end(json, '}');

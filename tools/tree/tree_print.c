@@ -70,13 +70,16 @@ static size_t put_stream(struct printing *print, char *at, size_t size_bytes, ui
     return length < 0 ? 0 : (size_t)length < size_bytes ? (size_t)length : size_bytes - 1;
 }
 
-static size_t put_end(char *at, size_t size_bytes, const ttape_node *node)
+static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
+                      const ttape_node *node)
 {
     char text[64] = "";
     if (node->end == TTAPE_NODE_OPEN)
         snprintf(text, sizeof(text), "  [open at the end]");
     else if (node->end == TTAPE_NODE_LOST)
         snprintf(text, sizeof(text), "  [end is missing]");
+    else if (node->end == TTAPE_NODE_HIDDEN && !view->shows_partitions)
+        snprintf(text, sizeof(text), "  [end not read: --open]");
     else if (node->end == TTAPE_NODE_HIDDEN)
         snprintf(text, sizeof(text), "  [ends in partition %" PRIu32 "]", node->last_partition);
     return put_text(at, size_bytes, text);
@@ -102,10 +105,25 @@ static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
         snprintf(number, sizeof(number), " (stack %" PRIu32 ")", node->stack);
         size += put_text(at + size, size_bytes - size, number);
     }
-    size += put_end(at + size, size_bytes - size, node);
+    size += put_end(print->view, at + size, size_bytes - size, node);
     if (item->deeper)
         size += put_text(at + size, size_bytes - size, "  ...");
     return size;
+}
+
+/* "parse_line 41 %, read_word 20 %": by own time. */
+static size_t put_mostly(struct printing *print, char *at, size_t size_bytes,
+                         const struct tool_item *item)
+{
+    char text[96];
+    size_t size = put_text(at, size_bytes, item->mostly_of_all ? "[all threads: " : "[");
+    for (uint32_t i = 0; i < item->mostly_count; i++) {
+        snprintf(text, sizeof(text), "%s%.64s %.0f %%", i > 0 ? ", " : "",
+                 tool_site_name(&print->view->names, item->mostly[i]),
+                 100 * (double)item->mostly_share[i]);
+        size += put_text(at + size, size_bytes - size, text);
+    }
+    return size + put_text(at + size, size_bytes - size, item->mostly_count > 0 ? "]" : "...]");
 }
 
 static size_t put_parts(char *at, size_t size_bytes, const struct tool_item *item)
@@ -196,7 +214,8 @@ static void put_tree(struct printing *print, const struct tool_item *item, uint3
     char text[8192];
     size_t size = put_indent(text, level), room = sizeof(text) - 1024;
     if (item->kind == TOOL_ITEM_PARTS)
-        size += put_parts(text + size, room, item);
+        size += print->view->shows_partitions ? put_parts(text + size, room, item)
+                                              : put_mostly(print, text + size, room, item);
     else if (item->kind == TOOL_ITEM_SEQUENCE)
         size += (size_t)snprintf(text + size, room, "%" PRIu64 " times:", item->count);
     else if (item->node.id.kind == TTAPE_NODE_STREAM)

@@ -1,6 +1,7 @@
 /* The execution tree as the command shows it:
  *
  *   verb_tree.c -> tree_open.c (what --open names) -> tree_build.c (walks, filters) -> items
+ *                            -> tree_mostly.c (what is in brackets)
  *               -> tree_fold.c (repeated siblings once) -> tree_print.c, tree_json.c */
 #ifndef TOOL_TREE_VIEW_H
 #define TOOL_TREE_VIEW_H
@@ -16,6 +17,8 @@
 #include "tools/io/input.h"
 
 #define TOOL_TREE_DEPTH_MOST 4096u /* levels below the topmost item */
+
+#define TOOL_TREE_MOSTLY 3u /* functions that a bracket names */
 
 enum tool_item_kind {
     TOOL_ITEM_NODE,    /* a stream or a frame; with a count, so many equal ones */
@@ -40,8 +43,20 @@ struct tool_item {
     bool repeats;         /* tree_fold.c: can be equal to others */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
     struct tool_shorts shorts; /* of its children */
+    /* parts: the largest functions in them, and what part of all own time each has */
+    uint32_t mostly[TOOL_TREE_MOSTLY], mostly_count;
+    float mostly_share[TOOL_TREE_MOSTLY];
+    bool mostly_of_all; /* of all threads of these partitions */
     struct tool_item *children;
     size_t child_count, child_capacity;
+};
+
+/* Sums over the partitions of the bracket that is being made. */
+struct tool_tree_mostly {
+    uint64_t *weights, all; /* by site */
+    uint32_t *sites, site_count;
+    uint32_t *on_way;   /* by site: how often it is open below the bracket */
+    uint64_t row_count; /* work so far */
 };
 
 struct tool_tree {
@@ -53,6 +68,8 @@ struct tool_tree {
     uint32_t depth; /* levels below an item that is shown */
     int64_t min_ns;
     bool full, fold, has_times, has_starters;
+    bool shows_partitions; /* brackets say which partitions they are, not what is in them */
+    struct tool_tree_mostly mostly;
     struct tool_item *items; /* the topmost ones */
     size_t item_count, item_capacity;
     struct tool_shorts shorts; /* streams */
@@ -83,6 +100,15 @@ bool tool_tree_go_on(struct tool_tree *view, const ttape_error *err);
 int64_t tool_tree_usual_min(int64_t longest_ns);
 /* Cuts an item to the selected range; false: it is outside of it. */
 bool tool_tree_cut(const struct tool_tree *view, struct tool_item *item);
+
+/* ---- tree_mostly.c ---- */
+
+/* A partition more of an item of parts; is_new: its first. */
+void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool is_new,
+                          uint32_t partition);
+/* What comes is below this node, or no longer. */
+void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_in);
+void tool_tree_mostly_close(struct tool_tree *view);
 
 /* ---- tree_fold.c ---- */
 

@@ -46,7 +46,7 @@ static const struct tool_option table[] = {
     {"fold", 0, NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
     {"full", 0, NULL, "decode everything, prune nothing, however large the trace is", NULL,
      TOOL_AT(full)},
-    {"partitions", 0, NULL, "out of the summaries alone, however small the trace is", NULL,
+    {"partitions", 0, NULL, "as a large trace is shown, with its partitions in brackets", NULL,
      TOOL_AT(partitions)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
@@ -61,9 +61,8 @@ static const struct tool_command command = {
     .verb = "tree",
     .usage = "[OPTION]... FILE|-",
     .about =
-        "Shows what called what. Of more than four million events, calls that cross a boundary\n"
-        "between partitions are shown at once, out of the summaries; what is local to a\n"
-        "partition is pruned, with how much it is, until --open names it.",
+        "Shows what called what. Of more than four million events, long calls are shown, at once;\n"
+        "of the rest, in brackets, the functions that took most of it, until --open names it.",
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
                 "  tracetape tree run.ttape --open s0e5603 --fold\n"
@@ -104,6 +103,7 @@ static void set_up(const struct options *options, struct tool_tree *view)
     view->has_times = info.resolution_ns != TTAPE_TIME_NONE;
     view->full = is_whole(options, info.event_count);
     view->fold = options->fold;
+    view->shows_partitions = options->partitions;
     view->depth =
         options->open != NULL || options->find != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
     if (options->depth.given) {
@@ -159,6 +159,7 @@ static int show(const struct options *options, struct tool_tree *view)
                      view->input->name);
         status = TOOL_LOSS;
     }
+    tool_tree_mostly_close(view);
     tool_items_close(view->items, view->item_count);
     tool_site_names_close(&view->names);
     return status;

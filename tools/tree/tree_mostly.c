@@ -1,0 +1,96 @@
+/* What is inside of a bracket, by its largest functions: the summaries of its partitions added up,
+ * of which nothing is decoded. One bracket is made at a time: parts that join it come one after the
+ * other. */
+#include <stdlib.h>
+
+#include "tools/command/tool.h"
+#include "tools/tree/tree_view.h"
+
+#define ROWS_MOST (UINT64_C(1) << 26) /* of summaries, over all brackets: a second or two */
+
+static void begin(struct tool_tree *view)
+{
+    struct tool_tree_mostly *m = &view->mostly;
+    if (m->weights == NULL) {
+        m->weights = tool_allocate(view->names.site_count + 1u, sizeof(*m->weights));
+        m->sites = tool_allocate(view->names.site_count + 1u, sizeof(*m->sites));
+    }
+    for (uint32_t i = 0; i < m->site_count; i++)
+        m->weights[m->sites[i]] = 0;
+    m->site_count = 0;
+    m->all = 0;
+}
+
+/* Own time; where there is none, calls. Callers that are shown say themselves what they took. */
+static void add(struct tool_tree *view, const ttape_summary_row *row)
+{
+    struct tool_tree_mostly *m = &view->mostly;
+    if (row->site >= view->names.site_count || (m->on_way != NULL && m->on_way[row->site] > 0))
+        return;
+    uint64_t weight = !view->has_times   ? row->call_count
+                      : row->self_ns > 0 ? (uint64_t)row->self_ns
+                                         : 0;
+    if (weight > INT64_MAX - m->all) /* a hostile file */
+        return;
+    if (m->weights[row->site] == 0 && weight > 0)
+        m->sites[m->site_count++] = row->site;
+    m->weights[row->site] += weight;
+    m->all += weight;
+}
+
+/* Puts a site where it belongs among the largest. */
+static void rank(const struct tool_tree_mostly *m, uint32_t site, struct tool_item *item)
+{
+    uint32_t at = item->mostly_count;
+    if (at == TOOL_TREE_MOSTLY && m->weights[item->mostly[at - 1]] >= m->weights[site])
+        return;
+    at -= at == TOOL_TREE_MOSTLY;
+    for (; at > 0 && m->weights[item->mostly[at - 1]] < m->weights[site]; at--)
+        item->mostly[at] = item->mostly[at - 1];
+    item->mostly[at] = site;
+    item->mostly_count += item->mostly_count < TOOL_TREE_MOSTLY;
+}
+
+void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool is_new,
+                          uint32_t partition)
+{
+    struct tool_tree_mostly *m = &view->mostly;
+    const ttape_summary_row *rows;
+    ttape_partition_info info = {0};
+    ttape_error err = {0};
+    uint32_t count;
+    if (m->row_count > ROWS_MOST)
+        return;
+    if (is_new)
+        begin(view);
+    if (ttape_reader_get_summary(view->reader, partition, &rows, &count, &err) != TTAPE_OK)
+        return; /* the walk tells of damage */
+    (void)ttape_reader_get_partition(view->reader, partition, &info);
+    item->mostly_of_all = item->mostly_of_all || info.segment_count > 1;
+    for (uint32_t i = 0; i < count; i++)
+        add(view, &rows[i]);
+    item->mostly_count = 0;
+    for (uint32_t i = 0; i < m->site_count; i++)
+        rank(m, m->sites[i], item);
+    for (uint32_t i = 0; i < item->mostly_count; i++)
+        item->mostly_share[i] = (float)m->weights[item->mostly[i]] / (float)m->all;
+    m->row_count += count + m->site_count + 1;
+}
+
+void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_in)
+{
+    struct tool_tree_mostly *m = &view->mostly;
+    if (node->id.kind != TTAPE_NODE_FRAME || node->site >= view->names.site_count)
+        return;
+    if (m->on_way == NULL)
+        m->on_way = tool_allocate(view->names.site_count + 1u, sizeof(*m->on_way));
+    m->on_way[node->site] += is_in ? 1u : UINT32_MAX;
+}
+
+void tool_tree_mostly_close(struct tool_tree *view)
+{
+    free(view->mostly.weights);
+    free(view->mostly.sites);
+    free(view->mostly.on_way);
+    view->mostly = (struct tool_tree_mostly){0};
+}
