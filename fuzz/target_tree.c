@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & 4)
         fuzz_word(&line, "--depth=%u", 1 + fuzz_number(&p, 1));
     if (how & 8)
-        fuzz_word(&line, "--min-time=%llu", (unsigned long long)fuzz_time(&p));
+        fuzz_word(&line, "--min-time=%llu", (unsigned long long)fuzz_time(&p) / 2); /* a length */
     if (how & 16)
         fuzz_word(&line, "--time=+%llu..", (unsigned long long)fuzz_time(&p));
     if (how & 32)

@@ -103,16 +103,17 @@ static void put_mostly(struct printing *print, const struct tool_item *item)
     char buffer[20];
     if (item->kind != TOOL_ITEM_PARTS)
         return;
+    struct tool_tree_largest largest = tool_tree_get_largest(print->view, item);
     tool_json_begin(json, "mostly", '[');
-    for (uint32_t i = 0; i < item->mostly_count; i++) {
+    for (uint32_t i = 0; i < largest.count; i++) {
         tool_json_begin(json, NULL, '{');
         tool_json_string(json, "name",
-                         tool_site_word(&print->view->names, item->mostly[i], buffer));
-        tool_json_real(json, "share", (double)item->mostly_share[i]);
+                         tool_site_word(&print->view->names, largest.sites[i], buffer));
+        tool_json_real(json, "share", (double)largest.shares[i]);
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
-    tool_json_bool(json, "mostly_of_all_threads", item->mostly_of_all);
+    tool_json_bool(json, "mostly_of_all_threads", largest.of_all_threads);
 }
 
 static void put_shorts(struct printing *print, const struct tool_shorts *shorts)

@@ -39,16 +39,26 @@ static void add(struct tool_tree *view, const ttape_summary_row *row)
 }
 
 /* Puts a site where it belongs among the largest. */
-static void rank(const struct tool_tree_mostly *m, uint32_t site, struct tool_item *item)
+static void rank(const struct tool_tree_mostly *m, uint32_t site, struct tool_tree_largest *largest)
 {
-    uint32_t at = item->mostly_count;
-    if (at == TOOL_TREE_MOSTLY && m->weights[item->mostly[at - 1]] >= m->weights[site])
+    uint32_t at = largest->count;
+    if (at == TOOL_TREE_MOSTLY && m->weights[largest->sites[at - 1]] >= m->weights[site])
         return;
+    largest->count += at < TOOL_TREE_MOSTLY;
     at -= at == TOOL_TREE_MOSTLY;
-    for (; at > 0 && m->weights[item->mostly[at - 1]] < m->weights[site]; at--)
-        item->mostly[at] = item->mostly[at - 1];
-    item->mostly[at] = site;
-    item->mostly_count += item->mostly_count < TOOL_TREE_MOSTLY;
+    for (; at > 0 && m->weights[largest->sites[at - 1]] < m->weights[site]; at--)
+        largest->sites[at] = largest->sites[at - 1];
+    largest->sites[at] = site;
+}
+
+static struct tool_tree_largest *largest_of(struct tool_tree_mostly *m, struct tool_item *item)
+{
+    if (item->largest == 0) {
+        tool_grow((void **)&m->list, &m->capacity, m->count + 1, sizeof(*m->list));
+        m->list[m->count++] = (struct tool_tree_largest){0};
+        item->largest = (uint32_t)m->count;
+    }
+    return &m->list[item->largest - 1];
 }
 
 void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool is_new,
@@ -65,16 +75,23 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
         begin(view);
     if (ttape_reader_get_summary(view->reader, partition, &rows, &count, &err) != TTAPE_OK)
         return; /* the walk tells of damage */
-    (void)ttape_reader_get_partition(view->reader, partition, &info);
-    item->mostly_of_all = item->mostly_of_all || info.segment_count > 1;
     for (uint32_t i = 0; i < count; i++)
         add(view, &rows[i]);
-    item->mostly_count = 0;
+    (void)ttape_reader_get_partition(view->reader, partition, &info);
+    struct tool_tree_largest *largest = largest_of(m, item);
+    largest->of_all_threads = largest->of_all_threads || info.segment_count > 1;
+    largest->count = 0;
     for (uint32_t i = 0; i < m->site_count; i++)
-        rank(m, m->sites[i], item);
-    for (uint32_t i = 0; i < item->mostly_count; i++)
-        item->mostly_share[i] = (float)m->weights[item->mostly[i]] / (float)m->all;
+        rank(m, m->sites[i], largest);
+    for (uint32_t i = 0; i < largest->count; i++)
+        largest->shares[i] = (float)m->weights[largest->sites[i]] / (float)m->all;
     m->row_count += count + m->site_count + 1;
+}
+
+struct tool_tree_largest tool_tree_get_largest(const struct tool_tree *view,
+                                               const struct tool_item *item)
+{
+    return item->largest > 0 ? view->mostly.list[item->largest - 1] : (struct tool_tree_largest){0};
 }
 
 void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_in)
@@ -89,6 +106,7 @@ void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_i
 
 void tool_tree_mostly_close(struct tool_tree *view)
 {
+    free(view->mostly.list);
     free(view->mostly.weights);
     free(view->mostly.sites);
     free(view->mostly.on_way);

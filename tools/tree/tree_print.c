@@ -116,14 +116,15 @@ static size_t put_mostly(struct printing *print, char *at, size_t size_bytes,
                          const struct tool_item *item)
 {
     char text[96];
-    size_t size = put_text(at, size_bytes, item->mostly_of_all ? "[all threads: " : "[");
-    for (uint32_t i = 0; i < item->mostly_count; i++) {
+    struct tool_tree_largest largest = tool_tree_get_largest(print->view, item);
+    size_t size = put_text(at, size_bytes, largest.of_all_threads ? "[all threads: " : "[");
+    for (uint32_t i = 0; i < largest.count; i++) {
         snprintf(text, sizeof(text), "%s%.64s %.0f %%", i > 0 ? ", " : "",
-                 tool_site_name(&print->view->names, item->mostly[i]),
-                 100 * (double)item->mostly_share[i]);
+                 tool_site_name(&print->view->names, largest.sites[i]),
+                 100 * (double)largest.shares[i]);
         size += put_text(at + size, size_bytes - size, text);
     }
-    return size + put_text(at + size, size_bytes - size, item->mostly_count > 0 ? "]" : "...]");
+    return size + put_text(at + size, size_bytes - size, largest.count > 0 ? "]" : "...]");
 }
 
 static size_t put_parts(char *at, size_t size_bytes, const struct tool_item *item)

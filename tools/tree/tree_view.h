@@ -34,8 +34,9 @@ struct tool_shorts {
 
 struct tool_item {
     enum tool_item_kind kind;
-    ttape_node node;      /* sums, where there are several */
-    uint64_t count;       /* nodes: how many; sequences: how often */
+    uint32_t largest; /* parts: where in the tree's list its functions are, plus one; 0: nowhere */
+    ttape_node node;  /* sums, where there are several */
+    uint64_t count;   /* nodes: how many; sequences: how often */
     uint64_t hash, shape; /* tree_fold.c: of what makes items equal, with and without the count */
     int64_t time_ns;      /* what is shown: of the range only */
     bool is_cut;          /* by the range: no more than time_ns is known */
@@ -43,16 +44,21 @@ struct tool_item {
     bool repeats;         /* tree_fold.c: can be equal to others */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
     struct tool_shorts shorts; /* of its children */
-    /* parts: the largest functions in them, and what part of all own time each has */
-    uint32_t mostly[TOOL_TREE_MOSTLY], mostly_count;
-    float mostly_share[TOOL_TREE_MOSTLY];
-    bool mostly_of_all; /* of all threads of these partitions */
     struct tool_item *children;
     size_t child_count, child_capacity;
 };
 
-/* Sums over the partitions of the bracket that is being made. */
+/* The largest functions of parts, and what part of all own time each has. */
+struct tool_tree_largest {
+    uint32_t sites[TOOL_TREE_MOSTLY], count;
+    float shares[TOOL_TREE_MOSTLY];
+    bool of_all_threads; /* of these partitions: they have others, too */
+};
+
 struct tool_tree_mostly {
+    struct tool_tree_largest *list;
+    size_t count, capacity;
+    /* sums over the partitions of the bracket that is being made */
     uint64_t *weights, all; /* by site */
     uint32_t *sites, site_count;
     uint32_t *on_way;   /* by site: how often it is open below the bracket */
@@ -108,6 +114,9 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
                           uint32_t partition);
 /* What comes is below this node, or no longer. */
 void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_in);
+/* Of an item of parts; none: an empty one. */
+struct tool_tree_largest tool_tree_get_largest(const struct tool_tree *view,
+                                               const struct tool_item *item);
 void tool_tree_mostly_close(struct tool_tree *view);
 
 /* ---- tree_fold.c ---- */
