@@ -40,6 +40,7 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_optio
         return true;
     choose(&calls->choice, into);
     into->arguments = calls->arguments;
+    into->stacks = calls->stacks;
     calls->folder = tool_plan_cache_path();
     if (calls->folder == NULL)
         return tool_fail("no folder for plans of system calls: none below ~/.cache or "

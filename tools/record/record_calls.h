@@ -9,7 +9,7 @@
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_record_calls {
-    bool given, arguments;
+    bool given, stacks, arguments;
     struct tool_call_choice choice; /* nothing in it: all */
     char *folder;                   /* of plans */
 };

@@ -106,6 +106,8 @@ static const struct tool_option table[] = {
      TOOL_AT(cull_hot)},
     {"syscalls", 0, "[=CHOICE]", "system calls, too: read,write  %file  /^epoll_/  !futex",
      tool_parse_record_calls, TOOL_AT(calls)},
+    {"stacks", 0, NULL, "with each system call, the stack that led to it", NULL,
+     TOOL_AT(calls.stacks)},
     {"engine", 0, "HOW", "of system calls: in-process (default), ptrace (sees all programs)",
      parse_engine, TOOL_AT(by_ptrace)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,

@@ -463,8 +463,11 @@ void ttp_call_enter_slow(uintptr_t key, uintptr_t call_site, uintptr_t sp,
     if (!ttp_ready(sp))
         return;
     struct operation op = begin(sp);
-    if (!move_to(&op, sp, &is_alternate) || ttp_thread.page->deep_frames != 0 || is_full(1)) {
-        ttp_count_dropped();
+    bool is_here = move_to(&op, sp, &is_alternate);
+    if (!is_here || ttp_thread.page->deep_frames != 0 || is_full(1)) {
+        /* A child that posix_spawn makes has this state and a stack of its own; it is not seen. */
+        if (is_here || ttp_process_number() == ttp_thread.process_id)
+            ttp_count_dropped();
         end(&op);
         return;
     }

@@ -293,6 +293,7 @@ void ttp_interpose_begin(void);
 void ttp_calls_begin(void);
 void ttp_calls_modules_changed(void);
 void ttp_unwind_begin(void);
+void ttp_walk_cache_end(void); /* of the thread */
 
 /* starts.c, execs.c */
 void ttp_starts_begin(void);

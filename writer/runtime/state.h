@@ -147,6 +147,7 @@ struct ttp_thread_state {
     struct ttp_thread_page *shared_page;
     uintptr_t shared_sp; /* of the system call that makes such a process; 0: none does */
     bool shared_with_vfork;
+    struct ttp_walk_cache *walk_cache; /* patch/call_paths.c */
 };
 
 /* The cursor without a block: different after each block and in each process, and without room as

@@ -65,7 +65,8 @@ typedef struct ttape_syscall_options {
     uint64_t chosen[TTAPE_SYSCALL_NUMBERS / 64]; /* bits by number; all 0: none */
     bool no_results;                             /* without what they return */
     bool arguments;                              /* with what they are given: six numbers */
-    const char *plan_folder;                     /* an absolute path */
+    bool stacks; /* with the stack that led to each, where no recorded function is open */
+    const char *plan_folder; /* an absolute path */
     /* Makes the plan of a module in that folder, where there is none; NULL: nobody does. Called by
      * poll; the program waits for it, up to two seconds. */
     void (*plan)(void *context, const char *module_path);

@@ -28,6 +28,7 @@ static const char *self;
 static int pipe_ends[2];
 static sigjmp_buf out;
 static volatile int cleaned;
+static int begun, handled;
 
 static void must(int is_right, const char *what)
 {
@@ -75,6 +76,12 @@ static void on_signal(int number)
     errno = code;
 }
 
+static void on_late(int number)
+{
+    on_signal(number);
+    __atomic_add_fetch(&handled, 1, __ATOMIC_RELEASE);
+}
+
 static void on_jump(int number)
 {
     (void)number;
@@ -87,10 +94,13 @@ static void handle(int number, void (*handler)(int), int flags)
     must(sigaction(number, &action, NULL) == 0, "sigaction");
 }
 
-static void soon(void)
+static void on_nothing(int number) { (void)number; }
+
+/* Again and again until it is stopped: it may come before the read is there. */
+static void signals(long every_us)
 {
-    struct itimerval when = {.it_value = {.tv_usec = 3000}};
-    must(setitimer(0, &when, NULL) == 0, "setitimer");
+    struct itimerval when = {{0, every_us}, {0, every_us}};
+    must(setitimer(ITIMER_REAL, &when, NULL) == 0, "setitimer");
 }
 
 struct late {
@@ -106,6 +116,8 @@ static void *write_late(void *context)
     for (int i = 0; i < 3; i++) {
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
         (void)pthread_kill(late->of, SIGUSR2);
+        while (__atomic_load_n(&handled, __ATOMIC_ACQUIRE) == i)
+            (void)sched_yield();
     }
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     must(write(pipe_ends[1], "x", 1) == 1, "write");
@@ -124,21 +136,23 @@ static void in_handlers(void)
             handle(SIGUSR1, on_signal, SA_ONSTACK);
         (void)raise(SIGUSR1);
     }
-    handle(SIGUSR2, on_signal, SA_RESTART); /* the read goes on */
+    handle(SIGUSR2, on_late, SA_RESTART); /* the read goes on */
     must(pthread_create(&writer, NULL, write_late, &late) == 0, "pthread_create");
     must(read_one() == 1, "a read that is restarted");
     (void)pthread_join(writer, NULL);
-    handle(SIGALRM, on_signal, 0); /* it fails */
-    soon();
+    handle(SIGALRM, on_nothing, 0); /* it fails */
+    signals(3000);
     must(read_one() == -1 && errno == EINTR, "a read that is interrupted");
+    signals(0);
     handle(SIGALRM, on_jump, SA_NODEFER); /* it is left */
     for (int i = 0; i < 3; i++)
         if (sigsetjmp(out, 1) == 0) {
-            soon();
+            signals(3000);
             (void)read_one();
             must(0, "a read that is left");
         }
-    printf("expect getsid %d\n", SIGNALS + 3 + 1);
+    signals(0);
+    printf("expect getsid %d\n", SIGNALS + 3);
 }
 
 /* ---- processes ---- */
@@ -193,6 +207,7 @@ static void *be_cancelled(void *context)
     __attribute__((cleanup(clean))) int guarded = 1;
     (void)context;
     pthread_cleanup_push(clean_pushed, NULL);
+    __atomic_add_fetch(&begun, 1, __ATOMIC_RELEASE);
     (void)read_one();
     pthread_cleanup_pop(0);
     return NULL;
@@ -205,6 +220,8 @@ static void in_cancelled(void)
         pthread_t thread;
         void *result;
         must(pthread_create(&thread, NULL, be_cancelled, NULL) == 0, "pthread_create");
+        while (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) == i)
+            (void)sched_yield();
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
         (void)pthread_cancel(thread);
         must(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "pthread_cancel");

@@ -21,7 +21,23 @@ static uintptr_t *announced_at(struct ttp_thread_page *page, uintptr_t key)
     return &page->announced[(key ^ key >> 8) & (TTP_SITES_ANNOUNCED - 1)];
 }
 
-static bool announce(uintptr_t key, uint32_t number, uintptr_t sp)
+static bool announce_path(const struct ttp_path_site *path)
+{
+    uint16_t numbers[2] = {(uint16_t)path->count, path->is_cut};
+    struct ttp_message_field fields[3] = {{&path->key, sizeof(path->key)},
+                                          {numbers, sizeof(numbers)},
+                                          {path->frames, path->count * sizeof(path->frames[0])}};
+    return ttp_message(TTP_MESSAGE_PATH, fields, 3);
+}
+
+static bool is_announced(uintptr_t key, const struct ttp_path_site *path)
+{
+    return ttp_thread.page->gate != TTP_GATE_NO_STATE &&
+           (*announced_at(ttp_thread.page, key) == key ||
+            (path != NULL && path->serial == ttp_thread.serial));
+}
+
+static bool announce(uintptr_t key, uint32_t number, struct ttp_path_site *path, uintptr_t sp)
 {
     uint64_t address = key;
     uint32_t numbers[2] = {TTAPE_SITE_SYSCALL, number};
@@ -32,8 +48,10 @@ static bool announce(uintptr_t key, uint32_t number, uintptr_t sp)
         return false;
     if (*announced_at(ttp_thread.page, key) == key)
         return true;
-    if (!ttp_message(TTP_MESSAGE_SITE, fields, 3))
+    if (!ttp_message(TTP_MESSAGE_SITE, fields, 3) || (path != NULL && !announce_path(path)))
         return false;
+    if (path != NULL && path->serial == 0)
+        path->serial = ttp_thread.serial; /* another thread's may be there by now: once more */
     *announced_at(ttp_thread.page, key) = key;
     return true;
 }
@@ -154,19 +172,29 @@ static bool is_vfork_child(void)
     return TTP_UNLIKELY(ttp_thread.shared_sp != 0) && ttp_thread.shared_with_vfork;
 }
 
+/* Of functions that are recorded, the open ones are the path. */
+static struct ttp_path_site *path_of(const struct ttp_call_registers *r, uintptr_t sp,
+                                     const struct ttp_stub *stub)
+{
+    const struct ttp_runtime_frame *top = ttp_thread.top;
+    if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0 || !ttp_has_state() || top == NULL ||
+        !(ttp_is_base(top) || ttp_is_call_key(top->function)))
+        return NULL;
+    return ttp_path_of((uint32_t)r->rax, stub->after, sp, r->rbp);
+}
+
 void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
 {
     uint32_t number = (uint32_t)r->rax;
     if (!is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
         (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0) {
-        uintptr_t key = TTP_CALL_KEYS + number;
-        uint32_t gate = ttp_thread.page->gate;
+        struct ttp_path_site *path = path_of(r, sp, stub);
+        uintptr_t key = path != NULL ? path->key : TTP_CALL_KEYS + number;
         struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
                                          .count = TTP_CALL_VALUES_MAX,
                                          .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
         bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) != 0;
-        if ((gate != TTP_GATE_NO_STATE && *announced_at(ttp_thread.page, key) == key) ||
-            announce(key, number, sp))
+        if (is_announced(key, path) || announce(key, number, path, sp))
             enter(key, stub->after, sp, has_values ? &values : NULL);
         else
             ttp_event_missed();

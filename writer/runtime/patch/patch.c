@@ -271,6 +271,8 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     }
     p.plan = plan_of(&p.module, path);
     p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    if (p.plan != NULL && (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0)
+        ttp_walk_add_module(&p.module, info->dlpi_addr, p.plan);
     p.area =
         (struct ttp_area){.module_start = p.module.start, .bias = info->dlpi_addr, .plan = p.plan};
     if (p.plan == NULL || ttp_failed(p.file))

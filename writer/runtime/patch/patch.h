@@ -64,11 +64,36 @@ void ttp_stub_exit(void);
 
 /* calls.c: what a stub calls. */
 struct ttp_call_registers {
-    uint64_t r9, r8, r10, rdx, rsi, rdi, rax;
+    uint64_t r9, r8, r10, rdx, rsi, rdi, rax, rbp;
 };
 void ttp_call_enter(const struct ttp_call_registers *registers, uintptr_t sp,
                     const struct ttp_stub *stub);
 void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub);
+
+/* stack_walk.c: frames of the stack that led to a call, from memory that is the stack's. */
+#define TTP_WALK_FRAMES 256u
+#define TTP_WALK_WORDS  512u
+struct ttp_walk {
+    uint32_t frame_count, word_count;
+    bool is_cut;                       /* there are more frames further out */
+    bool is_whole;                     /* all words that were read are there */
+    uint64_t frames[TTP_WALK_FRAMES];  /* innermost first */
+    uint64_t words[TTP_WALK_WORDS][2]; /* that were read: where, and what was there */
+};
+void ttp_walk_add_module(const struct ttp_module_seen *module, uint64_t bias,
+                         const struct ttp_plan_head *plan);
+void ttp_walk_stack(struct ttp_walk *walk, uint64_t after, uintptr_t sp, uintptr_t rbp);
+
+/* call_paths.c: a call over one stack. */
+struct ttp_path_site {
+    uint64_t hash, key;
+    uint64_t serial; /* of a thread that has announced it */
+    uint32_t number, count;
+    bool is_cut;
+    uint64_t frames[];
+};
+/* NULL: there is no more room. */
+struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp, uintptr_t rbp);
 
 /* patch.c */
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""System calls of a program that is not rebuilt: exactly those that it makes, in threads, handlers,
+children, calls that are left, cancelled or fail; and what it prints is as without a recorder. Run
+as root and as an ordinary user."""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+import traces
+
+RUNS = setting.cut(100, 2)
+FLAGS = ("-O1", "-fexceptions", "-msse4.1", "-finstrument-functions-exclude-file-list=/")
+
+
+def rows_of(trace):
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", trace], capture_output=True,
+                          text=True, check=True, timeout=60)
+    return {row["call"]: row["sum"] for row in json.loads(done.stdout)["rows"]}
+
+
+def check_path(checks, trace, call, calls, functions):
+    """All calls of that name are over one path, which has these functions, outermost first."""
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--by", "path", "--to", call,
+                           trace], capture_output=True, text=True, check=True, timeout=60)
+    rows = json.loads(done.stdout)["rows"]
+    found = [(row["exclusive"]["calls"], [name for name in row["path"] if name in functions])
+             for row in rows if row["exclusive"]["calls"]]
+    checks.equal(found, [(calls, functions)], f"path of {call}")
+
+
+def expected(text):
+    """Of lines 'expect NAME CALLS [FAILED]'; of one name all added up."""
+    wanted = {}
+    for name, calls, failed in re.findall(r"(?m)^expect (\w+) (\d+) ?(\d+)?$", text):
+        before = wanted.get(name, (0, 0))
+        wanted[name] = (before[0] + int(calls), before[1] + int(failed or 0))
+    return wanted
+
+
+def check(checks, work, program, label, options, environment):
+    trace = work / "calls.ttape"
+    plain = subprocess.run([program], capture_output=True, check=False, timeout=60)
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, *options, "--", program,
+                             env=environment)
+    said = b"".join(line for line in done.err.splitlines(True) if b"is stripped" not in line)
+    checks.equal((done.status, done.out, said), (plain.returncode, plain.stdout, b""),
+                 f"{label}: status, output, messages")
+    rows = rows_of(trace)
+    for name, wanted in expected(plain.stdout.decode()).items():
+        row = rows.get(name, {"calls": 0, "errors": 0})
+        checks.equal((row["calls"], row["errors"]), wanted, f"{label}: {name}")
+    checks.equal(traces.verify(trace), None, f"{label}: verify")
+    return rows
+
+
+def main():
+    setting.need_verb("record", "syscalls")
+    checks = setting.Checks("syscalls")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+        program = setting.build("p_syscalls.c", "gcc", flags=FLAGS, log=False)
+        for _ in range(RUNS):
+            check(checks, work, program, "all", ["--syscalls"], environment)
+        check(checks, work, program, "with stacks", ["--syscalls", "--stacks"], environment)
+        trace = work / "calls.ttape"
+        check_path(checks, trace, "getpgid", 1800, ["ask"])
+        check_path(checks, trace, "umask", 20, ["be_cancelled", "clean"])
+        check_path(checks, trace, "getpriority", 15, ["main", "in_processes"])
+        done = subprocess.run([setting.COMMAND, "syscalls", "--by", "path", "--to", "getsid",
+                               "--no-pager", trace], capture_output=True, text=True, check=True,
+                              timeout=60)
+        for within in ("raise.* > on_signal", "read_one.* > on_late"):
+            checks.that(re.search(f"main > in_handlers > {within}.* > getsid", done.stdout),
+                        f"a handler within {within}", done.stdout)
+        trace = work / "some.ttape"
+        setting.tracetape("record", "-q", "-f", "-o", trace, "--syscalls=getpgid,/^sched_[gs]/", "--",
+                          program, env=environment)
+        checks.equal(sorted(rows_of(trace)), ["getpgid", "sched_getscheduler", "sched_setaffinity"],
+                     "chosen ones only")
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
