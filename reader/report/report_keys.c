@@ -3,7 +3,8 @@
  *
  * Functions: two sites of one scope stay two rows, whatever they look like, because their times may
  * overlap, and then summaries would not add up. Sites of different scopes never meet in one thread:
- * those that say the same are one. */
+ * those that say the same are one. So is a system call that was reached by several paths, and then
+ * summaries do not tell how long its row took (keys->overlap). */
 #include "reader/report/report_keys.h"
 
 #include <string.h>
@@ -119,14 +120,16 @@ static void join(struct ttp_report_keys *keys, const struct sorting *s, const ui
                  uint32_t first, uint32_t end)
 {
     const struct ttp_read_site *sites = s->d->sites;
+    bool by_scope = s->by_scope && sites[order[first]].kind != TTAPE_SITE_SYSCALL;
     uint32_t scope_start = first, first_end = first;
     while (first_end < end && sites[order[first_end]].scope == sites[order[first]].scope)
         first_end++;
     for (uint32_t i = first; i < end; i++) {
         if (sites[order[i]].scope != sites[order[scope_start]].scope)
             scope_start = i;
-        uint32_t stands = s->by_scope ? first + (i - scope_start) : first;
-        keys->of_site[order[i]] = order[!s->by_scope || stands < first_end ? stands : i];
+        uint32_t stands = by_scope ? first + (i - scope_start) : first;
+        keys->of_site[order[i]] = order[!by_scope || stands < first_end ? stands : i];
+        keys->overlap = keys->overlap || (!by_scope && i > scope_start);
     }
 }
 
@@ -194,7 +197,8 @@ ttape_status ttp_report_keys_open(struct ttp_report_keys *keys, struct ttp_memor
         options->by == TTAPE_REPORT_BY_FUNCTION || options->by == TTAPE_REPORT_BY_CALL;
     bool is_thread =
         options->by == TTAPE_REPORT_BY_THREAD || options->by == TTAPE_REPORT_BY_PROCESS;
-    if (is_thread || (is_function && r->definitions.scope_count <= 1))
+    if (is_thread ||
+        (is_function && r->definitions.scope_count <= 1 && r->definitions.path_count == 0))
         return TTAPE_OK;
     keys->key_count = 0;
     TTP_TRY(take_tables(keys, err));

@@ -11,6 +11,7 @@ struct ttp_report_keys {
     uint32_t *of_site;    /* NULL: each site is its own key; TTAPE_NONE: a site of no row */
     uint32_t *first_site; /* of a key; NULL like of_site */
     uint32_t site_count, key_count;
+    bool overlap; /* sites of one scope share a row: one may be within another */
 };
 
 ttape_status ttp_report_keys_open(struct ttp_report_keys *keys, struct ttp_memory *memory,

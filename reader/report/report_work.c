@@ -144,8 +144,9 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     bool switches =
         report->options.switches && ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
     bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
-                   !switches && fit.inside && fit.selected == p->segments.segment_count &&
-                   durations_fit(p) && ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
+                   !report->keys.overlap && !switches && fit.inside &&
+                   fit.selected == p->segments.segment_count && durations_fit(p) &&
+                   ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
     return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
 }
 

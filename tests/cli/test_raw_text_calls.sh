@@ -76,6 +76,24 @@ checks=$((checks + 1))
 status 0 "$T" dump bad.ttape --format csv
 lines out 3
 
+# A call is one row of a report, whatever led to it; within itself its time counts once.
+cat >rows.txt <<'END'
+1us 1 syscall-enter read path=A
+3us 1 signal 2
+4us 1 syscall-enter read path=A;handler
+6us 1 syscall-exit read
+7us 1 signal-end 2
+9us 1 syscall-exit read
+10us 1 syscall-enter read
+12us 1 syscall-exit read
+END
+for size in 3 1000; do
+    status 0 "$T" convert rows.txt -o rows.ttape --force --partition-events $size
+    status 0 "$T" report rows.ttape
+    has out '^ *10.000 us +8.000 us +72.7 +3 .* read$'
+done
+lines out 4
+
 # A path of as many frames as there may be, and of one more.
 frames() { printf '1 1 syscall-enter read path=f'; printf ';f%.0s' $(seq 2 "$1"); echo; }
 frames 65535 >deep.txt

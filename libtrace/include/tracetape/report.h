@@ -38,7 +38,8 @@ typedef struct ttape_report ttape_report;
 
 /* What a row is about. */
 typedef enum ttape_report_by {
-    TTAPE_REPORT_BY_FUNCTION = 0, /* sites that are the same in several scopes are one function */
+    TTAPE_REPORT_BY_FUNCTION = 0, /* sites that are the same in several scopes are one function, and
+                                     so is a system call over several paths */
     TTAPE_REPORT_BY_NAME = 1,     /* all functions of one name */
     TTAPE_REPORT_BY_MODULE = 2,   /* executable or library */
     TTAPE_REPORT_BY_FILE = 3,     /* source file */
