@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""W25: large numbers, as far as a short test can have them: a symbol of 64 KiB, thousands of functions,
-many streams, small partitions by the thousand: no count wraps, and the recorder's memory is
-bounded. More streams than 16 bits count: test_faults_w16_slow.py."""
+"""W25: large numbers, as far as a short test can have them: a symbol of 64 KiB, thousands of
+functions, many streams, small partitions by the thousand: no count wraps, and the recorder's memory
+is bounded. More streams than 16 bits count: test_faults_w16_slow.py."""
 import sys
 from pathlib import Path
 
