@@ -50,6 +50,20 @@ has out 'label="77 events were lost"'
 status 0 "$T" graph --format dot whole.ttape
 if grep -q 'events were lost' out; then fail 'a picture of a whole trace is marked'; fi
 
+# Chrome's and Perfetto's pictures: where, how many, why.
+status 0 "$T" export --format chrome whole.ttape -o -
+if grep -qE 'lost_events|"gap"' out; then fail 'a picture of a whole trace is marked'; fi
+status 0 "$T" export --format chrome lossy.ttape -o -
+has out '"lost_events":"77"'
+for lost in 70 7; do
+    has out "\"ph\":\"i\".*\"name\":\"gap\",\"args\":\{\"reason\":\"overflow\",\"lost\":$lost\}"
+done
+if "$T" export --help | grep -q perfetto; then
+    status 0 "$T" export --format perfetto lossy.ttape -o lossy.pftrace --force
+    checks=$((checks + 1))
+    [ "$(grep -aoc 'overflow' lossy.pftrace)" -gt 0 ] || fail "Perfetto's picture has no mark"
+fi
+
 status 0 "$T" diff whole.ttape lossy.ttape
 lines err 1
 status 0 "$T" diff lossy.ttape lossy.ttape --json

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/export/export.h"
 
 #define PREFIX_BYTES 64u
@@ -297,6 +298,9 @@ static void put_head(struct chrome *json)
     tool_buffer_printf(text, ",\"time_origin_ns\":\"%llu\"", (unsigned long long)json->origin_ns);
     if (!export->has_times)
         tool_buffer_text(text, ",\"times\":\"event numbers\"");
+    uint64_t lost = tool_lost_events(export->reader);
+    if (lost > 0) /* instant events called "gap" are where, as far as that is known */
+        tool_buffer_printf(text, ",\"lost_events\":\"%llu\"", (unsigned long long)lost);
     for (uint32_t i = 0; ttape_reader_get_metadata(export->reader, i, &entry) == TTAPE_OK; i++) {
         if (entry.type != TTAPE_METADATA_TEXT || entry.scope != 0)
             continue;
