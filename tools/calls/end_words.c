@@ -51,31 +51,7 @@ const char *tool_thread_end_words(uint64_t how)
     return how < sizeof words / sizeof *words ? words[how] : words[TTAPE_THREAD_END_UNKNOWN];
 }
 
-static bool is_named(const ttape_site *site, const char *name)
-{
-    return site->symbol.size_bytes == strlen(name) &&
-           memcmp(site->symbol.data, name, site->symbol.size_bytes) == 0;
-}
-
-bool tool_end_read(const ttape_reader *reader, const ttape_event_item *item, struct tool_end *end)
-{
-    ttape_site site;
-    const ttape_value *values = item->values;
-    if (item->value_count == 0 || values[0].type != TTAPE_VALUE_UNSIGNED ||
-        ttape_reader_get_site(reader, item->event.site, &site) != TTAPE_OK ||
-        site.kind != TTAPE_SITE_MARKER)
-        return false;
-    *end = (struct tool_end){.is_process = is_named(&site, "tracetape:process_end"),
-                             .how = values[0].number};
-    if (!end->is_process)
-        return is_named(&site, "tracetape:thread_end");
-    if (item->value_count < 2 || values[1].type != TTAPE_VALUE_UNSIGNED)
-        return false;
-    end->number = values[1].number;
-    return true;
-}
-
-void tool_end_words(const struct tool_end *end, char text[TOOL_END_BYTES])
+void tool_end_words(const ttape_last_end *end, char text[TOOL_END_BYTES])
 {
     char how[TOOL_END_BYTES];
     if (end->is_process)

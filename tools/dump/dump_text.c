@@ -295,9 +295,9 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
 /* The values of a fact in words. */
 static void put_end(struct text_state *text, const ttape_event_item *item)
 {
-    struct tool_end end;
+    ttape_last_end end;
     char words[TOOL_END_BYTES];
-    if (!tool_end_read(text->dump->reader, item, &end))
+    if (!ttape_last_end_of(text->dump->reader, item, &end))
         return;
     tool_end_words(&end, words);
     tool_output_printf(&text->dump->out, " /* the %s */", words);

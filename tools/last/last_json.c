@@ -16,7 +16,7 @@ static void put_site(struct tool_last *last, struct tool_json *json, uint32_t si
     tool_json_number_if(json, "line", found.line != 0, found.line);
 }
 
-static void put_process_end(struct tool_json *json, const struct tool_last_end *end)
+static void put_process_end(struct tool_json *json, const ttape_last_end *end)
 {
     char words[TOOL_END_BYTES] = "how it ended is not in the trace";
     bool has_code = end->how == TTAPE_PROCESS_END_EXIT || end->how == TTAPE_PROCESS_END_QUICK_EXIT;
@@ -34,19 +34,21 @@ static void put_processes(struct tool_last *last, struct tool_json *json)
     tool_json_begin(json, "processes", '[');
     for (uint32_t i = 0; i < last->process_count; i++) {
         ttape_process process;
-        if (ttape_reader_get_process(last->reader, i, &process) != TTAPE_OK)
+        ttape_last_end end;
+        if (ttape_reader_get_process(last->reader, i, &process) != TTAPE_OK ||
+            ttape_last_get_process(last->answer, i, &end) != TTAPE_OK)
             continue;
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "pid", process.pid);
         tool_json_string(json, "name", process.name);
-        put_process_end(json, &last->processes[i].end);
+        put_process_end(json, &end);
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
 }
 
 static void put_frames(struct tool_last *last, struct tool_json *json,
-                       const struct tool_last_thread *thread)
+                       const ttape_last_thread *thread)
 {
     tool_json_begin(json, "open", '[');
     for (uint32_t i = thread->frame_count; i-- > 0;) {
@@ -62,11 +64,11 @@ static void put_frames(struct tool_last *last, struct tool_json *json,
 }
 
 static void put_calls(struct tool_last *last, struct tool_json *json,
-                      const struct tool_last_thread *thread)
+                      const ttape_last_thread *thread)
 {
     tool_json_begin(json, "calls", '[');
     for (size_t i = 0; i < thread->call_count; i++) {
-        const struct tool_last_call *call = &thread->calls[i];
+        const ttape_last_call *call = &thread->calls[i];
         tool_json_begin(json, NULL, '{');
         put_site(last, json, call->site);
         tool_json_number(json, "depth", call->depth);
@@ -81,14 +83,16 @@ static void put_calls(struct tool_last *last, struct tool_json *json,
 }
 
 static void put_thread(struct tool_last *last, struct tool_json *json,
-                       const struct tool_last_thread *thread)
+                       const ttape_last_thread *thread)
 {
-    const struct tool_last_end *end = &thread->end;
+    const ttape_last_end *end = &thread->end;
+    ttape_stream_info info = {0};
+    (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "stream", thread->stream);
-    tool_json_number(json, "pid", thread->info.pid);
-    tool_json_number(json, "tid", thread->info.stream.tid);
-    tool_json_string(json, "name", thread->info.stream.name);
+    tool_json_number(json, "pid", info.pid);
+    tool_json_number(json, "tid", info.stream.tid);
+    tool_json_string(json, "name", info.stream.name);
     tool_json_text(json, "end",
                    !end->is_known
                        ? "how it ended is not in the trace"

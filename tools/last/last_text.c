@@ -27,7 +27,7 @@ static void put_site(struct tool_last *last, struct tool_output *out, uint32_t s
 }
 
 static void put_frame(struct tool_last *last, struct tool_output *out,
-                      const struct tool_last_thread *thread, const ttape_open_frame *frame)
+                      const ttape_last_thread *thread, const ttape_open_frame *frame)
 {
     tool_output_text(out, "  ");
     put_time(out, last->has_times, (int64_t)(thread->end_ns - frame->enter_time_ns));
@@ -41,7 +41,7 @@ static void put_frame(struct tool_last *last, struct tool_output *out,
 }
 
 static void put_frames(struct tool_last *last, struct tool_output *out,
-                       const struct tool_last_thread *thread)
+                       const ttape_last_thread *thread)
 {
     uint32_t count = thread->frame_count, shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
     if (count == 0)
@@ -55,7 +55,7 @@ static void put_frames(struct tool_last *last, struct tool_output *out,
 
 /* Times before the end; indented by depth, as far as these calls have different ones. */
 static void put_calls(struct tool_last *last, struct tool_output *out,
-                      const struct tool_last_thread *thread)
+                      const ttape_last_thread *thread)
 {
     uint32_t least = UINT32_MAX;
     for (size_t i = 0; i < thread->call_count; i++)
@@ -65,7 +65,7 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
     tool_output_printf(out, "  last calls%s:\n  %*s  %*s\n", thread->has_more_calls ? "" : " (all)",
                        TIME_WIDTH, "BEFORE END", TIME_WIDTH, "DURATION");
     for (size_t i = 0; i < thread->call_count; i++) {
-        const struct tool_last_call *call = &thread->calls[i];
+        const ttape_last_call *call = &thread->calls[i];
         uint32_t indent = call->depth - least < INDENT_MAX ? call->depth - least : INDENT_MAX;
         tool_output_text(out, "  ");
         put_time(out, last->has_times, (int64_t)(thread->end_ns - call->start_ns));
@@ -78,37 +78,39 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
     }
 }
 
-static void put_words(struct tool_last *last, const struct tool_last_thread *thread,
+static void put_words(struct tool_last *last, const ttape_last_thread *thread, uint32_t process,
                       char text[TOOL_END_BYTES])
 {
-    const struct tool_last_end *end = &thread->end;
+    const ttape_last_end *end = &thread->end;
+    ttape_last_end of_process = *end;
     if (!end->is_known)
         strcpy(text, "how it ended is not in the trace");
-    else if (end->is_process)
-        tool_process_end_words(last->processes[thread->info.stream.process].end.how,
-                               last->processes[thread->info.stream.process].end.number, text);
-    else
+    else if (end->is_process) {
+        (void)ttape_last_get_process(last->answer, process, &of_process);
+        tool_process_end_words(of_process.how, of_process.number, text);
+    } else
         strcpy(text, tool_thread_end_words(end->how));
 }
 
 static void put_thread(struct tool_last *last, struct tool_output *out,
-                       const struct tool_last_thread *thread)
+                       const ttape_last_thread *thread)
 {
     char words[TOOL_END_BYTES], length[40];
     ttape_process process = {0};
-    const ttape_stream *stream = &thread->info.stream;
+    ttape_stream_info info = {0};
+    const ttape_stream *stream = &info.stream;
+    (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
     (void)ttape_reader_get_process(last->reader, stream->process, &process);
     ttape_string name = stream->name.size_bytes > 0 ? stream->name : process.name;
-    put_words(last, thread, words);
-    tool_output_printf(out, "thread %" PRIu64 " of process %" PRIu64, stream->tid,
-                       thread->info.pid);
+    put_words(last, thread, stream->process, words);
+    tool_output_printf(out, "thread %" PRIu64 " of process %" PRIu64, stream->tid, info.pid);
     if (name.size_bytes > 0) {
         tool_output_text(out, ", ");
         tool_output_escaped(out, TOOL_ESCAPE_TEXT, name);
     }
     tool_output_printf(out, ": %s%s", thread->end.is_process ? "the process " : "", words);
-    if (last->has_times && thread->end_ns >= thread->start_ns) {
-        length[tool_put_time(length, (int64_t)(thread->end_ns - thread->start_ns))] = '\0';
+    if (last->has_times && thread->end_ns >= stream->start_time_ns) {
+        length[tool_put_time(length, (int64_t)(thread->end_ns - stream->start_time_ns))] = '\0';
         tool_output_printf(out, ", %s after its start", length);
     }
     tool_output_text(out, "\n");
@@ -120,7 +122,7 @@ void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
 {
     size_t hidden = 0, shown = 0;
     for (size_t i = 0; i < last->thread_count; i++) {
-        const struct tool_last_thread *thread = &last->threads[i];
+        const ttape_last_thread *thread = &last->threads[i];
         bool is_plain = thread->end.is_known && !thread->end.is_process &&
                         thread->end.how == TTAPE_THREAD_END_ITSELF && thread->frame_count == 0;
         if (is_plain && !all) {

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <tracetape/writer.h>
+
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -51,18 +53,54 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
+struct damage {
+    const char *name;
+    int status;
+};
+
+static void tell_damage(void *context, uint32_t stream, const ttape_error *error)
+{
+    struct damage *damage = context;
+    (void)stream;
+    damage->status = tool_fail_error(damage->name, error);
+}
+
+/* What failed has been reported. */
+static int find(struct tool_last *last, const struct options *options,
+                const struct tool_selection *selection)
+{
+    ttape_info info;
+    ttape_error err = {0};
+    struct damage damage = {last->input->name, TOOL_OK};
+    ttape_last_options wanted = {.size = sizeof wanted,
+                                 .streams = selection->streams,
+                                 .stream_count = selection->stream_count,
+                                 .call_count = options->limit,
+                                 .has_no_calls = options->limit == 0,
+                                 .memory_bytes = options->memory_bytes,
+                                 .damage = tell_damage,
+                                 .context = &damage};
+    ttape_reader_get_info(last->reader, &info);
+    last->has_times = info.resolution_ns != TTAPE_TIME_NONE;
+    last->process_count = info.process_count;
+    if (ttape_last_find(&last->answer, last->input->reader, &wanted, &err) != TTAPE_OK)
+        return tool_fail_error(last->input->name, &err);
+    last->threads = ttape_last_get_threads(last->answer, &last->thread_count);
+    return damage.status;
+}
+
 static int show(const struct options *options, const struct tool_input *input)
 {
-    struct tool_last last;
+    struct tool_last last = {.input = input, .reader = input->reader};
     struct tool_output out;
     struct tool_selection selection = {0};
     int status = tool_select(&selection, input, &options->choice);
-    if (status != TOOL_OK) {
+    if (status == TOOL_OK)
+        status = find(&last, options, &selection);
+    if (last.answer == NULL) {
         tool_selection_close(&selection);
         return status;
     }
-    status =
-        tool_last_read(&last, input, selection.streams, selection.stream_count, options->limit);
     tool_site_names_open_as(&last.names, input->reader,
                             tool_name_style(options->names, options->json));
     tool_output_open(&out, STDOUT_FILENO);
@@ -71,7 +109,8 @@ static int show(const struct options *options, const struct tool_input *input)
     else
         tool_last_text(&last, &out, options->all || selection.streams != NULL);
     int closed = tool_output_close(&out);
-    tool_last_close(&last);
+    ttape_last_close(last.answer);
+    tool_site_names_close(&last.names);
     tool_selection_close(&selection);
     return status != TOOL_OK ? status : closed;
 }

@@ -1,11 +1,13 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, calls, the longest calls, reports, the tree, copying, recording, recovering. */
+ * reader, calls, the longest and the last ones, reports, the tree, copying, recording, recovering.
+ */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
 #include <tracetape/calls.h>
 #include <tracetape/copy.h>
 #include <tracetape/error.h>
+#include <tracetape/last.h>
 #include <tracetape/longest.h>
 #include <tracetape/reader.h>
 #include <tracetape/recording.h>
