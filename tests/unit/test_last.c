@@ -81,7 +81,7 @@ END_TEST
 
 /* ---- ends ---- */
 
-/* Each thread: what it says of its end, in order; how 99: of the thread, that it ended by itself. */
+/* What a thread says of its end; how 99: of the thread, that it ended by itself. */
 struct said {
     uint32_t how, number;
 };
