@@ -105,6 +105,10 @@ def test_application():
         found = answer(trace, "--by", "path", "--application")
         assert sums(found, "inclusive") == {"A1 A2": (2, 8), "A1 A3 A2": (3, 17)}, found
         assert sums(found, "exclusive") == {"A1 A2": (2, 8), "A1 A3 A2": (3, 17)}
+    mixed = of_table("mixed", TABLE_3[:4] + [(30, "S3", "S1"), (31, "S3", None)], MODULES)
+    found = answer(mixed, "--by", "path", "--application")  # a path that has no frame of its own
+    assert sums(found, "inclusive") == {"A1 A2": (2, 8), "": (1, 1)}, found
+    assert "(no path) >" not in run("syscalls", mixed, "--by", "path", "--application")
     rows = listed(whole, "--application")
     assert rows == listed(part), (rows, listed(part))
     assert [tuple(row[2:]) for row in rows] == [

@@ -43,7 +43,7 @@ static void list_paths(struct tool_sys_rows *rows, struct tool_sys *view,
         const struct tool_sys_node *node = &view->nodes[i];
         bool is_edge = shape->depth > 0 && node->depth == shape->depth;
         if (node->within.calls > 0 && !is_deep(node, shape) && (node->exact.calls > 0 || is_edge))
-            add_row(rows, i, &node->within, &node->exact);
+            add_row(rows, i, i == TOOL_SYS_ROOT ? &node->exact : &node->within, &node->exact);
     }
     qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_rows);
 }

@@ -124,7 +124,8 @@ static void put_step(struct printing *print, const struct tool_sys_row *row)
                            tool_sys_step_name(print->view, node->function, buffer));
     else
         tool_sys_put_path(print->view, text, row->index, " > ");
-    if (node->depth == print->shape->depth && row->within.calls > row->exact.calls)
+    if (node->depth > 0 && node->depth == print->shape->depth &&
+        row->within.calls > row->exact.calls)
         tool_output_text(text, " > ...");
     tool_table_bytes(&print->table, TOOL_PLAIN, text->data, text->size_bytes);
 }
