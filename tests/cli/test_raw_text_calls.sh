@@ -94,6 +94,31 @@ for size in 3 1000; do
 done
 lines out 4
 
+# Stacks begin with the path that led to a call; what a handler does in it stands on it.
+cat >folded.txt <<'END'
+A;read 4000
+A;read;signal 2 2000
+A;handler;read 2000
+read 2000
+END
+status 0 "$T" export --format folded rows.ttape
+same out folded.txt
+cat >cut.txt <<'END'
+1us 1 enter f
+2us 1 syscall-enter read path=-;A
+4us 1 enter g
+6us 1 exit
+7us 1 syscall-exit
+8us 1 syscall-enter read path=-;A
+9us 1 syscall-exit
+END
+status 0 "$T" convert cut.txt -o cut.ttape
+status 0 "$T" export --format folded cut.ttape
+printf 'f 2000\n...;A;read 4000\n...;A;read;g 2000\n' >folded.txt
+sort out >sorted
+sort folded.txt >wanted
+same sorted wanted
+
 # A path of as many frames as there may be, and of one more.
 frames() { printf '1 1 syscall-enter read path=f'; printf ';f%.0s' $(seq 2 "$1"); echo; }
 frames 65535 >deep.txt

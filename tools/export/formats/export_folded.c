@@ -1,21 +1,28 @@
 /* Folded stacks: "main;parse;malloc 1234", one line for each distinct stack, its weight the time
- * for which exactly this stack was running, in nanoseconds. */
+ * for which exactly this stack was running, in nanoseconds. A system call whose path is known
+ * stands on the frames of that, which are all that led to it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/name_table.h"
 #include "tools/export/export.h"
 #include "tools/export/export_stacks.h"
 
 /* A line grows with its depth, and deep recursion has a line for every depth. */
 #define DEPTH_MAX 4096u
 #define SIGNAL    UINT32_C(0x80000000) /* a label that is no site */
+#define UNKNOWN   UINT32_MAX           /* frames further out that are not known */
 
 struct folded {
     struct tool_export *export;
     struct tool_stacks stacks;
     uint64_t last_ns;
     uint64_t cut_count; /* frames deeper than DEPTH_MAX */
+    bool has_paths;
+    struct tool_names names; /* of calls with a path, and of frames: their first site */
+    uint32_t *path;          /* sites of a path's frames, outermost first */
+    size_t path_capacity;
     /* the line that is written: names of the frames up to some depth */
     struct tool_buffer line;
     size_t *ends; /* by depth */
@@ -58,9 +65,47 @@ static void account(struct folded *out, const struct tool_stack *stack, size_t s
     out->last_ns = time_ns;
 }
 
+/* A function's frames are at many places, and a call has many paths: one label for each name. */
+static uint32_t label_of_name(struct folded *out, uint32_t number)
+{
+    ttape_site site;
+    char room[24];
+    bool is_new;
+    if (ttape_reader_get_site(out->export->reader, number, &site) != TTAPE_OK)
+        return UNKNOWN;
+    ttape_string name = tool_export_label(&site, room);
+    uint32_t *place = tool_names_find(&out->names, name.data, name.size_bytes, &is_new);
+    *place = is_new ? number : *place;
+    return *place;
+}
+
+/* The node of a path's frames. */
+static uint32_t node_of_path(struct folded *out, uint32_t path)
+{
+    const ttape_reader *reader = out->export->reader;
+    uint32_t node = TOOL_STACKS_ROOT, count = 0;
+    ttape_path step = {.parent = path};
+    while (ttape_reader_get_path(reader, step.parent, &step) == TTAPE_OK) {
+        tool_grow((void **)&out->path, &out->path_capacity, count + 1, sizeof(uint32_t));
+        out->path[count++] = step.site;
+    }
+    out->cut_count += count > DEPTH_MAX;
+    for (uint32_t i = 0; i < count && i < DEPTH_MAX; i++)
+        node = tool_stacks_child(&out->stacks, node, label_of_name(out, out->path[count - 1 - i]));
+    return node;
+}
+
 static void make_node(struct folded *out, struct tool_stack *stack, size_t place)
 {
     struct tool_frame *frame = &stack->frames[place];
+    ttape_site site;
+    if (out->has_paths &&
+        ttape_reader_get_site(out->export->reader, frame->site, &site) == TTAPE_OK &&
+        site.path != 0) {
+        frame->id = tool_stacks_child(&out->stacks, node_of_path(out, site.path),
+                                      label_of_name(out, frame->site));
+        return;
+    }
     if (place >= DEPTH_MAX) {
         out->cut_count++;
         frame->id = node_of(stack, place);
@@ -138,7 +183,9 @@ static void take_line(void *context, uint32_t depth, uint32_t label, uint64_t we
     tool_grow((void **)&out->ends, &out->end_capacity, (size_t)depth + 1, sizeof(size_t));
     out->line.size_bytes = depth > 0 ? out->ends[depth - 1] : 0;
     tool_buffer_text(&out->line, depth > 0 ? ";" : "");
-    if (label & SIGNAL) {
+    if (label == UNKNOWN) {
+        tool_buffer_text(&out->line, "...");
+    } else if (label & SIGNAL) {
         tool_buffer_printf(&out->line, "signal %" PRIu32, label & ~SIGNAL);
     } else {
         const struct tool_buffer *name = tool_export_site(out->export, label);
@@ -162,7 +209,8 @@ static int run(struct tool_export *export)
                                                    .end = take_end,
                                                    .changed = take_change,
                                                    .skip = take_skip};
-    struct folded out = {.export = export};
+    struct folded out = {.export = export,
+                         .has_paths = ttape_reader_path_count(export->reader) != 0};
     export->write_site = write_site;
     tool_stacks_open(&out.stacks);
     tool_export_walk(export, &calls, &out);
@@ -177,6 +225,8 @@ static int run(struct tool_export *export)
     tool_stacks_close(&out.stacks);
     tool_buffer_close(&out.line);
     free(out.ends);
+    free(out.path);
+    tool_names_close(&out.names);
     return export->status;
 }
 
