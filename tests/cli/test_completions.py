@@ -34,7 +34,7 @@ def main():
     assert press_tab("help", "") == verbs and press_tab("sym") == ["symbolize"]
     for verb in verbs:
         table = say(verb, "--help").split("\nOptions:\n")[1].split("\n\n")[0]
-        options = re.findall(r"^  (?:-(\w), |    )--([a-z-]+)( \S+)? ", table, re.M)
+        options = re.findall(r"^  (?:-(\w), |    )--([a-z-]+)( \S+)?(?:\[=[A-Z]+\])? ", table, re.M)
         assert len(options) == len(table.splitlines()), verb
         wanted = [word for letter, name, _ in options
                   for word in ([f"--{name}", f"-{letter}"] if letter else [f"--{name}"])]
