@@ -141,8 +141,9 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     (void)worker;
     if (fit.selected == 0)
         return TTP_WISH_NOTHING;
-    bool switches =
-        report->options.switches && ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
+    bool switches = report->options.switches &&
+                    ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL &&
+                    ttp_partition_section(&p->head, TTP_SECTION_CPU_TIMES) == NULL;
     bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
                    !report->keys.overlap && !switches && fit.inside &&
                    fit.selected == p->segments.segment_count && durations_fit(p) &&
@@ -170,11 +171,22 @@ static void add_times(int64_t *to, int64_t ticks, uint64_t resolution_ns)
     *to = (int64_t)((uint64_t)*to + (uint64_t)ticks * resolution_ns);
 }
 
-static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step)
+static void add_ns(int64_t *to, uint64_t ns) { *to = (int64_t)((uint64_t)*to + ns); }
+
+/* cpu: of the row, or NULL. */
+static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step,
+                        const struct ttp_cpu_measure *cpu)
 {
     ttape_wide squares = ttp_wide_scale(ttp_wide_scale(m->squares, step), step);
     row->call_count += m->call_count;
-    add_times(&row->self_ns, m->self_ticks, step);
+    add_times(cpu != NULL ? &row->known_self_ns : &row->self_ns, m->self_ticks, step);
+    if (cpu != NULL) {
+        add_ns(&row->preempted_ns, cpu->self_ns[TTP_OFF_PREEMPTED]);
+        add_ns(&row->blocked_ns, cpu->self_ns[TTP_OFF_BLOCKED]);
+        add_ns(&row->unknown_ns, cpu->self_ns[TTP_OFF_UNKNOWN]);
+        add_ns(&row->total_blocked_ns, cpu->total_ns[TTP_OFF_BLOCKED]);
+        add_ns(&row->total_unknown_ns, cpu->total_ns[TTP_OFF_UNKNOWN]);
+    }
     add_times(&row->total_ns, m->total_ticks, step);
     ttp_account_add_exits(row, m->exit_count, (int64_t)((uint64_t)m->min_ticks * step),
                           (int64_t)((uint64_t)m->max_ticks * step), squares);
@@ -212,6 +224,14 @@ static ttape_status add_open(const struct work *work, struct report_worker *w, t
     return TTAPE_OK;
 }
 
+static void add_cpu_times(struct ttp_account_rows *rows, const struct ttp_cpu_times *cpu)
+{
+    rows->has_switches = true;
+    add_ns(&rows->preempted_ns, cpu->all_ns[TTP_OFF_PREEMPTED]);
+    add_ns(&rows->blocked_ns, cpu->all_ns[TTP_OFF_BLOCKED]);
+    add_ns(&rows->unknown_ns, cpu->all_ns[TTP_OFF_UNKNOWN]);
+}
+
 static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
                                 const struct ttp_loaded *p, const struct ttp_measure *measures,
                                 uint32_t count, const struct ttp_cpu_times *cpu, ttape_error *err)
@@ -219,7 +239,6 @@ static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
     const struct work *work = context;
     struct report_worker *w = &work->workers[worker];
     const struct ttp_account_plan *plan = &work->report->plan;
-    (void)cpu;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t site =
             ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
@@ -230,16 +249,21 @@ static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
             ttp_account_find(&w->rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
         if (row == 0)
             return w->memory.status;
-        add_measure(&w->rows.rows[row], &measures[i], p->head.resolution_ns);
+        add_measure(&w->rows.rows[row], &measures[i], p->head.resolution_ns,
+                    cpu->rows != NULL ? &cpu->rows[i] : NULL);
         w->rows.call_count += measures[i].call_count;
         w->rows.has_idle = w->rows.has_idle || plan->idle_sites[site] != 0;
     }
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
-        add_times(&w->rows.span_ns, (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick),
-                  p->head.resolution_ns);
+        int64_t ticks = (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick);
+        add_times(&w->rows.span_ns, ticks, p->head.resolution_ns);
+        if (cpu->rows != NULL)
+            add_times(&w->rows.known_ns, ticks, p->head.resolution_ns);
         TTP_TRY(add_open(work, w, r, p, s, err));
     }
+    if (cpu->rows != NULL)
+        add_cpu_times(&w->rows, cpu);
     count_partition(work, w, r, p, false);
     return TTAPE_OK;
 }
@@ -307,6 +331,7 @@ static ttape_status run_workers(struct work *work, const uint32_t *partitions, u
     const struct ttp_partition_work calls = {.context = work,
                                              .decodes = o->by != TTAPE_REPORT_BY_FUNCTION ||
                                                         o->exact || report->plan.streams != NULL,
+                                             .cpu_times = o->switches || o->summed_switches,
                                              .wish = wish,
                                              .summary = add_summary,
                                              .events = add_events,

@@ -60,12 +60,64 @@ static struct ttest_file copy_some(ttape_reader *r, uint32_t partitions)
     return ttest_take(&memory);
 }
 
+static ttape_report *report_of(ttape_reader *r, ttape_report_options options)
+{
+    ttape_report *report;
+    ttape_error err = {0};
+    options.size = sizeof options;
+    TTEST_OK(ttape_report_make(&report, r, &options, &err));
+    return report;
+}
+
+static void check_row(const ttape_report_row *a, const ttape_report_row *b)
+{
+    ck_assert_uint_eq(a->site, b->site);
+    ck_assert_int_eq(a->self_ns, b->self_ns);
+    ck_assert_int_eq(a->total_ns, b->total_ns);
+    ck_assert_int_eq(a->preempted_ns, b->preempted_ns);
+    ck_assert_int_eq(a->blocked_ns, b->blocked_ns);
+    ck_assert_int_eq(a->unknown_ns, b->unknown_ns);
+    ck_assert_int_eq(a->idle_ns, b->idle_ns);
+    ck_assert_int_eq(a->idle_known, b->idle_known);
+    ck_assert_int_eq(a->is_idle_least, b->is_idle_least);
+}
+
+/* What partitions sum up is what their events give. */
+static void check_reports(ttape_reader *r)
+{
+    ttape_report *summed = report_of(r, (ttape_report_options){.summed_switches = true, .jobs = 2});
+    ttape_report *exact = report_of(r, (ttape_report_options){.switches = true, .exact = true});
+    ttape_report_info a, b;
+    uint32_t count;
+    ttape_report_get_info(summed, &a);
+    ttape_report_get_info(exact, &b);
+    ck_assert_uint_eq(a.row_count, b.row_count);
+    ck_assert_uint_eq(b.decoded_count, b.partition_count);
+    ck_assert_int_eq(a.idle_source, b.idle_source);
+    ck_assert_int_eq(a.span_ns, b.span_ns);
+    ck_assert_int_eq(a.preempted_ns, b.preempted_ns);
+    ck_assert_int_eq(a.blocked_ns, b.blocked_ns);
+    ck_assert_int_eq(a.unknown_ns, b.unknown_ns);
+    ck_assert_int_eq(a.idle_known, b.idle_known);
+    const ttape_report_row *one = ttape_report_get_rows(summed, &count);
+    const ttape_report_row *two = ttape_report_get_rows(exact, &count);
+    for (uint32_t i = 0; i < count; i++)
+        check_row(&one[i], &two[i]);
+    ck_assert(!b.has_times || a.idle_source == TTAPE_IDLE_SWITCHES);
+    ttape_report_close(summed);
+    ttape_report_close(exact);
+}
+
 START_TEST(measures_are_those_of_the_events)
 {
     struct ttest_opened o = open_plan_with(_i, true);
     check_sound(&o.file);
+    check_reports(o.reader);
     struct ttest_file pieces = copy_some(o.reader, (uint32_t)o.info.partition_count);
     check_sound(&pieces);
+    ttape_reader *r = ttest_open(&pieces);
+    check_reports(r);
+    ttape_reader_close(r);
     free(pieces.data);
     close_plan(&o);
 }

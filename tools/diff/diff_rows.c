@@ -74,6 +74,7 @@ static int report_run(struct tool_diff *diff, uint32_t run, struct tool_diff_row
                                 .damage = note_damage,
                                 .context = &r,
                                 .switches = diff->runs[run].info.event_count <= SWITCHES_EVENTS,
+                                .summed_switches = true,
                                 .memory_bytes = diff->memory_bytes,
                                 .jobs = diff->jobs < JOBS_MOST ? diff->jobs : JOBS_MOST};
     if (ttape_report_make(&report, diff->runs[run].input.reader, &how, &err) != TTAPE_OK)

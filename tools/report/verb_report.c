@@ -155,8 +155,8 @@ static bool names_idle(const struct options *options)
     return options->no_idle || options->idle.count > 0;
 }
 
-/* Summaries do not have them: of very long traces they are not asked for. */
-static bool looks_at_switches(const struct tool_report *view, const struct options *options)
+/* Where they are not summed up, very long traces are not decoded for them. */
+static bool decodes_for_switches(const struct tool_report *view, const struct options *options)
 {
     ttape_info info;
     ttape_reader_get_info(view->reader, &info);
@@ -176,7 +176,8 @@ static ttape_report_options base_options(const struct tool_report *view, struct 
                                   .to_ns = selection->to_ns,
                                   .streams = selection->streams,
                                   .stream_count = selection->stream_count,
-                                  .switches = looks_at_switches(view, options),
+                                  .switches = decodes_for_switches(view, options),
+                                  .summed_switches = !names_idle(options),
                                   .is_idle = names_idle(options) ? is_idle : NULL,
                                   .damage = note_damage,
                                   .context = ask,

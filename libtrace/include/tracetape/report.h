@@ -72,7 +72,10 @@ typedef struct ttape_report_options {
     /* A partition that cannot be read and is left out, in file order; NULL: the call fails. */
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
     void *context; /* of all four, which are called from the calling thread only */
-    bool switches; /* time off the CPU, too: decodes partitions that know of switches */
+    /* Time off the CPU, too: of partitions that know of switches and do not sum them up it decodes
+     * the events. */
+    bool switches;
+    bool summed_switches; /* only where partitions sum them up: decodes nothing for it */
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */
@@ -113,7 +116,7 @@ typedef struct ttape_report_row {
     uint64_t unseen_count;    /* exits whose enter is not in the trace; no calls, no time */
     uint64_t event_count;     /* BY_THREAD, BY_PROCESS */
     int64_t span_ns;          /* BY_THREAD, BY_PROCESS: time between events, on any stack or none */
-    /* Of decoded partitions that know of switches: parts of self_ns. The rest was on the CPU. */
+    /* Of partitions that know of switches: parts of self_ns. The rest was on the CPU. */
     int64_t preempted_ns, blocked_ns;
     int64_t unknown_ns; /* where nothing is known */
     uint64_t reserved[1];
