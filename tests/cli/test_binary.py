@@ -147,6 +147,18 @@ pointer: .quad 0
     .section .note.GNU-stack, "", @progbits
 """
 
+INLINED = """
+static volatile int sum;
+static inline __attribute__((always_inline)) void innermost(int n) { sum += n; }
+static inline __attribute__((always_inline)) void inner(int n)
+{
+    innermost(n);
+    innermost(n + 1);
+}
+__attribute__((noinline)) void outer(int n) { inner(n); }
+int main(int count, char **words) { (void)words; outer(count); return 0; }
+"""
+
 PATCH = "can be patched"
 BRANCHED = "branches lead to where the jump would be"
 
@@ -212,6 +224,23 @@ def check_own(path):
                      ("tail", None, "pointer", False), ("tail", "elsewhere", "linked", False),
                      ("tail", "elsewhere", "linked", False), ("tail", "before", "direct", True)], \
         calls
+
+
+def check_inlined(folder):
+    with open(f"{folder}/inlined.c", "w") as out:
+        out.write(INLINED)
+    subprocess.run([CC, "-g", "-O2", "-o", f"{folder}/inlined", f"{folder}/inlined.c"], check=True)
+    found = say(f"{folder}/inlined", "--functions", "--inlined")
+    copies = [c for c in found["inlined"] if c["function"] is not None
+              and found["functions"][c["function"]]["name"] == "outer"]
+    places = {(c["name"], c["line"], os.path.basename(c["file"])) for c in copies}
+    assert places == {("inner", 9, "inlined.c"), ("innermost", 6, "inlined.c"),
+                      ("innermost", 7, "inlined.c")}, copies
+    whole = [c for c in copies if c["name"] == "inner"][0]
+    assert all(whole["start"] <= c["start"] < c["end"] <= whole["end"]
+               for c in copies if c["line"] == 7), copies
+    subprocess.run(["strip", "-g", f"{folder}/inlined"], check=True)
+    assert say(f"{folder}/inlined", "--inlined")["inlined"] == []
 
 
 def library(name):
@@ -284,6 +313,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         own = build(folder)
         check_own(own)
+        check_inlined(folder)
         subprocess.run(["strip", own], check=True)
         assert say(own)["system_call_count"] == 13 # nowhere has no name any more
         check_refusals(folder)

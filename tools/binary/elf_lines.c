@@ -152,6 +152,8 @@ void tool_elf_lines_close(struct tool_elf_lines *lines)
     free(lines);
 }
 
+struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines) { return lines->dwarf; }
+
 static void drop_kept(struct tool_elf_lines *lines)
 {
     (void)dwarf_end(lines->dwarf);

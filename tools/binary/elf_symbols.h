@@ -4,6 +4,7 @@
  *   elf_files.c    finds and opens files; separate ones must match
  *   elf_tables.c   symbol tables -> one sorted table
  *   elf_lines.c    DWARF line tables
+ *   elf_inlined.c  inlined functions, of DWARF
  *   elf_plt.c      linker stubs, by what they jump to
  *   elf_module.c   all of it for one module
  *
@@ -94,6 +95,18 @@ struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
 bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
                          const char **file, uint32_t *line);
 void tool_elf_lines_close(struct tool_elf_lines *lines);
+struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines);
+
+/* A copy of an inlined function's code: a range of addresses as the line tables have them. The line
+ * is that of the call. */
+struct tool_elf_inlined {
+    uint64_t start, end;
+    const char *name, *file; /* as linked; file: NULL: not known */
+    uint32_t line;
+};
+/* Lists all of a file; `take` returns false to end it. */
+typedef bool (*tool_elf_take_inlined)(void *context, const struct tool_elf_inlined *inlined);
+void tool_elf_inlined_list(struct tool_elf_lines *lines, tool_elf_take_inlined take, void *context);
 
 /* Everything about one module. */
 struct tool_elf_module {

@@ -15,6 +15,9 @@
 #include "tools/symbols/symbols.h"
 #include "tools/symbols/symbols_wire.h"
 
+#define INLINED_MAX       4000000u            /* that a helper may tell of one module */
+#define INLINED_BYTES_MAX ((uint64_t)1 << 29) /* of their names and files */
+
 #define DEFAULT_TIMEOUT_SECONDS 60u
 #define DEFAULT_MEMORY_BYTES    (2ull << 30)
 #define DEATHS_MAX              64u /* after so many helpers, no new one */
@@ -444,6 +447,49 @@ bool tool_symbols_find(struct tool_symbols *symbols, struct tool_symbols_module 
     *found = (struct tool_symbol){.name = {"", 0}, .file = {"", 0}};
     return tool_symbols_find_all(symbols, module, query, 1, keep_answer, found) == 1 &&
            (found->name.size_bytes > 0 || found->file.size_bytes > 0);
+}
+
+/* One inlined function, or what is behind the last: an end of 0. False with errno where it did not
+ * come. */
+static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
+                         struct tool_symbols_inlined *found)
+{
+    struct tool_wire_inlined wire;
+    if (!tool_child_receive(symbols->helper.fd, &wire, sizeof(wire), deadline_ms))
+        return false;
+    if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
+        errno = EPROTO;
+        return false;
+    }
+    *found = (struct tool_symbols_inlined){.start = wire.start,
+                                           .end = wire.end,
+                                           .name = {symbols->name, wire.name_bytes},
+                                           .file = {symbols->file, wire.file_bytes},
+                                           .line = wire.line};
+    return tool_child_receive(symbols->helper.fd, symbols->name, wire.name_bytes, deadline_ms) &&
+           tool_child_receive(symbols->helper.fd, symbols->file, wire.file_bytes, deadline_ms);
+}
+
+bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                               tool_symbols_take_inlined take, void *context)
+{
+    struct tool_wire_request request = {.what = TOOL_WIRE_INLINED, .module = module->number};
+    struct tool_symbols_inlined found = {.end = 1};
+    uint64_t deadline_ms = deadline_of(symbols);
+    uint64_t count = 0, size_bytes = 0;
+    bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
+    if (module->state != TOOL_SYMBOLS_READY || (!open && !open_in_helper(symbols, module)))
+        return false;
+    bool fine = send_request(symbols, &request, deadline_ms);
+    while (fine && found.end != 0 && count++ < INLINED_MAX && size_bytes < INLINED_BYTES_MAX) {
+        fine = take_inlined(symbols, deadline_ms, &found);
+        size_bytes += found.name.size_bytes + found.file.size_bytes;
+        if (fine && found.end != 0)
+            take(context, &found);
+    }
+    if (!fine || found.end != 0)
+        give_up(symbols, module, fine ? EPROTO : errno);
+    return fine && found.end == 0;
 }
 
 pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->helper.pid; }

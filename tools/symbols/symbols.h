@@ -104,6 +104,19 @@ size_t tool_symbols_find_all(struct tool_symbols *symbols, struct tool_symbols_m
                              const struct tool_symbols_query *queries, size_t count,
                              tool_symbols_take take, void *context);
 
+/* A copy of an inlined function's code: its range of ELF addresses, and where it is called. */
+struct tool_symbols_inlined {
+    uint64_t start, end;
+    ttape_string name, file; /* borrowed until the next one */
+    uint32_t line;
+};
+
+/* Lists those of a module that has debug information, in its order; copies of parts of a function
+ * are each one of its own. False: the module is not READY (any more), or has said too much. */
+typedef void (*tool_symbols_take_inlined)(void *context, const struct tool_symbols_inlined *found);
+bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                               tool_symbols_take_inlined take, void *context);
+
 /* The helper's process, 0: none now. */
 pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols);
 

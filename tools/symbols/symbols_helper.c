@@ -161,6 +161,47 @@ static void find_batch(struct helping *help, const struct tool_wire_request *req
         find_one(help, help->modules[request->module], &queries[i]);
 }
 
+struct telling {
+    struct helping *help;
+    uint64_t move;
+};
+
+static bool tell_inlined(void *context, const struct tool_elf_inlined *inlined)
+{
+    struct telling *telling = context;
+    struct helping *help = telling->help;
+    struct tool_elf_symbol symbol = {.name = inlined->name};
+    struct tool_wire_inlined wire = {.start = inlined->start + telling->move,
+                                     .end = inlined->end + telling->move,
+                                     .line = inlined->line};
+    size_t name_bytes, file_bytes = 0;
+    const char *name = shown_name(help, &symbol, &name_bytes);
+    if (inlined->file != NULL)
+        file_bytes = strnlen(inlined->file, TOOL_WIRE_FILE_MAX + 1);
+    if (file_bytes > TOOL_WIRE_FILE_MAX)
+        file_bytes = 0;
+    wire.name_bytes = (uint32_t)name_bytes;
+    wire.file_bytes = (uint32_t)file_bytes;
+    if (wire.end != 0) { /* 0 ends the list */
+        answer(help, &wire, sizeof(wire));
+        answer(help, name, name_bytes);
+        answer(help, inlined->file, file_bytes);
+    }
+    return true;
+}
+
+static void list_inlined(struct helping *help, const struct tool_wire_request *request)
+{
+    struct tool_wire_inlined last = {0};
+    if (request->module >= help->count || help->modules[request->module] == NULL)
+        _exit(TOOL_USAGE);
+    const struct tool_elf_module *module = help->modules[request->module];
+    struct telling telling = {help, module->lines_move};
+    if (module->lines != NULL)
+        tool_elf_inlined_list(module->lines, tell_inlined, &telling);
+    answer(help, &last, sizeof(last));
+}
+
 void tool_symbols_serve(int fd, const void *context)
 {
     const struct tool_symbols_options *options = context;
@@ -181,6 +222,7 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_OPEN: open_module(help, &request); break;
         case TOOL_WIRE_FIND: find_batch(help, &request); break;
         case TOOL_WIRE_RELEASE: release(help, request.module); break;
+        case TOOL_WIRE_INLINED: list_inlined(help, &request); break;
         default: _exit(TOOL_USAGE);
         }
         send_answers(help);

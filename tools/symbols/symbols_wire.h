@@ -15,7 +15,7 @@
 #define TOOL_WIRE_PATH_MAX 4096u
 #define TOOL_WIRE_REASON   128u
 
-enum { TOOL_WIRE_OPEN = 1, TOOL_WIRE_FIND = 2, TOOL_WIRE_RELEASE = 3 };
+enum { TOOL_WIRE_OPEN = 1, TOOL_WIRE_FIND = 2, TOOL_WIRE_RELEASE = 3, TOOL_WIRE_INLINED = 4 };
 
 struct tool_wire_request {
     uint32_t what;
@@ -40,6 +40,12 @@ struct tool_wire_opened {
 struct tool_wire_found {
     uint32_t name_bytes, file_bytes, line, reserved;
     uint64_t start;
+};
+
+/* Answers to INLINED, until one has no end; name and file follow each. */
+struct tool_wire_inlined {
+    uint64_t start, end;
+    uint32_t name_bytes, file_bytes, line, reserved;
 };
 
 /* The helper's side: serves requests that come from `fd` until the user is gone. */

@@ -6,7 +6,14 @@
 #include "tools/command/output.h"
 
 struct tool_binary_wish {
-    bool sites, functions, rows, calls; /* which lists are shown beside the summary */
+    bool sites, functions, rows, calls, inlined; /* lists that are shown beside the summary */
+};
+
+/* A copy of an inlined function's code. */
+struct tool_binary_inlined {
+    uint64_t start, end;
+    char *name, *file; /* file "": not known */
+    uint32_t line;
 };
 
 struct tool_binary {
@@ -15,6 +22,8 @@ struct tool_binary {
     struct tool_binary_wish wish;
     struct tool_image image;
     struct tool_code code;
+    struct tool_binary_inlined *inlined; /* sorted by start, the outer ones first */
+    size_t inlined_count, inlined_capacity;
 };
 
 /* Why a site cannot be patched; "can be patched". */

@@ -3,14 +3,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/binary/binary_view.h"
 #include "tools/binary/code/plan_make.h"
 #include "tools/binary/plan_file.h"
+#include "tools/binary/show/binary_view.h"
 #include "tools/command/options.h"
 #include "tools/io/json.h"
+#include "tools/symbols/symbols.h"
 
 struct options {
-    bool functions, rows, edges, all, json;
+    bool functions, rows, edges, inlined, all, json;
 };
 
 static const struct tool_option table[] = {
@@ -20,6 +21,7 @@ static const struct tool_option table[] = {
      TOOL_AT(rows)},
     {"edges", 0, NULL, "list who calls whom: direct, linked from elsewhere, by a pointer", NULL,
      TOOL_AT(edges)},
+    {"inlined", 0, NULL, "list inlined functions, of debug information", NULL, TOOL_AT(inlined)},
     {"all", 'a', NULL, "list all of these", NULL, TOOL_AT(all)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {0}};
@@ -64,6 +66,46 @@ static const char *look(struct tool_binary *binary, const struct tool_plan_input
     return reason;
 }
 
+static void keep_inlined(void *context, const struct tool_symbols_inlined *found)
+{
+    struct tool_binary *binary = context;
+    tool_grow((void **)&binary->inlined, &binary->inlined_capacity, binary->inlined_count + 1,
+              sizeof *binary->inlined);
+    binary->inlined[binary->inlined_count++] = (struct tool_binary_inlined){
+        .start = found->start,
+        .end = found->end,
+        .name = tool_copy_text(found->name.data, found->name.size_bytes),
+        .file = tool_copy_text(found->file.data, found->file.size_bytes),
+        .line = found->line};
+}
+
+static int compare_inlined(const void *a, const void *b)
+{
+    const struct tool_binary_inlined *one = a, *other = b;
+    if (one->start != other->start)
+        return one->start < other->start ? -1 : 1;
+    if (one->end != other->end)
+        return one->end > other->end ? -1 : 1;
+    int order = strcmp(one->name, other->name);
+    return order != 0 ? order : one->line < other->line ? -1 : one->line > other->line;
+}
+
+/* What only debug information says: by the symbol helper, as it may be anything. */
+static void ask_inlined(struct tool_binary *binary)
+{
+    struct tool_symbols_options options = {0};
+    struct tool_symbols *symbols = tool_symbols_open(&options);
+    ttape_string path = {binary->path, strlen(binary->path)};
+    struct tool_symbols_module *module =
+        tool_symbols_module_open(symbols, path, (ttape_string){"", 0});
+    if (tool_symbols_inlined_list(symbols, module, keep_inlined, binary) &&
+        binary->inlined_count > 0)
+        qsort(binary->inlined, binary->inlined_count, sizeof *binary->inlined, compare_inlined);
+    else if (tool_symbols_module_state(module) != TOOL_SYMBOLS_EMPTY)
+        (void)tool_symbols_module_warn(module);
+    tool_symbols_close(symbols);
+}
+
 int tool_verb_binary(int argc, char **argv)
 {
     struct options options = {0};
@@ -79,15 +121,23 @@ int tool_verb_binary(int argc, char **argv)
                                    .wish = {.sites = true,
                                             .functions = options.functions || options.all,
                                             .rows = options.rows || options.all,
-                                            .calls = options.edges || options.all}};
+                                            .calls = options.edges || options.all,
+                                            .inlined = options.inlined || options.all}};
     const char *reason = tool_plan_input_open(&input, argv[0]);
     if (reason == NULL)
         reason = look(binary, &input);
     status = reason != NULL ? tool_fail("'%s': %s", argv[0], reason) : TOOL_OK;
     if (status == TOOL_OK && !tool_decode_is_there())
         tool_message("built without Zydis: system calls and calls are not found");
+    if (status == TOOL_OK && binary->wish.inlined)
+        ask_inlined(binary);
     if (status == TOOL_OK)
         status = show(binary, options.json);
+    for (size_t i = 0; i < binary->inlined_count; i++) {
+        free(binary->inlined[i].name);
+        free(binary->inlined[i].file);
+    }
+    free(binary->inlined);
     tool_code_close(&binary->code);
     tool_plan_input_close(&input);
     free(binary);

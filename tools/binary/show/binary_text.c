@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "tools/binary/binary_view.h"
+#include "tools/binary/show/binary_view.h"
 #include "tools/io/table.h"
 
 const char *tool_binary_kind_words(unsigned kind)
@@ -149,6 +149,36 @@ static void print_rows(const struct tool_binary *binary, struct tool_output *out
     print(&table, out);
 }
 
+static void print_inlined(const struct tool_binary *binary, struct tool_output *out)
+{
+    static const struct tool_column columns[] = {
+        {.title = "start"},
+        {.title = "end"},
+        {.title = "inlined", .is_text = true},
+        {.title = "in", .is_text = true},
+        {.title = "called at", .is_text = true, .gives_way = true}};
+    struct tool_table table;
+    tool_table_open(&table, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < binary->inlined_count; i++) {
+        const struct tool_binary_inlined *one = &binary->inlined[i];
+        size_t number = one->start > UINT32_MAX
+                            ? binary->code.function_count
+                            : tool_code_function_at(&binary->code, (uint32_t)one->start);
+        tool_table_printf(&table, TOOL_PLAIN, "%" PRIx64, one->start);
+        tool_table_printf(&table, TOOL_PLAIN, "%" PRIx64, one->end);
+        tool_table_text(&table, TOOL_PLAIN, one->name);
+        tool_table_text(&table, TOOL_PLAIN,
+                        number < binary->code.function_count
+                            ? tool_binary_function_name(binary, (uint32_t)number)
+                            : "");
+        if (one->file[0] != 0)
+            tool_table_printf(&table, TOOL_PLAIN, "%s:%u", one->file, one->line);
+        else
+            tool_table_text(&table, TOOL_PLAIN, "");
+    }
+    print(&table, out);
+}
+
 struct printing {
     const struct tool_binary *binary;
     struct tool_table table;
@@ -194,5 +224,7 @@ bool tool_binary_text(struct tool_binary *binary, struct tool_output *out)
         print_functions(binary, out);
     if (binary->wish.rows)
         print_rows(binary, out);
+    if (binary->wish.inlined && binary->inlined_count > 0)
+        print_inlined(binary, out);
     return !binary->wish.calls || print_calls(binary, out);
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/binary/binary_view.h"
+#include "tools/binary/show/binary_view.h"
 #include "tools/io/json.h"
 
 static ttape_string text_of(const char *text) { return (ttape_string){text, strlen(text)}; }
@@ -75,6 +75,22 @@ static void put_row(struct tool_binary *binary, struct tool_json *json, size_t n
     tool_json_end(json, '}');
 }
 
+static void put_inlined(struct tool_binary *binary, struct tool_json *json, size_t number)
+{
+    const struct tool_binary_inlined *one = &binary->inlined[number];
+    size_t function = one->start > UINT32_MAX
+                          ? binary->code.function_count
+                          : tool_code_function_at(&binary->code, (uint32_t)one->start);
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "start", one->start);
+    tool_json_number(json, "end", one->end);
+    tool_json_text(json, "name", one->name);
+    tool_json_number_if(json, "function", function < binary->code.function_count, function);
+    tool_json_string_if(json, "file", text_of(one->file));
+    tool_json_number_if(json, "line", one->line != 0, one->line);
+    tool_json_end(json, '}');
+}
+
 struct putting {
     struct tool_binary *binary;
     struct tool_json *json;
@@ -129,6 +145,8 @@ bool tool_binary_json(struct tool_binary *binary, struct tool_output *out)
         put_list(binary, &json, "functions", code->function_count, put_function);
     if (binary->wish.rows)
         put_list(binary, &json, "rows", code->row_count, put_row);
+    if (binary->wish.inlined)
+        put_list(binary, &json, "inlined", binary->inlined_count, put_inlined);
     struct putting putting = {binary, &json};
     bool fits = true;
     if (binary->wish.calls) {
