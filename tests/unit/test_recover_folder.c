@@ -232,6 +232,56 @@ START_TEST(an_arena_in_the_folder)
 }
 END_TEST
 
+/* Somebody's record: it has found the arena, and moves it as soon as somebody waits for it. */
+static void move_arena(int told)
+{
+    sigset_t waits;
+    struct stat info;
+    int number, fd = open(left->arena, O_RDWR | O_CLOEXEC);
+    char *was = folder_of(left->arena);
+    char *folder = path_of(left->directory, strrchr(was, '/') + 1), *to = path_of(folder, "arena");
+    (void)sigemptyset(&waits);
+    (void)sigaddset(&waits, SIGIO);
+    (void)sigprocmask(SIG_BLOCK, &waits, NULL);
+    if (fd < 0 || fstat(fd, &info) != 0 || fcntl(fd, F_SETLEASE, F_WRLCK) != 0 ||
+        write(told, "", 1) != 1 || sigwait(&waits, &number) != 0)
+        _exit(1);
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED || mkdir(folder, 0700) != 0)
+        _exit(1);
+    write_file(to, bytes, (size_t)info.st_size);
+    remove_arena(left->arena);
+    _exit(0);
+}
+
+static pid_t start_mover(void)
+{
+    int told[2];
+    char byte;
+    ck_assert_int_eq(pipe(told), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        move_arena(told[1]);
+    (void)close(told[1]);
+    ck_assert_int_eq(read(told[0], &byte, 1), 1);
+    (void)close(told[0]);
+    return pid;
+}
+
+/* Who waited for it has the file open that has no name any more: the one in the folder counts. */
+START_TEST(an_arena_that_is_moved_meanwhile)
+{
+    int status;
+    pid_t mover = start_mover();
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert_int_eq(waitpid(mover, &status, 0), mover);
+    ck_assert_int_eq(status, 0);
+    ck_assert(!exists(left->directory));
+    ck_assert(!exists(left->arena));
+}
+END_TEST
+
 /* The recorder was killed while it made a snapshot. */
 START_TEST(a_snapshot_half_made)
 {
@@ -472,6 +522,7 @@ int main(void)
     tcase_add_test(tests, called_from_its_own_folder);
     tcase_add_test(tests, an_arena_behind_a_link);
     tcase_add_test(tests, an_arena_in_the_folder);
+    tcase_add_test(tests, an_arena_that_is_moved_meanwhile);
     tcase_add_test(tests, a_snapshot_half_made);
     tcase_add_test(tests, a_thing_that_no_recorder_made);
     tcase_add_test(tests, a_folder_of_another_version);
