@@ -78,8 +78,8 @@ def main():
             checks.that(re.search(f"main > in_handlers > {within}.* > getsid", done.stdout),
                         f"a handler within {within}", done.stdout)
         trace = work / "some.ttape"
-        setting.tracetape("record", "-q", "-f", "-o", trace, "--syscalls=getpgid,/^sched_[gs]/", "--",
-                          program, env=environment)
+        setting.tracetape("record", "-q", "-f", "-o", trace, "--syscalls=getpgid,/^sched_[gs]/",
+                          "--", program, env=environment)
         checks.equal(sorted(rows_of(trace)), ["getpgid", "sched_getscheduler", "sched_setaffinity"],
                      "chosen ones only")
     checks.verdict()

@@ -551,8 +551,11 @@ int tool_verb_record(int argc, char **argv)
         (void)tool_symbols_start(options.rules.symbols); /* while this process is small */
     }
     tool_record_rules_apply(&options.rules, &recording_options.rules);
+    options.calls.given |= options.by_ptrace;
     if (!tool_record_calls_open(&options.calls, &recording_options.syscalls))
         return TOOL_CANNOT;
+    if (options.by_ptrace) /* nothing is put into programs */
+        recording_options.syscalls.plan_folder = NULL;
     argv[count] = NULL;
     char *line = join(argv);
     recording_options.command = line;

@@ -83,6 +83,19 @@ static ttape_status set_text(ttape_writer *w, const char *key, const char *value
     return ttape_writer_set_text(w, key, (ttape_string){value, strlen(value)}, err);
 }
 
+/* How system calls are recorded, where any are. */
+static ttape_status set_calls(ttape_writer *w, const ttape_syscall_options *calls, ttape_error *err)
+{
+    bool is_any = false, is_outside = calls->plan_folder == NULL;
+    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
+        is_any |= calls->chosen[i] != 0;
+    if (!is_any)
+        return TTAPE_OK;
+    TTP_TRY(set_text(w, "syscalls_engine", is_outside ? "ptrace" : "in-process", err));
+    TTP_TRY(set_text(w, "syscalls_from", is_outside ? "first instruction" : "constructor", err));
+    return set_text(w, "syscalls_scope", calls->stacks ? "stack" : "call", err);
+}
+
 static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, ttape_error *err)
 {
     struct utsname system;
@@ -92,6 +105,7 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     TTP_TRY(set_text(w, "producer", recorder, err));
     TTP_TRY(set_text(w, "command", e->options.command, err));
     TTP_TRY(set_text(w, "clock", clock_name(e->options.clock), err));
+    TTP_TRY(set_calls(w, &e->options.syscalls, err));
     if (e->options.clock != TTAPE_CLOCK_NONE)
         TTP_TRY(ttape_writer_set_number(w, "realtime_offset_ns", e->shared->realtimes[0].offset_ns,
                                         err));

@@ -286,10 +286,9 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     r->directory.replaces_output = o->replace;
     r->directory.keeps_old = o->keep_old && !o->replace;
     r->drain.unrecorded.calls = &o->syscalls;
+    r->drain.unrecorded.unseen = r->shared.unseen;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
-    if (o->syscalls.plan_folder != NULL &&
-        !ttp_directory_link(&r->directory, TTP_PLAN_FOLDER, o->syscalls.plan_folder))
-        return ttp_directory_fail(err, "linking plans in", r->directory.path);
+    TTP_TRY(ttp_directory_link(&r->directory, TTP_PLAN_FOLDER, o->syscalls.plan_folder, err));
     if (o->follows)
         ttp_follower_prepare(&r->switches);
     set_clock(r);

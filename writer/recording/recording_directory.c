@@ -135,9 +135,12 @@ ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, tta
     return make(d, err);
 }
 
-bool ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target)
+ttape_status ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target,
+                                ttape_error *err)
 {
-    return symlinkat(target, d->fd, name) == 0;
+    return target == NULL || symlinkat(target, d->fd, name) == 0
+               ? TTAPE_OK
+               : ttp_directory_fail(err, "linking plans in", d->path);
 }
 
 int ttp_directory_create(const struct ttp_directory *d, const char *name, int flags)

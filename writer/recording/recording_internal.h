@@ -290,7 +290,8 @@ struct ttp_shared {
     _Atomic uint32_t clock_jumps, realtime_count;
     struct ttp_realtime realtimes[TTP_REALTIMES_MAX];
     _Atomic uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes, by reason */
-    _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
+    _Atomic uint64_t unseen[2]; /* by system calls: modules; sites in others */
+    _Atomic bool is_arena_cut;  /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
     _Atomic bool wants_checkpoint;           /* such a site was entered */
     _Atomic bool is_checkpointing;           /* one was asked for and is not answered */
@@ -426,8 +427,9 @@ void ttp_signals_of_thread(sigset_t *blocked);
 
 /* recording_directory.c: `name` is one in our own directory, `path` that of an output */
 ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, ttape_error *err);
-/* A symbolic link. */
-bool ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target);
+/* A symbolic link, where there is a target. */
+ttape_status ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target,
+                                ttape_error *err);
 int ttp_directory_create(const struct ttp_directory *d, const char *name, int flags);
 int ttp_directory_create_final(const struct ttp_directory *d, const char *path);
 ttape_status ttp_directory_publish(const struct ttp_directory *d, const char *name,

@@ -252,6 +252,8 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
                {"culled_calls", e->culled},
                {"overwritten_events", e->overwritten},
                {"fast_partitions", e->pace.fast_partitions},
+               {"syscalls_unseen_no_plan", e->shared->unseen[0]},
+               {"syscalls_unseen_no_room", e->shared->unseen[1]},
                {"lost_switches", e->switches != NULL ? e->switches->lost_count : 0}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -225,6 +225,8 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
 {
     struct ttp_note *notes = (void *)((uint8_t *)head + TTP_NOTES_AT);
     uint32_t now = __atomic_load_n(&head->note_count, __ATOMIC_ACQUIRE);
+    u->unseen[0] = __atomic_load_n(&head->unseen_modules, __ATOMIC_RELAXED);
+    u->unseen[1] = __atomic_load_n(&head->unseen_sites, __ATOMIC_RELAXED);
     if (now == u->notes_seen)
         return;
     u->notes_seen = now;

@@ -32,6 +32,7 @@ struct ttp_unrecorded {
     char *examples[TTAPE_UNRECORDED_COUNT]; /* paths */
     _Atomic uint64_t *counts;               /* by reason */
     const ttape_syscall_options *calls;     /* who makes plans */
+    _Atomic uint64_t *unseen;               /* by system calls */
 };
 
 /* Takes the notes that are there. */

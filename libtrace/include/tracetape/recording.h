@@ -66,7 +66,8 @@ typedef struct ttape_syscall_options {
     bool no_results;                             /* without what they return */
     bool arguments;                              /* with what they are given: six numbers */
     bool stacks; /* with the stack that led to each, where no recorded function is open */
-    const char *plan_folder; /* an absolute path */
+    const char *plan_folder; /* an absolute path; NULL: programs stay as they are, another
+                                                  * process records their calls (syscalls.h) */
     /* Makes the plan of a module in that folder, where there is none; NULL: nobody does. Called by
      * poll; the program waits for it, up to two seconds. */
     void (*plan)(void *context, const char *module_path);

@@ -92,10 +92,17 @@ static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
 
 /* The signal return is told by its bytes (signal_frames.c, debuggers); a vfork child would find our
  * words in its parent's stack. */
-static bool is_wanted(const struct ttp_plan_site *site)
+static bool is_left(const struct ttp_plan_site *site)
 {
-    return site->kind == TTP_PLAN_CAN &&
-           !(site->number_known && (site->number == SIGNAL_RETURN || site->number == VFORK));
+    return site->number_known && (site->number == SIGNAL_RETURN || site->number == VFORK);
+}
+
+static uint32_t count_left(const struct ttp_plan_head *plan)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->site_count; i++)
+        count += is_left(&sites_of(plan)[i]);
+    return count;
 }
 
 static const ElfW(Phdr) * segment_of(const struct patching *p, const struct ttp_plan_site *site)
@@ -128,8 +135,8 @@ static uint32_t make_stubs(const struct patching *p, const struct ttp_area_data 
     uint32_t made = 0;
     for (uint32_t i = 0; i < p->plan->site_count; i++) {
         struct ttp_stub *stub = &p->stubs[i];
-        if (is_wanted(&sites[i]) && segment_of(p, &sites[i]) != NULL &&
-            is_as_planned(p, &sites[i]) &&
+        if (sites[i].kind == TTP_PLAN_CAN && !is_left(&sites[i]) &&
+            segment_of(p, &sites[i]) != NULL && is_as_planned(p, &sites[i]) &&
             ttp_stub_make(stub, data, p->plan, &sites[i], p->area.bias))
             made++;
         else
@@ -200,7 +207,8 @@ static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
             is_any |= patch_segment(p, segment);
     }
     count_unseen(&ttp_arena.head.seen_sites, is_any ? made : 0);
-    count_unseen(&ttp_arena.head.unseen_sites, p->plan->site_count - (is_any ? made : 0));
+    count_unseen(&ttp_arena.head.unseen_sites,
+                 p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
     return is_any;
 }
 
