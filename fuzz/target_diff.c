@@ -1,4 +1,5 @@
-/* The verb diff: two traces of the input, or one and itself, which is no difference. */
+/* The verb diff: two traces of the input, or one and itself, which is no difference; or both on
+ * either side. */
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
 #include "tools/command/tool.h"
@@ -10,16 +11,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size}, p = fuzz_part(&in, FUZZ_PARAMETER_BYTES), part[2];
     /* Seeds have no parameters, but all sizes. */
     uint32_t mode = (fuzz_number(&p, 1) + (uint32_t)in.size) % 4, how = fuzz_number(&p, 1);
+    const char *paths[2];
     bool json = how & 1, is_same = fuzz_trace_part(in.data, in.size, 1).size == 0;
     struct fuzz_words line = {0};
     uint64_t events = 0;
     fuzz_word(&line, "diff");
     for (unsigned i = 0; i < 2; i++) {
         part[i] = fuzz_trace_part(in.data, in.size, is_same ? 0 : i);
-        fuzz_word(&line, "%s", fuzz_verb_file(i, part[i].data, part[i].size));
+        paths[i] = fuzz_verb_file(i, part[i].data, part[i].size);
+        fuzz_word(&line, "%s", paths[i]);
         events += fuzz_trace_look(part[i], 0).event_count;
     }
     fuzz_word(&line, "%s", modes[mode]);
+    if (mode == 3 && (in.size & 4) != 0) {
+        fuzz_word(&line, "--with");
+        fuzz_word(&line, "%s", paths[1]);
+        fuzz_word(&line, "%s", paths[0]);
+    }
     if (json)
         fuzz_word(&line, "--json");
     if ((how & 2) && mode != 0)
