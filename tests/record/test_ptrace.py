@@ -68,6 +68,31 @@ def test_in_process(program):
     assert sum(found.get(name, (0, 0))[0] for name in ("clone", "clone3", "vfork")) == 1, found
 
 
+def paths_of(trace):
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--by", "path", trace],
+                          capture_output=True, timeout=60, check=True)
+    return {tuple(row["path"]): row["exclusive"]["calls"]
+            for row in json.loads(done.stdout)["rows"]}
+
+
+def test_stacks(program):
+    """Both engines see the same paths to the calls that are known."""
+    seen = []
+    for trace, engine in (("outside.ttape", ["--engine", "ptrace", "--stacks"]),
+                          ("inside.ttape", ["--syscalls", "--stacks"])):
+        done = record(trace, program, engine=engine)  # true may have no names, which is said
+        assert done.returncode == 11, done
+        subprocess.run([setting.COMMAND, "verify", "-q", trace], check=True, timeout=60)
+        seen.append({path: calls for path, calls in paths_of(trace).items()
+                     if path[-1] in ("getppid", "kill")})
+    outside, inside = seen
+    assert outside == inside, (outside, inside)
+    by_threads = [path for path in outside if "start_thread" in path]
+    assert [outside[path] for path in by_threads] == [400] and "calls" in by_threads[0], outside
+    handled = [path for path in outside if "count" in path and "read_one" in path]
+    assert sum(outside[path] for path in handled) == 3, outside  # through frames of signals
+
+
 def test_as_strace():
     if not setting.shutil.which("strace"):
         print("SKIPPED: strace is not installed")
@@ -121,6 +146,7 @@ def main():
             if built.returncode == 0 or not options:
                 test_known(f"./{name}")
         test_in_process("./dynamic")
+        test_stacks("./dynamic")
         test_as_strace()
         test_killed_recorder()
     return 0

@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/binary/plan_file.h"
 #include "tools/command/tool.h"
-#include "tools/kernel/kernel_calls.h"
 
 /* What the tracer is told, and what it says. */
 struct task {
@@ -79,27 +81,44 @@ static void prepare(void)
     (void)prctl(PR_SET_NAME, "tracetape-trace");
 }
 
-static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chosen)
+/* Made where the cache has none; it stays mapped. */
+static const void *find_plan(void *context, const char *module_path, size_t *size_bytes)
 {
-    const char *names[TTAPE_CALL_NUMBERS] = {0};
-    size_t count;
+    struct tool_plan_given given;
+    struct stat about;
+    void *plan = MAP_FAILED;
+    (void)context;
+    if (tool_plan_give(&(struct tool_plan_wish){.path = module_path}, &given) != NULL)
+        return NULL;
+    int folder = tool_plan_cache_open();
+    int file = folder < 0 ? -1 : openat(folder, given.name, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && fstat(file, &about) == 0 && about.st_size > 0) {
+        *size_bytes = (size_t)about.st_size;
+        plan = mmap(NULL, *size_bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    }
+    if (file >= 0)
+        (void)close(file);
+    if (folder >= 0)
+        (void)close(folder);
+    return plan != MAP_FAILED ? plan : NULL;
+}
+
+static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chosen, bool stacks)
+{
     struct task task;
     ttape_error err = {0};
     struct answer end = {.is_end = true};
-    const struct tool_kernel_call *calls = tool_kernel_calls(&count);
     prepare();
-    for (size_t i = 0; i < count; i++)
-        if (calls[i].number < TTAPE_CALL_NUMBERS)
-            names[calls[i].number] = calls[i].name;
     if (!read_whole(task_pipe, &task, sizeof(task)))
         _exit(EXIT_SUCCESS);
     const ttape_trace_options options = {.size = sizeof(options),
                                          .arena = task.arena,
                                          .pid = task.pid,
                                          .is_running = task.is_running,
-                                         .names = names,
                                          .chosen = chosen,
                                          .ready = say_ready,
+                                         .stacks = stacks,
+                                         .plan = find_plan,
                                          .context = &answer_pipe};
     end.status = ttape_trace_calls(&options, &end.counts, &err);
     memcpy(end.message, err.message, sizeof(end.message));
@@ -109,7 +128,7 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chos
 
 /* ---- in the recorder ---- */
 
-bool tool_trace_open(struct tool_record_trace *trace_out, const uint64_t *chosen)
+bool tool_trace_open(struct tool_record_trace *trace_out, const uint64_t *chosen, bool stacks)
 {
     int task[2] = {-1, -1}, answer[2] = {-1, -1};
     pid_t child = -1;
@@ -118,7 +137,7 @@ bool tool_trace_open(struct tool_record_trace *trace_out, const uint64_t *chosen
     if (child == 0) {
         (void)close(task[1]);
         (void)close(answer[0]);
-        trace(task[0], answer[1], chosen);
+        trace(task[0], answer[1], chosen, stacks);
     }
     int code = errno;
     if (task[0] >= 0)

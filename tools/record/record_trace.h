@@ -14,7 +14,7 @@ struct tool_record_trace {
 };
 
 /* `chosen`: as of ttape_trace_options. False, with a message: it cannot be. */
-bool tool_trace_open(struct tool_record_trace *trace, const uint64_t *chosen);
+bool tool_trace_open(struct tool_record_trace *trace, const uint64_t *chosen, bool stacks);
 /* Holds the process, or says why it cannot be. A child that has not executed its program yet lets
  * itself be traced by tool_trace_allow. */
 bool tool_trace_hold(struct tool_record_trace *trace, const char *arena, pid_t pid,

@@ -428,8 +428,8 @@ static int record(const struct options *options, char **argv,
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
     if (options->by_ptrace &&
-        !tool_trace_open(&trace,
-                         options->calls.given ? recording_options->syscalls.chosen : NULL)) {
+        !tool_trace_open(&trace, options->calls.given ? recording_options->syscalls.chosen : NULL,
+                         options->calls.stacks)) {
         free(runtime);
         return TOOL_CANNOT;
     }

@@ -1,18 +1,29 @@
 /* The same for programs: one object. Times are nanoseconds; a path is outermost first. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/syscalls/syscalls_view.h"
 
+/* Without a symbol "module+0x12", which another run has, too. */
+static void put_site(struct tool_sys *view, struct tool_json *json, const char *key, uint32_t site)
+{
+    char label[TOOL_LABEL_BYTES];
+    ttape_string name = tool_site_text(&view->names, site);
+    if (name.size_bytes == 0) {
+        (void)ttape_site_name(view->reader, site, label, sizeof(label));
+        name = (ttape_string){label, strlen(label)};
+    }
+    tool_json_string(json, key, name);
+}
+
 static void put_name(struct tool_sys *view, struct tool_json *json, const char *key,
                      uint32_t function)
 {
-    char buffer[TOOL_SYS_NAME_BYTES], word[20];
+    char buffer[TOOL_SYS_NAME_BYTES];
     if (function < view->functions.count)
-        tool_json_string(
-            json, key,
-            tool_site_word(&view->names, view->functions.functions[function].site, word));
+        put_site(view, json, key, view->functions.functions[function].site);
     else if (function == TOOL_SYS_CUT)
         tool_json_null(json, key);
     else

@@ -20,12 +20,8 @@
 #define RESTART_FIRST 512
 #define RESTART_LAST  516
 
-#define KIND_SYSCALL 3u
-#define KEY_FIRST    1u
-#define KEY_UNKNOWN  (KEY_FIRST + TTAPE_CALL_NUMBERS)
-#define NAME_BYTES   32u
-#define PATH_BYTES   4096u
-#define JUMP_BYTES   (8u << 20) /* stacks that are farther apart are different ones */
+#define PATH_BYTES 4096u
+#define JUMP_BYTES (8u << 20) /* stacks that are farther apart are different ones */
 
 static bool is_chosen(const struct ttp_tracer *tracer, uint32_t number)
 {
@@ -34,29 +30,30 @@ static bool is_chosen(const struct ttp_tracer *tracer, uint32_t number)
            (number < TTAPE_CALL_NUMBERS && (chosen[number / 64] >> number % 64 & 1) != 0);
 }
 
-/* Says in the thread's stream what the key of a call's records means. */
+/* Says in the thread's stream what the key of a call's records means. The recorder knows names. */
 static void announce(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number)
 {
-    char name[NAME_BYTES];
-    uint64_t key = KEY_FIRST + number;
-    uint32_t numbers[2] = {KIND_SYSCALL, number};
-    const char *known = tracer->options->names != NULL && number < TTAPE_CALL_NUMBERS
-                            ? tracer->options->names[number]
-                            : NULL;
-    if (number < TTAPE_CALL_NUMBERS && (thread->announced[number / 8] & 1u << number % 8) != 0)
+    static const char other[] = "call of 32 bits";
+    uint64_t key = TTP_CALL_KEYS + number;
+    uint32_t numbers[2] = {TTAPE_SITE_SYSCALL, number};
+    bool is_other = number >= TTAPE_CALL_NUMBERS;
+    uint16_t size = is_other ? sizeof(other) - 1 : 0;
+    if (!is_other && (thread->announced[number / 8] & 1u << number % 8) != 0)
         return;
-    if (known != NULL)
-        (void)snprintf(name, sizeof(name), "%s", known);
-    else if (number < TTAPE_CALL_NUMBERS)
-        (void)snprintf(name, sizeof(name), "call_%u", number);
-    else
-        (void)snprintf(name, sizeof(name), "call of 32 bits");
-    uint16_t size = (uint16_t)strlen(name);
     const struct ttp_outside_field fields[4] = {
-        {&key, sizeof(key)}, {numbers, sizeof(numbers)}, {&size, sizeof(size)}, {name, size}};
+        {&key, sizeof(key)}, {numbers, sizeof(numbers)}, {&size, sizeof(size)}, {other, size}};
     if (ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_SITE, fields, 4) &&
-        number < TTAPE_CALL_NUMBERS)
+        !is_other)
         thread->announced[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
+static uint64_t key_of(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number)
+{
+    uint64_t key = tracer->stack != NULL ? ttp_traced_key(tracer, thread, number) : 0;
+    if (key != 0)
+        return key;
+    announce(tracer, thread, number);
+    return TTP_CALL_KEYS + number;
 }
 
 static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,
@@ -64,7 +61,7 @@ static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,
 {
     if (!call->is_written)
         return;
-    (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, KEY_FIRST + call->number);
+    (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, call->key);
     if (!has_result || result >= 0 || result < -4095)
         return;
     uint8_t type = TTAPE_VALUE_SIGNED;
@@ -106,9 +103,8 @@ static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t
     if (is_chosen(tracer, number)) {
         tracer->counts->calls++;
         tracer->counts->other_calls += number >= TTAPE_CALL_NUMBERS;
-        announce(tracer, thread, number);
-        call.is_written =
-            ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, KEY_FIRST + number);
+        call.key = key_of(tracer, thread, number);
+        call.is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call.key);
     }
     thread->open[thread->open_count++] = call;
 }
@@ -138,6 +134,9 @@ static void leave(struct ttp_tracer *tracer, struct ttp_traced *thread, int64_t 
         return;
     }
     bool is_return = call->number == SYS_rt_sigreturn;
+    if (call->number == SYS_mmap || call->number == SYS_munmap || call->number == SYS_mremap ||
+        call->number == SYS_mprotect)
+        ttp_space_changed(tracer, thread->pid);
     thread->open_count--;
     write_exit(tracer, thread, call, result, !is_return);
     if (is_return)
@@ -199,6 +198,8 @@ void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
     thread->out.image = thread->out.serial;
     thread->open_count = 0;
     memset(thread->announced, 0, sizeof(thread->announced));
+    ttp_traced_forget(thread);
+    ttp_space_changed(tracer, thread->pid);
     write_process(tracer, thread, parent != NULL ? parent->out.image : 0,
                   parent != NULL ? parent->pid : parent_of(thread->pid));
 }
@@ -215,9 +216,9 @@ void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
         return;
     announce(tracer, thread, SYS_execve);
     tracer->counts->calls++;
-    if (ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, KEY_FIRST + SYS_execve))
+    if (ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, TTP_CALL_KEYS + SYS_execve))
         (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT,
-                               KEY_FIRST + SYS_execve);
+                               TTP_CALL_KEYS + SYS_execve);
 }
 
 void ttp_traced_end(struct ttp_tracer *tracer, struct ttp_traced *thread)

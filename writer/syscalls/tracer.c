@@ -57,7 +57,10 @@ void ttp_traced_remove(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
     for (size_t i = 0; i < tracer->count; i++)
         if (tracer->threads[i] == thread) {
+            if (thread->tid == thread->pid)
+                ttp_space_end(tracer, thread->pid);
             tracer->threads[i] = tracer->threads[--tracer->count];
+            ttp_traced_forget(thread);
             free(thread);
             return;
         }
@@ -269,6 +272,8 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     if (status != TTAPE_OK)
         return status;
     wants_to_leave = 0;
+    if (options->stacks && options->plan != NULL)
+        tracer.stack = malloc(sizeof(*tracer.stack));
     status = seize_all(&tracer, options->pid, err);
     if (status == TTAPE_OK) {
         if (options->is_running)
@@ -283,6 +288,12 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     while (tracer.count > 0)
         ttp_traced_remove(&tracer, tracer.threads[tracer.count - 1]);
     free(tracer.threads);
+    for (size_t i = 0; i < tracer.space_count; i++)
+        ttp_modules_free(&tracer.spaces[i].modules);
+    free(tracer.spaces);
+    ttp_plans_free(&tracer.plans);
+    ttp_paths_free(&tracer.paths);
+    free(tracer.stack);
     ttp_outside_close(&tracer.outside);
     return status;
 }

@@ -7,11 +7,12 @@
 #include <tracetape/syscalls.h>
 
 #include "writer/syscalls/outside.h"
+#include "writer/syscalls/traced_stack.h"
 
 #define TTP_CALLS_OPEN 64u /* calls in handlers in calls in handlers ... */
 
 struct ttp_traced_call {
-    uint64_t sp;
+    uint64_t sp, key;
     uint32_t number;
     bool is_pending; /* it was interrupted, and whether it goes on is not known yet */
     bool is_written;
@@ -25,6 +26,21 @@ struct ttp_traced {
     uint32_t open_count;
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
+    uint64_t *said; /* keys of calls over stacks: a table; 0: free */
+    size_t said_count, said_capacity;
+};
+
+/* The memory of a process. */
+struct ttp_traced_space {
+    uint64_t image;
+    uint32_t pid;
+    bool is_stale;
+    struct ttp_traced_modules modules;
+};
+
+struct ttp_traced_paths {
+    struct ttp_traced_path **slots;
+    size_t count, capacity;
 };
 
 struct ttp_tracer {
@@ -33,6 +49,11 @@ struct ttp_tracer {
     struct ttp_outside outside;
     struct ttp_traced **threads;
     size_t count, capacity;
+    struct ttp_traced_space *spaces;
+    size_t space_count;
+    struct ttp_traced_plans plans;
+    struct ttp_traced_paths paths;
+    struct ttp_traced_stack *stack; /* that was walked last; NULL: stacks are not asked for */
     bool is_leaving;
     bool is_near; /* on the processor of the only thread that is traced */
     uint32_t stops;
@@ -43,6 +64,16 @@ struct ttp_traced *ttp_traced_find(struct ttp_tracer *tracer, uint32_t tid);
 /* NULL: no memory. */
 struct ttp_traced *ttp_traced_add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid);
 void ttp_traced_remove(struct ttp_tracer *tracer, struct ttp_traced *thread);
+
+/* ---- traced_paths.c ---- */
+
+/* The key of the call that the thread is at the entry of, over its stack; 0: there is none. */
+uint64_t ttp_traced_key(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number);
+/* The thread's stream begins anew. */
+void ttp_traced_forget(struct ttp_traced *thread);
+void ttp_space_changed(struct ttp_tracer *tracer, uint32_t pid);
+void ttp_space_end(struct ttp_tracer *tracer, uint32_t pid);
+void ttp_paths_free(struct ttp_traced_paths *paths);
 
 /* ---- tracer_place.c ---- */
 

@@ -17,18 +17,21 @@
 extern "C" {
 #endif
 
-#define TTAPE_CALL_NUMBERS 512u /* of the kernel; higher ones are called by their number */
+#define TTAPE_CALL_NUMBERS 512u /* of the kernel; higher ones, and those of 32 bits, are one */
 
 typedef struct ttape_trace_options {
-    size_t size;        /* sizeof(ttape_trace_options) */
-    const char *arena;  /* ttape_recording_arena */
-    uint32_t pid;       /* the process, and all that it starts */
-    bool is_running;    /* it runs already; else it is a child of the recorder's that waits, and is
+    size_t size;       /* sizeof(ttape_trace_options) */
+    const char *arena; /* ttape_recording_arena */
+    uint32_t pid;      /* the process, and all that it starts */
+    bool is_running;   /* it runs already; else it is a child of the recorder's that waits, and is
                         * seen from the program on that it executes next */
-    const char **names; /* by number, NULL: none; of TTAPE_CALL_NUMBERS */
     const uint64_t *chosen;       /* a bit by number, the lowest first; NULL: all */
     void (*ready)(void *context); /* called once, when the process is held */
-    void *context;
+    bool stacks;                  /* with each call, the stack that led to it */
+    /* The plan of a module (`tracetape binary`), which stays as it is while programs are traced;
+     * NULL: it has none, and stacks end there. */
+    const void *(*plan)(void *context, const char *module_path, size_t *size_bytes);
+    void *context; /* of both */
     uint64_t reserved[4];
 } ttape_trace_options;
 
