@@ -119,6 +119,20 @@ sort out >sorted
 sort folded.txt >wanted
 same sorted wanted
 
+# Copies keep paths: cut, and merged with another trace, whose paths have other numbers.
+status 0 "$T" convert calls.txt -o parts.ttape --partition-events 4
+status 0 "$T" dump parts.ttape --paths --format csv
+cp out whole.csv
+status 0 "$T" cut parts.ttape -o cut2.ttape --partition 1..
+status 0 "$T" dump cut2.ttape --paths --format csv
+(head -n 1 whole.csv; tail -n +6 whole.csv) >wanted
+same out wanted
+status 0 "$T" merge rows.ttape parts.ttape -o merged.ttape
+status 0 "$T" verify merged.ttape
+status 0 "$T" dump merged.ttape --paths --format csv
+has out ',1,2,enter,1,0x0,read,"main;f\(int, int\);0x1010"$'
+has out ',4000,enter,2,0x0,read,A;handler$'
+
 # A path of as many frames as there may be, and of one more.
 frames() { printf '1 1 syscall-enter read path=f'; printf ';f%.0s' $(seq 2 "$1"); echo; }
 frames 65535 >deep.txt

@@ -5,7 +5,10 @@
 
 #include <tracetape/copy.h>
 #include <tracetape/reader.h>
+#include <tracetape/recover.h>
 #include <tracetape/writer.h>
+
+#include "format/container/chunk.h"
 
 #include "tests/asserts.h"
 
@@ -232,6 +235,79 @@ START_TEST(too_deep)
 }
 END_TEST
 
+/* Where the n-th chunk of a kind stands; 0: there are not so many. */
+static size_t find_chunk(const ttape_memory_sink *memory, uint16_t kind, uint32_t n,
+                         struct ttp_chunk *chunk)
+{
+    size_t at = TTP_FILE_HEADER_BYTES;
+    for (; at + TTP_FOOTER_BYTES < memory->size_bytes;
+         at += TTP_CHUNK_HEADER_BYTES + (size_t)chunk->stored_bytes) {
+        OK(ttp_chunk_read(memory->data + at, at, chunk, &err));
+        if (chunk->kind == kind && n-- == 0)
+            return at;
+    }
+    return 0;
+}
+
+/* Recovers a file, and finds all events of it; returns how many sites of calls kept their paths. */
+static uint32_t recover(const ttape_memory_sink *damaged, ttape_recover_report *report)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_source source = ttape_source_memory(damaged->data, damaged->size_bytes);
+    ttape_recover_options options = {.size = sizeof options};
+    ttape_reader *r;
+    ttape_info info;
+    uint64_t findings;
+    uint32_t linked = 0;
+    OK(ttape_recover_trace(&source, &sink, &options, report, &err));
+    source = ttape_source_memory(memory.data, memory.size_bytes);
+    OK(ttape_verify(&source, NULL, NULL, NULL, NULL, &findings, &err));
+    ck_assert_uint_eq(findings, 0);
+    OK(ttape_reader_open(&r, &source, NULL, &err));
+    ttape_reader_get_info(r, &info);
+    ck_assert_uint_eq(info.event_count, 2 * ROUNDS);
+    for (uint32_t i = 0; i < info.site_count && i < told.site_count; i++) {
+        ttape_site site;
+        OK(ttape_reader_get_site(r, i, &site));
+        ck_assert(site.path == 0 || site.path == told.site_path[i]);
+        linked += site.path != 0;
+    }
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+    return linked;
+}
+
+/* A damaged table of paths loses these, and their links: no event, and no other path's number. */
+START_TEST(recovered)
+{
+    seed = 7;
+    ttape_memory_sink memory = write_trace();
+    ttape_recover_report report;
+    struct ttp_chunk chunk;
+    uint32_t all = recover(&memory, &report), tables = 0;
+    ck_assert_uint_gt(all, ROUNDS / 2);
+    ck_assert_uint_eq(report.loss_count, 0);
+    for (size_t at; (at = find_chunk(&memory, TTP_CHUNK_PATHS, tables, &chunk)) != 0; tables++) {
+        memory.data[at + TTP_CHUNK_HEADER_BYTES] ^= 1;
+        uint32_t linked = recover(&memory, &report);
+        ck_assert(linked < all || chunk.content_bytes < 20); /* the last one has no links */
+        ck_assert_uint_ge(report.pieces[TTAPE_RECOVER_SITES][TTAPE_RECOVER_LOST], 1);
+        ck_assert_uint_eq(report.lost_events, 0);
+        memory.data[at + TTP_CHUNK_HEADER_BYTES] ^= 1;
+    }
+    ck_assert_uint_gt(tables, 10);
+    for (uint32_t i = 0; i < 3; i++) { /* sites are placeholders then, and their paths stay */
+        size_t at = find_chunk(&memory, TTP_CHUNK_SITES, i * 4, &chunk);
+        memory.data[at + TTP_CHUNK_HEADER_BYTES] ^= 1;
+        ck_assert_uint_eq(recover(&memory, &report), all);
+        ck_assert_uint_gt(report.placeholder_count, 0);
+        memory.data[at + TTP_CHUNK_HEADER_BYTES] ^= 1;
+    }
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 START_TEST(not_found)
 {
     ttape_memory_sink memory = write_trace();
@@ -257,6 +333,7 @@ int main(void)
     tcase_add_test(tests, copied);
     tcase_add_test(tests, refused);
     tcase_add_test(tests, too_deep);
+    tcase_add_test(tests, recovered);
     tcase_add_test(tests, not_found);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

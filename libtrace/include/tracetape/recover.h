@@ -34,7 +34,7 @@ typedef enum ttape_recover_fate {
 typedef enum ttape_recover_kind {
     TTAPE_RECOVER_BYTES = 0, /* bytes that are no chunk */
     TTAPE_RECOVER_METADATA = 1,
-    TTAPE_RECOVER_SITES = 2,
+    TTAPE_RECOVER_SITES = 2, /* site tables, and the path tables behind them */
     TTAPE_RECOVER_STREAMS = 3,
     TTAPE_RECOVER_PARTITION = 4,
     TTAPE_RECOVER_MODEL = 5,
@@ -87,7 +87,8 @@ typedef struct ttape_recover_report {
     uint64_t pieces[TTAPE_RECOVER_KINDS][TTAPE_RECOVER_FATES];
     uint64_t missing_chunks;    /* numbers of chunks that are nowhere, indexes apart */
     uint64_t gap_count;         /* gap events that mark losses in the output */
-    uint64_t placeholder_count; /* sites, modules, files, processes, streams without their names */
+    uint64_t placeholder_count; /* sites, modules, files, processes, streams without their names,
+                                 * and paths without their frames */
     uint64_t uncounted_losses;  /* gaps and lost pieces of which nothing tells how many events */
     uint64_t reserved[4];
 } ttape_recover_report;
