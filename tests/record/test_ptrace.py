@@ -128,6 +128,7 @@ def test_killed_recorder():
         assert file.read() == "a\n"
     recorder.send_signal(signal.SIGKILL)
     recorder.wait()
+    setting.forget_arena(recorder.pid)  # else another recorder finds it, and says so
     with open("go", "w") as file:
         file.write("on\n")
     with open("end") as file:
