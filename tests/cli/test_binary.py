@@ -147,6 +147,22 @@ pointer: .quad 0
     .section .note.GNU-stack, "", @progbits
 """
 
+FIXED = r"""
+    .text
+    .globl _start
+_start: .cfi_startproc  # a jump through a register, as a call at a function's end is
+    mov places(,%rdi,8), %rax
+    jmp *%rax
+    mov $60, %eax
+.Linside: syscall
+    nop
+    ret
+    .cfi_endproc
+    .data
+    .p2align 3
+places: .quad .Linside
+    .section .note.GNU-stack, "", @progbits
+"""
 INLINED = """
 static volatile int sum;
 static inline __attribute__((always_inline)) void innermost(int n) { sum += n; }
@@ -224,6 +240,16 @@ def check_own(path):
                      ("tail", None, "pointer", False), ("tail", "elsewhere", "linked", False),
                      ("tail", "elsewhere", "linked", False), ("tail", "before", "direct", True)], \
         calls
+
+
+def check_fixed(folder):
+    """Addresses in data that no relocation tells of: one is that of the system call."""
+    with open(f"{folder}/fixed.s", "w") as out:
+        out.write(FIXED)
+    subprocess.run([CC, "-static", "-nostdlib", "-no-pie", "-o", f"{folder}/fixed",
+                    f"{folder}/fixed.s"], check=True)
+    site, = say(f"{folder}/fixed")["system_calls"]
+    assert site["patch"] == BRANCHED and site["call"] is None, site
 
 
 def check_inlined(folder):
@@ -314,6 +340,7 @@ def main():
         own = build(folder)
         check_own(own)
         check_inlined(folder)
+        check_fixed(folder)
         subprocess.run(["strip", own], check=True)
         assert say(own)["system_call_count"] == 13 # nowhere has no name any more
         check_refusals(folder)

@@ -5,6 +5,7 @@
  *     decoded branches                             short ones, of functions that are looked at
  *     tables of distances or addresses             where a function with an indirect jump takes
  *                                                  their address
+ *     words of data that may be addresses          of programs at fixed places, without relocations
  *     addresses that code takes, relocations, symbols, landing pads */
 #include <string.h>
 
@@ -144,6 +145,17 @@ static void mark_packed(struct tool_code *code)
     }
 }
 
+static void mark_words(struct tool_code *code)
+{
+    for (uint32_t i = 0; i < code->image->segment_count; i++) {
+        const struct tool_image_segment *segment = &code->image->segments[i];
+        const uint8_t *bytes = code->image->bytes + segment->offset;
+        for (uint64_t at = (8 - segment->address % 8) % 8;
+             !segment->executable && at + 8 <= segment->file_bytes; at += 8)
+            tool_code_set_mark(code, tool_le64(bytes + at));
+    }
+}
+
 static void mark_symbols(struct tool_code *code, const struct tool_image_part *symbols,
                          const struct tool_image_part *names)
 {
@@ -245,6 +257,8 @@ bool tool_code_mark_near(struct tool_code *code)
 {
     mark_relocations(code, &code->image->relocations);
     mark_packed(code);
+    if (code->image->is_fixed)
+        mark_words(code);
     mark_symbols(code, &code->image->symbols, &code->image->symbol_names);
     mark_symbols(code, &code->image->dynamic_symbols, &code->image->dynamic_names);
     tool_code_set_mark(code, code->image->entry);

@@ -164,10 +164,24 @@ static void trim_names(struct tool_image_part *names)
         names->size_bytes--;
 }
 
-/* Symbol tables: the only thing that sections are asked for, as a loader does not need them. */
+/* Static programs may be without the index that leads to their call frame information. */
+static void take_frames(struct tool_image *image, const struct tool_image_part *names,
+                        const uint8_t *entry)
+{
+    static const char wanted[] = ".eh_frame";
+    uint32_t name = tool_le32(entry);
+    if (name < names->size_bytes && names->size_bytes - name >= sizeof wanted &&
+        memcmp(names->bytes + name, wanted, sizeof wanted) == 0)
+        image->frames = section_bytes(image, entry);
+}
+
+/* Symbol tables, and what a loader does not need either. */
 static void read_sections(struct tool_image *image)
 {
+    struct tool_image_part section_names = {0};
     const uint8_t *entry, *names;
+    if (section_at(image, tool_le16(image->bytes + 62), &entry))
+        section_names = section_bytes(image, entry);
     uint32_t count = tool_le16(image->bytes + 60);
     if (count == 0 && section_at(image, 0, &entry)) {
         uint64_t many = tool_le64(entry + 32);
@@ -175,6 +189,7 @@ static void read_sections(struct tool_image *image)
     }
     for (uint32_t i = 0; i < count && section_at(image, i, &entry); i++) {
         uint32_t type = tool_le32(entry + 4);
+        take_frames(image, &section_names, entry);
         if ((type != SHT_SYMTAB && type != SHT_DYNSYM) ||
             !section_at(image, tool_le32(entry + 40), &names))
             continue;
@@ -244,6 +259,7 @@ const char *tool_image_open(struct tool_image *image, const uint8_t *bytes, size
     if (tool_le16(bytes + 16) != ET_EXEC && tool_le16(bytes + 16) != ET_DYN)
         return "neither an executable nor a shared library";
     image->entry = tool_le64(bytes + 24);
+    image->is_fixed = tool_le16(bytes + 16) == ET_EXEC;
     if (!read_segments(image, &dynamic, &frames_head))
         return "it is loaded above 4 GiB";
     if (image->segment_count == 0)

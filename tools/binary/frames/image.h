@@ -47,6 +47,7 @@ struct tool_image {
     size_t size_bytes;
     bool has_interpreter; /* it is linked at its start: a program */
     bool is_dynamic;
+    bool is_fixed; /* it is always loaded at its own addresses: nothing says where they are used */
     uint32_t segment_count;
     struct tool_image_segment segments[TOOL_IMAGE_SEGMENTS_MAX]; /* that are loaded */
     uint32_t code_start, code_end; /* lowest and highest address of executable segments */
