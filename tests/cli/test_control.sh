@@ -28,15 +28,16 @@ steps() {
 start --off -- 50 50 50 50 50
 status 0 "$T" control "$program" status
 has out '^mode +off$'
+has out "^output +$PWD/got.ttape$"
 step 1
 status 0 "$T" control "$program" on
-equals "$(cat out)" "process $program: recording is on, it was off" 'what on says'
+equals "$(cat out)" "process $program: recording into '$PWD/got.ttape' is on, it was off" 'what on says'
 status 0 "$T" control "$job" status
 has out '^mode +on$'
 has out "^recorder +process $job$"
 step 2
 status 0 "$T" control "$job" off
-equals "$(cat out)" "process $job: recording is off, it was on" 'what off says'
+equals "$(cat out)" "process $job: recording into '$PWD/got.ttape' is off, it was on" 'what off says'
 step 3
 kill -USR1 "$job"
 until_true is_switched on
@@ -54,7 +55,7 @@ has got.ttape.csv ',gap,'
 start -- 50 50
 step 1
 status 0 "$T" control "$program" flush
-has out "^process $program: [0-9]+ events are in the trace, 0 are lost$"
+has out "^process $program: [0-9]+ events of '$PWD/got.ttape' are on disk, 0 are lost$"
 status 0 "$T" control "$program" status --json
 status 0 python3 - out "$job" "$program" <<'END'
 import json, sys
@@ -72,7 +73,7 @@ status 0 "$T" info got.ttape.recording/trace.0
 equals "$(called flushed.csv leaf)" 100 'calls in the file after a flush'
 status 0 "$T" control "$job" off
 status 0 "$T" control "$job" stop
-equals "$(cat out)" "process $job: recording is stopped for good, it was off" 'what stop says'
+equals "$(cat out)" "process $job: recording into '$PWD/got.ttape' is stopped for good, it was off" 'what stop says'
 status 0 "$T" control "$job" status
 has out '^mode +stopped$'
 status 4 "$T" control "$job" on

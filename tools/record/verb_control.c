@@ -77,12 +77,14 @@ static const char *clock_name(ttape_clock clock)
     return clock < sizeof names / sizeof names[0] ? names[clock] : "unknown";
 }
 
-static void print_json(struct tool_output *out, uint32_t pid, const ttape_control_status *s)
+static void print_json(struct tool_output *out, uint32_t pid, const char *path,
+                       const ttape_control_status *s)
 {
     struct tool_json json;
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_number(&json, "pid", pid);
+    tool_json_text(&json, "output", path != NULL ? path : "");
     tool_json_text(&json, "mode", mode_name(s->mode));
     tool_json_text(&json, "clock", clock_name(s->clock));
     tool_json_begin(&json, "blocks", '{');
@@ -102,8 +104,13 @@ static void print_json(struct tool_output *out, uint32_t pid, const ttape_contro
     tool_output_text(out, "\n");
 }
 
-static void print_text(struct tool_output *out, const ttape_control_status *s)
+static void print_text(struct tool_output *out, const char *path, const ttape_control_status *s)
 {
+    if (path != NULL) {
+        tool_output_text(out, "output      ");
+        tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){path, strlen(path)});
+        tool_output_text(out, "\n");
+    }
     tool_output_printf(out, "mode        %s\n", mode_name(s->mode));
     tool_output_printf(out, "clock       %s\n", clock_name(s->clock));
     tool_output_printf(
@@ -120,12 +127,13 @@ static int print_status(const ttape_control *control, uint32_t pid, bool as_json
 {
     struct tool_output out;
     ttape_control_status status;
+    const char *path = ttape_control_output(control);
     ttape_control_get_status(control, &status);
     tool_output_open(&out, STDOUT_FILENO);
     if (as_json)
-        print_json(&out, pid, &status);
+        print_json(&out, pid, path, &status);
     else
-        print_text(&out, &status);
+        print_text(&out, path, &status);
     return tool_output_close(&out);
 }
 
@@ -156,25 +164,38 @@ static int print_files(const ttape_control *control, bool as_json)
     return tool_output_close(&out);
 }
 
+static void put_output(struct tool_output *out, const char *before, const char *path)
+{
+    if (path == NULL)
+        return;
+    tool_output_text(out, before);
+    tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){path, strlen(path)});
+    tool_output_text(out, "'");
+}
+
 /* What was done, and to what. */
 static int print_done(const ttape_control *control, uint32_t pid, uint32_t request,
                       const ttape_control_status *before)
 {
     struct tool_output out;
     ttape_control_status now;
+    const char *path = ttape_control_output(control);
     ttape_control_get_status(control, &now);
     tool_output_open(&out, STDOUT_FILENO);
-    if (request == TTAPE_CONTROL_FLUSH)
-        tool_output_printf(&out,
-                           "process %" PRIu32 ": %" PRIu64 " events are in the trace, %" PRIu64
-                           " are lost\n",
-                           pid, now.event_count, now.lost_count);
-    else if (request == TTAPE_CONTROL_STOP)
-        tool_output_printf(&out, "process %" PRIu32 ": recording is stopped for good, it was %s\n",
-                           pid, mode_name(before->mode));
-    else
-        tool_output_printf(&out, "process %" PRIu32 ": recording is %s, it was %s\n", pid,
-                           request == TTAPE_CONTROL_ON ? "on" : "off", mode_name(before->mode));
+    tool_output_printf(&out, "process %" PRIu32 ": ", pid);
+    if (request == TTAPE_CONTROL_FLUSH) {
+        tool_output_printf(&out, "%" PRIu64 " events", now.event_count);
+        put_output(&out, " of '", path);
+        tool_output_printf(&out, " are on disk, %" PRIu64 " are lost\n", now.lost_count);
+        return tool_output_close(&out);
+    }
+    tool_output_text(&out, "recording");
+    put_output(&out, " into '", path);
+    tool_output_printf(&out, " is %s, it was %s\n",
+                       request == TTAPE_CONTROL_STOP ? "stopped for good"
+                       : request == TTAPE_CONTROL_ON ? "on"
+                                                     : "off",
+                       mode_name(before->mode));
     return tool_output_close(&out);
 }
 

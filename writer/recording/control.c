@@ -31,6 +31,8 @@
 #define OWNER_SHIFT  2u
 #define FILE_NAME    "/arena"
 #define FILE_DELETED " (deleted)"
+#define FOLDER_END   ".recording" /* of the recording's folder, behind the output's name */
+#define FOLDER_ROOM  (TTP_ARENA_HEAD_BYTES - TTP_ARENA_FOLDER_AT)
 
 struct ttape_control {
     struct ttp_arena_head *head;
@@ -42,6 +44,7 @@ struct ttape_control {
     uint32_t capacity, clock, recorder_pid; /* as the head said, once: programs can write there */
     char names[TTP_ARENA_NAMES_BYTES + 1];  /* files of the last snapshot, each ended by a zero */
     size_t names_bytes;
+    char output[FOLDER_ROOM]; /* empty: not known */
 };
 
 /* A mapping that may be an arena's. */
@@ -137,6 +140,16 @@ static bool is_arena(ttape_control *c, const struct ttp_arena_head *head, const 
            offset <= size && size - offset >= (uint64_t)c->capacity * TTP_BLOCK_BYTES;
 }
 
+/* Programs can write there: what is no such path is not believed. */
+static void read_output(ttape_control *c)
+{
+    const char *folder = (const char *)c->head + TTP_ARENA_FOLDER_AT;
+    size_t size = strnlen(folder, FOLDER_ROOM);
+    if (size == FOLDER_ROOM || folder[0] != '/' || !ends_with(folder, size, FOLDER_END))
+        return;
+    memcpy(c->output, folder, size - strlen(FOLDER_END));
+}
+
 /* Maps head and block states. TTAPE_E_NOT_FOUND: it is some other file. */
 static ttape_status map(ttape_control *c, int fd, ttape_error *err)
 {
@@ -156,6 +169,7 @@ static ttape_status map(ttape_control *c, int fd, ttape_error *err)
     }
     c->head = memory;
     c->states = (const void *)((const uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
+    read_output(c);
     c->device = file.st_dev;
     c->inode = file.st_ino;
     return TTAPE_OK;
@@ -382,4 +396,9 @@ ttape_status ttape_control_send(ttape_control *c, ttape_control_request request,
     case TTAPE_CONTROL_STOP: stop(head); return TTAPE_OK;
     default: return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "no such request");
     }
+}
+
+const char *ttape_control_output(const ttape_control *c)
+{
+    return c->output[0] != '\0' ? c->output : NULL;
 }
