@@ -18,6 +18,9 @@ start() {
 # is_switched MODE: whether the recorder has done so
 is_switched() { "$T" control "$job" status | grep -q "^mode *$1\$"; }
 
+# says LINE: what the request says; HERE is this folder
+says() { equals "$(sed "s|'$PWD/|'HERE/|" out)" "$1" 'what the request says'; }
+
 # steps FILE: which steps are in it
 steps() {
     csv "$1"
@@ -31,13 +34,13 @@ has out '^mode +off$'
 has out "^output +$PWD/got.ttape$"
 step 1
 status 0 "$T" control "$program" on
-equals "$(cat out)" "process $program: recording into '$PWD/got.ttape' is on, it was off" 'what on says'
+says "process $program: recording into 'HERE/got.ttape' is on, it was off"
 status 0 "$T" control "$job" status
 has out '^mode +on$'
 has out "^recorder +process $job$"
 step 2
 status 0 "$T" control "$job" off
-equals "$(cat out)" "process $job: recording into '$PWD/got.ttape' is off, it was on" 'what off says'
+says "process $job: recording into 'HERE/got.ttape' is off, it was on"
 step 3
 kill -USR1 "$job"
 until_true is_switched on
@@ -73,7 +76,7 @@ status 0 "$T" info got.ttape.recording/trace.0
 equals "$(called flushed.csv leaf)" 100 'calls in the file after a flush'
 status 0 "$T" control "$job" off
 status 0 "$T" control "$job" stop
-equals "$(cat out)" "process $job: recording into '$PWD/got.ttape' is stopped for good, it was off" 'what stop says'
+says "process $job: recording into 'HERE/got.ttape' is stopped for good, it was off"
 status 0 "$T" control "$job" status
 has out '^mode +stopped$'
 status 4 "$T" control "$job" on

@@ -248,7 +248,7 @@ TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_cont
 TTAPE_API ttape_status ttape_control_send(ttape_control *control, ttape_control_request request,
                                           uint64_t wait_ns, ttape_error *err);
 
-/* The trace that the recording becomes: OUTPUT, as a path. NULL: it is not known. Valid until close. */
+/* Path of the trace that the recording becomes. NULL: not known. Valid until close. */
 TTAPE_API const char *ttape_control_output(const ttape_control *control);
 
 /* A file of the snapshot that the last SNAPSHOT has waited for: its path. Where the recorder has a
