@@ -123,10 +123,11 @@ static ttape_status load_cpu_times(ttape_reader *r, const struct ttp_loaded *p,
 {
     struct ttp_measure *rows;
     uint32_t count;
-    TTP_TRY(ttp_summary_load(r, p, &rows, &count, err));
-    ttape_status status = ttp_cpu_times_load(r, p, rows, count, cpu, err);
+    ttape_status status = ttp_summary_load(r, p, &rows, &count, err);
+    if (status == TTAPE_OK)
+        status = ttp_cpu_times_load(r, p, rows, count, cpu, err);
     ttp_memory_give(&r->memory, rows, count, sizeof *rows);
-    return status;
+    return status >= TTAPE_E_TRUNCATED ? TTAPE_OK : status; /* damaged is as good as not there */
 }
 
 static ttape_status walk(void *context, uint32_t number, ttape_reader *r,

@@ -109,13 +109,14 @@ def slow_row(bench, label, path, target):
                                   "40", path]))["rows"]
     names = [row["name"] for row in rows]
     draw = random.Random(3)
-    questions = [[]] + [[name] for name in draw.sample(names, min(len(names), 5))]
+    drawn = draw.sample(names, min(len(names), 5))
+    questions = [[], ["--self"], *([name] for name in drawn), [drawn[0], "--self"]]
     walls, details = [], []
     for question in questions:
         runs = [bench.run([bench.command, "slow", path, *question]) for _ in range(3)]
         answer = json.loads(bench.call([bench.command, "slow", "--json", path, *question]))
         walls.append(median([r["wall"] for r in runs]) * 1000)
-        details.append(f"{question[0] if question else 'all functions'}: {walls[-1]:.0f} ms, user "
+        details.append(f"{' '.join(question) or 'all functions'}: {walls[-1]:.0f} ms, user "
                        f"+ system {median([r['cpu'] for r in runs]) * 1000:.0f} ms, decoded "
                        f"{answer['decoded']} of {answer['partitions']} partitions, peak "
                        f"{max(r['max_rss_kib'] for r in runs) / 1024:.0f} MiB")

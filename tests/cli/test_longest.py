@@ -168,6 +168,8 @@ def refused(place):
     ends_with(4, "slow", path, "nothing")
     ends_with(2, "slow", path, "--limit", 0)
     ends_with(2, "slow", path, "--self", "--first")
+    ends_with(2, "slow", path, "--self", "--on-cpu")
+    ends_with(4, "slow", path, "--on-cpu")         # it does not say when threads ran
     ends_with(4, "dump", path, "--open", "s0e2")   # an exit
     ends_with(4, "dump", path, "--open", "s9e0")
     ends_with(2, "dump", path, "--open", "0e1")
