@@ -133,6 +133,32 @@ status 0 "$T" dump merged.ttape --paths --format csv
 has out ',1,2,enter,1,0x0,read,"main;f\(int, int\);0x1010"$'
 has out ',4000,enter,2,0x0,read,A;handler$'
 
+# In a graph the frames of a path are on the stack, and have no calls.
+cat >nested.txt <<'END'
+1us 1 syscall-enter S1 path=A1;A2
+5us 1 syscall-enter S2 path=A1;A2;S1
+7us 1 syscall-exit S2
+9us 1 syscall-exit S1
+11us 1 syscall-enter S1 path=A1;A3;A2;A1
+21us 1 syscall-enter S2 path=A1;A3;A2;A1;S1
+23us 1 syscall-exit S2
+28us 1 syscall-exit S1
+END
+status 0 "$T" convert nested.txt -o nested.ttape
+status 0 "$T" graph --all nested.ttape
+sed -n 's/ *starts.*//; s/^ *[0-9.]* *//p' out | tail -n +3 | tr -s ' ' >got
+cat >wanted <<'END'
+25.000 us 0 0 A1
+17.000 us 21.000 us 1 S1
+4.000 us 4.000 us 2 S2
+17.000 us 0 0 A3
+17.000 us 0 0 A2
+17.000 us - 0 A1 ^
+8.000 us - 1 S1 ^
+8.000 us - 0 A2 ^
+END
+same got wanted
+
 # A path of as many frames as there may be, and of one more.
 frames() { printf '1 1 syscall-enter read path=f'; printf ';f%.0s' $(seq 2 "$1"); echo; }
 frames 65535 >deep.txt

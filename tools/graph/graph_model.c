@@ -174,6 +174,7 @@ void tool_graph_close(struct tool_graph *graph)
     free(graph->edges);
     free(graph->plain);
     free(graph->touched);
+    free(graph->frames);
     free(graph->contexts);
     free(graph->threads);
     *graph = (struct tool_graph){0};

@@ -72,6 +72,7 @@ struct tool_graph_origin {
     uint32_t through;
     uint32_t level;
     bool is_inferred;
+    bool is_path; /* a frame that was seen, in the same thread */
 };
 
 /* What an event carries that may be a fact (spec/facts.md). */
@@ -114,7 +115,10 @@ struct tool_graph {
     struct tool_graph_edge *edges;
     size_t node_count, node_capacity, edge_count, edge_capacity;
     struct tool_map node_map, edge_map, active_map;
-    uint32_t *plain; /* by function: its node without level, or TTAPE_NONE */
+    uint32_t *plain;  /* by function: its node without level, or TTAPE_NONE */
+    uint32_t *frames; /* of a path, outermost first */
+    size_t frame_capacity;
+    bool has_paths;
     uint32_t *touched;
     size_t touched_count, touched_capacity;
     struct tool_graph_context *contexts;

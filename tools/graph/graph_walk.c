@@ -159,7 +159,8 @@ static uint32_t enter_edge(struct tool_graph *graph, const struct tool_call_stac
     ++*active_of(graph, stack->number, IS_EDGE | index, &edge->active);
     edge->is_inferred = edge->is_inferred || origin->is_inferred;
     if (tool_call_counts(call)) {
-        bool is_spawned = stack->count == 1 || call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
+        bool is_spawned =
+            (stack->count == 1 && !origin->is_path) || call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
         edge->now.calls++;
         edge->now.spawned += is_spawned;
         edge->now.through += !is_spawned && origin->through != 0;
@@ -167,11 +168,79 @@ static uint32_t enter_edge(struct tool_graph *graph, const struct tool_call_stac
     return index;
 }
 
+/* The frames that led to an outermost call, which nobody saw entered: graph->frames. */
+static uint32_t find_path(struct tool_graph *graph, const struct tool_call_stack *stack,
+                          const ttape_call *call)
+{
+    const ttape_reader *reader = graph->input->reader;
+    ttape_site site;
+    ttape_path step;
+    if (!graph->has_paths || stack->count != 1 ||
+        ttape_reader_get_site(reader, call->site, &site) != TTAPE_OK ||
+        ttape_reader_get_path(reader, site.path, &step) != TTAPE_OK)
+        return 0;
+    uint32_t count = step.depth, at = count;
+    tool_grow((void **)&graph->frames, &graph->frame_capacity, count, sizeof(uint32_t));
+    for (uint32_t path = site.path; ttape_reader_get_path(reader, path, &step) == TTAPE_OK;
+         path = step.parent)
+        graph->frames[--at] = step.site;
+    return count;
+}
+
+/* Nodes and edges of the frames are on the stack with the call, without a call of their own. */
+static void enter_path(struct tool_graph *graph, const struct tool_call_stack *stack,
+                       const ttape_call *call, struct tool_graph_origin *origin)
+{
+    uint32_t level = level_of(&graph->threads[graph->current], stack, call);
+    uint32_t count = find_path(graph, stack, call);
+    for (uint32_t i = 0; i < count; i++) {
+        if (graph->frames[i] == TTAPE_NONE)
+            continue;
+        uint32_t function = tool_function_of(&graph->functions, graph->frames[i]);
+        uint32_t index = function_node(graph, function, level < LEVEL_MOST ? level : LEVEL_MOST);
+        struct tool_graph_node *node = touch_node(graph, index);
+        uint32_t active = ++*active_of(graph, stack->number, index, &node->active);
+        node->depth = active > node->depth ? active : node->depth;
+        if (!node->is_kept)
+            continue;
+        uint32_t edge_index = find_edge(graph, origin->node, index);
+        struct tool_graph_edge *edge = touch_edge(graph, edge_index);
+        ++*active_of(graph, stack->number, IS_EDGE | edge_index, &edge->active);
+        edge->is_inferred = edge->is_inferred || origin->is_inferred;
+        *origin = (struct tool_graph_origin){.node = index, .is_path = true};
+    }
+}
+
+static void leave_path(struct tool_graph *graph, const struct tool_call_stack *stack,
+                       const ttape_call *call)
+{
+    uint32_t level = level_of(&graph->threads[graph->current], stack, call);
+    uint32_t count = find_path(graph, stack, call);
+    uint32_t from = count != 0 ? origin_of(graph, stack, call).node : TOOL_GRAPH_START;
+    for (uint32_t i = 0; i < count; i++) {
+        if (graph->frames[i] == TTAPE_NONE)
+            continue;
+        uint32_t function = tool_function_of(&graph->functions, graph->frames[i]);
+        uint32_t index = function_node(graph, function, level < LEVEL_MOST ? level : LEVEL_MOST);
+        struct tool_graph_node *node = touch_node(graph, index);
+        if (--*active_of(graph, stack->number, index, &node->active) == 0)
+            tool_add_ns(&node->now.total_ns, call->total_ns);
+        if (!node->is_kept)
+            continue;
+        uint32_t edge_index = find_edge(graph, from, index);
+        struct tool_graph_edge *edge = touch_edge(graph, edge_index);
+        if (--*active_of(graph, stack->number, IS_EDGE | edge_index, &edge->active) == 0)
+            tool_add_ns(&edge->now.total_ns, call->total_ns);
+        from = index;
+    }
+}
+
 static void enter(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct tool_graph *graph = context;
     uint32_t index = node_of(graph, stack, call);
     struct tool_graph_origin origin = origin_of(graph, stack, call);
+    enter_path(graph, stack, call, &origin);
     struct tool_graph_node *node = touch_node(graph, index);
     bool is_idle = graph->functions.functions[node->function].is_idle;
     is_idle = is_idle ||
@@ -222,11 +291,13 @@ static void leave(void *context, struct tool_call_stack *stack, ttape_call *call
     if (edge_index == TTAPE_NONE) {
         uint32_t shown = tool_call_word(call, TOOL_CALL_SHOWN);
         tool_add_ns(&touch_node(graph, shown)->now.below_ns, call->self_ns);
+        leave_path(graph, stack, call);
         return;
     }
     struct tool_graph_edge *edge = touch_edge(graph, edge_index);
     if (--*active_of(graph, stack->number, IS_EDGE | edge_index, &edge->active) == 0)
         tool_add_ns(&edge->now.total_ns, call->total_ns);
+    leave_path(graph, stack, call);
 }
 
 struct tool_graph_origin tool_graph_here(const struct tool_graph *graph,
@@ -316,6 +387,7 @@ void tool_graph_walk(struct tool_graph *graph, struct tool_calls *calls)
     static const struct tool_calls_handler handler = {enter, leave, change, leaf, off_cpu, ring};
     tool_calls_open(calls, graph->input, graph->selection, &handler, graph);
     graph->asks_switches = calls->switches;
+    graph->has_paths = ttape_reader_path_count(graph->input->reader) != 0;
     for (uint32_t i = 0; i < graph->thread_count && !calls->failed; i++) {
         struct tool_graph_thread *thread = &graph->threads[i];
         graph->current = i;
