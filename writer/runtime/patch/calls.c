@@ -10,7 +10,9 @@
 #include "writer/runtime/hot.h"
 #include "writer/runtime/patch/patch.h"
 
-#define SHARING (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
+#define RESULT_BYTES     32u /* the record, the message's head, and nine bytes in two records */
+#define RESULT_DATA_MASK 0xFFFFFFFFFFFFFFull
+#define SHARING          (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
 
 static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
@@ -100,6 +102,32 @@ bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
     put_values(place + 2, values);
     ttp_store(place + 1, ttp_record_extension(TTP_EXT_MESSAGE, now,
                                               (uint64_t)TTP_MESSAGE_VALUES << 24 | size));
+    return true;
+}
+
+/* The end of most calls: as ttp_call_write, with the hot path's checks (hot.h). False: nothing was
+ * written. */
+static bool write_result(const struct ttp_thread_page *page, uintptr_t key, uint64_t result)
+{
+    uint64_t start = ttp_epoch_start(page), at = ttp_thread.cursor;
+    uint32_t low, high;
+    ttp_tsc_halves(&low, &high);
+    uint32_t time = low - (uint32_t)start;
+    if (high != (uint32_t)(start >> 32) || time > TTP_RECORD_TIME_MASK || !ttp_has_room(at) ||
+        (at & TTP_BLOCK_MASK) > TTP_BLOCK_BYTES - RESULT_BYTES || (at & TTP_NO_BLOCK) != 0 ||
+        !ttp_swap_here(&ttp_thread.cursor, at, at + RESULT_BYTES))
+        return false;
+    if (TTP_UNLIKELY(ttp_epoch_start(page) != start)) {
+        for (uint64_t i = 0; i < RESULT_BYTES; i += 8)
+            ttp_slot_fill(at + i);
+        return false;
+    }
+    uint64_t *place = (uint64_t *)at;
+    ttp_store(place, ttp_record_call(TTP_TAG_EXIT, time, key));
+    ttp_store(place + 2, ttp_record_data((result << 8 | TTAPE_VALUE_SIGNED) & RESULT_DATA_MASK));
+    ttp_store(place + 3, ttp_record_data(result >> 48));
+    ttp_store(place + 1,
+              ttp_record_extension(TTP_EXT_MESSAGE, time, (uint64_t)TTP_MESSAGE_VALUES << 24 | 9));
     return true;
 }
 
@@ -233,7 +261,8 @@ static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_value
     ttp_pop(top);
     if (values != NULL) {
         if (*(volatile const uint32_t *)&ttp_arena.head.periods != page->period ||
-            !ttp_call_write(process, TTP_TAG_EXIT, key, values))
+            (!(is_tsc && write_result(page, key, values->numbers[0])) &&
+             !ttp_call_write(process, TTP_TAG_EXIT, key, values)))
             ttp_call_exit_put(key, page, values);
     } else if (!(is_tsc ? ttp_record_tsc(page, TTP_TAG_EXIT, key, &place)
                         : ttp_record_clock(page, TTP_TAG_EXIT, key, &place))) {
