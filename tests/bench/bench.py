@@ -19,6 +19,7 @@ import sections_record
 import sections_report
 import sections_size
 import sections_speed
+import sections_syscalls
 
 SECTIONS = {  # name: generator of rows
     "sizes": sections_size.sizes,
@@ -39,6 +40,7 @@ SECTIONS = {  # name: generator of rows
     "answers": sections_report.answers,
     "export": sections_export.chrome,
     "record": sections_record.record,
+    "syscalls": sections_syscalls.syscalls,
     "instructions": sections_instructions.instructions,
     "soak": sections_record.soak,
 }

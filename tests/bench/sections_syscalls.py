@@ -1,0 +1,74 @@
+"""System calls: what one costs more when it is not chosen, recorded, recorded with the stack of 26
+frames; what strace adds to the same call, in the same turns; bytes of a stack that comes again.
+Once as the machine schedules, once with everything on one processor."""
+import os
+import shutil
+import subprocess
+
+from measure import BenchError, Row
+
+FRAMES = 22  # and main and three of the C library's below, getppid above
+COUNT = {"plain": 2000, "traced": 40}
+
+
+def run(bench, words, place):
+    result = bench.work / "call_ns"
+    result.unlink(missing_ok=True)
+    environment = {**os.environ, "BENCH_RESULT": str(result),
+                   "XDG_CACHE_HOME": str(bench.work / "cache")}
+    done = subprocess.run([*place, *map(str, words)], env=environment, check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
+    if not result.is_file():
+        raise BenchError(f"{words}: {done.stderr.decode()[-400:]}")
+    return float(result.read_text(encoding="ascii"))
+
+
+def ways(bench, trace):
+    program = [bench.programs / "calls_measured", COUNT["plain"], FRAMES]
+    few = [program[0], COUNT["traced"], FRAMES]
+    record = [bench.command, "record", "-q", "--force", "-o"]
+    found = {"native": program,
+             "not chosen": [*record, trace, "--syscalls=write", "--", *program],
+             "chosen": [*record, trace, "--syscalls", "--", *program],
+             "stack": [*record, bench.work / "stacks.ttape", "--syscalls", "--stacks", "--",
+                       *program]}
+    if shutil.which("strace"):
+        found["strace"] = ["strace", "-f", "-o", "/dev/null", *few]
+        found["strace -k"] = ["strace", "-f", "-k", "-o", "/dev/null", *few]
+    return found
+
+
+def figures(bench, place):
+    """The best of some turns: what disturbs only adds."""
+    trace = bench.work / "calls.ttape"
+    words = ways(bench, trace)
+    best = dict.fromkeys(words, float("inf"))
+    for _ in range(bench.repeats):
+        for way in words:
+            best[way] = min(best[way], run(bench, words[way], place))
+    return best
+
+
+def rows_of(best, where):
+    native = best["native"]
+    added = {way: max(best[way] - native, 0.01) for way in best}
+    yield Row(f"a call that was not chosen, over native, {where} (ns)", f"{native:.0f} native",
+              f"{best['not chosen']:.1f}", added["not chosen"], 5, 1)
+    yield Row(f"a chosen call, over native, {where} (ns)", f"{native:.0f} native",
+              f"{best['chosen']:.1f}", added["chosen"], 60, 10)
+    yield Row(f"with its stack of 26 frames, {where} (ns)", f"{native:.0f} native",
+              f"{best['stack']:.1f}", added["stack"], 400, 100)
+    if "strace" in best:
+        yield Row(f"added by a chosen call, strace -f's part, {where}", f"{added['strace']:.0f} ns",
+                  f"{added['chosen']:.1f} ns", added["chosen"] / added["strace"], 0.01, 0.001)
+        yield Row(f"added by a stack, strace -k's part, {where}", f"{added['strace -k']:.0f} ns",
+                  f"{added['stack']:.1f} ns", added["stack"] / added["strace -k"], 0.001, 0.0002)
+
+
+def syscalls(bench):
+    yield from rows_of(figures(bench, []), "as scheduled")
+    yield from rows_of(figures(bench, ["taskset", "-c", bench.cpu]), "one CPU")
+    plain, stacks = (bench.info(bench.work / name) for name in ("calls.ttape", "stacks.ttape"))
+    per = [about["file_bytes"] / about["events"] for about in (plain, stacks)]
+    yield Row("bytes an event of a stack that comes again, over none", f"{per[0]:.3f}",
+              f"{per[1]:.3f}", max(per[1] - per[0], 0), 1, 0.1)
