@@ -73,8 +73,12 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
         return;
     if (is_new)
         begin(view);
-    if (ttape_reader_get_summary(view->reader, partition, &rows, &count, &err) != TTAPE_OK)
-        return; /* the walk tells of damage */
+    if (ttape_reader_get_summary(view->reader, partition, &rows, &count, &err) != TTAPE_OK) {
+        if (err.status <
+            TTAPE_E_TRUNCATED) /* the walk tells of damage, and may not read this again */
+            view->status = tool_fail_error(view->input->name, &err);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++)
         add(view, &rows[i]);
     (void)ttape_reader_get_partition(view->reader, partition, &info);
