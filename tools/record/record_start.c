@@ -26,6 +26,7 @@ struct surroundings {
     char **entries; /* of `environ`, but for the two */
     char *arena, *preload;
     const struct sigaction *size_action; /* what SIGXFSZ did before hold_size_signal */
+    const sigset_t *mask;
     const struct tool_record_trace *trace;
 };
 
@@ -74,6 +75,7 @@ static void become(char **argv, const struct surroundings *around, int go, int r
     while (read(go, &byte, 1) < 0 && errno == EINTR) { /* until its other end is closed */
     }
     (void)sigaction(SIGXFSZ, around->size_action, NULL);
+    (void)sigprocmask(SIG_SETMASK, around->mask, NULL);
     (void)execvpe(argv[0], argv, around->entries);
     int why = errno;
     (void)!write(report, &why, sizeof why);
@@ -122,6 +124,7 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
     if (!make_surroundings(&around, ttape_recording_arena(recording), how->runtime))
         return -1;
     around.size_action = how->size_action;
+    around.mask = how->mask;
     around.trace = how->trace;
     *code = 0;
     pid_t child = -1;

@@ -14,6 +14,7 @@ struct tool_record_start {
     const char *runtime;                 /* NULL: nothing is loaded into the command */
     struct tool_record_trace *trace;     /* that sees its system calls; NULL: nobody */
     const struct sigaction *size_action; /* what SIGXFSZ did before we changed it */
+    const sigset_t *mask;                /* signals that were blocked before we blocked some */
     bool follows;                        /* the kernel is asked when its threads do not run ... */
     bool is_quiet;                       /* ... and that it refuses is not said */
 };

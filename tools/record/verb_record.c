@@ -238,6 +238,17 @@ static void hold_size_signal(struct sigaction *before)
     (void)sigaction(SIGXFSZ, &ignore, before);
 }
 
+/* Those that end or steer the recorder wait until it can take them: the command may run by then. */
+static void block_signals(sigset_t *before)
+{
+    static const int blocked[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++)
+        (void)sigaddset(&set, blocked[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, before);
+}
+
 static void catch_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, mode = {.sa_handler = on_mode},
@@ -416,6 +427,7 @@ static int record(const struct options *options, char **argv,
     ttape_error err = {0};
     ttape_recording *recording;
     struct sigaction size_action;
+    sigset_t mask;
     struct tool_record_trace trace = {0};
     ttape_trace_counts counts;
     int status = 0, code;
@@ -441,10 +453,13 @@ static int record(const struct options *options, char **argv,
     const struct tool_record_start how = {.runtime = options->by_ptrace ? NULL : runtime,
                                           .trace = options->by_ptrace ? &trace : NULL,
                                           .size_action = &size_action,
+                                          .mask = &mask,
                                           .follows = recording_options->follows,
                                           .is_quiet = options->quiet};
+    block_signals(&mask);
     pid_t child = tool_record_start(argv, recording, &how, &code);
     catch_signals();
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     if (child < 0 || code != 0) {
         if (child > 0)
             (void)waitpid(child, &status, 0);

@@ -127,6 +127,7 @@ void ttp_traced_forget(struct ttp_traced *thread)
     free(thread->said);
     thread->said = NULL;
     thread->said_count = thread->said_capacity = 0;
+    thread->space_version = 0;
 }
 
 /* ---- a call's path ---- */
@@ -193,8 +194,12 @@ uint64_t ttp_traced_key(struct ttp_tracer *tracer, struct ttp_traced *thread, ui
         ttp_modules_read(&space->modules, &tracer->plans, thread->pid, tracer->options);
         space->is_stale = false;
         space->image = thread->out.image;
-        say_modules(tracer, thread, &space->modules);
+        space->version++;
     }
+    /* In each stream, as they are read in any order. */
+    if (thread->space_version != space->version)
+        say_modules(tracer, thread, &space->modules);
+    thread->space_version = space->version;
     ttp_stack_walk(tracer->stack, &space->modules, thread->tid, registers.rip, registers.rsp,
                    registers.rbp);
     const struct ttp_traced_path *path = find(tracer, thread->out.image, number);

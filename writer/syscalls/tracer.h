@@ -26,13 +26,14 @@ struct ttp_traced {
     uint32_t open_count;
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
-    uint64_t *said; /* keys of calls over stacks: a table; 0: free */
+    uint64_t space_version; /* of the modules that its stream has been told of */
+    uint64_t *said;         /* keys of calls over stacks: a table; 0: free */
     size_t said_count, said_capacity;
 };
 
 /* The memory of a process. */
 struct ttp_traced_space {
-    uint64_t image;
+    uint64_t image, version; /* counts the times that modules were read */
     uint32_t pid;
     bool is_stale;
     struct ttp_traced_modules modules;
