@@ -3,9 +3,11 @@
 static: exact counts with threads, handlers, jumps, cancellation, fork, vfork and exec; what
 programs write and how they end is as without; the same counts as strace's. The recorder's death
 leaves them running. Run as root and as an ordinary user."""
+import ctypes
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -120,6 +122,24 @@ def test_as_strace():
                                    if found.get(name) != expected.get(name)}
 
 
+def deny_ptrace():
+    """In the recorder and its tracer: ptrace fails, as in a container."""
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+    room = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+    filter_ = ctypes.create_string_buffer(struct.pack("HP", len(code), ctypes.addressof(room)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filter_, 0, 0):
+        os._exit(99)
+
+
+def test_refused():
+    """Where nobody may trace, the command is not run, and the reason is said."""
+    done = record("refused.ttape", "touch", "ran", preexec_fn=deny_ptrace)
+    assert done.returncode == 4 and b"cannot trace process" in done.stderr, done
+    assert not os.path.exists("ran") and not os.path.exists("refused.ttape")
+    assert not os.path.exists("refused.ttape.recording")
+
+
 def test_killed_recorder():
     """kill -9 of the recorder: the program runs on, and is not stopped."""
     os.mkfifo("started")
@@ -154,6 +174,7 @@ def main():
         test_stacks("./dynamic")
         test_as_strace()
         test_killed_recorder()
+        test_refused()
     return 0
 
 

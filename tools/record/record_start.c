@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/command/tool.h"
@@ -107,8 +108,12 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
         follow(recording, child, how);
     int code = errno;
     if (child > 0 && how->trace != NULL &&
-        !tool_trace_hold(how->trace, ttape_recording_arena(recording), child, false))
-        (void)kill(child, SIGKILL);
+        !tool_trace_hold(how->trace, ttape_recording_arena(recording), child, false)) {
+        (void)kill(child, SIGKILL); /* it has executed nothing */
+        (void)waitpid(child, NULL, 0);
+        code = EPERM;
+        child = -1;
+    }
     (void)close(go[0]);
     (void)close(go[1]);
     errno = code;

@@ -24,9 +24,7 @@ struct task {
 };
 
 struct answer {
-    bool is_end;
     ttape_status status;
-    ttape_trace_counts counts;
     char message[sizeof((ttape_error){0}.message)];
 };
 
@@ -107,7 +105,8 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chos
 {
     struct task task;
     ttape_error err = {0};
-    struct answer end = {.is_end = true};
+    struct answer end;
+    ttape_trace_counts counts;
     prepare();
     if (!read_whole(task_pipe, &task, sizeof(task)))
         _exit(EXIT_SUCCESS);
@@ -120,7 +119,7 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chos
                                          .stacks = stacks,
                                          .plan = find_plan,
                                          .context = &answer_pipe};
-    end.status = ttape_trace_calls(&options, &end.counts, &err);
+    end.status = ttape_trace_calls(&options, &counts, &err);
     memcpy(end.message, err.message, sizeof(end.message));
     (void)write_whole(answer_pipe, &end, sizeof(end));
     _exit(EXIT_SUCCESS);
@@ -178,22 +177,14 @@ void tool_trace_allow(const struct tool_record_trace *trace)
         (void)prctl(PR_SET_PTRACER, (unsigned long)trace->tracer, 0, 0, 0);
 }
 
-void tool_trace_leave(struct tool_record_trace *trace)
-{
-    if (trace->tracer > 0)
-        (void)kill(trace->tracer, SIGTERM);
-}
-
-void tool_trace_close(struct tool_record_trace *trace, ttape_trace_counts *counts)
+void tool_trace_close(struct tool_record_trace *trace)
 {
     struct answer answer;
     int status;
-    *counts = (ttape_trace_counts){0};
     if (trace->tracer <= 0)
         return;
     (void)close(trace->to);
-    if (read_whole(trace->from, &answer, sizeof(answer)) && answer.is_end)
-        *counts = answer.counts;
+    (void)read_whole(trace->from, &answer, sizeof(answer)); /* its end */
     (void)close(trace->from);
     while (waitpid(trace->tracer, &status, 0) < 0 && errno == EINTR) {
     }

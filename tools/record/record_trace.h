@@ -20,9 +20,7 @@ bool tool_trace_open(struct tool_record_trace *trace, const uint64_t *chosen, bo
 bool tool_trace_hold(struct tool_record_trace *trace, const char *arena, pid_t pid,
                      bool is_running);
 void tool_trace_allow(const struct tool_record_trace *trace);
-/* Programs run on without it. */
-void tool_trace_leave(struct tool_record_trace *trace);
-/* Waits for its end, and tells what was lost. */
-void tool_trace_close(struct tool_record_trace *trace, ttape_trace_counts *counts);
+/* Waits for its end: that of the last program. What was lost stands in the trace as gaps. */
+void tool_trace_close(struct tool_record_trace *trace);
 
 #endif

@@ -429,7 +429,6 @@ static int record(const struct options *options, char **argv,
     struct sigaction size_action;
     sigset_t mask;
     struct tool_record_trace trace = {0};
-    ttape_trace_counts counts;
     int status = 0, code;
     if (tool_record_is_command(options->output, argv[0]))
         return tool_fail("cannot record into '%s': it is the command", options->output);
@@ -471,7 +470,7 @@ static int record(const struct options *options, char **argv,
     if (!options->by_ptrace)
         ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
     run(recording, child, &status);
-    tool_trace_close(&trace, &counts);
+    tool_trace_close(&trace);
     int result = finish(options, recording, status);
     ttape_recording_close(recording);
     free(runtime);

@@ -220,8 +220,3 @@ void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
         (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT,
                                TTP_CALL_KEYS + SYS_execve);
 }
-
-void ttp_traced_end(struct ttp_tracer *tracer, struct ttp_traced *thread)
-{
-    ttp_outside_end(&tracer->outside, &thread->out);
-}

@@ -24,7 +24,7 @@ void ttape_trace_leave(void) { wants_to_leave = 1; }
 
 /* ---- threads ---- */
 
-struct ttp_traced *ttp_traced_find(struct ttp_tracer *tracer, uint32_t tid)
+static struct ttp_traced *find(struct ttp_tracer *tracer, uint32_t tid)
 {
     for (size_t i = 0; i < tracer->count; i++)
         if (tracer->threads[i]->tid == tid)
@@ -32,7 +32,7 @@ struct ttp_traced *ttp_traced_find(struct ttp_tracer *tracer, uint32_t tid)
     return NULL;
 }
 
-struct ttp_traced *ttp_traced_add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid)
+static struct ttp_traced *add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid)
 {
     if (tracer->count == tracer->capacity) {
         size_t capacity = tracer->capacity > 0 ? 2 * tracer->capacity : 16;
@@ -53,7 +53,7 @@ struct ttp_traced *ttp_traced_add(struct ttp_tracer *tracer, uint32_t tid, uint3
     return thread;
 }
 
-void ttp_traced_remove(struct ttp_tracer *tracer, struct ttp_traced *thread)
+static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
     for (size_t i = 0; i < tracer->count; i++)
         if (tracer->threads[i] == thread) {
@@ -89,25 +89,39 @@ static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how,
     thread->is_held = false;
     (void)ptrace((enum __ptrace_request)how, (pid_t)thread->tid, NULL, (void *)(intptr_t)signal);
     if (tracer->is_leaving) {
-        ttp_traced_end(tracer, thread);
-        ttp_traced_remove(tracer, thread);
+        ttp_outside_end(&tracer->outside, &thread->out);
+        forget(tracer, thread);
     }
 }
 
 /* All other threads of the process are gone; this one has the process's number now. */
 static void take_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
-    unsigned long former = 0;
-    (void)ptrace(PTRACE_GETEVENTMSG, (pid_t)thread->tid, NULL, &former);
     for (size_t i = tracer->count; i-- > 0;) {
         struct ttp_traced *other = tracer->threads[i];
         if (other != thread && other->pid == thread->pid) {
             thread->is_seen |= other->is_seen;
-            ttp_traced_end(tracer, other);
-            ttp_traced_remove(tracer, other);
+            ttp_outside_end(&tracer->outside, &other->out);
+            forget(tracer, other);
         }
     }
     ttp_traced_exec(tracer, thread);
+}
+
+/* Whose a thread is that was started; `parent`: by whom, NULL: nobody is left who says so. */
+static void adopt(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                  const struct ttp_traced *parent)
+{
+    if (thread->is_seen)
+        return;
+    thread->is_seen = parent == NULL || parent->is_seen;
+    for (size_t i = 0; i < tracer->count && thread->out.image == 0; i++)
+        if (tracer->threads[i]->pid == thread->pid)
+            thread->out.image = tracer->threads[i]->out.image;
+    if (thread->is_seen && thread->out.image == 0)
+        ttp_traced_image(tracer, thread, parent);
+    if (thread->is_held)
+        go_on(tracer, thread, PTRACE_SYSCALL, 0);
 }
 
 /* It has started another one, which may have stopped already. */
@@ -116,18 +130,19 @@ static void take_start(struct ttp_tracer *tracer, const struct ttp_traced *paren
     unsigned long tid = 0;
     if (ptrace(PTRACE_GETEVENTMSG, (pid_t)parent->tid, NULL, &tid) != 0)
         return;
-    struct ttp_traced *thread = ttp_traced_find(tracer, (uint32_t)tid);
+    struct ttp_traced *thread = find(tracer, (uint32_t)tid);
     if (thread == NULL)
-        thread = ttp_traced_add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
-    if (thread == NULL)
-        return;
-    thread->is_seen = parent->is_seen;
-    if (thread->pid == parent->pid)
-        thread->out.image = parent->out.image;
-    else if (parent->is_seen)
-        ttp_traced_image(tracer, thread, parent);
-    if (thread->is_held)
-        go_on(tracer, thread, PTRACE_SYSCALL, 0);
+        thread = add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
+    if (thread != NULL)
+        adopt(tracer, thread, parent);
+}
+
+/* One has ended, maybe before it could say what it had started: nobody is held for that. */
+static void release_held(struct ttp_tracer *tracer)
+{
+    for (size_t i = tracer->count; i-- > 0;)
+        if (tracer->threads[i]->is_held)
+            adopt(tracer, tracer->threads[i], NULL);
 }
 
 static bool is_stopping(int signal)
@@ -143,7 +158,7 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
     case PTRACE_EVENT_CLONE: take_start(tracer, thread); break;
-    case PTRACE_EVENT_EXIT: ttp_traced_end(tracer, thread); break;
+    case PTRACE_EVENT_EXIT: ttp_outside_end(&tracer->outside, &thread->out); break;
     case PTRACE_EVENT_STOP:
         if (is_stopping(signal)) { /* all threads of the process are, until SIGCONT */
             go_on(tracer, thread, PTRACE_LISTEN, 0);
@@ -163,19 +178,20 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
 
 static void take(struct ttp_tracer *tracer, uint32_t tid, int status)
 {
-    struct ttp_traced *thread = ttp_traced_find(tracer, tid);
+    struct ttp_traced *thread = find(tracer, tid);
     if (!WIFSTOPPED(status)) {
         if (thread != NULL) {
-            ttp_traced_end(tracer, thread);
-            ttp_traced_remove(tracer, thread);
+            ttp_outside_end(&tracer->outside, &thread->out);
+            forget(tracer, thread);
         }
+        release_held(tracer);
         return;
     }
     if (thread != NULL) {
         take_stop(tracer, thread, status);
         return;
     }
-    thread = ttp_traced_add(tracer, tid, process_of(tid));
+    thread = add(tracer, tid, process_of(tid));
     if (thread != NULL)
         thread->is_held = true;
     else
@@ -234,10 +250,10 @@ static ttape_status seize_all(struct ttp_tracer *tracer, uint32_t pid, ttape_err
             break;
         for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
             uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-            if (tid == 0 || ttp_traced_find(tracer, tid) != NULL ||
+            if (tid == 0 || find(tracer, tid) != NULL ||
                 ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, (void *)(intptr_t)OPTIONS) != 0)
                 continue;
-            struct ttp_traced *thread = ttp_traced_add(tracer, tid, pid);
+            struct ttp_traced *thread = add(tracer, tid, pid);
             found = thread != NULL;
             if (thread != NULL && tracer->options->is_running) {
                 thread->is_seen = true;
@@ -286,7 +302,7 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     }
     counts->lost = tracer.outside.lost;
     while (tracer.count > 0)
-        ttp_traced_remove(&tracer, tracer.threads[tracer.count - 1]);
+        forget(&tracer, tracer.threads[tracer.count - 1]);
     free(tracer.threads);
     for (size_t i = 0; i < tracer.space_count; i++)
         ttp_modules_free(&tracer.spaces[i].modules);

@@ -20,9 +20,9 @@ struct ttp_traced_call {
 
 struct ttp_traced {
     struct ttp_outside_thread out;
-    uint32_t tid, pid; /* tid 0: free */
-    bool is_seen;      /* its calls are recorded: it has executed its program */
-    bool is_held;      /* it stands still until its starter has said whose it is */
+    uint32_t tid, pid;
+    bool is_seen; /* its calls are recorded: it has executed its program */
+    bool is_held; /* it stands still until its starter has said whose it is */
     uint32_t open_count;
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
@@ -61,11 +61,6 @@ struct ttp_tracer {
     cpu_set_t processors; /* that it may run on; none: not asked yet */
 };
 
-struct ttp_traced *ttp_traced_find(struct ttp_tracer *tracer, uint32_t tid);
-/* NULL: no memory. */
-struct ttp_traced *ttp_traced_add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid);
-void ttp_traced_remove(struct ttp_tracer *tracer, struct ttp_traced *thread);
-
 /* ---- traced_paths.c ---- */
 
 /* The key of the call that the thread is at the entry of, over its stack; 0: there is none. */
@@ -88,7 +83,6 @@ void ttp_tracer_place(struct ttp_tracer *tracer);
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);
-void ttp_traced_end(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* A process image begins with this thread; `parent`: of which it is a copy, or NULL. */
 void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
                       const struct ttp_traced *parent);
