@@ -39,7 +39,7 @@ struct elf_table {
     uint32_t count, entry_bytes;
 };
 
-static bool read_exactly(int fd, uint64_t offset, void *buffer, size_t size_bytes)
+bool tool_elf_read_exactly(int fd, uint64_t offset, void *buffer, size_t size_bytes)
 {
     size_t done = 0;
     while (done < size_bytes) {
@@ -57,7 +57,7 @@ static bool read_range(const struct elf_reading *elf, uint64_t offset, void *buf
                        size_t size_bytes)
 {
     return offset <= elf->file_bytes && size_bytes <= elf->file_bytes - offset &&
-           read_exactly(elf->fd, offset, buffer, size_bytes);
+           tool_elf_read_exactly(elf->fd, offset, buffer, size_bytes);
 }
 
 static uint64_t number(const struct elf_reading *elf, const uint8_t *at, unsigned size_bytes)

@@ -38,6 +38,9 @@ struct tool_elf_head {
  * descriptor, or -1 with *reason (static text). */
 int tool_elf_open_file(const char *root, const char *path, const char **reason);
 
+/* False: it cannot be read, or ends before. */
+bool tool_elf_read_exactly(int fd, uint64_t offset, void *buffer, size_t size_bytes);
+
 /* Reads the head of an open file. Returns NULL, or why it cannot be used (static text). */
 const char *tool_elf_head_read(int fd, struct tool_elf_head *head);
 

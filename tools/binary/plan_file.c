@@ -33,20 +33,6 @@ static void set_name(const struct tool_elf_head *head, const struct stat *status
     memcpy(name + 2 * head->build_id_bytes, suffix, sizeof suffix);
 }
 
-static bool read_all(int fd, uint8_t *bytes, size_t size_bytes)
-{
-    size_t done = 0;
-    while (done < size_bytes) {
-        ssize_t got = pread(fd, bytes + done, size_bytes - done, (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
 /* Opens a module and says what its plan is called. */
 static const char *open_module(const char *path, int *fd, struct stat *status,
                                char name[TOOL_PLAN_NAME_BYTES])
@@ -75,7 +61,8 @@ static const char *read_module(int fd, const struct stat *status, struct tool_pl
     input->bytes = malloc(input->size_bytes > 0 ? input->size_bytes : 1);
     if (input->bytes == NULL)
         return "there is no memory for it";
-    return read_all(fd, input->bytes, input->size_bytes) ? NULL : "it cannot be read";
+    return tool_elf_read_exactly(fd, 0, input->bytes, input->size_bytes) ? NULL
+                                                                         : "it cannot be read";
 }
 
 const char *tool_plan_input_open(struct tool_plan_input *input, const char *path)
@@ -141,12 +128,12 @@ static uint8_t *read_plan(int folder, const char *name, size_t *size_bytes)
         return NULL;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
         (uint64_t)status.st_size >= sizeof head && status.st_size <= TTP_PLAN_BYTES_MAX &&
-        read_all(fd, (uint8_t *)&head, sizeof head) && head.magic == TTP_PLAN_MAGIC &&
+        tool_elf_read_exactly(fd, 0, &head, sizeof head) && head.magic == TTP_PLAN_MAGIC &&
         head.version == TTP_PLAN_VERSION && head.head_bytes == sizeof head &&
         head.total_bytes == (uint64_t)status.st_size) {
         *size_bytes = (size_t)status.st_size;
         plan = malloc(*size_bytes);
-        if (plan != NULL && !read_all(fd, plan, *size_bytes)) {
+        if (plan != NULL && !tool_elf_read_exactly(fd, 0, plan, *size_bytes)) {
             free(plan);
             plan = NULL;
         }
