@@ -1,387 +1,299 @@
-/* Numbers and names are the kernel's (asm/unistd_64.h), classes are strace's where it has them. */
+/* Numbers are the kernel's (asm/unistd_64.h), classes are strace's where it has them. */
 #include "tools/kernel/kernel_calls.h"
 
 #include <string.h>
+
+#include <tracetape/syscalls.h>
 
 const struct tool_kernel_class tool_kernel_classes[] = {
     {"file", 'F'},   {"desc", 'D'},  {"network", 'N'}, {"process", 'P'},
     {"signal", 'S'}, {"ipc", 'I'},   {"memory", 'M'},  {"wait", 'W'},
     {"creds", 'C'},  {"clock", 'T'}, {NULL, 0}};
 
+/* Ascending numbers. */
 static const struct tool_kernel_call table[] = {
-    {0, "read", "DW", "fpu"},
-    {1, "write", "D", "fbu"},
-    {2, "open", "FD", "som"},
-    {3, "close", "D", "f"},
-    {4, "stat", "F", "sp"},
-    {5, "fstat", "D", "fp"},
-    {6, "lstat", "F", "sp"},
-    {7, "poll", "DW", "pud"},
-    {8, "lseek", "D", "fdW"},
-    {9, "mmap", "DM", "puPMfx"},
-    {10, "mprotect", "M", "puP"},
-    {11, "munmap", "M", "pu"},
-    {12, "brk", "M", "p"},
-    {13, "rt_sigaction", "S", "gppu"},
-    {14, "rt_sigprocmask", "S", "Hppu"},
-    {15, "rt_sigreturn", "S", ""},
-    {16, "ioctl", "D", "fxx"},
-    {17, "pread64", "DW", "fpud"},
-    {18, "pwrite64", "D", "fbud"},
-    {19, "readv", "DW", "fpd"},
-    {20, "writev", "D", "fpd"},
-    {21, "access", "F", "sA"},
-    {22, "pipe", "D", "p"},
-    {23, "select", "DW", "dpppp"},
-    {24, "sched_yield", "", ""},
-    {25, "mremap", "M", "puuxp"},
-    {26, "msync", "M", "pux"},
-    {27, "mincore", "M", "pup"},
-    {28, "madvise", "M", "pud"},
-    {29, "shmget", "I", NULL},
-    {30, "shmat", "IM", NULL},
-    {31, "shmctl", "I", NULL},
-    {32, "dup", "D", "f"},
-    {33, "dup2", "D", "fd"},
-    {34, "pause", "SW", ""},
-    {35, "nanosleep", "W", "pp"},
-    {36, "getitimer", "", "dp"},
-    {37, "alarm", "", "u"},
-    {38, "setitimer", "", "dpp"},
-    {39, "getpid", "", ""},
-    {40, "sendfile", "D", "ffpu"},
-    {41, "socket", "DN", "NKd"},
-    {42, "connect", "DNW", "fpu"},
-    {43, "accept", "DNW", "fpp"},
-    {44, "sendto", "DN", "fbuxpu"},
-    {45, "recvfrom", "DNW", "fpuxpp"},
-    {46, "sendmsg", "DN", "fpx"},
-    {47, "recvmsg", "DNW", "fpx"},
-    {48, "shutdown", "DN", "fd"},
-    {49, "bind", "DN", "fpu"},
-    {50, "listen", "DN", "fd"},
-    {51, "getsockname", "DN", "fpp"},
-    {52, "getpeername", "DN", NULL},
-    {53, "socketpair", "DN", "NKdp"},
-    {54, "setsockopt", "DN", "fdddu"},
-    {55, "getsockopt", "DN", "fdddp"},
-    {56, "clone", "P", "xpppp"},
-    {57, "fork", "P", ""},
-    {58, "vfork", "P", ""},
-    {59, "execve", "FP", "spp"},
-    {60, "exit", "P", "d"},
-    {61, "wait4", "PW", "dpwp"},
-    {62, "kill", "PS", "dg"},
-    {63, "uname", "", "p"},
-    {64, "semget", "I", NULL},
-    {65, "semop", "IW", NULL},
-    {66, "semctl", "I", NULL},
-    {67, "shmdt", "IM", NULL},
-    {68, "msgget", "I", NULL},
-    {69, "msgsnd", "IW", NULL},
-    {70, "msgrcv", "IW", NULL},
-    {71, "msgctl", "I", NULL},
-    {72, "fcntl", "D", "fdx"},
-    {73, "flock", "DW", "fd"},
-    {74, "fsync", "D", "f"},
-    {75, "fdatasync", "D", "f"},
-    {76, "truncate", "F", "sd"},
-    {77, "ftruncate", "D", "fd"},
-    {78, "getdents", "D", NULL},
-    {79, "getcwd", "F", "pu"},
-    {80, "chdir", "F", "s"},
-    {81, "fchdir", "D", "f"},
-    {82, "rename", "F", "ss"},
-    {83, "mkdir", "F", "sm"},
-    {84, "rmdir", "F", "s"},
-    {85, "creat", "FD", "sm"},
-    {86, "link", "F", "ss"},
-    {87, "unlink", "F", "s"},
-    {88, "symlink", "F", "ss"},
-    {89, "readlink", "F", "spu"},
-    {90, "chmod", "F", "sm"},
-    {91, "fchmod", "D", "fm"},
-    {92, "chown", "F", "sdd"},
-    {93, "fchown", "D", "fdd"},
-    {94, "lchown", "F", "sdd"},
-    {95, "umask", "", "m"},
-    {96, "gettimeofday", "T", "pp"},
-    {97, "getrlimit", "", "dp"},
-    {98, "getrusage", "", "dp"},
-    {99, "sysinfo", "", "p"},
-    {100, "times", "", "p"},
-    {101, "ptrace", "", NULL},
-    {102, "getuid", "C", ""},
-    {103, "syslog", "", NULL},
-    {104, "getgid", "C", ""},
-    {105, "setuid", "C", NULL},
-    {106, "setgid", "C", NULL},
-    {107, "geteuid", "C", ""},
-    {108, "getegid", "C", ""},
-    {109, "setpgid", "", "dd"},
-    {110, "getppid", "", ""},
-    {111, "getpgrp", "", ""},
-    {112, "setsid", "", ""},
-    {113, "setreuid", "C", NULL},
-    {114, "setregid", "C", NULL},
-    {115, "getgroups", "C", NULL},
-    {116, "setgroups", "C", NULL},
-    {117, "setresuid", "C", NULL},
-    {118, "getresuid", "C", NULL},
-    {119, "setresgid", "C", NULL},
-    {120, "getresgid", "C", NULL},
-    {121, "getpgid", "", "d"},
-    {122, "setfsuid", "C", NULL},
-    {123, "setfsgid", "C", NULL},
-    {124, "getsid", "", NULL},
-    {125, "capget", "C", NULL},
-    {126, "capset", "C", NULL},
-    {127, "rt_sigpending", "S", NULL},
-    {128, "rt_sigtimedwait", "SW", "pppu"},
-    {129, "rt_sigqueueinfo", "PS", NULL},
-    {130, "rt_sigsuspend", "SW", "pu"},
-    {131, "sigaltstack", "S", "pp"},
-    {132, "utime", "F", NULL},
-    {133, "mknod", "F", "smx"},
-    {134, "uselib", "F", NULL},
-    {135, "personality", "", NULL},
-    {136, "ustat", "", NULL},
-    {137, "statfs", "F", "sp"},
-    {138, "fstatfs", "D", "fp"},
-    {139, "sysfs", "", NULL},
-    {140, "getpriority", "", "dd"},
-    {141, "setpriority", "", "ddd"},
-    {142, "sched_setparam", "", NULL},
-    {143, "sched_getparam", "", NULL},
-    {144, "sched_setscheduler", "", NULL},
-    {145, "sched_getscheduler", "", NULL},
-    {146, "sched_get_priority_max", "", NULL},
-    {147, "sched_get_priority_min", "", NULL},
-    {148, "sched_rr_get_interval", "", NULL},
-    {149, "mlock", "M", "pu"},
-    {150, "munlock", "M", "pu"},
-    {151, "mlockall", "M", NULL},
-    {152, "munlockall", "M", NULL},
-    {153, "vhangup", "", NULL},
-    {154, "modify_ldt", "", NULL},
-    {155, "pivot_root", "F", NULL},
-    {156, "_sysctl", "", NULL},
-    {157, "prctl", "C", "dxxxx"},
-    {158, "arch_prctl", "", "xp"},
-    {159, "adjtimex", "T", NULL},
-    {160, "setrlimit", "", NULL},
-    {161, "chroot", "F", "s"},
-    {162, "sync", "", ""},
-    {163, "acct", "F", NULL},
-    {164, "settimeofday", "T", NULL},
-    {165, "mount", "F", "sssxp"},
-    {166, "umount2", "F", "sx"},
-    {167, "swapon", "F", NULL},
-    {168, "swapoff", "F", NULL},
-    {169, "reboot", "", NULL},
-    {170, "sethostname", "", NULL},
-    {171, "setdomainname", "", NULL},
-    {172, "iopl", "", NULL},
-    {173, "ioperm", "", NULL},
-    {174, "create_module", "", NULL},
-    {175, "init_module", "", NULL},
-    {176, "delete_module", "", NULL},
-    {177, "get_kernel_syms", "", NULL},
-    {178, "query_module", "", NULL},
-    {179, "quotactl", "F", NULL},
-    {180, "nfsservctl", "", NULL},
-    {181, "getpmsg", "N", NULL},
-    {182, "putpmsg", "N", NULL},
-    {183, "afs_syscall", "", NULL},
-    {184, "tuxcall", "", NULL},
-    {185, "security", "", NULL},
-    {186, "gettid", "", ""},
-    {187, "readahead", "D", NULL},
-    {188, "setxattr", "F", NULL},
-    {189, "lsetxattr", "F", NULL},
-    {190, "fsetxattr", "D", NULL},
-    {191, "getxattr", "F", "sSpu"},
-    {192, "lgetxattr", "F", "sSpu"},
-    {193, "fgetxattr", "D", NULL},
-    {194, "listxattr", "F", NULL},
-    {195, "llistxattr", "F", NULL},
-    {196, "flistxattr", "D", NULL},
-    {197, "removexattr", "F", NULL},
-    {198, "lremovexattr", "F", NULL},
-    {199, "fremovexattr", "D", NULL},
-    {200, "tkill", "PS", "dg"},
-    {201, "time", "T", NULL},
-    {202, "futex", "W", "pduppu"},
-    {203, "sched_setaffinity", "", "dup"},
-    {204, "sched_getaffinity", "", "dup"},
-    {205, "set_thread_area", "", NULL},
-    {206, "io_setup", "", NULL},
-    {207, "io_destroy", "", NULL},
-    {208, "io_getevents", "W", NULL},
-    {209, "io_submit", "", NULL},
-    {210, "io_cancel", "", NULL},
-    {211, "get_thread_area", "", NULL},
-    {212, "lookup_dcookie", "", NULL},
-    {213, "epoll_create", "D", NULL},
-    {214, "epoll_ctl_old", "", NULL},
-    {215, "epoll_wait_old", "", NULL},
-    {216, "remap_file_pages", "M", NULL},
-    {217, "getdents64", "D", "fpu"},
-    {218, "set_tid_address", "", "p"},
-    {219, "restart_syscall", "", ""},
-    {220, "semtimedop", "IW", NULL},
-    {221, "fadvise64", "D", "fddd"},
-    {222, "timer_create", "", NULL},
-    {223, "timer_settime", "", NULL},
-    {224, "timer_gettime", "", NULL},
-    {225, "timer_getoverrun", "", NULL},
-    {226, "timer_delete", "", NULL},
-    {227, "clock_settime", "T", NULL},
-    {228, "clock_gettime", "T", "cp"},
-    {229, "clock_getres", "T", NULL},
-    {230, "clock_nanosleep", "W", "cdpp"},
-    {231, "exit_group", "P", "d"},
-    {232, "epoll_wait", "DW", "fpdd"},
-    {233, "epoll_ctl", "D", "fdfp"},
-    {234, "tgkill", "PS", "ddg"},
-    {235, "utimes", "F", NULL},
-    {236, "vserver", "", NULL},
-    {237, "mbind", "M", NULL},
-    {238, "set_mempolicy", "M", NULL},
-    {239, "get_mempolicy", "M", NULL},
-    {240, "mq_open", "", NULL},
-    {241, "mq_unlink", "", NULL},
-    {242, "mq_timedsend", "", NULL},
-    {243, "mq_timedreceive", "", NULL},
-    {244, "mq_notify", "", NULL},
-    {245, "mq_getsetattr", "", NULL},
-    {246, "kexec_load", "", NULL},
-    {247, "waitid", "PW", "ddpwp"},
-    {248, "add_key", "", NULL},
-    {249, "request_key", "", NULL},
-    {250, "keyctl", "", NULL},
-    {251, "ioprio_set", "", NULL},
-    {252, "ioprio_get", "", NULL},
-    {253, "inotify_init", "D", NULL},
-    {254, "inotify_add_watch", "FD", "fsx"},
-    {255, "inotify_rm_watch", "D", NULL},
-    {256, "migrate_pages", "M", NULL},
-    {257, "openat", "FD", "asom"},
-    {258, "mkdirat", "FD", "asm"},
-    {259, "mknodat", "FD", NULL},
-    {260, "fchownat", "FD", NULL},
-    {261, "futimesat", "FD", NULL},
-    {262, "newfstatat", "FD", "aspx"},
-    {263, "unlinkat", "FD", "asx"},
-    {264, "renameat", "FD", "asas"},
-    {265, "linkat", "FD", NULL},
-    {266, "symlinkat", "FD", NULL},
-    {267, "readlinkat", "FD", "aspu"},
-    {268, "fchmodat", "FD", NULL},
-    {269, "faccessat", "FD", "asA"},
-    {270, "pselect6", "DW", "dppppp"},
-    {271, "ppoll", "DW", "pupp"},
-    {272, "unshare", "P", NULL},
-    {273, "set_robust_list", "", "pu"},
-    {274, "get_robust_list", "", NULL},
-    {275, "splice", "D", NULL},
-    {276, "tee", "D", NULL},
-    {277, "sync_file_range", "D", NULL},
-    {278, "vmsplice", "D", NULL},
-    {279, "move_pages", "M", NULL},
-    {280, "utimensat", "FD", "aspx"},
-    {281, "epoll_pwait", "DW", "fpddp"},
-    {282, "signalfd", "DS", NULL},
-    {283, "timerfd_create", "D", NULL},
-    {284, "eventfd", "D", NULL},
-    {285, "fallocate", "D", "fddd"},
-    {286, "timerfd_settime", "D", "fxpp"},
-    {287, "timerfd_gettime", "D", NULL},
-    {288, "accept4", "DNW", "fppx"},
-    {289, "signalfd4", "DS", NULL},
-    {290, "eventfd2", "D", "ux"},
-    {291, "epoll_create1", "D", "x"},
-    {292, "dup3", "D", "fdx"},
-    {293, "pipe2", "D", "px"},
-    {294, "inotify_init1", "D", NULL},
-    {295, "preadv", "DW", "fpdd"},
-    {296, "pwritev", "D", "fpdd"},
-    {297, "rt_tgsigqueueinfo", "PS", NULL},
-    {298, "perf_event_open", "", NULL},
-    {299, "recvmmsg", "DNW", NULL},
-    {300, "fanotify_init", "D", NULL},
-    {301, "fanotify_mark", "FD", NULL},
-    {302, "prlimit64", "", "ddpp"},
-    {303, "name_to_handle_at", "FD", NULL},
-    {304, "open_by_handle_at", "D", NULL},
-    {305, "clock_adjtime", "T", NULL},
-    {306, "syncfs", "D", "f"},
-    {307, "sendmmsg", "DN", NULL},
-    {308, "setns", "D", NULL},
-    {309, "getcpu", "", NULL},
-    {310, "process_vm_readv", "", NULL},
-    {311, "process_vm_writev", "", NULL},
-    {312, "kcmp", "", NULL},
-    {313, "finit_module", "D", NULL},
-    {314, "sched_setattr", "", NULL},
-    {315, "sched_getattr", "", NULL},
-    {316, "renameat2", "FD", "asasx"},
-    {317, "seccomp", "", NULL},
-    {318, "getrandom", "", "pux"},
-    {319, "memfd_create", "D", "Sx"},
-    {320, "kexec_file_load", "", NULL},
-    {321, "bpf", "", NULL},
-    {322, "execveat", "FDP", "asppx"},
-    {323, "userfaultfd", "", NULL},
-    {324, "membarrier", "", NULL},
-    {325, "mlock2", "M", NULL},
-    {326, "copy_file_range", "D", "fpfpux"},
-    {327, "preadv2", "DW", NULL},
-    {328, "pwritev2", "D", NULL},
-    {329, "pkey_mprotect", "M", NULL},
-    {330, "pkey_alloc", "", NULL},
-    {331, "pkey_free", "", NULL},
-    {332, "statx", "FD", "asxxp"},
-    {333, "io_pgetevents", "W", NULL},
-    {334, "rseq", "", "puxx"},
-    {424, "pidfd_send_signal", "DPS", NULL},
-    {425, "io_uring_setup", "", NULL},
-    {426, "io_uring_enter", "", NULL},
-    {427, "io_uring_register", "", NULL},
-    {428, "open_tree", "F", NULL},
-    {429, "move_mount", "F", NULL},
-    {430, "fsopen", "", NULL},
-    {431, "fsconfig", "", NULL},
-    {432, "fsmount", "", NULL},
-    {433, "fspick", "F", NULL},
-    {434, "pidfd_open", "D", NULL},
-    {435, "clone3", "P", "pu"},
-    {436, "close_range", "D", "uux"},
-    {437, "openat2", "FD", "aspu"},
-    {438, "pidfd_getfd", "D", NULL},
-    {439, "faccessat2", "FD", "asAx"},
-    {440, "process_madvise", "M", NULL},
-    {441, "epoll_pwait2", "DW", NULL},
-    {442, "mount_setattr", "F", NULL},
-    {443, "quotactl_fd", "", NULL},
-    {444, "landlock_create_ruleset", "", NULL},
-    {445, "landlock_add_rule", "", NULL},
-    {446, "landlock_restrict_self", "", NULL},
-    {447, "memfd_secret", "", NULL},
-    {448, "process_mrelease", "M", NULL},
-    {449, "futex_waitv", "W", NULL},
-    {450, "set_mempolicy_home_node", "", NULL},
+    {0, "DW", "fpu"},      /* read */
+    {1, "D", "fbu"},       /* write */
+    {2, "FD", "som"},      /* open */
+    {3, "D", "f"},         /* close */
+    {4, "F", "sp"},        /* stat */
+    {5, "D", "fp"},        /* fstat */
+    {6, "F", "sp"},        /* lstat */
+    {7, "DW", "pud"},      /* poll */
+    {8, "D", "fdW"},       /* lseek */
+    {9, "DM", "puPMfx"},   /* mmap */
+    {10, "M", "puP"},      /* mprotect */
+    {11, "M", "pu"},       /* munmap */
+    {12, "M", "p"},        /* brk */
+    {13, "S", "gppu"},     /* rt_sigaction */
+    {14, "S", "Hppu"},     /* rt_sigprocmask */
+    {15, "S", ""},         /* rt_sigreturn */
+    {16, "D", "fxx"},      /* ioctl */
+    {17, "DW", "fpud"},    /* pread64 */
+    {18, "D", "fbud"},     /* pwrite64 */
+    {19, "DW", "fpd"},     /* readv */
+    {20, "D", "fpd"},      /* writev */
+    {21, "F", "sA"},       /* access */
+    {22, "D", "p"},        /* pipe */
+    {23, "DW", "dpppp"},   /* select */
+    {24, "", ""},          /* sched_yield */
+    {25, "M", "puuxp"},    /* mremap */
+    {26, "M", "pux"},      /* msync */
+    {27, "M", "pup"},      /* mincore */
+    {28, "M", "pud"},      /* madvise */
+    {29, "I", NULL},       /* shmget */
+    {30, "IM", NULL},      /* shmat */
+    {31, "I", NULL},       /* shmctl */
+    {32, "D", "f"},        /* dup */
+    {33, "D", "fd"},       /* dup2 */
+    {34, "SW", ""},        /* pause */
+    {35, "W", "pp"},       /* nanosleep */
+    {36, "", "dp"},        /* getitimer */
+    {37, "", "u"},         /* alarm */
+    {38, "", "dpp"},       /* setitimer */
+    {39, "", ""},          /* getpid */
+    {40, "D", "ffpu"},     /* sendfile */
+    {41, "DN", "NKd"},     /* socket */
+    {42, "DNW", "fpu"},    /* connect */
+    {43, "DNW", "fpp"},    /* accept */
+    {44, "DN", "fbuxpu"},  /* sendto */
+    {45, "DNW", "fpuxpp"}, /* recvfrom */
+    {46, "DN", "fpx"},     /* sendmsg */
+    {47, "DNW", "fpx"},    /* recvmsg */
+    {48, "DN", "fd"},      /* shutdown */
+    {49, "DN", "fpu"},     /* bind */
+    {50, "DN", "fd"},      /* listen */
+    {51, "DN", "fpp"},     /* getsockname */
+    {52, "DN", NULL},      /* getpeername */
+    {53, "DN", "NKdp"},    /* socketpair */
+    {54, "DN", "fdddu"},   /* setsockopt */
+    {55, "DN", "fdddp"},   /* getsockopt */
+    {56, "P", "xpppp"},    /* clone */
+    {57, "P", ""},         /* fork */
+    {58, "P", ""},         /* vfork */
+    {59, "FP", "spp"},     /* execve */
+    {60, "P", "d"},        /* exit */
+    {61, "PW", "dpwp"},    /* wait4 */
+    {62, "PS", "dg"},      /* kill */
+    {63, "", "p"},         /* uname */
+    {64, "I", NULL},       /* semget */
+    {65, "IW", NULL},      /* semop */
+    {66, "I", NULL},       /* semctl */
+    {67, "IM", NULL},      /* shmdt */
+    {68, "I", NULL},       /* msgget */
+    {69, "IW", NULL},      /* msgsnd */
+    {70, "IW", NULL},      /* msgrcv */
+    {71, "I", NULL},       /* msgctl */
+    {72, "D", "fdx"},      /* fcntl */
+    {73, "DW", "fd"},      /* flock */
+    {74, "D", "f"},        /* fsync */
+    {75, "D", "f"},        /* fdatasync */
+    {76, "F", "sd"},       /* truncate */
+    {77, "D", "fd"},       /* ftruncate */
+    {78, "D", NULL},       /* getdents */
+    {79, "F", "pu"},       /* getcwd */
+    {80, "F", "s"},        /* chdir */
+    {81, "D", "f"},        /* fchdir */
+    {82, "F", "ss"},       /* rename */
+    {83, "F", "sm"},       /* mkdir */
+    {84, "F", "s"},        /* rmdir */
+    {85, "FD", "sm"},      /* creat */
+    {86, "F", "ss"},       /* link */
+    {87, "F", "s"},        /* unlink */
+    {88, "F", "ss"},       /* symlink */
+    {89, "F", "spu"},      /* readlink */
+    {90, "F", "sm"},       /* chmod */
+    {91, "D", "fm"},       /* fchmod */
+    {92, "F", "sdd"},      /* chown */
+    {93, "D", "fdd"},      /* fchown */
+    {94, "F", "sdd"},      /* lchown */
+    {95, "", "m"},         /* umask */
+    {96, "T", "pp"},       /* gettimeofday */
+    {97, "", "dp"},        /* getrlimit */
+    {98, "", "dp"},        /* getrusage */
+    {99, "", "p"},         /* sysinfo */
+    {100, "", "p"},        /* times */
+    {102, "C", ""},        /* getuid */
+    {104, "C", ""},        /* getgid */
+    {105, "C", NULL},      /* setuid */
+    {106, "C", NULL},      /* setgid */
+    {107, "C", ""},        /* geteuid */
+    {108, "C", ""},        /* getegid */
+    {109, "", "dd"},       /* setpgid */
+    {110, "", ""},         /* getppid */
+    {111, "", ""},         /* getpgrp */
+    {112, "", ""},         /* setsid */
+    {113, "C", NULL},      /* setreuid */
+    {114, "C", NULL},      /* setregid */
+    {115, "C", NULL},      /* getgroups */
+    {116, "C", NULL},      /* setgroups */
+    {117, "C", NULL},      /* setresuid */
+    {118, "C", NULL},      /* getresuid */
+    {119, "C", NULL},      /* setresgid */
+    {120, "C", NULL},      /* getresgid */
+    {121, "", "d"},        /* getpgid */
+    {122, "C", NULL},      /* setfsuid */
+    {123, "C", NULL},      /* setfsgid */
+    {125, "C", NULL},      /* capget */
+    {126, "C", NULL},      /* capset */
+    {127, "S", NULL},      /* rt_sigpending */
+    {128, "SW", "pppu"},   /* rt_sigtimedwait */
+    {129, "PS", NULL},     /* rt_sigqueueinfo */
+    {130, "SW", "pu"},     /* rt_sigsuspend */
+    {131, "S", "pp"},      /* sigaltstack */
+    {132, "F", NULL},      /* utime */
+    {133, "F", "smx"},     /* mknod */
+    {134, "F", NULL},      /* uselib */
+    {137, "F", "sp"},      /* statfs */
+    {138, "D", "fp"},      /* fstatfs */
+    {140, "", "dd"},       /* getpriority */
+    {141, "", "ddd"},      /* setpriority */
+    {149, "M", "pu"},      /* mlock */
+    {150, "M", "pu"},      /* munlock */
+    {151, "M", NULL},      /* mlockall */
+    {152, "M", NULL},      /* munlockall */
+    {155, "F", NULL},      /* pivot_root */
+    {157, "C", "dxxxx"},   /* prctl */
+    {158, "", "xp"},       /* arch_prctl */
+    {159, "T", NULL},      /* adjtimex */
+    {161, "F", "s"},       /* chroot */
+    {162, "", ""},         /* sync */
+    {163, "F", NULL},      /* acct */
+    {164, "T", NULL},      /* settimeofday */
+    {165, "F", "sssxp"},   /* mount */
+    {166, "F", "sx"},      /* umount2 */
+    {167, "F", NULL},      /* swapon */
+    {168, "F", NULL},      /* swapoff */
+    {179, "F", NULL},      /* quotactl */
+    {181, "N", NULL},      /* getpmsg */
+    {182, "N", NULL},      /* putpmsg */
+    {186, "", ""},         /* gettid */
+    {187, "D", NULL},      /* readahead */
+    {188, "F", NULL},      /* setxattr */
+    {189, "F", NULL},      /* lsetxattr */
+    {190, "D", NULL},      /* fsetxattr */
+    {191, "F", "sSpu"},    /* getxattr */
+    {192, "F", "sSpu"},    /* lgetxattr */
+    {193, "D", NULL},      /* fgetxattr */
+    {194, "F", NULL},      /* listxattr */
+    {195, "F", NULL},      /* llistxattr */
+    {196, "D", NULL},      /* flistxattr */
+    {197, "F", NULL},      /* removexattr */
+    {198, "F", NULL},      /* lremovexattr */
+    {199, "D", NULL},      /* fremovexattr */
+    {200, "PS", "dg"},     /* tkill */
+    {201, "T", NULL},      /* time */
+    {202, "W", "pduppu"},  /* futex */
+    {203, "", "dup"},      /* sched_setaffinity */
+    {204, "", "dup"},      /* sched_getaffinity */
+    {208, "W", NULL},      /* io_getevents */
+    {213, "D", NULL},      /* epoll_create */
+    {216, "M", NULL},      /* remap_file_pages */
+    {217, "D", "fpu"},     /* getdents64 */
+    {218, "", "p"},        /* set_tid_address */
+    {219, "", ""},         /* restart_syscall */
+    {220, "IW", NULL},     /* semtimedop */
+    {221, "D", "fddd"},    /* fadvise64 */
+    {227, "T", NULL},      /* clock_settime */
+    {228, "T", "cp"},      /* clock_gettime */
+    {229, "T", NULL},      /* clock_getres */
+    {230, "W", "cdpp"},    /* clock_nanosleep */
+    {231, "P", "d"},       /* exit_group */
+    {232, "DW", "fpdd"},   /* epoll_wait */
+    {233, "D", "fdfp"},    /* epoll_ctl */
+    {234, "PS", "ddg"},    /* tgkill */
+    {235, "F", NULL},      /* utimes */
+    {237, "M", NULL},      /* mbind */
+    {238, "M", NULL},      /* set_mempolicy */
+    {239, "M", NULL},      /* get_mempolicy */
+    {247, "PW", "ddpwp"},  /* waitid */
+    {253, "D", NULL},      /* inotify_init */
+    {254, "FD", "fsx"},    /* inotify_add_watch */
+    {255, "D", NULL},      /* inotify_rm_watch */
+    {256, "M", NULL},      /* migrate_pages */
+    {257, "FD", "asom"},   /* openat */
+    {258, "FD", "asm"},    /* mkdirat */
+    {259, "FD", NULL},     /* mknodat */
+    {260, "FD", NULL},     /* fchownat */
+    {261, "FD", NULL},     /* futimesat */
+    {262, "FD", "aspx"},   /* newfstatat */
+    {263, "FD", "asx"},    /* unlinkat */
+    {264, "FD", "asas"},   /* renameat */
+    {265, "FD", NULL},     /* linkat */
+    {266, "FD", NULL},     /* symlinkat */
+    {267, "FD", "aspu"},   /* readlinkat */
+    {268, "FD", NULL},     /* fchmodat */
+    {269, "FD", "asA"},    /* faccessat */
+    {270, "DW", "dppppp"}, /* pselect6 */
+    {271, "DW", "pupp"},   /* ppoll */
+    {272, "P", NULL},      /* unshare */
+    {273, "", "pu"},       /* set_robust_list */
+    {275, "D", NULL},      /* splice */
+    {276, "D", NULL},      /* tee */
+    {277, "D", NULL},      /* sync_file_range */
+    {278, "D", NULL},      /* vmsplice */
+    {279, "M", NULL},      /* move_pages */
+    {280, "FD", "aspx"},   /* utimensat */
+    {281, "DW", "fpddp"},  /* epoll_pwait */
+    {282, "DS", NULL},     /* signalfd */
+    {283, "D", NULL},      /* timerfd_create */
+    {284, "D", NULL},      /* eventfd */
+    {285, "D", "fddd"},    /* fallocate */
+    {286, "D", "fxpp"},    /* timerfd_settime */
+    {287, "D", NULL},      /* timerfd_gettime */
+    {288, "DNW", "fppx"},  /* accept4 */
+    {289, "DS", NULL},     /* signalfd4 */
+    {290, "D", "ux"},      /* eventfd2 */
+    {291, "D", "x"},       /* epoll_create1 */
+    {292, "D", "fdx"},     /* dup3 */
+    {293, "D", "px"},      /* pipe2 */
+    {294, "D", NULL},      /* inotify_init1 */
+    {295, "DW", "fpdd"},   /* preadv */
+    {296, "D", "fpdd"},    /* pwritev */
+    {297, "PS", NULL},     /* rt_tgsigqueueinfo */
+    {299, "DNW", NULL},    /* recvmmsg */
+    {300, "D", NULL},      /* fanotify_init */
+    {301, "FD", NULL},     /* fanotify_mark */
+    {302, "", "ddpp"},     /* prlimit64 */
+    {303, "FD", NULL},     /* name_to_handle_at */
+    {304, "D", NULL},      /* open_by_handle_at */
+    {305, "T", NULL},      /* clock_adjtime */
+    {306, "D", "f"},       /* syncfs */
+    {307, "DN", NULL},     /* sendmmsg */
+    {308, "D", NULL},      /* setns */
+    {313, "D", NULL},      /* finit_module */
+    {316, "FD", "asasx"},  /* renameat2 */
+    {318, "", "pux"},      /* getrandom */
+    {319, "D", "Sx"},      /* memfd_create */
+    {322, "FDP", "asppx"}, /* execveat */
+    {325, "M", NULL},      /* mlock2 */
+    {326, "D", "fpfpux"},  /* copy_file_range */
+    {327, "DW", NULL},     /* preadv2 */
+    {328, "D", NULL},      /* pwritev2 */
+    {329, "M", NULL},      /* pkey_mprotect */
+    {332, "FD", "asxxp"},  /* statx */
+    {333, "W", NULL},      /* io_pgetevents */
+    {334, "", "puxx"},     /* rseq */
+    {424, "DPS", NULL},    /* pidfd_send_signal */
+    {428, "F", NULL},      /* open_tree */
+    {429, "F", NULL},      /* move_mount */
+    {433, "F", NULL},      /* fspick */
+    {434, "D", NULL},      /* pidfd_open */
+    {435, "P", "pu"},      /* clone3 */
+    {436, "D", "uux"},     /* close_range */
+    {437, "FD", "aspu"},   /* openat2 */
+    {438, "D", NULL},      /* pidfd_getfd */
+    {439, "FD", "asAx"},   /* faccessat2 */
+    {440, "M", NULL},      /* process_madvise */
+    {441, "DW", NULL},     /* epoll_pwait2 */
+    {442, "F", NULL},      /* mount_setattr */
+    {448, "M", NULL},      /* process_mrelease */
+    {449, "W", NULL},      /* futex_waitv */
 };
 
 #define COUNT (sizeof(table) / sizeof(*table))
 
-const struct tool_kernel_call *tool_kernel_calls(size_t *count)
-{
-    *count = COUNT;
-    return table;
-}
-
-const struct tool_kernel_call *tool_kernel_call_numbered(uint64_t number)
+const struct tool_kernel_call *tool_kernel_call_numbered(uint32_t number)
 {
     size_t low = 0, high = COUNT;
     while (low < high) {
@@ -394,10 +306,12 @@ const struct tool_kernel_call *tool_kernel_call_numbered(uint64_t number)
     return low < COUNT && table[low].number == number ? &table[low] : NULL;
 }
 
-const struct tool_kernel_call *tool_kernel_call_named(const char *name, size_t size_bytes)
+uint32_t tool_kernel_number(const char *name)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (strlen(table[i].name) == size_bytes && memcmp(table[i].name, name, size_bytes) == 0)
-            return &table[i];
-    return NULL;
+    for (uint32_t i = 0; i < TTAPE_CALL_NUMBERS; i++) {
+        const char *known = ttape_system_call_name(i);
+        if (known != NULL && strcmp(known, name) == 0)
+            return i;
+    }
+    return TOOL_KERNEL_NONE;
 }

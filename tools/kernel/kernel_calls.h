@@ -1,4 +1,5 @@
-/* The kernel's system calls of x86-64: numbers, names, classes, and what their arguments are. */
+/* The kernel's system calls of x86-64: classes, and what their arguments are. Names are the
+ * library's (ttape_system_call_name). */
 #ifndef TOOL_KERNEL_CALLS_H
 #define TOOL_KERNEL_CALLS_H
 
@@ -7,7 +8,6 @@
 
 struct tool_kernel_call {
     uint32_t number;
-    const char *name;
     const char *classes;   /* letters of tool_kernel_classes */
     const char *arguments; /* a letter each, below; NULL: not known, six numbers */
 };
@@ -25,10 +25,10 @@ struct tool_kernel_class {
 /* Ends with a class without name. */
 extern const struct tool_kernel_class tool_kernel_classes[];
 
-/* Ascending numbers. */
-const struct tool_kernel_call *tool_kernel_calls(size_t *count);
-/* NULL: there is none. */
-const struct tool_kernel_call *tool_kernel_call_numbered(uint64_t number);
-const struct tool_kernel_call *tool_kernel_call_named(const char *name, size_t size_bytes);
+/* NULL: nothing is known of it. */
+const struct tool_kernel_call *tool_kernel_call_numbered(uint32_t number);
+#define TOOL_KERNEL_NONE UINT32_MAX
+/* The number of a name; TOOL_KERNEL_NONE: there is none. */
+uint32_t tool_kernel_number(const char *name);
 
 #endif

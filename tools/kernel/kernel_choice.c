@@ -45,9 +45,8 @@ static bool is_known(const char *word)
         (void)match_regex(word, "", &is_regex);
         return is_regex;
     }
-    return *word == '%'
-               ? class_named(word + 1) != NULL
-               : strcmp(word, "all") == 0 || tool_kernel_call_named(word, strlen(word)) != NULL;
+    return *word == '%' ? class_named(word + 1) != NULL
+                        : strcmp(word, "all") == 0 || tool_kernel_number(word) != TOOL_KERNEL_NONE;
 }
 
 static bool word_matches(const char *word, const char *name)
@@ -57,7 +56,7 @@ static bool word_matches(const char *word, const char *name)
         return match_regex(word, name, &is_regex);
     if (*word != '%')
         return strcmp(word, "all") == 0 || strcmp(word, name) == 0;
-    const struct tool_kernel_call *call = tool_kernel_call_named(name, strlen(name));
+    const struct tool_kernel_call *call = tool_kernel_call_numbered(tool_kernel_number(name));
     const struct tool_kernel_class *class = class_named(word + 1);
     return call != NULL && class != NULL && strchr(call->classes, class->letter) != NULL;
 }

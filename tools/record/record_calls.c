@@ -4,9 +4,10 @@
 
 #include <stdlib.h>
 
+#include <tracetape/syscalls.h>
+
 #include "tools/binary/plan_file.h"
 #include "tools/command/tool.h"
-#include "tools/kernel/kernel_calls.h"
 
 /* A module without a plan is not seen, and the runtime says so. */
 static void make_plan(void *context, const char *module_path)
@@ -23,15 +24,14 @@ bool tool_parse_record_calls(const char *text, void *into)
     return text == NULL || tool_parse_call_choice(text, &calls->choice);
 }
 
+/* Where nothing was chosen all are, newer ones that have no name yet, too. */
 static void choose(const struct tool_call_choice *choice, ttape_syscall_options *into)
 {
-    size_t count;
-    const struct tool_kernel_call *calls = tool_kernel_calls(&count);
-    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64 && choice->count == 0; i++)
-        into->chosen[i] = UINT64_MAX; /* newer ones, too */
-    for (size_t i = 0; i < count; i++)
-        if (calls[i].number < TTAPE_SYSCALL_NUMBERS && tool_call_is_chosen(choice, calls[i].name))
-            into->chosen[calls[i].number / 64] |= 1ull << calls[i].number % 64;
+    for (uint32_t i = 0; i < TTAPE_SYSCALL_NUMBERS; i++) {
+        const char *name = ttape_system_call_name(i);
+        if (choice->count == 0 || (name != NULL && tool_call_is_chosen(choice, name)))
+            into->chosen[i / 64] |= UINT64_C(1) << i % 64;
+    }
 }
 
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into)

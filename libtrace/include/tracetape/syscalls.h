@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/* Of x86-64, as the kernel's headers have it; static. NULL: there is none, or it is newer. */
+TTAPE_API const char *ttape_system_call_name(uint32_t number);
+
 #define TTAPE_CALL_NUMBERS 512u /* of the kernel; higher ones, and those of 32 bits, are one */
 
 typedef struct ttape_trace_options {

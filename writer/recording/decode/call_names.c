@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include <tracetape/syscalls.h>
+
 static const char *const names[] = {
     [0] = "read",
     [1] = "write",
@@ -386,9 +388,14 @@ static const char *const names[] = {
     [467] = "open_tree_attr",
 };
 
+const char *ttape_system_call_name(uint32_t number)
+{
+    return number < sizeof names / sizeof names[0] ? names[number] : NULL;
+}
+
 void ttp_call_name(uint32_t number, char name[TTP_CALL_NAME_BYTES])
 {
-    const char *known = number < sizeof names / sizeof names[0] ? names[number] : NULL;
+    const char *known = ttape_system_call_name(number);
     if (known != NULL)
         (void)snprintf(name, TTP_CALL_NAME_BYTES, "%s", known);
     else
