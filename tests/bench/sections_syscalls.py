@@ -32,6 +32,9 @@ def ways(bench, trace):
              "chosen": [*record, trace, "--syscalls", "--", *program],
              "stack": [*record, bench.work / "stacks.ttape", "--syscalls", "--stacks", "--",
                        *program]}
+    outside = [*record, bench.work / "outside.ttape", "--engine", "ptrace"]
+    found["ptrace"] = [*outside, "--", *few]
+    found["ptrace, stack"] = [*outside, "--stacks", "--", *few]
     if shutil.which("strace"):
         found["strace"] = ["strace", "-f", "-o", "/dev/null", *few]
         found["strace -k"] = ["strace", "-f", "-k", "-o", "/dev/null", *few]
@@ -63,6 +66,11 @@ def rows_of(best, where):
                   f"{added['chosen']:.1f} ns", added["chosen"] / added["strace"], 0.01, 0.001)
         yield Row(f"added by a stack, strace -k's part, {where}", f"{added['strace -k']:.0f} ns",
                   f"{added['stack']:.1f} ns", added["stack"] / added["strace -k"], 0.001, 0.0002)
+        yield Row(f"added by ptrace, strace -f's part, {where}", f"{added['strace']:.0f} ns",
+                  f"{added['ptrace']:.0f} ns", added["ptrace"] / added["strace"], 1, 0.3)
+        yield Row(f"added by ptrace with a stack, strace -k's part, {where}",
+                  f"{added['strace -k']:.0f} ns", f"{added['ptrace, stack']:.0f} ns",
+                  added["ptrace, stack"] / added["strace -k"], 1 / 25, 1 / 30)
 
 
 def syscalls(bench):
