@@ -8,7 +8,7 @@
 
 #include <tracetape/recording.h>
 
-#include "tools/record/record_trace.h"
+#include "tools/record/engines/record_trace.h"
 
 struct tool_record_start {
     const char *runtime;                 /* NULL: nothing is loaded into the command */

@@ -21,7 +21,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
-#include "tools/record/record_calls.h"
+#include "tools/record/engines/record_calls.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"

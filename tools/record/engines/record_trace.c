@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* pipe2 */
-#include "tools/record/record_trace.h"
+#include "tools/record/engines/record_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Plans are kept in the user's cache, in a folder that nobody else can write: what the runtime puts
  * into programs comes from there. */
-#include "tools/record/record_calls.h"
+#include "tools/record/engines/record_calls.h"
 
 #include <stdlib.h>
 
