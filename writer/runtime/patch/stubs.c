@@ -13,56 +13,26 @@
  * looks at. */
 #include <sys/syscall.h>
 
+#include "writer/runtime/patch/code_put.h"
 #include "writer/runtime/patch/patch.h"
 
-struct writing {
-    uint8_t *at, *end;
-    bool failed;
-};
-
-static void put(struct writing *w, const uint8_t *bytes, uint32_t count)
-{
-    if ((size_t)(w->end - w->at) < count) {
-        w->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        *w->at++ = bytes[i];
-}
-
-#define PUT(w, ...)                                                                                \
-    do {                                                                                           \
-        static const uint8_t bytes_[] = {__VA_ARGS__};                                             \
-        put(w, bytes_, sizeof(bytes_));                                                            \
-    } while (0)
-
-static void put_distance(struct writing *w, uint64_t target, uint32_t tail)
-{
-    int64_t distance = (int64_t)(target - ((uint64_t)(uintptr_t)w->at + tail));
-    uint8_t bytes[4];
-    w->failed |= distance != (int32_t)distance;
-    for (uint32_t i = 0; i < 4; i++)
-        bytes[i] = (uint8_t)((uint64_t)distance >> 8 * i);
-    put(w, bytes, 4);
-}
-
-static void put_number_test(struct writing *w, const struct ttp_area_data *data,
+static void put_number_test(struct ttp_code_put *w, const struct ttp_area_data *data,
                             const struct ttp_plan_site *site)
 {
     if (site->number_known && site->number < TTP_CALL_NUMBERS) {
-        PUT(w, 0x0f, 0xb6, 0x0d); /* movzbl is_seen + number(%rip), %ecx */
-        put_distance(w, (uintptr_t)&data->is_seen[site->number], 4);
+        TTP_PUT(w, 0x0f, 0xb6, 0x0d); /* movzbl is_seen + number(%rip), %ecx */
+        ttp_put_distance(w, (uintptr_t)&data->is_seen[site->number], 4);
         return;
     }
-    PUT(w, 0x0f, 0xb6, 0xcc, 0x4c, 0x8d, 0x1d); /* movzbl %ah, %ecx; lea pages(%rip), %r11 */
-    put_distance(w, (uintptr_t)data->pages, 4);
-    PUT(w, 0x4d, 0x8b, 0x1c, 0xcb);       /* mov (%r11, %rcx, 8), %r11 */
-    PUT(w, 0x0f, 0xb6, 0xc8);             /* movzbl %al, %ecx */
-    PUT(w, 0x41, 0x0f, 0xb6, 0x0c, 0x0b); /* movzbl (%r11, %rcx), %ecx */
+    TTP_PUT(w, 0x0f, 0xb6, 0xcc, 0x4c, 0x8d, 0x1d); /* movzbl %ah, %ecx; lea pages(%rip), %r11 */
+    ttp_put_distance(w, (uintptr_t)data->pages, 4);
+    TTP_PUT(w, 0x4d, 0x8b, 0x1c, 0xcb);       /* mov (%r11, %rcx, 8), %r11 */
+    TTP_PUT(w, 0x0f, 0xb6, 0xc8);             /* movzbl %al, %ecx */
+    TTP_PUT(w, 0x41, 0x0f, 0xb6, 0x0c, 0x0b); /* movzbl (%r11, %rcx), %ecx */
 }
 
 /* Moved instructions [from, from + count) of before and after, with their distances made right. */
-static void put_moved(struct writing *w, const struct ttp_plan_head *plan,
+static void put_moved(struct ttp_code_put *w, const struct ttp_plan_head *plan,
                       const struct ttp_plan_site *site, uint32_t from, uint32_t count,
                       uint64_t bias)
 {
@@ -70,48 +40,50 @@ static void put_moved(struct writing *w, const struct ttp_plan_head *plan,
         (const uint8_t *)ttp_plan_at(plan, plan->bytes_at) + site->bytes + site->window_bytes;
     const struct ttp_plan_fixup *fixups =
         (const struct ttp_plan_fixup *)ttp_plan_at(plan, plan->fixups_at) + site->first_fixup;
-    struct writing patched = {.at = w->at, .end = w->end};
-    put(w, moved + from, count);
+    struct ttp_code_put patched = {.at = w->at, .end = w->end};
+    ttp_put_code(w, moved + from, count);
     for (uint32_t i = 0; i < site->fixup_count && !w->failed; i++) {
         uint32_t at = fixups[i].at;
         if (at < from || at >= from + count)
             continue;
-        struct writing distance = {.at = patched.at + (at - from), .end = w->at};
-        put_distance(&distance, bias + fixups[i].target, fixups[i].tail);
+        struct ttp_code_put distance = {.at = patched.at + (at - from), .end = w->at};
+        ttp_put_distance(&distance, bias + fixups[i].target, fixups[i].tail);
         w->failed |= distance.failed;
     }
 }
 
-static void put_back(struct writing *w, const struct ttp_plan_head *plan,
+static void put_back(struct ttp_code_put *w, const struct ttp_plan_head *plan,
                      const struct ttp_plan_site *site, uint64_t bias)
 {
     put_moved(w, plan, site, site->before_bytes, site->after_bytes, bias);
-    PUT(w, 0xe9);
-    put_distance(w, bias + site->window + site->window_bytes, 4);
+    TTP_PUT(w, 0xe9);
+    ttp_put_distance(w, bias + site->window + site->window_bytes, 4);
 }
 
 bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
                    const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
                    uint64_t bias)
 {
-    struct writing w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
+    struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
     stub->after = bias + site->address + 2;
     stub->bias = bias;
     put_moved(&w, plan, site, 0, site->before_bytes, bias);
     put_number_test(&w, data, site);
-    PUT(&w, 0xe3, 0x00); /* jrcxz plain */
+    TTP_PUT(&w, 0xe3, 0x00); /* jrcxz plain */
     uint8_t *jump = w.at;
-    PUT(&w, 0x4c, 0x8d, 0x1d, 0x06, 0, 0, 0, 0xff, 0x25); /* lea 6(%rip), %r11; jmp *enter(%rip) */
-    put_distance(&w, (uintptr_t)&data->enter, 4);
-    PUT(&w, 0x0f, 0x05);
-    PUT(&w, 0x48, 0x8d, 0x0d, 0x06, 0, 0, 0, 0xff, 0x25); /* lea 6(%rip), %rcx; jmp *exit(%rip) */
-    put_distance(&w, (uintptr_t)&data->exit, 4);
+    TTP_PUT(&w, 0x4c, 0x8d, 0x1d, 0x06, 0, 0, 0, 0xff,
+            0x25); /* lea 6(%rip), %r11; jmp *enter(%rip) */
+    ttp_put_distance(&w, (uintptr_t)&data->enter, 4);
+    TTP_PUT(&w, 0x0f, 0x05);
+    TTP_PUT(&w, 0x48, 0x8d, 0x0d, 0x06, 0, 0, 0, 0xff,
+            0x25); /* lea 6(%rip), %rcx; jmp *exit(%rip) */
+    ttp_put_distance(&w, (uintptr_t)&data->exit, 4);
     put_back(&w, plan, site, bias);
     long distance = w.at - jump;
     w.failed |= distance > INT8_MAX;
     if (!w.failed)
         jump[-1] = (uint8_t)distance;
-    PUT(&w, 0x0f, 0x05);
+    TTP_PUT(&w, 0x0f, 0x05);
     put_back(&w, plan, site, bias);
     while (w.at < w.end)
         *w.at++ = 0xcc;

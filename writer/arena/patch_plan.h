@@ -1,0 +1,121 @@
+/* The patch plan of a module: the windows at which its functions are entered and left. The command
+ * makes it (tools/binary), of the ELF file alone, for all functions; which of them are patched is a
+ * choice, made apart, so that one plan serves all recordings.
+ *
+ *     head        struct ttp_patch_head
+ *     functions   struct ttp_patch_function, sorted by start
+ *     probes      struct ttp_patch_probe: of each function its entry, then its exits by address
+ *     fixups      struct ttp_plan_fixup (plan.h), of all probes
+ *     bytes       code
+ *
+ * Addresses are ELF addresses; the load bias moves all of them. Native byte order, natural
+ * alignment, each table at a multiple of 8. Name: BUILDID.patch, beside BUILDID.plan. As with
+ * plans, who maps it checks it, and compares the bytes in memory before it changes any. */
+#ifndef TTP_WRITER_PATCH_PLAN_H
+#define TTP_WRITER_PATCH_PLAN_H
+
+#include "writer/arena/plan.h"
+
+#define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
+#define TTP_PATCH_VERSION       1u
+#define TTP_PATCH_SUFFIX        ".patch"
+#define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
+#define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
+#define TTP_PATCH_PROBES_MAX    4000000u
+#define TTP_PATCH_MOVED_MAX     48u /* bytes of moved code of one probe, before and after */
+
+/* A window is whole instructions, 5 bytes or more; a jump to the stub is put over its first five.
+ * Nothing leads to behind its first byte. Windows are within their function, or in the padding
+ * behind it, and none overlaps another one. No call stands in one.
+ *
+ * Where the hook is called in a stub, rsp is at the return address of the function: CFA = rsp + 8.
+ *
+ *     entry:        jmp stub                    stub: enter;  moved;  jmp window + window_bytes
+ *     return:       [before...] ret             stub: before;  exit;  after (a ret)
+ *     tail jump:    [before...] jmp elsewhere   stub: before;  exit;  after (a jump)
+ *     conditional:  [before...] jCC elsewhere   stub: before;  jump if not CC to L;  exit;
+ *                                                     after (a jump);  L: jmp window + window_bytes
+ *
+ * An entry's moved code is `after`. The jump of a conditional one is in no moved bytes but by its
+ * code `condition` (as in 0f 8X) and by `after`, a jump to where it leads. */
+enum ttp_patch_kind {
+    TTP_PATCH_ENTRY = 0,
+    TTP_PATCH_RETURN = 1,
+    TTP_PATCH_TAIL = 2,
+    TTP_PATCH_TAIL_IF = 3
+};
+
+/* Why there is no window. A probe that has none says where it would be, and nothing else. */
+enum ttp_patch_reason {
+    TTP_PATCH_CAN = 0,
+    TTP_PATCH_BRANCHED = 1,  /* branches lead to between the bytes that the jump needs */
+    TTP_PATCH_NO_ROOM = 2,   /* the function, or what cannot be decoded, is too near */
+    TTP_PATCH_IMMOVABLE = 3, /* an instruction works at its own place only, or is a call */
+    TTP_PATCH_SHARED = 4,    /* another window is too near */
+    TTP_PATCH_COMPUTED = 5,  /* its function has a jump whose targets are not known */
+    TTP_PATCH_NO_FRAME = 6,  /* where the return address lies is not known, or not at rsp */
+    TTP_PATCH_HOOKED = 7,    /* of an entry: the function has compiled-in hooks, which record it */
+    TTP_PATCH_FAR = 8,       /* moved code would be too long */
+    TTP_PATCH_SPECIAL = 9    /* it is no function: a linker stub, a signal's trampoline, code that
+                              * saves or restores contexts */
+};
+#define TTP_PATCH_REASONS 16u
+
+struct ttp_patch_head {
+    uint64_t magic;
+    uint32_t version, head_bytes; /* head_bytes: of this struct */
+    uint8_t build_id[32];         /* zero-padded */
+    uint32_t build_id_bytes;      /* 0: none */
+    uint32_t machine;             /* of the ELF file: 62 is x86-64 */
+    uint32_t function_count, probe_count, fixup_count;
+    uint32_t code_start, code_end; /* of executable segments: windows are within */
+    uint32_t reserved_word;
+    uint32_t entry_reasons[TTP_PATCH_REASONS]; /* functions, by the reason of their entry */
+    uint32_t exit_reasons[TTP_PATCH_REASONS];  /* exits (all kinds), by reason */
+    uint64_t functions_at, probes_at, fixups_at, bytes_at; /* offsets */
+    uint64_t byte_count;                                   /* of the last table */
+    uint64_t total_bytes;                                  /* of the file */
+    uint64_t reserved[4];
+};
+
+/* A function that can be entered; pieces (.cold, .part) are of the function they belong to, and
+ * have their exits there. Without an entry probe that can be patched, none of it is. */
+struct ttp_patch_function {
+    uint32_t start, end; /* [start, end) of its main piece */
+    uint32_t first_probe;
+    uint32_t probe_count;
+};
+
+/* In `bytes`, one behind another from `bytes` on: the window's original bytes (window_bytes), then
+ * moved instructions (before_bytes, then after_bytes). Fixups count as those of a site do. */
+struct ttp_patch_probe {
+    uint32_t window;
+    uint32_t function; /* index */
+    uint32_t bytes;    /* offset in the table of bytes */
+    uint32_t first_fixup;
+    uint8_t window_bytes;
+    uint8_t kind;   /* enum ttp_patch_kind */
+    uint8_t reason; /* enum ttp_patch_reason */
+    uint8_t before_bytes, after_bytes;
+    uint8_t fixup_count;
+    uint8_t condition; /* of TTP_PATCH_TAIL_IF: 0 to 15 */
+    uint8_t reserved;
+};
+
+/* Which functions of a plan are patched: BUILDID-CHOICE.chosen, where CHOICE is 16 hexadecimal
+ * digits that the arena's head has (patch_choice); behind the head a bit for each function of the
+ * plan, in words of 64 bits. */
+#define TTP_CHOSEN_MAGIC  0x6e65736f68637474ull /* "ttchosen" */
+#define TTP_CHOSEN_SUFFIX ".chosen"
+struct ttp_chosen_head {
+    uint64_t magic, choice;
+    uint32_t patch_version, function_count; /* of the plan */
+    uint64_t plan_bytes;                    /* its total_bytes */
+};
+
+_Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
+_Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
+_Static_assert(sizeof(struct ttp_patch_probe) == 24, "no hidden padding");
+_Static_assert(sizeof(struct ttp_chosen_head) == 32, "no hidden padding");
+
+#endif
