@@ -24,11 +24,18 @@
 #define TTP_PATCH_PROBES_MAX    4000000u
 #define TTP_PATCH_MOVED_MAX     48u /* bytes of moved code of one probe, before and after */
 
-/* A window is whole instructions, 5 bytes or more; a jump to the stub is put over its first five.
- * Nothing leads to behind its first byte. Windows are within their function, or in the padding
- * behind it, and none overlaps another one. No call stands in one.
+/* A window is whole instructions, and what fills up behind the last one, 5 bytes or more; a jump to
+ * the stub is put over its first five. Nothing leads to behind its first byte. Windows are within
+ * their function or its pieces, or in the padding behind them, and none overlaps another one, except
+ * that a short function is entered and left in one:
  *
- * Where the hook is called in a stub, rsp is at the return address of the function: CFA = rsp + 8.
+ *     lea 1(%rdi),%eax ; ret ; nop
+ *
+ * Then its entry and the exit behind it in the table have the same window and the same original
+ * bytes. The entry has no moved code, and its stub goes on with the exit's stub, not in the window.
+ *
+ * Where the hook is called in a stub, rsp is at the return address of the function: CFA = rsp + 8,
+ * what callees save is the caller's, and flags are of no use to who follows the ABI.
  *
  *     entry:        jmp stub                    stub: enter;  moved;  jmp window + window_bytes
  *     return:       [before...] ret             stub: before;  exit;  after (a ret)
@@ -37,7 +44,12 @@
  *                                                     after (a jump);  L: jmp window + window_bytes
  *
  * An entry's moved code is `after`. The jump of a conditional one is in no moved bytes but by its
- * code `condition` (as in 0f 8X) and by `after`, a jump to where it leads. */
+ * code `condition` (as in 0f 8X) and by `after`, a jump to where it leads.
+ *
+ * A call may be the last instruction of an entry's window. The return address that it would push,
+ * window + window_bytes, is pushed by the moved code, which then jumps to the callee: who unwinds
+ * finds the program's own address, and a processor that keeps shadow stacks would not let the callee
+ * return (TTP_PATCH_PUSHES). */
 enum ttp_patch_kind {
     TTP_PATCH_ENTRY = 0,
     TTP_PATCH_RETURN = 1,
@@ -56,8 +68,12 @@ enum ttp_patch_reason {
     TTP_PATCH_NO_FRAME = 6,  /* where the return address lies is not known, or not at rsp */
     TTP_PATCH_HOOKED = 7,    /* of an entry: the function has compiled-in hooks, which record it */
     TTP_PATCH_FAR = 8,       /* moved code would be too long */
-    TTP_PATCH_SPECIAL = 9    /* it is no function: a linker stub, a signal's trampoline, code that
-                              * saves or restores contexts */
+    TTP_PATCH_SPECIAL = 9, /* it is no function: a signal's trampoline, code that saves or restores
+                              * contexts. The linker's stubs are not listed at all */
+    TTP_PATCH_LOOPED = 10, /* its own code branches to its start: each turn would be a call */
+    TTP_PATCH_JOINED = 11, /* of exits: other functions jump into its middle, and leave by them */
+    TTP_PATCH_ELSEWHERE = 12, /* of an exit: a jump to where no function starts */
+    TTP_PATCH_UNDECODED = 13  /* something in the function is no instruction */
 };
 #define TTP_PATCH_REASONS 16u
 
@@ -78,8 +94,8 @@ struct ttp_patch_head {
     uint64_t reserved[4];
 };
 
-/* A function that can be entered; pieces (.cold, .part) are of the function they belong to, and
- * have their exits there. Without an entry probe that can be patched, none of it is. */
+/* A function that can be entered; pieces (.cold) are of the function they belong to, and have their
+ * exits there. Without an entry probe that can be patched, none of it is. */
 struct ttp_patch_function {
     uint32_t start, end; /* [start, end) of its main piece */
     uint32_t first_probe;
@@ -99,7 +115,11 @@ struct ttp_patch_probe {
     uint8_t before_bytes, after_bytes;
     uint8_t fixup_count;
     uint8_t condition; /* of TTP_PATCH_TAIL_IF: 0 to 15 */
-    uint8_t reserved;
+    uint8_t flags;     /* enum ttp_patch_probe_flags */
+};
+enum ttp_patch_probe_flags {
+    TTP_PATCH_PAD = 1,   /* a pad for this purpose: nothing that does anything is moved */
+    TTP_PATCH_PUSHES = 2 /* a return address is pushed: not where there are shadow stacks */
 };
 
 /* Which functions of a plan are patched: BUILDID-CHOICE.chosen, where CHOICE is 16 hexadecimal
