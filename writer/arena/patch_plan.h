@@ -26,8 +26,8 @@
 
 /* A window is whole instructions, and what fills up behind the last one, 5 bytes or more; a jump to
  * the stub is put over its first five. Nothing leads to behind its first byte. Windows are within
- * their function or its pieces, or in the padding behind them, and none overlaps another one, except
- * that a short function is entered and left in one:
+ * their function or its pieces, or in the padding behind them, and none overlaps another one,
+ * except that a short function is entered and left in one:
  *
  *     lea 1(%rdi),%eax ; ret ; nop
  *
@@ -48,8 +48,8 @@
  *
  * A call may be the last instruction of an entry's window. The return address that it would push,
  * window + window_bytes, is pushed by the moved code, which then jumps to the callee: who unwinds
- * finds the program's own address, and a processor that keeps shadow stacks would not let the callee
- * return (TTP_PATCH_PUSHES). */
+ * finds the program's own address, and a processor that keeps shadow stacks would not let the
+ * callee return (TTP_PATCH_PUSHES). */
 enum ttp_patch_kind {
     TTP_PATCH_ENTRY = 0,
     TTP_PATCH_RETURN = 1,
