@@ -95,6 +95,27 @@ def test_stacks(program):
     assert sum(outside[path] for path in handled) == 3, outside  # through frames of signals
 
 
+def test_some_stacks(program):
+    """Of one in ten calls of a thread: exactly that many, and all calls are counted."""
+    for engine in (["--engine", "ptrace"], []):
+        done = record("some.ttape", program, engine=[*engine, "--syscalls=getppid",
+                                                     "--stack-every", "10"])
+        assert done.returncode == 11, done
+        assert calls_of("some.ttape") == {"getppid": (403, 0)}, calls_of("some.ttape")
+        done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--by", "path", "some.ttape"],
+                              capture_output=True, timeout=60, check=True)
+        found = json.loads(done.stdout)
+        by_threads = sum(row["exclusive"]["calls"] for row in found["rows"]
+                         if "start_thread" in row["path"])
+        # Three more are the main thread's, which may be in one group or in two.
+        assert by_threads == 40 and 40 <= found["shown"]["calls"] <= 41, found
+        assert found["all"]["calls"] == found["shown"]["calls"], found
+        assert found["all"]["calls"] + found["without_stack"]["calls"] == 403, found
+    done = record("some.ttape", program, engine=["--syscalls=getppid", "--stack-rate", "1000000/s"])
+    assert done.returncode == 11 and sum(
+        calls for path, calls in paths_of("some.ttape").items() if "start_thread" in path) > 0
+
+
 def test_as_strace():
     if not setting.shutil.which("strace"):
         print("SKIPPED: strace is not installed")
@@ -172,6 +193,7 @@ def main():
                 test_known(f"./{name}")
         test_in_process("./dynamic")
         test_stacks("./dynamic")
+        test_some_stacks("./dynamic")
         test_as_strace()
         test_killed_recorder()
         test_refused()

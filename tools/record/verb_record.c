@@ -108,6 +108,10 @@ static const struct tool_option table[] = {
      tool_parse_record_calls, TOOL_AT(calls)},
     {"stacks", 0, NULL, "with each system call, the stack that led to it", NULL,
      TOOL_AT(calls.stacks)},
+    {"stack-every", 0, "N", "stacks of one in N system calls of a thread only", tool_parse_u32,
+     TOOL_AT(calls.stack_every)},
+    {"stack-rate", 0, "N/s", "stacks of about N system calls in a second of a thread only",
+     tool_parse_stack_rate, TOOL_AT(calls.stack_rate)},
     {"engine", 0, "HOW", "of system calls: in-process (default), ptrace (sees all programs)",
      parse_engine, TOOL_AT(by_ptrace)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
@@ -550,6 +554,10 @@ int tool_verb_record(int argc, char **argv)
         return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
     if (options.live && options.files)
         return tool_usage("record", "--live and --files exclude each other");
+    if (options.calls.stack_rate != 0 &&
+        (options.calls.stack_every != 0 || recording_options.clock == TTAPE_CLOCK_NONE))
+        return tool_usage("record",
+                          "--stack-rate goes with neither --stack-every nor --clock none");
     struct tool_record_stdout standard = {.fd = -1};
     bool to_stdout = options.output != NULL && strcmp(options.output, "-") == 0;
     if (to_stdout && (options.live || options.files || options.rotate != 0))

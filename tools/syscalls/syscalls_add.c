@@ -51,6 +51,18 @@ static bool is_own_module(const struct tool_sys *view, ttape_string path)
     return true;
 }
 
+/* Whether the recorder took stacks of some calls only. */
+static bool is_sampled(const ttape_reader *reader)
+{
+    static const ttape_string every = {"syscalls_stack_every", 20},
+                              rate = {"syscalls_stack_rate", 19};
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (is_equal(entry.key, every) || is_equal(entry.key, rate))
+            return true;
+    return false;
+}
+
 static void find_own(struct tool_sys *view)
 {
     bool *own = tool_allocate(view->module_count + 1u, sizeof(bool));
@@ -104,6 +116,7 @@ void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
     view->path_nodes = tool_allocate(view->path_count + 1u, sizeof(uint32_t));
     tool_grow((void **)&view->nodes, &view->node_capacity, 1, sizeof(*view->nodes));
     view->nodes[view->node_count++] = (struct tool_sys_node){.function = TOOL_SYS_CUT};
+    view->is_sampled = is_sampled(view->reader);
 }
 
 void tool_sys_close_view(struct tool_sys *view)
@@ -221,17 +234,19 @@ static bool cut_through(struct tool_sys *view, uint32_t *node)
     return true;
 }
 
-uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site)
+uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, bool has_stack)
 {
     uint32_t function = tool_function_of(&view->functions, site);
-    struct tool_sys_open call = {.number = ++view->begin_count, .function = function};
+    struct tool_sys_open call = {.number = ++view->begin_count,
+                                 .function = function,
+                                 .is_unsampled = view->needs_stacks && !has_stack};
     call.module = module_of(view, node, function);
     call.node = view->asked.application ? node : tool_sys_child(view, node, function);
-    call.counts =
-        (view->asked.to == NULL || view->asked.to[function] != 0) && cut_through(view, &call.node);
-    call.is_inner = view->open_count > 0;
+    call.counts = !call.is_unsampled && (view->asked.to == NULL || view->asked.to[function] != 0) &&
+                  cut_through(view, &call.node);
     for (size_t i = 0; i < view->open_count; i++) {
         const struct tool_sys_open *around = &view->open[i];
+        call.is_inner |= around->is_unsampled == call.is_unsampled;
         if (!around->counts)
             continue;
         uint32_t common = common_depth(view, call.node, around->node);
@@ -277,7 +292,8 @@ void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, b
     memmove(&view->open[at], &view->open[at + 1], (view->open_count - at) * sizeof(call));
     if (at > 0)
         tool_add_ns(&view->open[at - 1].nested_ns, duration_ns);
-    add_sum(&view->all, call.is_inner ? 0 : duration_ns, duration_ns, is_error);
+    add_sum(call.is_unsampled ? &view->without_stack : &view->all, call.is_inner ? 0 : duration_ns,
+            duration_ns, is_error);
     if (call.counts && (!view->asked.failed || is_error))
         add_shown(view, &call, duration_ns, is_error);
 }

@@ -76,6 +76,7 @@ void tool_sys_json(struct tool_sys *view, const struct tool_sys_rows *rows, stru
     tool_json_text(&json, "by", by_names[view->asked.by]);
     tool_json_bool(&json, "application", view->asked.application);
     put_sum(&json, "all", &view->all);
+    put_sum(&json, "without_stack", &view->without_stack);
     put_sum(&json, "shown", &view->shown);
     tool_json_number(&json, "lost_events", tool_lost_events(view->reader));
     tool_json_number(&json, "left_out", rows->left_out);

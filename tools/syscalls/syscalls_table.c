@@ -166,6 +166,10 @@ static void put_total(struct printing *print, const struct tool_sys_rows *rows,
                            time);
     }
     tool_output_text(out, ".\n");
+    if (view->needs_stacks)
+        tool_output_printf(
+            out, "%" PRIu64 " of %" PRIu64 " calls with a stack: rows and shares are of these.\n",
+            view->all.calls, view->all.calls + view->without_stack.calls);
     if (rows->left_out > 0)
         tool_output_printf(out, "%zu more rows are left out (--limit).\n", rows->left_out);
 }

@@ -64,6 +64,7 @@ struct tool_sys_open {
     int64_t nested_ns; /* of calls in it */
     bool is_inner;     /* within another one */
     bool counts;       /* it belongs to what is shown */
+    bool is_unsampled; /* its stack was not taken, and rows need it */
     bool is_shown_inner, is_same_call, is_same_module; /* within another one that counts */
 };
 
@@ -83,6 +84,9 @@ struct tool_sys {
     uint32_t path_count;
     struct tool_sys_open *open; /* of the stream that is read */
     size_t open_count, open_capacity;
+    bool is_sampled;                              /* stacks were taken of some calls only, */
+    bool needs_stacks;                            /* and rows are made of these */
+    struct tool_sys_sum without_stack;            /* not in what follows */
     struct tool_sys_sum all, shown;               /* of all calls; of those that rows are made of */
     struct tool_sys_sum *by_function, *by_module; /* the last is of no module */
     uint64_t begin_count;
@@ -98,9 +102,9 @@ void tool_sys_close_view(struct tool_sys *view);
 uint32_t tool_sys_child(struct tool_sys *view, uint32_t node, uint32_t function);
 /* The node of a path of the trace. */
 uint32_t tool_sys_path_node(struct tool_sys *view, uint32_t path);
-/* A call begins on the thread that is read; `node` is the path that leads to it, without it.
- * Returns a number for its end, not 0. */
-uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site);
+/* A call begins on the thread that is read; `node` is the path that leads to it, without it;
+ * `has_stack`: it is known. Returns a number for its end, not 0. */
+uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, bool has_stack);
 void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, bool is_error);
 
 /* ---- syscalls_walk.c ---- */

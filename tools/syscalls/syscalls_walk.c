@@ -7,8 +7,9 @@
 
 #define ERRORS_SHOWN 20u
 
-/* What a call keeps in its own words. */
-enum word { WORD_NODE, WORD_NUMBER };
+/* What a call keeps in its own words: the path to what it calls, the number of its begin, whether
+ * it is in a recorded function. */
+enum word { WORD_NODE, WORD_NUMBER, WORD_IN_FUNCTION };
 
 struct walking {
     struct tool_sys *view;
@@ -28,7 +29,9 @@ static void begin(struct walking *walk, const ttape_call *below, ttape_call *cal
 {
     struct tool_sys *view = walk->view;
     ttape_site site = {0};
+    bool in_function = below != NULL && below->user[WORD_IN_FUNCTION] != 0;
     uint32_t node = below == NULL ? TOOL_SYS_ROOT : (uint32_t)below->user[WORD_NODE];
+    call->user[WORD_IN_FUNCTION] = in_function;
     if (call->site == TTAPE_NONE) {
         call->user[WORD_NODE] = view->asked.application
                                     ? node
@@ -40,10 +43,13 @@ static void begin(struct walking *walk, const ttape_call *below, ttape_call *cal
     if (site.path != 0)
         node = tool_sys_path_node(view, site.path);
     if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER) {
-        call->user[WORD_NUMBER] = view->asked.list ? 1 : tool_sys_begin(view, node, call->site);
+        bool has_stack = in_function || site.path != 0;
+        call->user[WORD_NUMBER] =
+            view->asked.list ? 1 : tool_sys_begin(view, node, call->site, has_stack);
         if (view->asked.list)
             tool_sys_list_enter(view, walk->step, node, call);
     }
+    call->user[WORD_IN_FUNCTION] = in_function || site.kind == TTAPE_SITE_FUNCTION;
     bool is_step =
         !view->asked.application || (site.kind != TTAPE_SITE_SYSCALL && view->is_own[function]);
     call->user[WORD_NODE] = is_step ? tool_sys_child(view, node, function) : node;

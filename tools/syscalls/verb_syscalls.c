@@ -166,6 +166,7 @@ static int run(void *context, const struct tool_input *input)
     chosen = tool_calls_choose(&options->calls, input->reader);
     view.asked.through = through;
     view.asked.to = to;
+    view.needs_stacks = view.is_sampled && (asked.by != TOOL_SYS_BY_CALL || through != NULL);
     view.asked.chosen = chosen;
     if (status == TOOL_OK)
         status = read_and_print(options, &view, &selection);

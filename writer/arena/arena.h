@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
-#define TTP_ARENA_VERSION    4u
+#define TTP_ARENA_VERSION    5u
 #define TTP_ARENA_HEAD_BYTES 4096u
 #define TTP_BLOCK_BYTES      32768u
 #define TTP_BLOCK_HEAD_BYTES 64u
@@ -127,6 +127,9 @@ struct ttp_arena_head {
     /* written by programs: keys given to calls with a path; what their system calls are not
      * recorded of, for the trace to say so: modules, and sites in modules that have a plan */
     uint32_t call_keys, unseen_modules, unseen_sites, seen_sites;
+    /* before the magic: stacks are taken of one in so many calls of a thread, or of so many in a
+     * second (stack_sample.h); 0: of all */
+    uint32_t stack_every, stack_rate;
 };
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.

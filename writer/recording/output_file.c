@@ -93,6 +93,10 @@ static ttape_status set_calls(ttape_writer *w, const ttape_syscall_options *call
         return TTAPE_OK;
     TTP_TRY(set_text(w, "syscalls_engine", is_outside ? "ptrace" : "in-process", err));
     TTP_TRY(set_text(w, "syscalls_from", is_outside ? "first instruction" : "constructor", err));
+    if (calls->stacks && calls->stack_every > 1)
+        TTP_TRY(ttape_writer_set_number(w, "syscalls_stack_every", calls->stack_every, err));
+    if (calls->stacks && calls->stack_rate != 0)
+        TTP_TRY(ttape_writer_set_number(w, "syscalls_stack_rate", calls->stack_rate, err));
     return set_text(w, "syscalls_scope", calls->stacks ? "stack" : "call", err);
 }
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "writer/arena/arena.h"
+#include "writer/arena/stack_sample.h"
 #include "writer/runtime/arch.h"
 
 /* What a hook does, by its thread's page. Zero is what a fresh thread and a forked child see. */
@@ -147,7 +148,8 @@ struct ttp_thread_state {
     struct ttp_thread_page *shared_page;
     uintptr_t shared_sp; /* of the system call that makes such a process; 0: none does */
     bool shared_with_vfork;
-    struct ttp_walk_cache *walk_cache; /* patch/call_paths.c */
+    struct ttp_walk_cache *walk_cache;    /* patch/call_paths.c */
+    struct ttp_stack_sample stack_sample; /* patch/calls.c */
 };
 
 /* The cursor without a block: different after each block and in each process, and without room as

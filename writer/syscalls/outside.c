@@ -147,7 +147,7 @@ static bool make_room(struct ttp_outside *outside, struct ttp_outside_thread *th
 
 /* ---- records ---- */
 
-static uint64_t clock_now(const struct ttp_outside *outside)
+uint64_t ttp_outside_clock(const struct ttp_outside *outside)
 {
     struct timespec now;
     if (outside->head->clock == TTP_CLOCK_NONE)
@@ -163,7 +163,7 @@ static uint64_t clock_now(const struct ttp_outside *outside)
 static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                          uint32_t records, uint64_t *now)
 {
-    *now = clock_now(outside);
+    *now = ttp_outside_clock(outside);
     uint64_t epoch = *now >> TTP_RECORD_TIME_BITS;
     if (thread->serial == 0)
         thread->serial = ttp_outside_serial(outside);

@@ -33,6 +33,7 @@ ttape_status ttp_outside_open(struct ttp_outside *outside, const char *path, tta
 void ttp_outside_close(struct ttp_outside *outside);
 
 uint64_t ttp_outside_serial(struct ttp_outside *outside);
+uint64_t ttp_outside_clock(const struct ttp_outside *outside); /* the arena's */
 /* A call, an extension or a message; false: there was no room, and the event is lost. */
 bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *thread, uint64_t tag,
                       uint64_t address);

@@ -47,9 +47,23 @@ static void announce(struct ttp_tracer *tracer, struct ttp_traced *thread, uint3
         thread->announced[number / 8] |= (uint8_t)(1u << number % 8);
 }
 
+/* Whether this call's stack is taken. */
+static bool is_sampled(const struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    struct ttp_stack_sample *sample = &thread->stack_sample;
+    const struct ttp_arena_head *head = tracer->outside.head;
+    if (!ttp_stack_sample_is_asked(head))
+        return true;
+    if (!ttp_stack_sample_is_due(sample, head, thread->tid))
+        return false;
+    ttp_stack_sample_next(sample, head, ttp_outside_clock(&tracer->outside));
+    return true;
+}
+
 static uint64_t key_of(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number)
 {
-    uint64_t key = tracer->stack != NULL ? ttp_traced_key(tracer, thread, number) : 0;
+    bool has_stack = tracer->stack != NULL && is_sampled(tracer, thread);
+    uint64_t key = has_stack ? ttp_traced_key(tracer, thread, number) : 0;
     if (key != 0)
         return key;
     announce(tracer, thread, number);

@@ -6,6 +6,7 @@
 
 #include <tracetape/syscalls.h>
 
+#include "writer/arena/stack_sample.h"
 #include "writer/syscalls/outside.h"
 #include "writer/syscalls/traced_stack.h"
 
@@ -27,7 +28,8 @@ struct ttp_traced {
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
     uint64_t space_version; /* of the modules that its stream has been told of */
-    uint64_t *said;         /* keys of calls over stacks: a table; 0: free */
+    struct ttp_stack_sample stack_sample;
+    uint64_t *said; /* keys of calls over stacks: a table; 0: free */
     size_t said_count, said_capacity;
 };
 

@@ -72,7 +72,10 @@ typedef struct ttape_syscall_options {
      * poll; the program waits for it, up to two seconds. */
     void (*plan)(void *context, const char *module_path);
     void *plan_context;
-    uint64_t reserved[2];
+    /* Stacks are taken of one in so many calls of a thread, which is anywhere among them; or of
+     * about so many in a second of a thread (of all, without a clock), which goes first. 0: all. */
+    uint32_t stack_every, stack_rate;
+    uint64_t reserved[1];
 } ttape_syscall_options;
 
 typedef struct ttape_recording_options {

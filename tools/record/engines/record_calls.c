@@ -3,10 +3,12 @@
 #include "tools/record/engines/record_calls.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <tracetape/syscalls.h>
 
 #include "tools/binary/plan_file.h"
+#include "tools/command/options.h"
 #include "tools/command/tool.h"
 
 /* A module without a plan is not seen, and the runtime says so. */
@@ -24,6 +26,17 @@ bool tool_parse_record_calls(const char *text, void *into)
     return text == NULL || tool_parse_call_choice(text, &calls->choice);
 }
 
+bool tool_parse_stack_rate(const char *text, void *into)
+{
+    char number[16];
+    size_t size = strlen(text), end = strcspn(text, "/");
+    if (end >= sizeof(number) || (end < size && strcmp(text + end, "/s") != 0))
+        return false;
+    memcpy(number, text, end);
+    number[end] = '\0';
+    return tool_parse_u32(number, into);
+}
+
 /* Where nothing was chosen all are, newer ones that have no name yet, too. */
 static void choose(const struct tool_call_choice *choice, ttape_syscall_options *into)
 {
@@ -36,11 +49,14 @@ static void choose(const struct tool_call_choice *choice, ttape_syscall_options 
 
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into)
 {
+    calls->stacks |= calls->stack_every != 0 || calls->stack_rate != 0;
     if (!calls->given)
         return true;
     choose(&calls->choice, into);
     into->arguments = calls->arguments;
     into->stacks = calls->stacks;
+    into->stack_every = calls->stack_every;
+    into->stack_rate = calls->stack_rate;
     calls->folder = tool_plan_cache_path();
     if (calls->folder == NULL)
         return tool_fail("no folder for plans of system calls: none below ~/.cache or "

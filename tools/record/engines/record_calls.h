@@ -10,11 +10,13 @@
 
 struct tool_record_calls {
     bool given, stacks, arguments;
-    struct tool_call_choice choice; /* nothing in it: all */
-    char *folder;                   /* of plans */
+    uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
+    struct tool_call_choice choice;   /* nothing in it: all */
+    char *folder;                     /* of plans */
 };
 
 bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
+bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 /* False, with a message: it cannot be. */
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into);
 void tool_record_calls_close(struct tool_record_calls *calls);

@@ -152,6 +152,8 @@ static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_option
         head->call_flags = TTP_CALLS_ON | (calls->no_results ? 0 : TTP_CALLS_RESULTS) |
                            (calls->arguments ? TTP_CALLS_ARGUMENTS : 0) |
                            (calls->stacks ? TTP_CALLS_STACKS : 0);
+    head->stack_every = calls->stack_every;
+    head->stack_rate = calls->stack_rate;
 }
 
 static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o,

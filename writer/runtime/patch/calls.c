@@ -200,13 +200,28 @@ static bool is_vfork_child(void)
     return TTP_UNLIKELY(ttp_thread.shared_sp != 0) && ttp_thread.shared_with_vfork;
 }
 
+/* Whether this call's stack is taken. A handler that comes in between may move the next one. */
+static bool is_sampled(void)
+{
+    struct ttp_stack_sample *sample = &ttp_thread.stack_sample;
+    if (TTP_LIKELY(!ttp_stack_sample_is_asked(&ttp_arena.head)))
+        return true;
+    if (!ttp_stack_sample_is_due(sample, &ttp_arena.head, ttp_thread.serial))
+        return false;
+    ttp_stack_sample_next(sample, &ttp_arena.head, ttp_process.clock());
+    return true;
+}
+
 /* Of functions that are recorded, the open ones are the path. */
 static struct ttp_path_site *path_of(const struct ttp_call_registers *r, uintptr_t sp,
                                      const struct ttp_stub *stub)
 {
+    if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0 ||
+        (!ttp_has_state() && !ttp_thread_ready(sp)))
+        return NULL;
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0 || !ttp_has_state() || top == NULL ||
-        !(ttp_is_base(top) || ttp_is_call_key(top->function)))
+    if (!ttp_has_state() || top == NULL || !(ttp_is_base(top) || ttp_is_call_key(top->function)) ||
+        !is_sampled())
         return NULL;
     return ttp_path_of((uint32_t)r->rax, stub->after, sp, r->rbp);
 }
