@@ -7,7 +7,7 @@
  * instructions that follow each other, with no mark behind its first byte. */
 #include <string.h>
 
-#include "tools/binary/code/code.h"
+#include "tools/binary/code/code_move.h"
 
 #define LOOK_BACK    64u /* instructions that are searched for the call's number */
 #define LOOK_FORWARD 32u /* and for whether flags are still of use */
@@ -103,47 +103,19 @@ static enum ttp_plan_kind find_window(const struct place *place, size_t *from, s
     return reason == TTP_PLAN_REASONS ? TTP_PLAN_NO_ROOM : reason;
 }
 
-static bool add_fixup(struct place *place, struct tool_site *site, uint32_t target, size_t at,
-                      unsigned tail)
+static bool add_fixups(struct tool_code *code, const struct tool_moved *moved)
 {
-    struct tool_code *code = place->code;
     void *array = code->fixups;
-    if (!tool_bounded_grow(&code->memory, &array, &code->fixup_capacity, code->fixup_count + 1,
+    size_t count = code->fixup_count + moved->fixup_count;
+    if (!tool_bounded_grow(&code->memory, &array, &code->fixup_capacity, count,
                            sizeof *code->fixups))
         return false;
     code->fixups = array;
-    code->fixups[code->fixup_count++] =
-        (struct ttp_plan_fixup){.target = target, .at = (uint8_t)at, .tail = (uint8_t)tail};
-    site->plan.fixup_count++;
+    if (moved->fixup_count > 0)
+        memcpy(code->fixups + code->fixup_count, moved->fixups,
+               moved->fixup_count * sizeof *code->fixups);
+    code->fixup_count = count;
     return true;
-}
-
-/* Appends an instruction as it can stand anywhere: branches in their long form. */
-static bool move(struct place *place, struct tool_site *site, size_t *used,
-                 const struct tool_instruction *instruction)
-{
-    const uint8_t *bytes = bytes_of(place->code, instruction);
-    uint8_t *to = site->moved + *used;
-    if (instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_BRANCH) {
-        size_t opcode_bytes = 1;
-        if (instruction->kind == TOOL_CODE_JUMP) {
-            to[0] = 0xe9;
-        } else { /* the condition is the low four bits of the last byte in front of the distance */
-            bool is_short = instruction->length < 6;
-            uint8_t byte = bytes[instruction->length - (is_short ? 2 : 5)];
-            to[0] = 0x0f;
-            to[1] = (uint8_t)(0x80 | (byte & 0x0f));
-            opcode_bytes = 2;
-        }
-        memset(to + opcode_bytes, 0, 4);
-        *used += opcode_bytes + 4;
-        return add_fixup(place, site, instruction->target, *used - 4, 4);
-    }
-    memcpy(to, bytes, instruction->length);
-    size_t at = *used + instruction->displacement_at;
-    *used += instruction->length;
-    return !instruction->has_place ||
-           add_fixup(place, site, instruction->target, at, (unsigned)(*used - at));
 }
 
 /* The call's number, where every way to the instruction sets it: only straight ones are followed.
@@ -204,20 +176,23 @@ static bool is_compared(const struct place *place)
 static bool fill(struct place *place, struct tool_site *site, size_t from, size_t to)
 {
     struct ttp_plan_site *plan = &site->plan;
-    size_t used = 0, before = 0;
+    struct tool_moved moved = {0};
+    size_t before = 0;
     plan->window = place->all[from].address;
     plan->window_bytes = (uint8_t)span(place, from, to);
     plan->flags_dead = flags_are_dead(place);
     plan->first_fixup = (uint32_t)place->code->fixup_count;
     for (size_t i = from; i <= to; i++)
         if (i == place->at)
-            before = used;
-        else if (!move(place, site, &used, &place->all[i]))
-            return false;
+            before = moved.used;
+        else if (!tool_code_move(place->code->image, &place->all[i], &moved))
+            return false; /* windows are so small that it fits */
     plan->before_bytes = (uint8_t)before;
-    plan->after_bytes = (uint8_t)(used - before);
+    plan->after_bytes = (uint8_t)(moved.used - before);
+    plan->fixup_count = (uint8_t)moved.fixup_count;
+    memcpy(site->moved, moved.bytes, moved.used);
     place->free_from = plan->window + plan->window_bytes;
-    return true;
+    return add_fixups(place->code, &moved);
 }
 
 static bool add_site(struct place *place, size_t function)

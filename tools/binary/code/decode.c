@@ -74,6 +74,17 @@ static bool target_of(uint32_t address, uint8_t length, int64_t distance, uint32
     return to >= 0 && to <= UINT32_MAX;
 }
 
+/* How an indirect branch finds where it leads. */
+static void set_form(const ZydisDecodedInstruction *found, struct tool_instruction *instruction)
+{
+    const struct ZydisDecodedInstructionModRm_ *form = &found->raw.modrm;
+    bool has_sib = form->mod != 3 && form->rm == 4;
+    instruction->by_register = form->mod == 3;
+    instruction->has_index = has_sib && (found->raw.sib.index != 4 || found->raw.rex.X != 0);
+    instruction->by_stack = has_sib && found->raw.sib.base == 4 && found->raw.rex.B == 0;
+    instruction->is_untracked = (found->attributes & ZYDIS_ATTRIB_HAS_NOTRACK) != 0;
+}
+
 bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
                  struct tool_instruction *instruction)
 {
@@ -87,6 +98,10 @@ bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
     bool in_memory = has_form && form->mod != 3;
     *instruction = (struct tool_instruction){
         .address = address, .length = found.length, .kind = (uint8_t)kind_of(&found)};
+    instruction->is_nop = found.mnemonic == ZYDIS_MNEMONIC_NOP;
+    if (instruction->kind == TOOL_CODE_JUMP_INDIRECT ||
+        instruction->kind == TOOL_CODE_CALL_INDIRECT)
+        set_form(&found, instruction);
     if (found.raw.imm[0].is_relative)
         return target_of(address, found.length, found.raw.imm[0].value.s, &instruction->target);
     if (in_memory && form->mod == 0 && form->rm == 5) {

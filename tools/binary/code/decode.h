@@ -29,6 +29,10 @@ struct tool_instruction {
     uint8_t length, kind;
     uint8_t displacement_at; /* has_place: where in the instruction its 4 bytes are */
     bool has_place : 1, is_table : 1, is_address : 1; /* is_address: it takes the place's address */
+    bool is_nop : 1;
+    /* Of indirect jumps and calls: through a register; memory with an index; it may lead to any
+     * place (notrack); memory relative to rsp. */
+    bool by_register : 1, has_index : 1, is_untracked : 1, by_stack : 1;
 };
 
 /* What reading and writing of registers costs time to know. */

@@ -1,0 +1,107 @@
+/* Bytes are copied, as they then are surely the same instruction: only branches have another form
+ * where their distance may be longer. */
+#include <string.h>
+
+#include "tools/binary/code/code_move.h"
+
+#define LONG_BRANCH_MAX 6u
+
+static const uint8_t *bytes_of(const struct tool_image *image, const struct tool_instruction *of)
+{
+    size_t available;
+    return tool_image_at(image, of->address, &available); /* it was decoded there */
+}
+
+static bool has_room(const struct tool_moved *moved, size_t size_bytes)
+{
+    return size_bytes <= TOOL_MOVED_BYTES_MAX - moved->used &&
+           moved->fixup_count < TOOL_MOVED_FIXUPS_MAX;
+}
+
+static void append(struct tool_moved *moved, const uint8_t *bytes, size_t size_bytes)
+{
+    memcpy(moved->bytes + moved->used, bytes, size_bytes);
+    moved->used += size_bytes;
+}
+
+/* A distance to `target` at `at`, in the last instruction of the code so far. */
+static void add_fixup(struct tool_moved *moved, uint32_t target, size_t at)
+{
+    moved->fixups[moved->fixup_count++] = (struct ttp_plan_fixup){
+        .target = target, .at = (uint8_t)at, .tail = (uint8_t)(moved->used - at)};
+}
+
+static void append_distance(struct tool_moved *moved, uint32_t target)
+{
+    static const uint8_t zeros[4] = {0};
+    append(moved, zeros, sizeof zeros);
+    add_fixup(moved, target, moved->used - sizeof zeros);
+}
+
+static void append_branch(struct tool_moved *moved, const uint8_t *bytes,
+                          const struct tool_instruction *branch)
+{
+    uint8_t opcode[2] = {0xe9};
+    if (branch->kind == TOOL_CODE_BRANCH) {
+        /* the condition is the low four bits of the last byte in front of the distance */
+        bool is_short = branch->length < 6;
+        opcode[0] = 0x0f;
+        opcode[1] = (uint8_t)(0x80 | (bytes[branch->length - (is_short ? 2 : 5)] & 0x0f));
+    }
+    append(moved, opcode, branch->kind == TOOL_CODE_BRANCH ? 2 : 1);
+    append_distance(moved, branch->target);
+}
+
+bool tool_code_move(const struct tool_image *image, const struct tool_instruction *instruction,
+                    struct tool_moved *moved)
+{
+    const uint8_t *bytes = bytes_of(image, instruction);
+    bool is_branch = instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_BRANCH;
+    if (!has_room(moved, is_branch ? LONG_BRANCH_MAX : instruction->length))
+        return false;
+    if (is_branch) {
+        append_branch(moved, bytes, instruction);
+        return true;
+    }
+    append(moved, bytes, instruction->length);
+    if (instruction->has_place)
+        add_fixup(moved, instruction->target,
+                  moved->used - instruction->length + instruction->displacement_at);
+    return true;
+}
+
+/* push %rax; push %rax; lea behind(%rip), %rax; mov %rax, 8(%rsp); pop %rax */
+static void append_push(struct tool_moved *moved, uint32_t behind)
+{
+    static const uint8_t before[] = {0x50, 0x50, 0x48, 0x8d, 0x05};
+    static const uint8_t after[] = {0x48, 0x89, 0x44, 0x24, 0x08, 0x58};
+    append(moved, before, sizeof before);
+    append_distance(moved, behind);
+    append(moved, after, sizeof after);
+}
+
+bool tool_code_move_call(const struct tool_image *image, const struct tool_instruction *call,
+                         struct tool_moved *moved)
+{
+    const uint8_t *bytes = bytes_of(image, call);
+    uint8_t copy[TOOL_INSTRUCTION_MAX];
+    bool is_direct = call->kind == TOOL_CODE_CALL;
+    size_t form_at = call->has_place ? (size_t)call->displacement_at - 1 : (size_t)call->length - 1;
+    if (!has_room(moved, 32) || moved->fixup_count + 1 >= TOOL_MOVED_FIXUPS_MAX ||
+        (!is_direct && !call->has_place && !call->by_register))
+        return false;
+    if (!is_direct && bytes[form_at - 1] != 0xff)
+        return false;
+    append_push(moved, call->address + call->length);
+    if (is_direct) {
+        append(moved, (const uint8_t[]){0xe9}, 1);
+        append_distance(moved, call->target);
+        return true;
+    }
+    memcpy(copy, bytes, call->length);
+    copy[form_at] = (uint8_t)((copy[form_at] & ~0x38u) | 0x20u); /* ff /2, a call: ff /4, a jump */
+    append(moved, copy, call->length);
+    if (call->has_place)
+        add_fixup(moved, call->target, moved->used - call->length + call->displacement_at);
+    return true;
+}

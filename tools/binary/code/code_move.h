@@ -1,0 +1,27 @@
+/* Instructions as bytes that can stand anywhere, with the places of distances to fill in. */
+#ifndef TOOL_CODE_MOVE_H
+#define TOOL_CODE_MOVE_H
+
+#include "tools/binary/code/code.h"
+
+#define TOOL_MOVED_BYTES_MAX  (2u * TTP_PLAN_WINDOW_MAX)
+#define TOOL_MOVED_FIXUPS_MAX TTP_PLAN_WINDOW_MAX
+
+struct tool_moved {
+    size_t used, fixup_count;
+    uint8_t bytes[TOOL_MOVED_BYTES_MAX];
+    struct ttp_plan_fixup fixups[TOOL_MOVED_FIXUPS_MAX];
+};
+
+/* Appends an instruction: plain ones, returns and jumps as they are, direct branches in their long
+ * form. False: there is no room for it. */
+bool tool_code_move(const struct tool_image *image, const struct tool_instruction *instruction,
+                    struct tool_moved *moved);
+
+/* Appends a call that is to return behind its own place: its return address is pushed, and it is
+ * left by a jump. No other register is changed, no flag; what is below the stack pointer is, as the
+ * callee does. False: there is no such form of it, or no room. */
+bool tool_code_move_call(const struct tool_image *image, const struct tool_instruction *call,
+                         struct tool_moved *moved);
+
+#endif
