@@ -202,6 +202,48 @@ START_TEST(frames_are_named)
 }
 END_TEST
 
+static char expected[256];
+
+static void take_expected(void *context, const ttape_module *module, const uint64_t *addresses,
+                          size_t count)
+{
+    (void)context;
+    size_t used = strlen(expected);
+    used += (size_t)snprintf(expected + used, sizeof expected - used,
+                             "%.*s:", (int)module->path.size_bytes, module->path.data);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(expected + used, sizeof expected - used, " %lx",
+                                 (unsigned long)addresses[i]);
+    (void)snprintf(expected + used, sizeof expected - used, "; ");
+}
+
+/* New functions of a block are told together, each once, those of one module; what comes alone is
+ * not told. */
+START_TEST(functions_are_expected)
+{
+    ttest_player_discard(&player);
+    ttape_recording_options options = {.size = sizeof options,
+                                       .clock = TTAPE_CLOCK_NONE,
+                                       .rules = {.name = name_place, .expect = take_expected}};
+    ttest_player_open(&player, &options);
+    struct ttest_block b = begin(1);
+    ttest_module_message(&b, 0x1000, 0x2000, "/bin/x");
+    ttest_module_message(&b, 0x5000, 0x6000, "/lib/y.so");
+    ttest_modules_end(&b, 2);
+    expected[0] = '\0';
+    call(&b, 0x1300);
+    call(&b, 0x1100);
+    call(&b, 0x5100);
+    call(&b, 0x1300);
+    call(&b, 0x1200);
+    call(&b, 0x9000); /* of no module */
+    call(&b, 0x1400);
+    done(&b);
+    (void)ttest_finish(&player);
+    ck_assert_str_eq(expected, "/bin/x: 1300 1100 1200 1400; ");
+}
+END_TEST
+
 /* A key means the same call in all processes, also where a child has modules of its own. */
 START_TEST(children_have_the_same_calls)
 {
@@ -366,6 +408,7 @@ int main(void)
     tcase_set_timeout(killed, 60);
     tcase_add_test(tests, calls_and_paths);
     tcase_add_test(tests, frames_are_named);
+    tcase_add_test(tests, functions_are_expected);
     tcase_add_test(tests, children_have_the_same_calls);
     tcase_add_test(tests, paths_that_lie);
     tcase_add_test(tests, pieces_have_the_same_paths);

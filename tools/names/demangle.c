@@ -18,16 +18,18 @@
 
 #include "tools/names/demangle.h"
 
-#define TIME_MAX_US          100000 /* of CPU, for one name */
+#define TICK_US              50000 /* of CPU: a name that sees three of them takes too long */
+#define TICKS_MAX            2u
 #define STACK_BYTES_PER_BYTE 1536u /* of input; the deepest nestings that were tried take a fifth */
 
 struct demangling {
     char *out;
     size_t size_bytes;
+    unsigned ticks;
     sigjmp_buf too_much;
 };
 
-static struct demangling *current; /* for the signal handler */
+static struct demangling *volatile current; /* for the signal handler */
 
 static void take_piece(const char *piece, size_t size_bytes, void *context)
 {
@@ -39,16 +41,27 @@ static void take_piece(const char *piece, size_t size_bytes, void *context)
     work->size_bytes += size_bytes;
 }
 
-static void take_alarm(int number)
+/* Comes all the time, so that a name costs no system call: thousands of names are ordinary. */
+static void take_tick(int number)
 {
     (void)number;
-    siglongjmp(current->too_much, 1);
+    if (current && ++current->ticks > TICKS_MAX)
+        siglongjmp(current->too_much, 1);
 }
 
-static void set_timer(long microseconds)
+/* What the stack holds of input; 0: names cannot be bounded here. */
+static size_t start(void)
 {
-    struct itimerval timer = {.it_value = {.tv_usec = microseconds}};
-    (void)setitimer(ITIMER_VIRTUAL, &timer, NULL);
+    /* It is not masked while it is handled: leaving by a jump then has no mask to restore. */
+    struct sigaction action = {.sa_handler = take_tick, .sa_flags = SA_RESTART | SA_NODEFER};
+    struct itimerval timer = {.it_value = {.tv_usec = TICK_US},
+                              .it_interval = {.tv_usec = TICK_US}};
+    struct rlimit stack;
+    sigemptyset(&action.sa_mask);
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || sigaction(SIGVTALRM, &action, NULL) != 0 ||
+        setitimer(ITIMER_VIRTUAL, &timer, NULL) != 0)
+        return 0;
+    return (size_t)stack.rlim_cur / STACK_BYTES_PER_BYTE;
 }
 
 /* Rust's own form, and its older one, which is C++'s with a hash at the end. Its decoder
@@ -56,44 +69,36 @@ static void set_timer(long microseconds)
  * work. Returns whether it is such a name; -1 when it is too much. */
 static int demangle_rust(const char *name, struct demangling *work)
 {
-    if (sigsetjmp(work->too_much, 1) != 0)
+    if (sigsetjmp(work->too_much, 0) != 0)
         return -1;
     return rust_demangle_callback(name, DMGL_PARAMS, take_piece, work) != 0;
 }
 
 static bool demangle_cpp(const char *name, struct demangling *work)
 {
-    struct sigaction action = {.sa_handler = take_alarm}, before;
-    sigemptyset(&action.sa_mask);
-    current = work;
-    if (sigaction(SIGVTALRM, &action, &before) != 0)
-        return false;
     volatile bool done = false;
-    if (sigsetjmp(work->too_much, 1) == 0) {
-        set_timer(TIME_MAX_US);
+    if (sigsetjmp(work->too_much, 0) == 0) {
+        current = work;
         done = cplus_demangle_v3_callback(
                    name, DMGL_PARAMS | DMGL_ANSI | DMGL_TYPES | DMGL_NO_RECURSE_LIMIT, take_piece,
                    work) != 0;
     }
-    set_timer(0);
-    (void)sigaction(SIGVTALRM, &before, NULL);
+    current = NULL;
     return done;
-}
-
-static bool stack_suffices(size_t size_bytes)
-{
-    struct rlimit stack;
-    return getrlimit(RLIMIT_STACK, &stack) == 0 &&
-           stack.rlim_cur / STACK_BYTES_PER_BYTE > size_bytes;
 }
 
 size_t tool_demangle(const char *name, char *out)
 {
+    static size_t size_max; /* ... that a name may have; 0: not started */
     struct demangling work = {.out = out};
     bool rust = strncmp(name, "_R", 2) == 0;
     bool cpp = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     size_t size_bytes = strnlen(name, TOOL_DEMANGLE_INPUT_MAX + 1);
-    if ((!rust && !cpp) || size_bytes > TOOL_DEMANGLE_INPUT_MAX || !stack_suffices(size_bytes))
+    if ((!rust && !cpp) || size_bytes > TOOL_DEMANGLE_INPUT_MAX)
+        return 0;
+    if (size_max == 0)
+        size_max = start();
+    if (size_bytes >= size_max)
         return 0;
     int done = demangle_rust(name, &work);
     if (done < 0)

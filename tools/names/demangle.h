@@ -10,8 +10,8 @@
 /* Puts the readable form of `name` into `out` (TOOL_DEMANGLE_OUTPUT_MAX bytes) and returns its
  * size (it ends with a zero that the size does not count); 0: the name stays as it is.
  *
- * Bounded in output and stack, and in time by a CPU timer of its own (SIGVTALRM): for
- * single-threaded processes, which the symbol helper is. */
+ * Bounded in output and stack, and in time by a CPU timer of its own (SIGVTALRM), which goes on
+ * once it was started: for single-threaded processes, which the symbol helper is. */
 size_t tool_demangle(const char *name, char *out);
 
 #endif

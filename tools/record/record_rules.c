@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
 #include "tools/names/simple_name.h"
-
-#define PATH_SHOWN 1024u
 
 bool tool_parse_pattern(const char *text, void *into)
 {
@@ -90,44 +87,15 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
     return matches_name(rules, &rules->checkpoint, site->symbol);
 }
 
-/* One message, not one a module. */
-static void warn(struct tool_record_rules *rules, struct tool_symbols_module *opened,
-                 const ttape_module *module)
-{
-    enum tool_symbols_state state = tool_symbols_module_state(opened);
-    if (rules->has_warned)
-        return;
-    if (state == TOOL_SYMBOLS_FAILED) {
-        rules->has_warned = tool_symbols_module_warn(opened);
-    } else if (tool_symbols_module_is_stripped(opened)) {
-        ttape_string path = module->path;
-        tool_message("'%.*s' is stripped: functions that it does not export have no names",
-                     (int)(path.size_bytes < PATH_SHOWN ? path.size_bytes : PATH_SHOWN), path.data);
-        rules->has_warned = true;
-    }
-}
-
 static void name_site(void *context, ttape_site *site, const ttape_module *module)
 {
-    struct tool_record_rules *rules = context;
-    struct tool_symbol found;
-    if (module == NULL)
-        return;
-    struct tool_symbols_module *opened =
-        tool_symbols_module_open(rules->symbols, module->path, module->build_id);
-    const struct tool_elf_head *head = tool_symbols_module_head(opened);
-    struct tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
-    if (head == NULL ||
-        !tool_elf_address_in_module(head, module->start, site->address, &query.elf_address) ||
-        !tool_symbols_find(rules->symbols, opened, &query, &found)) {
-        warn(rules, opened, module);
-        return;
-    }
-    if (found.name.size_bytes == 0)
-        warn(rules, opened, module);
-    site->symbol = found.name;
-    site->file = found.file;
-    site->line = found.line;
+    tool_record_name(&((struct tool_record_rules *)context)->names, site, module);
+}
+
+static void expect_sites(void *context, const ttape_module *module, const uint64_t *addresses,
+                         size_t count)
+{
+    tool_record_expect(&((struct tool_record_rules *)context)->names, module, addresses, count);
 }
 
 void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *into)
@@ -136,7 +104,10 @@ void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *
                                          &rules->no_module, &rules->source,      &rules->no_source,
                                          &rules->below};
     into->context = rules;
-    into->name = rules->symbols == NULL ? NULL : name_site;
+    if (rules->names.symbols != NULL) {
+        into->name = name_site;
+        into->expect = expect_sites;
+    }
     into->has_below = rules->below.count != 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->count != 0)
@@ -161,5 +132,5 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     free_patterns(&rules->below);
     free_patterns(&rules->checkpoint);
     free(rules->text);
-    tool_symbols_close(rules->symbols);
+    tool_record_names_close(&rules->names);
 }

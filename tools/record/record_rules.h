@@ -9,7 +9,7 @@
 
 #include <tracetape/recording.h>
 
-#include "tools/symbols/symbols.h"
+#include "tools/record/record_names.h"
 
 /* Regular expressions of one option, given any number of times. */
 struct tool_patterns {
@@ -20,10 +20,9 @@ struct tool_patterns {
 struct tool_record_rules {
     struct tool_patterns function, no_function, module, no_module, source, no_source, below;
     struct tool_patterns checkpoint;
-    struct tool_symbols *symbols; /* NULL: sites stay without names */
-    char *text;                   /* of the last name, as a C string */
+    char *text; /* of the last name, as a C string */
     size_t text_capacity;
-    bool has_warned; /* that a module's names could not be looked up */
+    struct tool_record_names names;
 };
 
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */

@@ -569,8 +569,8 @@ int tool_verb_record(int argc, char **argv)
     options.output = to_stdout ? standard.path : options.shown;
     if (!options.no_symbols) {
         struct tool_symbols_options symbols = {.no_lines = options.no_lines};
-        options.rules.symbols = tool_symbols_open(&symbols);
-        (void)tool_symbols_start(options.rules.symbols); /* while this process is small */
+        options.rules.names.symbols = tool_symbols_open(&symbols);
+        (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
     }
     tool_record_rules_apply(&options.rules, &recording_options.rules);
     options.calls.given |= options.by_ptrace;

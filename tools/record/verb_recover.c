@@ -227,7 +227,7 @@ int tool_verb_recover(int argc, char **argv)
     tool_signals_catch();
     if (!options.no_symbols && is_directory) {
         struct tool_symbols_options symbols = {0};
-        at.rules.symbols = tool_symbols_open(&symbols);
+        at.rules.names.symbols = tool_symbols_open(&symbols);
     }
     tool_record_rules_apply(&at.rules, &at.named);
     status = recover(argv[0], is_directory, &at);

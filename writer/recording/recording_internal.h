@@ -361,10 +361,10 @@ struct ttp_encode {
     ttape_event events[TTP_BATCH_EVENTS];
     uint32_t event_count;
     const struct ttp_slot *decoded_slot; /* now, and where in it */
-    uint32_t decoded_at;
-    bool has_peeked;           /* at the modules that the rest of it names */
-    uint64_t told_ns;          /* time of the message that is being taken */
-    struct ttp_growing values; /* ttape_value of the event being decoded */
+    uint32_t decoded_at, expected_to;    /* to where new functions in it were looked for ahead */
+    bool has_peeked;                     /* at the modules that the rest of it names */
+    uint64_t told_ns;                    /* time of the message that is being taken */
+    struct ttp_growing values;           /* ttape_value of the event being decoded */
     /* trace files */
     struct ttp_growing outputs; /* struct ttp_output * */
     struct ttp_output *current; /* NULL with separate files */

@@ -52,8 +52,12 @@ typedef struct ttape_site_rules {
     uint64_t min_ns;    /* calls that take less, and hold none that takes more, are left out */
     void (*name)(void *context, ttape_site *site, const ttape_module *module);
     uint32_t (*select)(void *context, const ttape_site *site, const ttape_module *module);
-    void *context; /* of both */
-    uint64_t reserved[2];
+    void *context; /* of all */
+    /* May be NULL. Called before `name`, from the same thread: that many functions of one module
+     * are likely to be named next, in this order, so that they can be looked up together. */
+    void (*expect)(void *context, const ttape_module *module, const uint64_t *addresses,
+                   size_t count);
+    uint64_t reserved[1];
 } ttape_site_rules;
 
 #define TTAPE_SYSCALL_NUMBERS 512

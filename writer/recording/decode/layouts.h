@@ -76,6 +76,9 @@ ttape_status ttp_told_site_take(struct ttp_encode *e, struct ttp_layout *layout,
 bool ttp_told_path_is_new(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes);
 ttape_status ttp_told_path_take(struct ttp_encode *e, struct ttp_layout *layout,
                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err);
+/* record_decoder.c: tells the rules which functions of the module come next in the block that is
+ * decoded. */
+void ttp_decode_expect(struct ttp_encode *e, const struct ttp_layout *layout, uint32_t module);
 /* seen_sites.c: all sites and paths, with the ids that they have, in another file. */
 ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape_error *err);
 

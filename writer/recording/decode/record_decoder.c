@@ -8,12 +8,14 @@
 #include "format/base/bytes.h"
 #include "writer/arena/record.h"
 #include "writer/events/stream_edge.h"
+#include "writer/recording/decode/layouts.h"
 #include "writer/recording/recording_internal.h"
 
-#define MESSAGE_MAX (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
-#define REASON_BITS 3u
-#define EPOCH_END   (1ull << (60 - TTP_RECORD_TIME_BITS)) /* ticks: twelve years at 3 GHz */
-#define VALUES_MAX  TTAPE_EVENT_MAX_VALUES
+#define MESSAGE_MAX  (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
+#define REASON_BITS  3u
+#define EPOCH_END    (1ull << (60 - TTP_RECORD_TIME_BITS)) /* ticks: twelve years at 3 GHz */
+#define EXPECTED_MAX 256u                                  /* functions that are named together */
+#define VALUES_MAX   TTAPE_EVENT_MAX_VALUES
 /* Signals are looked for within so many frames: more than the runtime keeps. */
 #define SIGNALS_WITHIN 131072u
 
@@ -213,6 +215,33 @@ ttape_status ttp_decode_peek_modules(struct ttp_encode *e, struct ttp_thread *th
         TTP_TRY(ttp_image_early_module(e, thread, bytes, size, err));
     }
     return TTAPE_OK;
+}
+
+void ttp_decode_expect(struct ttp_encode *e, const struct ttp_layout *layout, uint32_t module)
+{
+    uint64_t found[EXPECTED_MAX];
+    size_t count = 0;
+    uint32_t at = e->decoded_at;
+    if (e->decoded_slot == NULL || at < e->expected_to)
+        return;
+    for (; at < e->decoded_slot->head.count && count < EXPECTED_MAX; at++) {
+        uint64_t record = e->decoded_slot->records[at], address = ttp_record_address(record);
+        if (ttp_record_tag(record) != TTP_TAG_ENTER)
+            continue;
+        uint32_t site = ttp_map_find(&layout->by_address, address);
+        if (site != TTAPE_NONE &&
+            ((const struct ttp_site_seen *)layout->sites.data)[site].id != TTAPE_NONE)
+            continue;
+        size_t same = count;
+        while (same > 0 && found[same - 1] != address)
+            same--;
+        if (same == 0 && ttp_module_find(layout, address) == module)
+            found[count++] = address;
+    }
+    e->expected_to = at;
+    const struct ttp_module_seen *modules = layout->modules.data;
+    if (count > 1)
+        e->options.rules.expect(e->options.rules.context, &modules[module].module, found, count);
 }
 
 /* Values: each a type, then its number, or its size and bytes. What does not fit ends them. */
@@ -453,6 +482,7 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
         memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
     e->decoded_slot = slot;
     e->has_peeked = false;
+    e->expected_to = 0;
     while (decode_plain(&d), d.at < slot->head.count) {
         if (e->event_count == TTP_BATCH_EVENTS)
             TTP_TRY(ttp_decode_flush(e, d.thread, err));

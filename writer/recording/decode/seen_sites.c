@@ -68,6 +68,8 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
             : &((const struct ttp_module_seen *)layout->modules.data)[seen->module].module;
     if (rules->name != NULL && seen->symbol == NULL) {
         char *file;
+        if (rules->expect != NULL && module != NULL && seen->kind == TTAPE_SITE_FUNCTION)
+            ttp_decode_expect(e, layout, seen->module);
         site->address = seen->kind == TTAPE_SITE_FRAME ? ttp_site_place(seen) : site->address;
         rules->name(rules->context, site, module);
         TTP_TRY(ttp_keep_text(&seen->symbol, site->symbol, err));

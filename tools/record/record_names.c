@@ -1,0 +1,131 @@
+/* What was expected is kept until the next lot comes. The recorder asks in the same order, so that
+ * looking goes on where it stopped. */
+#include "tools/record/record_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/elf_head.h"
+#include "tools/command/tool.h"
+
+#define PATH_SHOWN 1024u
+
+struct tool_expected {
+    const struct tool_symbols_module *module;
+    uint64_t elf_address;
+    struct tool_symbol found; /* its texts are ours */
+};
+
+/* One message, not one a module. */
+static void warn(struct tool_record_names *names, struct tool_symbols_module *opened,
+                 const ttape_module *module)
+{
+    enum tool_symbols_state state = tool_symbols_module_state(opened);
+    if (names->has_warned)
+        return;
+    if (state == TOOL_SYMBOLS_FAILED) {
+        names->has_warned = tool_symbols_module_warn(opened);
+    } else if (tool_symbols_module_is_stripped(opened)) {
+        ttape_string path = module->path;
+        tool_message("'%.*s' is stripped: functions that it does not export have no names",
+                     (int)(path.size_bytes < PATH_SHOWN ? path.size_bytes : PATH_SHOWN), path.data);
+        names->has_warned = true;
+    }
+}
+
+static struct tool_symbols_module *open_module(struct tool_record_names *names,
+                                               const ttape_module *module)
+{
+    return tool_symbols_module_open(names->symbols, module->path, module->build_id);
+}
+
+static bool to_query(const struct tool_symbols_module *opened, const ttape_module *module,
+                     uint64_t address, struct tool_symbols_query *query)
+{
+    const struct tool_elf_head *head = tool_symbols_module_head(opened);
+    return head != NULL &&
+           tool_elf_address_in_module(head, module->start, address, &query->elf_address);
+}
+
+static void forget(struct tool_record_names *names)
+{
+    for (size_t i = 0; i < names->expected_count; i++) {
+        free((void *)(uintptr_t)names->expected[i].found.name.data);
+        free((void *)(uintptr_t)names->expected[i].found.file.data);
+    }
+    names->expected_count = names->next = 0;
+}
+
+static ttape_string keep(ttape_string text)
+{
+    return (ttape_string){tool_copy_text(text.data, text.size_bytes), text.size_bytes};
+}
+
+static void keep_found(void *context, size_t number, const struct tool_symbol *found)
+{
+    struct tool_record_names *names = context;
+    struct tool_symbol *kept = &names->expected[number].found;
+    *kept = *found;
+    kept->name = keep(found->name);
+    kept->file = keep(found->file);
+    names->expected_count = number + 1;
+}
+
+void tool_record_expect(struct tool_record_names *names, const ttape_module *module,
+                        const uint64_t *addresses, size_t count)
+{
+    struct tool_symbols_module *opened = open_module(names, module);
+    struct tool_symbols_query *queries = tool_allocate(count, sizeof *queries);
+    size_t asked = 0;
+    forget(names);
+    tool_grow((void **)&names->expected, &names->expected_capacity, count, sizeof *names->expected);
+    for (size_t i = 0; i < count; i++) {
+        queries[asked] = (struct tool_symbols_query){.entry = 1};
+        if (!to_query(opened, module, addresses[i], &queries[asked]))
+            continue;
+        names->expected[asked] =
+            (struct tool_expected){.module = opened, .elf_address = queries[asked].elf_address};
+        asked++;
+    }
+    (void)tool_symbols_find_all(names->symbols, opened, queries, asked, keep_found, names);
+    free(queries);
+}
+
+static bool find_expected(struct tool_record_names *names, const struct tool_symbols_module *opened,
+                          uint64_t elf_address, struct tool_symbol *found)
+{
+    for (size_t i = names->next; i < names->expected_count; i++)
+        if (names->expected[i].module == opened && names->expected[i].elf_address == elf_address) {
+            names->next = i + 1;
+            *found = names->expected[i].found;
+            return true;
+        }
+    return false;
+}
+
+void tool_record_name(struct tool_record_names *names, ttape_site *site, const ttape_module *module)
+{
+    struct tool_symbol found;
+    struct tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
+    if (module == NULL)
+        return;
+    struct tool_symbols_module *opened = open_module(names, module);
+    bool is_known =
+        to_query(opened, module, site->address, &query) &&
+        ((query.entry != 0 && find_expected(names, opened, query.elf_address, &found)) ||
+         tool_symbols_find(names->symbols, opened, &query, &found));
+    if (!is_known || found.name.size_bytes == 0)
+        warn(names, opened, module);
+    if (!is_known)
+        return;
+    site->symbol = found.name;
+    site->file = found.file;
+    site->line = found.line;
+}
+
+void tool_record_names_close(struct tool_record_names *names)
+{
+    forget(names);
+    free(names->expected);
+    tool_symbols_close(names->symbols);
+}
