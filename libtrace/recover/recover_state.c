@@ -54,6 +54,8 @@ static ttape_status take_start(struct ttp_encode *e, uint32_t kind, const uint8_
     w->level = (int32_t)ttp_load32(bytes + 40);
     w->literal = ttp_load32(bytes + 44) != 0;
     e->options.separate_files = (ttp_load32(bytes + 48) & TTP_JOURNAL_SEPARATE) != 0;
+    if ((ttp_load32(bytes + 48) & TTP_JOURNAL_APPLICATION) == 0)
+        e->options.rules.is_application = NULL;
     memcpy(w->trace_id, bytes + 56, sizeof w->trace_id);
     w->has_trace_id = true;
     return TTAPE_OK;
@@ -69,6 +71,7 @@ ttape_status ttp_state_open(struct ttp_encode **out, const ttape_recover_options
     e->allocator = ttp_allocator_or_default(options->allocator);
     e->is_replaying = true;
     e->options.rules.name = options->name;
+    e->options.rules.is_application = options->is_application;
     e->options.rules.context = options->context;
     return each_entry(files, take_start, e, err);
 }

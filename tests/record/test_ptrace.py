@@ -116,6 +116,21 @@ def test_some_stacks(program):
         calls for path, calls in paths_of("some.ttape").items() if "start_thread" in path) > 0
 
 
+def test_application_stacks(program):
+    """What the program's own code calls, without the C library's frames; the rule may be said."""
+    for engine in (["--engine", "ptrace"], []):
+        for own, last in (([], "calls"), (["--own", "/libc"], "getppid")):
+            done = record("own.ttape", program, engine=[*engine, "--syscalls=getppid",
+                                                        "--stacks=application", *own])
+            assert done.returncode == 11, done
+            found = paths_of("own.ttape")
+            # Of handlers and in threads: one path each, or the C library's part of them.
+            threads = [path for path, calls in found.items() if calls == 400]
+            assert len(threads) == 1 and threads[0][-2:] == (last, "getppid"), found
+            assert ("'main'" in str(found)) == (not own) and sum(found.values()) == 403, found
+            assert ("start_thread" in str(found)) == bool(own), found
+
+
 def test_as_strace():
     if not setting.shutil.which("strace"):
         print("SKIPPED: strace is not installed")
@@ -194,6 +209,7 @@ def main():
         test_in_process("./dynamic")
         test_stacks("./dynamic")
         test_some_stacks("./dynamic")
+        test_application_stacks("./dynamic")
         test_as_strace()
         test_killed_recorder()
         test_refused()

@@ -318,6 +318,43 @@ START_TEST(paths_that_lie)
 }
 END_TEST
 
+static bool is_own(void *context, const ttape_module *module, ttape_string executable)
+{
+    (void)context;
+    (void)executable;
+    return module == NULL || module->path.data[1] == 'o';
+}
+
+/* Two stacks that differ in a library only are one path; one that has a library's frames only is
+ * not known. */
+START_TEST(only_the_application)
+{
+    ttest_player_discard(&player);
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .rules = {.is_application = is_own}};
+    ttest_player_open(&player, &options);
+    struct ttest_block b = begin(1);
+    ttest_module_message(&b, 0x1000, 0x2000, "/opt/own");
+    ttest_module_message(&b, 0x2000, 0x3000, "/lib/c");
+    ttest_modules_end(&b, 2);
+    tell_call(&b, READ, 0, "read");
+    tell_path(&b, READ, 0, PATH(0x2100, 0x1100, 0x2200, 0x1000, 0x2300));
+    call(&b, READ);
+    tell_call(&b, WRITE, 0, "read");
+    tell_path(&b, WRITE, 0, PATH(0x2180, 0x1100, 0x1000, 0x2300));
+    call(&b, WRITE);
+    tell_call(&b, THIRD, 1, "write");
+    tell_path(&b, THIRD, 0, PATH(0x2100, 0x2300));
+    call(&b, THIRD);
+    tell_call(&b, FOURTH, 2, "open");
+    tell_path(&b, FOURTH, 1, PATH(0x2100, 0x1100, 0x5000));
+    call(&b, FOURTH);
+    done(&b);
+    ck_assert_uint_eq(ttest_finish(&player).lost_count, 0);
+    expect(1, "0 read(1000;1100;) 0 read(1000;1100;) 1 write(...) 2 open(...5000;1100;)");
+}
+END_TEST
+
 /* A file that follows another says the same of paths, and goes on with their ids. */
 START_TEST(pieces_have_the_same_paths)
 {
@@ -399,6 +436,57 @@ START_TEST(recovered)
 }
 END_TEST
 
+static void play_application(struct ttest_player *p)
+{
+    struct ttest_block b = ttest_block_take(p, (uint32_t)getpid(), 1, 1, 1);
+    ttest_module_message(&b, 0x1000, 0x2000, "/opt/own");
+    ttest_module_message(&b, 0x2000, 0x3000, "/lib/c");
+    ttest_modules_end(&b, 2);
+    tell_call(&b, READ, 0, "read");
+    tell_path(&b, READ, 0, PATH(0x2100, 0x1100, 0x1000, 0x2300));
+    call(&b, READ);
+    tell_call(&b, THIRD, 1, "write");
+    tell_path(&b, THIRD, 0, PATH(0x2100));
+    call(&b, THIRD);
+    ttest_flush(p); /* all of this is behind a checkpoint */
+    call(&b, READ);
+    call(&b, THIRD);
+    tell_call(&b, WRITE, 0, "read");
+    tell_path(&b, WRITE, 0, PATH(0x2180, 0x1100, 0x1000, 0x2300));
+    call(&b, WRITE);
+    ttest_poll(p);
+}
+
+/* The rest has no more frames than what was written before, where the caller can say which. */
+static void recover_application(bool (*rule)(void *, const ttape_module *, ttape_string),
+                                const char *wanted)
+{
+    ttape_memory_sink out = {0};
+    ttape_sink sink = ttape_sink_memory(&out);
+    ttape_recover_options how = {.size = sizeof how, .is_application = rule};
+    ttape_recover_report report;
+    ttape_reader *reader;
+    TTEST_DONE(ttape_recover_recording(left->directory, &sink, &how, &report, &err));
+    ttape_source source = ttape_source_memory(out.data, out.size_bytes);
+    TTEST_DONE(ttape_reader_open(&reader, &source, NULL, &err));
+    expect_calls(reader, 1, wanted);
+    ttape_reader_close(reader);
+    ttape_memory_sink_close(&out);
+}
+
+START_TEST(recovered_application)
+{
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .rules = {.is_application = is_own}};
+    kill_with(&options, play_application);
+    recover_application(is_own, "0 read(1000;1100;) 1 write(...) 0 read(1000;1100;) "
+                                "1 write(...) 0 read(1000;1100;)");
+    recover_application(NULL, "0 read(1000;1100;) 1 write(...) 0 read(1000;1100;) "
+                              "1 write(...) 0 read(2300;1000;1100;2180;)");
+    tear_down();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording calls");
@@ -411,8 +499,10 @@ int main(void)
     tcase_add_test(tests, functions_are_expected);
     tcase_add_test(tests, children_have_the_same_calls);
     tcase_add_test(tests, paths_that_lie);
+    tcase_add_test(tests, only_the_application);
     tcase_add_test(tests, pieces_have_the_same_paths);
     tcase_add_test(killed, recovered);
+    tcase_add_test(killed, recovered_application);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, killed);
     SRunner *runner = srunner_create(suite);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/command/tool.h"
+#include "tools/kernel/system_module.h"
 #include "tools/names/simple_name.h"
 
 bool tool_parse_pattern(const char *text, void *into)
@@ -87,6 +88,17 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
     return matches_name(rules, &rules->checkpoint, site->symbol);
 }
 
+bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable)
+{
+    struct tool_record_rules *rules = context;
+    ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
+    if (rules->own.count != 0)
+        return matches(rules, &rules->own, path);
+    return !tool_is_system_module(path) ||
+           (path.size_bytes == executable.size_bytes &&
+            memcmp(path.data, executable.data, path.size_bytes) == 0);
+}
+
 static void name_site(void *context, ttape_site *site, const ttape_module *module)
 {
     tool_record_name(&((struct tool_record_rules *)context)->names, site, module);
@@ -131,6 +143,7 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     free_patterns(&rules->no_source);
     free_patterns(&rules->below);
     free_patterns(&rules->checkpoint);
+    free_patterns(&rules->own);
     free(rules->text);
     tool_record_names_close(&rules->names);
 }

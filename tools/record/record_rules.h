@@ -19,7 +19,7 @@ struct tool_patterns {
 
 struct tool_record_rules {
     struct tool_patterns function, no_function, module, no_module, source, no_source, below;
-    struct tool_patterns checkpoint;
+    struct tool_patterns checkpoint, own;
     char *text; /* of the last name, as a C string */
     size_t text_capacity;
     struct tool_record_names names;
@@ -30,6 +30,10 @@ bool tool_parse_pattern(const char *text, void *into);
 
 /* For ttape_recording_options.is_checkpoint. */
 bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module);
+
+/* For is_application: modules that match `own`; without patterns the executable, and what is no
+ * library of the system's. */
+bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable);
 
 /* Fills in the callbacks that use the rules. */
 void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *into);

@@ -106,8 +106,10 @@ static const struct tool_option table[] = {
      TOOL_AT(cull_hot)},
     {"syscalls", 0, "[=CHOICE]", "system calls, too: read,write  %file  /^epoll_/  !futex",
      tool_parse_record_calls, TOOL_AT(calls)},
-    {"stacks", 0, NULL, "with each system call, the stack that led to it", NULL,
-     TOOL_AT(calls.stacks)},
+    {"stacks", 0, "[=WHAT]", "with each system call, the stack that led to it: whole, application",
+     tool_parse_stacks, TOOL_AT(calls)},
+    {"own", 0, "REGEX", "modules that are the application, not the system's libraries",
+     tool_parse_pattern, TOOL_AT(rules.own)},
     {"stack-every", 0, "N", "stacks of one in N system calls of a thread only", tool_parse_u32,
      TOOL_AT(calls.stack_every)},
     {"stack-rate", 0, "N/s", "stacks of about N system calls in a second of a thread only",
@@ -573,6 +575,8 @@ int tool_verb_record(int argc, char **argv)
         (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
     }
     tool_record_rules_apply(&options.rules, &recording_options.rules);
+    if (options.calls.application)
+        recording_options.rules.is_application = tool_record_is_application;
     options.calls.given |= options.by_ptrace;
     if (!tool_record_calls_open(&options.calls, &recording_options.syscalls))
         return TOOL_CANNOT;

@@ -69,6 +69,12 @@ static void name_site(void *context, ttape_site *site, const ttape_module *modul
         at->named.name(at->named.context, site, module);
 }
 
+static bool is_application(void *context, const ttape_module *module, ttape_string executable)
+{
+    struct recovering *at = context;
+    return tool_record_is_application(&at->rules, module, executable);
+}
+
 static void found(void *context, bool is_loss, const char *line)
 {
     const struct recovering *at = context;
@@ -171,7 +177,8 @@ static ttape_status recover_into(const char *path, bool is_directory, const ttap
                                              .name = name_site,
                                              .found = found,
                                              .piece = take_piece,
-                                             .context = at};
+                                             .context = at,
+                                             .is_application = is_application};
     if (is_directory)
         return ttape_recover_recording(path, sink, &recover_options, report, err);
     ttape_status status = ttape_source_file_open(&source, path, err);

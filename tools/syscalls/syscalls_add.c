@@ -4,15 +4,10 @@
 
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
+#include "tools/kernel/system_module.h"
 #include "tools/syscalls/syscalls_view.h"
 
 /* ---- whose a module is ---- */
-
-static bool begins_with(ttape_string text, const char *start)
-{
-    size_t size = strlen(start);
-    return text.size_bytes >= size && memcmp(text.data, start, size) == 0;
-}
 
 static bool is_equal(ttape_string a, ttape_string b)
 {
@@ -40,15 +35,9 @@ static bool is_executable(const ttape_reader *reader, ttape_string path)
 /* Libraries that come with the system are not the application; what nobody knows is. */
 static bool is_own_module(const struct tool_sys *view, ttape_string path)
 {
-    static const char *const system[] = {"/lib/",     "/lib32/",     "/lib64/",     "/libx32/",
-                                         "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/",
-                                         "[vdso]",    "linux-vdso"};
     if (view->asked.own != NULL)
         return matches(view->asked.own, path);
-    for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++)
-        if (begins_with(path, system[i]))
-            return is_executable(view->reader, path);
-    return true;
+    return !tool_is_system_module(path) || is_executable(view->reader, path);
 }
 
 /* Whether the recorder took stacks of some calls only. */

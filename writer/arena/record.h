@@ -88,6 +88,9 @@ enum ttp_message {
     TTP_MESSAGE_PATH = 9         /* the stack that led to a site of a system call */
 };
 
+#define TTP_PATH_CUT         1u /* flags of a PATH: frames further out are not known, */
+#define TTP_PATH_APPLICATION 2u /* others than the application's are left out */
+
 /* What stands for the address of a system call in its records: a key, where no code lies. Calls
  * without a path have that of their number; others get theirs by the arena's call_keys, one behind
  * the other, so that no two processes have the same. */

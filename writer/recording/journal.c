@@ -50,7 +50,8 @@ static uint32_t naming(const struct ttp_encode *e)
     const ttape_recording_options *o = &e->options;
     bool has_pieces = o->rotate_bytes != 0 || o->keep_bytes != 0 || o->keep_ns != 0;
     return (o->separate_files ? TTP_JOURNAL_SEPARATE : 0) | (o->live ? TTP_JOURNAL_LIVE : 0) |
-           (has_pieces ? TTP_JOURNAL_PIECES : 0);
+           (has_pieces ? TTP_JOURNAL_PIECES : 0) |
+           (o->rules.is_application != NULL ? TTP_JOURNAL_APPLICATION : 0);
 }
 
 static ttape_status add_start(struct ttp_encode *e, ttape_error *err)

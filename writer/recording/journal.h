@@ -21,6 +21,8 @@
 #define TTP_JOURNAL_SEPARATE 1u /* one for each process */
 #define TTP_JOURNAL_LIVE     2u /* they have their names from the start */
 #define TTP_JOURNAL_PIECES   4u /* one behind the other */
+/* and not of them: */
+#define TTP_JOURNAL_APPLICATION 8u /* paths have the application's frames only */
 
 enum ttp_journal_kind {
     TTP_JOURNAL_START = 1,   /* clock and options */

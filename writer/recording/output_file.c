@@ -84,8 +84,11 @@ static ttape_status set_text(ttape_writer *w, const char *key, const char *value
 }
 
 /* How system calls are recorded, where any are. */
-static ttape_status set_calls(ttape_writer *w, const ttape_syscall_options *calls, ttape_error *err)
+static ttape_status set_calls(ttape_writer *w, const ttape_recording_options *options,
+                              ttape_error *err)
 {
+    const ttape_syscall_options *calls = &options->syscalls;
+    const char *whole = options->rules.is_application != NULL ? "application" : "stack";
     bool is_any = false, is_outside = calls->plan_folder == NULL;
     for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
         is_any |= calls->chosen[i] != 0;
@@ -97,7 +100,7 @@ static ttape_status set_calls(ttape_writer *w, const ttape_syscall_options *call
         TTP_TRY(ttape_writer_set_number(w, "syscalls_stack_every", calls->stack_every, err));
     if (calls->stacks && calls->stack_rate != 0)
         TTP_TRY(ttape_writer_set_number(w, "syscalls_stack_rate", calls->stack_rate, err));
-    return set_text(w, "syscalls_scope", calls->stacks ? "stack" : "call", err);
+    return set_text(w, "syscalls_scope", calls->stacks ? whole : "call", err);
 }
 
 static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, ttape_error *err)
@@ -109,7 +112,7 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     TTP_TRY(set_text(w, "producer", recorder, err));
     TTP_TRY(set_text(w, "command", e->options.command, err));
     TTP_TRY(set_text(w, "clock", clock_name(e->options.clock), err));
-    TTP_TRY(set_calls(w, &e->options.syscalls, err));
+    TTP_TRY(set_calls(w, &e->options, err));
     if (e->options.clock != TTAPE_CLOCK_NONE)
         TTP_TRY(ttape_writer_set_number(w, "realtime_offset_ns", e->shared->realtimes[0].offset_ns,
                                         err));

@@ -152,10 +152,10 @@ struct ttp_spill {
 };
 
 struct ttp_module_seen {
-    ttape_module module; /* strings owned */
-    uint32_t id;         /* in the current output, TTAPE_NONE: not yet */
-    bool is_gone;        /* unmapped */
-    uint64_t gone_ns;    /* when its end was recorded; 0: not known */
+    ttape_module module;                    /* strings owned */
+    uint32_t id;                            /* in the current output, TTAPE_NONE: not yet */
+    bool is_gone, is_asked, is_application; /* unmapped; application_part.c */
+    uint64_t gone_ns;                       /* when its end was recorded; 0: not known */
 };
 
 /* A function as the programs know it. */
@@ -351,7 +351,7 @@ struct ttp_encode {
     struct ttp_growing layouts; /* struct ttp_layout */
     struct ttp_growing threads; /* struct ttp_thread * */
     struct ttp_word_map image_by_serial, thread_by_serial;
-    struct ttp_word_map call_by_key; /* of system calls: places in `sites` */
+    struct ttp_word_map call_by_key, call_by_path; /* of system calls: places in `sites` */
     /* what has an id in the current file, in order: a file after a rotation has the same ids */
     struct ttp_growing processes;      /* uint32_t image */
     struct ttp_growing streams;        /* uint32_t thread */

@@ -9,7 +9,6 @@
 #include "writer/syscalls/tracer.h"
 
 #define PATHS_MOST (1u << 20) /* what comes then has no path */
-#define FLAG_CUT   1u
 
 struct ttp_traced_path {
     uint64_t hash, key, image;
@@ -209,7 +208,7 @@ uint64_t ttp_traced_key(struct ttp_tracer *tracer, struct ttp_traced *thread, ui
         return path->key;
     uint32_t numbers[2] = {TTAPE_SITE_SYSCALL, number};
     uint16_t name_bytes = 0,
-             about[2] = {(uint16_t)path->count, path->is_cut ? (uint16_t)FLAG_CUT : 0};
+             about[2] = {(uint16_t)path->count, path->is_cut ? (uint16_t)TTP_PATH_CUT : 0};
     const struct ttp_outside_field site[3] = {{&path->key, sizeof(path->key)},
                                               {numbers, sizeof(numbers)},
                                               {&name_bytes, sizeof(name_bytes)}};

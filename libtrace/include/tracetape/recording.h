@@ -57,7 +57,10 @@ typedef struct ttape_site_rules {
      * are likely to be named next, in this order, so that they can be looked up together. */
     void (*expect)(void *context, const ttape_module *module, const uint64_t *addresses,
                    size_t count);
-    uint64_t reserved[1];
+    /* Where not NULL, paths of system calls have only the frames for whose module (NULL: they are
+     * in none) it says true: the application's. `executable` is what the process has executed. A
+     * path that has none is not known. Called from there, too, once per module or more often. */
+    bool (*is_application)(void *context, const ttape_module *module, ttape_string executable);
 } ttape_site_rules;
 
 #define TTAPE_SYSCALL_NUMBERS 512

@@ -72,7 +72,10 @@ typedef struct ttape_recover_options {
     void (*name)(void *context, ttape_site *site, const ttape_module *module);
     ttape_recover_callback found;       /* NULL: not told */
     ttape_recover_piece_callback piece; /* NULL: not told */
-    void *context;                      /* of all three */
+    void *context;                      /* of all */
+    /* As in ttape_site_rules, of paths that come behind the trace's partitions, where the recording
+     * has such; NULL: they are whole. */
+    bool (*is_application)(void *context, const ttape_module *module, ttape_string executable);
 } ttape_recover_options;
 
 typedef struct ttape_recover_report {

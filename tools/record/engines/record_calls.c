@@ -26,6 +26,14 @@ bool tool_parse_record_calls(const char *text, void *into)
     return text == NULL || tool_parse_call_choice(text, &calls->choice);
 }
 
+bool tool_parse_stacks(const char *text, void *into)
+{
+    struct tool_record_calls *calls = into;
+    calls->stacks = true;
+    calls->application = text != NULL && strcmp(text, "application") == 0;
+    return text == NULL || calls->application || strcmp(text, "whole") == 0;
+}
+
 bool tool_parse_stack_rate(const char *text, void *into)
 {
     char number[16];

@@ -9,13 +9,14 @@
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_record_calls {
-    bool given, stacks, arguments;
+    bool given, stacks, application, arguments;
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
     char *folder;                     /* of plans */
 };
 
 bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
+bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls; NULL: whole */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 /* False, with a message: it cannot be. */
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into);

@@ -282,14 +282,19 @@ ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, 
                                const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
     struct ttp_layout *layout;
+    uint8_t part[TTP_PATH_PART_BYTES];
     e->told_ns = thread->last_ns;
     if (kind == TTP_MESSAGE_PROCESS)
         TTP_TRY(take_process(e, thread, bytes, size_bytes, err));
     TTP_TRY(ttp_layout_of(e, thread, &layout, err));
     if (kind == TTP_MESSAGE_SITE && !ttp_told_site_is_new(layout, bytes, size_bytes))
         return TTAPE_OK;
-    if (kind == TTP_MESSAGE_PATH && !ttp_told_path_is_new(layout, bytes, size_bytes))
-        return TTAPE_OK;
+    if (kind == TTP_MESSAGE_PATH) {
+        if (!ttp_told_path_is_new(layout, bytes, size_bytes))
+            return TTAPE_OK;
+        TTP_TRY(ttp_path_application(e, thread, &bytes, &size_bytes, part, err));
+        TTP_TRY(ttp_layout_of(e, thread, &layout, err));
+    }
     TTP_TRY(ttp_journal_message(e, thread, kind, bytes, size_bytes, err));
     struct ttp_image *image = ttp_image_at(e, thread->image);
     if (kind == TTP_MESSAGE_MODULE)
@@ -357,4 +362,5 @@ void ttp_images_close(struct ttp_encode *e)
     ttp_map_free(&e->allocator, &e->image_by_serial);
     ttp_map_free(&e->allocator, &e->thread_by_serial);
     ttp_map_free(&e->allocator, &e->call_by_key);
+    ttp_map_free(&e->allocator, &e->call_by_path);
 }

@@ -79,7 +79,19 @@ ttape_status ttp_told_path_take(struct ttp_encode *e, struct ttp_layout *layout,
 /* record_decoder.c: tells the rules which functions of the module come next in the block that is
  * decoded. */
 void ttp_decode_expect(struct ttp_encode *e, const struct ttp_layout *layout, uint32_t module);
-/* seen_sites.c: all sites and paths, with the ids that they have, in another file. */
+/* application_part.c: where only the application's frames are wanted, *bytes becomes a message with
+ * these, in `part`, of TTP_PATH_PART_BYTES. */
+#define TTP_PATH_HEAD_BYTES  12u
+#define TTP_PATH_PART_FRAMES 1024u /* the innermost */
+#define TTP_PATH_PART_BYTES  (TTP_PATH_HEAD_BYTES + 8u * TTP_PATH_PART_FRAMES)
+ttape_status ttp_path_application(struct ttp_encode *e, struct ttp_thread *thread,
+                                  const uint8_t **bytes, size_t *size_bytes, uint8_t *part,
+                                  ttape_error *err);
+/* seen_sites.c: the module of a frame, as an index of the thread's layout, which may be another one
+ * then; TTAPE_NONE: it is in none. */
+ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
+                              uint32_t *module, ttape_error *err);
+/* All sites and paths, with the ids that they have, in another file. */
 ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape_error *err);
 
 /* Whether programs made its address up, and its line is its number. */

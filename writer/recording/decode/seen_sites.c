@@ -87,17 +87,28 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
     return TTAPE_OK;
 }
 
-/* The same system call in another layout of the same file: a key means the same everywhere. */
+static uint64_t path_key(const struct ttp_site_seen *seen)
+{
+    return (uint64_t)seen->path << 32 | seen->line;
+}
+
+/* The same system call in another layout of the same file: a key means the same everywhere. Stacks
+ * that differ have other keys, and may have the same frames of the application. */
 static bool share_call(const struct ttp_encode *e, struct ttp_site_seen *seen)
 {
-    uint32_t found = ttp_is_call_key(seen->address) && !e->options.separate_files
-                         ? ttp_map_find(&e->call_by_key, seen->address)
-                         : TTAPE_NONE;
+    if (!ttp_is_call_key(seen->address) || e->options.separate_files)
+        return false;
+    uint32_t found = ttp_map_find(&e->call_by_key, seen->address);
+    bool is_same_key = found != TTAPE_NONE;
+    if (!is_same_key && seen->path != 0)
+        found = ttp_map_find(&e->call_by_path, path_key(seen));
     if (found == TTAPE_NONE)
         return false;
     const struct ttp_place *at = (const struct ttp_place *)e->sites.data + found;
     const struct ttp_site_seen *first =
         (const struct ttp_site_seen *)ttp_layout_at(e, at->layout)->sites.data + at->index;
+    if (!is_same_key && strcmp(first->symbol, seen->symbol) != 0)
+        return false;
     seen->id = first->id;
     seen->select = first->select;
     seen->is_checkpoint = first->is_checkpoint;
@@ -142,9 +153,11 @@ static ttape_status define_one(struct ttp_encode *e, const struct ttp_thread *th
     describe_site(layout, index, &site);
     TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
     TTP_TRY(note_place(e, &e->sites, image->layout, index, err));
+    uint32_t place = (uint32_t)(e->sites.count - 1);
     if (ttp_is_call_key(seen->address))
-        TTP_TRY(ttp_map_set(&e->allocator, &e->call_by_key, seen->address,
-                            (uint32_t)(e->sites.count - 1), err));
+        TTP_TRY(ttp_map_set(&e->allocator, &e->call_by_key, seen->address, place, err));
+    if (ttp_is_call_key(seen->address) && seen->path != 0)
+        TTP_TRY(ttp_map_set(&e->allocator, &e->call_by_path, path_key(seen), place, err));
     return root == NULL ? TTAPE_OK : ttp_root_put(e, root, seen, err);
 }
 
@@ -193,6 +206,15 @@ static ttape_status find_or_add(struct ttp_encode *e, struct ttp_thread *thread,
         .address = address, .kind = kind, .module = module, .id = TTAPE_NONE};
     *index = (uint32_t)(layout->sites.count - 1);
     return ttp_map_set(&e->allocator, ttp_layout_map(layout, kind), address, *index, err);
+}
+
+ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
+                              uint32_t *module, ttape_error *err)
+{
+    uint32_t index;
+    TTP_TRY(find_or_add(e, thread, TTAPE_SITE_FRAME, address, &index, err));
+    *module = seen_at(e, thread, index)->module;
+    return TTAPE_OK;
 }
 
 /* One frame more; paths are kept in the order of their ids. */

@@ -8,8 +8,6 @@
 
 #define KIND_MAX   0xFFFFu /* that a trace can hold */
 #define SITE_BYTES 18u
-#define PATH_BYTES 12u
-#define PATH_CUT   1u /* flag of a path: frames further out are not known */
 
 static bool is_text(const char *text, ttape_string string)
 {
@@ -104,16 +102,16 @@ struct told_path {
 static bool parse_path(const struct ttp_layout *layout, struct told_path *told,
                        const uint8_t *bytes, size_t size_bytes)
 {
-    if (size_bytes < PATH_BYTES)
+    if (size_bytes < TTP_PATH_HEAD_BYTES)
         return false;
     uint32_t known = ttp_map_find(&layout->by_address, ttp_load64(bytes));
     if (known == TTAPE_NONE)
         return false;
     *told = (struct told_path){.site = (struct ttp_site_seen *)layout->sites.data + known,
-                               .frames = bytes + PATH_BYTES,
+                               .frames = bytes + TTP_PATH_HEAD_BYTES,
                                .count = ttp_load16(bytes + 8),
-                               .is_cut = (ttp_load16(bytes + 10) & PATH_CUT) != 0};
-    return told->count <= (size_bytes - PATH_BYTES) / 8 && ttp_site_is_call(told->site) &&
+                               .is_cut = (ttp_load16(bytes + 10) & TTP_PATH_CUT) != 0};
+    return told->count <= (size_bytes - TTP_PATH_HEAD_BYTES) / 8 && ttp_site_is_call(told->site) &&
            !told->site->has_path && told->site->id == TTAPE_NONE;
 }
 

@@ -1,0 +1,16 @@
+#include "tools/kernel/system_module.h"
+
+#include <string.h>
+
+bool tool_is_system_module(ttape_string path)
+{
+    static const char *const system[] = {"/lib/",     "/lib32/",     "/lib64/",     "/libx32/",
+                                         "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/",
+                                         "[vdso]",    "linux-vdso"};
+    for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++) {
+        size_t size = strlen(system[i]);
+        if (path.size_bytes >= size && memcmp(path.data, system[i], size) == 0)
+            return true;
+    }
+    return false;
+}
