@@ -130,6 +130,12 @@ struct ttp_arena_head {
     /* before the magic: stacks are taken of one in so many calls of a thread, or of so many in a
      * second (stack_sample.h); 0: of all */
     uint32_t stack_every, stack_rate;
+    /* before the magic: which functions are patched (patch_plan.h); 0: none */
+    uint64_t patch_choice;
+    /* written by programs: what was chosen, and patched or not; hooked: they record themselves;
+     * modules without a plan */
+    uint32_t patched_functions, patched_exits, unpatched_functions, unpatched_exits;
+    uint32_t hooked_functions, unpatched_modules;
 };
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.
@@ -146,10 +152,11 @@ enum ttp_note_kind {
     TTP_NOTE_IMAGE = 4,  /* it has a number, as a process image */
     TTP_NOTE_PLAN = 5    /* it wants a plan of that file */
 };
-#define TTP_NOTE_SEARCHED    1u /* the name is looked for in PATH */
-#define TTP_NOTE_ENVIRONMENT 2u /* without the arena's name or the runtime in its environment */
-#define TTP_NOTE_USER        4u /* by another user */
-#define TTP_NOTE_NAMESPACE   8u /* in another namespace of process ids */
+#define TTP_NOTE_SEARCHED    1u  /* the name is looked for in PATH */
+#define TTP_NOTE_ENVIRONMENT 2u  /* without the arena's name or the runtime in its environment */
+#define TTP_NOTE_USER        4u  /* by another user */
+#define TTP_NOTE_NAMESPACE   8u  /* in another namespace of process ids */
+#define TTP_NOTE_FUNCTIONS   16u /* of a plan: a patch plan, too, with its choice */
 #define TTP_NOTE_TURN_SHIFT  2u
 
 struct ttp_note {

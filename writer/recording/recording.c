@@ -233,6 +233,7 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
     if (options != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
     TTP_TRY(ttp_check_reserved(o->syscalls.reserved, 1, "call option", err));
+    TTP_TRY(ttp_check_reserved(o->patch.reserved, 4, "patch option", err));
     o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
     o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
     if (o->writer.partition_events == 0)
@@ -284,7 +285,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
         return ttp_fail_memory(err);
     r->directory.replaces_output = o->replace;
     r->directory.keeps_old = o->keep_old && !o->replace;
-    r->drain.unrecorded.calls = &o->syscalls;
+    r->drain.unrecorded.options = o;
     r->drain.unrecorded.unseen = r->shared.unseen;
     TTP_TRY(ttp_directory_make(&r->directory, output, err));
     TTP_TRY(ttp_directory_link(&r->directory, TTP_PLAN_FOLDER, o->syscalls.plan_folder, err));

@@ -290,8 +290,8 @@ struct ttp_shared {
     _Atomic uint32_t clock_jumps, realtime_count;
     struct ttp_realtime realtimes[TTP_REALTIMES_MAX];
     _Atomic uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes, by reason */
-    _Atomic uint64_t unseen[2]; /* by system calls: modules; sites in others */
-    _Atomic bool is_arena_cut;  /* its file was: zeros stand for what it had */
+    _Atomic uint64_t unseen[TTP_UNSEEN_COUNT];           /* what was patched, and not */
+    _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
     _Atomic bool wants_checkpoint;           /* such a site was entered */
     _Atomic bool is_checkpointing;           /* one was asked for and is not answered */

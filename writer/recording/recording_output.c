@@ -245,6 +245,7 @@ ttape_status ttp_number_add(struct ttp_encode *e, struct ttp_growing *list, cons
 
 ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err)
 {
+    const _Atomic uint64_t *unseen = e->shared->unseen;
     const struct {
         const char *key;
         uint64_t value;
@@ -252,8 +253,14 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
                {"culled_calls", e->culled},
                {"overwritten_events", e->overwritten},
                {"fast_partitions", e->pace.fast_partitions},
-               {"syscalls_unseen_no_plan", e->shared->unseen[0]},
-               {"syscalls_unseen_no_room", e->shared->unseen[1]},
+               {"syscalls_unseen_no_plan", unseen[TTP_UNSEEN_MODULES]},
+               {"syscalls_unseen_no_room", unseen[TTP_UNSEEN_SITES]},
+               {"patched_functions", unseen[TTP_PATCHED_FUNCTIONS]},
+               {"patched_exits", unseen[TTP_PATCHED_EXITS]},
+               {"unpatched_functions", unseen[TTP_UNPATCHED_FUNCTIONS]},
+               {"unpatched_exits", unseen[TTP_UNPATCHED_EXITS]},
+               {"unpatched_hooked", unseen[TTP_UNPATCHED_HOOKED]},
+               {"unpatched_modules", unseen[TTP_UNPATCHED_MODULES]},
                {"lost_switches", e->switches != NULL ? e->switches->lost_count : 0}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -215,9 +215,29 @@ static void end_plans(struct ttp_arena_head *head)
 
 static bool make_plan(const struct ttp_unrecorded *u, const struct ttp_note *note)
 {
-    if (note->kind == TTP_NOTE_PLAN && u->calls->plan != NULL)
-        u->calls->plan(u->calls->plan_context, note->path);
+    const ttape_syscall_options *calls = &u->options->syscalls;
+    const ttape_patch_options *patch = &u->options->patch;
+    if (note->kind == TTP_NOTE_PLAN && calls->plan != NULL)
+        calls->plan(calls->plan_context, note->path);
+    if (note->kind == TTP_NOTE_PLAN && (note->flags & TTP_NOTE_FUNCTIONS) != 0 &&
+        patch->plan != NULL)
+        patch->plan(patch->plan_context, note->path);
     return note->kind == TTP_NOTE_PLAN;
+}
+
+static void look_at_unseen(struct ttp_unrecorded *u, const struct ttp_arena_head *head)
+{
+    const uint32_t *const counts[TTP_UNSEEN_COUNT] = {
+        [TTP_UNSEEN_MODULES] = &head->unseen_modules,
+        [TTP_UNSEEN_SITES] = &head->unseen_sites,
+        [TTP_PATCHED_FUNCTIONS] = &head->patched_functions,
+        [TTP_PATCHED_EXITS] = &head->patched_exits,
+        [TTP_UNPATCHED_FUNCTIONS] = &head->unpatched_functions,
+        [TTP_UNPATCHED_EXITS] = &head->unpatched_exits,
+        [TTP_UNPATCHED_HOOKED] = &head->hooked_functions,
+        [TTP_UNPATCHED_MODULES] = &head->unpatched_modules};
+    for (uint32_t i = 0; i < TTP_UNSEEN_COUNT; i++)
+        u->unseen[i] = __atomic_load_n(counts[i], __ATOMIC_RELAXED);
 }
 
 void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
@@ -225,8 +245,7 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
 {
     struct ttp_note *notes = (void *)((uint8_t *)head + TTP_NOTES_AT);
     uint32_t now = __atomic_load_n(&head->note_count, __ATOMIC_ACQUIRE);
-    u->unseen[0] = __atomic_load_n(&head->unseen_modules, __ATOMIC_RELAXED);
-    u->unseen[1] = __atomic_load_n(&head->unseen_sites, __ATOMIC_RELAXED);
+    look_at_unseen(u, head);
     if (now == u->notes_seen)
         return;
     u->notes_seen = now;

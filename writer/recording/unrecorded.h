@@ -21,6 +21,19 @@ struct ttp_program_file {
 /* program_file.c: follows the interpreters of scripts. */
 void ttp_program_file_look(const char *path, struct ttp_program_file *file);
 
+/* What was patched, and what was not, as the arena's head counts it. */
+enum ttp_unseen {
+    TTP_UNSEEN_MODULES, /* of system calls: modules without a plan; sites in others */
+    TTP_UNSEEN_SITES,
+    TTP_PATCHED_FUNCTIONS,
+    TTP_PATCHED_EXITS,
+    TTP_UNPATCHED_FUNCTIONS,
+    TTP_UNPATCHED_EXITS,
+    TTP_UNPATCHED_HOOKED,
+    TTP_UNPATCHED_MODULES,
+    TTP_UNSEEN_COUNT
+};
+
 struct ttp_unrecorded {
     struct ttp_growing processes; /* struct of unrecorded.c */
     struct ttp_growing came;      /* programs that came, and have been followed by another one */
@@ -31,8 +44,8 @@ struct ttp_unrecorded {
     bool only_first;                        /* others are not looked at */
     char *examples[TTAPE_UNRECORDED_COUNT]; /* paths */
     _Atomic uint64_t *counts;               /* by reason */
-    const ttape_syscall_options *calls;     /* who makes plans */
-    _Atomic uint64_t *unseen;               /* by system calls */
+    const ttape_recording_options *options; /* who makes plans */
+    _Atomic uint64_t *unseen;               /* by enum ttp_unseen */
 };
 
 /* Takes the notes that are there. */

@@ -1,4 +1,5 @@
-/* The hooks that compilers call around each function: one leaf each, see hot.h. */
+/* The hooks that compilers call around each function, and those of functions whose code was patched
+ * (patch/): one leaf each, see hot.h. */
 #include "writer/runtime/hot.h"
 #include "writer/runtime/slow.h"
 
@@ -65,6 +66,70 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
         return;
     uintptr_t sp = TTP_CALLER_SP();
     const struct ttp_thread_page *page = ttp_thread.page;
+    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
+        exit_other(function, call_site, sp, page);
+        return;
+    }
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place;
+    if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
+        ttp_exit_slow(function, call_site, sp);
+        return;
+    }
+    ttp_pop(top);
+    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place)))
+        ttp_exit_put(function, place, page);
+}
+
+/* -- patched functions: sp is where the return address lies -- */
+
+/* None is inlined: what has the same stack pointer is over, or was left by a jump to this one. */
+static inline bool fits_probe(const struct ttp_runtime_frame *top,
+                              const struct ttp_thread_page *page, uintptr_t sp)
+{
+    return TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) && top < page->frames_end;
+}
+
+static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uintptr_t call_site,
+                                                        uintptr_t sp,
+                                                        const struct ttp_thread_page *page)
+{
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place;
+    if (!ttp_is_other_gate(page) || !fits_probe(top, page, sp)) {
+        ttp_probe_enter_slow(function, call_site, sp);
+        return;
+    }
+    ttp_push(top, function, call_site, sp);
+    if (!ttp_record_clock(page, TTP_TAG_ENTER, function, &place))
+        ttp_enter_put(function, place, page);
+}
+
+void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    if (is_off())
+        return;
+    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
+        probe_enter_other(function, call_site, sp, page);
+        return;
+    }
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place;
+    if (TTP_UNLIKELY(!fits_probe(top, page, sp))) {
+        ttp_probe_enter_slow(function, call_site, sp);
+        return;
+    }
+    ttp_push(top, function, call_site, sp);
+    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_ENTER, function, &place)))
+        ttp_enter_put(function, place, page);
+}
+
+void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    if (is_off())
+        return;
     if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
         exit_other(function, call_site, sp, page);
         return;

@@ -11,6 +11,7 @@ struct operation {
     const struct ttp_thread_page *page;
     bool is_begun; /* none other is under way */
     bool was_dropping;
+    bool is_whole; /* it enters a function at its own return address: nothing else is there */
     const struct ttp_call_values *values; /* of the call that is recorded, or NULL */
 };
 

@@ -239,8 +239,8 @@ static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t ca
 static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    bool is_inlined =
-        top->sp == op->sp && (top->call_site == call_site || call_site == 0 || top->call_site == 0);
+    bool is_inlined = !op->is_whole && top->sp == op->sp &&
+                      (top->call_site == call_site || call_site == 0 || top->call_site == 0);
     bool is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
     if (!is_inlined && ttp_is_signal_return(call_site) && enter_handler(op, function, call_site))
         return;
@@ -251,7 +251,7 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         if (ttp_thread.page->deep_frames != 0 && !is_alternate && op->sp > ttp_thread.top->sp)
             forget_deep(op);
         if (ttp_thread.page->deep_frames == 0)
-            unwind_to(op, find_staying(op, op->sp, call_site, is_alternate));
+            unwind_to(op, find_staying(op, op->sp + op->is_whole, call_site, is_alternate));
     }
     if (ttp_thread.page->deep_frames != 0 || is_full(1)) {
         put_deep(op, TTP_TAG_ENTER, true, function, 1);
@@ -267,6 +267,16 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (!ttp_ready(sp))
         return;
     struct operation op = begin(sp);
+    enter(&op, function, call_site);
+    end(&op);
+}
+
+void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (!ttp_ready(sp))
+        return;
+    struct operation op = begin(sp);
+    op.is_whole = true;
     enter(&op, function, call_site);
     end(&op);
 }

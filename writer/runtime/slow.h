@@ -276,9 +276,9 @@ struct ttp_noted {
     uint32_t turn, pid;
 };
 uint32_t ttp_note_turn(void);
-void ttp_note_came(void);             /* this program has the arena */
-void ttp_note_plan(const char *path); /* it wants a plan of that file */
-void ttp_note_image(void);            /* and its number */
+void ttp_note_came(void);                                  /* this program has the arena */
+void ttp_note_plan(const char *path, bool with_functions); /* it wants a plan of that file */
+void ttp_note_image(void);                                 /* and its number */
 void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
                    char *const *environment);
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
@@ -288,8 +288,8 @@ void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t fl
 /* interpose.c */
 void ttp_interpose_begin(void);
 
-/* patch/: system calls are seen from here on, once the process is followed; modules have come or
- * gone; what unwinds through it is found. */
+/* patch/: system calls and patched functions are seen from here on, once the process is followed;
+ * modules have come or gone; what unwinds through it is found. */
 void ttp_calls_begin(void);
 void ttp_calls_modules_changed(void);
 void ttp_unwind_begin(void);
@@ -299,7 +299,10 @@ void ttp_walk_cache_end(void); /* of the thread */
 void ttp_starts_begin(void);
 void ttp_execs_begin(void);
 
-/* hooks.c: this copy's, whatever the name stands for in this process */
+/* hooks.c: of functions that were patched; sp is where the return address lies. */
+void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+/* This copy's, whatever the name stands for in this process */
 void ttp_own_enter(void *function, void *call_site);
 
 #endif

@@ -232,10 +232,11 @@ extern union ttp_arena_page {
     uint8_t bytes[TTP_ARENA_HEAD_BYTES];
 } ttp_arena;
 
-/* slow.c. Before the first two, the hook did nothing. Before the others, the hook pushed or popped
- * the frame, and the record is missing; `slot` is the place that the hook reserved for it, and
- * `page` the thread's page when the hook began. */
+/* slow.c. Before the first three, the hook did nothing. Before the others, it pushed or popped the
+ * frame, and the record is missing; `slot` is the place that the hook reserved for it, and `page`
+ * the thread's page when the hook began. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
 void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);

@@ -85,6 +85,20 @@ typedef struct ttape_syscall_options {
     uint64_t reserved[1];
 } ttape_syscall_options;
 
+/* Functions without compiled-in hooks, of the programs' own executables: where a program starts,
+ * the runtime patches the code of those that were chosen (x86-64). What it needs lies in the folder
+ * of plans (ttape_syscall_options.plan_folder, which has to be there): BUILDID.patch says where
+ * each function is entered and left, BUILDID-CHOICE.chosen which are patched, CHOICE being `choice`
+ * as 16 hexadecimal digits. */
+typedef struct ttape_patch_options {
+    uint64_t choice;    /* 0: nothing is patched */
+    const char *filter; /* what was chosen, for the metadata */
+    /* Makes both files for an executable; as ttape_syscall_options.plan. */
+    void (*plan)(void *context, const char *module_path);
+    void *plan_context;
+    uint64_t reserved[4];
+} ttape_patch_options;
+
 typedef struct ttape_recording_options {
     size_t size;         /* sizeof(ttape_recording_options) */
     bool replace;        /* files that are there already are replaced */
@@ -119,6 +133,7 @@ typedef struct ttape_recording_options {
                       * name; other files stay, as without replace */
     bool drop_empty; /* no file where no event was recorded */
     ttape_syscall_options syscalls;
+    ttape_patch_options patch;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "writer/runtime/patch/patch.h"
+#include "writer/runtime/patch/probe.h"
 
 #define PAGE            4096u
 #define REACH           0x70000000ull /* of a jump, with room for sizes */
@@ -55,7 +55,7 @@ static bool is_near(const struct ttp_module_seen *module, uintptr_t at, size_t b
 }
 
 /* Where the kernel puts it by itself, then below the module, then above; 0: nowhere. */
-static uintptr_t map_near(const struct ttp_module_seen *module, size_t bytes)
+uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes)
 {
     uintptr_t low = module->start & ~(uintptr_t)(PAGE - 1);
     uintptr_t high = (module->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
@@ -105,17 +105,23 @@ static uint32_t count_left(const struct ttp_plan_head *plan)
     return count;
 }
 
-static const ElfW(Phdr) * segment_of(const struct patching *p, const struct ttp_plan_site *site)
+const ElfW(Phdr) *
+    ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes)
 {
-    for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
-            (segment->p_flags & PF_W) == 0 && site->window >= segment->p_vaddr &&
-            segment->p_filesz >= site->window_bytes &&
-            site->window - segment->p_vaddr <= segment->p_filesz - site->window_bytes)
+            (segment->p_flags & PF_W) == 0 && window >= segment->p_vaddr &&
+            segment->p_filesz >= window_bytes &&
+            window - segment->p_vaddr <= segment->p_filesz - window_bytes)
             return segment;
     }
     return NULL;
+}
+
+static const ElfW(Phdr) * segment_of(const struct patching *p, const struct ttp_plan_site *site)
+{
+    return ttp_code_segment(p->info, site->window, site->window_bytes);
 }
 
 static bool is_as_planned(const struct patching *p, const struct ttp_plan_site *site)
@@ -145,14 +151,22 @@ static uint32_t make_stubs(const struct patching *p, const struct ttp_area_data 
     return made;
 }
 
-static void put_jump(const struct patching *p, uint32_t index)
+void ttp_jump_put(uint8_t *window, const uint8_t *stub)
 {
-    const struct ttp_plan_site *site = &sites_of(p->plan)[index];
-    uint8_t *window = (uint8_t *)(p->area.bias + site->window);
-    uint64_t distance = (uintptr_t)p->stubs[index].code - (uintptr_t)(window + TTP_PLAN_WINDOW_MIN);
+    uint64_t distance = (uintptr_t)stub - (uintptr_t)(window + TTP_PLAN_WINDOW_MIN);
     window[0] = 0xe9;
     for (uint32_t i = 0; i < 4; i++)
         window[1 + i] = (uint8_t)(distance >> 8 * i);
+}
+
+static void put_jumps(void *context, const ElfW(Phdr) * segment)
+{
+    const struct patching *p = context;
+    for (uint32_t i = 0; i < p->plan->site_count; i++) {
+        const struct ttp_plan_site *site = &sites_of(p->plan)[i];
+        if (p->stubs[i].after != 0 && segment_of(p, site) == segment)
+            ttp_jump_put((uint8_t *)(p->area.bias + site->window), p->stubs[i].code);
+    }
 }
 
 static long protect(uintptr_t start, uintptr_t end, int protection)
@@ -160,23 +174,21 @@ static long protect(uintptr_t start, uintptr_t end, int protection)
     return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
 }
 
-/* False: the segment is as it was. */
-static bool patch_segment(const struct patching *p, const ElfW(Phdr) * segment)
+bool ttp_code_change(const struct ttp_code_change *change, const ElfW(Phdr) * segment)
 {
-    uintptr_t from = p->area.bias + segment->p_vaddr, start = from & ~(uintptr_t)(PAGE - 1);
+    uintptr_t from = change->info->dlpi_addr + segment->p_vaddr;
+    uintptr_t start = from & ~(uintptr_t)(PAGE - 1);
     uintptr_t end = (from + segment->p_filesz + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     int before = PROT_EXEC | ((segment->p_flags & PF_R) != 0 ? PROT_READ : 0);
     if (protect(start, end, PROT_READ | PROT_WRITE) != 0) {
         (void)protect(start, end, before);
         return false;
     }
-    for (uint32_t i = 0; i < p->plan->site_count; i++)
-        if (p->stubs[i].after != 0 && segment_of(p, &sites_of(p->plan)[i]) == segment)
-            put_jump(p, i);
+    change->put(change->context, segment);
     if (protect(start, end, before) == 0)
         return true;
     ttp_syscall(SYS_mmap, (long)start, (long)(end - start), before, MAP_PRIVATE | MAP_FIXED,
-                p->file, (long)(segment->p_offset & ~(uint64_t)(PAGE - 1)));
+                change->file, (long)(segment->p_offset & ~(uint64_t)(PAGE - 1)));
     return false;
 }
 
@@ -201,10 +213,12 @@ static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
     areas[area_count] = p->area;
     __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
     bool is_any = false;
+    struct ttp_code_change change = {
+        .info = p->info, .file = p->file, .put = put_jumps, .context = p};
     for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
-            is_any |= patch_segment(p, segment);
+            is_any |= ttp_code_change(&change, segment);
     }
     count_unseen(&ttp_arena.head.seen_sites, is_any ? made : 0);
     count_unseen(&ttp_arena.head.unseen_sites,
@@ -216,7 +230,7 @@ static void patch_module(struct patching *p)
 {
     size_t bytes = TTP_AREA_DATA + (size_t)p->plan->site_count * TTP_STUB_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    uintptr_t memory = area_count == TTP_AREAS ? 0 : map_near(&p->module, bytes);
+    uintptr_t memory = area_count == TTP_AREAS ? 0 : ttp_map_near(&p->module, bytes);
     if (memory == 0) {
         count_unseen(&ttp_arena.head.unseen_modules, 1);
         return;
@@ -231,25 +245,44 @@ static void patch_module(struct patching *p)
 
 /* -- all modules -- */
 
+/* What is wanted of a module, and is there. */
+struct plans {
+    bool wants_calls, wants_probes;
+    const struct ttp_plan_head *calls;
+    const struct ttp_patch_head *patch;
+    const struct ttp_chosen_head *chosen;
+};
+
+static bool map_plans(struct plans *plans, const struct ttp_module_seen *module)
+{
+    if (plans->wants_calls && plans->calls == NULL)
+        plans->calls = ttp_plan_map(module->build_id, module->build_id_size);
+    if (plans->wants_probes && plans->patch == NULL)
+        plans->patch = ttp_patch_plan_map(module);
+    if (plans->patch != NULL && plans->chosen == NULL)
+        plans->chosen = ttp_chosen_map(module, plans->patch);
+    return (!plans->wants_calls || plans->calls != NULL) &&
+           (!plans->wants_probes || plans->chosen != NULL);
+}
+
 /* The recorder makes the plan where there is none: that takes a tenth of a second for a large one,
  * once for each build. Bounded, as the recorder may be gone. */
-static const struct ttp_plan_head *plan_of(const struct ttp_module_seen *module, const char *path)
+static void get_plans(struct plans *plans, const struct ttp_module_seen *module, const char *path)
 {
-    const struct ttp_plan_head *plan = ttp_plan_map(module->build_id, module->build_id_size);
     const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
-    if (plan != NULL || module->build_id == NULL || path[0] != '/')
-        return plan;
+    if (map_plans(plans, module) || module->build_id == NULL || path[0] != '/')
+        return;
     uint32_t turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-    ttp_note_plan(path);
-    for (uint32_t i = 0; i < PLAN_TURNS && plan == NULL; i++) {
+    ttp_note_plan(path, plans->wants_probes);
+    for (uint32_t i = 0; i < PLAN_TURNS; i++) {
         if (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
                         0, 0) < 0 &&
             turn == __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE))
-            return NULL; /* nobody makes it */
+            return; /* nobody makes it */
         turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-        plan = ttp_plan_map(module->build_id, module->build_id_size);
+        if (map_plans(plans, module))
+            return;
     }
-    return plan;
 }
 
 static bool is_known(const struct ttp_module_seen *module)
@@ -260,15 +293,52 @@ static bool is_known(const struct ttp_module_seen *module)
     return false;
 }
 
+static void see_calls(struct patching *p)
+{
+    if (p->plan != NULL && (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0)
+        ttp_walk_add_module(&p->module, p->info->dlpi_addr, p->plan);
+    p->area = (struct ttp_area){
+        .module_start = p->module.start, .bias = p->info->dlpi_addr, .plan = p->plan};
+    if (p->plan == NULL || ttp_failed(p->file))
+        count_unseen(&ttp_arena.head.unseen_modules, 1);
+    else if (p->plan->site_count != 0)
+        patch_module(p);
+}
+
+static void see_functions(const struct patching *p, const struct plans *plans)
+{
+    const struct ttp_probe_wish wish = {.info = p->info,
+                                        .module = &p->module,
+                                        .plan = plans->patch,
+                                        .chosen = plans->chosen,
+                                        .calls = p->plan,
+                                        .file = p->file};
+    if (plans->chosen == NULL || ttp_failed(p->file))
+        count_unseen(&ttp_arena.head.unpatched_modules, 1);
+    else
+        ttp_probes_patch(&wish);
+    if (plans->chosen != NULL)
+        ttp_chosen_unmap(plans->chosen, plans->patch);
+    if (plans->patch != NULL)
+        ttp_patch_plan_unmap(plans->patch);
+}
+
+/* The first time that modules are looked at: the program is the first of them. */
+struct visit {
+    uint32_t count;
+    bool is_start;
+};
+
 static int see(struct dl_phdr_info *info, size_t size, void *data)
 {
     static char program[TTP_NOTE_PATH_BYTES];
-    uint32_t *count = data;
+    struct visit *visit = data;
     struct patching p = {.info = info};
+    struct plans plans = {.wants_calls = (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0};
     const char *path = info->dlpi_name != NULL ? info->dlpi_name : "";
-    bool is_first = (*count)++ == 0;
+    bool is_first = visit->count++ == 0;
     (void)size;
-    if (!ttp_module_look(info, &p.module) || is_known(&p.module) ||
+    if (!ttp_module_look(info, &p.module) ||
         (uintptr_t)__ehdr_start - p.module.start < p.module.end - p.module.start)
         return 0;
     if (is_first && path[0] == '\0') {
@@ -277,16 +347,17 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     } else if (path[0] != '/') {
         return 0; /* the kernel's own */
     }
-    p.plan = plan_of(&p.module, path);
+    plans.wants_calls &= !is_known(&p.module);
+    plans.wants_probes = is_first && visit->is_start && ttp_arena.head.patch_choice != 0;
+    if (!plans.wants_calls && !plans.wants_probes)
+        return 0;
+    get_plans(&plans, &p.module, path);
+    p.plan = plans.calls;
     p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-    if (p.plan != NULL && (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0)
-        ttp_walk_add_module(&p.module, info->dlpi_addr, p.plan);
-    p.area =
-        (struct ttp_area){.module_start = p.module.start, .bias = info->dlpi_addr, .plan = p.plan};
-    if (p.plan == NULL || ttp_failed(p.file))
-        count_unseen(&ttp_arena.head.unseen_modules, 1);
-    else if (p.plan->site_count != 0)
-        patch_module(&p);
+    if (plans.wants_calls)
+        see_calls(&p);
+    if (plans.wants_probes)
+        see_functions(&p, &plans);
     if (!ttp_failed(p.file))
         ttp_syscall(SYS_close, p.file, 0, 0, 0, 0, 0);
     return 0;
@@ -295,21 +366,23 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
 static bool is_wanted_here(void)
 {
     struct ttp_status status;
-    return (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0 &&
+    return ((ttp_arena.head.call_flags & TTP_CALLS_ON) != 0 || ttp_arena.head.patch_choice != 0) &&
            ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls &&
            ttp_status_read(&status) && status.threads == 1;
 }
 
 /* Other threads could be in the code that is changed: then modules that come later stay. */
-void ttp_calls_modules_changed(void)
+static void look(bool is_start)
 {
     uint64_t all = UINT64_MAX, before;
-    uint32_t count = 0;
+    struct visit visit = {.is_start = is_start};
     if (!is_wanted_here() ||
         ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
         return;
-    ttp_modules_visit(see, &count);
+    ttp_modules_visit(see, &visit);
     ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
 }
 
-void ttp_calls_begin(void) { ttp_calls_modules_changed(); }
+void ttp_calls_modules_changed(void) { look(false); }
+
+void ttp_calls_begin(void) { look(true); }

@@ -9,6 +9,8 @@
 #ifndef TTP_RUNTIME_PATCH_H
 #define TTP_RUNTIME_PATCH_H
 
+#include <link.h>
+
 #include "writer/arena/plan.h"
 #include "writer/runtime/slow.h"
 
@@ -44,7 +46,15 @@ struct ttp_area {
     const struct ttp_plan_head *plan;
 };
 
-/* plan_map.c: NULL: there is none that can be used. */
+/* plan_map.c. The path of a module's file in the folder of plans; false: it is not known. */
+#define TTP_PLAN_ID_BYTES 32u
+#define TTP_PLAN_PATH_BYTES                                                                        \
+    (TTP_ARENA_FOLDER_BYTES + sizeof("/" TTP_PLAN_FOLDER "/") + 2 * TTP_PLAN_ID_BYTES + 32u)
+bool ttp_plan_path(char *path, const uint8_t *build_id, uint32_t count, const char *suffix);
+/* NULL: it is not there, not the recorder's, or too large. */
+const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *size_bytes);
+void ttp_plan_file_unmap(const void *file, uint64_t size_bytes);
+/* NULL: there is none that can be used. */
 const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes);
 void ttp_plan_unmap(const struct ttp_plan_head *plan);
 static inline const void *ttp_plan_at(const struct ttp_plan_head *plan, uint64_t offset)
@@ -97,5 +107,18 @@ struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp,
 
 /* patch.c */
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
+uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
+/* The segment with code that holds a window and cannot be written, or NULL. */
+const ElfW(Phdr) *
+    ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes);
+void ttp_jump_put(uint8_t *window, const uint8_t *stub);
+/* The code of a segment, for `put` to change it; false: it is as it was. file: of the module. */
+struct ttp_code_change {
+    const struct dl_phdr_info *info;
+    long file;
+    void (*put)(void *context, const ElfW(Phdr) * segment);
+    void *context;
+};
+bool ttp_code_change(const struct ttp_code_change *change, const ElfW(Phdr) * segment);
 
 #endif

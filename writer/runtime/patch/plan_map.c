@@ -7,8 +7,6 @@
 
 #include "writer/runtime/patch/patch.h"
 
-#define PATH_BYTES (TTP_ARENA_FOLDER_BYTES + sizeof("/" TTP_PLAN_FOLDER "/" TTP_PLAN_SUFFIX) + 64u)
-
 static uint32_t put_text(char *path, uint32_t at, const char *text)
 {
     while (*text != '\0')
@@ -16,13 +14,13 @@ static uint32_t put_text(char *path, uint32_t at, const char *text)
     return at;
 }
 
-/* False: the recording's folder is not known. */
-static bool make_path(char *path, const uint8_t *build_id, uint32_t count)
+bool ttp_plan_path(char *path, const uint8_t *build_id, uint32_t count, const char *suffix)
 {
     static const char digits[] = "0123456789abcdef";
     const char *folder = (const char *)ttp_arena.bytes + TTP_ARENA_FOLDER_AT;
     uint32_t at = 0;
-    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0)
+    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0 || count == 0 ||
+        count > TTP_PLAN_ID_BYTES)
         return false;
     at = put_text(path, at, folder);
     at = put_text(path, at, "/" TTP_PLAN_FOLDER "/");
@@ -30,9 +28,34 @@ static bool make_path(char *path, const uint8_t *build_id, uint32_t count)
         path[at++] = digits[build_id[i] >> 4];
         path[at++] = digits[build_id[i] & 15];
     }
-    at = put_text(path, at, TTP_PLAN_SUFFIX);
+    at = put_text(path, at, suffix);
     path[at] = '\0';
     return true;
+}
+
+const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *size_bytes)
+{
+    struct stat file;
+    long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    if (ttp_failed(fd))
+        return NULL;
+    long memory = -1;
+    bool is_ours =
+        ttp_syscall(SYS_newfstatat, fd, (long)"", (long)&file, AT_EMPTY_PATH, 0, 0) == 0 &&
+        S_ISREG(file.st_mode) && file.st_uid == ttp_process.user && (file.st_mode & 022) == 0 &&
+        (uint64_t)file.st_size <= bytes_max;
+    if (is_ours)
+        memory = ttp_syscall(SYS_mmap, 0, file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+    if (!is_ours || ttp_failed(memory))
+        return NULL;
+    *size_bytes = (uint64_t)file.st_size;
+    return (const void *)memory;
+}
+
+void ttp_plan_file_unmap(const void *file, uint64_t size_bytes)
+{
+    ttp_syscall(SYS_munmap, (long)file, (long)size_bytes, 0, 0, 0, 0);
 }
 
 /* A table of `count` entries that ends within the file. */
@@ -92,32 +115,18 @@ static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t
 
 const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes)
 {
-    char path[PATH_BYTES];
-    struct stat file;
-    if (build_id_bytes == 0 || build_id_bytes > sizeof(((struct ttp_plan_head *)0)->build_id) ||
-        !make_path(path, build_id, build_id_bytes))
+    char path[TTP_PLAN_PATH_BYTES];
+    uint64_t size_bytes;
+    if (!ttp_plan_path(path, build_id, build_id_bytes, TTP_PLAN_SUFFIX))
         return NULL;
-    long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-    if (ttp_failed(fd))
-        return NULL;
-    long memory = -1;
-    bool is_ours =
-        ttp_syscall(SYS_newfstatat, fd, (long)"", (long)&file, AT_EMPTY_PATH, 0, 0) == 0 &&
-        S_ISREG(file.st_mode) && file.st_uid == ttp_process.user && (file.st_mode & 022) == 0 &&
-        (uint64_t)file.st_size <= TTP_PLAN_BYTES_MAX;
-    if (is_ours)
-        memory = ttp_syscall(SYS_mmap, 0, file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
-    if (!is_ours || ttp_failed(memory))
-        return NULL;
-    const struct ttp_plan_head *head = (const struct ttp_plan_head *)memory;
-    if (check(head, (uint64_t)file.st_size, build_id, build_id_bytes))
+    const struct ttp_plan_head *head = ttp_plan_file_map(path, TTP_PLAN_BYTES_MAX, &size_bytes);
+    if (head == NULL || check(head, size_bytes, build_id, build_id_bytes))
         return head;
-    ttp_syscall(SYS_munmap, memory, file.st_size, 0, 0, 0, 0);
+    ttp_plan_file_unmap(head, size_bytes);
     return NULL;
 }
 
 void ttp_plan_unmap(const struct ttp_plan_head *plan)
 {
-    ttp_syscall(SYS_munmap, (long)plan, (long)plan->total_bytes, 0, 0, 0, 0);
+    ttp_plan_file_unmap(plan, plan->total_bytes);
 }

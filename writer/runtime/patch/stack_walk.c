@@ -2,7 +2,7 @@
  * or of the one that a signal handler interrupted; where a row would have it otherwise, the walk
  * ends. */
 #include "writer/arena/plan_walk.h"
-#include "writer/runtime/patch/patch.h"
+#include "writer/runtime/patch/probe.h"
 
 #define MODULES 256u
 
@@ -89,6 +89,9 @@ static bool find_stack(struct state *s, uintptr_t sp)
 static void leave_signal(struct ttp_plan_frame *frame)
 {
     const struct ttp_area *area = ttp_area_of(frame->pc);
+    const struct ttp_probe_data *probes = ttp_probe_data_of(frame->pc);
+    if (probes != NULL)
+        ttp_probe_origin(probes, &frame->pc, &frame->sp);
     if (area != NULL)
         frame->pc = ((const struct ttp_stub *)(frame->pc & ~(uint64_t)(TTP_STUB_BYTES - 1)))->after;
     frame->is_exact = area == NULL;

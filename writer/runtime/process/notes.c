@@ -65,10 +65,12 @@ void ttp_note_came(void)
     put(&note, path);
 }
 
-void ttp_note_plan(const char *path)
+void ttp_note_plan(const char *path, bool with_functions)
 {
-    struct ttp_note note = {
-        .kind = TTP_NOTE_PLAN, .pid = ttp_process.page->process_id, .turn = ttp_note_turn()};
+    struct ttp_note note = {.kind = TTP_NOTE_PLAN,
+                            .pid = ttp_process.page->process_id,
+                            .flags = with_functions ? TTP_NOTE_FUNCTIONS : 0,
+                            .turn = ttp_note_turn()};
     put(&note, path);
 }
 

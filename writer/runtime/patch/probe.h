@@ -1,0 +1,87 @@
+/* Functions that are entered and left at places that the runtime has patched, by the module's patch
+ * plan (arena/patch_plan.h).
+ *
+ *     code:  jmp --> stub:  lea -128(%rsp); push %rdi; lea function; call *enter; pop; lea 128
+ *                           moved instructions;  jmp --> code
+ *
+ *     area of a module, near its code:  a page of data | stubs of 128 bytes
+ *
+ * No return address is replaced, and the stub's call returns where it was made: who unwinds finds
+ * the program's own addresses, and returns are predicted. */
+#ifndef TTP_RUNTIME_PROBE_H
+#define TTP_RUNTIME_PROBE_H
+
+#include "writer/arena/patch_plan.h"
+#include "writer/runtime/patch/patch.h"
+
+#define TTP_PROBE_BYTES    128u
+#define TTP_PROBE_HEAD     16u
+#define TTP_PROBE_CODE     (TTP_PROBE_BYTES - TTP_PROBE_HEAD)
+#define TTP_PROBE_HOOK     28u /* bytes of a stub in which the stack pointer may be lower */
+#define TTP_PROBE_MIDDLE   TTP_PROBE_BYTES
+#define TTP_PROBE_DISTANCE (2u * TTP_PROBE_MIDDLE)
+
+/* The head is what unwinding reads: stubs are aligned to their size. */
+struct ttp_probe_stub {
+    uint64_t window; /* where the window is in memory, less TTP_PROBE_HEAD */
+    uint8_t hook_at; /* in the stub: its bytes from there on are the hook's */
+    uint8_t is_used;
+    uint8_t reserved[6];
+    uint8_t code[TTP_PROBE_CODE];
+};
+
+/* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the stack pointer is below the
+ * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
+struct ttp_probe_data {
+    uint64_t enter, exit;
+    uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
+    uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
+};
+
+/* What there is to know of one probe: its plan, and where its module is. */
+struct ttp_probe_site {
+    const struct ttp_patch_probe *probe;
+    const uint8_t *moved; /* before, then after */
+    const struct ttp_plan_fixup *fixups;
+    uint64_t bias, function; /* function: its address in memory */
+    uint64_t back;           /* where an entry or a conditional jump goes on */
+};
+
+/* probe_stubs.c: false: it does not fit, or is too far away. */
+bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_data *data,
+                         const struct ttp_probe_site *site);
+void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes);
+/* What was interrupted in a stub, as it would have been in the program's own code. */
+void ttp_probe_origin(const struct ttp_probe_data *data, uint64_t *pc, uint64_t *sp);
+
+/* probe_entry.c: what stubs call; all registers and flags stay as they are. */
+void ttp_probe_enter_entry(void);
+void ttp_probe_exit_entry(void);
+
+/* probe_plan.c: NULL: there is none that can be used. */
+static inline const void *ttp_patch_at(const struct ttp_patch_head *plan, uint64_t offset)
+{
+    return (const uint8_t *)plan + offset;
+}
+const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_module_seen *module);
+void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
+/* Behind its head a bit for each function. */
+const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *module,
+                                             const struct ttp_patch_head *plan);
+void ttp_chosen_unmap(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
+
+/* probes.c: of one module, while the process has one thread and no signal. */
+struct ttp_probe_wish {
+    const struct dl_phdr_info *info;
+    const struct ttp_module_seen *module;
+    const struct ttp_patch_head *plan;
+    const struct ttp_chosen_head *chosen;
+    const struct ttp_plan_head *calls; /* of system calls that were patched before; or NULL */
+    long file;                         /* of the module */
+};
+void ttp_probes_patch(const struct ttp_probe_wish *wish);
+/* The data of the stubs that hold this code, or NULL. */
+const struct ttp_probe_data *ttp_probe_data_of(uintptr_t code);
+bool ttp_probe_area_of(uintptr_t code, struct ttp_area *area); /* its bounds, and how to unwind */
+
+#endif

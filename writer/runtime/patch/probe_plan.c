@@ -1,0 +1,133 @@
+/* Patch plans and choices, from the folder of plans. Whatever is in the files, nothing outside of
+ * them is read, and no probe is used whose bytes are elsewhere or that overlaps another one. */
+#include "writer/runtime/patch/probe.h"
+
+#define CHOICE_DIGITS 16u
+
+/* A table of `count` entries that ends within the file. */
+static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t size)
+{
+    return at % 8 == 0 && at >= sizeof(*head) && at <= head->total_bytes &&
+           count <= (head->total_bytes - at) / size;
+}
+
+static bool check_window(const struct ttp_patch_head *head, const struct ttp_patch_probe *probe)
+{
+    uint64_t moved = (uint64_t)probe->before_bytes + probe->after_bytes;
+    return probe->window_bytes >= TTP_PLAN_WINDOW_MIN &&
+           probe->window_bytes <= TTP_PLAN_WINDOW_MAX && moved <= TTP_PATCH_MOVED_MAX &&
+           probe->kind <= TTP_PATCH_TAIL_IF && probe->condition < 16 &&
+           probe->window >= head->code_start &&
+           (uint64_t)probe->window + probe->window_bytes <= head->code_end &&
+           (uint64_t)probe->bytes + probe->window_bytes + moved <= head->byte_count &&
+           (uint64_t)probe->first_fixup + probe->fixup_count <= head->fixup_count;
+}
+
+static bool check_fixups(const struct ttp_patch_head *head, const struct ttp_patch_probe *probe)
+{
+    const struct ttp_plan_fixup *fixups = ttp_patch_at(head, head->fixups_at);
+    for (uint32_t i = 0; i < probe->fixup_count; i++) {
+        const struct ttp_plan_fixup *fixup = &fixups[probe->first_fixup + i];
+        uint32_t end = fixup->at < probe->before_bytes
+                           ? probe->before_bytes
+                           : (uint32_t)probe->before_bytes + probe->after_bytes;
+        if ((uint32_t)fixup->at + 4 > end)
+            return false;
+    }
+    return true;
+}
+
+static bool check_functions(const struct ttp_patch_head *head)
+{
+    const struct ttp_patch_function *functions = ttp_patch_at(head, head->functions_at);
+    const struct ttp_patch_probe *probes = ttp_patch_at(head, head->probes_at);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < head->function_count; i++) {
+        const struct ttp_patch_function *function = &functions[i];
+        if (function->first_probe != next || function->probe_count == 0 ||
+            function->probe_count > head->probe_count - next ||
+            probes[next].kind != TTP_PATCH_ENTRY)
+            return false;
+        for (uint32_t end = next + function->probe_count; next < end; next++)
+            if (probes[next].function != i)
+                return false;
+    }
+    return next == head->probe_count;
+}
+
+static bool check(const struct ttp_patch_head *head, uint64_t size,
+                  const struct ttp_module_seen *module)
+{
+    if (size < sizeof(*head) || head->magic != TTP_PATCH_MAGIC ||
+        head->version != TTP_PATCH_VERSION || head->head_bytes != sizeof(*head) ||
+        head->total_bytes != size || head->build_id_bytes != module->build_id_size ||
+        head->machine != 62 || head->function_count > TTP_PATCH_FUNCTIONS_MAX ||
+        head->probe_count > TTP_PATCH_PROBES_MAX)
+        return false;
+    for (uint32_t i = 0; i < module->build_id_size; i++)
+        if (head->build_id[i] != module->build_id[i])
+            return false;
+    if (!holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
+        !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
+        !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds(head, head->bytes_at, head->byte_count, 1) || !check_functions(head))
+        return false;
+    const struct ttp_patch_probe *probes = ttp_patch_at(head, head->probes_at);
+    for (uint32_t i = 0; i < head->probe_count; i++)
+        if (probes[i].reason == TTP_PATCH_CAN &&
+            (!check_window(head, &probes[i]) || !check_fixups(head, &probes[i])))
+            return false;
+    return true;
+}
+
+const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_module_seen *module)
+{
+    char path[TTP_PLAN_PATH_BYTES];
+    uint64_t size_bytes;
+    if (!ttp_plan_path(path, module->build_id, module->build_id_size, TTP_PATCH_SUFFIX))
+        return NULL;
+    const struct ttp_patch_head *head = ttp_plan_file_map(path, TTP_PATCH_BYTES_MAX, &size_bytes);
+    if (head == NULL || check(head, size_bytes, module))
+        return head;
+    ttp_plan_file_unmap(head, size_bytes);
+    return NULL;
+}
+
+void ttp_patch_plan_unmap(const struct ttp_patch_head *plan)
+{
+    ttp_plan_file_unmap(plan, plan->total_bytes);
+}
+
+/* -- the choice -- */
+
+static uint64_t chosen_bytes(const struct ttp_patch_head *plan)
+{
+    return sizeof(struct ttp_chosen_head) + ((uint64_t)plan->function_count + 63) / 64 * 8;
+}
+
+const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *module,
+                                             const struct ttp_patch_head *plan)
+{
+    static const char digits[] = "0123456789abcdef";
+    char path[TTP_PLAN_PATH_BYTES], suffix[1 + CHOICE_DIGITS + sizeof(TTP_CHOSEN_SUFFIX)] = "-";
+    uint64_t size_bytes, choice = ttp_arena.head.patch_choice;
+    for (uint32_t i = 0; i < CHOICE_DIGITS; i++)
+        suffix[1 + i] = digits[choice >> (60 - 4 * i) & 15];
+    for (uint32_t i = 0; i < sizeof(TTP_CHOSEN_SUFFIX); i++)
+        suffix[1 + CHOICE_DIGITS + i] = TTP_CHOSEN_SUFFIX[i];
+    if (!ttp_plan_path(path, module->build_id, module->build_id_size, suffix))
+        return NULL;
+    const struct ttp_chosen_head *head = ttp_plan_file_map(path, chosen_bytes(plan), &size_bytes);
+    if (head == NULL ||
+        (size_bytes == chosen_bytes(plan) && head->magic == TTP_CHOSEN_MAGIC &&
+         head->choice == choice && head->patch_version == TTP_PATCH_VERSION &&
+         head->function_count == plan->function_count && head->plan_bytes == plan->total_bytes))
+        return head;
+    ttp_plan_file_unmap(head, size_bytes);
+    return NULL;
+}
+
+void ttp_chosen_unmap(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan)
+{
+    ttp_plan_file_unmap(chosen, chosen_bytes(plan));
+}

@@ -1,0 +1,254 @@
+/* Probes of a module's chosen functions: stubs first, then jumps to them, as patch.c does it for
+ * system calls. A function whose entry cannot be patched stays as it is; an exit that cannot be
+ * ends when the next event shows that its frame is gone. */
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "writer/runtime/patch/probe.h"
+
+#define PAGE    4096u
+#define MODULES 16u
+
+static struct {
+    uintptr_t start, end; /* of stubs */
+    const struct ttp_probe_data *data;
+} areas[MODULES];
+static uint32_t area_count;
+
+const struct ttp_probe_data *ttp_probe_data_of(uintptr_t code)
+{
+    uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (code - areas[i].start < areas[i].end - areas[i].start)
+            return areas[i].data;
+    return NULL;
+}
+
+bool ttp_probe_area_of(uintptr_t code, struct ttp_area *area)
+{
+    const struct ttp_probe_data *data = ttp_probe_data_of(code);
+    for (uint32_t i = 0; data != NULL && i < MODULES; i++)
+        if (areas[i].data == data)
+            *area = (struct ttp_area){
+                .start = areas[i].start, .end = areas[i].end, .unwind_head = data->unwind_head};
+    return data != NULL;
+}
+
+struct probing {
+    const struct ttp_probe_wish *wish;
+    const struct ttp_patch_function *functions;
+    const struct ttp_patch_probe *probes;
+    struct ttp_probe_data *data;
+    struct ttp_probe_stub *stubs; /* of chosen functions' probes, in the plan's order */
+    bool has_shadow_stack;
+    const ElfW(Phdr) * segment; /* that is being changed */
+    uint32_t chosen, hooked, stub_count, entries, exits, exits_left;
+};
+
+static bool is_chosen(const struct probing *p, uint32_t function)
+{
+    const uint64_t *bits = (const uint64_t *)(p->wish->chosen + 1);
+    return (bits[function / 64] >> function % 64 & 1) != 0;
+}
+
+static bool is_entry_there(const struct probing *p, uint32_t function)
+{
+    return p->probes[p->functions[function].first_probe].reason == TTP_PATCH_CAN;
+}
+
+/* A system call's window was patched before. */
+static bool meets_call(const struct ttp_plan_head *calls, const struct ttp_patch_probe *probe)
+{
+    const struct ttp_plan_site *sites = calls == NULL ? NULL : ttp_plan_at(calls, calls->sites_at);
+    for (uint32_t i = 0; calls != NULL && i < calls->site_count; i++)
+        if (sites[i].kind == TTP_PLAN_CAN &&
+            sites[i].window < probe->window + probe->window_bytes &&
+            probe->window < sites[i].window + sites[i].window_bytes)
+            return true;
+    return false;
+}
+
+static bool is_as_planned(const struct probing *p, const struct ttp_patch_probe *probe)
+{
+    const struct ttp_patch_head *plan = p->wish->plan;
+    const uint8_t *planned = (const uint8_t *)ttp_patch_at(plan, plan->bytes_at) + probe->bytes;
+    const uint8_t *there = (const uint8_t *)(p->wish->info->dlpi_addr + probe->window);
+    for (uint32_t i = 0; i < probe->window_bytes; i++)
+        if (there[i] != planned[i])
+            return false;
+    return true;
+}
+
+/* Return addresses that nobody has called for are not returned to there. rdsspq does nothing where
+ * there is none. */
+static bool has_shadow_stack(void)
+{
+    uint64_t pointer = 0;
+    __asm__ volatile("rdsspq %0" : "+r"(pointer));
+    return pointer != 0;
+}
+
+static bool can_be(const struct probing *p, const struct ttp_patch_probe *probe)
+{
+    return probe->reason == TTP_PATCH_CAN &&
+           ((probe->flags & TTP_PATCH_PUSHES) == 0 || !p->has_shadow_stack) &&
+           ttp_code_segment(p->wish->info, probe->window, probe->window_bytes) != NULL &&
+           !meets_call(p->wish->calls, probe) && is_as_planned(p, probe);
+}
+
+/* back: where it goes on, 0: behind its window */
+static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
+                      const struct ttp_patch_probe *probe, uint64_t back)
+{
+    const struct ttp_patch_head *plan = p->wish->plan;
+    const struct ttp_plan_fixup *fixups = ttp_patch_at(plan, plan->fixups_at);
+    const uint8_t *bytes = ttp_patch_at(plan, plan->bytes_at);
+    uint64_t bias = p->wish->info->dlpi_addr;
+    const struct ttp_probe_site site = {
+        .probe = probe,
+        .moved = bytes + probe->bytes + probe->window_bytes,
+        .fixups = fixups + probe->first_fixup,
+        .bias = bias,
+        .function = bias + p->functions[probe->function].start,
+        .back = back != 0 ? back : bias + probe->window + probe->window_bytes};
+    stub->is_used = can_be(p, probe) && ttp_probe_stub_make(stub, p->data, &site);
+    return stub->is_used;
+}
+
+/* Calls `take` with each chosen function that has an entry, and its first stub. */
+typedef void (*take_function)(struct probing *p, uint32_t function, struct ttp_probe_stub *stub);
+
+static void visit(struct probing *p, take_function take)
+{
+    struct ttp_probe_stub *stub = p->stubs;
+    for (uint32_t i = 0; i < p->wish->plan->function_count; i++)
+        if (is_chosen(p, i) && is_entry_there(p, i)) {
+            take(p, i, stub);
+            stub += p->functions[i].probe_count;
+        }
+}
+
+/* Short functions are entered and left in one window: the jump there leads to the entry's stub, and
+ * that to the exit's. */
+static bool is_shared(const struct probing *p, uint32_t function)
+{
+    const struct ttp_patch_function *at = &p->functions[function];
+    const struct ttp_patch_probe *entry = &p->probes[at->first_probe];
+    return at->probe_count > 1 && entry[1].window == entry[0].window;
+}
+
+static void make_stubs(struct probing *p, uint32_t function, struct ttp_probe_stub *stub)
+{
+    const struct ttp_patch_function *at = &p->functions[function];
+    const struct ttp_patch_probe *probes = &p->probes[at->first_probe];
+    bool shares = is_shared(p, function);
+    uint64_t back = shares ? (uintptr_t)stub[1].code : 0;
+    bool is_made = (!shares || make_stub(p, &stub[1], &probes[1], 0)) &&
+                   make_stub(p, &stub[0], &probes[0], back);
+    for (uint32_t i = 1 + shares; is_made && i < at->probe_count; i++)
+        (void)make_stub(p, &stub[i], &probes[i], 0);
+    stub[0].is_used = is_made;
+}
+
+static void put_jumps(struct probing *p, uint32_t function, struct ttp_probe_stub *stub)
+{
+    const struct ttp_patch_function *at = &p->functions[function];
+    for (uint32_t i = 0; stub->is_used && i < at->probe_count; i++) {
+        const struct ttp_patch_probe *probe = &p->probes[at->first_probe + i];
+        if (stub[i].is_used && !(i == 1 && is_shared(p, function)) &&
+            ttp_code_segment(p->wish->info, probe->window, probe->window_bytes) == p->segment)
+            ttp_jump_put((uint8_t *)(p->wish->info->dlpi_addr + probe->window), stub[i].code);
+    }
+}
+
+static void put_segment(void *context, const ElfW(Phdr) * segment)
+{
+    struct probing *p = context;
+    p->segment = segment;
+    visit(p, put_jumps);
+}
+
+/* -- a module -- */
+
+static void count_chosen(struct probing *p)
+{
+    for (uint32_t i = 0; i < p->wish->plan->function_count; i++) {
+        if (!is_chosen(p, i))
+            continue;
+        bool is_hooked = p->probes[p->functions[i].first_probe].reason == TTP_PATCH_HOOKED;
+        p->hooked += is_hooked;
+        p->chosen += !is_hooked;
+        p->stub_count += is_entry_there(p, i) ? p->functions[i].probe_count : 0;
+    }
+}
+
+static void count_made(struct probing *p, uint32_t function, struct ttp_probe_stub *stub)
+{
+    p->entries += stub->is_used;
+    for (uint32_t i = 1; stub->is_used && i < p->functions[function].probe_count; i++) {
+        p->exits += stub[i].is_used;
+        p->exits_left += !stub[i].is_used;
+    }
+}
+
+static long protect(uintptr_t start, uintptr_t end, int protection)
+{
+    return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
+}
+
+/* The area stays where any of it is used. */
+static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
+{
+    bool is_any = false;
+    uintptr_t stubs = memory + TTP_AREA_DATA, end = memory + bytes;
+    p->data = (struct ttp_probe_data *)memory;
+    p->stubs = (struct ttp_probe_stub *)stubs;
+    ttp_probe_data_fill(p->data, stubs, end - stubs);
+    visit(p, make_stubs);
+    visit(p, count_made);
+    if (p->entries == 0 || protect(memory, stubs, PROT_READ) != 0 ||
+        protect(stubs, end, PROT_READ | PROT_EXEC) != 0)
+        return false;
+    areas[area_count].start = stubs;
+    areas[area_count].end = end;
+    areas[area_count].data = p->data;
+    __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
+    const struct ttp_code_change change = {
+        .info = p->wish->info, .file = p->wish->file, .put = put_segment, .context = p};
+    for (uint32_t i = 0; i < p->wish->info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &p->wish->info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
+            is_any |= ttp_code_change(&change, segment);
+    }
+    if (!is_any)
+        __atomic_store_n(&area_count, area_count - 1, __ATOMIC_RELEASE);
+    return is_any;
+}
+
+static void add(uint32_t *counter, uint32_t count)
+{
+    __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);
+}
+
+void ttp_probes_patch(const struct ttp_probe_wish *wish)
+{
+    const struct ttp_patch_head *plan = wish->plan;
+    struct probing p = {.wish = wish,
+                        .has_shadow_stack = has_shadow_stack(),
+                        .functions = ttp_patch_at(plan, plan->functions_at),
+                        .probes = ttp_patch_at(plan, plan->probes_at)};
+    count_chosen(&p);
+    size_t bytes = TTP_AREA_DATA + (size_t)p.stub_count * TTP_PROBE_BYTES;
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    uintptr_t memory =
+        p.stub_count == 0 || area_count == MODULES ? 0 : ttp_map_near(wish->module, bytes);
+    bool is_done = memory != 0 && fill_area(&p, memory, bytes);
+    if (memory != 0 && !is_done)
+        ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+    add(&ttp_arena.head.patched_functions, is_done ? p.entries : 0);
+    add(&ttp_arena.head.patched_exits, is_done ? p.exits : 0);
+    add(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
+    add(&ttp_arena.head.unpatched_exits, is_done ? p.exits_left : 0);
+    add(&ttp_arena.head.hooked_functions, p.hooked);
+}
