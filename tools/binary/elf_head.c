@@ -21,6 +21,7 @@
 #define NOTE_HEAD_BYTES 12u
 #define TYPE_DYNAMIC    3u
 #define SEGMENT_LOAD    1u
+#define SEGMENT_LOADER  3u /* the path of what loads it */
 #define SEGMENT_NOTE    4u
 #define SECTION_NOTE    7u
 #define NOTE_BUILD_ID   3u
@@ -141,6 +142,7 @@ static void read_segments(struct elf_reading *elf, const struct elf_table *table
     uint8_t entry[ENTRY_MAX];
     for (uint32_t i = 0; i < table->count && read_entry(elf, table, i, entry, wanted); i++) {
         uint64_t type = number(elf, entry, 4);
+        elf->head->has_interpreter |= type == SEGMENT_LOADER;
         if (type == SEGMENT_LOAD) {
             take_load(elf, entry);
         } else if (type == SEGMENT_NOTE && elf->head->build_id_bytes == 0) {

@@ -25,8 +25,9 @@ struct tool_elf_load {
 
 struct tool_elf_head {
     bool is_64, is_big_endian;
-    uint16_t type;    /* TOOL_ELF_FIXED, or 3: position independent or a library */
-    uint16_t machine; /* 62: x86-64, 183: AArch64, ... */
+    bool has_interpreter; /* a loader that loads libraries; else an executable is static */
+    uint16_t type;        /* TOOL_ELF_FIXED, or 3: position independent or a library */
+    uint16_t machine;     /* 62: x86-64, 183: AArch64, ... */
     uint32_t load_count;
     struct tool_elf_load loads[TOOL_ELF_LOADS_MAX];
     uint32_t build_id_bytes; /* 0: it has none */

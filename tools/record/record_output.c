@@ -11,34 +11,36 @@
 #include "tools/io/target.h"
 #include "tools/record/record_output.h"
 
-/* The command's file is the first in the search path that can be executed. */
-static bool find_command(const char *name, struct stat *found)
+char *tool_record_find_command(const char *name)
 {
     const char *at = getenv("PATH");
-    bool has_slash = strchr(name, '/') != NULL;
-    if (has_slash || at == NULL)
-        return has_slash && stat(name, found) == 0;
+    struct stat found;
+    if (strchr(name, '/') != NULL)
+        return stat(name, &found) == 0 ? tool_copy_text(name, strlen(name)) : NULL;
+    if (at == NULL)
+        return NULL;
     for (bool is_last = false; !is_last;) {
         size_t length = strcspn(at, ":");
         size_t room = length + strlen(name) + 3;
         char *path = tool_allocate(room, 1);
         snprintf(path, room, "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? at : ".", name);
-        bool is_found =
-            stat(path, found) == 0 && S_ISREG(found->st_mode) && access(path, X_OK) == 0;
+        if (stat(path, &found) == 0 && S_ISREG(found.st_mode) && access(path, X_OK) == 0)
+            return path;
         free(path);
-        if (is_found)
-            return true;
         is_last = at[length] == '\0';
         at += length + 1;
     }
-    return false;
+    return NULL;
 }
 
 bool tool_record_is_command(const char *output, const char *command)
 {
     struct stat there, found;
-    return stat(output, &there) == 0 && find_command(command, &found) &&
-           tool_same_file(&there, &found);
+    char *path = tool_record_find_command(command);
+    bool is = path != NULL && stat(output, &there) == 0 && stat(path, &found) == 0 &&
+              tool_same_file(&there, &found);
+    free(path);
+    return is;
 }
 
 bool tool_record_is_left(const char *output)
@@ -141,4 +143,24 @@ int tool_record_stdout_close(struct tool_record_stdout *standard, int status)
     free(standard->folder);
     free(standard->path);
     return status;
+}
+
+char *tool_record_default_output(const char *program)
+{
+    char *name = NULL;
+    const char *slash = strrchr(program, '/');
+    if (asprintf(&name, "%s.ttape", slash != NULL ? slash + 1 : program) < 0)
+        return NULL;
+    return name;
+}
+
+char *tool_record_join(char **argv)
+{
+    size_t size = 1;
+    for (char **at = argv; *at != NULL; at++)
+        size += strlen(*at) + 1;
+    char *text = tool_allocate(size, 1), *end = text;
+    for (char **at = argv; *at != NULL; at++)
+        end = stpcpy(stpcpy(end, at == argv ? "" : " "), *at);
+    return text;
 }

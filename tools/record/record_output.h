@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* The command's file, the first in the search path that can be executed; NULL: none. The caller
+ * frees it. */
+char *tool_record_find_command(const char *name);
 /* Whether an output is the file that a command's name stands for, found as execvp finds it. */
 bool tool_record_is_command(const char *output, const char *command);
 
@@ -24,5 +27,10 @@ struct tool_record_stdout {
 int tool_record_stdout_open(struct tool_record_stdout *standard);
 /* Returns `status`, or what became of it. */
 int tool_record_stdout_close(struct tool_record_stdout *standard, int status);
+
+/* Where a command is recorded that was given no output. The caller frees it. */
+char *tool_record_default_output(const char *command);
+/* A command line of its words. The caller frees it. */
+char *tool_record_join(char **argv);
 
 #endif

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,4 +148,28 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
     }
     free_surroundings(&around);
     return child;
+}
+
+/* In a build folder, or where both were installed. */
+char *tool_record_find_runtime(void)
+{
+    static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../lib64/"};
+    char self[PATH_MAX], *path = NULL;
+    const char *named = getenv("TRACETAPE_RUNTIME");
+    if (named != NULL)
+        return tool_copy_text(named, strlen(named));
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size < 0)
+        return NULL;
+    self[size] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (asprintf(&path, "%s%s" TOOL_RUNTIME_NAME, self, places[i]) < 0)
+            return NULL;
+        struct stat info;
+        if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
+            return path;
+        free(path);
+    }
+    return NULL;
 }

@@ -23,4 +23,10 @@ struct tool_record_start {
 pid_t tool_record_start(char **argv, ttape_recording *recording,
                         const struct tool_record_start *how, int *code);
 
+#define TOOL_RUNTIME_NAME "libtracetape-rt.so.0"
+
+/* The runtime beside this program, or the one that TRACETAPE_RUNTIME names; NULL: none. The caller
+ * frees it. */
+char *tool_record_find_runtime(void);
+
 #endif

@@ -22,6 +22,7 @@
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_calls.h"
+#include "tools/record/engines/record_engine.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
@@ -29,7 +30,6 @@
 #include "tools/record/record_start.h"
 #include "tools/record/record_unrecorded.h"
 
-#define RUNTIME_NAME   "libtracetape-rt.so.0"
 #define POLL_BUSY_NS   300000
 #define POLL_SHORT_NS  1000000
 #define POLL_LONG_NS   4000000
@@ -42,6 +42,7 @@
 #define WAIT_SAID_NS   10000000u /* that programs waited is worth a line */
 
 struct options {
+    enum tool_record_engine engine;
     bool by_ptrace; /* system calls, and nothing else */
     const char *output, *clock;
     const char *shown; /* what messages call the output */
@@ -55,12 +56,6 @@ struct options {
     struct tool_record_rules rules;
     struct tool_record_calls calls;
 };
-
-static bool parse_engine(const char *text, void *into)
-{
-    *(bool *)into = strcmp(text, "ptrace") == 0;
-    return *(bool *)into || strcmp(text, "in-process") == 0;
-}
 
 static const struct tool_option table[] = {
     {"output", 'o', "FILE",
@@ -114,8 +109,8 @@ static const struct tool_option table[] = {
      TOOL_AT(calls.stack_every)},
     {"stack-rate", 0, "N/s", "stacks of about N system calls in a second of a thread only",
      tool_parse_stack_rate, TOOL_AT(calls.stack_rate)},
-    {"engine", 0, "HOW", "of system calls: in-process (default), ptrace (sees all programs)",
-     parse_engine, TOOL_AT(by_ptrace)},
+    {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all programs); default: auto",
+     tool_parse_record_engine, TOOL_AT(engine)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
      TOOL_AT(off)},
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
@@ -211,29 +206,6 @@ static bool is_file(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-/* The runtime beside the command: in a build folder, or where both were installed. */
-static char *find_runtime(void)
-{
-    static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../lib64/"};
-    char self[PATH_MAX], *path = NULL;
-    const char *named = getenv("TRACETAPE_RUNTIME");
-    if (named != NULL)
-        return tool_copy_text(named, strlen(named));
-    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (size < 0)
-        return NULL;
-    self[size] = '\0';
-    *(strrchr(self, '/') + 1) = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (asprintf(&path, "%s%s" RUNTIME_NAME, self, places[i]) < 0)
-            return NULL;
-        if (is_file(path))
-            return path;
-        free(path);
-    }
-    return NULL;
 }
 
 /* A file that may not grow is an error to report, not our death; the command's own choice of it is
@@ -337,6 +309,9 @@ static void say_unrecorded(const struct options *options, const ttape_recording 
     char *text = tool_record_unrecorded(recording);
     if (has_events && text != NULL)
         tool_message("not recorded: %s", text);
+    else if (!has_events && options->calls.given)
+        tool_message("nothing was recorded, and no file written: the command made none of these "
+                     "system calls where they are seen");
     else if (!has_events)
         tool_message("nothing was recorded, and '%s' not written: %s", options->shown,
                      text != NULL ? text : "filters left none, or tracing was off");
@@ -383,6 +358,7 @@ static int finish(const struct options *options, ttape_recording *recording, int
     ttape_recording_status s;
     int result = tool_record_exit(status);
     tool_record_keep_end(recording, status);
+    tool_record_keep_choice(recording, &options->calls);
     if (ttape_recording_finish(recording, &err) != TTAPE_OK) {
         (void)tool_fail_error(options->output, &err);
         tool_message("what was recorded is in '%s.recording': see tracetape recover",
@@ -438,9 +414,9 @@ static int record(const struct options *options, char **argv,
     int status = 0, code;
     if (tool_record_is_command(options->output, argv[0]))
         return tool_fail("cannot record into '%s': it is the command", options->output);
-    char *runtime = find_runtime();
+    char *runtime = tool_record_find_runtime();
     if (runtime == NULL)
-        return tool_fail("cannot find '" RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
+        return tool_fail("cannot find '" TOOL_RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
                          " names it)");
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
@@ -481,26 +457,6 @@ static int record(const struct options *options, char **argv,
     ttape_recording_close(recording);
     free(runtime);
     return result;
-}
-
-static char *default_output(const char *program)
-{
-    char *name = NULL;
-    const char *slash = strrchr(program, '/');
-    if (asprintf(&name, "%s.ttape", slash != NULL ? slash + 1 : program) < 0)
-        return NULL;
-    return name;
-}
-
-static char *join(char **argv)
-{
-    size_t size = 1;
-    for (char **at = argv; *at != NULL; at++)
-        size += strlen(*at) + 1;
-    char *text = tool_allocate(size, 1), *end = text;
-    for (char **at = argv; *at != NULL; at++)
-        end = stpcpy(stpcpy(end, at == argv ? "" : " "), *at);
-    return text;
 }
 
 static void fill_options(const struct options *options, ttape_recording_options *o)
@@ -566,24 +522,29 @@ int tool_verb_record(int argc, char **argv)
         return tool_usage("record", "-o - goes with none of --live, --files, --rotate");
     if (to_stdout && (status = tool_record_stdout_open(&standard)) != TOOL_OK)
         return status;
-    char *made = options.output == NULL ? default_output(argv[0]) : NULL;
+    char *made = options.output == NULL ? tool_record_default_output(argv[0]) : NULL;
     options.shown = options.output == NULL ? made : options.output;
     options.output = to_stdout ? standard.path : options.shown;
     if (!options.no_symbols) {
         struct tool_symbols_options symbols = {.no_lines = options.no_lines};
         options.rules.names.symbols = tool_symbols_open(&symbols);
+        options.rules.names.has_warned = options.quiet;
         (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
     }
     tool_record_rules_apply(&options.rules, &recording_options.rules);
     if (options.calls.application)
         recording_options.rules.is_application = tool_record_is_application;
+    options.by_ptrace =
+        options.engine == TOOL_ENGINE_PTRACE ||
+        (options.engine == TOOL_ENGINE_AUTO && options.calls.given && !tool_record_loads(argv[0]));
+    options.calls.by_ptrace = options.by_ptrace;
     options.calls.given |= options.by_ptrace;
     if (!tool_record_calls_open(&options.calls, &recording_options.syscalls))
         return TOOL_CANNOT;
     if (options.by_ptrace) /* nothing is put into programs */
         recording_options.syscalls.plan_folder = NULL;
     argv[count] = NULL;
-    char *line = join(argv);
+    char *line = tool_record_join(argv);
     recording_options.command = line;
     status = record(&options, argv, &recording_options);
     if (to_stdout)

@@ -71,10 +71,18 @@ void tool_sys_json(struct tool_sys *view, const struct tool_sys_rows *rows, stru
 {
     static const char *const by_names[] = {"call", "module", "path"};
     struct tool_json json;
+    struct tool_sys_known known;
+    tool_sys_find_known(view->reader, &known);
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_text(&json, "by", by_names[view->asked.by]);
     tool_json_bool(&json, "application", view->asked.application);
+    if (known.engine != NULL)
+        tool_json_text(&json, "engine", known.engine);
+    if (known.from != NULL)
+        tool_json_text(&json, "from", known.from);
+    tool_json_number(&json, "unseen_places", known.unseen);
+    tool_json_number(&json, "unseen_processes", known.unrecorded);
     put_sum(&json, "all", &view->all);
     put_sum(&json, "without_stack", &view->without_stack);
     put_sum(&json, "shown", &view->shown);

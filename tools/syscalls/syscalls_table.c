@@ -172,6 +172,7 @@ static void put_total(struct printing *print, const struct tool_sys_rows *rows,
             view->all.calls, view->all.calls + view->without_stack.calls);
     if (rows->left_out > 0)
         tool_output_printf(out, "%zu more rows are left out (--limit).\n", rows->left_out);
+    tool_sys_put_known(view, out);
 }
 
 void tool_sys_table(struct tool_sys *view, const struct tool_sys_rows *rows,
@@ -211,4 +212,5 @@ void tool_sys_summary(struct tool_sys *view, const struct tool_sys_rows *rows,
             sum->calls > 0 ? sum->time_ns / 1000 / (int64_t)sum->calls : 0, sum->calls, errors,
             is_total ? "total" : tool_sys_step_name(view, rows->rows[i].index, buffer));
     }
+    tool_sys_put_known(view, out);
 }

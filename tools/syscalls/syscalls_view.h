@@ -141,6 +141,18 @@ const char *tool_sys_step_name(struct tool_sys *view, uint32_t function, char *b
 void tool_sys_put_path(struct tool_sys *view, struct tool_output *text, uint32_t node,
                        const char *between);
 
+/* ---- syscalls_known.c ---- */
+
+/* How the calls were recorded; NULL where the trace does not say it. */
+struct tool_sys_known {
+    const char *engine, *from;
+    uint64_t unseen, unrecorded; /* places; processes */
+};
+
+void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *known);
+/* A line, where the trace says it. */
+void tool_sys_put_known(const struct tool_sys *view, struct tool_output *out);
+
 /* ---- the forms ---- */
 
 /* One line for each end of a call; `node`: the path to it. */

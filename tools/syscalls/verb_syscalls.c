@@ -1,6 +1,10 @@
-/* tracetape syscalls: which system calls, how often and how long, and which code led to them. */
+/* tracetape syscalls: which system calls, how often and how long, and which code led to them; of a
+ * trace, or of a command that is recorded first. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
@@ -8,15 +12,17 @@
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/kernel_choice.h"
+#include "tools/syscalls/syscalls_command.h"
 #include "tools/syscalls/syscalls_view.h"
 
 struct options {
-    const char *by, *format, *through, *to, *own;
+    const char *by, *format, *through, *to, *own, *output, *report, *engine;
     struct tool_call_choice calls;
     struct tool_choice choice;
     struct tool_id depth, limit;
     enum tool_name_style names;
     bool application, failed, list, summary, expand, json, no_pager;
+    int fd; /* where the report goes */
     uint64_t memory_bytes;
 };
 
@@ -39,6 +45,11 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
     {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
     {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
+    {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL, TOOL_AT(output)},
+    {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
+     TOOL_AT(report)},
+    {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
+     TOOL_AT(engine)},
     {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
      NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -53,20 +64,23 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "syscalls",
-    .usage = "[OPTION]... FILE|-",
+    .usage = "[OPTION]... FILE|-\n[OPTION]... -- COMMAND [ARGUMENT]...",
     .about =
         "Shows which system calls a recorded program made, how often and how long, and which code\n"
-        "paths led to them. Of calls in calls a moment counts once; OWN is without calls inside.",
+        "paths led to them. Of calls in calls a moment counts once; OWN is without calls inside.\n"
+        "A COMMAND is recorded first; its summary goes to standard error, as strace -c has it.",
     .options = table,
-    .examples = "  tracetape syscalls run.ttape\n"
+    .examples = "  tracetape syscalls -- ls -l\n"
+                "  tracetape syscalls run.ttape\n"
                 "  tracetape syscalls run.ttape --by path --application\n"
                 "  tracetape syscalls run.ttape --by path --through parse_line --expand\n"
                 "  tracetape syscalls run.ttape --calls %file --failed --list\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  the file is truncated or damaged: the answer is of what is there\n"
-                "  4  not done\n",
-    .operands_min = 1,
+                "  4  not done\n"
+                "  COMMAND's own, where one is given, and that is not 0\n",
+    .operands_min = 0,
     .operands_max = 1,
 };
 
@@ -95,6 +109,20 @@ static int find_functions(struct tool_sys *view, const char *name, const char *w
     return TOOL_OK;
 }
 
+/* Of a command, standard output is its own. */
+static void open_output(const struct options *options, struct tool_output *out, bool has_pager)
+{
+    if (options->fd == STDOUT_FILENO)
+        tool_pager_open(out, has_pager);
+    else
+        tool_output_open(out, options->fd);
+}
+
+static int close_output(const struct options *options, struct tool_output *out)
+{
+    return options->fd == STDOUT_FILENO ? tool_pager_close(out) : tool_output_close(out);
+}
+
 static int print(const struct options *options, struct tool_sys *view)
 {
     struct tool_output out;
@@ -104,7 +132,7 @@ static int print(const struct options *options, struct tool_sys *view)
         .depth = options->depth.value > UINT32_MAX ? 0 : (uint32_t)options->depth.value,
         .limit = options->limit.value};
     tool_sys_rows_make(&rows, view, &shape);
-    tool_pager_open(&out, !options->json && options->format == NULL && !options->no_pager);
+    open_output(options, &out, !options->json && options->format == NULL && !options->no_pager);
     if (options->json)
         tool_sys_json(view, &rows, &out);
     else if (is_format(options, "folded"))
@@ -116,7 +144,7 @@ static int print(const struct options *options, struct tool_sys *view)
     else
         tool_sys_table(view, &rows, &shape, &out);
     tool_sys_rows_free(&rows);
-    return tool_pager_close(&out);
+    return close_output(options, &out);
 }
 
 static int read_and_print(const struct options *options, struct tool_sys *view,
@@ -132,10 +160,10 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
         int shown = status == TOOL_CANNOT ? status : print(options, view);
         return shown > status ? shown : status;
     }
-    tool_pager_open(&out, !options->no_pager);
+    open_output(options, &out, !options->no_pager);
     view->out = &out;
     status = tool_sys_read(view, selection);
-    int closed = tool_pager_close(&out);
+    int closed = close_output(options, &out);
     return closed > status ? closed : status;
 }
 
@@ -204,17 +232,67 @@ static int check_options(struct options *options)
     return TOOL_OK;
 }
 
+static int read_trace(struct options *options, const char *path)
+{
+    tool_memory_bound(options->memory_bytes);
+    return tool_input_run(path, 1, options->memory_bytes, run, options);
+}
+
+/* Says before the command runs that its report cannot be written. */
+static int open_report(struct options *options)
+{
+    options->fd = STDERR_FILENO;
+    options->no_pager = true;
+    if (options->report != NULL)
+        options->fd = strcmp(options->report, "-") == 0
+                          ? STDOUT_FILENO
+                          : open(options->report, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return options->fd >= 0 ? TOOL_OK
+                            : tool_fail("cannot write '%s': %s", options->report, strerror(errno));
+}
+
+/* The status is the command's; where that is 0, what became of the report. */
+static int run_command(struct options *options, char **argv)
+{
+    struct tool_sys_command recorded = {.argv = argv,
+                                        .output = options->output,
+                                        .engine = options->engine,
+                                        .stacks = options->list || options->through != NULL ||
+                                                  (options->by != NULL && options->by[0] != 'c'),
+                                        .choice = &options->calls};
+    bool is_recorded;
+    int status = open_report(options);
+    if (status != TOOL_OK)
+        return status;
+    options->summary |=
+        !options->list && !options->json && options->format == NULL && options->by == NULL;
+    status = tool_sys_command_run(&recorded, &is_recorded);
+    if (is_recorded) {
+        int shown = read_trace(options, recorded.trace);
+        status = status != TOOL_OK ? status : shown;
+    }
+    tool_sys_command_close(&recorded);
+    if (options->fd > STDERR_FILENO)
+        (void)close(options->fd);
+    return status;
+}
+
 int tool_verb_syscalls(int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
+    struct options options = {.fd = STDOUT_FILENO};
+    char **words = tool_sys_command_find(&argc, argv);
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     status = check_options(&options);
-    if (status == TOOL_OK) {
-        tool_memory_bound(options.memory_bytes);
-        status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
-    }
+    bool is_for_command =
+        options.output != NULL || options.report != NULL || options.engine != NULL;
+    if (status == TOOL_OK && (words != NULL) == (count > 0))
+        status = tool_usage("syscalls", "syscalls needs a file, or -- and a command");
+    else if (status == TOOL_OK && words == NULL && is_for_command)
+        status = tool_usage("syscalls", "--output, --report and --engine are for a command");
+    else if (status == TOOL_OK)
+        status = words != NULL ? run_command(&options, words) : read_trace(&options, argv[0]);
     tool_choice_close(&options.choice);
     tool_call_choice_close(&options.calls);
     return status;

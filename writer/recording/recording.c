@@ -511,12 +511,6 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .failed = r->shared.failed};
 }
 
-ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uint64_t value,
-                                        ttape_error *err)
-{
-    return ttp_number_add(&r->encoder, &r->encoder.numbers, key, value, err);
-}
-
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)
 {
     if (!r->has_thread && !r->is_synchronous)

@@ -238,8 +238,26 @@ ttape_status ttp_number_add(struct ttp_encode *e, struct ttp_growing *list, cons
     struct ttp_number *number = ttp_push(&e->allocator, list, sizeof *number, err);
     if (number == NULL)
         return TTAPE_E_MEMORY;
+    *number = (struct ttp_number){.value = value};
     (void)snprintf(number->key, sizeof number->key, "%s", key);
-    number->value = value;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uint64_t value,
+                                        ttape_error *err)
+{
+    return ttp_number_add(&r->encoder, &r->encoder.numbers, key, value, err);
+}
+
+ttape_status ttape_recording_set_text(ttape_recording *r, const char *key, const char *text,
+                                      ttape_error *err)
+{
+    struct ttp_encode *e = &r->encoder;
+    if (*text == '\0')
+        return TTAPE_OK;
+    TTP_TRY(ttp_number_add(e, &e->numbers, key, 0, err));
+    struct ttp_number *added = (struct ttp_number *)e->numbers.data + e->numbers.count - 1;
+    (void)snprintf(added->text, sizeof added->text, "%s", text);
     return TTAPE_OK;
 }
 
@@ -272,11 +290,18 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
     return ttp_clock_numbers(e, list, err);
 }
 
+static ttape_status write_number(ttape_writer *w, const struct ttp_number *number, ttape_error *err)
+{
+    const ttape_string text = {number->text, strlen(number->text)};
+    return text.size_bytes > 0 ? ttape_writer_set_text(w, number->key, text, err)
+                               : ttape_writer_set_number(w, number->key, number->value, err);
+}
+
 static ttape_status set_numbers(ttape_writer *w, const struct ttp_growing *list, ttape_error *err)
 {
     const struct ttp_number *numbers = list->data;
     for (size_t i = 0; i < list->count; i++)
-        TTP_TRY(ttape_writer_set_number(w, numbers[i].key, numbers[i].value, err));
+        TTP_TRY(write_number(w, &numbers[i], err));
     return TTAPE_OK;
 }
 

@@ -222,6 +222,9 @@ TTAPE_API uint64_t ttape_recording_get_unrecorded(const ttape_recording *recordi
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);
+/* Of a text its first 63 bytes; an empty one is none. */
+TTAPE_API ttape_status ttape_recording_set_text(ttape_recording *recording, const char *key,
+                                                const char *text, ttape_error *err);
 /* Takes the rest (of processes that run on, what they have recorded so far), ends the trace, gives
  * it its name and removes the directory. After a failure the directory stays. */
 TTAPE_API ttape_status ttape_recording_finish(ttape_recording *recording, ttape_error *err);

@@ -65,6 +65,8 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_optio
     into->stacks = calls->stacks;
     into->stack_every = calls->stack_every;
     into->stack_rate = calls->stack_rate;
+    if (calls->by_ptrace)
+        return true; /* nothing is patched */
     calls->folder = tool_plan_cache_path();
     if (calls->folder == NULL)
         return tool_fail("no folder for plans of system calls: none below ~/.cache or "

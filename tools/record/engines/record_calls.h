@@ -9,7 +9,7 @@
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_record_calls {
-    bool given, stacks, application, arguments;
+    bool given, by_ptrace, stacks, application, arguments;
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
     char *folder;                     /* of plans */

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""`syscalls -- COMMAND`: output and exit status are the command's, the report goes elsewhere, the
+engine fits the program and is told, and nothing is left behind."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import setting
+
+
+def run(*words, **options):
+    return subprocess.run([setting.COMMAND, "syscalls", *words], capture_output=True, text=True,
+                          timeout=60, **options)
+
+
+def test_command():
+    done = run("--", "sh", "-c", "echo out; echo err >&2; exit 5")
+    assert (done.returncode, done.stdout) == (5, "out\n") and done.stderr.startswith("err\n"), done
+    rows = done.stderr.splitlines()
+    assert rows[1].split()[-1] == "syscall" and rows[-2].split()[-1] == "total", rows
+    assert rows[-1].startswith("Recorded in process, without what the loader did"), rows
+    died = run("--report", "died.txt", "--", "sh", "-c", "kill -9 $$")
+    assert (died.returncode, died.stderr) == (128 + 9, ""), died
+    assert "kill" in Path("died.txt").read_text()
+
+
+def test_choice():
+    """Only these are recorded; the trace is kept where it has a name."""
+    done = run("--calls", "%file,!/^new/", "-o", "kept.ttape", "--report", "-", "--json", "--",
+               "sh", "-c", ": < /dev/null; cd /")
+    assert done.returncode == 0 and done.stderr == "", done
+    found = {row["call"]: row["sum"]["calls"] for row in json.loads(done.stdout)["rows"]}
+    assert found.get("chdir") == 1 and "close" not in found and "newfstatat" not in found, found
+    info = subprocess.run([setting.COMMAND, "info", "--json", "kept.ttape"], check=True,
+                          capture_output=True, text=True, timeout=60).stdout
+    for text in ('"in-process"', '"constructor"', '"%file,!/^new/"'):
+        assert text in info, info
+
+
+def test_paths():
+    done = run("--by", "path", "--json", "--calls", "write", "--", "sh", "-c", "echo a")
+    found = json.loads(done.stderr)
+    assert done.stdout == "a\n" and sum(row["exclusive"]["calls"] for row in found["rows"]) == 1
+    assert any(len(row["path"]) > 1 for row in found["rows"]), found
+
+
+def test_static():
+    Path("static.c").write_text("int main(void) { return 3; }\n")
+    if subprocess.run(["gcc", "-static", "static.c", "-o", "static"]).returncode:
+        return
+    for words in ([], ["--engine", "ptrace"]):
+        done = run(*words, "--json", "--", "./static")
+        found = json.loads(done.stderr)
+        assert (done.returncode, found["engine"], found["from"]) == \
+            (3, "ptrace", "first instruction"), (done, found)
+
+
+def test_nothing():
+    done = run("--calls", "ptrace", "--", "true")
+    assert done.returncode == 4 and done.stderr.count("\n") == 1, done
+    assert "none of these system calls" in done.stderr and "temporary" not in done.stderr, done
+
+
+def test_errors():
+    assert run("--", "./absent").returncode == 127
+    assert run("--report", "absent/r.txt", "--", "touch", "ran").returncode == 4
+    assert not os.path.exists("ran")
+    for words in ([], ["a.ttape", "--", "true"], ["--report", "r.txt", "a.ttape"]):
+        assert run(*words).returncode == 2, words
+
+
+def main():
+    setting.need_verb("record", "syscalls")
+    if os.uname().machine != "x86_64":
+        setting.skip("system calls are known by the numbers of x86-64")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.mkdir("temporary")
+        os.environ["TMPDIR"] = os.path.join(folder, "temporary")
+        test_command()
+        test_choice()
+        test_paths()
+        test_static()
+        test_nothing()
+        test_errors()
+        assert os.listdir("temporary") == []
+    return 0
+
+
+sys.exit(main())

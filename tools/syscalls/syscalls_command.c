@@ -1,0 +1,105 @@
+#define _GNU_SOURCE /* asprintf */
+#include "tools/syscalls/syscalls_command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/command/tool.h"
+
+#define WORDS_OF_RECORD 9u
+
+char **tool_sys_command_find(int *argc, char **argv)
+{
+    for (int i = 1; i + 1 < *argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            *argc = i;
+            return argv + i + 1;
+        }
+    return NULL;
+}
+
+/* A folder of its own, so that nobody else's file has the name. */
+static int make_folder(struct tool_sys_command *command)
+{
+    const char *parent = getenv("TMPDIR"), *name = strrchr(command->argv[0], '/');
+    if (asprintf(&command->folder, "%s/tracetape.XXXXXX",
+                 parent != NULL && *parent != '\0' ? parent : "/tmp") < 0)
+        tool_out_of_memory();
+    if (mkdtemp(command->folder) == NULL) {
+        int status = tool_fail("cannot make '%s': %s", command->folder, strerror(errno));
+        free(command->folder);
+        command->folder = NULL;
+        return status;
+    }
+    if (asprintf(&command->trace, "%s/%s.ttape", command->folder,
+                 name != NULL ? name + 1 : command->argv[0]) < 0)
+        tool_out_of_memory();
+    return TOOL_OK;
+}
+
+/* "--syscalls=read,!/^e/", as record reads it. */
+static char *choice_word(const struct tool_call_choice *choice)
+{
+    size_t size = sizeof("--syscalls=");
+    for (size_t i = 0; i < choice->count; i++)
+        size += strlen(choice->words[i]) + 1;
+    char *word = tool_allocate(size, 1), *end = stpcpy(word, "--syscalls");
+    for (size_t i = 0; i < choice->count; i++)
+        end = stpcpy(stpcpy(end, i == 0 ? "=" : ","), choice->words[i]);
+    return word;
+}
+
+/* What record has changed for the time of the recording. */
+static void restore_signals(void)
+{
+    static const int changed[] = {SIGINT,  SIGQUIT, SIGPIPE, SIGBUS, SIGUSR1,
+                                  SIGUSR2, SIGTERM, SIGHUP,  SIGXFSZ};
+    for (size_t i = 0; i < sizeof(changed) / sizeof(*changed); i++)
+        (void)signal(changed[i], SIG_DFL);
+}
+
+int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
+{
+    size_t count = 0, used = 0;
+    *is_recorded = false;
+    if (command->output == NULL && make_folder(command) != TOOL_OK)
+        return TOOL_CANNOT;
+    if (command->output != NULL)
+        command->trace = tool_copy_text(command->output, strlen(command->output));
+    while (command->argv[count] != NULL)
+        count++;
+    char **words = tool_allocate(count + WORDS_OF_RECORD + 1, sizeof(*words));
+    char *choice = choice_word(command->choice);
+    const char *const first[WORDS_OF_RECORD] = {"record",
+                                                "-q",
+                                                "-o",
+                                                command->trace,
+                                                choice,
+                                                "--engine",
+                                                command->engine != NULL ? command->engine : "auto",
+                                                command->stacks ? "--stacks" : "-q",
+                                                "--"};
+    for (; used < WORDS_OF_RECORD; used++)
+        words[used] = (char *)first[used];
+    memcpy(words + used, command->argv, (count + 1) * sizeof(*words));
+    int status = tool_verb_record((int)(used + count), words);
+    restore_signals();
+    *is_recorded = access(command->trace, F_OK) == 0;
+    free(choice);
+    free(words);
+    return status;
+}
+
+void tool_sys_command_close(struct tool_sys_command *command)
+{
+    if (command->folder != NULL) {
+        (void)unlink(command->trace);
+        (void)rmdir(command->folder); /* what could not be finished stays in it, and was told */
+    }
+    free(command->folder);
+    free(command->trace);
+}

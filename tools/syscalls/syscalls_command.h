@@ -1,0 +1,26 @@
+/* syscalls -- COMMAND: records a command by `record`, into a trace that is kept only where the user
+ * gave it a name. */
+#ifndef TOOL_SYSCALLS_COMMAND_H
+#define TOOL_SYSCALLS_COMMAND_H
+
+#include <stdbool.h>
+
+#include "tools/kernel/kernel_choice.h"
+
+struct tool_sys_command {
+    char **argv;        /* of the command; NULL: there is none, a trace is read */
+    const char *output; /* where the trace stays; NULL: nowhere */
+    const char *engine; /* as of `record`; NULL: its choice */
+    bool stacks;        /* with the stack of each call */
+    const struct tool_call_choice *choice;
+    char *folder, *trace; /* made by tool_sys_command_run */
+};
+
+/* The words behind "--", where they come before any operand; *argc is without them. */
+char **tool_sys_command_find(int *argc, char **argv);
+/* Runs it, and returns record's status: the command's own. Where the trace is not there afterwards,
+ * that was said. */
+int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded);
+void tool_sys_command_close(struct tool_sys_command *command);
+
+#endif

@@ -1,0 +1,65 @@
+/* How the calls were recorded, and what is therefore not known: one line below a table. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/syscalls/syscalls_view.h"
+
+static bool is_key(const ttape_metadata_entry *entry, const char *key)
+{
+    return entry->key.size_bytes == strlen(key) &&
+           memcmp(entry->key.data, key, entry->key.size_bytes) == 0;
+}
+
+static bool starts_with(const ttape_metadata_entry *entry, const char *key)
+{
+    return entry->key.size_bytes > strlen(key) && memcmp(entry->key.data, key, strlen(key)) == 0;
+}
+
+static bool is_text(const ttape_metadata_entry *entry, const char *text)
+{
+    return entry->type == TTAPE_METADATA_TEXT && entry->text.size_bytes == strlen(text) &&
+           memcmp(entry->text.data, text, entry->text.size_bytes) == 0;
+}
+
+void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *known)
+{
+    ttape_metadata_entry entry;
+    *known = (struct tool_sys_known){0};
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (is_key(&entry, "syscalls_engine"))
+            known->engine = is_text(&entry, "ptrace") ? "ptrace" : "in-process";
+        else if (is_key(&entry, "syscalls_from"))
+            known->from = is_text(&entry, "attach")              ? "attach"
+                          : is_text(&entry, "first instruction") ? "first instruction"
+                                                                 : "constructor";
+        else if (entry.type == TTAPE_METADATA_NUMBER && starts_with(&entry, "syscalls_unseen_"))
+            known->unseen += entry.number;
+        else if (entry.type == TTAPE_METADATA_NUMBER && starts_with(&entry, "unrecorded_"))
+            known->unrecorded += entry.number;
+}
+
+static const char *since_words(const struct tool_sys_known *known)
+{
+    if (known->from == NULL)
+        return "";
+    return strcmp(known->from, "attach") == 0 ? ", from the moment when it was attached to"
+           : strcmp(known->from, "constructor") == 0
+               ? ", without what the loader did before the program began"
+               : ", from its first instruction on";
+}
+
+void tool_sys_put_known(const struct tool_sys *view, struct tool_output *out)
+{
+    struct tool_sys_known known;
+    tool_sys_find_known(view->reader, &known);
+    if (known.engine == NULL)
+        return;
+    tool_output_printf(out, "Recorded %s%s",
+                       strcmp(known.engine, "ptrace") == 0 ? "by ptrace" : "in process",
+                       since_words(&known));
+    if (known.unseen > 0)
+        tool_output_printf(out, "; calls at %" PRIu64 " places are not seen", known.unseen);
+    if (known.unrecorded > 0)
+        tool_output_printf(out, "; of %" PRIu64 " processes nothing is known", known.unrecorded);
+    tool_output_text(out, known.unseen + known.unrecorded > 0 ? " (see tracetape info).\n" : ".\n");
+}
